@@ -1,0 +1,27 @@
+import pg from 'pg';
+
+const { builtins } = pg.types;
+
+/**
+ * How columns become values, decided here and nowhere else: `bigint` is a number (and an error
+ * when it cannot be one exactly); a `timestamp` without a time zone is in UTC, as ORMs write it.
+ */
+export const columnValues: pg.CustomTypesConfig = {
+  getTypeParser(oid, format) {
+    if (oid === builtins.INT8 && format !== 'binary') return parseBigint;
+    if (oid === builtins.TIMESTAMP && format !== 'binary') return parseUtc;
+    return pg.types.getTypeParser(oid, format);
+  },
+};
+
+function parseBigint(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${text} is no safe integer`);
+  return value;
+}
+
+const parseTimestamptz = pg.types.getTypeParser(builtins.TIMESTAMPTZ, 'text');
+
+function parseUtc(text: string): unknown {
+  return parseTimestamptz(`${text}+00`);
+}

@@ -1,0 +1,121 @@
+import pg from 'pg';
+import { columnValues } from './column-values.ts';
+import { DatabaseBusy, DatabaseRefused, DatabaseUnavailable, databaseError } from './errors.ts';
+
+/** Runs one statement and returns its rows. */
+export type Query = <Row extends pg.QueryResultRow>(
+  statement: string,
+  values?: readonly unknown[],
+) => Promise<Row[]>;
+
+export type Database = {
+  /** One statement on a connection of its own. @throws the errors of `errors.ts` */
+  readonly query: Query;
+  /**
+   * All or nothing: what `work` does is committed when this returns, and undone when it throws.
+   * Statements that `work` does not wait for one by one travel together.
+   */
+  transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result>;
+  close(): Promise<void>;
+};
+
+export type DatabaseOptions = {
+  readonly connection: pg.ClientConfig;
+  readonly maxConnections: number;
+  /** After so long a statement is given up, and its connection with it. */
+  readonly statementTimeoutMs: number;
+  /** Called before the one retry when no connection could be made. */
+  readonly revive?: () => Promise<void>;
+  readonly onConnectionError: (error: Error) => void;
+};
+
+const CONNECT_TIMEOUT_MS = 2_000;
+
+/** Opens a pool of connections. Nothing is connected before the first statement. */
+export function openDatabase(options: DatabaseOptions): Database {
+  const { statementTimeoutMs } = options;
+  const pool = new pg.Pool({
+    ...options.connection,
+    max: options.maxConnections,
+    application_name: 'instep',
+    types: columnValues,
+    pipeline: true,
+    keepAlive: true,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    // The server's own timeout comes first; this one is for a server that answers nothing at all.
+    query_timeout: statementTimeoutMs + 500,
+  });
+  // A connection can break at any time, in use or idle; whoever uses it gets the error as well.
+  pool.on('connect', (client) => client.on('error', options.onConnectionError));
+  pool.on('error', () => undefined);
+
+  async function connect(): Promise<pg.PoolClient> {
+    try {
+      return await pool.connect();
+    } catch (error) {
+      if (options.revive === undefined) throw databaseError(error);
+    }
+    try {
+      await options.revive();
+      return await pool.connect();
+    } catch (error) {
+      throw databaseError(error);
+    }
+  }
+
+  /** A connection that may be poisoned is thrown away, and never handed out again. */
+  async function using<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+    const client = await connect();
+    try {
+      const result = await work(client);
+      client.release();
+      return result;
+    } catch (cause) {
+      const error = databaseError(cause);
+      client.release(leavesConnectionSound(error) ? undefined : error);
+      throw error;
+    }
+  }
+
+  // `set local` works through PgBouncer too, where start-up parameters are refused. Deciding and
+  // then writing rests on each statement seeing what was committed before it began.
+  const begin = `
+    begin isolation level read committed;
+    set local statement_timeout = ${statementTimeoutMs};
+    set local lock_timeout = ${Math.ceil(statementTimeoutMs / 2)};
+    set local idle_in_transaction_session_timeout = ${statementTimeoutMs * 2}`;
+
+  async function transact<Result>(
+    client: pg.PoolClient,
+    work: (query: Query) => Promise<Result>,
+  ): Promise<Result> {
+    await client.query(begin);
+    try {
+      const result = await work(queryOn(client));
+      const { command } = await client.query('commit');
+      // PostgreSQL answers the commit of a failed transaction without an error.
+      if (command !== 'COMMIT') throw new DatabaseUnavailable('the transaction was rolled back');
+      return result;
+    } catch (cause) {
+      const error = databaseError(cause);
+      if (leavesConnectionSound(error)) await client.query('rollback');
+      throw error;
+    }
+  }
+
+  return {
+    query: (statement, values) => using((client) => queryOn(client)(statement, values)),
+
+    transaction: (work) => using((client) => transact(client, work)),
+    close: () => pool.end(),
+  };
+}
+
+function queryOn(client: pg.PoolClient): Query {
+  return async <Row extends pg.QueryResultRow>(statement: string, values?: readonly unknown[]) =>
+    (await client.query<Row>(statement, values === undefined ? undefined : [...values])).rows;
+}
+
+function leavesConnectionSound(error: Error): boolean {
+  return error instanceof DatabaseRefused || error instanceof DatabaseBusy;
+}

@@ -1,0 +1,41 @@
+import { InstepError } from '../errors.ts';
+
+/** The database cannot be reached, is too slow, or is not able to write now: try again later. */
+export class DatabaseUnavailable extends InstepError {
+  readonly code = 'DATABASE_UNAVAILABLE';
+}
+
+/** The database is there, but rows that we need are held by somebody else: try again later. */
+export class DatabaseBusy extends InstepError {
+  readonly code = 'DATABASE_BUSY';
+}
+
+/** The database understood and refused the values: a constraint, a type, a length. */
+export class DatabaseRefused extends InstepError {
+  readonly code = 'DATABASE_REFUSED';
+}
+
+/** SQLSTATE classes that speak of the values sent: data exceptions, constraints, program limits. */
+const REFUSED_CLASSES = new Set(['21', '22', '23', '54']);
+
+/** Serialization failures, deadlocks, lock and statement timeouts. */
+const BUSY_STATES = new Set(['40001', '40P01', '55P03', '57014']);
+
+/**
+ * Sorts whatever `pg` threw into the three errors above. Whatever is not known to be caused by
+ * the values counts as unavailable, so that it is answered 503 and sent again.
+ */
+export function databaseError(cause: unknown): InstepError {
+  if (cause instanceof InstepError) return cause;
+  const state = sqlState(cause);
+  const message = cause instanceof Error ? cause.message : 'the database failed';
+  if (REFUSED_CLASSES.has(state.slice(0, 2))) return new DatabaseRefused(message, { cause });
+  if (BUSY_STATES.has(state)) return new DatabaseBusy(message, { cause });
+  return new DatabaseUnavailable(message, { cause });
+}
+
+/** The five characters of an error's SQLSTATE; empty when it did not come from PostgreSQL. */
+export function sqlState(error: unknown): string {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return '';
+  return typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : '';
+}

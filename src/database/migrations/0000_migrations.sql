@@ -1,0 +1,9 @@
+-- The list of what was run. Unlike the files after it, this one runs at every start.
+
+create schema if not exists instep;
+
+create table if not exists instep.migrations (
+  version    integer primary key,
+  name       text        not null,
+  applied_at timestamptz not null default now()
+);

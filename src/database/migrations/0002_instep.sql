@@ -1,0 +1,43 @@
+-- What Instep itself remembers. The schema was made with the table of migrations.
+
+-- The log: every signed event of the two types. It is never updated but for its last two counts
+-- of what happened to the event: `deliveries` and, for a parked one, `outcome`.
+create table instep.events (
+  -- The order of arrival.
+  position        bigint generated always as identity primary key,
+  -- `created`, the subscription and the content in 16 bytes: see src/stripe/event-key.ts. An index
+  -- over ids would break on an id of 3 kB, and would need others beside it.
+  key             uuid        not null unique,
+  event_id        text,
+  type            text        not null,
+  customer_id     text,
+  subscription_id text,
+  -- By the provider's clock; by ours for an event that named no time.
+  created_at      timestamptz,
+  received_at     timestamptz not null,
+  deliveries      integer     not null,
+  outcome         text        not null
+    check (outcome in ('applied', 'stale', 'unchanged', 'parked', 'unreadable')),
+  -- The received bytes, exactly: text and jsonb refuse what JSON allows.
+  body            bytea       not null
+);
+
+create index events_parked on instep.events (customer_id) where outcome = 'parked';
+
+-- Of every subscription of a team's customer, the newest event that has an effect.
+create table instep.subscriptions (
+  customer_id     text        not null,
+  -- Empty for events that name no subscription.
+  subscription_id text        not null,
+  status          text        not null,
+  product_id      text,
+  plan_name       text,
+  created_at      timestamptz not null,
+  primary key (customer_id, subscription_id)
+) with (fillfactor = 80);
+
+create table instep.products (
+  product_id   text primary key,
+  name         text        not null,
+  looked_up_at timestamptz not null
+);

@@ -1,0 +1,81 @@
+import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
+import { z } from 'zod';
+
+/** What a session says, once it is verified. */
+export type Session = {
+  readonly userId: number;
+  /** The end of the session, in milliseconds since 1970. */
+  readonly expiresAtMs: number;
+};
+
+/** Fixed by us, and never by the token. */
+const ALGORITHM = 'HS256';
+
+/** Of a user's id, what PostgreSQL's `integer` holds. */
+const MAX_USER_ID = 2 ** 31 - 1;
+
+/** The claims as the Next.js SaaS Starter writes them (design, "Sessions"). */
+const claims = z.object({
+  user: z.object({ id: z.int().min(1).max(MAX_USER_ID) }),
+  exp: z.number().optional(),
+  expires: z.iso.datetime({ offset: true }).optional(),
+});
+
+export type SecretKeys = readonly Uint8Array[];
+
+/** The keys of `AUTH_SECRET`: its UTF-8 bytes. */
+export function secretKeys(secrets: readonly string[]): SecretKeys {
+  return secrets.map((secret) => new TextEncoder().encode(secret));
+}
+
+/**
+ * The session that a token stands for, or `null` for any token that does not verify, has no user,
+ * or has expired. `exp` and `expires` both count, and one of them must be there.
+ */
+export async function verifySession(
+  token: string,
+  keys: SecretKeys,
+  nowMs: number,
+): Promise<Session | null> {
+  for (const key of keys) {
+    const payload = await verify(token, key, nowMs);
+    if (payload !== null) return toSession(payload, nowMs);
+  }
+  return null;
+}
+
+async function verify(token: string, key: Uint8Array, nowMs: number): Promise<JWTPayload | null> {
+  try {
+    const options = { algorithms: [ALGORITHM], currentDate: new Date(nowMs) };
+    return (await jwtVerify(token, key, options)).payload;
+  } catch (error) {
+    if (error instanceof errors.JOSEError) return null;
+    throw error;
+  }
+}
+
+function toSession(payload: JWTPayload, nowMs: number): Session | null {
+  const parsed = claims.safeParse(payload);
+  if (!parsed.success) return null;
+  const { user, exp, expires } = parsed.data;
+  const ends = [
+    ...(exp === undefined ? [] : [exp * 1_000]),
+    ...(expires === undefined ? [] : [Date.parse(expires)]),
+  ];
+  const expiresAtMs = Math.min(...ends);
+  return ends.length > 0 && nowMs < expiresAtMs ? { userId: user.id, expiresAtMs } : null;
+}
+
+/** A token for a user, with the claims that `verifySession` reads. `lifetimeMs` from `nowMs` on. */
+export async function issueSession(
+  userId: number,
+  key: Uint8Array,
+  { nowMs, lifetimeMs }: { nowMs: number; lifetimeMs: number },
+): Promise<string> {
+  const expiresAtMs = nowMs + lifetimeMs;
+  return await new SignJWT({ user: { id: userId }, expires: new Date(expiresAtMs).toISOString() })
+    .setProtectedHeader({ alg: ALGORITHM })
+    .setIssuedAt(Math.floor(nowMs / 1_000))
+    .setExpirationTime(Math.floor(expiresAtMs / 1_000))
+    .sign(key);
+}

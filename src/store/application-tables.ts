@@ -1,0 +1,79 @@
+import type { Query } from '../database/database.ts';
+import { InstepError } from '../errors.ts';
+
+/** A table of the application's lacks a column, or has it in a type that cannot work. */
+export class ApplicationTablesUnfit extends InstepError {
+  readonly code = 'APPLICATION_TABLES_UNFIT';
+}
+
+type Kind = 'integer' | 'text' | 'label' | 'time';
+
+/** The contract's columns (section 2), and no others, so that a view can stand in for a table. */
+const COLUMNS: Record<'users' | 'teams', Record<string, Kind>> = {
+  users: {
+    id: 'integer',
+    name: 'text',
+    email: 'text',
+    password_hash: 'text',
+    role: 'label',
+    created_at: 'time',
+    updated_at: 'time',
+    deleted_at: 'time',
+  },
+  teams: {
+    id: 'integer',
+    provider_customer_id: 'text',
+    provider_subscription_id: 'text',
+    provider_product_id: 'text',
+    plan_name: 'text',
+    subscription_status: 'text',
+  },
+};
+
+/** What to make a missing column, and PostgreSQL's own categories of types that will do. */
+const TYPES: Record<Kind, { readonly name: string; readonly fits: RegExp }> = {
+  integer: { name: 'integer', fits: /^N (smallint|integer|bigint)$/ },
+  text: { name: 'text', fits: /^S / },
+  label: { name: 'text', fits: /^[SE] / },
+  time: { name: 'timestamptz', fits: /^D timestamp/ },
+};
+
+/**
+ * Looks at the tables `users` and `teams`, whoever made them.
+ *
+ * @throws ApplicationTablesUnfit with every problem and what to do about it
+ */
+export async function checkApplicationTables(query: Query): Promise<void> {
+  const problems: string[] = [];
+  for (const [table, columns] of Object.entries(COLUMNS)) {
+    const types = await readColumnTypes(query, table);
+    for (const [column, kind] of Object.entries(columns)) {
+      const type = types.get(column);
+      const { name, fits } = TYPES[kind];
+      if (type === undefined) problems.push(`${table}.${column} (${name}) is missing`);
+      else if (!fits.test(type))
+        problems.push(`${table}.${column} is ${type.slice(2)}, not ${name}`);
+    }
+  }
+  if (problems.length > 0) {
+    throw new ApplicationTablesUnfit(
+      `the application's tables do not fit: ${problems.join('; ')}. ` +
+        'Add or alter the columns, or put a view with these columns in the place of the table.',
+    );
+  }
+}
+
+/** Of each column, the category of its type and the type's name: `S text`, `N integer`. */
+async function readColumnTypes(query: Query, table: string): Promise<Map<string, string>> {
+  const rows = await query<{ name: string; type: string }>(
+    `select attname as name,
+            typcategory || ' ' || format_type(atttypid, null) as type
+       from pg_attribute
+       join pg_type on pg_type.oid = atttypid
+      where attrelid = to_regclass($1)
+        and attnum > 0
+        and not attisdropped`,
+    [table],
+  );
+  return new Map(rows.map(({ name, type }) => [name, type]));
+}

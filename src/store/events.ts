@@ -1,0 +1,71 @@
+import type { Query } from '../database/database.ts';
+
+/** What came of an event in the log. A duplicate is no row of its own: it counts as a delivery. */
+export type LoggedOutcome = 'applied' | 'stale' | 'unchanged' | 'parked' | 'unreadable';
+
+/** An event as the log keeps it. */
+export type LogEntry = {
+  readonly key: string;
+  readonly eventId: string | null;
+  readonly type: string;
+  readonly customerId: string | null;
+  readonly subscriptionId: string | null;
+  readonly createdSeconds: number | null;
+  readonly receivedAtMs: number;
+  readonly outcome: LoggedOutcome;
+  readonly body: Uint8Array;
+  /** How often this batch delivered it. */
+  readonly deliveries: number;
+};
+
+/** What the log says already of events with these keys. */
+export async function readOutcomes(
+  query: Query,
+  keys: readonly string[],
+): Promise<Map<string, LoggedOutcome>> {
+  const rows = await query<{ key: string; outcome: LoggedOutcome }>(
+    `select key, outcome
+       from instep.events
+      where key = any ($1::uuid[])`,
+    [keys],
+  );
+  return new Map(rows.map((row) => [row.key, row.outcome]));
+}
+
+/**
+ * Writes events into the log, each once. One that stands there already gets its deliveries
+ * counted, and its outcome only if it was parked. Sorted by key, so that two transactions with
+ * the same events wait for each other and never deadlock.
+ */
+export async function logEvents(query: Query, entries: readonly LogEntry[]): Promise<void> {
+  const sorted = [...entries].sort((a, b) => (a.key < b.key ? -1 : 1));
+  await query(
+    `insert into instep.events as logged
+            (key, event_id, type, customer_id, subscription_id, created_at, received_at,
+             deliveries, outcome, body)
+     select key, event_id, type, customer_id, subscription_id, to_timestamp(created_seconds),
+            to_timestamp(received_ms / 1000.0), deliveries, outcome, body
+       from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[],
+                   $7::bigint[], $8::integer[], $9::text[], $10::bytea[])
+         as event (key, event_id, type, customer_id, subscription_id, created_seconds,
+                   received_ms, deliveries, outcome, body)
+         on conflict (key) do update
+        set deliveries = logged.deliveries + excluded.deliveries,
+            outcome = case logged.outcome
+                        when 'parked' then excluded.outcome
+                        else logged.outcome
+                      end`,
+    [
+      sorted.map((entry) => entry.key),
+      sorted.map((entry) => entry.eventId),
+      sorted.map((entry) => entry.type),
+      sorted.map((entry) => entry.customerId),
+      sorted.map((entry) => entry.subscriptionId),
+      sorted.map((entry) => entry.createdSeconds),
+      sorted.map((entry) => entry.receivedAtMs),
+      sorted.map((entry) => entry.deliveries),
+      sorted.map((entry) => entry.outcome),
+      sorted.map((entry) => entry.body),
+    ],
+  );
+}

@@ -1,0 +1,79 @@
+import type { Query } from '../database/database.ts';
+import type { TeamPlan } from '../subscriptions/transition.ts';
+
+/** A team as the webhook sees it: whom it follows, and the plan it has. */
+export type Team = {
+  readonly id: number;
+  readonly customerId: string;
+  readonly plan: TeamPlan;
+};
+
+type TeamRow = {
+  id: number;
+  provider_customer_id: string;
+  provider_subscription_id: string | null;
+  provider_product_id: string | null;
+  plan_name: string | null;
+  subscription_status: string | null;
+};
+
+/**
+ * The teams of these customers, locked until the transaction ends, in the order of their ids, so
+ * that two transactions that need the same teams wait for each other and never deadlock.
+ */
+export async function lockTeams(query: Query, customerIds: readonly string[]): Promise<Team[]> {
+  // `no key update`, not `update`: an application that inserts rows which refer to the team takes
+  // a key-share lock, and has no reason to wait.
+  const rows = await query<TeamRow>(
+    `select id,
+            provider_customer_id,
+            provider_subscription_id,
+            provider_product_id,
+            plan_name,
+            subscription_status
+       from teams
+      where provider_customer_id = any ($1::text[])
+      order by id
+        for no key update`,
+    [customerIds],
+  );
+  return rows.map(toTeam);
+}
+
+/** Writes the plans of teams that are locked. Other columns are the application's. */
+export async function writePlans(
+  query: Query,
+  plans: ReadonlyMap<number, TeamPlan>,
+): Promise<void> {
+  const rows = [...plans].sort(([a], [b]) => a - b);
+  await query(
+    `update teams
+        set provider_subscription_id = plan.subscription_id,
+            provider_product_id      = plan.product_id,
+            plan_name                = plan.name,
+            subscription_status      = plan.status
+       from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[])
+         as plan (team_id, subscription_id, product_id, name, status)
+      where teams.id = plan.team_id`,
+    [
+      rows.map(([teamId]) => teamId),
+      rows.map(([, plan]) => plan.providerSubscriptionId),
+      rows.map(([, plan]) => plan.providerProductId),
+      rows.map(([, plan]) => plan.planName),
+      rows.map(([, plan]) => plan.subscriptionStatus),
+    ],
+  );
+}
+
+function toTeam(row: TeamRow): Team {
+  return {
+    id: row.id,
+    customerId: row.provider_customer_id,
+    plan: {
+      providerSubscriptionId: row.provider_subscription_id,
+      providerProductId: row.provider_product_id,
+      planName: row.plan_name,
+      subscriptionStatus: row.subscription_status,
+    },
+  };
+}

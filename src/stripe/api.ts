@@ -1,0 +1,44 @@
+import Stripe from 'stripe';
+import { withDeadline } from '../deadline.ts';
+import { isStorableName } from './subscription-shape.ts';
+
+export type StripeApi = {
+  /** The name of a product; `null` when Stripe knows no such product, or none that can be kept. */
+  retrieveProductName(productId: string): Promise<string | null>;
+};
+
+export type StripeApiOptions = {
+  readonly secretKey: string;
+  /** Another address than Stripe's own, for tests and demonstrations. */
+  readonly baseUrl?: URL | undefined;
+};
+
+/** An event waits no longer than this for the name of its product. */
+const TIMEOUT_MS = 2_000;
+
+/** Stripe's API, as far as it is needed. @throws DeadlineExceeded, or the SDK's errors */
+export function createStripeApi({ secretKey, baseUrl }: StripeApiOptions): StripeApi {
+  const stripe = new Stripe(secretKey, {
+    timeout: TIMEOUT_MS,
+    maxNetworkRetries: 0,
+    telemetry: false,
+    ...(baseUrl === undefined ? {} : addressOf(baseUrl)),
+  });
+  return {
+    async retrieveProductName(productId) {
+      try {
+        // The SDK's own timeout begins anew with every byte that arrives.
+        const { name } = await withDeadline(stripe.products.retrieve(productId), TIMEOUT_MS);
+        return isStorableName(name) ? name : null;
+      } catch (error) {
+        if (error instanceof Stripe.errors.StripeError && error.statusCode === 404) return null;
+        throw error;
+      }
+    },
+  };
+}
+
+function addressOf(url: URL): Pick<Stripe.StripeConfig, 'protocol' | 'host' | 'port'> {
+  const protocol = url.protocol === 'http:' ? 'http' : 'https';
+  return { protocol, host: url.hostname, port: url.port || (protocol === 'http' ? 80 : 443) };
+}

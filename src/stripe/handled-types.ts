@@ -1,0 +1,11 @@
+/** The two event types that the service receives (contract, section 6). */
+export const HANDLED_TYPES = [
+  'customer.subscription.updated',
+  'customer.subscription.deleted',
+] as const;
+
+export type HandledType = (typeof HANDLED_TYPES)[number];
+
+export function isHandledType(type: string): type is HandledType {
+  return (HANDLED_TYPES as readonly string[]).includes(type);
+}

@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import { InstepError } from '../errors.ts';
+import type { SubscriptionEvent } from '../subscriptions/subscription-event.ts';
+import { eventKey } from './event-key.ts';
+import { type HandledType, isHandledType } from './handled-types.ts';
+import { MAX_ID_LENGTH, productOf, subscriptionEventShape } from './subscription-shape.ts';
+
+/** A signed event, as far as it could be understood. Only the first two go through the one door. */
+export type StripeEvent = ReadableEvent | UnreadableEvent | UnhandledEvent | ShapelessEvent;
+
+type Logged = {
+  /** Its place in the log: see `eventKey`. */
+  readonly key: string;
+  readonly eventId: string | null;
+  readonly type: HandledType;
+};
+
+export type ReadableEvent = Logged & {
+  readonly kind: 'readable';
+  readonly subscription: SubscriptionEvent;
+};
+
+/** Of a type that we handle, but not of a shape that we know. */
+export type UnreadableEvent = Logged & { readonly kind: 'unreadable'; readonly reason: string };
+
+/** Of a type that the endpoint was not registered for. */
+export type UnhandledEvent = {
+  readonly kind: 'unhandled';
+  readonly eventId: string | null;
+  readonly type: string;
+};
+
+/** Signed JSON that is no event at all. */
+export type ShapelessEvent = {
+  readonly kind: 'shapeless';
+  readonly eventId: string | null;
+  readonly reason: string;
+};
+
+export class BodyNotJson extends InstepError {
+  readonly code = 'BODY_NOT_JSON';
+}
+
+export type Receipt = {
+  readonly receivedAtMs: number;
+  /** Something that no other event has: it keeps events without an id apart. */
+  readonly nonce: () => string;
+};
+
+/**
+ * Understands a signed event (contract, sections 2 and 6).
+ *
+ * @throws BodyNotJson when the text is no JSON; nothing else about a signed text is an error
+ */
+export function parseEvent(text: string, { receivedAtMs, nonce }: Receipt): StripeEvent {
+  const event = parseJson(text);
+  const eventId = presentable(member(event, 'id'));
+  const type = member(event, 'type');
+  if (typeof type !== 'string') return { kind: 'shapeless', eventId, reason: 'type is not a text' };
+  if (!isHandledType(type)) return { kind: 'unhandled', eventId, type: presentable(type) ?? '' };
+
+  const identity = { eventId, type, createdSeconds: null, subscriptionId: null };
+  const unreadable = (reason: string): UnreadableEvent => {
+    const key = eventKey({ ...identity, data: text }, nonce);
+    return { kind: 'unreadable', key, eventId, type, reason };
+  };
+
+  const parsed = subscriptionEventShape.safeParse(event);
+  if (!parsed.success) return unreadable(why(parsed.error));
+
+  const createdSeconds = parsed.data.created ?? null;
+  const subscription = toSubscriptionEvent(parsed.data, receivedAtMs);
+  const { subscriptionId } = subscription;
+  const data = member(event, 'data');
+  try {
+    const key = eventKey({ eventId, type, createdSeconds, subscriptionId, data }, nonce);
+    return { kind: 'readable', key, eventId, type, subscription };
+  } catch (error) {
+    if (error instanceof RangeError) return unreadable('data is nested too deeply');
+    throw error;
+  }
+}
+
+function toSubscriptionEvent(
+  { created, data }: z.infer<typeof subscriptionEventShape>,
+  receivedAtMs: number,
+): SubscriptionEvent {
+  const product = productOf(data.object);
+  return {
+    customerId: data.object.customer,
+    subscriptionId: data.object.id ?? null,
+    status: data.object.status,
+    productId: product.id,
+    planName: product.name,
+    createdSeconds: created ?? Math.floor(receivedAtMs / 1_000),
+  };
+}
+
+/** The parser's own message quotes the text: it is left out, so that no log repeats a payload. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new BodyNotJson('the body is not JSON');
+  }
+}
+
+function member(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
+  return Reflect.get(value, name);
+}
+
+/** An id as it may be stored and logged, whatever was sent: not too long, and PostgreSQL's text. */
+function presentable(id: unknown): string | null {
+  if (typeof id !== 'string' || id === '') return null;
+  return id.slice(0, MAX_ID_LENGTH).toWellFormed().replaceAll('\0', '\uFFFD');
+}
+
+/** Zod's messages name places and kinds, never values: nothing of the payload gets into a log. */
+function why(error: z.ZodError): string {
+  const [issue] = error.issues;
+  return issue === undefined
+    ? 'unknown shape'
+    : `${z.core.toDotPath(issue.path)}: ${issue.message}`;
+}

@@ -1,0 +1,95 @@
+import type { Logger } from 'pino';
+import type { Database } from '../database/database.ts';
+import { DatabaseRefused, DatabaseUnavailable } from '../database/errors.ts';
+import type { ProductNames } from '../stripe/product-names.ts';
+import { effectOf } from '../subscriptions/transition.ts';
+import { applyBatch } from './apply-batch.ts';
+import { Batcher } from './batcher.ts';
+import type { ReceivedEvent, Result } from './received-event.ts';
+
+/**
+ * The one door: whatever brings events, webhooks, replays or a list of missed ones, brings them
+ * here. When the promise resolves, the events are stored and the teams are right, for good.
+ *
+ * @throws DatabaseUnavailable, DatabaseBusy, DatabaseRefused or QueueFull; the events may then
+ * come again, by the rule without harm
+ */
+export type Accept = (events: readonly ReceivedEvent[]) => Promise<readonly Result[]>;
+
+export type DoorOptions = {
+  readonly database: Database;
+  readonly productNames: ProductNames;
+  readonly logger: Logger;
+  /** In milliseconds since 1970. */
+  readonly now: () => number;
+  readonly maxBatch: number;
+  readonly maxQueued: number;
+};
+
+export function createDoor(options: DoorOptions): Accept {
+  const { database, productNames, logger, now } = options;
+
+  const batcher = new Batcher<ReceivedEvent, Result>({
+    run: commit,
+    maxBatch: options.maxBatch,
+    maxQueued: options.maxQueued,
+    isWorthSplitting: (error) => !(error instanceof DatabaseUnavailable),
+  });
+
+  async function commit(events: readonly ReceivedEvent[]): Promise<readonly Result[]> {
+    try {
+      return await database.transaction((query) => applyBatch(query, events));
+    } catch (error) {
+      const [event] = events;
+      const isName =
+        events.length === 1 && event?.kind === 'readable' && planNameOf(event) !== null;
+      if (!(error instanceof DatabaseRefused) || !isName) throw error;
+      // An application's column may be too short for a name: an entitlement never waits for one.
+      logger.warn({ eventId: event.eventId, err: error }, 'stored without the name of the plan');
+      return await commit([withName(event, null)]);
+    }
+  }
+
+  async function nameProduct(event: ReceivedEvent): Promise<ReceivedEvent> {
+    if (event.kind === 'unreadable' || planNameOf(event) !== null) return event;
+    const { productId, status } = event.subscription;
+    if (productId === null || effectOf(status) !== 'grants') return event;
+    return withName(event, await productNames.nameOf(productId));
+  }
+
+  function report(event: ReceivedEvent, { outcome, teamIds }: Result): void {
+    const line = {
+      eventId: event.eventId,
+      type: event.type,
+      ...(event.kind === 'readable' && { customerId: event.subscription.customerId }),
+      teamIds,
+      outcome,
+      durationMs: now() - event.receivedAtMs,
+    };
+    if (outcome === 'parked') logger.error(line, 'team not found');
+    else if (event.kind === 'unreadable') {
+      logger.error({ ...line, reason: event.reason }, 'event unreadable');
+    } else logger.info(line, 'event');
+  }
+
+  return async (events) => {
+    const named = await Promise.all(events.map(nameProduct));
+    return await Promise.all(
+      named.map(async (event) => {
+        const result = await batcher.add(event);
+        report(event, result);
+        return result;
+      }),
+    );
+  };
+}
+
+type Readable = Extract<ReceivedEvent, { kind: 'readable' }>;
+
+function planNameOf(event: Readable): string | null {
+  return event.subscription.planName;
+}
+
+function withName(event: Readable, planName: string | null): ReceivedEvent {
+  return { ...event, subscription: { ...event.subscription, planName } };
+}
