@@ -1,6 +1,12 @@
 import pg from 'pg';
 import { columnValues } from './column-values.ts';
-import { DatabaseBusy, DatabaseRefused, DatabaseUnavailable, databaseError } from './errors.ts';
+import {
+  DatabaseBusy,
+  DatabaseRefused,
+  DatabaseUnavailable,
+  DatabaseUnusable,
+  databaseError,
+} from './errors.ts';
 
 /** Runs one statement and returns its rows. */
 export type Query = <Row extends pg.QueryResultRow>(
@@ -117,5 +123,7 @@ function queryOn(client: pg.PoolClient): Query {
 }
 
 function leavesConnectionSound(error: Error): boolean {
-  return error instanceof DatabaseRefused || error instanceof DatabaseBusy;
+  return SOUND_ERRORS.some((kind) => error instanceof kind);
 }
+
+const SOUND_ERRORS = [DatabaseBusy, DatabaseRefused, DatabaseUnusable];

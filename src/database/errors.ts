@@ -10,28 +10,44 @@ export class DatabaseBusy extends InstepError {
   readonly code = 'DATABASE_BUSY';
 }
 
+/** The database answers, but not to us: a wrong password, a missing privilege or table. */
+export class DatabaseUnusable extends InstepError {
+  readonly code = 'DATABASE_UNUSABLE';
+}
+
 /** The database understood and refused the values: a constraint, a type, a length. */
 export class DatabaseRefused extends InstepError {
   readonly code = 'DATABASE_REFUSED';
 }
 
-/** SQLSTATE classes that speak of the values sent: data exceptions, constraints, program limits. */
+/** Cardinality, data exceptions, constraints, program limits. */
 const REFUSED_CLASSES = new Set(['21', '22', '23', '54']);
+
+/** Authorization, unknown database, unknown schema, syntax and access rules. */
+const UNUSABLE_CLASSES = new Set(['28', '3D', '3F', '42']);
 
 /** Serialization failures, deadlocks, lock and statement timeouts. */
 const BUSY_STATES = new Set(['40001', '40P01', '55P03', '57014']);
 
 /**
- * Sorts whatever `pg` threw into the three errors above. Whatever is not known to be caused by
- * the values counts as unavailable, so that it is answered 503 and sent again.
+ * Sorts whatever `pg` threw into the errors above, by its SQLSTATE. What is not known to be of
+ * another kind counts as unavailable, so that it is answered 503 and sent again.
  */
 export function databaseError(cause: unknown): InstepError {
   if (cause instanceof InstepError) return cause;
   const state = sqlState(cause);
-  const message = cause instanceof Error ? cause.message : 'the database failed';
-  if (REFUSED_CLASSES.has(state.slice(0, 2))) return new DatabaseRefused(message, { cause });
+  const kind = state.slice(0, 2);
+  const message = messageOf(cause);
+  if (REFUSED_CLASSES.has(kind)) return new DatabaseRefused(message, { cause });
+  if (UNUSABLE_CLASSES.has(kind)) return new DatabaseUnusable(message, { cause });
   if (BUSY_STATES.has(state)) return new DatabaseBusy(message, { cause });
   return new DatabaseUnavailable(message, { cause });
+}
+
+/** A refused connection to a name of several addresses comes as one error without a message. */
+function messageOf(cause: unknown): string {
+  if (cause instanceof AggregateError) return cause.errors.map(messageOf).join('; ');
+  return cause instanceof Error && cause.message !== '' ? cause.message : 'the database failed';
 }
 
 /** The five characters of an error's SQLSTATE; empty when it did not come from PostgreSQL. */

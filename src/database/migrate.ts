@@ -43,7 +43,7 @@ export async function migrate(database: Database): Promise<string[]> {
  *
  * @throws SchemaNewer or SchemaOutdated
  */
-export async function checkSchema({ query }: Pick<Database, 'query'>): Promise<void> {
+export async function checkSchema(query: Query): Promise<void> {
   const pending = pendingAfter(await appliedVersion(query), readMigrations().migrations);
   if (pending.length > 0) {
     throw new SchemaOutdated(

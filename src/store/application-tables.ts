@@ -67,7 +67,7 @@ export async function checkApplicationTables(query: Query): Promise<void> {
 async function readColumnTypes(query: Query, table: string): Promise<Map<string, string>> {
   const rows = await query<{ name: string; type: string }>(
     `select attname as name,
-            typcategory || ' ' || format_type(atttypid, null) as type
+            typcategory::text || ' ' || format_type(atttypid, null) as type
        from pg_attribute
        join pg_type on pg_type.oid = atttypid
       where attrelid = to_regclass($1)

@@ -1,16 +1,18 @@
 import type { Query } from '../database/database.ts';
 import type { TeamPlan } from '../subscriptions/transition.ts';
 
-/** A team as the webhook sees it: whom it follows, and the plan it has. */
+/** A team, as far as Instep is concerned: whom it follows, and the plan it has. */
 export type Team = {
   readonly id: number;
-  readonly customerId: string;
+  readonly customerId: string | null;
   readonly plan: TeamPlan;
 };
 
+export type LinkedTeam = Team & { readonly customerId: string };
+
 type TeamRow = {
   id: number;
-  provider_customer_id: string;
+  provider_customer_id: string | null;
   provider_subscription_id: string | null;
   provider_product_id: string | null;
   plan_name: string | null;
@@ -21,10 +23,13 @@ type TeamRow = {
  * The teams of these customers, locked until the transaction ends, in the order of their ids, so
  * that two transactions that need the same teams wait for each other and never deadlock.
  */
-export async function lockTeams(query: Query, customerIds: readonly string[]): Promise<Team[]> {
+export async function lockTeams(
+  query: Query,
+  customerIds: readonly string[],
+): Promise<LinkedTeam[]> {
   // `no key update`, not `update`: an application that inserts rows which refer to the team takes
   // a key-share lock, and has no reason to wait.
-  const rows = await query<TeamRow>(
+  const rows = await query<TeamRow & { provider_customer_id: string }>(
     `select id,
             provider_customer_id,
             provider_subscription_id,
@@ -37,7 +42,7 @@ export async function lockTeams(query: Query, customerIds: readonly string[]): P
         for no key update`,
     [customerIds],
   );
-  return rows.map(toTeam);
+  return rows.map((row) => ({ ...toTeam(row), customerId: row.provider_customer_id }));
 }
 
 /** Writes the plans of teams that are locked. Other columns are the application's. */
@@ -63,6 +68,53 @@ export async function writePlans(
       rows.map(([, plan]) => plan.subscriptionStatus),
     ],
   );
+}
+
+/** The team of this id, or `null`. */
+export async function readTeam(query: Query, id: number): Promise<Team | null> {
+  const [row] = await query<TeamRow>(
+    `select id,
+            provider_customer_id,
+            provider_subscription_id,
+            provider_product_id,
+            plan_name,
+            subscription_status
+       from teams
+      where id = $1`,
+    [id],
+  );
+  return row === undefined ? null : toTeam(row);
+}
+
+/** Adds a team, and returns its id. @throws DatabaseRefused when another team has the customer */
+export async function addTeam(
+  query: Query,
+  team: { readonly name: string; readonly customerId: string | null },
+): Promise<number> {
+  const [row] = await query<{ id: number }>(
+    `insert into teams (name, provider_customer_id)
+     values ($1, $2)
+     returning id`,
+    [team.name, team.customerId],
+  );
+  if (row === undefined) throw new RangeError('the inserted team was not returned');
+  return row.id;
+}
+
+/**
+ * Makes a team follow a customer. Returns whether there is such a team.
+ *
+ * @throws DatabaseRefused when another team has the customer
+ */
+export async function linkTeam(query: Query, id: number, customerId: string): Promise<boolean> {
+  const rows = await query(
+    `update teams
+        set provider_customer_id = $2
+      where id = $1
+     returning id`,
+    [id, customerId],
+  );
+  return rows.length > 0;
 }
 
 function toTeam(row: TeamRow): Team {

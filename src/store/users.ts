@@ -38,6 +38,31 @@ export async function readActiveUsers(
   return new Map(rows.map((row) => [row.id, toUser(row)]));
 }
 
+/** The user of this id, deleted or not, or `null`. */
+export async function readUser(query: Query, id: number): Promise<User | null> {
+  const [row] = await query<UserRow>(
+    `select id, name, email, password_hash, role, created_at, updated_at, deleted_at
+       from users
+      where id = $1`,
+    [id],
+  );
+  return row === undefined ? null : toUser(row);
+}
+
+export type NewUser = Pick<User, 'name' | 'email' | 'passwordHash' | 'role'>;
+
+/** Adds a user. @throws DatabaseRefused when the e-mail address is taken */
+export async function addUser(query: Query, user: NewUser): Promise<User> {
+  const [row] = await query<UserRow>(
+    `insert into users (name, email, password_hash, role)
+     values ($1, $2, $3, $4)
+     returning id, name, email, password_hash, role, created_at, updated_at, deleted_at`,
+    [user.name, user.email, user.passwordHash, user.role],
+  );
+  if (row === undefined) throw new RangeError('the inserted user was not returned');
+  return toUser(row);
+}
+
 function toUser(row: UserRow): User {
   return {
     id: row.id,

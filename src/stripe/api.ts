@@ -1,5 +1,6 @@
 import Stripe from 'stripe';
 import { withDeadline } from '../deadline.ts';
+import { InstepError } from '../errors.ts';
 import { isStorableName } from './subscription-shape.ts';
 
 export type StripeApi = {
@@ -13,10 +14,15 @@ export type StripeApiOptions = {
   readonly baseUrl?: URL | undefined;
 };
 
+/** Stripe's API did not answer, or not with what was asked for. */
+export class StripeApiFailed extends InstepError {
+  readonly code = 'STRIPE_API_FAILED';
+}
+
 /** An event waits no longer than this for the name of its product. */
 const TIMEOUT_MS = 2_000;
 
-/** Stripe's API, as far as it is needed. @throws DeadlineExceeded, or the SDK's errors */
+/** Stripe's API, as far as it is needed. Its calls throw `DeadlineExceeded` or `StripeApiFailed`. */
 export function createStripeApi({ secretKey, baseUrl }: StripeApiOptions): StripeApi {
   const stripe = new Stripe(secretKey, {
     timeout: TIMEOUT_MS,
@@ -31,8 +37,9 @@ export function createStripeApi({ secretKey, baseUrl }: StripeApiOptions): Strip
         const { name } = await withDeadline(stripe.products.retrieve(productId), TIMEOUT_MS);
         return isStorableName(name) ? name : null;
       } catch (error) {
-        if (error instanceof Stripe.errors.StripeError && error.statusCode === 404) return null;
-        throw error;
+        if (!(error instanceof Stripe.errors.StripeError)) throw error;
+        if (error.statusCode === 404) return null;
+        throw new StripeApiFailed(`${error.type} (${error.statusCode ?? 'no answer'})`);
       }
     },
   };

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { LoggedOutcome } from '../store/events.ts';
-import type { Team } from '../store/teams.ts';
+import type { LinkedTeam } from '../store/teams.ts';
 import type { ReadableEvent } from '../stripe/parse-event.ts';
 import { type Customer, follow, UNKNOWN_CUSTOMER } from '../subscriptions/customer.ts';
 import type { SubscriptionEvent } from '../subscriptions/subscription-event.ts';
@@ -9,7 +9,7 @@ import type { ReceivedEvent, Result } from './received-event.ts';
 
 /** What the database says of a batch of events, while the teams are locked. */
 export type Known = {
-  readonly teams: readonly Team[];
+  readonly teams: readonly LinkedTeam[];
   readonly customers: ReadonlyMap<string, Customer>;
   readonly outcomes: ReadonlyMap<string, LoggedOutcome>;
 };
@@ -58,7 +58,7 @@ export function decide(events: readonly ReceivedEvent[], known: Known): Decision
   return { results, outcomes, plans, subscriptions: changed(customers, known.customers) };
 }
 
-function teamIdsByCustomer(teams: readonly Team[]): Map<string, number[]> {
+function teamIdsByCustomer(teams: readonly LinkedTeam[]): Map<string, number[]> {
   const followers = new Map<string, number[]>();
   for (const { id, customerId } of teams) {
     followers.set(customerId, [...(followers.get(customerId) ?? []), id]);

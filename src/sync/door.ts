@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
-import { DatabaseRefused, DatabaseUnavailable } from '../database/errors.ts';
+import { DatabaseBusy, DatabaseRefused } from '../database/errors.ts';
 import type { ProductNames } from '../stripe/product-names.ts';
 import { effectOf } from '../subscriptions/transition.ts';
 import { applyBatch } from './apply-batch.ts';
@@ -11,7 +11,7 @@ import type { ReceivedEvent, Result } from './received-event.ts';
  * The one door: whatever brings events, webhooks, replays or a list of missed ones, brings them
  * here. When the promise resolves, the events are stored and the teams are right, for good.
  *
- * @throws DatabaseUnavailable, DatabaseBusy, DatabaseRefused or QueueFull; the events may then
+ * @throws the errors of the database, or QueueFull; the events may then
  * come again, by the rule without harm
  */
 export type Accept = (events: readonly ReceivedEvent[]) => Promise<readonly Result[]>;
@@ -33,7 +33,7 @@ export function createDoor(options: DoorOptions): Accept {
     run: commit,
     maxBatch: options.maxBatch,
     maxQueued: options.maxQueued,
-    isWorthSplitting: (error) => !(error instanceof DatabaseUnavailable),
+    isWorthSplitting: (error) => error instanceof DatabaseRefused || error instanceof DatabaseBusy,
   });
 
   async function commit(events: readonly ReceivedEvent[]): Promise<readonly Result[]> {

@@ -1,0 +1,67 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import { ConfigInvalid } from '../config.ts';
+import { InstepError } from '../errors.ts';
+import { demoCommand } from './demo.ts';
+import { migrateCommand } from './migrate.ts';
+import { tell } from './output.ts';
+import { serveCommand } from './serve.ts';
+import { sessionCommand } from './session.ts';
+import { teamCommand } from './team.ts';
+import { triggerCommand } from './trigger.ts';
+import { userCommand } from './user.ts';
+
+const FAILED = 1;
+const WRONG_USAGE = 2;
+
+function createProgram(): Command {
+  const program = new Command('instep')
+    .description("Keeps every team's plan in step with Stripe, and says who is signed in.")
+    .version(version())
+    .addHelpText('after', '\nExample:\n  instep demo');
+  const commands = [
+    serveCommand(),
+    demoCommand(),
+    migrateCommand(),
+    userCommand(),
+    teamCommand(),
+    sessionCommand(),
+    triggerCommand(),
+  ];
+  for (const command of commands) program.addCommand(command);
+  for (const command of [program, ...commands, ...commands.flatMap((one) => one.commands)]) {
+    command.exitOverride().showHelpAfterError('(add --help for more)');
+  }
+  return program;
+}
+
+function version(): string {
+  const file = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  const { version } = JSON.parse(file) as { version: string };
+  return version;
+}
+
+/** 0: done; 1: failed; 2: wrong usage, of the command line or of the configuration. */
+function exitCodeOf(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
+  if (error instanceof InstepError) tell(`instep: ${error.message}`);
+  else tell(`instep: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  return error instanceof ConfigInvalid ? WRONG_USAGE : FAILED;
+}
+
+/** A file `.env` in the current folder counts, after what the environment says. */
+function loadDotEnv(): void {
+  try {
+    process.loadEnvFile('.env');
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+  }
+}
+
+try {
+  loadDotEnv();
+  await createProgram().parseAsync();
+} catch (error) {
+  process.exitCode = exitCodeOf(error);
+}

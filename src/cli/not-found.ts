@@ -1,0 +1,6 @@
+import { InstepError } from '../errors.ts';
+
+/** What a command was asked for does not exist. */
+export class NotFound extends InstepError {
+  readonly code = 'NOT_FOUND';
+}

@@ -1,0 +1,28 @@
+import { styleText } from 'node:util';
+
+/** What a command found out: printed as `name  value` lines, or as one JSON object. */
+export type Data = Readonly<Record<string, string | number | boolean | null>>;
+
+/** Writes a command's data to standard output. */
+export function printData(data: Data, { json }: { readonly json?: boolean }): void {
+  process.stdout.write(json ? `${JSON.stringify(data)}\n` : `${lines(data).join('\n')}\n`);
+}
+
+function lines(data: Data): string[] {
+  const width = Math.max(...Object.keys(data).map((name) => name.length));
+  return Object.entries(data).map(
+    ([name, value]) => `${paint('gray', name.padEnd(width))}  ${value ?? '-'}`,
+  );
+}
+
+type Format = Parameters<typeof styleText>[0];
+
+/** Colors a text for standard output, where that is a terminal and nobody minds (no-color.org). */
+export function paint(format: Format, text: string): string {
+  return process.stdout.isTTY && !process.env.NO_COLOR ? styleText(format, text) : text;
+}
+
+/** Tells a person something that is no data: to standard error. */
+export function tell(message: string): void {
+  process.stderr.write(`${message}\n`);
+}

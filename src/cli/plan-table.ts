@@ -1,0 +1,24 @@
+import type { TeamPlan } from '../subscriptions/transition.ts';
+import { paint } from './output.ts';
+
+const COLUMNS = [
+  ['status', 'subscriptionStatus', 10],
+  ['plan', 'planName', 9],
+  ['product', 'providerProductId', 14],
+  ['subscription', 'providerSubscriptionId', 14],
+] as const satisfies readonly (readonly [string, keyof TeamPlan, number])[];
+
+/** The heads of the columns of `planRow`. */
+export function planHead(): string {
+  return COLUMNS.map(([head, , width]) => paint('gray', head.padEnd(width + 2))).join('');
+}
+
+/** A team's plan in one line. What differs from `before` is marked and in color. */
+export function planRow(plan: TeamPlan, before: TeamPlan): string {
+  return COLUMNS.map(([, field, width]) => {
+    const text = plan[field] ?? '-';
+    return plan[field] === before[field]
+      ? text.padEnd(width + 2)
+      : paint(['bold', 'green'], `${text} *`.padEnd(width + 2));
+  }).join('');
+}

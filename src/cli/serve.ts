@@ -1,0 +1,55 @@
+import { Command } from 'commander';
+import { configWarnings, readConfig } from '../config.ts';
+import { DatabaseUnavailable } from '../database/errors.ts';
+import { listen } from '../http/server.ts';
+import { type Instep, type InstepOptions, openInstep } from '../instep.ts';
+import { createLogger, type Logger, prettyLines } from '../logging.ts';
+import { nextSignal } from './signals.ts';
+
+const START_DEADLINE_MS = 30_000;
+const RETRY_AFTER_MS = 1_000;
+
+export function serveCommand(): Command {
+  return new Command('serve')
+    .description('run the server (what `npm start` does)')
+    .addHelpText('after', '\nExample:\n  PORT=8080 instep serve')
+    .action(serve);
+}
+
+async function serve(): Promise<void> {
+  const config = readConfig(process.env);
+  const pretty = process.stdout.isTTY
+    ? prettyLines((text) => process.stdout.write(text))
+    : undefined;
+  const logger = createLogger(config.logLevel, pretty);
+  for (const warning of configWarnings(config)) logger.warn(warning);
+
+  const instep = await openPatiently({ config, logger });
+  const server = await listen({ ...config, fetch: instep.fetch }).catch(async (error) => {
+    await instep.close();
+    throw error;
+  });
+  logger.info({ url: server.url }, 'listening');
+
+  const signal = await nextSignal();
+  logger.info({ signal }, 'shutting down');
+  instep.stopBeingReady();
+  await server.close(config.shutdownDeadlineMs);
+  await instep.close();
+  logger.info('stopped');
+}
+
+/** A database that starts at the same time as we do may need a moment longer. */
+async function openPatiently(options: InstepOptions & { logger: Logger }): Promise<Instep> {
+  const giveUpAtMs = Date.now() + START_DEADLINE_MS;
+  for (;;) {
+    try {
+      return await openInstep(options);
+    } catch (error) {
+      const isWorthWaiting = error instanceof DatabaseUnavailable && Date.now() < giveUpAtMs;
+      if (!isWorthWaiting) throw error;
+      options.logger.warn({ err: error }, 'waiting for the database');
+      await new Promise((resolve) => setTimeout(resolve, RETRY_AFTER_MS));
+    }
+  }
+}

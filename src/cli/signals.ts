@@ -1,0 +1,18 @@
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
+/**
+ * Resolves with the first signal that asks us to end. A second one ends the process at once, for
+ * whoever cannot wait: nothing that was answered 200 is lost by it.
+ */
+export function nextSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    let count = 0;
+    for (const signal of SIGNALS) {
+      process.on(signal, () => {
+        count += 1;
+        if (count > 1) process.exit(1);
+        resolve(signal);
+      });
+    }
+  });
+}

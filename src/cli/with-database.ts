@@ -1,0 +1,46 @@
+import { readDatabaseConfig } from '../config.ts';
+import { connectToServer } from '../database/connect.ts';
+import type { Query } from '../database/database.ts';
+import { checkSchema } from '../database/migrate.ts';
+import { prepareDatabase } from '../instep.ts';
+import { tell } from './output.ts';
+
+const STATEMENT_TIMEOUT_MS = 10_000;
+
+const onConnectionError = (error: Error) => tell(`database connection lost: ${error.message}`);
+
+/**
+ * Runs a command on the database, beside a running server or without one. The embedded database
+ * is brought up to date first; one of yours only by `instep migrate` or by the server.
+ */
+export async function withDatabase<Result>(
+  work: (query: Query) => Promise<Result>,
+): Promise<Result> {
+  const server = await connectToServer({ ...readDatabaseConfig(process.env), notice: tell });
+  try {
+    if (server.isEmbedded) await prepareDatabase(server, onConnectionError);
+    const database = server.open({
+      maxConnections: 1,
+      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+      onConnectionError,
+    });
+    try {
+      await checkSchema(database.query);
+      return await work(database.query);
+    } finally {
+      await database.close();
+    }
+  } finally {
+    await server.release();
+  }
+}
+
+/** Migrates whichever database is configured. Returns what it ran. */
+export async function migrateDatabase(): Promise<string[]> {
+  const server = await connectToServer({ ...readDatabaseConfig(process.env), notice: tell });
+  try {
+    return await prepareDatabase(server, onConnectionError);
+  } finally {
+    await server.release();
+  }
+}

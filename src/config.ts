@@ -1,0 +1,177 @@
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import { InstepError } from './errors.ts';
+
+/** The environment is not what it must be. `problems` lists all of it, each with what to do. */
+export class ConfigInvalid extends InstepError {
+  readonly code = 'CONFIG_INVALID';
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(`the configuration has problems:\n  - ${problems.join('\n  - ')}`);
+    this.problems = problems;
+  }
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+const PLACEHOLDER = /\.\.\.|…|\*{3}|^<.*>$|^(?:change_?me|your[-_ ].*|x{3,})$/i;
+
+function secret(form: RegExp, whatToDo: string) {
+  return z
+    .string({ error: `is missing: ${whatToDo}` })
+    .trim()
+    .min(1, `is empty: ${whatToDo}`)
+    .refine((text) => !PLACEHOLDER.test(text), `is a placeholder: ${whatToDo}`)
+    .regex(form, `is malformed: ${whatToDo}`);
+}
+
+/** Several secrets of one kind, separated by commas, while one is being replaced. */
+function secrets(form: RegExp, whatToDo: string) {
+  const one = secret(form, whatToDo);
+  return z
+    .string({ error: `is missing: ${whatToDo}` })
+    .transform((text) => text.split(','))
+    .pipe(z.tuple([one]).rest(one));
+}
+
+function wholeNumber(fallback: number, min: number, max: number) {
+  const range = `must be a whole number from ${min} to ${max}`;
+  return z.coerce.number(range).int(range).min(min, range).max(max, range).default(fallback);
+}
+
+function url(protocols: readonly string[], example: string) {
+  const whatToDo = `must be a URL such as ${example}`;
+  return z
+    .string()
+    .refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), whatToDo)
+    .transform((text) => new URL(text));
+}
+
+const databaseVariables = {
+  DATABASE_URL: url(
+    ['postgres:', 'postgresql:'],
+    'postgres://user:password@host:5432/name, or unset for the embedded database',
+  ).optional(),
+  INSTEP_DATA: z.string().default('./data'),
+};
+
+const webhookVariables = {
+  STRIPE_WEBHOOK_SECRET: secrets(
+    /^whsec_\S+$/,
+    'set the signing secret of your webhook endpoint, whsec_ and what follows ' +
+      '(Stripe dashboard, Developers, Webhooks)',
+  ),
+};
+
+const sessionVariables = {
+  AUTH_SECRET: secrets(
+    /^\P{Cc}+$/u,
+    'set the secret that your app signs its session tokens with, for example from ' +
+      '`openssl rand -base64 32`',
+  ),
+};
+
+const addressVariables = {
+  PORT: wholeNumber(3_000, 0, 65_535),
+  HOST: z.string().min(1, 'is empty: unset it, or name an address').default('127.0.0.1'),
+};
+
+const serverVariables = {
+  ...databaseVariables,
+  ...webhookVariables,
+  ...sessionVariables,
+  ...addressVariables,
+  STRIPE_SECRET_KEY: secret(
+    /^(?:sk|rk)_\S+$/,
+    "set your account's secret or restricted key, sk_ or rk_ and what follows " +
+      '(Stripe dashboard, Developers, API keys)',
+  ),
+  STRIPE_API_BASE: url(['http:', 'https:'], 'https://api.stripe.com').optional(),
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
+      error: 'must be one of fatal, error, warn, info, debug, trace, silent',
+    })
+    .default('info'),
+  PROFILE_PASSWORD_HASH: z
+    .enum(['include', 'omit'], { error: 'must be include or omit' })
+    .default('include'),
+  MAX_BODY_BYTES: wholeNumber(1_048_576, 1_024, 67_108_864),
+  MAX_QUEUED_EVENTS: wholeNumber(10_000, 1, 1_000_000),
+  REQUEST_DEADLINE_MS: wholeNumber(5_000, 100, 60_000),
+  SHUTDOWN_DEADLINE_MS: wholeNumber(10_000, 100, 600_000),
+};
+
+type Read<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>>;
+
+/** All problems at once. An empty variable counts as unset, but for the secrets. */
+function read<Shape extends z.ZodRawShape>(shape: Shape, environment: Environment): Read<Shape> {
+  const given = Object.entries(environment).filter(
+    ([name, value]) => value !== '' || /SECRET/.test(name),
+  );
+  const parsed = z.object(shape).safeParse(Object.fromEntries(given));
+  if (parsed.success) return parsed.data;
+  const first = new Map<string, string>();
+  for (const { path, message } of parsed.error.issues) {
+    const name = String(path[0]);
+    if (!first.has(name)) first.set(name, `${name} ${message}`);
+  }
+  throw new ConfigInvalid([...first.values()]);
+}
+
+export type DatabaseConfig = {
+  /** `undefined` for the embedded database. */
+  readonly databaseUrl: URL | undefined;
+  /** Where the embedded database lives; an absolute path. */
+  readonly dataFolder: string;
+};
+
+export type Config = ReturnType<typeof readConfig>;
+
+/** Everything that the server needs. @throws ConfigInvalid */
+export function readConfig(environment: Environment) {
+  const value = read(serverVariables, environment);
+  return {
+    ...toDatabaseConfig(value),
+    webhookSecrets: value.STRIPE_WEBHOOK_SECRET,
+    authSecrets: value.AUTH_SECRET,
+    stripeSecretKey: value.STRIPE_SECRET_KEY,
+    stripeApiBase: value.STRIPE_API_BASE,
+    port: value.PORT,
+    host: value.HOST,
+    logLevel: value.LOG_LEVEL,
+    includePasswordHash: value.PROFILE_PASSWORD_HASH === 'include',
+    maxBodyBytes: value.MAX_BODY_BYTES,
+    maxQueuedEvents: value.MAX_QUEUED_EVENTS,
+    requestDeadlineMs: value.REQUEST_DEADLINE_MS,
+    shutdownDeadlineMs: value.SHUTDOWN_DEADLINE_MS,
+  };
+}
+
+/** What a command needs that only looks into the database. @throws ConfigInvalid */
+export function readDatabaseConfig(environment: Environment): DatabaseConfig {
+  return toDatabaseConfig(read(databaseVariables, environment));
+}
+
+/** The secrets that session tokens are signed with, newest first. @throws ConfigInvalid */
+export function readAuthSecrets(environment: Environment): readonly [string, ...string[]] {
+  return read(sessionVariables, environment).AUTH_SECRET;
+}
+
+/** What it takes to sign a webhook and to send it to the server. @throws ConfigInvalid */
+export function readWebhookTarget(environment: Environment) {
+  const value = read({ ...webhookVariables, ...addressVariables }, environment);
+  return { webhookSecrets: value.STRIPE_WEBHOOK_SECRET, port: value.PORT, host: value.HOST };
+}
+
+/** What is allowed and still unwise. */
+export function configWarnings({ authSecrets }: Pick<Config, 'authSecrets'>): string[] {
+  const isShort = authSecrets.some((text) => Buffer.byteLength(text) < 32);
+  return isShort
+    ? ['AUTH_SECRET is shorter than 32 bytes: HS256 is only as strong as its secret']
+    : [];
+}
+
+function toDatabaseConfig(value: Read<typeof databaseVariables>): DatabaseConfig {
+  return { databaseUrl: value.DATABASE_URL, dataFolder: resolve(value.INSTEP_DATA) };
+}

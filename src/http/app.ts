@@ -1,0 +1,46 @@
+import { type Context, Hono } from 'hono';
+import { InstepError } from '../errors.ts';
+import type { Logger } from '../logging.ts';
+import { healthHandler, type ReadinessOptions, readinessHandler } from './health.ts';
+import { internalProblem, methodNotAllowed, notFound, Problem, unavailable } from './problems.ts';
+import { type UserOptions, userHandler } from './user.ts';
+import { type WebhookOptions, webhookHandler } from './webhook.ts';
+
+export type AppOptions = UserOptions & WebhookOptions & ReadinessOptions;
+
+/** Answers to everything: the two endpoints of the contract, and the health of the process. */
+export function createApp(options: AppOptions) {
+  const app = new Hono();
+
+  const routes = {
+    '/api/user': { method: 'GET', handler: userHandler(options) },
+    '/api/stripe/webhook': { method: 'POST', handler: webhookHandler(options) },
+    '/healthz': { method: 'GET', handler: healthHandler },
+    '/readyz': { method: 'GET', handler: readinessHandler(options) },
+  };
+
+  app.use(async (context, next) => {
+    await next();
+    context.header('Cache-Control', 'no-store');
+    context.header('X-Content-Type-Options', 'nosniff');
+  });
+  for (const [path, { method, handler }] of Object.entries(routes)) {
+    // Hono answers HEAD as GET, without the body.
+    app.on(method, path, handler);
+    app.all(path, () => methodNotAllowed(method === 'GET' ? 'GET, HEAD' : method).toResponse());
+  }
+  app.notFound(() => notFound().toResponse());
+  app.onError((error, context) => toProblem(error, context, options.logger).toResponse());
+  return app;
+}
+
+/**
+ * Errors that we expect mean that the database, or whoever else, cannot do it now: 503, so that
+ * Stripe sends the event again. Nothing of an error is told to the sender.
+ */
+function toProblem(error: Error, { req }: Context, logger: Logger): Problem {
+  if (error instanceof Problem) return error;
+  const isExpected = error instanceof InstepError;
+  logger.error({ err: error, method: req.method, path: req.path }, 'request failed');
+  return isExpected ? unavailable() : internalProblem();
+}

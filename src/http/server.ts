@@ -1,0 +1,70 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createAdaptorServer } from '@hono/node-server';
+import { InstepError } from '../errors.ts';
+
+/** The address cannot be listened on: taken, or not ours. */
+export class ListenFailed extends InstepError {
+  readonly code = 'LISTEN_FAILED';
+  /** Whether another port might do. */
+  readonly isTaken: boolean;
+
+  constructor(message: string, isTaken: boolean, options?: ErrorOptions) {
+    super(message, options);
+    this.isTaken = isTaken;
+  }
+}
+
+export type RunningServer = {
+  readonly url: string;
+  /** Takes no more requests, answers those under way, and closes; all within `deadlineMs`. */
+  close(deadlineMs: number): Promise<void>;
+};
+
+export type ListenOptions = {
+  readonly fetch: (request: Request) => Response | Promise<Response>;
+  readonly host: string;
+  readonly port: number;
+};
+
+const LIMITS = {
+  maxHeaderSize: 16_384,
+  headersTimeout: 5_000,
+  requestTimeout: 10_000,
+  keepAliveTimeout: 5_000,
+  // Node looks for late requests every 30 s, unless told otherwise.
+  connectionsCheckingInterval: 500,
+};
+
+/** Serves HTTP/1.1. @throws ListenFailed */
+export async function listen({ fetch, host, port }: ListenOptions): Promise<RunningServer> {
+  const server = createAdaptorServer({
+    fetch,
+    createServer,
+    serverOptions: LIMITS,
+    overrideGlobalObjects: false,
+  }) as Server;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause: NodeJS.ErrnoException) => {
+      const isTaken = cause.code === 'EADDRINUSE';
+      const reason = isTaken ? 'is taken: set PORT to another' : `failed: ${cause.message}`;
+      reject(new ListenFailed(`listening on ${host}:${port} ${reason}`, isTaken, { cause }));
+    });
+    server.listen(port, host, resolve);
+  });
+  return { url: urlOf(server.address() as AddressInfo), close: (ms) => close(server, ms) };
+}
+
+async function close(server: Server, deadlineMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  // A connection that answered its last request waits for another one, which must not come.
+  const idle = setInterval(() => server.closeIdleConnections(), 50);
+  const late = setTimeout(() => server.closeAllConnections(), deadlineMs);
+  await closed;
+  clearInterval(idle);
+  clearTimeout(late);
+}
+
+function urlOf({ address, port, family }: AddressInfo): string {
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}

@@ -1,0 +1,54 @@
+import type { Context } from 'hono';
+import { withDeadline } from '../deadline.ts';
+import type { Logger } from '../logging.ts';
+import { BodyNotJson, parseEvent } from '../stripe/parse-event.ts';
+import { SignatureInvalid, type VerifySignature } from '../stripe/signature.ts';
+import type { Accept } from '../sync/door.ts';
+import { readBody } from './body.ts';
+import { signatureProblem } from './problems.ts';
+
+export type WebhookOptions = {
+  readonly verifySignature: VerifySignature;
+  readonly accept: Accept;
+  readonly logger: Logger;
+  /** In milliseconds since 1970. */
+  readonly now: () => number;
+  readonly nonce: () => string;
+  readonly maxBodyBytes: number;
+  readonly requestDeadlineMs: number;
+};
+
+/** `POST /api/stripe/webhook` (contract, sections 4 and 6). */
+export function webhookHandler(options: WebhookOptions) {
+  const { verifySignature, accept, logger, now, nonce, requestDeadlineMs } = options;
+
+  function understand(body: Uint8Array, signature: string | null, receivedAtMs: number) {
+    try {
+      return parseEvent(verifySignature(body, signature), { receivedAtMs, nonce });
+    } catch (error) {
+      if (!(error instanceof SignatureInvalid) && !(error instanceof BodyNotJson)) throw error;
+      logger.error({ err: error }, 'webhook signature verification failed');
+      throw signatureProblem();
+    }
+  }
+
+  return async (context: Context): Promise<Response> => {
+    const receivedAtMs = now();
+    const body = await readBody(context.req.raw, options.maxBodyBytes);
+    const signature = context.req.raw.headers.get('stripe-signature');
+    const event = understand(body, signature, receivedAtMs);
+    switch (event.kind) {
+      case 'readable':
+      case 'unreadable':
+        await withDeadline(accept([{ ...event, body, receivedAtMs }]), requestDeadlineMs);
+        break;
+      case 'unhandled':
+        logger.info({ eventId: event.eventId, type: event.type }, 'event type not handled');
+        break;
+      case 'shapeless':
+        logger.error({ eventId: event.eventId, reason: event.reason }, 'event unreadable');
+        break;
+    }
+    return context.json({ received: true });
+  };
+}

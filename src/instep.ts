@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto';
+import type { Config } from './config.ts';
+import { connectToServer, type DatabaseServer } from './database/connect.ts';
+import type { Query } from './database/database.ts';
+import { checkSchema, migrate } from './database/migrate.ts';
+import { InstepError } from './errors.ts';
+import { createApp } from './http/app.ts';
+import type { Logger } from './logging.ts';
+import { createSessionReader } from './sessions/session-reader.ts';
+import { secretKeys } from './sessions/token.ts';
+import { checkApplicationTables } from './store/application-tables.ts';
+import { readProductName, writeProductName } from './store/products.ts';
+import { createStripeApi } from './stripe/api.ts';
+import { createProductNames } from './stripe/product-names.ts';
+import { createSignatureVerifier } from './stripe/signature.ts';
+import { type Accept, createDoor } from './sync/door.ts';
+import { createUserLookup } from './sync/user-lookup.ts';
+
+/** One running Instep: mount `fetch` wherever a Web-standard handler goes. */
+export type Instep = {
+  readonly fetch: (request: Request) => Promise<Response>;
+  readonly accept: Accept;
+  /** The database, for whoever composes more around it. */
+  readonly query: Query;
+  /** From now on `/readyz` says no, so that balancers send nothing more. */
+  stopBeingReady(): void;
+  /** Leaves the database. What was accepted is stored already. */
+  close(): Promise<void>;
+};
+
+export type InstepOptions = {
+  readonly config: Config;
+  readonly logger: Logger;
+  /** In milliseconds since 1970. */
+  readonly now?: () => number;
+};
+
+class ShuttingDown extends InstepError {
+  readonly code = 'SHUTTING_DOWN';
+}
+
+const MAX_BATCH = 500;
+const MAX_CONNECTIONS = 10;
+
+/** A migration may rebuild an index, and waits for another instance's. */
+const MIGRATION_TIMEOUT_MS = 60_000;
+
+/**
+ * Connects to the database, migrates it and checks the application's tables.
+ *
+ * @throws DatabaseUnavailable, SchemaNewer, ApplicationTablesUnfit, or the errors of the embedded
+ * database, each with what to do
+ */
+export async function openInstep({
+  config,
+  logger,
+  now = Date.now,
+}: InstepOptions): Promise<Instep> {
+  const onConnectionError = (err: Error) => logger.warn({ err }, 'database connection lost');
+  const notice = (message: string) => logger.info(message);
+  const server = await connectToServer({ ...config, notice });
+  try {
+    await prepareDatabase(server, onConnectionError);
+  } catch (error) {
+    await server.release();
+    throw error;
+  }
+
+  const database = server.open({
+    maxConnections: MAX_CONNECTIONS,
+    // Late enough to be of use, and early enough that the answer is ours and not the deadline's.
+    statementTimeoutMs: Math.ceil(config.requestDeadlineMs * 0.8),
+    onConnectionError,
+  });
+  const api = createStripeApi({ secretKey: config.stripeSecretKey, baseUrl: config.stripeApiBase });
+  const productNames = createProductNames(
+    {
+      recall: (productId) => readProductName(database.query, productId),
+      remember: (productId, name) => writeProductName(database.query, productId, name),
+      retrieve: (productId) => api.retrieveProductName(productId),
+      onRetrieveError: (productId, err) => logger.warn({ productId, err }, 'no name for a product'),
+    },
+    now,
+  );
+  const { maxQueuedEvents: maxQueued } = config;
+  const accept = createDoor({
+    database,
+    productNames,
+    logger,
+    now,
+    maxBatch: MAX_BATCH,
+    maxQueued,
+  });
+
+  let isShuttingDown = false;
+  const app = createApp({
+    ...config,
+    logger,
+    now,
+    nonce: randomUUID,
+    accept,
+    verifySignature: createSignatureVerifier(config.webhookSecrets, now),
+    readSession: createSessionReader(secretKeys(config.authSecrets), now),
+    findUser: createUserLookup(database.query, maxQueued),
+    async checkReady() {
+      if (isShuttingDown) throw new ShuttingDown('shutting down');
+      await checkSchema(database.query);
+    },
+  });
+
+  return {
+    fetch: async (request) => await app.fetch(request),
+    accept,
+    query: database.query,
+    stopBeingReady() {
+      isShuttingDown = true;
+    },
+    async close() {
+      await database.close();
+      await server.release();
+    },
+  };
+}
+
+/** Brings the schema up to date, and looks whether the application's tables fit. */
+export async function prepareDatabase(
+  server: DatabaseServer,
+  onConnectionError: (error: Error) => void,
+): Promise<string[]> {
+  const database = server.open({
+    maxConnections: 1,
+    statementTimeoutMs: MIGRATION_TIMEOUT_MS,
+    onConnectionError,
+  });
+  try {
+    const applied = await migrate(database);
+    await checkApplicationTables(database.query);
+    return applied;
+  } finally {
+    await database.close();
+  }
+}

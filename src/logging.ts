@@ -1,0 +1,57 @@
+import { styleText } from 'node:util';
+import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
+import { InstepError } from './errors.ts';
+
+export type { Logger } from 'pino';
+
+export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+
+/**
+ * JSON lines, one an entry, to `destination` (standard output when it is left out). What comes
+ * from outside is a JSON string there, so that it cannot forge a line.
+ */
+export function createLogger(level: LogLevel, destination?: DestinationStream): Logger {
+  const options: LoggerOptions = {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }) },
+    serializers: { err: describeError },
+  };
+  return destination === undefined ? pino(options) : pino(options, destination);
+}
+
+/** An error as a log shows it. Members beyond these stay out: some of them quote payloads. */
+function describeError(error: unknown): unknown {
+  return describe(error, !(error instanceof InstepError));
+}
+
+/** Of an error that we expect nobody needs the stack, only what it is and why. */
+function describe(error: unknown, withStack: boolean): unknown {
+  if (!(error instanceof Error)) return { message: String(error) };
+  return {
+    name: error.name,
+    ...('code' in error && typeof error.code === 'string' && { code: error.code }),
+    message: error.message,
+    ...(error.cause instanceof Error && { cause: describe(error.cause, withStack) }),
+    ...(withStack && { stack: error.stack }),
+  };
+}
+
+const COLORS = { fatal: 'red', error: 'red', warn: 'yellow', info: 'green' } as const;
+
+/** The same lines for a person at a terminal: time, level, message, and the rest as `name=value`. */
+export function prettyLines(write: (text: string) => void): DestinationStream {
+  return {
+    write(line) {
+      const { level, time, msg, ...rest } = JSON.parse(line) as Record<string, unknown>;
+      const color = COLORS[level as keyof typeof COLORS] ?? 'gray';
+      const details = Object.entries(rest).map(
+        ([name, value]) => `${styleText('gray', `${name}=`)}${JSON.stringify(value)}`,
+      );
+      const clock = styleText('gray', String(time).slice(11, 23));
+      const label = styleText(color, String(level).toUpperCase().padEnd(5));
+      write(`${[clock, label, msg, ...details].join(' ')}\n`);
+    },
+  };
+}

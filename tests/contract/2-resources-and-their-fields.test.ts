@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { useService } from '../support/contract-service.ts';
+
+const service = useService();
+const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+async function profileOf(userId: number): Promise<Record<string, unknown>> {
+  const response = await service.getUser(await service.cookieOf(userId));
+  return (await response.json()) as Record<string, unknown>;
+}
+
+test('2 User: exactly the eight fields, the hash of the password included', async () => {
+  const { id, email } = await service.addUser();
+  expect(await profileOf(id)).toStrictEqual({
+    id,
+    name: 'Ada',
+    email,
+    passwordHash: '$2b$10$hash',
+    role: 'member',
+    createdAt: expect.stringMatching(TIMESTAMP),
+    updatedAt: expect.stringMatching(TIMESTAMP),
+    deletedAt: null,
+  });
+});
+
+test('2 User: the timestamps are those of the row, in UTC', async () => {
+  const { id } = await service.addUser();
+  await service.database.query(`alter table users disable trigger users_touch_updated_at`);
+  await service.database.query(
+    `update users
+        set created_at = '2024-02-29 23:30:00.5+02', updated_at = '1999-12-31 23:59:59.9999Z'
+      where id = $1`,
+    [id],
+  );
+  expect(await profileOf(id)).toMatchObject({
+    createdAt: '2024-02-29T21:30:00.500Z',
+    updatedAt: '1999-12-31T23:59:59.999Z',
+  });
+});
+
+test('2 User: name may be null, role is member by default, email is unique', async () => {
+  const insert = `insert into users (email, password_hash) values ('unique@example.com', 'x')`;
+  const [row] = await service.database.query<{ id: number }>(`${insert} returning id`);
+  expect(await profileOf(row?.id ?? 0)).toMatchObject({ name: null, role: 'member' });
+  await expect(service.database.query(insert)).rejects.toThrow(/users_email_key/);
+});
+
+test('2 Team: one customer has one team', async () => {
+  const { customerId } = await service.addTeam();
+  const insert = service.database.query(
+    `insert into teams (name, provider_customer_id) values ('Second', $1)`,
+    [customerId],
+  );
+  await expect(insert).rejects.toThrow(/teams_provider_customer_id_key/);
+});

@@ -1,0 +1,113 @@
+import { createHmac } from 'node:crypto';
+import { SignJWT } from 'jose';
+import { expect, test } from 'vitest';
+import { createSessionReader } from '../../src/sessions/session-reader.ts';
+import { issueSession, secretKeys, verifySession } from '../../src/sessions/token.ts';
+
+const NOW_MS = 1_700_000_000_000;
+const NOW = NOW_MS / 1_000;
+const SECRET = 'a secret of more than thirty-two bytes';
+const keys = secretKeys([SECRET, 'the secret that it replaces, also long']);
+const key = keys[0] as Uint8Array;
+const verify = (token: string) => verifySession(token, keys, NOW_MS);
+const iso = (seconds: number) => new Date(seconds * 1_000).toISOString();
+
+function sign(claims: object, header: object = {}, secret = SECRET): string {
+  const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const signed = `${part({ alg: 'HS256', ...header })}.${part(claims)}`;
+  return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`;
+}
+
+const good = { user: { id: 7 }, iat: NOW, exp: NOW + 60, expires: iso(NOW + 60) };
+
+test("a token of the Next.js SaaS Starter's claims stands for its user", async () => {
+  expect(await verify(sign(good))).toEqual({ userId: 7, expiresAtMs: NOW_MS + 60_000 });
+});
+
+test('one end is enough, and of two the earlier counts', async () => {
+  const { exp: _exp, ...onlyExpires } = good;
+  const { expires: _expires, ...onlyExp } = good;
+  expect(await verify(sign(onlyExpires))).toMatchObject({ userId: 7 });
+  expect(await verify(sign(onlyExp))).toMatchObject({ userId: 7 });
+  expect(await verify(sign({ ...good, expires: iso(NOW + 30) }))).toMatchObject({
+    expiresAtMs: NOW_MS + 30_000,
+  });
+});
+
+test('a token of the secret that is being replaced still counts', async () => {
+  expect(await verify(sign(good, {}, 'the secret that it replaces, also long'))).not.toBeNull();
+});
+
+test('what is issued verifies, until its end', async () => {
+  const token = await issueSession(7, key, { nowMs: NOW_MS, lifetimeMs: 60_000 });
+  expect(await verifySession(token, keys, NOW_MS + 59_000)).toMatchObject({ userId: 7 });
+  expect(await verifySession(token, keys, NOW_MS + 60_000)).toBeNull();
+});
+
+test.each([
+  ['exp past', { ...good, exp: NOW - 1 }],
+  ['exp now', { ...good, exp: NOW }],
+  ['exp in text', { ...good, exp: String(NOW + 60) }],
+  ['exp null', { ...good, exp: null }],
+  ['expires past', { ...good, expires: iso(NOW - 1) }],
+  ['expires no time', { ...good, expires: 'tomorrow' }],
+  ['expires a number', { ...good, expires: NOW_MS + 60_000 }],
+  ['neither end', { user: { id: 7 }, iat: NOW }],
+  ['nbf in the future', { ...good, nbf: NOW + 30 }],
+  ['no user', { ...good, user: undefined }],
+  ['user null', { ...good, user: null }],
+  ...[0, -1, 1.5, 2 ** 31, 3e9, 2 ** 40, 1e300, '7', [7], {}, true, null].map((id) => [
+    `user id ${JSON.stringify(id)}`,
+    { ...good, user: { id } },
+  ]),
+] as [string, object][])('%s: null', async (_, claims) => {
+  expect(await verify(sign(claims))).toBeNull();
+});
+
+test.each([
+  ['none', { alg: 'none' }],
+  ['HS512', { alg: 'HS512' }],
+  ['RS256', { alg: 'RS256' }],
+  ['an unknown crit', { crit: ['x'], x: 1 }],
+  ['an unencoded payload', { b64: false, crit: ['b64'] }],
+])('a header with %s: null', async (_, header) => {
+  expect(await verify(sign(good, header))).toBeNull();
+});
+
+test('really signed with HS512: null', async () => {
+  const token = await new SignJWT(good).setProtectedHeader({ alg: 'HS512' }).sign(key);
+  expect(await verify(token)).toBeNull();
+});
+
+test('an embedded key is not believed', async () => {
+  const jwk = { kty: 'oct', k: Buffer.from('the attacker').toString('base64url') };
+  expect(await verify(sign(good, { jwk, kid: '../../dev/null' }, 'the attacker'))).toBeNull();
+});
+
+test.each([
+  ['another secret', sign(good, {}, 'another secret')],
+  ['an empty secret', sign(good, {}, '')],
+  ['a changed claim', sign(good).replace(/\.[^.]+\./, `.${btoa('{"user":{"id":8}}')}.`)],
+  ['no signature', sign(good).replace(/[^.]+$/, '')],
+  ['no JSON', 'a.b.c'],
+  ['claims that are a list', sign([])],
+])('%s: null', async (_, token) => {
+  expect(await verify(token)).toBeNull();
+});
+
+test('a remembered token ends when it expires', async () => {
+  let nowMs = NOW_MS;
+  const readSession = createSessionReader(keys, () => nowMs);
+  const token = sign(good);
+  expect(await readSession(token)).toBe(7);
+  expect(await readSession(token)).toBe(7);
+  nowMs += 60_000;
+  expect(await readSession(token)).toBeNull();
+});
+
+test('a token is remembered as a whole: a forged twin is not', async () => {
+  const readSession = createSessionReader(keys, () => NOW_MS);
+  const token = sign(good);
+  expect(await readSession(token)).toBe(7);
+  expect(await readSession(`${token.slice(0, -2)}AA`)).toBeNull();
+});

@@ -1,0 +1,197 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { BodyNotJson, parseEvent } from '../../src/stripe/parse-event.ts';
+
+const receipt = { receivedAtMs: 1_700_000_000_999, nonce: () => 'nonce' };
+const parse = (value: unknown) => parseEvent(JSON.stringify(value), receipt);
+
+function event(subscription: unknown, envelope: object = {}) {
+  return {
+    id: 'evt_1',
+    type: 'customer.subscription.updated',
+    created: 1_600_000_000,
+    data: { object: subscription },
+    ...envelope,
+  };
+}
+
+const base = { id: 'sub_1', customer: 'cus_1', status: 'active' };
+
+/** What is read of a subscription with these members beside the base's. */
+function subscriptionOf(members: object) {
+  const parsed = parse(event({ ...base, ...members }));
+  return parsed.kind === 'readable' ? parsed.subscription : parsed;
+}
+
+const items = (...entries: unknown[]) => ({ items: { data: entries } });
+
+test.each([
+  ['plan.product as an id', items({ plan: { product: 'prod_1' } }), 'prod_1', null],
+  [
+    'plan.product as an object',
+    items({ plan: { product: { id: 'prod_1', name: 'Pro' } } }),
+    'prod_1',
+    'Pro',
+  ],
+  ['plan.product null', items({ plan: { product: null } }), null, null],
+  ['plan without a product', items({ plan: { id: 'plan_1' } }), null, null],
+  ['only price', items({ price: { product: 'prod_1' } }), 'prod_1', null],
+  [
+    'only price, its product an object',
+    items({ price: { product: { id: 'prod_1', name: 'Pro' } } }),
+    'prod_1',
+    'Pro',
+  ],
+  ['plan null beside price', items({ plan: null, price: { product: 'prod_1' } }), 'prod_1', null],
+  ['neither plan nor price', items({ id: 'si_1' }), null, null],
+  [
+    'several items: the first',
+    items({ plan: { product: 'prod_1' } }, { plan: { product: 'prod_2' } }, 7),
+    'prod_1',
+    null,
+  ],
+  ['no items', items(), null, null],
+  ['items without data', { items: {} }, null, null],
+  ['items null', { items: null }, null, null],
+  ['neither items nor plan', {}, null, null],
+  ['the name in plan.name', items({ plan: { name: 'Gold', product: null } }), null, 'Gold'],
+  [
+    'the name in plan.name beside an id',
+    items({ plan: { name: 'Gold', product: 'prod_1' } }),
+    'prod_1',
+    'Gold',
+  ],
+  ["the subscription's own plan.name", { plan: { name: 'Basic' } }, null, 'Basic'],
+  ['the plan null', { plan: null }, null, null],
+  [
+    'a name that cannot be stored',
+    items({ plan: { product: { id: 'p', name: '\0' } } }),
+    'p',
+    null,
+  ],
+  ['a name that is no text', items({ plan: { product: { id: 'p', name: 7 } } }), 'p', null],
+])('reads %s', (_, members, productId, planName) => {
+  expect(subscriptionOf(members)).toEqual({
+    customerId: 'cus_1',
+    subscriptionId: 'sub_1',
+    status: 'active',
+    productId,
+    planName,
+    createdSeconds: 1_600_000_000,
+  });
+});
+
+test('reads the customer from an object', () => {
+  expect(subscriptionOf({ customer: { id: 'cus_2', email: 'x' } })).toMatchObject({
+    customerId: 'cus_2',
+  });
+});
+
+test('an event without created counts as created on receipt', () => {
+  const parsed = parse(event(base, { created: undefined }));
+  expect(parsed).toMatchObject({ subscription: { createdSeconds: 1_700_000_000 } });
+});
+
+test('what differs between deliveries of one event does not make it another', () => {
+  const first = parse(event(base, { pending_webhooks: 2, request: 'req_1' }));
+  const again = parse(event(base, { pending_webhooks: 1, request: { id: 'req_1' } }));
+  expect(again).toEqual(first);
+});
+
+test.each([
+  ['id', { id: 'evt_2' }],
+  ['type', { type: 'customer.subscription.deleted' }],
+  ['created', { created: 1_600_000_001 }],
+  ['content', { data: { object: { ...base, metadata: { note: 'x' } } } }],
+  ['previous attributes', { data: { object: base, previous_attributes: { status: 'x' } } }],
+])('another %s makes it another event', (_, envelope) => {
+  expect(parse(event(base, envelope))).not.toMatchObject({ key: keyOf(event(base)) });
+});
+
+test('an event without an id cannot be a duplicate', () => {
+  let count = 0;
+  const nonce = () => {
+    count += 1;
+    return String(count);
+  };
+  const text = JSON.stringify(event(base, { id: undefined }));
+  const [first, second] = [1, 2].map(() => parseEvent(text, { ...receipt, nonce }));
+  expect(first).not.toEqual(second);
+});
+
+const LONG = 'x'.repeat(12_000);
+
+test.each([
+  ['no data', event(base, { data: undefined })],
+  ['no object', event(null)],
+  ['a list as the object', event([])],
+  ['no customer', event({ ...base, customer: undefined })],
+  ['a customer null', event({ ...base, customer: null })],
+  ['a customer that is a number', event({ ...base, customer: 7 })],
+  ['an empty customer', event({ ...base, customer: '' })],
+  ['a customer with NUL', event({ ...base, customer: 'cus_\0' })],
+  ['a customer with half a surrogate pair', event({ ...base, customer: 'cus_\ud800' })],
+  ['a customer of 12 kB', event({ ...base, customer: LONG })],
+  ['a subscription id of 12 kB', event({ ...base, id: LONG })],
+  ['an event id of 12 kB', event(base, { id: LONG })],
+  ['a product id of 12 kB', event({ ...base, ...items({ plan: { product: LONG } }) })],
+  ['no status', event({ ...base, status: undefined })],
+  ['a status with NUL', event({ ...base, status: 'active\0' })],
+  ['created in text', event(base, { created: '2020-01-01' })],
+  ['created with a fraction', event(base, { created: 1.5 })],
+  ['created before 1970', event(base, { created: -1 })],
+  ['created far away', event(base, { created: 1e15 })],
+  ['an item that is none', event({ ...base, ...items(null) })],
+  ['items that are none', event({ ...base, items: 7 })],
+])('%s is unreadable, and keeps type and id', (_, value) => {
+  expect(parse(value)).toMatchObject({
+    kind: 'unreadable',
+    type: 'customer.subscription.updated',
+    eventId: expect.stringMatching(/^(evt_1|x{255})$/),
+    reason: expect.any(String),
+  });
+});
+
+test('infinite numbers, prototypes and endless nesting are unreadable, not dangerous', () => {
+  const text = JSON.stringify(event(base));
+  const nested = `"metadata":${'['.repeat(200_000)}${']'.repeat(200_000)},"id":"sub_1"`;
+  for (const hostile of [
+    text.replace('1600000000', '1e999'),
+    text.replace('"customer":"cus_1"', '"__proto__":{"customer":"cus_1"}'),
+    text.replace('"id":"sub_1"', nested),
+  ]) {
+    expect(parseEvent(hostile, receipt).kind).toBe('unreadable');
+  }
+});
+
+test.each([null, [], 7, 'text', {}, { type: 7 }, { type: null }])('%j is no event', (value) => {
+  expect(parse(value).kind).toBe('shapeless');
+});
+
+test('other types are not handled', () => {
+  expect(parse(event(base, { type: 'invoice.paid' }))).toEqual({
+    kind: 'unhandled',
+    eventId: 'evt_1',
+    type: 'invoice.paid',
+  });
+});
+
+test.each(['', '{', 'undefined', "{'a':1}", '\uFEFF{}'])('"%s" is no JSON', (text) => {
+  expect(() => parseEvent(text, receipt)).toThrow(BodyNotJson);
+});
+
+test('whatever JSON is signed, it is understood as something, and never thrown out', () => {
+  const hostile = fc.oneof(
+    fc.jsonValue(),
+    fc.jsonValue().map((subscription) => event(subscription)),
+    fc
+      .dictionary(fc.constantFrom('id', 'customer', 'status', 'items', 'plan'), fc.jsonValue())
+      .map((members) => event({ ...base, ...members })),
+  );
+  fc.assert(fc.property(hostile, (value) => parse(value).kind !== undefined));
+});
+
+function keyOf(value: unknown): string | null {
+  const parsed = parse(value);
+  return 'key' in parsed ? parsed.key : null;
+}

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { signWebhook } from '../../src/stripe/sign-webhook.ts';
+import { createSignatureVerifier, SignatureInvalid } from '../../src/stripe/signature.ts';
+
+const NOW_MS = 1_700_000_000_000;
+const SECRET = 'whsec_current';
+const verify = createSignatureVerifier([SECRET, 'whsec_next'], () => NOW_MS);
+const bytes = (text: string) => new TextEncoder().encode(text);
+const sign = (body: string, secret = SECRET, atMs = NOW_MS) => signWebhook(body, secret, atMs);
+
+test.each([SECRET, 'whsec_next'])('accepts what %s has signed', (secret) => {
+  expect(verify(bytes('{"ü":"€"}'), sign('{"ü":"€"}', secret))).toBe('{"ü":"€"}');
+});
+
+test('accepts one right signature among several', () => {
+  const header = sign('{}').replace(',v1=', `,v1=${'0'.repeat(64)},v0=x,v1=`);
+  expect(verify(bytes('{}'), header)).toBe('{}');
+});
+
+test.each([
+  ['no header', null],
+  ['an empty header', ''],
+  ['no timestamp', sign('{}').replace(/^t=\d+,/, '')],
+  ['another scheme', sign('{}').replace('v1=', 'v0=')],
+  ['another secret', sign('{}', 'whsec_other')],
+  ['an empty secret', sign('{}', '')],
+  ['another body', sign('{ }')],
+  ['another time', sign('{}').replace(/^t=\d+/, 't=1700000001')],
+  ['no time at all', sign('{}').replace(/^t=\d+/, 't=now')],
+  ['a signature that is too old', sign('{}', SECRET, NOW_MS - 301_000)],
+  ['garbage', 't=,v1=,=,,v1'],
+])('refuses %s', (_, header) => {
+  expect(() => verify(bytes('{}'), header)).toThrow(SignatureInvalid);
+});
+
+test('accepts a signature of 300 seconds ago', () => {
+  expect(verify(bytes('{}'), sign('{}', SECRET, NOW_MS - 300_000))).toBe('{}');
+});
+
+test('refuses bytes that only decode to the signed text', () => {
+  const header = sign('\uFFFD');
+  expect(() => verify(new Uint8Array([0xff]), header)).toThrow(SignatureInvalid);
+  expect(() => verify(new Uint8Array([0xef, 0xbb, 0xbf, ...bytes('{}')]), sign('{}'))).toThrow(
+    SignatureInvalid,
+  );
+});

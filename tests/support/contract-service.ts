@@ -1,0 +1,88 @@
+import { afterAll, beforeAll } from 'vitest';
+import type { Database } from '../../src/database/database.ts';
+import { issueSession, secretKeys } from '../../src/sessions/token.ts';
+import { addTeam, readTeam } from '../../src/store/teams.ts';
+import { addUser } from '../../src/store/users.ts';
+import { signWebhook } from '../../src/stripe/sign-webhook.ts';
+import type { TeamPlan } from '../../src/subscriptions/transition.ts';
+import { AUTH_SECRET, type InstepProcess, startInstep, WEBHOOK_SECRET } from './instep-process.ts';
+import { createDatabase } from './test-database.ts';
+
+const DAY_MS = 86_400_000;
+let count = 0;
+
+/** The real server on a database of its own, as long as the tests of a file run. */
+export function useService(environment: Readonly<Record<string, string>> = {}) {
+  let instep: InstepProcess;
+  let database: Database;
+
+  beforeAll(async () => {
+    const created = await createDatabase();
+    database = created.database;
+    instep = await startInstep({ DATABASE_URL: created.url.href, ...environment });
+  });
+  afterAll(async () => {
+    await instep?.stop();
+    await database?.close();
+  });
+
+  const service = {
+    get url() {
+      return instep.url;
+    },
+    get database() {
+      return database;
+    },
+    get process() {
+      return instep;
+    },
+
+    getUser: (cookie?: string) =>
+      fetch(`${instep.url}/api/user`, { headers: cookie === undefined ? {} : { cookie } }),
+
+    postRaw: (body: string | Uint8Array, headers: Record<string, string>) =>
+      fetch(`${instep.url}/api/stripe/webhook`, { method: 'POST', body, headers }),
+
+    /** Posts a body, signed as Stripe signs it. */
+    postSigned: (body: string) =>
+      service.postRaw(body, { 'stripe-signature': signWebhook(body, WEBHOOK_SECRET, Date.now()) }),
+
+    async addUser() {
+      count += 1;
+      const email = `user${count}@example.com`;
+      const user = { name: 'Ada', email, passwordHash: '$2b$10$hash', role: 'member' };
+      return await addUser(database.query, user);
+    },
+
+    /** The cookie of a session; of the tests' own secret, or another. */
+    async cookieOf(userId: number, secret = AUTH_SECRET) {
+      const [key] = secretKeys([secret]);
+      const token = await issueSession(userId, key as Uint8Array, {
+        nowMs: Date.now(),
+        lifetimeMs: DAY_MS,
+      });
+      return `session=${token}`;
+    },
+
+    /** A team that follows a new customer. */
+    async addTeam() {
+      count += 1;
+      const customerId = `cus_team${count}`;
+      const teamId = await addTeam(database.query, { name: 'Team', customerId });
+      return { teamId, customerId };
+    },
+
+    async planOf(teamId: number): Promise<TeamPlan | undefined> {
+      return (await readTeam(database.query, teamId))?.plan;
+    },
+  };
+  return service;
+}
+
+/** The plan of a team that never had a subscription. */
+export const NO_PLAN: TeamPlan = {
+  providerSubscriptionId: null,
+  providerProductId: null,
+  planName: null,
+  subscriptionStatus: null,
+};

@@ -1,0 +1,107 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+const PROGRAM = new URL('../../dist/cli/instep.js', import.meta.url).pathname;
+
+export const WEBHOOK_SECRET = 'whsec_of_the_tests';
+export const AUTH_SECRET = 'the secret of the tests is longer than 32 bytes';
+
+type Environment = Readonly<Record<string, string>>;
+
+/** What the server needs beside a database. No API answers at the address. */
+export const SETTINGS: Environment = {
+  STRIPE_SECRET_KEY: 'sk_test_of_the_tests',
+  STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
+  AUTH_SECRET,
+  STRIPE_API_BASE: 'http://127.0.0.1:1',
+  PORT: '0',
+};
+
+/** Nothing of the tests' own environment, and no `.env` file. */
+function processOptions(environment: Environment) {
+  return {
+    cwd: mkdtempSync(join(tmpdir(), 'instep-cwd-')),
+    env: { PATH: process.env.PATH, ...environment },
+  };
+}
+
+export type Ended = { readonly code: number; readonly stdout: string; readonly stderr: string };
+
+/** Runs the real command to its end. */
+export function runInstep(args: readonly string[], environment: Environment = {}): Promise<Ended> {
+  return new Promise((resolve) => {
+    const options = { ...processOptions(environment), timeout: 30_000 };
+    execFile(process.execPath, [PROGRAM, ...args], options, (error, stdout, stderr) => {
+      const code = error === null ? 0 : Number(error.code ?? -1);
+      resolve({ code, stdout, stderr });
+    });
+  });
+}
+
+export type LogLine = Readonly<Record<string, unknown>>;
+
+export type InstepProcess = {
+  readonly url: string;
+  readonly process: ChildProcess;
+  /** Every line that it has logged. */
+  readonly lines: readonly string[];
+  /** Waits for a line with these members. */
+  logged(members: LogLine): Promise<LogLine>;
+  /** SIGTERM; resolves with the exit code. */
+  stop(): Promise<number | null>;
+};
+
+/** Starts the real server, and waits until it listens. */
+export async function startInstep(environment: Environment): Promise<InstepProcess> {
+  const child = spawn(process.execPath, [PROGRAM, 'serve'], {
+    ...processOptions({ ...SETTINGS, ...environment }),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const lines: string[] = [];
+  const waiting = new Set<() => void>();
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface({ input: stream }).on('line', (line) => {
+      lines.push(line);
+      for (const look of waiting) look();
+    });
+  }
+  const exited = once(child, 'exit').then(([code]: (number | null)[]) => code ?? null);
+
+  function logged(members: LogLine): Promise<LogLine> {
+    return new Promise((resolve, reject) => {
+      const look = () => {
+        const found = lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
+        const match = found.find((line) => contains(line, members));
+        if (match !== undefined) {
+          waiting.delete(look);
+          resolve(match);
+        }
+      };
+      waiting.add(look);
+      look();
+      void exited.then((code) => reject(new Error(`exit ${code}:\n${lines.join('\n')}`)));
+    });
+  }
+
+  const { url } = await logged({ msg: 'listening' });
+  return {
+    url: String(url),
+    process: child,
+    lines,
+    logged,
+    stop() {
+      child.kill('SIGTERM');
+      return exited;
+    },
+  };
+}
+
+function contains(line: LogLine, members: LogLine): boolean {
+  return Object.entries(members).every(
+    ([name, value]) => JSON.stringify(line[name]) === JSON.stringify(value),
+  );
+}
