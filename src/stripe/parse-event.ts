@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { InstepError } from '../errors.ts';
 import type { SubscriptionEvent } from '../subscriptions/subscription-event.ts';
 import { eventKey } from './event-key.ts';
-import { type HandledType, isHandledType } from './handled-types.ts';
+import { type HandledType, isHandledType } from './handled-event-type.ts';
 import { MAX_ID_LENGTH, productOf, subscriptionEventShape } from './subscription-shape.ts';
 
 /** A signed event, as far as it could be understood. Only the first two go through the one door. */

@@ -1,6 +1,6 @@
-import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
 import { DatabaseBusy, DatabaseRefused } from '../database/errors.ts';
+import type { Logger } from '../logging.ts';
 import type { ProductNames } from '../stripe/product-names.ts';
 import { effectOf } from '../subscriptions/transition.ts';
 import { applyBatch } from './apply-batch.ts';
