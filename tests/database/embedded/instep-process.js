@@ -1,0 +1,29 @@
+// A process of its own that opens the embedded PostgreSQL, and does what the test tells it to.
+// Run with the compiled module and the data folder; Node 20 runs no TypeScript.
+import { pathToFileURL } from 'node:url';
+
+const [, , modulePath, dataFolder] = process.argv;
+const notices = [];
+let postgres;
+
+const commands = {
+  async open() {
+    const { openEmbeddedPostgres } = await import(pathToFileURL(modulePath).href);
+    const notice = (message) => notices.push(message);
+    postgres = await openEmbeddedPostgres({ dataFolder, notice });
+    return { connection: postgres.connection, notices };
+  },
+  ensureRunning: () => postgres.ensureRunning(),
+  release: () => postgres.release(),
+};
+
+// Like a server that shuts down in its own time.
+process.on('SIGINT', () => undefined);
+
+process.on('message', async ({ number, command }) => {
+  try {
+    process.send({ number, result: await commands[command]() });
+  } catch (error) {
+    process.send({ number, error: { code: error.code, message: error.message } });
+  }
+});
