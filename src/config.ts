@@ -93,6 +93,7 @@ const serverVariables = {
       error: 'must be one of fatal, error, warn, info, debug, trace, silent',
     })
     .default('info'),
+  TEAM_PLAN: z.enum(['newest', 'best'], { error: 'must be newest or best' }).default('newest'),
   PROFILE_PASSWORD_HASH: z
     .enum(['include', 'omit'], { error: 'must be include or omit' })
     .default('include'),
@@ -140,6 +141,7 @@ export function readConfig(environment: Environment) {
     port: value.PORT,
     host: value.HOST,
     logLevel: value.LOG_LEVEL,
+    teamPlan: value.TEAM_PLAN,
     includePasswordHash: value.PROFILE_PASSWORD_HASH === 'include',
     maxBodyBytes: value.MAX_BODY_BYTES,
     maxQueuedEvents: value.MAX_QUEUED_EVENTS,

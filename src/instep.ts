@@ -88,6 +88,7 @@ export async function openInstep({
     productNames,
     logger,
     now,
+    choice: config.teamPlan,
     maxBatch: MAX_BATCH,
     maxQueued,
   });

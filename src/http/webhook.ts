@@ -40,7 +40,10 @@ export function webhookHandler(options: WebhookOptions) {
     switch (event.kind) {
       case 'readable':
       case 'unreadable':
-        await withDeadline(accept([{ ...event, body, receivedAtMs }]), requestDeadlineMs);
+        await withDeadline(
+          accept([{ ...event, body, receivedAtMs, source: 'delivery' }]),
+          requestDeadlineMs,
+        );
         break;
       case 'unhandled':
         logger.info({ eventId: event.eventId, type: event.type }, 'event type not handled');

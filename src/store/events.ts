@@ -14,22 +14,43 @@ export type LogEntry = {
   readonly receivedAtMs: number;
   readonly outcome: LoggedOutcome;
   readonly body: Uint8Array;
-  /** How often this batch delivered it. */
+  /** How often this batch delivered it; 0 when it came from the log itself. */
   readonly deliveries: number;
 };
 
-/** What the log says already of events with these keys. */
-export async function readOutcomes(
-  query: Query,
-  keys: readonly string[],
-): Promise<Map<string, LoggedOutcome>> {
-  const rows = await query<{ key: string; outcome: LoggedOutcome }>(
-    `select key, outcome
-       from instep.events
-      where key = any ($1::uuid[])`,
-    [keys],
+/** An event as the log gives it back. */
+export type LogRow = {
+  readonly key: string;
+  readonly type: string;
+  readonly outcome: LoggedOutcome;
+  readonly receivedAtMs: number;
+  readonly body: Uint8Array;
+};
+
+type LogTableRow = {
+  key: string;
+  type: string;
+  outcome: LoggedOutcome;
+  received_at: Date;
+  body: Buffer;
+};
+
+export type KeyRange = { readonly low: string; readonly high: string };
+
+/** What stands in the log with keys in these ranges, in the order of arrival. */
+export async function readLog(query: Query, ranges: readonly KeyRange[]): Promise<LogRow[]> {
+  const rows = await query<LogTableRow>(
+    `select distinct on (position) key, type, outcome, received_at, body
+       from unnest($1::uuid[], $2::uuid[]) as range (low, high)
+       join instep.events on key between low and high
+      order by position`,
+    [ranges.map(({ low }) => low), ranges.map(({ high }) => high)],
   );
-  return new Map(rows.map((row) => [row.key, row.outcome]));
+  return rows.map(toLogRow);
+}
+
+function toLogRow({ received_at, ...row }: LogTableRow): LogRow {
+  return { ...row, receivedAtMs: received_at.getTime() };
 }
 
 /**

@@ -1,6 +1,5 @@
 import type { Query } from '../database/database.ts';
-import type { Customer } from '../subscriptions/customer.ts';
-import type { SubscriptionEvent } from '../subscriptions/subscription-event.ts';
+import type { Customer, SubscriptionState } from '../subscriptions/customer.ts';
 
 type SubscriptionRow = {
   customer_id: string;
@@ -9,68 +8,90 @@ type SubscriptionRow = {
   product_id: string | null;
   plan_name: string | null;
   created_seconds: number;
+  is_certain: boolean;
+  product_name: string | null;
+};
+
+export type KnownCustomers = {
+  readonly customers: ReadonlyMap<string, Customer>;
+  /** The names of their products, as far as our table has them. */
+  readonly names: ReadonlyMap<string, string>;
 };
 
 /** All that is known of these customers. The lock on a customer's team guards it. */
 export async function readCustomers(
   query: Query,
   customerIds: readonly string[],
-): Promise<Map<string, Customer>> {
+): Promise<KnownCustomers> {
   const rows = await query<SubscriptionRow>(
     `select customer_id,
             subscription_id,
             status,
             product_id,
             plan_name,
-            extract(epoch from created_at)::bigint as created_seconds
+            extract(epoch from created_at)::bigint as created_seconds,
+            is_certain,
+            products.name as product_name
        from instep.subscriptions
+       left join instep.products using (product_id)
       where customer_id = any ($1::text[])`,
     [customerIds],
   );
-  const customers = new Map<string, Map<string | null, SubscriptionEvent>>();
+  const customers = new Map<string, Map<string | null, SubscriptionState>>();
+  const names = new Map<string, string>();
   for (const row of rows) {
-    const event = toEvent(row);
-    const customer = customers.get(event.customerId) ?? new Map();
-    customers.set(event.customerId, customer.set(event.subscriptionId, event));
+    const state = toState(row);
+    const customer = customers.get(row.customer_id) ?? new Map<string | null, SubscriptionState>();
+    customers.set(row.customer_id, customer.set(state.newest.subscriptionId, state));
+    if (row.product_id !== null && row.product_name !== null) {
+      names.set(row.product_id, row.product_name);
+    }
   }
-  return customers;
+  return { customers, names };
 }
 
 /** Remembers the newest event of each of these subscriptions. */
 export async function writeSubscriptions(
   query: Query,
-  events: readonly SubscriptionEvent[],
+  states: readonly SubscriptionState[],
 ): Promise<void> {
   await query(
     `insert into instep.subscriptions
-            (customer_id, subscription_id, status, product_id, plan_name, created_at)
+            (customer_id, subscription_id, status, product_id, plan_name, created_at, is_certain)
      select customer_id, subscription_id, status, product_id, plan_name,
-            to_timestamp(created_seconds)
-       from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[])
-         as event (customer_id, subscription_id, status, product_id, plan_name, created_seconds)
+            to_timestamp(created_seconds), is_certain
+       from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[],
+                   $7::boolean[])
+         as state (customer_id, subscription_id, status, product_id, plan_name, created_seconds,
+                   is_certain)
          on conflict (customer_id, subscription_id) do update
         set status     = excluded.status,
             product_id = excluded.product_id,
             plan_name  = excluded.plan_name,
-            created_at = excluded.created_at`,
+            created_at = excluded.created_at,
+            is_certain = excluded.is_certain`,
     [
-      events.map((event) => event.customerId),
-      events.map((event) => event.subscriptionId ?? ''),
-      events.map((event) => event.status),
-      events.map((event) => event.productId),
-      events.map((event) => event.planName),
-      events.map((event) => event.createdSeconds),
+      states.map(({ newest }) => newest.customerId),
+      states.map(({ newest }) => newest.subscriptionId ?? ''),
+      states.map(({ newest }) => newest.status),
+      states.map(({ newest }) => newest.productId),
+      states.map(({ newest }) => newest.planName),
+      states.map(({ newest }) => newest.createdSeconds),
+      states.map(({ isCertain }) => isCertain),
     ],
   );
 }
 
-function toEvent(row: SubscriptionRow): SubscriptionEvent {
+function toState(row: SubscriptionRow): SubscriptionState {
   return {
-    customerId: row.customer_id,
-    subscriptionId: row.subscription_id === '' ? null : row.subscription_id,
-    status: row.status,
-    productId: row.product_id,
-    planName: row.plan_name,
-    createdSeconds: row.created_seconds,
+    newest: {
+      customerId: row.customer_id,
+      subscriptionId: row.subscription_id === '' ? null : row.subscription_id,
+      status: row.status,
+      productId: row.product_id,
+      planName: row.plan_name,
+      createdSeconds: row.created_seconds,
+    },
+    isCertain: row.is_certain,
   };
 }

@@ -29,6 +29,14 @@ export function eventKey(identity: EventIdentity, nonce: () => string): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
+/** The keys, from `low` to `high`, that events of the same subscription and second can have. */
+export function keysOfSameSecond(key: string): { readonly low: string; readonly high: string } {
+  // Without `created` there is no second: such an event stands for itself.
+  if (key.startsWith('00000000')) return { low: key, high: key };
+  const prefix = key.slice(0, 'cccccccc-ssss-ssss'.length);
+  return { low: `${prefix}-0000-000000000000`, high: `${prefix}-ffff-ffffffffffff` };
+}
+
 function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }

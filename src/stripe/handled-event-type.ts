@@ -9,3 +9,6 @@ export type HandledType = (typeof HANDLED_TYPES)[number];
 export function isHandledType(type: string): type is HandledType {
   return (HANDLED_TYPES as readonly string[]).includes(type);
 }
+
+/** How the log calls what the keeper has read of a subscription at Stripe's API. */
+export const LOOK_TYPE = 'instep.look';

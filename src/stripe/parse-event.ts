@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { InstepError } from '../errors.ts';
-import type { SubscriptionEvent } from '../subscriptions/subscription-event.ts';
+import { type CausedEvent, isList, type Json, type JsonObject } from '../subscriptions/second.ts';
 import { eventKey } from './event-key.ts';
-import { type HandledType, isHandledType } from './handled-event-type.ts';
+import { type HandledType, isHandledType, LOOK_TYPE } from './handled-event-type.ts';
 import { MAX_ID_LENGTH, productOf, subscriptionEventShape } from './subscription-shape.ts';
 
 /** A signed event, as far as it could be understood. Only the first two go through the one door. */
@@ -15,10 +15,7 @@ type Logged = {
   readonly type: HandledType;
 };
 
-export type ReadableEvent = Logged & {
-  readonly kind: 'readable';
-  readonly subscription: SubscriptionEvent;
-};
+export type ReadableEvent = Logged & CausedEvent & { readonly kind: 'readable' };
 
 /** Of a type that we handle, but not of a shape that we know. */
 export type UnreadableEvent = Logged & { readonly kind: 'unreadable'; readonly reason: string };
@@ -69,35 +66,52 @@ export function parseEvent(text: string, { receivedAtMs, nonce }: Receipt): Stri
   if (!parsed.success) return unreadable(why(parsed.error));
 
   const createdSeconds = parsed.data.created ?? null;
-  const subscription = toSubscriptionEvent(parsed.data, receivedAtMs);
-  const { subscriptionId } = subscription;
+  const caused = toCausedEvent(event, parsed.data, receivedAtMs);
+  const { subscriptionId } = caused.subscription;
   const data = member(event, 'data');
   try {
     const key = eventKey({ eventId, type, createdSeconds, subscriptionId, data }, nonce);
-    return { kind: 'readable', key, eventId, type, subscription };
+    return { kind: 'readable', key, eventId, type, ...caused };
   } catch (error) {
     if (error instanceof RangeError) return unreadable('data is nested too deeply');
     throw error;
   }
 }
 
-function toSubscriptionEvent(
+/** Reads an event back from the log; `null` for one that was unreadable when it came. */
+export function parseLoggedEvent(
+  text: string,
+  { type, receivedAtMs }: { readonly type: string; readonly receivedAtMs: number },
+): CausedEvent | null {
+  const event = parseJson(text);
+  const parsed = subscriptionEventShape.safeParse(event);
+  if (!parsed.success) return null;
+  return { ...toCausedEvent(event, parsed.data, receivedAtMs), isLook: type === LOOK_TYPE };
+}
+
+function toCausedEvent(
+  event: Json,
   { created, data }: z.infer<typeof subscriptionEventShape>,
   receivedAtMs: number,
-): SubscriptionEvent {
+): CausedEvent {
   const product = productOf(data.object);
   return {
-    customerId: data.object.customer,
-    subscriptionId: data.object.id ?? null,
-    status: data.object.status,
-    productId: product.id,
-    planName: product.name,
-    createdSeconds: created ?? Math.floor(receivedAtMs / 1_000),
+    subscription: {
+      customerId: data.object.customer,
+      subscriptionId: data.object.id ?? null,
+      status: data.object.status,
+      productId: product.id,
+      planName: product.name,
+      createdSeconds: created ?? Math.floor(receivedAtMs / 1_000),
+    },
+    after: asObject(member(member(event, 'data'), 'object')) ?? {},
+    replaced: asObject(member(member(event, 'data'), 'previous_attributes')),
+    isLook: false,
   };
 }
 
 /** The parser's own message quotes the text: it is left out, so that no log repeats a payload. */
-function parseJson(text: string): unknown {
+function parseJson(text: string): Json {
   try {
     return JSON.parse(text);
   } catch {
@@ -105,9 +119,14 @@ function parseJson(text: string): unknown {
   }
 }
 
-function member(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
-  return Reflect.get(value, name);
+function member(value: Json | undefined, name: string): Json | undefined {
+  const object = asObject(value);
+  return object !== null && Object.hasOwn(object, name) ? object[name] : undefined;
+}
+
+function asObject(value: Json | undefined): JsonObject | null {
+  const isObject = typeof value === 'object' && value !== null && !isList(value);
+  return isObject ? value : null;
 }
 
 /** An id as it may be stored and logged, whatever was sent: not too long, and PostgreSQL's text. */

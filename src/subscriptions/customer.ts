@@ -1,37 +1,76 @@
+import { type CausedEvent, endOfSecond } from './second.ts';
 import type { SubscriptionEvent } from './subscription-event.ts';
-import { planAfter, type TeamPlan } from './transition.ts';
+import { followedEvent, type TeamPlanChoice } from './team-plan.ts';
+import { planAfter } from './transition.ts';
+
+/** What is known of a subscription: its newest event that has an effect. */
+export type SubscriptionState = {
+  readonly newest: SubscriptionEvent;
+  /** Whether cause has put it last, where there were several within one second. */
+  readonly isCertain: boolean;
+};
 
 /**
- * All that the rule remembers of a customer: of each of its subscriptions the newest event that
- * has an effect. Events that name no subscription count as one more, under `null`.
+ * All that the rule remembers of a customer, by subscription. Events that name no subscription
+ * count as one more, under `null`.
  */
-export type Customer = ReadonlyMap<string | null, SubscriptionEvent>;
+export type Customer = ReadonlyMap<string | null, SubscriptionState>;
 
 export const UNKNOWN_CUSTOMER: Customer = new Map();
 
-/** What one more event does to a customer and to the team that follows it. */
-export type Step =
-  | { readonly verdict: 'applied'; readonly customer: Customer; readonly plan: TeamPlan }
-  | { readonly verdict: 'stale' | 'unchanged'; readonly customer: Customer };
+/**
+ * What one more event did: the team follows it now (or, since its cause tells the order of others,
+ * another one); or something newer was there; or it changes nothing.
+ */
+export type Verdict = 'applied' | 'stale' | 'unchanged';
+
+export type Step = { readonly verdict: Verdict; readonly customer: Customer };
 
 /**
- * Takes one more event of a customer (the design's rule, points 1, 2 and 5). A status without
- * effect moves nothing, not even the clock. Of two events in one second the later arrival wins.
+ * Takes one more event of a customer (the design's rule). `second` holds all events of the same
+ * subscription and second in the order of their arrival, this one and those without effect too.
  */
-export function follow(customer: Customer, event: SubscriptionEvent): Step {
-  const plan = planAfter(event);
-  if (plan === null) return { verdict: 'unchanged', customer };
+export function follow(
+  customer: Customer,
+  { subscription }: CausedEvent,
+  second: readonly CausedEvent[],
+  choice: TeamPlanChoice,
+): Step {
+  const noEffect = planAfter(subscription) === null;
+  const { newest, isCertain } = endOfSecond(second);
+  const known = customer.get(subscription.subscriptionId);
+  if (newest === null || (known !== undefined && isOlder(newest, known.newest))) {
+    return { verdict: noEffect ? 'unchanged' : 'stale', customer };
+  }
 
-  const known = customer.get(event.subscriptionId);
-  if (known !== undefined && isOlder(event, known)) return { verdict: 'stale', customer };
-
-  const next = new Map(customer).set(event.subscriptionId, event);
-  const newerElsewhere = [...customer.values()].some((other) => isOlder(event, other));
-  return newerElsewhere
-    ? { verdict: 'stale', customer: next }
-    : { verdict: 'applied', customer: next, plan };
+  const next = new Map(customer).set(subscription.subscriptionId, { newest, isCertain });
+  const before = followedEvent(customer, choice);
+  const followed = followedEvent(next, choice);
+  if (followed === subscription || !isSameEvent(followed, before)) {
+    return { verdict: 'applied', customer: next };
+  }
+  const isNewestOfItsOwn = newest === subscription && choice === 'best';
+  return { verdict: noEffect || isNewestOfItsOwn ? 'unchanged' : 'stale', customer: next };
 }
 
 function isOlder(event: SubscriptionEvent, than: SubscriptionEvent): boolean {
   return event.createdSeconds < than.createdSeconds;
+}
+
+/** Whether two events say the same; one of them may come from the database. */
+function isSameEvent(one: SubscriptionEvent | null, other: SubscriptionEvent | null): boolean {
+  if (one === null || other === null) return one === other;
+  return (
+    one.customerId === other.customerId &&
+    one.subscriptionId === other.subscriptionId &&
+    one.status === other.status &&
+    one.productId === other.productId &&
+    one.planName === other.planName &&
+    one.createdSeconds === other.createdSeconds
+  );
+}
+
+/** Whether two states say the same. */
+export function isSameState(one: SubscriptionState, other: SubscriptionState | undefined): boolean {
+  return isSameEvent(one.newest, other?.newest ?? null) && one.isCertain === other?.isCertain;
 }

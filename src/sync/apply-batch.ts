@@ -1,9 +1,21 @@
 import type { Query } from '../database/database.ts';
-import { type LogEntry, logEvents, readOutcomes } from '../store/events.ts';
+import { type LogEntry, type LogRow, logEvents, readLog } from '../store/events.ts';
 import { readCustomers, writeSubscriptions } from '../store/subscriptions.ts';
 import { lockTeams, writePlans } from '../store/teams.ts';
-import { type Decision, decide } from './decide.ts';
-import type { ReceivedEvent, Result } from './received-event.ts';
+import { keysOfSameSecond } from '../stripe/event-key.ts';
+import { parseLoggedEvent } from '../stripe/parse-event.ts';
+import type { TeamPlanChoice } from '../subscriptions/team-plan.ts';
+import type { TeamPlan } from '../subscriptions/transition.ts';
+import { decide } from './decide.ts';
+import type { NamedEvent, Result } from './received-event.ts';
+import type { LoggedEvent } from './seconds.ts';
+
+export type ApplyOptions = {
+  /** Which of several subscriptions a team has. */
+  readonly choice: TeamPlanChoice;
+  /** For a table of the application's that refuses the name of a plan. */
+  readonly withoutNames?: boolean;
+};
 
 /**
  * Does all that a batch of events does, within one transaction and in a fixed number of round
@@ -14,43 +26,60 @@ import type { ReceivedEvent, Result } from './received-event.ts';
  */
 export async function applyBatch(
   query: Query,
-  events: readonly ReceivedEvent[],
+  events: readonly NamedEvent[],
+  { choice, withoutNames = false }: ApplyOptions,
 ): Promise<readonly Result[]> {
   const customerIds = new Set(events.flatMap(customerOf));
   const teams = await lockTeams(query, [...customerIds]);
-  const [outcomes, customers] = await Promise.all([
-    readOutcomes(query, [...new Set(events.map(({ key }) => key))]),
+  const ranges = new Map(events.map(({ key }) => [key, keysOfSameSecond(key)]));
+  const [log, known] = await Promise.all([
+    readLog(query, [...ranges.values()]),
     readCustomers(query, [...new Set(teams.map(({ customerId }) => customerId))]),
   ]);
 
-  const decision = decide(events, { teams, outcomes, customers });
+  const decision = decide(events, { ...known, teams, logged: log.map(readBack) }, choice);
 
+  const entries = logEntries(events, decision.outcomes);
+  const { subscriptions } = decision;
+  const plans = withoutNames ? nameless(decision.plans) : decision.plans;
   await Promise.all([
-    logEvents(query, logEntries(events, decision)),
-    ...(decision.subscriptions.length > 0
-      ? [writeSubscriptions(query, decision.subscriptions)]
-      : []),
-    ...(decision.plans.size > 0 ? [writePlans(query, decision.plans)] : []),
+    ...(entries.length > 0 ? [logEvents(query, entries)] : []),
+    ...(subscriptions.length > 0 ? [writeSubscriptions(query, subscriptions)] : []),
+    ...(plans.size > 0 ? [writePlans(query, plans)] : []),
   ]);
   return decision.results;
 }
 
-/** One entry for each event, however often it stands in the batch. */
-function logEntries(events: readonly ReceivedEvent[], { outcomes }: Decision): LogEntry[] {
+function nameless(plans: ReadonlyMap<number, TeamPlan>): Map<number, TeamPlan> {
+  return new Map([...plans].map(([teamId, plan]) => [teamId, { ...plan, planName: null }]));
+}
+
+function readBack(row: LogRow): LoggedEvent {
+  const { key, outcome } = row;
+  const isReadable = outcome !== 'unreadable';
+  const text = isReadable ? new TextDecoder().decode(row.body) : '';
+  return { key, outcome, caused: isReadable ? parseLoggedEvent(text, row) : null };
+}
+
+/** One entry for each event that the log is to keep, however often it stands in the batch. */
+function logEntries(
+  events: readonly NamedEvent[],
+  outcomes: ReadonlyMap<string, LogEntry['outcome']>,
+): LogEntry[] {
   const entries = new Map<string, LogEntry>();
   for (const event of events) {
-    const entry = entries.get(event.key);
-    if (entry === undefined) entries.set(event.key, logEntry(event, outcomes));
-    else entries.set(event.key, { ...entry, deliveries: entry.deliveries + 1 });
+    const outcome = outcomes.get(event.key);
+    if (outcome === undefined) continue;
+    const deliveries = event.source === 'delivery' ? 1 : 0;
+    const entry = entries.get(event.key) ?? logEntry(event, outcome);
+    entries.set(event.key, { ...entry, deliveries: entry.deliveries + deliveries });
   }
   return [...entries.values()];
 }
 
-function logEntry(event: ReceivedEvent, outcomes: Decision['outcomes']): LogEntry {
-  const outcome = outcomes.get(event.key);
-  if (outcome === undefined) throw new RangeError(`event ${event.key} was not decided on`);
+function logEntry(event: NamedEvent, outcome: LogEntry['outcome']): LogEntry {
   const { key, eventId, type, receivedAtMs, body } = event;
-  const subscription = event.kind === 'readable' ? event.subscription : null;
+  const subscription = event.kind === 'unreadable' ? null : event.subscription;
   return {
     key,
     eventId,
@@ -61,10 +90,10 @@ function logEntry(event: ReceivedEvent, outcomes: Decision['outcomes']): LogEntr
     receivedAtMs,
     outcome,
     body,
-    deliveries: 1,
+    deliveries: 0,
   };
 }
 
-function customerOf(event: ReceivedEvent): string[] {
-  return event.kind === 'readable' ? [event.subscription.customerId] : [];
+function customerOf(event: NamedEvent): string[] {
+  return event.kind === 'unreadable' ? [] : [event.subscription.customerId];
 }

@@ -1,41 +1,68 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { LoggedOutcome } from '../store/events.ts';
 import type { LinkedTeam } from '../store/teams.ts';
-import type { ReadableEvent } from '../stripe/parse-event.ts';
-import { type Customer, follow, UNKNOWN_CUSTOMER } from '../subscriptions/customer.ts';
-import type { SubscriptionEvent } from '../subscriptions/subscription-event.ts';
+import {
+  type Customer,
+  follow,
+  isSameState,
+  type Step,
+  type SubscriptionState,
+  UNKNOWN_CUSTOMER,
+} from '../subscriptions/customer.ts';
+import { type TeamPlanChoice, teamPlan } from '../subscriptions/team-plan.ts';
 import type { TeamPlan } from '../subscriptions/transition.ts';
-import type { ReceivedEvent, Result } from './received-event.ts';
+import type { NamedEvent, Result } from './received-event.ts';
+import { type LoggedEvent, Seconds } from './seconds.ts';
 
 /** What the database says of a batch of events, while the teams are locked. */
 export type Known = {
   readonly teams: readonly LinkedTeam[];
   readonly customers: ReadonlyMap<string, Customer>;
-  readonly outcomes: ReadonlyMap<string, LoggedOutcome>;
+  /** The same events, and others of the same subscription and second, in the order of arrival. */
+  readonly logged: readonly LoggedEvent[];
+  /** The names of products, by id. */
+  readonly names: ReadonlyMap<string, string>;
 };
 
 /** What a batch of events does: an answer for each of them, and all that is to be written. */
 export type Decision = {
   readonly results: readonly Result[];
+  /** What the log is to say of each event; nothing of a look that was void. */
   readonly outcomes: ReadonlyMap<string, LoggedOutcome>;
-  readonly subscriptions: readonly SubscriptionEvent[];
+  readonly subscriptions: readonly SubscriptionState[];
   readonly plans: ReadonlyMap<number, TeamPlan>;
 };
 
-/** Decides on events in the order of their arrival. Pure: the same in, the same out. */
-export function decide(events: readonly ReceivedEvent[], known: Known): Decision {
-  const followers = teamIdsByCustomer(known.teams);
-  const customers = new Map(known.customers);
-  const outcomes = new Map(known.outcomes);
-  const plans = new Map<number, TeamPlan>();
+type Caused = Extract<NamedEvent, { kind: 'readable' | 'look' }>;
 
-  function decideOn(event: ReadableEvent, teamIds: readonly number[]): LoggedOutcome {
+/** Decides on events in the order of their arrival. Pure: the same in, the same out. */
+export function decide(
+  events: readonly NamedEvent[],
+  known: Known,
+  choice: TeamPlanChoice,
+): Decision {
+  const followers = teamIdsByCustomer(known.teams);
+  const outcomes = new Map(known.logged.map(({ key, outcome }) => [key, outcome]));
+  const seconds = new Seconds(known.logged);
+  const customers = new Map(known.customers);
+  const touched = new Set<string>();
+
+  function decideOn(event: Caused): Step['verdict'] {
     const { customerId } = event.subscription;
-    if (teamIds.length === 0) return 'parked';
-    const step = follow(customers.get(customerId) ?? UNKNOWN_CUSTOMER, event.subscription);
+    const customer = customers.get(customerId) ?? UNKNOWN_CUSTOMER;
+    const caused = seconds.with(event).map((entry) => entry.caused);
+    const step = follow(customer, event, caused, choice);
     customers.set(customerId, step.customer);
-    if (step.verdict === 'applied') for (const id of teamIds) plans.set(id, step.plan);
+    if (step.verdict === 'applied') touched.add(customerId);
     return step.verdict;
+  }
+
+  /** The fence: an answer that was asked for before something newer came says nothing of that. */
+  function isVoid({ subscription, fence }: Extract<Caused, { kind: 'look' }>): boolean {
+    const { customerId, subscriptionId, createdSeconds } = subscription;
+    const state = customers.get(customerId)?.get(subscriptionId);
+    const isAskedFor = state?.newest.createdSeconds === createdSeconds && !state.isCertain;
+    return !isAskedFor || seconds.of(subscription).some(({ key }) => !fence.has(key));
   }
 
   const results = events.map((event): Result => {
@@ -45,15 +72,27 @@ export function decide(events: readonly ReceivedEvent[], known: Known): Decision
       return { outcome: earlier === undefined ? 'unreadable' : 'duplicate', teamIds: [] };
     }
     const teamIds = followers.get(event.subscription.customerId) ?? [];
+    if (event.kind === 'look' && isVoid(event)) return { outcome: 'stale', teamIds };
     // A parked event did nothing yet: when it comes again, it is decided on again.
     if (earlier !== undefined && earlier !== 'parked') return { outcome: 'duplicate', teamIds };
-    const outcome = decideOn(event, teamIds);
+    const outcome = teamIds.length === 0 ? 'parked' : decideOn(event);
+    if (outcome === 'parked') seconds.with(event);
     outcomes.set(event.key, outcome);
     return { outcome, teamIds };
   });
 
+  const names = new Map(known.names);
+  for (const event of events) {
+    if (event.kind === 'unreadable' || event.productName === null) continue;
+    if (event.subscription.productId !== null) {
+      names.set(event.subscription.productId, event.productName);
+    }
+  }
+  const plans = new Map<number, TeamPlan>();
   for (const team of known.teams) {
-    if (isDeepStrictEqual(plans.get(team.id), team.plan)) plans.delete(team.id);
+    if (!touched.has(team.customerId)) continue;
+    const plan = teamPlan(customers.get(team.customerId) ?? UNKNOWN_CUSTOMER, choice, names);
+    if (plan !== null && !isDeepStrictEqual(plan, team.plan)) plans.set(team.id, plan);
   }
   return { results, outcomes, plans, subscriptions: changed(customers, known.customers) };
 }
@@ -69,9 +108,11 @@ function teamIdsByCustomer(teams: readonly LinkedTeam[]): Map<string, number[]> 
 function changed(
   customers: ReadonlyMap<string, Customer>,
   before: Known['customers'],
-): SubscriptionEvent[] {
+): SubscriptionState[] {
   return [...customers].flatMap(([customerId, customer]) => {
     const known = before.get(customerId) ?? UNKNOWN_CUSTOMER;
-    return [...customer.values()].filter((event) => known.get(event.subscriptionId) !== event);
+    return [...customer].flatMap(([subscriptionId, state]) =>
+      isSameState(state, known.get(subscriptionId)) ? [] : [state],
+    );
   });
 }

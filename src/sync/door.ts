@@ -2,10 +2,11 @@ import type { Database } from '../database/database.ts';
 import { DatabaseBusy, DatabaseRefused } from '../database/errors.ts';
 import type { Logger } from '../logging.ts';
 import type { ProductNames } from '../stripe/product-names.ts';
+import type { TeamPlanChoice } from '../subscriptions/team-plan.ts';
 import { effectOf } from '../subscriptions/transition.ts';
 import { applyBatch } from './apply-batch.ts';
 import { Batcher } from './batcher.ts';
-import type { ReceivedEvent, Result } from './received-event.ts';
+import type { NamedEvent, ReceivedEvent, Result } from './received-event.ts';
 
 /**
  * The one door: whatever brings events, webhooks, replays or a list of missed ones, brings them
@@ -22,6 +23,8 @@ export type DoorOptions = {
   readonly logger: Logger;
   /** In milliseconds since 1970. */
   readonly now: () => number;
+  /** Which of several subscriptions a team has. */
+  readonly choice: TeamPlanChoice;
   readonly maxBatch: number;
   readonly maxQueued: number;
 };
@@ -29,39 +32,40 @@ export type DoorOptions = {
 export function createDoor(options: DoorOptions): Accept {
   const { database, productNames, logger, now } = options;
 
-  const batcher = new Batcher<ReceivedEvent, Result>({
+  const batcher = new Batcher<NamedEvent, Result>({
     run: commit,
     maxBatch: options.maxBatch,
     maxQueued: options.maxQueued,
     isWorthSplitting: (error) => error instanceof DatabaseRefused || error instanceof DatabaseBusy,
   });
 
-  async function commit(events: readonly ReceivedEvent[]): Promise<readonly Result[]> {
+  async function commit(events: readonly NamedEvent[]): Promise<readonly Result[]> {
+    const { choice } = options;
     try {
-      return await database.transaction((query) => applyBatch(query, events));
+      return await database.transaction((query) => applyBatch(query, events, { choice }));
     } catch (error) {
-      const [event] = events;
-      const isName =
-        events.length === 1 && event?.kind === 'readable' && planNameOf(event) !== null;
-      if (!(error instanceof DatabaseRefused) || !isName) throw error;
+      if (!(error instanceof DatabaseRefused) || events.length > 1) throw error;
       // An application's column may be too short for a name: an entitlement never waits for one.
-      logger.warn({ eventId: event.eventId, err: error }, 'stored without the name of the plan');
-      return await commit([withName(event, null)]);
+      const results = await database.transaction((query) =>
+        applyBatch(query, events, { choice, withoutNames: true }),
+      );
+      logger.warn({ eventId: events[0]?.eventId, err: error }, 'stored without the plan name');
+      return results;
     }
   }
 
-  async function nameProduct(event: ReceivedEvent): Promise<ReceivedEvent> {
-    if (event.kind === 'unreadable' || planNameOf(event) !== null) return event;
-    const { productId, status } = event.subscription;
-    if (productId === null || effectOf(status) !== 'grants') return event;
-    return withName(event, await productNames.nameOf(productId));
+  async function nameProduct(event: ReceivedEvent): Promise<NamedEvent> {
+    if (event.kind === 'unreadable') return { ...event, productName: null };
+    const { productId, planName, status } = event.subscription;
+    const isNeeded = productId !== null && planName === null && effectOf(status) === 'grants';
+    return { ...event, productName: isNeeded ? await productNames.nameOf(productId) : null };
   }
 
   function report(event: ReceivedEvent, { outcome, teamIds }: Result): void {
     const line = {
       eventId: event.eventId,
       type: event.type,
-      ...(event.kind === 'readable' && { customerId: event.subscription.customerId }),
+      ...(event.kind !== 'unreadable' && { customerId: event.subscription.customerId }),
       teamIds,
       outcome,
       durationMs: now() - event.receivedAtMs,
@@ -82,14 +86,4 @@ export function createDoor(options: DoorOptions): Accept {
       }),
     );
   };
-}
-
-type Readable = Extract<ReceivedEvent, { kind: 'readable' }>;
-
-function planNameOf(event: Readable): string | null {
-  return event.subscription.planName;
-}
-
-function withName(event: Readable, planName: string | null): ReceivedEvent {
-  return { ...event, subscription: { ...event.subscription, planName } };
 }

@@ -1,11 +1,17 @@
 import type { LoggedOutcome } from '../store/events.ts';
+import type { LookEvent } from '../stripe/look.ts';
 import type { ReadableEvent, UnreadableEvent } from '../stripe/parse-event.ts';
 
-/** A signed event of one of the two types, on its way through the one door. */
-export type ReceivedEvent = (ReadableEvent | UnreadableEvent) & {
+/** An event on its way through the one door. */
+export type ReceivedEvent = (ReadableEvent | UnreadableEvent | LookEvent) & {
   readonly body: Uint8Array;
   readonly receivedAtMs: number;
+  /** `log` for one that stands in the log already: to apply it is no further delivery. */
+  readonly source: 'delivery' | 'log';
 };
+
+/** An event with the name of its product, as far as that was to be had before the transaction. */
+export type NamedEvent = ReceivedEvent & { readonly productName: string | null };
 
 /** What came of an event, and whom it concerned. */
 export type Result = {

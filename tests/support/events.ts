@@ -26,7 +26,7 @@ export function received(body: string, receivedAtMs = 1_700_000_000_000): Receiv
   count += 1;
   const event = parseEvent(body, { receivedAtMs, nonce: () => `nonce_${count}` });
   if (event.kind === 'readable' || event.kind === 'unreadable') {
-    return { ...event, body: Buffer.from(body), receivedAtMs };
+    return { ...event, body: Buffer.from(body), receivedAtMs, source: 'delivery' };
   }
   throw new RangeError(`an event that is ${event.kind} does not come to the one door`);
 }

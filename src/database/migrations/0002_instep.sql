@@ -31,10 +31,15 @@ create table instep.subscriptions (
   subscription_id text        not null,
   status          text        not null,
   product_id      text,
+  -- As the event told it; mostly it tells none, and the product's name counts.
   plan_name       text,
   created_at      timestamptz not null,
+  -- False while several events of one second leave open which came last.
+  is_certain      boolean     not null,
   primary key (customer_id, subscription_id)
 ) with (fillfactor = 80);
+
+create index subscriptions_uncertain on instep.subscriptions (created_at) where not is_certain;
 
 create table instep.products (
   product_id   text primary key,
