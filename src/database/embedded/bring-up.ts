@@ -104,15 +104,17 @@ async function advance(
   }
   const end = launch.end();
   if (end === undefined) return launch;
-  if (!end.isLockedOut) {
+  if (end.outcome === 'failed') {
     throw new PostgresStartFailed(
       `PostgreSQL did not start:\n${lastWords(end.lines) || 'it left no message'}\n` +
         `The log is ${place.log}. Mend what it tells of (a full disk, a changed file, a wrong ` +
         'owner) and start again.',
     );
   }
-  await removeStaleLock(join(place.cluster, 'postmaster.pid'));
-  await removeStaleLock(join(place.socketFolder, `${SOCKET_NAME}.lock`));
+  if (end.outcome === 'locked out') {
+    await removeStaleLock(join(place.cluster, 'postmaster.pid'));
+    await removeStaleLock(join(place.socketFolder, `${SOCKET_NAME}.lock`));
+  }
   return undefined;
 }
 
