@@ -2,10 +2,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openEmbeddedPostgres } from '../../../src/database/embedded/embedded-postgres.ts';
 import { userOfNewCluster } from '../../../src/database/embedded/server-user.ts';
 import { SOCKET_NAME } from '../../../src/database/embedded/socket-folder.ts';
+import { stopServer } from '../../../src/database/embedded/stop-server.ts';
 import { readNotes, writeNote } from './ask.ts';
 import {
   cleanUp,
@@ -13,6 +14,7 @@ import {
   isRunning,
   killServer,
   makeDatabase,
+  makeFolder,
   serverPid,
 } from './data-folders.ts';
 import { InstepProcess } from './instep-process.ts';
@@ -20,6 +22,7 @@ import { InstepProcess } from './instep-process.ts';
 const notice = () => undefined;
 
 cleanUp();
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 /** A process that PostgreSQL takes for a server of its own, going by the process id alone. */
 async function startBystander(): Promise<number> {
@@ -90,6 +93,14 @@ describe('after a crash', () => {
 
     const postgres = await openEmbeddedPostgres({ dataFolder, notice });
     await postgres.release();
+  });
+
+  it('never stops a process that is not the server, whatever a lock file says', async () => {
+    const cluster = await makeFolder();
+    const bystander = await startBystander();
+    await writeFile(join(cluster, 'postmaster.pid'), `${bystander}\n${cluster}\n`);
+    expect(await stopServer(cluster)).toBe('not found');
+    expect(await isRunning(bystander)).toBe(true);
   });
 
   it('gives up on a frozen server after the deadline, and says which process it is', async () => {
