@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openEmbeddedPostgres } from '../../../src/database/embedded/embedded-postgres.ts';
 import { userOfNewCluster } from '../../../src/database/embedded/server-user.ts';
@@ -68,6 +69,18 @@ describe('after a crash', () => {
     expect(await readNotes(connection)).toEqual(['1', '2', '3']);
     await postgres.release();
     expect(await hasServer(dataFolder)).toBe(false);
+  });
+
+  it('starts PostgreSQL again when it is killed while it starts', async () => {
+    const dataFolder = await makeDatabase();
+    const opening = openEmbeddedPostgres({ dataFolder, notice });
+    while (!(await hasServer(dataFolder))) await sleep(1);
+    await killServer(dataFolder);
+    const postgres = await opening;
+    // Should it have been ready already when it was killed, then this brings it back.
+    await postgres.ensureRunning();
+    await writeNote(postgres.connection, 'written');
+    await postgres.release();
   });
 
   it('is not kept out by lock files whose process id went to another process', async () => {
