@@ -1,0 +1,37 @@
+import type { SubscriptionEvent } from './subscription-event.ts';
+
+/** What is known of a subscription: its newest event that has an effect. */
+export type SubscriptionState = {
+  readonly newest: SubscriptionEvent;
+  /** Whether cause has put it last, where there were several within one second. */
+  readonly isCertain: boolean;
+};
+
+/**
+ * All that the rule remembers of a customer, by subscription. Events that name no subscription
+ * count as one more, under `null`.
+ */
+export type Customer = ReadonlyMap<string | null, SubscriptionState>;
+
+export const UNKNOWN_CUSTOMER: Customer = new Map();
+
+/** Whether two events say the same; one of them may come from the database. */
+export function isSameEvent(
+  one: SubscriptionEvent | null,
+  other: SubscriptionEvent | null,
+): boolean {
+  if (one === null || other === null) return one === other;
+  return (
+    one.customerId === other.customerId &&
+    one.subscriptionId === other.subscriptionId &&
+    one.status === other.status &&
+    one.productId === other.productId &&
+    one.planName === other.planName &&
+    one.createdSeconds === other.createdSeconds
+  );
+}
+
+/** Whether two states say the same. */
+export function isSameState(one: SubscriptionState, other: SubscriptionState | undefined): boolean {
+  return isSameEvent(one.newest, other?.newest ?? null) && one.isCertain === other?.isCertain;
+}

@@ -1,0 +1,108 @@
+import type { SubscriptionEvent } from './subscription-event.ts';
+import { planAfter, type TeamPlan } from './transition.ts';
+
+/** A value as JSON has it. */
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+export type JsonObject = { readonly [name: string]: Json };
+
+/** An event with what it tells of its cause: the subscription after it, and what it replaced. */
+export type CausedEvent = {
+  readonly subscription: SubscriptionEvent;
+  readonly after: JsonObject;
+  /** The event's `previous_attributes`; `null` when it has none. */
+  readonly replaced: JsonObject | null;
+  /** Whether it is Stripe's own word on the subscription, fetched after the second was over. */
+  readonly isLook: boolean;
+};
+
+/** How a second ends: with the event that the team may follow, and whether that is known. */
+export type SecondEnd =
+  | { readonly newest: SubscriptionEvent; readonly isCertain: boolean }
+  | { readonly newest: null; readonly isCertain: true };
+
+/** Beyond so many events of one subscription within one second no order is looked for. */
+const MAX_ORDERED = 10;
+
+/**
+ * Puts the events of one subscription and one second in order (the design's rule, point 3), and
+ * says which of them with an effect came last. An event comes after the one whose values it
+ * replaced, so all of them form a path. If that leaves several ends possible that differ for the
+ * team, or none, the later arrival wins and the end is uncertain. `events` in order of arrival.
+ */
+export function endOfSecond(events: readonly CausedEvent[]): SecondEnd {
+  const withEffect = events.filter(({ subscription }) => planAfter(subscription) !== null);
+  const lastArrival = withEffect.at(-1)?.subscription;
+  if (lastArrival === undefined) return { newest: null, isCertain: true };
+  if (events.length === 1) return { newest: lastArrival, isCertain: true };
+
+  const look = events.findLast(({ isLook }) => isLook);
+  if (look !== undefined) {
+    const newest = withEffect.includes(look) ? look.subscription : lastArrival;
+    return { newest, isCertain: true };
+  }
+
+  const ends = possibleEnds(events);
+  const [end] = ends;
+  return end !== undefined && ends.every((other) => isSamePlan(other, end))
+    ? { newest: end, isCertain: true }
+    : { newest: lastArrival, isCertain: false };
+}
+
+/** Of every path through all the events, the last event with an effect. */
+function possibleEnds(events: readonly CausedEvent[]): SubscriptionEvent[] {
+  if (events.length > MAX_ORDERED) return [];
+  const canFollow = events.map(({ replaced }) =>
+    events.map(({ after }) => replaced !== null && holds(after, replaced)),
+  );
+  const everything = 2 ** events.length - 1;
+  const ends = new Set<SubscriptionEvent>();
+  const seen = new Set<string>();
+
+  function walk(visited: number, last: number | null, end: SubscriptionEvent | null): void {
+    const place = `${visited} ${last} ${events.findIndex((event) => event.subscription === end)}`;
+    if (seen.has(place)) return;
+    seen.add(place);
+    if (visited === everything && end !== null) ends.add(end);
+    for (const [next, { subscription }] of events.entries()) {
+      const isVisited = (visited & (1 << next)) !== 0;
+      if (isVisited || (last !== null && !canFollow[next]?.[last])) continue;
+      const hasEffect = planAfter(subscription) !== null;
+      walk(visited | (1 << next), next, hasEffect ? subscription : end);
+    }
+  }
+
+  walk(0, null, null);
+  return [...ends];
+}
+
+/** Deeper than Stripe nests anything; what is deeper is no evidence. */
+const MAX_DEPTH = 32;
+
+/** Whether a subscription holds the values that an event replaced; what it lacks is null. */
+function holds(value: Json | undefined, part: Json, depth = 0): boolean {
+  if (part === null) return value === null || value === undefined;
+  if (typeof part !== 'object') return value === part;
+  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return false;
+  if (isList(part)) {
+    const isSameLength = isList(value) && value.length === part.length;
+    return isSameLength && part.every((entry, index) => holds(value[index], entry, depth + 1));
+  }
+  if (isList(value)) return false;
+  return Object.entries(part).every(([name, entry]) => holds(value[name], entry, depth + 1));
+}
+
+/** `Array.isArray` that knows of read-only lists. */
+export function isList(value: readonly Json[] | JsonObject): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
+function isSamePlan(one: SubscriptionEvent, other: SubscriptionEvent): boolean {
+  const plans = [planAfter(one), planAfter(other)];
+  const fields: readonly (keyof TeamPlan)[] = [
+    'providerSubscriptionId',
+    'providerProductId',
+    'planName',
+    'subscriptionStatus',
+  ];
+  return fields.every((field) => plans[0]?.[field] === plans[1]?.[field]);
+}

@@ -1,0 +1,63 @@
+import type { Customer } from './customer.ts';
+import type { SubscriptionEvent } from './subscription-event.ts';
+import { effectOf, planAfter, type TeamPlan } from './transition.ts';
+
+/**
+ * Which of several subscriptions of a customer the team has (the design's rule, point 6): the one
+ * with the newest event, or the best live one.
+ */
+export type TeamPlanChoice = 'newest' | 'best';
+
+/** The event that the team follows, or `null` when the customer has none. */
+export function followedEvent(
+  customer: Customer,
+  choice: TeamPlanChoice,
+): SubscriptionEvent | null {
+  const compare = choice === 'newest' ? compareNewest : compareBest;
+  const events = [...customer.values()].map(({ newest }) => newest);
+  return events.reduce<SubscriptionEvent | null>(
+    (best, event) => (best === null || compare(event, best) > 0 ? event : best),
+    null,
+  );
+}
+
+/**
+ * The plan of the customer's team; `null` when the customer has no subscription. A name that the
+ * event does not tell is the product's among `names`.
+ */
+export function teamPlan(
+  customer: Customer,
+  choice: TeamPlanChoice,
+  names: ReadonlyMap<string, string>,
+): TeamPlan | null {
+  const event = followedEvent(customer, choice);
+  if (event === null) return null;
+  const productName = event.productId === null ? undefined : names.get(event.productId);
+  return planAfter({ ...event, planName: event.planName ?? productName ?? null });
+}
+
+/**
+ * Later first. Of two subscriptions within one second the one that gives a plan, since nothing
+ * tells which came last; then any order, as long as it is the same for everybody.
+ */
+function compareNewest(one: SubscriptionEvent, other: SubscriptionEvent): number {
+  return (
+    one.createdSeconds - other.createdSeconds ||
+    rank(one) - rank(other) ||
+    compareText(one.subscriptionId ?? '', other.subscriptionId ?? '')
+  );
+}
+
+/** Active before trialing before none, then the newest. */
+function compareBest(one: SubscriptionEvent, other: SubscriptionEvent): number {
+  return rank(one) - rank(other) || compareNewest(one, other);
+}
+
+function rank({ status }: SubscriptionEvent): number {
+  if (effectOf(status) !== 'grants') return 0;
+  return status === 'trialing' ? 1 : 2;
+}
+
+function compareText(one: string, other: string): number {
+  return one === other ? 0 : one < other ? -1 : 1;
+}

@@ -1,0 +1,40 @@
+import type { SubscriptionEvent } from './subscription-event.ts';
+
+/** A team's subscription fields, as the contract names them (section 2). */
+export type TeamPlan = {
+  readonly providerSubscriptionId: string | null;
+  readonly providerProductId: string | null;
+  readonly planName: string | null;
+  /** `null` only for a team that never had a subscription. */
+  readonly subscriptionStatus: string | null;
+};
+
+/** What a status does to a team: gives it the plan, takes the plan away, or nothing. */
+export type Effect = 'grants' | 'clears' | 'none';
+
+/** The effect of a status (contract, section 3). A status that is not in the table has none. */
+export function effectOf(status: string): Effect {
+  switch (status) {
+    case 'active':
+    case 'trialing':
+      return 'grants';
+    case 'canceled':
+    case 'unpaid':
+      return 'clears';
+    default:
+      return 'none';
+  }
+}
+
+/** The team's plan after an event, or `null` when the event changes nothing (contract, section 3). */
+export function planAfter(event: SubscriptionEvent): TeamPlan | null {
+  const effect = effectOf(event.status);
+  if (effect === 'none') return null;
+  const grants = effect === 'grants';
+  return {
+    providerSubscriptionId: grants ? event.subscriptionId : null,
+    providerProductId: grants ? event.productId : null,
+    planName: grants ? event.planName : null,
+    subscriptionStatus: event.status,
+  };
+}

@@ -1,0 +1,176 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type Customer, UNKNOWN_CUSTOMER } from '../../src/subscriptions/customer.ts';
+import { follow } from '../../src/subscriptions/follow.ts';
+import type { CausedEvent } from '../../src/subscriptions/second.ts';
+import type { SubscriptionEvent } from '../../src/subscriptions/subscription-event.ts';
+import { type TeamPlanChoice, teamPlan } from '../../src/subscriptions/team-plan.ts';
+import { planAfter, type TeamPlan } from '../../src/subscriptions/transition.ts';
+
+const statuses = ['active', 'trialing', 'canceled', 'unpaid', 'past_due', 'incomplete', 'paused'];
+
+const anyEvent: fc.Arbitrary<SubscriptionEvent> = fc.record({
+  customerId: fc.constant('cus_1'),
+  subscriptionId: fc.constantFrom('sub_1', 'sub_2', null),
+  status: fc.constantFrom(...statuses),
+  productId: fc.constantFrom('prod_1', 'prod_2', null),
+  planName: fc.constantFrom('Starter', 'Pro', null),
+  createdSeconds: fc.nat({ max: 50 }),
+});
+
+/** Events of which no two were made in one second. */
+const distinctEvents = fc.uniqueArray(anyEvent, {
+  selector: (event) => event.createdSeconds,
+  maxLength: 12,
+});
+
+const caused = (subscription: SubscriptionEvent): CausedEvent => ({
+  subscription,
+  after: {},
+  replaced: null,
+  isLook: false,
+});
+
+/** What the team has after events without any evidence of their cause. */
+function team(events: readonly SubscriptionEvent[], choice: TeamPlanChoice = 'newest') {
+  let customer: Customer = UNKNOWN_CUSTOMER;
+  let plan: TeamPlan | null = null;
+  const arrived: CausedEvent[] = [];
+  const verdicts = [];
+  for (const event of new Set(events)) {
+    const arriving = caused(event);
+    arrived.push(arriving);
+    const second = arrived.filter(
+      ({ subscription }) =>
+        subscription.createdSeconds === event.createdSeconds &&
+        subscription.subscriptionId === event.subscriptionId,
+    );
+    const step = follow(customer, arriving, second, choice);
+    customer = step.customer;
+    verdicts.push(step.verdict);
+    if (step.verdict === 'applied') plan = teamPlan(customer, choice, new Map());
+  }
+  return { plan, customer, verdicts };
+}
+
+test('the team ends with the plan of the newest event that has an effect', () => {
+  fc.assert(
+    fc.property(distinctEvents, (events) => {
+      const newest = events
+        .filter((event) => planAfter(event) !== null)
+        .sort((a, b) => b.createdSeconds - a.createdSeconds)[0];
+      expect(team(events).plan).toEqual(newest === undefined ? null : planAfter(newest));
+    }),
+  );
+});
+
+test.each(['newest', 'best'] as const)(
+  '%s: any order of arrival ends in the same state',
+  (choice) => {
+    const history = distinctEvents.chain((events) =>
+      fc.tuple(fc.constant(events), fc.shuffledSubarray(events, { minLength: events.length })),
+    );
+    fc.assert(
+      fc.property(history, ([events, delivered]) => {
+        const [inOrder, shuffled] = [team(events, choice), team(delivered, choice)];
+        expect(shuffled.plan).toEqual(inOrder.plan);
+        expect(new Map([...shuffled.customer].sort())).toEqual(
+          new Map([...inOrder.customer].sort()),
+        );
+      }),
+    );
+  },
+);
+
+test('best: the team has a live subscription as long as there is one', () => {
+  fc.assert(
+    fc.property(distinctEvents, (events) => {
+      const { plan, customer } = team(events, 'best');
+      const states = [...customer.values()].map(({ newest }) => newest.status);
+      const best = ['active', 'trialing'].find((status) => states.includes(status));
+      if (best !== undefined) expect(plan?.subscriptionStatus).toBe(best);
+      else if (plan !== null) expect(plan.providerSubscriptionId).toBeNull();
+    }),
+  );
+});
+
+const example: SubscriptionEvent = {
+  customerId: 'cus_1',
+  subscriptionId: 'sub_1',
+  status: 'active',
+  productId: 'prod_1',
+  planName: 'Pro',
+  createdSeconds: 10,
+};
+
+test('an event without effect moves neither the team nor the clock', () => {
+  fc.assert(
+    fc.property(distinctEvents, (events) => {
+      const { customer } = team(events);
+      const pastDue = caused({ ...example, status: 'past_due', createdSeconds: 1_000 });
+      const step = follow(customer, pastDue, [pastDue], 'newest');
+      expect(step).toEqual({ verdict: 'unchanged', customer });
+    }),
+  );
+});
+
+test('of two events in one second that tell no cause the later arrival wins, uncertain', () => {
+  const first = { ...example, status: 'trialing' };
+  const second = { ...example, status: 'active' };
+  expect(team([first, second]).plan?.subscriptionStatus).toBe('active');
+  const { plan, customer } = team([second, first]);
+  expect(plan?.subscriptionStatus).toBe('trialing');
+  expect(customer.get('sub_1')?.isCertain).toBe(false);
+});
+
+test("an older event of another subscription is remembered, and leaves the team's plan", () => {
+  const newer = { ...example, subscriptionId: 'sub_2', createdSeconds: 20 };
+  const older = { ...example, status: 'canceled', createdSeconds: 10 };
+  const { verdicts, customer } = team([newer, older]);
+  expect(verdicts).toEqual(['applied', 'stale']);
+  expect(customer.get('sub_1')?.newest).toEqual(older);
+  expect(customer.get('sub_2')?.newest).toEqual(newer);
+});
+
+test('newest: the end of another subscription strips the team, as in the contract', () => {
+  const mine = { ...example, createdSeconds: 10 };
+  const other = { ...example, subscriptionId: 'sub_2', status: 'canceled', createdSeconds: 20 };
+  expect(team([mine, other]).plan).toMatchObject({ subscriptionStatus: 'canceled' });
+});
+
+test('newest: in one second the subscription that gives a plan counts, whatever the order', () => {
+  const gone = { ...example, status: 'canceled' };
+  const begun = { ...example, subscriptionId: 'sub_0' };
+  expect(team([gone, begun]).plan).toMatchObject({ providerSubscriptionId: 'sub_0' });
+  expect(team([begun, gone]).plan).toMatchObject({ providerSubscriptionId: 'sub_0' });
+});
+
+test('best: the end of another subscription leaves the team alone', () => {
+  const mine = { ...example, createdSeconds: 10 };
+  const other = { ...example, subscriptionId: 'sub_2', status: 'canceled', createdSeconds: 20 };
+  const { plan, verdicts } = team([mine, other], 'best');
+  expect(plan).toMatchObject({ providerSubscriptionId: 'sub_1', subscriptionStatus: 'active' });
+  expect(verdicts).toEqual(['applied', 'unchanged']);
+});
+
+test("best: when the team's own ends it falls back to the next live one, and then to none", () => {
+  const live = { ...example, subscriptionId: 'sub_2', status: 'trialing', createdSeconds: 10 };
+  const mine = { ...example, createdSeconds: 20 };
+  const end = { ...example, status: 'unpaid', createdSeconds: 30 };
+  const lastEnd = { ...live, status: 'canceled', createdSeconds: 40 };
+  expect(team([live, mine], 'best').plan).toMatchObject({ providerSubscriptionId: 'sub_1' });
+  expect(team([live, mine, end], 'best').plan).toMatchObject({
+    providerSubscriptionId: 'sub_2',
+    subscriptionStatus: 'trialing',
+  });
+  expect(team([live, mine, end, lastEnd], 'best').plan).toMatchObject({
+    providerSubscriptionId: null,
+    subscriptionStatus: 'canceled',
+  });
+});
+
+test('a name that the event does not tell is that of the product', () => {
+  const { customer } = team([{ ...example, planName: null }]);
+  expect(teamPlan(customer, 'newest', new Map([['prod_1', 'Gold']]))?.planName).toBe('Gold');
+  expect(teamPlan(customer, 'newest', new Map())?.planName).toBeNull();
+});

@@ -1,0 +1,154 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type CausedEvent, endOfSecond, type JsonObject } from '../../src/subscriptions/second.ts';
+
+/** An event of one second: the subscription after it, and what it replaced. */
+function event(after: JsonObject, replaced: JsonObject | null = null): CausedEvent {
+  const status = String(after.status);
+  return {
+    subscription: {
+      customerId: 'cus_1',
+      subscriptionId: 'sub_1',
+      status,
+      productId: typeof after.product === 'string' ? after.product : null,
+      planName: null,
+      createdSeconds: 10,
+    },
+    after,
+    replaced,
+    isLook: false,
+  };
+}
+
+function permutations<Item>(items: readonly Item[]): Item[][] {
+  if (items.length === 0) return [[]];
+  return items.flatMap((item, index) =>
+    permutations(items.toSpliced(index, 1)).map((rest) => [item, ...rest]),
+  );
+}
+
+/** A life within one second: every event changes some of the members, and says what it replaced. */
+function life(states: readonly JsonObject[]): CausedEvent[] {
+  return states.map((after, index) => {
+    const before = states[index - 1];
+    if (before === undefined) return event(after, { status: 'incomplete' });
+    const changed = Object.keys(after).filter((name) => after[name] !== before[name]);
+    return event(after, Object.fromEntries(changed.map((name) => [name, before[name] ?? null])));
+  });
+}
+
+describe('cause decides, in whatever order the events arrive', () => {
+  test.each<[string, JsonObject[]]>([
+    ['two', [{ status: 'trialing' }, { status: 'active' }]],
+    ['three', [{ status: 'trialing' }, { status: 'active' }, { status: 'canceled' }]],
+    [
+      'three, the middle one without effect',
+      [{ status: 'active' }, { status: 'past_due' }, { status: 'canceled' }],
+    ],
+    [
+      'four, two of them without effect at the end',
+      [
+        { status: 'trialing', invoice: 1 },
+        { status: 'active', invoice: 2 },
+        { status: 'past_due', invoice: 3 },
+        { status: 'past_due', invoice: 4 },
+      ],
+    ],
+    [
+      'there and back again, told apart by another member',
+      [
+        { status: 'active', invoice: 1 },
+        { status: 'past_due', invoice: 2 },
+        { status: 'active', invoice: 3 },
+      ],
+    ],
+  ])('%s', (_, states) => {
+    const events = life(states);
+    const last = events.findLast(({ subscription }) => subscription.status !== 'past_due');
+    for (const arrived of permutations(events)) {
+      expect(endOfSecond(arrived)).toEqual({ newest: last?.subscription, isCertain: true });
+    }
+  });
+
+  test('any life whose members count up', () => {
+    const statuses = fc.constantFrom('active', 'trialing', 'canceled', 'unpaid', 'past_due');
+    fc.assert(
+      fc.property(fc.array(statuses, { minLength: 1, maxLength: 6 }), fc.nat(), (lived, seed) => {
+        const events = life(lived.map((status, invoice) => ({ status, invoice })));
+        const arrived = [...events].sort((a, b) => hash(a, seed) - hash(b, seed));
+        const last = events.findLast(({ subscription }) => subscription.status !== 'past_due');
+        expect(endOfSecond(arrived)).toEqual({
+          newest: last?.subscription ?? null,
+          isCertain: true,
+        });
+      }),
+    );
+  });
+});
+
+test('nested values and lists are evidence, and so is what was not there before', () => {
+  const items = (price: string): JsonObject => ({ data: [{ id: 'si_1', price: { id: price } }] });
+  const first = event({ status: 'active', product: 'a', items: items('p1') }, { pause: { a: 1 } });
+  const second = event(
+    { status: 'active', product: 'b', items: items('p2'), cancel_at: 7 },
+    { items: { data: [{ price: { id: 'p1' } }] }, cancel_at: null },
+  );
+  for (const arrived of permutations([first, second])) {
+    expect(endOfSecond(arrived)).toEqual({ newest: second.subscription, isCertain: true });
+  }
+});
+
+test('without evidence the later arrival wins, and that is uncertain', () => {
+  const one = event({ status: 'active' });
+  const other = event({ status: 'canceled' });
+  expect(endOfSecond([one, other])).toEqual({ newest: other.subscription, isCertain: false });
+  expect(endOfSecond([other, one])).toEqual({ newest: one.subscription, isCertain: false });
+});
+
+test('a circle leaves two ends possible', () => {
+  const pause = event({ status: 'unpaid' }, { status: 'active' });
+  const resume = event({ status: 'active' }, { status: 'unpaid' });
+  expect(endOfSecond([pause, resume])).toEqual({ newest: resume.subscription, isCertain: false });
+});
+
+test('ends that are the same to the team are certain', () => {
+  const on = event({ status: 'active', flag: true }, { flag: false });
+  const off = event({ status: 'active', flag: false }, { flag: true });
+  expect(endOfSecond([on, off]).isCertain).toBe(true);
+});
+
+test('a hole in the path is no evidence', () => {
+  const [first, , third] = life([
+    { status: 'trialing' },
+    { status: 'active' },
+    { status: 'unpaid' },
+  ]);
+  const arrived = [third, first].filter((found) => found !== undefined);
+  expect(endOfSecond(arrived)).toEqual({ newest: first?.subscription, isCertain: false });
+});
+
+test('events without effect alone end nothing', () => {
+  expect(endOfSecond([event({ status: 'past_due' })])).toEqual({ newest: null, isCertain: true });
+});
+
+test("Stripe's own word ends the question; if it has no effect the later arrival stays", () => {
+  const one = event({ status: 'active' });
+  const other = event({ status: 'canceled' });
+  const look = { ...event({ status: 'active' }), isLook: true };
+  expect(endOfSecond([one, other, look])).toEqual({ newest: look.subscription, isCertain: true });
+  const pastDue = { ...event({ status: 'past_due' }), isLook: true };
+  expect(endOfSecond([one, other, pastDue])).toEqual({
+    newest: other.subscription,
+    isCertain: true,
+  });
+});
+
+test('more events than can be put in order are left to the later arrival', () => {
+  const events = life(Array.from({ length: 11 }, (_, invoice) => ({ status: 'active', invoice })));
+  const last = event({ status: 'unpaid', invoice: 99 }, { invoice: 5 });
+  expect(endOfSecond([...events, last])).toEqual({ newest: last.subscription, isCertain: false });
+});
+
+function hash({ after }: CausedEvent, seed: number): number {
+  return (Number(after.invoice) * 7919 + seed * 104_729) % 1_009;
+}

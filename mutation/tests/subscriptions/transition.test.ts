@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { planAfter } from '../../src/subscriptions/transition.ts';
+
+const event = {
+  customerId: 'cus_1',
+  subscriptionId: 'sub_1',
+  productId: 'prod_1',
+  planName: 'Pro',
+  createdSeconds: 1,
+};
+
+test.each(['active', 'trialing'])('%s gives the team the plan', (status) => {
+  expect(planAfter({ ...event, status })).toEqual({
+    providerSubscriptionId: 'sub_1',
+    providerProductId: 'prod_1',
+    planName: 'Pro',
+    subscriptionStatus: status,
+  });
+});
+
+test.each(['canceled', 'unpaid'])('%s takes the plan away', (status) => {
+  expect(planAfter({ ...event, status })).toEqual({
+    providerSubscriptionId: null,
+    providerProductId: null,
+    planName: null,
+    subscriptionStatus: status,
+  });
+});
+
+test.each([
+  'past_due',
+  'incomplete',
+  'incomplete_expired',
+  'paused',
+  'Active',
+  ' active',
+  'toString',
+  '',
+])('"%s" changes nothing', (status) => {
+  expect(planAfter({ ...event, status })).toBeNull();
+});
