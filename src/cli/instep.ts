@@ -8,6 +8,7 @@ import { migrateCommand } from './migrate.ts';
 import { tell } from './output.ts';
 import { serveCommand } from './serve.ts';
 import { sessionCommand } from './session.ts';
+import { simulateCommand } from './simulate.ts';
 import { teamCommand } from './team.ts';
 import { triggerCommand } from './trigger.ts';
 import { userCommand } from './user.ts';
@@ -28,6 +29,7 @@ function createProgram(): Command {
     teamCommand(),
     sessionCommand(),
     triggerCommand(),
+    simulateCommand(),
   ];
   for (const command of commands) program.addCommand(command);
   for (const command of [program, ...commands, ...commands.flatMap((one) => one.commands)]) {

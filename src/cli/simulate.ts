@@ -1,0 +1,136 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { InstepError } from '../errors.ts';
+import { runCoreLevel } from '../simulation/core/core-level.ts';
+import { describeFailure } from '../simulation/describe-failure.ts';
+import { DEFAULT_FAULTS, FAULT_NAMES, type Faults } from '../simulation/faults.ts';
+import type { LevelOptions, Summary } from '../simulation/level.ts';
+import type { TeamPlanChoice } from '../subscriptions/team-plan.ts';
+import { positiveInteger } from './arguments.ts';
+import { type Data, printData, tell } from './output.ts';
+import { createProgress } from './progress.ts';
+
+/** A team is not what Stripe would have it be. */
+class Diverged extends InstepError {
+  readonly code = 'DIVERGED';
+}
+
+type SimulateOptions = Partial<Faults> & {
+  level: 'core';
+  seed: number;
+  seeds: number;
+  deliveries: number;
+  teamPlan?: TeamPlanChoice;
+  json?: boolean;
+};
+
+/** Each fault as an option, with what it does. */
+const FAULT_HELP: Readonly<Record<keyof Faults, string>> = {
+  duplicate: 'an event comes once more',
+  reorder: 'an event comes a little later',
+  reorderSeconds: 'up to how much later',
+  delay: 'an event comes hours later',
+  delayHours: 'up to how much later',
+  lose: 'an attempt gets lost, and is repeated',
+  loseAnswer: 'the answer 200 gets lost, and the event is sent again',
+  simultaneous: 'an event comes to several acceptors at once',
+  linkLate: 'the team is linked among or after its events',
+  endpointOutage: 'nothing reaches the endpoint for a while',
+  databaseOutage: 'nothing can be stored for a while',
+  apiOutage: "Stripe's API does not answer for a while",
+  keeper: 'the keeper has a turn between two deliveries',
+};
+
+export function simulateCommand(): Command {
+  const command = new Command('simulate')
+    .description('live the lives of customers, deliver their events badly, and audit every team')
+    .addOption(
+      new Option('--level <level>', 'what is put to the test').choices(['core']).default('core'),
+    )
+    .option('--seed <n>', 'the first seed: everything follows from it', positiveInteger, 1)
+    .option('--seeds <n>', 'how many seeds, one after the other', positiveInteger, 100)
+    .option('--deliveries <n>', 'how many deliveries, all seeds together', positiveInteger, 100_000)
+    .addOption(
+      new Option(
+        '--team-plan <choice>',
+        'which of several subscriptions counts (default: both)',
+      ).choices(['newest', 'best']),
+    )
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  instep simulate --seeds 1000 --deliveries 1000000')
+    .action(simulate);
+  for (const name of faultNames()) {
+    const help = `${FAULT_HELP[name]} (default: ${DEFAULT_FAULTS[name]})`;
+    const value = name.endsWith('Seconds') || name.endsWith('Hours') ? '<n>' : '<probability>';
+    command.option(`--${dashed(name)} ${value}`, help, (text) => amount(text, value === '<n>'));
+  }
+  return command;
+}
+
+function simulate(options: SimulateOptions): void {
+  const { seed, seeds, deliveries, teamPlan, json = false } = options;
+  const faults = { ...DEFAULT_FAULTS };
+  for (const name of faultNames()) faults[name] = options[name] ?? faults[name];
+  const progress = createProgress(deliveries, 'deliveries');
+  const level: LevelOptions = {
+    firstSeed: seed,
+    seeds,
+    deliveries,
+    choice: teamPlan ?? null,
+    faults,
+    onProgress: progress.show,
+  };
+
+  const startedAtMs = performance.now();
+  const summary = runCoreLevel(level);
+  const seconds = (performance.now() - startedAtMs) / 1_000;
+  progress.clear();
+
+  printData(dataOf(summary, seconds), { json });
+  const { failure } = summary;
+  if (failure === null) return;
+  for (const line of describeFailure(failure)) tell(line);
+  tell(`\nThis repeats it:\n  ${repeatCommand(failure.seed, level, options)}`);
+  throw new Diverged(`seed ${failure.seed} diverges`);
+}
+
+function dataOf({ counts, failure, ...summary }: Summary, seconds: number): Data {
+  const faults = FAULT_NAMES.map((name) => [dashed(name), counts[name]]);
+  return {
+    ...summary,
+    ...Object.fromEntries(faults),
+    seconds: Math.round(seconds * 10) / 10,
+    'deliveries/s': Math.round(summary.deliveries / seconds),
+    divergences: failure?.divergences.length ?? 0,
+  };
+}
+
+/** The same seed with the same share of deliveries is the same run. */
+function repeatCommand(seed: number, level: LevelOptions, options: SimulateOptions): string {
+  const share = Math.ceil(level.deliveries / level.seeds);
+  const faults = faultNames().flatMap((name) =>
+    options[name] === undefined ? [] : [`--${dashed(name)} ${options[name]}`],
+  );
+  return [
+    `instep simulate --level ${options.level} --seed ${seed} --seeds 1 --deliveries ${share}`,
+    ...(level.choice === null ? [] : [`--team-plan ${level.choice}`]),
+    ...faults,
+  ].join(' ');
+}
+
+function faultNames(): (keyof Faults)[] {
+  return [...FAULT_NAMES, 'reorderSeconds', 'delayHours'];
+}
+
+function dashed(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+function amount(text: string, isUnbounded: boolean): number {
+  const value = Number(text);
+  if (text.trim() === '' || !(value >= 0) || (!isUnbounded && value > 1)) {
+    throw new InvalidArgumentError(
+      isUnbounded ? 'must be a number from 0.' : 'must be from 0 to 1.',
+    );
+  }
+  return value;
+}
