@@ -77,6 +77,10 @@ const addressVariables = {
   HOST: z.string().min(1, 'is empty: unset it, or name an address').default('127.0.0.1'),
 };
 
+const teamPlanVariables = {
+  TEAM_PLAN: z.enum(['newest', 'best'], { error: 'must be newest or best' }).default('newest'),
+};
+
 const serverVariables = {
   ...databaseVariables,
   ...webhookVariables,
@@ -93,7 +97,7 @@ const serverVariables = {
       error: 'must be one of fatal, error, warn, info, debug, trace, silent',
     })
     .default('info'),
-  TEAM_PLAN: z.enum(['newest', 'best'], { error: 'must be newest or best' }).default('newest'),
+  ...teamPlanVariables,
   PROFILE_PASSWORD_HASH: z
     .enum(['include', 'omit'], { error: 'must be include or omit' })
     .default('include'),
@@ -153,6 +157,11 @@ export function readConfig(environment: Environment) {
 /** What a command needs that only looks into the database. @throws ConfigInvalid */
 export function readDatabaseConfig(environment: Environment): DatabaseConfig {
   return toDatabaseConfig(read(databaseVariables, environment));
+}
+
+/** Which of several subscriptions a team has. @throws ConfigInvalid */
+export function readTeamPlanChoice(environment: Environment) {
+  return read(teamPlanVariables, environment).TEAM_PLAN;
 }
 
 /** The secrets that session tokens are signed with, newest first. @throws ConfigInvalid */

@@ -14,6 +14,11 @@ import { createStripeApi } from './stripe/api.ts';
 import { createProductNames } from './stripe/product-names.ts';
 import { createSignatureVerifier } from './stripe/signature.ts';
 import { type Accept, createDoor } from './sync/door.ts';
+import { keepNames } from './sync/keep-names.ts';
+import { keepParked } from './sync/keep-parked.ts';
+import { createTiesTask } from './sync/keep-ties.ts';
+import { startKeeper } from './sync/keeper.ts';
+import { createPace } from './sync/pace.ts';
 import { createUserLookup } from './sync/user-lookup.ts';
 
 /** One running Instep: mount `fetch` wherever a Web-standard handler goes. */
@@ -41,6 +46,9 @@ class ShuttingDown extends InstepError {
 
 const MAX_BATCH = 500;
 const MAX_CONNECTIONS = 10;
+
+/** The keeper asks Stripe's API ten times a second at most. */
+const API_INTERVAL_MS = 100;
 
 /** A migration may rebuild an index, and waits for another instance's. */
 const MIGRATION_TIMEOUT_MS = 60_000;
@@ -76,7 +84,9 @@ export async function openInstep({
   const productNames = createProductNames(
     {
       recall: (productId) => readProductName(database.query, productId),
-      remember: (productId, name) => writeProductName(database.query, productId, name),
+      remember: async (productId, name) => {
+        await writeProductName(database.query, productId, name);
+      },
       retrieve: (productId) => api.retrieveProductName(productId),
       onRetrieveError: (productId, err) => logger.warn({ productId, err }, 'no name for a product'),
     },
@@ -92,6 +102,24 @@ export async function openInstep({
     maxBatch: MAX_BATCH,
     maxQueued,
   });
+
+  const pace = createPace(API_INTERVAL_MS, now);
+  const retrieveProductName = (id: string) => pace(() => api.retrieveProductName(id));
+  const retrieveSubscription = (id: string) => pace(() => api.retrieveSubscription(id));
+  const { query } = database;
+  const mendTies = createTiesTask({ query, accept, retrieveSubscription, now, nonce: randomUUID });
+  const keeper = startKeeper(
+    [
+      { name: 'parked', intervalMs: 1_000, mend: () => keepParked(query, accept) },
+      { name: 'ties', intervalMs: 2_000, mend: mendTies },
+      {
+        name: 'names',
+        intervalMs: 5_000,
+        mend: () => keepNames({ query, retrieveProductName, logger }),
+      },
+    ],
+    logger,
+  );
 
   let isShuttingDown = false;
   const app = createApp({
@@ -117,6 +145,7 @@ export async function openInstep({
       isShuttingDown = true;
     },
     async close() {
+      await keeper.stop();
       await database.close();
       await server.release();
     },

@@ -37,7 +37,7 @@ async function demo({ once }: { once?: boolean }): Promise<void> {
   const logFile = resolve(dataFolder, 'server.log');
   const logger = createLogger('info', destination({ dest: logFile, sync: true }));
 
-  const stripe = await startStripeApiServer(PRODUCT_NAMES);
+  const stripe = await startStripeApiServer({ productNames: PRODUCT_NAMES });
   const config = demoConfig(dataFolder, stripe.url);
   const instep = await openInstep({ config, logger });
   const server = await listenSomewhere(instep.fetch, config);

@@ -6,6 +6,7 @@ import { InstepError } from '../errors.ts';
 import { demoCommand } from './demo.ts';
 import { migrateCommand } from './migrate.ts';
 import { tell } from './output.ts';
+import { rebuildCommand } from './rebuild.ts';
 import { serveCommand } from './serve.ts';
 import { sessionCommand } from './session.ts';
 import { simulateCommand } from './simulate.ts';
@@ -30,6 +31,7 @@ function createProgram(): Command {
     sessionCommand(),
     triggerCommand(),
     simulateCommand(),
+    rebuildCommand(),
   ];
   for (const command of commands) program.addCommand(command);
   for (const command of [program, ...commands, ...commands.flatMap((one) => one.commands)]) {

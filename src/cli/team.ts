@@ -19,7 +19,7 @@ export function teamCommand(): Command {
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  instep team add --name Acme --customer cus_123')
     .action(async ({ name, customer, ...options }: { name: string; customer?: string } & Json) => {
-      const added = await withDatabase(async (query) => {
+      const added = await withDatabase(async ({ query }) => {
         return describe(query, await addTeam(query, { name, customerId: customer ?? null }));
       });
       printData(added, options);
@@ -33,7 +33,7 @@ export function teamCommand(): Command {
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  instep team link 1 --customer cus_123')
     .action(async (id: number, { customer, ...options }: { customer: string } & Json) => {
-      const linked = await withDatabase(async (query) => {
+      const linked = await withDatabase(async ({ query }) => {
         await linkTeam(query, id, customer);
         return describe(query, id);
       });
@@ -47,7 +47,7 @@ export function teamCommand(): Command {
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  instep team show 1 --json')
     .action(async (id: number, options: Json) => {
-      printData(await withDatabase((query) => describe(query, id)), options);
+      printData(await withDatabase(({ query }) => describe(query, id)), options);
     });
 
   return team;

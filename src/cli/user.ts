@@ -26,7 +26,7 @@ export function userCommand(): Command {
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  instep user add --email ada@example.com --name Ada')
     .action(async ({ email, name, role, passwordHash, ...options }: AddOptions) => {
-      const added = await withDatabase((query) => {
+      const added = await withDatabase(({ query }) => {
         return addUser(query, { email, name: name ?? null, role, passwordHash });
       });
       printData(describe(added), options);
@@ -39,7 +39,7 @@ export function userCommand(): Command {
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  instep user show 1')
     .action(async (id: number, options: { json?: boolean }) => {
-      const found = await withDatabase((query) => readUser(query, id));
+      const found = await withDatabase(({ query }) => readUser(query, id));
       if (found === null) throw new NotFound(`there is no user ${id}`);
       printData(describe(found), options);
     });

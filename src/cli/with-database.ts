@@ -1,6 +1,6 @@
 import { readDatabaseConfig } from '../config.ts';
 import { connectToServer } from '../database/connect.ts';
-import type { Query } from '../database/database.ts';
+import type { Database } from '../database/database.ts';
 import { checkSchema } from '../database/migrate.ts';
 import { prepareDatabase } from '../instep.ts';
 import { tell } from './output.ts';
@@ -14,7 +14,7 @@ const onConnectionError = (error: Error) => tell(`database connection lost: ${er
  * is brought up to date first; one of yours only by `instep migrate` or by the server.
  */
 export async function withDatabase<Result>(
-  work: (query: Query) => Promise<Result>,
+  work: (database: Database) => Promise<Result>,
 ): Promise<Result> {
   const server = await connectToServer({ ...readDatabaseConfig(process.env), notice: tell });
   try {
@@ -26,7 +26,7 @@ export async function withDatabase<Result>(
     });
     try {
       await checkSchema(database.query);
-      return await work(database.query);
+      return await work(database);
     } finally {
       await database.close();
     }

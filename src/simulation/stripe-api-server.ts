@@ -6,21 +6,29 @@ export type StripeApiServer = {
   close(): Promise<void>;
 };
 
-const PRODUCT_PATH = /^\/v1\/products\/([^/?]+)$/;
+/** What Stripe's account holds. It may be changed while the server runs. */
+export type StripeAccount = {
+  /** Names by the ids of products. */
+  readonly productNames: Readonly<Record<string, string>>;
+  /** Subscription objects by id. */
+  readonly subscriptions?: Readonly<Record<string, unknown>>;
+  /** While it is, every answer is 503. */
+  readonly isDown?: boolean;
+};
 
-/** A stand-in for Stripe's API that speaks HTTP to the real SDK: it knows these products' names. */
-export async function startStripeApiServer(
-  productNames: Readonly<Record<string, string>>,
-): Promise<StripeApiServer> {
+const PATH = /^\/v1\/(products|subscriptions)\/([^/?]+)$/;
+
+/** A stand-in for Stripe's API that speaks HTTP to the real SDK. */
+export async function startStripeApiServer(account: StripeAccount): Promise<StripeApiServer> {
   const server = createServer((request, response) => {
-    const productId = PRODUCT_PATH.exec(request.url ?? '')?.[1] ?? '';
-    const name = Object.hasOwn(productNames, productId) ? productNames[productId] : undefined;
-    if (name === undefined) {
-      const message = `No such product: '${productId}'`;
+    const [, kind = '', id = ''] = PATH.exec(request.url ?? '') ?? [];
+    const found = kind === 'products' ? productOf(account, id) : account.subscriptions?.[id];
+    if (account.isDown) {
+      respond(response, 503, { error: { type: 'api_error', message: 'Down.' } });
+    } else if (found === undefined) {
+      const message = `No such ${kind || 'path'}: '${id}'`;
       respond(response, 404, { error: { type: 'invalid_request_error', message } });
-    } else {
-      respond(response, 200, { id: productId, object: 'product', active: true, name });
-    }
+    } else respond(response, 200, found);
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -35,6 +43,11 @@ export async function startStripeApiServer(
         server.closeAllConnections();
       }),
   };
+}
+
+function productOf({ productNames }: StripeAccount, id: string): unknown {
+  const name = Object.hasOwn(productNames, id) ? productNames[id] : undefined;
+  return name === undefined ? undefined : { id, object: 'product', active: true, name };
 }
 
 function respond(response: ServerResponse, status: number, body: unknown): void {

@@ -1,5 +1,8 @@
 import type { Query } from '../database/database.ts';
 
+/** Keys from `low` to `high`, both included. */
+export type KeyRange = { readonly low: string; readonly high: string };
+
 /** What came of an event in the log. A duplicate is no row of its own: it counts as a delivery. */
 export type LoggedOutcome = 'applied' | 'stale' | 'unchanged' | 'parked' | 'unreadable';
 
@@ -21,6 +24,7 @@ export type LogEntry = {
 /** An event as the log gives it back. */
 export type LogRow = {
   readonly key: string;
+  readonly eventId: string | null;
   readonly type: string;
   readonly outcome: LoggedOutcome;
   readonly receivedAtMs: number;
@@ -29,18 +33,17 @@ export type LogRow = {
 
 type LogTableRow = {
   key: string;
+  event_id: string | null;
   type: string;
   outcome: LoggedOutcome;
   received_at: Date;
   body: Buffer;
 };
 
-export type KeyRange = { readonly low: string; readonly high: string };
-
 /** What stands in the log with keys in these ranges, in the order of arrival. */
 export async function readLog(query: Query, ranges: readonly KeyRange[]): Promise<LogRow[]> {
   const rows = await query<LogTableRow>(
-    `select distinct on (position) key, type, outcome, received_at, body
+    `select distinct on (position) key, event_id, type, outcome, received_at, body
        from unnest($1::uuid[], $2::uuid[]) as range (low, high)
        join instep.events on key between low and high
       order by position`,
@@ -49,8 +52,62 @@ export async function readLog(query: Query, ranges: readonly KeyRange[]): Promis
   return rows.map(toLogRow);
 }
 
-function toLogRow({ received_at, ...row }: LogTableRow): LogRow {
-  return { ...row, receivedAtMs: received_at.getTime() };
+/** The keys in a range that stand in the log. */
+export async function readKeys(query: Query, { low, high }: KeyRange): Promise<string[]> {
+  const rows = await query<{ key: string }>(
+    `select key
+       from instep.events
+      where key between $1 and $2`,
+    [low, high],
+  );
+  return rows.map(({ key }) => key);
+}
+
+/**
+ * Parked events whose customer has a team now, the oldest first. Few events are parked, so all of
+ * them are looked at; their bodies are fetched only of those that are due.
+ */
+export async function readDueParkedEvents(query: Query, limit: number): Promise<LogRow[]> {
+  const rows = await query<LogTableRow>(
+    `with parked as materialized (
+       select position, customer_id
+         from instep.events
+        where outcome = 'parked'
+     ), due as (
+       select position
+         from parked
+        where exists (
+                select
+                  from teams
+                 where provider_customer_id = parked.customer_id
+              )
+        order by position
+        limit $1
+     )
+     select key, event_id, type, outcome, received_at, body
+       from due
+       join instep.events using (position)
+      order by position`,
+    [limit],
+  );
+  return rows.map(toLogRow);
+}
+
+/** All events of a customer that were decided on, in the order of arrival. */
+export async function readEventsOfCustomer(query: Query, customerId: string): Promise<LogRow[]> {
+  const rows = await query<LogTableRow>(
+    `select key, event_id, type, outcome, received_at, body
+       from instep.events
+      where customer_id = $1
+        and outcome in ('applied', 'stale', 'unchanged')
+      order by position`,
+    [customerId],
+  );
+  return rows.map(toLogRow);
+}
+
+function toLogRow({ event_id, received_at, ...row }: LogTableRow): LogRow {
+  return { ...row, eventId: event_id, receivedAtMs: received_at.getTime() };
 }
 
 /**

@@ -82,6 +82,33 @@ export async function writeSubscriptions(
   );
 }
 
+/** A subscription of which nothing tells yet which of the events of one second came last. */
+export type UncertainSubscription = {
+  readonly subscriptionId: string;
+  readonly createdSeconds: number;
+};
+
+/**
+ * The subscriptions that are marked for a look at Stripe's API, the oldest first. Not before their
+ * second is over, by a margin for clocks: what the API says then holds all of that second.
+ */
+export async function readUncertainSubscriptions(
+  query: Query,
+  limit: number,
+): Promise<UncertainSubscription[]> {
+  return await query<UncertainSubscription>(
+    `select subscription_id as "subscriptionId",
+            extract(epoch from created_at)::bigint as "createdSeconds"
+       from instep.subscriptions
+      where not is_certain
+        and subscription_id <> ''
+        and created_at < now() - interval '3 seconds'
+      order by created_at
+      limit $1`,
+    [limit],
+  );
+}
+
 function toState(row: SubscriptionRow): SubscriptionState {
   return {
     newest: {

@@ -19,6 +19,8 @@ type TeamRow = {
   subscription_status: string | null;
 };
 
+type LinkedTeamRow = TeamRow & { provider_customer_id: string };
+
 /**
  * The teams of these customers, locked until the transaction ends, in the order of their ids, so
  * that two transactions that need the same teams wait for each other and never deadlock.
@@ -29,7 +31,7 @@ export async function lockTeams(
 ): Promise<LinkedTeam[]> {
   // `no key update`, not `update`: an application that inserts rows which refer to the team takes
   // a key-share lock, and has no reason to wait.
-  const rows = await query<TeamRow & { provider_customer_id: string }>(
+  const rows = await query<LinkedTeamRow>(
     `select id,
             provider_customer_id,
             provider_subscription_id,
@@ -42,7 +44,7 @@ export async function lockTeams(
         for no key update`,
     [customerIds],
   );
-  return rows.map((row) => ({ ...toTeam(row), customerId: row.provider_customer_id }));
+  return rows.map(toLinkedTeam);
 }
 
 /** Writes the plans of teams that are locked. Other columns are the application's. */
@@ -68,6 +70,58 @@ export async function writePlans(
       rows.map(([, plan]) => plan.subscriptionStatus),
     ],
   );
+}
+
+/**
+ * Gives the teams of a product its name: those without one, and those with the name that it had
+ * before. Returns their ids.
+ */
+export async function renamePlans(
+  query: Query,
+  product: { readonly id: string; readonly name: string; readonly formerName: string | null },
+): Promise<number[]> {
+  // Locked in the order of ids, as `lockTeams` does, so that the two never deadlock.
+  const rows = await query<{ id: number }>(
+    `with nameless as (
+       select id
+         from teams
+        where provider_product_id = $1
+          and plan_name is distinct from $2
+          and (plan_name is null or plan_name = $3)
+        order by id
+          for no key update
+     )
+     update teams
+        set plan_name = $2
+       from nameless
+      where teams.id = nameless.id
+     returning teams.id`,
+    [product.id, product.name, product.formerName],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Teams that have a customer, after this id, in the order of their ids. */
+export async function readLinkedTeams(
+  query: Query,
+  page: { readonly afterId: number; readonly limit: number; readonly teamId?: number | undefined },
+): Promise<LinkedTeam[]> {
+  const rows = await query<LinkedTeamRow>(
+    `select id,
+            provider_customer_id,
+            provider_subscription_id,
+            provider_product_id,
+            plan_name,
+            subscription_status
+       from teams
+      where id > $1
+        and ($2::bigint is null or id = $2)
+        and provider_customer_id is not null
+      order by id
+      limit $3`,
+    [page.afterId, page.teamId ?? null, page.limit],
+  );
+  return rows.map(toLinkedTeam);
 }
 
 /** The team of this id, or `null`. */
@@ -115,6 +169,10 @@ export async function linkTeam(query: Query, id: number, customerId: string): Pr
     [id, customerId],
   );
   return rows.length > 0;
+}
+
+function toLinkedTeam(row: LinkedTeamRow): LinkedTeam {
+  return { ...toTeam(row), customerId: row.provider_customer_id };
 }
 
 function toTeam(row: TeamRow): Team {

@@ -1,11 +1,14 @@
 import Stripe from 'stripe';
 import { withDeadline } from '../deadline.ts';
 import { InstepError } from '../errors.ts';
+import type { Json } from '../subscriptions/second.ts';
 import { isStorableName } from './subscription-shape.ts';
 
 export type StripeApi = {
   /** The name of a product; `null` when Stripe knows no such product, or none that can be kept. */
   retrieveProductName(productId: string): Promise<string | null>;
+  /** A subscription as Stripe has it now; `null` when it knows no such subscription. */
+  retrieveSubscription(subscriptionId: string): Promise<Json | null>;
 };
 
 export type StripeApiOptions = {
@@ -32,17 +35,27 @@ export function createStripeApi({ secretKey, baseUrl }: StripeApiOptions): Strip
   });
   return {
     async retrieveProductName(productId) {
-      try {
-        // The SDK's own timeout begins anew with every byte that arrives.
-        const { name } = await withDeadline(stripe.products.retrieve(productId), TIMEOUT_MS);
-        return isStorableName(name) ? name : null;
-      } catch (error) {
-        if (!(error instanceof Stripe.errors.StripeError)) throw error;
-        if (error.statusCode === 404) return null;
-        throw new StripeApiFailed(`${error.type} (${error.statusCode ?? 'no answer'})`);
-      }
+      const product = await found(stripe.products.retrieve(productId));
+      return product !== null && isStorableName(product.name) ? product.name : null;
+    },
+    async retrieveSubscription(subscriptionId) {
+      const subscription = await found(stripe.subscriptions.retrieve(subscriptionId));
+      // What came over the wire, and nothing that the SDK has made of it.
+      return subscription === null ? null : JSON.parse(JSON.stringify(subscription));
     },
   };
+}
+
+/** What was asked for, or `null` when there is no such thing. */
+async function found<Found>(request: Promise<Found>): Promise<Found | null> {
+  try {
+    // The SDK's own timeout begins anew with every byte that arrives.
+    return await withDeadline(request, TIMEOUT_MS);
+  } catch (error) {
+    if (!(error instanceof Stripe.errors.StripeError)) throw error;
+    if (error.statusCode === 404) return null;
+    throw new StripeApiFailed(`${error.type} (${error.statusCode ?? 'no answer'})`);
+  }
 }
 
 function addressOf(url: URL): Pick<Stripe.StripeConfig, 'protocol' | 'host' | 'port'> {

@@ -24,17 +24,36 @@ export type EventIdentity = {
 export function eventKey(identity: EventIdentity, nonce: () => string): string {
   const { eventId, type, createdSeconds, subscriptionId, data } = identity;
   const content = JSON.stringify([eventId ?? nonce(), type, createdSeconds, data]);
-  const created = ((createdSeconds ?? 0) % 2 ** 32).toString(16).padStart(8, '0');
-  const hex = created + sha256(subscriptionId ?? '').slice(0, 8) + sha256(content).slice(0, 16);
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  return toUuid(prefixOf(createdSeconds ?? 0, subscriptionId) + sha256(content).slice(0, 16));
 }
 
-/** The keys, from `low` to `high`, that events of the same subscription and second can have. */
-export function keysOfSameSecond(key: string): { readonly low: string; readonly high: string } {
+export type KeyRange = { readonly low: string; readonly high: string };
+
+/** The keys that events of the same subscription and second can have. */
+export function keysOfSameSecond(key: string): KeyRange {
   // Without `created` there is no second: such an event stands for itself.
   if (key.startsWith('00000000')) return { low: key, high: key };
-  const prefix = key.slice(0, 'cccccccc-ssss-ssss'.length);
-  return { low: `${prefix}-0000-000000000000`, high: `${prefix}-ffff-ffffffffffff` };
+  return rangeOf(key.replaceAll('-', '').slice(0, PREFIX_LENGTH));
+}
+
+/** The keys that events of this subscription and second can have. */
+export function keysOfSecond(createdSeconds: number, subscriptionId: string): KeyRange {
+  return rangeOf(prefixOf(createdSeconds, subscriptionId));
+}
+
+const PREFIX_LENGTH = 16;
+
+function prefixOf(createdSeconds: number, subscriptionId: string | null): string {
+  const created = (createdSeconds % 2 ** 32).toString(16).padStart(8, '0');
+  return created + sha256(subscriptionId ?? '').slice(0, 8);
+}
+
+function rangeOf(prefix: string): KeyRange {
+  return { low: toUuid(prefix.padEnd(32, '0')), high: toUuid(prefix.padEnd(32, 'f')) };
+}
+
+function toUuid(hex: string): string {
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
 function sha256(text: string): string {

@@ -1,7 +1,7 @@
 import type { CausedEvent, Json } from '../subscriptions/second.ts';
 import { eventKey } from './event-key.ts';
 import { LOOK_TYPE } from './handled-event-type.ts';
-import { parseLoggedEvent } from './parse-event.ts';
+import { parseCausedEvent } from './parse-event.ts';
 
 /**
  * What Stripe's API says of a subscription whose events within one second left their order open.
@@ -31,13 +31,14 @@ export function makeLook(subscription: Json, options: LookOptions): Look | null 
   const { createdSeconds, fence, takenAtMs, nonce } = options;
   const data = { object: subscription };
   const text = JSON.stringify({ type: LOOK_TYPE, created: createdSeconds, data });
-  const caused = parseLoggedEvent(text, { type: LOOK_TYPE, receivedAtMs: takenAtMs });
+  const caused = parseCausedEvent(text, takenAtMs);
   if (caused === null) return null;
   const { subscriptionId } = caused.subscription;
   const identity = { eventId: null, type: LOOK_TYPE, createdSeconds, subscriptionId, data };
   return {
     event: {
       ...caused,
+      isLook: true,
       kind: 'look',
       key: eventKey(identity, nonce),
       eventId: null,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { InstepError } from '../errors.ts';
 import { type CausedEvent, isList, type Json, type JsonObject } from '../subscriptions/second.ts';
 import { eventKey } from './event-key.ts';
-import { type HandledType, isHandledType, LOOK_TYPE } from './handled-event-type.ts';
+import { type HandledType, isHandledType } from './handled-event-type.ts';
 import { MAX_ID_LENGTH, productOf, subscriptionEventShape } from './subscription-shape.ts';
 
 /** A signed event, as far as it could be understood. Only the first two go through the one door. */
@@ -78,15 +78,11 @@ export function parseEvent(text: string, { receivedAtMs, nonce }: Receipt): Stri
   }
 }
 
-/** Reads an event back from the log; `null` for one that was unreadable when it came. */
-export function parseLoggedEvent(
-  text: string,
-  { type, receivedAtMs }: { readonly type: string; readonly receivedAtMs: number },
-): CausedEvent | null {
+/** Reads the text of an event that was readable when it came; else `null`. */
+export function parseCausedEvent(text: string, receivedAtMs: number): CausedEvent | null {
   const event = parseJson(text);
   const parsed = subscriptionEventShape.safeParse(event);
-  if (!parsed.success) return null;
-  return { ...toCausedEvent(event, parsed.data, receivedAtMs), isLook: type === LOOK_TYPE };
+  return parsed.success ? toCausedEvent(event, parsed.data, receivedAtMs) : null;
 }
 
 function toCausedEvent(

@@ -1,9 +1,10 @@
 import type { Query } from '../database/database.ts';
 import { type LogEntry, type LogRow, logEvents, readLog } from '../store/events.ts';
+import { noteNamelessProducts } from '../store/products.ts';
 import { readCustomers, writeSubscriptions } from '../store/subscriptions.ts';
 import { lockTeams, writePlans } from '../store/teams.ts';
 import { keysOfSameSecond } from '../stripe/event-key.ts';
-import { parseLoggedEvent } from '../stripe/parse-event.ts';
+import { causedEventOf } from '../stripe/logged-event.ts';
 import type { TeamPlanChoice } from '../subscriptions/team-plan.ts';
 import type { TeamPlan } from '../subscriptions/transition.ts';
 import { decide } from './decide.ts';
@@ -41,24 +42,32 @@ export async function applyBatch(
 
   const entries = logEntries(events, decision.outcomes);
   const { subscriptions } = decision;
-  const plans = withoutNames ? nameless(decision.plans) : decision.plans;
+  const plans = withoutNames ? stripNames(decision.plans) : decision.plans;
+  const nameless = productsWithoutName(decision.plans);
   await Promise.all([
     ...(entries.length > 0 ? [logEvents(query, entries)] : []),
     ...(subscriptions.length > 0 ? [writeSubscriptions(query, subscriptions)] : []),
     ...(plans.size > 0 ? [writePlans(query, plans)] : []),
+    ...(nameless.length > 0 ? [noteNamelessProducts(query, nameless)] : []),
   ]);
   return decision.results;
 }
 
-function nameless(plans: ReadonlyMap<number, TeamPlan>): Map<number, TeamPlan> {
+function stripNames(plans: ReadonlyMap<number, TeamPlan>): Map<number, TeamPlan> {
   return new Map([...plans].map(([teamId, plan]) => [teamId, { ...plan, planName: null }]));
+}
+
+function productsWithoutName(plans: ReadonlyMap<number, TeamPlan>): string[] {
+  const productIds = new Set<string>();
+  for (const { providerProductId, planName } of plans.values()) {
+    if (providerProductId !== null && planName === null) productIds.add(providerProductId);
+  }
+  return [...productIds];
 }
 
 function readBack(row: LogRow): LoggedEvent {
   const { key, outcome } = row;
-  const isReadable = outcome !== 'unreadable';
-  const text = isReadable ? new TextDecoder().decode(row.body) : '';
-  return { key, outcome, caused: isReadable ? parseLoggedEvent(text, row) : null };
+  return { key, outcome, caused: outcome === 'unreadable' ? null : causedEventOf(row) };
 }
 
 /** One entry for each event that the log is to keep, however often it stands in the batch. */

@@ -3,12 +3,11 @@ import type { LoggedOutcome } from '../store/events.ts';
 import type { LinkedTeam } from '../store/teams.ts';
 import {
   type Customer,
-  follow,
   isSameState,
-  type Step,
   type SubscriptionState,
   UNKNOWN_CUSTOMER,
 } from '../subscriptions/customer.ts';
+import { follow, type Step } from '../subscriptions/follow.ts';
 import { type TeamPlanChoice, teamPlan } from '../subscriptions/team-plan.ts';
 import type { TeamPlan } from '../subscriptions/transition.ts';
 import type { NamedEvent, Result } from './received-event.ts';

@@ -15,11 +15,13 @@ let count = 0;
 export function useService(environment: Readonly<Record<string, string>> = {}) {
   let instep: InstepProcess;
   let database: Database;
+  let databaseUrl: string;
 
   beforeAll(async () => {
     const created = await createDatabase();
     database = created.database;
-    instep = await startInstep({ DATABASE_URL: created.url.href, ...environment });
+    databaseUrl = created.url.href;
+    instep = await startInstep({ DATABASE_URL: databaseUrl, ...environment });
   });
   afterAll(async () => {
     await instep?.stop();
@@ -32,6 +34,9 @@ export function useService(environment: Readonly<Record<string, string>> = {}) {
     },
     get database() {
       return database;
+    },
+    get databaseUrl() {
+      return databaseUrl;
     },
     get process() {
       return instep;

@@ -23,6 +23,7 @@ create table instep.events (
 );
 
 create index events_parked on instep.events (customer_id) where outcome = 'parked';
+create index events_of_customer on instep.events (customer_id, position);
 
 -- Of every subscription of a team's customer, the newest event that has an effect.
 create table instep.subscriptions (
@@ -43,6 +44,10 @@ create index subscriptions_uncertain on instep.subscriptions (created_at) where 
 
 create table instep.products (
   product_id   text primary key,
-  name         text        not null,
-  looked_up_at timestamptz not null
+  -- Null while nobody has told it.
+  name         text,
+  -- When Stripe's API was last asked, whatever it said; null: never.
+  looked_up_at timestamptz
 );
+
+create index products_nameless on instep.products (product_id) where name is null;

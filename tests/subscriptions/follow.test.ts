@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Customer, follow, UNKNOWN_CUSTOMER } from '../../src/subscriptions/customer.ts';
+import { type Customer, UNKNOWN_CUSTOMER } from '../../src/subscriptions/customer.ts';
+import { follow } from '../../src/subscriptions/follow.ts';
 import type { CausedEvent } from '../../src/subscriptions/second.ts';
 import type { SubscriptionEvent } from '../../src/subscriptions/subscription-event.ts';
 import { type TeamPlanChoice, teamPlan } from '../../src/subscriptions/team-plan.ts';

@@ -1,0 +1,54 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DatabaseUnavailable } from '../database/errors.ts';
+import type { Logger } from '../logging.ts';
+
+/** One thing that may be out of step, and how to mend it. */
+export type KeeperTask = {
+  readonly name: string;
+  readonly intervalMs: number;
+  /** Looks for what is out of step, and mends it; all that it needs to know is in the database. */
+  readonly mend: () => Promise<void>;
+};
+
+export type Keeper = {
+  /** Begins nothing more, and waits for what is under way. */
+  stop(): Promise<void>;
+};
+
+const LONGEST_PAUSE_MS = 60_000;
+
+/**
+ * Runs each task again and again, in a loop of its own: driven by state and not by messages, so
+ * that a crash at any point costs nothing, and any number of instances may do it. A task that
+ * fails is tried again, later each time.
+ */
+export function startKeeper(tasks: readonly KeeperTask[], logger: Logger): Keeper {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+
+  async function keep({ name, intervalMs, mend }: KeeperTask): Promise<void> {
+    let pauseMs = intervalMs;
+    while (!signal.aborted) {
+      try {
+        await mend();
+        pauseMs = intervalMs;
+      } catch (error) {
+        pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+        const level = error instanceof DatabaseUnavailable ? 'debug' : 'warn';
+        logger[level](
+          { task: name, err: error, nextTryMs: pauseMs },
+          'keeper failed, will try again',
+        );
+      }
+      await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  const loops = tasks.map(keep);
+  return {
+    async stop() {
+      stopping.abort();
+      await Promise.all(loops);
+    },
+  };
+}

@@ -1,0 +1,15 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Lets calls through one after the other, at most one every `intervalMs`. */
+export function createPace(
+  intervalMs: number,
+  now: () => number,
+): <Result>(call: () => Promise<Result>) => Promise<Result> {
+  let nextAtMs = 0;
+  return async (call) => {
+    const startAtMs = Math.max(now(), nextAtMs);
+    nextAtMs = startAtMs + intervalMs;
+    await sleep(startAtMs - now());
+    return await call();
+  };
+}

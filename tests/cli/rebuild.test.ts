@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import { useService } from '../support/contract-service.ts';
+import { eventBody } from '../support/events.ts';
+import { runInstep } from '../support/instep-process.ts';
+
+const service = useService();
+
+async function rebuild(args: readonly string[], environment: Record<string, string> = {}) {
+  const DATABASE_URL = service.databaseUrl;
+  const ended = await runInstep(['rebuild', ...args], { DATABASE_URL, ...environment });
+  expect(ended.code, ended.stderr).toBe(0);
+  return { lines: ended.stdout.split('\n').filter((line) => line !== ''), stderr: ended.stderr };
+}
+
+/** A team that follows the end of another subscription, while its own is live. */
+async function teamWithHistory(): Promise<number> {
+  const { teamId, customerId } = await service.addTeam();
+  const mine = { customerId, subscriptionId: 'sub_mine', createdSeconds: 100 };
+  const other = { customerId, subscriptionId: 'sub_other', createdSeconds: 200 };
+  const previousAttributes = { status: 'trialing' };
+  for (const made of [
+    { ...mine, status: 'trialing' },
+    { ...mine, status: 'active', previousAttributes },
+    { ...other, status: 'canceled' },
+    { ...other, status: 'active', createdSeconds: 150 },
+  ]) {
+    await service.postSigned(eventBody(made));
+  }
+  return teamId;
+}
+
+test('finds nothing when nothing is wrong', async () => {
+  await teamWithHistory();
+  expect(await rebuild([])).toEqual({ lines: [], stderr: 'no differences\n' });
+});
+
+test('shows what was changed by hand, mends it, and finds nothing afterwards', async () => {
+  const teamId = await teamWithHistory();
+  const before = await service.planOf(teamId);
+  await service.database.query(
+    `update teams set plan_name = 'By hand', subscription_status = 'active' where id = $1`,
+    [teamId],
+  );
+  const { lines } = await rebuild(['--dry-run', '--team', String(teamId)]);
+  expect(lines).toEqual([
+    expect.stringContaining('planName By hand → -, subscriptionStatus active → canceled'),
+  ]);
+  expect(await service.planOf(teamId)).toMatchObject({ planName: 'By hand' });
+  const mended = await rebuild(['--json']);
+  expect(mended.lines.map((line) => JSON.parse(line))).toMatchObject([
+    { teamId, is: { planName: 'By hand' }, shouldBe: { subscriptionStatus: 'canceled' } },
+  ]);
+  expect(await service.planOf(teamId)).toEqual(before);
+  expect(await rebuild([])).toEqual({ lines: [], stderr: 'no differences\n' });
+});
+
+test('recomputes all teams when TEAM_PLAN was switched, there and back', async () => {
+  const teamId = await teamWithHistory();
+  await rebuild([], { TEAM_PLAN: 'best' });
+  expect(await service.planOf(teamId)).toMatchObject({
+    providerSubscriptionId: 'sub_mine',
+    subscriptionStatus: 'active',
+  });
+  await rebuild([], { TEAM_PLAN: 'newest' });
+  expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'canceled' });
+});
