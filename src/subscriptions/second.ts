@@ -36,43 +36,73 @@ export function endOfSecond(events: readonly CausedEvent[]): SecondEnd {
   if (events.length === 1) return { newest: lastArrival, isCertain: true };
 
   const look = events.findLast(({ isLook }) => isLook);
-  if (look !== undefined) {
-    const newest = withEffect.includes(look) ? look.subscription : lastArrival;
-    return { newest, isCertain: true };
+  if (look !== undefined && withEffect.includes(look)) {
+    return { newest: look.subscription, isCertain: true };
   }
 
-  const ends = possibleEnds(events);
-  const [end] = ends;
-  return end !== undefined && ends.every((other) => isSamePlan(other, end))
-    ? { newest: end, isCertain: true }
-    : { newest: lastArrival, isCertain: false };
+  const ends = possibleEnds(events.filter(({ isLook }) => !isLook));
+  const end = onlyPlan(ends) ?? (look && onlyPlan(ends.filter(({ last }) => isLeft(last, look))));
+  if (end !== undefined) return { newest: end, isCertain: true };
+  // Once Stripe was asked, there is nobody else to ask.
+  return { newest: lastArrival, isCertain: look !== undefined };
+
+  /** Whether the subscription stood, when it was looked at, as this event left it. */
+  function isLeft({ after }: CausedEvent, { after: shown }: CausedEvent): boolean {
+    const names = events.flatMap(({ replaced }) => Object.keys(replaced ?? {}));
+    return names.every((name) => holds(shown[name], after[name] ?? null));
+  }
 }
 
-/** Of every path through all the events, the last event with an effect. */
-function possibleEnds(events: readonly CausedEvent[]): SubscriptionEvent[] {
+/** How a path through all the events ends. */
+type PathEnd = {
+  readonly last: CausedEvent;
+  /** The last of them with an effect. */
+  readonly newest: SubscriptionEvent;
+};
+
+/** What all these ends come to for the team, if that is the same. */
+function onlyPlan(ends: readonly PathEnd[]): SubscriptionEvent | undefined {
+  const [first] = ends;
+  if (first === undefined) return undefined;
+  return ends.every(({ newest }) => isSamePlan(newest, first.newest)) ? first.newest : undefined;
+}
+
+/** The ends of all paths through all the events. */
+function possibleEnds(events: readonly CausedEvent[]): PathEnd[] {
   if (events.length > MAX_ORDERED) return [];
-  const canFollow = events.map(({ replaced }) =>
-    events.map(({ after }) => replaced !== null && holds(after, replaced)),
-  );
+  const follows = events.map((next) => events.map((before) => canFollow(next, before)));
   const everything = 2 ** events.length - 1;
-  const ends = new Set<SubscriptionEvent>();
+  const ends: PathEnd[] = [];
   const seen = new Set<string>();
 
-  function walk(visited: number, last: number | null, end: SubscriptionEvent | null): void {
-    const place = `${visited} ${last} ${events.findIndex((event) => event.subscription === end)}`;
+  function walk(visited: number, last: number | null, newest: SubscriptionEvent | null): void {
+    const place = `${visited} ${last} ${events.findIndex((event) => event.subscription === newest)}`;
     if (seen.has(place)) return;
     seen.add(place);
-    if (visited === everything && end !== null) ends.add(end);
-    for (const [next, { subscription }] of events.entries()) {
+    for (const [next, event] of events.entries()) {
       const isVisited = (visited & (1 << next)) !== 0;
-      if (isVisited || (last !== null && !canFollow[next]?.[last])) continue;
-      const hasEffect = planAfter(subscription) !== null;
-      walk(visited | (1 << next), next, hasEffect ? subscription : end);
+      if (isVisited || (last !== null && !follows[next]?.[last])) continue;
+      const nextNewest = planAfter(event.subscription) === null ? newest : event.subscription;
+      const nextVisited = visited | (1 << next);
+      if (nextVisited === everything && nextNewest !== null) {
+        ends.push({ last: event, newest: nextNewest });
+      }
+      walk(nextVisited, next, nextNewest);
     }
   }
 
   walk(0, null, null);
-  return [...ends];
+  return ends;
+}
+
+/**
+ * Whether one event may be the next after another. One that names nothing that it replaced, such as
+ * a deletion, may follow any. One that does names a change of the status among it, always.
+ */
+function canFollow({ after, replaced }: CausedEvent, before: CausedEvent): boolean {
+  if (replaced === null) return true;
+  const isSameStatus = 'status' in replaced || after.status === before.after.status;
+  return isSameStatus && holds(before.after, replaced);
 }
 
 /** Deeper than Stripe nests anything; what is deeper is no evidence. */

@@ -131,6 +131,34 @@ test('events without effect alone end nothing', () => {
   expect(endOfSecond([event({ status: 'past_due' })])).toEqual({ newest: null, isCertain: true });
 });
 
+test('a deletion names nothing that it replaced, and comes last all the same', () => {
+  const pause = event({ status: 'active', pause: true }, { pause: false });
+  const resume = event({ status: 'active', pause: false }, { pause: true });
+  const deletion = event({ status: 'canceled', pause: false });
+  for (const arrived of permutations([pause, resume, deletion])) {
+    expect(endOfSecond(arrived)).toEqual({ newest: deletion.subscription, isCertain: true });
+  }
+});
+
+test('what names nothing that it replaced is no evidence of having been first', () => {
+  const pause = event({ status: 'active', pause: true, product: 'a' }, { pause: false });
+  const unknown = event({ status: 'active', pause: false, product: 'b' });
+  expect(endOfSecond([pause, unknown]).isCertain).toBe(false);
+});
+
+test('a look without effect leaves the path to the evidence, and tells where it ends', () => {
+  const unpaid = event({ status: 'unpaid' }, { status: 'past_due' });
+  const active = event({ status: 'active' }, { status: 'unpaid' });
+  const pastDue = event({ status: 'past_due' }, { status: 'active' });
+  const look = { ...event({ status: 'past_due' }), isLook: true };
+  for (const arrived of permutations([unpaid, active, pastDue])) {
+    expect(endOfSecond(arrived).isCertain).toBe(false);
+  }
+  for (const arrived of permutations([unpaid, active, pastDue, look])) {
+    expect(endOfSecond(arrived)).toEqual({ newest: active.subscription, isCertain: true });
+  }
+});
+
 test("Stripe's own word ends the question; if it has no effect the later arrival stays", () => {
   const one = event({ status: 'active' });
   const other = event({ status: 'canceled' });
