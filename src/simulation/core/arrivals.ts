@@ -1,5 +1,5 @@
 import { InstepError } from '../../errors.ts';
-import { parseEvent, parseLoggedEvent } from '../../stripe/parse-event.ts';
+import { parseCausedEvent, parseEvent } from '../../stripe/parse-event.ts';
 import type { History, TrueEvent } from '../provider/history.ts';
 import type { Arrival } from './memory-store.ts';
 
@@ -26,8 +26,9 @@ export function readHistory(history: History): Audience {
 function readEvent({ body, atMs, number, productName }: TrueEvent): Arrivals {
   const event = parseEvent(body, { receivedAtMs: atMs, nonce: () => `nonce_${number}` });
   if (event.kind !== 'readable') throw new SimulationBroken(`an event was ${event.kind}: ${body}`);
-  const readBack = parseLoggedEvent(body, { type: event.type, receivedAtMs: atMs });
-  if (readBack === null) throw new SimulationBroken(`an event cannot be read back: ${body}`);
+  const caused = parseCausedEvent(body, atMs);
+  if (caused === null) throw new SimulationBroken(`an event cannot be read back: ${body}`);
+  const readBack = { ...caused, isLook: false };
   const received = { ...event, body: NO_BYTES, receivedAtMs: atMs, source: 'delivery' } as const;
   const { productId, planName } = event.subscription;
   const isNamed = productId !== null && planName === null;

@@ -1,6 +1,6 @@
 import type { LoggedOutcome } from '../../store/events.ts';
 import type { LinkedTeam } from '../../store/teams.ts';
-import { eventKey, keysOfSameSecond } from '../../stripe/event-key.ts';
+import { keysOfSameSecond, keysOfSecond } from '../../stripe/event-key.ts';
 import {
   type Customer,
   type SubscriptionState,
@@ -120,8 +120,7 @@ export class MemoryStore {
   /** The keys of all events of this subscription and second. */
   keysOfSecond({ newest }: SubscriptionState): ReadonlySet<string> {
     const { subscriptionId, createdSeconds } = newest;
-    const identity = { eventId: '', type: '', createdSeconds, subscriptionId, data: null };
-    const { low } = keysOfSameSecond(eventKey(identity, () => ''));
+    const { low } = keysOfSecond(createdSeconds, subscriptionId ?? '');
     return new Set((this.#seconds.get(low) ?? []).map(({ key }) => key));
   }
 
