@@ -48,8 +48,7 @@ export function endOfSecond(events: readonly CausedEvent[]): SecondEnd {
 
   /** Whether the subscription stood, when it was looked at, as this event left it. */
   function isLeft({ after }: CausedEvent, { after: shown }: CausedEvent): boolean {
-    const names = events.flatMap(({ replaced }) => Object.keys(replaced ?? {}));
-    return names.every((name) => holds(shown[name], after[name] ?? null));
+    return toldChanges(events).every((name) => isSame(shown[name], after[name]));
   }
 }
 
@@ -70,7 +69,8 @@ function onlyPlan(ends: readonly PathEnd[]): SubscriptionEvent | undefined {
 /** The ends of all paths through all the events. */
 function possibleEnds(events: readonly CausedEvent[]): PathEnd[] {
   if (events.length > MAX_ORDERED) return [];
-  const follows = events.map((next) => events.map((before) => canFollow(next, before)));
+  const told = toldChanges(events);
+  const follows = events.map((next) => events.map((before) => canFollow(next, before, told)));
   const everything = 2 ** events.length - 1;
   const ends: PathEnd[] = [];
   const seen = new Set<string>();
@@ -95,14 +95,30 @@ function possibleEnds(events: readonly CausedEvent[]): PathEnd[] {
   return ends;
 }
 
+/** The members whose changes are told: some event names what it replaced there. */
+function toldChanges(events: readonly CausedEvent[]): readonly string[] {
+  return [...new Set(['status', ...events.flatMap(({ replaced }) => Object.keys(replaced ?? {}))])];
+}
+
 /**
- * Whether one event may be the next after another. One that names nothing that it replaced, such as
- * a deletion, may follow any. One that does names a change of the status among it, always.
+ * Whether one event may be the next after another: it replaced what the other left, and left alone
+ * what it does not name. One that names nothing at all, such as a deletion, may follow any.
  */
-function canFollow({ after, replaced }: CausedEvent, before: CausedEvent): boolean {
+function canFollow(
+  { after, replaced }: CausedEvent,
+  before: CausedEvent,
+  told: readonly string[],
+): boolean {
   if (replaced === null) return true;
-  const isSameStatus = 'status' in replaced || after.status === before.after.status;
-  return isSameStatus && holds(before.after, replaced);
+  return (
+    holds(before.after, replaced) &&
+    told.every((name) => Object.hasOwn(replaced, name) || isSame(before.after[name], after[name]))
+  );
+}
+
+/** Whether two values are the same; what is not there is null. */
+function isSame(one: Json | undefined, other: Json | undefined): boolean {
+  return holds(one, other ?? null) && holds(other, one ?? null);
 }
 
 /** Deeper than Stripe nests anything; what is deeper is no evidence. */

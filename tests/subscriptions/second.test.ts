@@ -140,6 +140,18 @@ test('a deletion names nothing that it replaced, and comes last all the same', (
   }
 });
 
+test('what an event does not name it left alone', () => {
+  const lived = life([
+    { status: 'past_due', product: 'a' },
+    { status: 'active', product: 'a' },
+    { status: 'active', product: 'b' },
+    { status: 'past_due', product: 'b' },
+  ]);
+  for (const arrived of permutations(lived)) {
+    expect(endOfSecond(arrived)).toEqual({ newest: lived[2]?.subscription, isCertain: true });
+  }
+});
+
 test('what names nothing that it replaced is no evidence of having been first', () => {
   const pause = event({ status: 'active', pause: true, product: 'a' }, { pause: false });
   const unknown = event({ status: 'active', pause: false, product: 'b' });
