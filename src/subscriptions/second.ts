@@ -21,7 +21,10 @@ export type SecondEnd =
   | { readonly newest: null; readonly isCertain: true };
 
 /** Beyond so many events of one subscription within one second no order is looked for. */
-const MAX_ORDERED = 10;
+const MAX_ORDERED = 30;
+
+/** Nor when so little is told of their causes that there are very many paths. */
+const MAX_PLACES = 10_000;
 
 /**
  * Puts the events of one subscription and one second in order (the design's rule, point 3), and
@@ -33,7 +36,8 @@ export function endOfSecond(events: readonly CausedEvent[]): SecondEnd {
   const withEffect = events.filter(({ subscription }) => planAfter(subscription) !== null);
   const lastArrival = withEffect.at(-1)?.subscription;
   if (lastArrival === undefined) return { newest: null, isCertain: true };
-  if (events.length === 1) return { newest: lastArrival, isCertain: true };
+  const isOnePlan = withEffect.every(({ subscription }) => isSamePlan(subscription, lastArrival));
+  if (isOnePlan) return { newest: lastArrival, isCertain: true };
 
   const look = events.findLast(({ isLook }) => isLook);
   if (look !== undefined && withEffect.includes(look)) {
@@ -77,7 +81,7 @@ function possibleEnds(events: readonly CausedEvent[]): PathEnd[] {
 
   function walk(visited: number, last: number | null, newest: SubscriptionEvent | null): void {
     const place = `${visited} ${last} ${events.findIndex((event) => event.subscription === newest)}`;
-    if (seen.has(place)) return;
+    if (seen.has(place) || seen.size > MAX_PLACES) return;
     seen.add(place);
     for (const [next, event] of events.entries()) {
       const isVisited = (visited & (1 << next)) !== 0;
@@ -92,7 +96,7 @@ function possibleEnds(events: readonly CausedEvent[]): PathEnd[] {
   }
 
   walk(0, null, null);
-  return ends;
+  return seen.size > MAX_PLACES ? [] : ends;
 }
 
 /** The members whose changes are told: some event names what it replaced there. */
