@@ -1,5 +1,6 @@
 import { InstepError } from '../../errors.ts';
-import { parseCausedEvent, parseEvent } from '../../stripe/parse-event.ts';
+import { keysOfSameSecond } from '../../stripe/event-key.ts';
+import { parseEvent } from '../../stripe/parse-event.ts';
 import type { History, TrueEvent } from '../provider/history.ts';
 import type { Arrival } from './memory-store.ts';
 
@@ -26,15 +27,15 @@ export function readHistory(history: History): Audience {
 function readEvent({ body, atMs, number, productName }: TrueEvent): Arrivals {
   const event = parseEvent(body, { receivedAtMs: atMs, nonce: () => `nonce_${number}` });
   if (event.kind !== 'readable') throw new SimulationBroken(`an event was ${event.kind}: ${body}`);
-  const caused = parseCausedEvent(body, atMs);
-  if (caused === null) throw new SimulationBroken(`an event cannot be read back: ${body}`);
-  const readBack = { ...caused, isLook: false };
+  const { subscription, after, replaced, isLook } = event;
+  const readBack = { subscription: { ...subscription }, after, replaced, isLook };
+  const second = keysOfSameSecond(event.key).low;
   const received = { ...event, body: NO_BYTES, receivedAtMs: atMs, source: 'delivery' } as const;
-  const { productId, planName } = event.subscription;
+  const { productId, planName } = subscription;
   const isNamed = productId !== null && planName === null;
   return {
-    named: { event: { ...received, productName: isNamed ? productName : null }, readBack },
-    nameless: { event: { ...received, productName: null }, readBack },
+    named: { event: { ...received, productName: isNamed ? productName : null }, readBack, second },
+    nameless: { event: { ...received, productName: null }, readBack, second },
   };
 }
 

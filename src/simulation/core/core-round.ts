@@ -1,3 +1,4 @@
+import { keysOfSameSecond } from '../../stripe/event-key.ts';
 import { makeLook } from '../../stripe/look.ts';
 import type { TeamPlanChoice } from '../../subscriptions/team-plan.ts';
 import { auditTeam } from '../auditor.ts';
@@ -62,7 +63,9 @@ export function runCoreRound({ audiences, steps, choice }: CoreRound): RoundEnd 
       const readBack = { subscription: { ...subscription }, after, replaced, isLook };
       const productName = nameOf(subscription.productId);
       const received = { body, receivedAtMs: atMs, source: 'delivery', productName } as const;
-      return [{ event: { ...event, ...received }, readBack }];
+      return [
+        { event: { ...event, ...received }, readBack, second: keysOfSameSecond(event.key).low },
+      ];
     });
   }
 

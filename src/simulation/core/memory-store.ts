@@ -1,6 +1,6 @@
 import type { LoggedOutcome } from '../../store/events.ts';
 import type { LinkedTeam } from '../../store/teams.ts';
-import { keysOfSameSecond, keysOfSecond } from '../../stripe/event-key.ts';
+import { keysOfSecond } from '../../stripe/event-key.ts';
 import {
   type Customer,
   type SubscriptionState,
@@ -17,6 +17,8 @@ export type Arrival = {
   readonly event: NamedEvent;
   /** The same, as the log would give it back: equal, and another object. */
   readonly readBack: CausedEvent;
+  /** The first of the keys that events of its subscription and second can have. */
+  readonly second: string;
 };
 
 type Entry = {
@@ -25,6 +27,8 @@ type Entry = {
   readonly caused: CausedEvent;
   readonly arrival: Arrival;
 };
+
+const NO_ENTRIES: readonly Entry[] = [];
 
 const NO_PLAN: TeamPlan = {
   providerSubscriptionId: null,
@@ -63,11 +67,10 @@ export class MemoryStore {
     const customers = new Map<string, Customer>();
     const teams = new Map<string, LinkedTeam>();
     const seconds = new Map<string, readonly Entry[]>();
-    for (const { event } of arrivals) {
+    for (const { event, second } of arrivals) {
       if (event.kind === 'unreadable') continue;
       const { customerId } = event.subscription;
-      const second = keysOfSameSecond(event.key).low;
-      seconds.set(second, this.#seconds.get(second) ?? []);
+      seconds.set(second, this.#seconds.get(second) ?? NO_ENTRIES);
       const team = this.#teams.get(customerId);
       const customer = this.#customers.get(customerId);
       if (team !== undefined) teams.set(customerId, team);
@@ -79,7 +82,10 @@ export class MemoryStore {
       {
         teams: [...teams.values()],
         customers,
-        logged: [...seconds.values()].flat(),
+        logged:
+          arrivals.length === 1
+            ? ([...seconds.values()][0] ?? NO_ENTRIES)
+            : [...seconds.values()].flat(),
         names: this.names,
       },
       this.#choice,
@@ -128,11 +134,10 @@ export class MemoryStore {
   learnNames(names: Iterable<readonly [string, string]>): void {
     for (const [productId, name] of names) this.names.set(productId, name);
     for (const team of this.#teams.values()) {
+      if (team.plan.providerProductId === null || team.plan.planName !== null) continue;
       const customer = this.#customers.get(team.customerId) ?? UNKNOWN_CUSTOMER;
       const plan = teamPlan(customer, this.#choice, this.names);
-      if (team.plan.planName === null && plan !== null) {
-        this.#teams.set(team.customerId, { ...team, plan });
-      }
+      if (plan !== null) this.#teams.set(team.customerId, { ...team, plan });
     }
   }
 
@@ -142,16 +147,16 @@ export class MemoryStore {
       const { key } = arrival.event;
       const outcome = outcomes.get(key);
       if (outcome === undefined || arrival.event.kind === 'unreadable') continue;
-      const second = keysOfSameSecond(key).low;
+      const { second } = arrival;
       const entries = this.#seconds.get(second) ?? [];
       const found = entries.find((entry) => entry.key === key);
       const entry = found ?? { key, outcome, caused: arrival.readBack, arrival };
       if (found === undefined) this.#seconds.set(second, [...entries, entry]);
       else if (found.outcome === 'parked') found.outcome = outcome;
       const { customerId } = arrival.event.subscription;
-      const parked = this.#parked.get(customerId) ?? new Set();
-      if (entry.outcome === 'parked') this.#parked.set(customerId, parked.add(entry));
-      else parked.delete(entry);
+      const parked = this.#parked.get(customerId);
+      if (entry.outcome !== 'parked') parked?.delete(entry);
+      else this.#parked.set(customerId, (parked ?? new Set()).add(entry));
     }
   }
 
@@ -162,10 +167,11 @@ export class MemoryStore {
   }
 }
 
-function fromLog({ event, readBack }: Arrival): Arrival {
+function fromLog(arrival: Arrival): Arrival {
+  const { event, readBack } = arrival;
   return event.kind === 'readable'
-    ? { event: { ...event, ...readBack, source: 'log', productName: null }, readBack }
-    : { event, readBack };
+    ? { ...arrival, event: { ...event, ...readBack, source: 'log', productName: null } }
+    : arrival;
 }
 
 function byKey(one: Arrival, other: Arrival): number {
