@@ -45,15 +45,26 @@ export function endOfSecond(events: readonly CausedEvent[]): SecondEnd {
   }
 
   const ends = possibleEnds(events.filter(({ isLook }) => !isLook));
-  const end = onlyPlan(ends) ?? (look && onlyPlan(ends.filter(({ last }) => isLeft(last, look))));
+  const end = onlyPlan(ends) ?? (look && lastBefore(look, ends, toldChanges(events)));
   if (end !== undefined) return { newest: end, isCertain: true };
   // Once Stripe was asked, there is nobody else to ask.
   return { newest: lastArrival, isCertain: look !== undefined };
+}
 
-  /** Whether the subscription stood, when it was looked at, as this event left it. */
-  function isLeft({ after }: CausedEvent, { after: shown }: CausedEvent): boolean {
-    return toldChanges(events).every((name) => isSame(shown[name], after[name]));
-  }
+/**
+ * The end that left the subscription as a look without effect shows it: in all that was told, or,
+ * since the status may have lost its effect after the second, in all but the status.
+ */
+function lastBefore(
+  look: CausedEvent,
+  ends: readonly PathEnd[],
+  told: readonly string[],
+): SubscriptionEvent | undefined {
+  const asShown = (names: readonly string[]) =>
+    onlyPlan(
+      ends.filter(({ last }) => names.every((name) => isSame(look.after[name], last.after[name]))),
+    );
+  return asShown(told) ?? asShown(told.filter((name) => name !== 'status'));
 }
 
 /** How a path through all the events ends. */

@@ -171,6 +171,15 @@ test('a look without effect leaves the path to the evidence, and tells where it 
   }
 });
 
+test('a look without effect tells where the path ends by what is left but the status', () => {
+  const plus = event({ status: 'active', product: 'plus' }, { product: 'base' });
+  const base = event({ status: 'active', product: 'base' }, { product: 'plus' });
+  const look = { ...event({ status: 'past_due', product: 'base' }), isLook: true };
+  for (const arrived of permutations([plus, base, look])) {
+    expect(endOfSecond(arrived)).toEqual({ newest: base.subscription, isCertain: true });
+  }
+});
+
 test("Stripe's own word ends the question; if it has no effect the later arrival stays", () => {
   const one = event({ status: 'active' });
   const other = event({ status: 'canceled' });
