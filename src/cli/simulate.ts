@@ -2,8 +2,9 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { InstepError } from '../errors.ts';
 import { runCoreLevel } from '../simulation/core/core-level.ts';
 import { describeFailure } from '../simulation/describe-failure.ts';
+import { enumerate } from '../simulation/enumeration/enumerate.ts';
 import { DEFAULT_FAULTS, FAULT_NAMES, type Faults } from '../simulation/faults.ts';
-import type { LevelOptions, Summary } from '../simulation/level.ts';
+import type { Failure, LevelOptions, Summary } from '../simulation/level.ts';
 import type { TeamPlanChoice } from '../subscriptions/team-plan.ts';
 import { positiveInteger } from './arguments.ts';
 import { type Data, printData, tell } from './output.ts';
@@ -20,6 +21,8 @@ type SimulateOptions = Partial<Faults> & {
   seeds: number;
   deliveries: number;
   teamPlan?: TeamPlanChoice;
+  enumerate?: number;
+  extra: number;
   json?: boolean;
 };
 
@@ -55,6 +58,12 @@ export function simulateCommand(): Command {
         'which of several subscriptions counts (default: both)',
       ).choices(['newest', 'best']),
     )
+    .option(
+      '--enumerate <n>',
+      'instead: all orders of every life of up to n events',
+      positiveInteger,
+    )
+    .option('--extra <n>', 'when enumerating, up to how many duplicates', wholeNumber, 2)
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  instep simulate --seeds 1000 --deliveries 1000000')
     .action(simulate);
@@ -67,6 +76,30 @@ export function simulateCommand(): Command {
 }
 
 function simulate(options: SimulateOptions): void {
+  if (options.enumerate === undefined) sample(options);
+  else enumerateUpTo(options.enumerate, options);
+}
+
+function enumerateUpTo(maxLength: number, { extra, json = false }: SimulateOptions): void {
+  for (let length = 1; length <= maxLength; length += 1) {
+    const startedAtMs = performance.now();
+    const { failure, ...counts } = enumerate({ length, extra });
+    const seconds = Math.round((performance.now() - startedAtMs) / 100) / 10;
+    printData({ events: length, duplicates: extra, ...counts, seconds }, { json });
+    if (failure !== null) {
+      refuse(failure, `instep simulate --enumerate ${length} --extra ${extra}`);
+    }
+  }
+}
+
+/** @throws Diverged, after telling a person all about it */
+function refuse(failure: Failure, command: string): never {
+  for (const line of describeFailure(failure)) tell(line);
+  tell(`\nThis repeats it:\n  ${command}`);
+  throw new Diverged('a team is not what Stripe would have it be');
+}
+
+function sample(options: SimulateOptions): void {
   const { seed, seeds, deliveries, teamPlan, json = false } = options;
   const faults = { ...DEFAULT_FAULTS };
   for (const name of faultNames()) faults[name] = options[name] ?? faults[name];
@@ -87,10 +120,7 @@ function simulate(options: SimulateOptions): void {
 
   printData(dataOf(summary, seconds), { json });
   const { failure } = summary;
-  if (failure === null) return;
-  for (const line of describeFailure(failure)) tell(line);
-  tell(`\nThis repeats it:\n  ${repeatCommand(failure.seed, level, options)}`);
-  throw new Diverged(`seed ${failure.seed} diverges`);
+  if (failure !== null) refuse(failure, repeatCommand(failure.seed, level, options));
 }
 
 function dataOf({ counts, failure, ...summary }: Summary, seconds: number): Data {
@@ -123,6 +153,11 @@ function faultNames(): (keyof Faults)[] {
 
 function dashed(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d$/.test(text)) throw new InvalidArgumentError('must be from 0 to 9.');
+  return Number(text);
 }
 
 function amount(text: string, isUnbounded: boolean): number {
