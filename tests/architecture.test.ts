@@ -39,7 +39,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   store: ['database', 'subscriptions'],
   sync: ['store', 'database', 'stripe', 'subscriptions'],
   http: ['sync', 'store', 'sessions', 'stripe'],
-  simulation: [],
+  simulation: ['sync', 'store', 'database', 'stripe', 'subscriptions'],
   'instep.ts': ['http', 'sync', 'store', 'database', 'sessions', 'stripe', 'config.ts'],
   'index.ts': ['instep.ts', 'http', 'sync', 'store', 'database', 'config.ts'],
   cli: [
@@ -115,6 +115,22 @@ test('no file imports itself, over whatever others', () => {
   }
   for (const { path } of sources) visit(path, []);
   expect(cycles).toEqual([]);
+});
+
+test('the auditor and the provider share no code with what they audit', () => {
+  const importsOf = new Map(sources.map(({ path, files }) => [path, files]));
+  const reached = new Set<string>();
+  function visit(path: string): void {
+    if (reached.has(path)) return;
+    reached.add(path);
+    for (const next of importsOf.get(path) ?? []) visit(next);
+  }
+  const independent = sources
+    .map(({ path }) => path)
+    .filter((path) => /^simulation\/(auditor\.ts|provider\/)/.test(path));
+  for (const path of independent) visit(path);
+  expect(independent.length).toBeGreaterThan(5);
+  expect([...reached].filter((path) => !path.startsWith('simulation/'))).toEqual([]);
 });
 
 test('every file is reached from the command or from the library', () => {

@@ -9,6 +9,7 @@ import { tell } from './output.ts';
 import { rebuildCommand } from './rebuild.ts';
 import { serveCommand } from './serve.ts';
 import { sessionCommand } from './session.ts';
+import { simulateCommand } from './simulate.ts';
 import { teamCommand } from './team.ts';
 import { triggerCommand } from './trigger.ts';
 import { userCommand } from './user.ts';
@@ -29,6 +30,7 @@ function createProgram(): Command {
     teamCommand(),
     sessionCommand(),
     triggerCommand(),
+    simulateCommand(),
     rebuildCommand(),
   ];
   for (const command of commands) program.addCommand(command);

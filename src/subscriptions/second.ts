@@ -21,7 +21,10 @@ export type SecondEnd =
   | { readonly newest: null; readonly isCertain: true };
 
 /** Beyond so many events of one subscription within one second no order is looked for. */
-const MAX_ORDERED = 10;
+const MAX_ORDERED = 30;
+
+/** Nor when so little is told of their causes that there are very many paths. */
+const MAX_PLACES = 10_000;
 
 /**
  * Puts the events of one subscription and one second in order (the design's rule, point 3), and
@@ -33,46 +36,104 @@ export function endOfSecond(events: readonly CausedEvent[]): SecondEnd {
   const withEffect = events.filter(({ subscription }) => planAfter(subscription) !== null);
   const lastArrival = withEffect.at(-1)?.subscription;
   if (lastArrival === undefined) return { newest: null, isCertain: true };
-  if (events.length === 1) return { newest: lastArrival, isCertain: true };
+  const isOnePlan = withEffect.every(({ subscription }) => isSamePlan(subscription, lastArrival));
+  if (isOnePlan) return { newest: lastArrival, isCertain: true };
 
   const look = events.findLast(({ isLook }) => isLook);
-  if (look !== undefined) {
-    const newest = withEffect.includes(look) ? look.subscription : lastArrival;
-    return { newest, isCertain: true };
+  if (look !== undefined && withEffect.includes(look)) {
+    return { newest: look.subscription, isCertain: true };
   }
 
-  const ends = possibleEnds(events);
-  const [end] = ends;
-  return end !== undefined && ends.every((other) => isSamePlan(other, end))
-    ? { newest: end, isCertain: true }
-    : { newest: lastArrival, isCertain: false };
+  const ends = possibleEnds(events.filter(({ isLook }) => !isLook));
+  const end = onlyPlan(ends) ?? (look && lastBefore(look, ends, toldChanges(events)));
+  if (end !== undefined) return { newest: end, isCertain: true };
+  // Once Stripe was asked, there is nobody else to ask.
+  return { newest: lastArrival, isCertain: look !== undefined };
 }
 
-/** Of every path through all the events, the last event with an effect. */
-function possibleEnds(events: readonly CausedEvent[]): SubscriptionEvent[] {
+/**
+ * The end that left the subscription as a look without effect shows it: in all that was told, or,
+ * since the status may have lost its effect after the second, in all but the status.
+ */
+function lastBefore(
+  look: CausedEvent,
+  ends: readonly PathEnd[],
+  told: readonly string[],
+): SubscriptionEvent | undefined {
+  const asShown = (names: readonly string[]) =>
+    onlyPlan(
+      ends.filter(({ last }) => names.every((name) => isSame(look.after[name], last.after[name]))),
+    );
+  return asShown(told) ?? asShown(told.filter((name) => name !== 'status'));
+}
+
+/** How a path through all the events ends. */
+type PathEnd = {
+  readonly last: CausedEvent;
+  /** The last of them with an effect. */
+  readonly newest: SubscriptionEvent;
+};
+
+/** What all these ends come to for the team, if that is the same. */
+function onlyPlan(ends: readonly PathEnd[]): SubscriptionEvent | undefined {
+  const [first] = ends;
+  if (first === undefined) return undefined;
+  return ends.every(({ newest }) => isSamePlan(newest, first.newest)) ? first.newest : undefined;
+}
+
+/** The ends of all paths through all the events. */
+function possibleEnds(events: readonly CausedEvent[]): PathEnd[] {
   if (events.length > MAX_ORDERED) return [];
-  const canFollow = events.map(({ replaced }) =>
-    events.map(({ after }) => replaced !== null && holds(after, replaced)),
-  );
+  const told = toldChanges(events);
+  const follows = events.map((next) => events.map((before) => canFollow(next, before, told)));
   const everything = 2 ** events.length - 1;
-  const ends = new Set<SubscriptionEvent>();
+  const ends: PathEnd[] = [];
   const seen = new Set<string>();
 
-  function walk(visited: number, last: number | null, end: SubscriptionEvent | null): void {
-    const place = `${visited} ${last} ${events.findIndex((event) => event.subscription === end)}`;
-    if (seen.has(place)) return;
+  function walk(visited: number, last: number | null, newest: SubscriptionEvent | null): void {
+    const place = `${visited} ${last} ${events.findIndex((event) => event.subscription === newest)}`;
+    if (seen.has(place) || seen.size > MAX_PLACES) return;
     seen.add(place);
-    if (visited === everything && end !== null) ends.add(end);
-    for (const [next, { subscription }] of events.entries()) {
+    for (const [next, event] of events.entries()) {
       const isVisited = (visited & (1 << next)) !== 0;
-      if (isVisited || (last !== null && !canFollow[next]?.[last])) continue;
-      const hasEffect = planAfter(subscription) !== null;
-      walk(visited | (1 << next), next, hasEffect ? subscription : end);
+      if (isVisited || (last !== null && !follows[next]?.[last])) continue;
+      const nextNewest = planAfter(event.subscription) === null ? newest : event.subscription;
+      const nextVisited = visited | (1 << next);
+      if (nextVisited === everything && nextNewest !== null) {
+        ends.push({ last: event, newest: nextNewest });
+      }
+      walk(nextVisited, next, nextNewest);
     }
   }
 
   walk(0, null, null);
-  return [...ends];
+  return seen.size > MAX_PLACES ? [] : ends;
+}
+
+/** The members whose changes are told: some event names what it replaced there. */
+function toldChanges(events: readonly CausedEvent[]): readonly string[] {
+  return [...new Set(['status', ...events.flatMap(({ replaced }) => Object.keys(replaced ?? {}))])];
+}
+
+/**
+ * Whether one event may be the next after another: it replaced what the other left, and left alone
+ * what it does not name. One that names nothing at all, such as a deletion, may follow any.
+ */
+function canFollow(
+  { after, replaced }: CausedEvent,
+  before: CausedEvent,
+  told: readonly string[],
+): boolean {
+  if (replaced === null) return true;
+  return (
+    holds(before.after, replaced) &&
+    told.every((name) => Object.hasOwn(replaced, name) || isSame(before.after[name], after[name]))
+  );
+}
+
+/** Whether two values are the same; what is not there is null. */
+function isSame(one: Json | undefined, other: Json | undefined): boolean {
+  return holds(one, other ?? null) && holds(other, one ?? null);
 }
 
 /** Deeper than Stripe nests anything; what is deeper is no evidence. */

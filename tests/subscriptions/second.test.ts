@@ -131,6 +131,55 @@ test('events without effect alone end nothing', () => {
   expect(endOfSecond([event({ status: 'past_due' })])).toEqual({ newest: null, isCertain: true });
 });
 
+test('a deletion names nothing that it replaced, and comes last all the same', () => {
+  const pause = event({ status: 'active', pause: true }, { pause: false });
+  const resume = event({ status: 'active', pause: false }, { pause: true });
+  const deletion = event({ status: 'canceled', pause: false });
+  for (const arrived of permutations([pause, resume, deletion])) {
+    expect(endOfSecond(arrived)).toEqual({ newest: deletion.subscription, isCertain: true });
+  }
+});
+
+test('what an event does not name it left alone', () => {
+  const lived = life([
+    { status: 'past_due', product: 'a' },
+    { status: 'active', product: 'a' },
+    { status: 'active', product: 'b' },
+    { status: 'past_due', product: 'b' },
+  ]);
+  for (const arrived of permutations(lived)) {
+    expect(endOfSecond(arrived)).toEqual({ newest: lived[2]?.subscription, isCertain: true });
+  }
+});
+
+test('what names nothing that it replaced is no evidence of having been first', () => {
+  const pause = event({ status: 'active', pause: true, product: 'a' }, { pause: false });
+  const unknown = event({ status: 'active', pause: false, product: 'b' });
+  expect(endOfSecond([pause, unknown]).isCertain).toBe(false);
+});
+
+test('a look without effect leaves the path to the evidence, and tells where it ends', () => {
+  const unpaid = event({ status: 'unpaid' }, { status: 'past_due' });
+  const active = event({ status: 'active' }, { status: 'unpaid' });
+  const pastDue = event({ status: 'past_due' }, { status: 'active' });
+  const look = { ...event({ status: 'past_due' }), isLook: true };
+  for (const arrived of permutations([unpaid, active, pastDue])) {
+    expect(endOfSecond(arrived).isCertain).toBe(false);
+  }
+  for (const arrived of permutations([unpaid, active, pastDue, look])) {
+    expect(endOfSecond(arrived)).toEqual({ newest: active.subscription, isCertain: true });
+  }
+});
+
+test('a look without effect tells where the path ends by what is left but the status', () => {
+  const plus = event({ status: 'active', product: 'plus' }, { product: 'base' });
+  const base = event({ status: 'active', product: 'base' }, { product: 'plus' });
+  const look = { ...event({ status: 'past_due', product: 'base' }), isLook: true };
+  for (const arrived of permutations([plus, base, look])) {
+    expect(endOfSecond(arrived)).toEqual({ newest: base.subscription, isCertain: true });
+  }
+});
+
 test("Stripe's own word ends the question; if it has no effect the later arrival stays", () => {
   const one = event({ status: 'active' });
   const other = event({ status: 'canceled' });
@@ -144,9 +193,23 @@ test("Stripe's own word ends the question; if it has no effect the later arrival
 });
 
 test('more events than can be put in order are left to the later arrival', () => {
-  const events = life(Array.from({ length: 11 }, (_, invoice) => ({ status: 'active', invoice })));
-  const last = event({ status: 'unpaid', invoice: 99 }, { invoice: 5 });
-  expect(endOfSecond([...events, last])).toEqual({ newest: last.subscription, isCertain: false });
+  const states = Array.from({ length: 31 }, (_, invoice) => ({
+    status: invoice % 2 === 0 ? 'active' : 'unpaid',
+    invoice,
+  }));
+  const ordered = life(states.slice(0, 30)).reverse();
+  expect(endOfSecond(ordered)).toMatchObject({ newest: { status: 'unpaid' }, isCertain: true });
+  const tooMany = life(states).reverse();
+  expect(endOfSecond(tooMany).isCertain).toBe(false);
+});
+
+test('events that tell nothing of their cause cost no time', () => {
+  const events = Array.from({ length: 30 }, (_, invoice) =>
+    event({ status: invoice % 2 === 0 ? 'active' : 'unpaid', invoice }),
+  );
+  const startedAtMs = performance.now();
+  expect(endOfSecond(events)).toEqual({ newest: events.at(-1)?.subscription, isCertain: false });
+  expect(performance.now() - startedAtMs).toBeLessThan(1_000);
 });
 
 function hash({ after }: CausedEvent, seed: number): number {

@@ -1,0 +1,171 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { InstepError } from '../errors.ts';
+import { runCoreLevel } from '../simulation/core/core-level.ts';
+import { describeFailure } from '../simulation/describe-failure.ts';
+import { enumerate } from '../simulation/enumeration/enumerate.ts';
+import { DEFAULT_FAULTS, FAULT_NAMES, type Faults } from '../simulation/faults.ts';
+import type { Failure, LevelOptions, Summary } from '../simulation/level.ts';
+import type { TeamPlanChoice } from '../subscriptions/team-plan.ts';
+import { positiveInteger } from './arguments.ts';
+import { type Data, printData, tell } from './output.ts';
+import { createProgress } from './progress.ts';
+
+/** A team is not what Stripe would have it be. */
+class Diverged extends InstepError {
+  readonly code = 'DIVERGED';
+}
+
+type SimulateOptions = Partial<Faults> & {
+  level: 'core';
+  seed: number;
+  seeds: number;
+  deliveries: number;
+  teamPlan?: TeamPlanChoice;
+  enumerate?: number;
+  extra: number;
+  json?: boolean;
+};
+
+/** Each fault as an option, with what it does. */
+const FAULT_HELP: Readonly<Record<keyof Faults, string>> = {
+  duplicate: 'an event comes once more',
+  reorder: 'an event comes a little later',
+  reorderSeconds: 'up to how much later',
+  delay: 'an event comes hours later',
+  delayHours: 'up to how much later',
+  lose: 'an attempt gets lost, and is repeated',
+  loseAnswer: 'the answer 200 gets lost, and the event is sent again',
+  simultaneous: 'an event comes to several acceptors at once',
+  linkLate: 'the team is linked among or after its events',
+  endpointOutage: 'nothing reaches the endpoint for a while',
+  databaseOutage: 'nothing can be stored for a while',
+  apiOutage: "Stripe's API does not answer for a while",
+  keeper: 'the keeper has a turn between two deliveries',
+};
+
+export function simulateCommand(): Command {
+  const command = new Command('simulate')
+    .description('live the lives of customers, deliver their events badly, and audit every team')
+    .addOption(
+      new Option('--level <level>', 'what is put to the test').choices(['core']).default('core'),
+    )
+    .option('--seed <n>', 'the first seed: everything follows from it', positiveInteger, 1)
+    .option('--seeds <n>', 'how many seeds, one after the other', positiveInteger, 100)
+    .option('--deliveries <n>', 'how many deliveries, all seeds together', positiveInteger, 100_000)
+    .addOption(
+      new Option(
+        '--team-plan <choice>',
+        'which of several subscriptions counts (default: both)',
+      ).choices(['newest', 'best']),
+    )
+    .option(
+      '--enumerate <n>',
+      'instead: all orders of every life of up to n events',
+      positiveInteger,
+    )
+    .option('--extra <n>', 'when enumerating, up to how many duplicates', wholeNumber, 2)
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  instep simulate --seeds 1000 --deliveries 1000000')
+    .action(simulate);
+  for (const name of faultNames()) {
+    const help = `${FAULT_HELP[name]} (default: ${DEFAULT_FAULTS[name]})`;
+    const value = name.endsWith('Seconds') || name.endsWith('Hours') ? '<n>' : '<probability>';
+    command.option(`--${dashed(name)} ${value}`, help, (text) => amount(text, value === '<n>'));
+  }
+  return command;
+}
+
+function simulate(options: SimulateOptions): void {
+  if (options.enumerate === undefined) sample(options);
+  else enumerateUpTo(options.enumerate, options);
+}
+
+function enumerateUpTo(maxLength: number, { extra, json = false }: SimulateOptions): void {
+  for (let length = 1; length <= maxLength; length += 1) {
+    const startedAtMs = performance.now();
+    const { failure, ...counts } = enumerate({ length, extra });
+    const seconds = Math.round((performance.now() - startedAtMs) / 100) / 10;
+    printData({ events: length, duplicates: extra, ...counts, seconds }, { json });
+    if (failure !== null) {
+      refuse(failure, `instep simulate --enumerate ${length} --extra ${extra}`);
+    }
+  }
+}
+
+/** @throws Diverged, after telling a person all about it */
+function refuse(failure: Failure, command: string): never {
+  for (const line of describeFailure(failure)) tell(line);
+  tell(`\nThis repeats it:\n  ${command}`);
+  throw new Diverged('a team is not what Stripe would have it be');
+}
+
+function sample(options: SimulateOptions): void {
+  const { seed, seeds, deliveries, teamPlan, json = false } = options;
+  const faults = { ...DEFAULT_FAULTS };
+  for (const name of faultNames()) faults[name] = options[name] ?? faults[name];
+  const progress = createProgress(deliveries, 'deliveries');
+  const level: LevelOptions = {
+    firstSeed: seed,
+    seeds,
+    deliveries,
+    choice: teamPlan ?? null,
+    faults,
+    onProgress: progress.show,
+  };
+
+  const startedAtMs = performance.now();
+  const summary = runCoreLevel(level);
+  const seconds = (performance.now() - startedAtMs) / 1_000;
+  progress.clear();
+
+  printData(dataOf(summary, seconds), { json });
+  const { failure } = summary;
+  if (failure !== null) refuse(failure, repeatCommand(failure.seed, level, options));
+}
+
+function dataOf({ counts, failure, ...summary }: Summary, seconds: number): Data {
+  const faults = FAULT_NAMES.map((name) => [dashed(name), counts[name]]);
+  return {
+    ...summary,
+    ...Object.fromEntries(faults),
+    seconds: Math.round(seconds * 10) / 10,
+    'deliveries/s': Math.round(summary.deliveries / seconds),
+    divergences: failure?.divergences.length ?? 0,
+  };
+}
+
+/** The same seed with the same share of deliveries is the same run. */
+function repeatCommand(seed: number, level: LevelOptions, options: SimulateOptions): string {
+  const share = Math.ceil(level.deliveries / level.seeds);
+  const faults = faultNames().flatMap((name) =>
+    options[name] === undefined ? [] : [`--${dashed(name)} ${options[name]}`],
+  );
+  return [
+    `instep simulate --level ${options.level} --seed ${seed} --seeds 1 --deliveries ${share}`,
+    ...(level.choice === null ? [] : [`--team-plan ${level.choice}`]),
+    ...faults,
+  ].join(' ');
+}
+
+function faultNames(): (keyof Faults)[] {
+  return [...FAULT_NAMES, 'reorderSeconds', 'delayHours'];
+}
+
+function dashed(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d$/.test(text)) throw new InvalidArgumentError('must be from 0 to 9.');
+  return Number(text);
+}
+
+function amount(text: string, isUnbounded: boolean): number {
+  const value = Number(text);
+  if (text.trim() === '' || !(value >= 0) || (!isUnbounded && value > 1)) {
+    throw new InvalidArgumentError(
+      isUnbounded ? 'must be a number from 0.' : 'must be from 0 to 1.',
+    );
+  }
+  return value;
+}

@@ -1,0 +1,43 @@
+import type { TeamPlanChoice } from '../subscriptions/team-plan.ts';
+import type { Step } from './delivery.ts';
+import type { Divergence } from './divergence.ts';
+import type { FaultCounts, Faults } from './faults.ts';
+import type { Told } from './world.ts';
+
+/** What every level is told. */
+export type LevelOptions = {
+  readonly firstSeed: number;
+  readonly seeds: number;
+  /** Together; every seed gets the same share, in as many rounds as it takes. */
+  readonly deliveries: number;
+  /** `null`: one round with the one, the next with the other. */
+  readonly choice: TeamPlanChoice | null;
+  readonly faults: Faults;
+  readonly onProgress?: (deliveries: number) => void;
+};
+
+/** A round that diverged. */
+export type Failure = {
+  readonly seed: number;
+  readonly round: number;
+  readonly choice: TeamPlanChoice;
+  readonly divergences: readonly Divergence[];
+  /** The customer's life and the steps: the fewest that still diverge, where that was to be had. */
+  readonly told: Told;
+  readonly steps: readonly Step[];
+  readonly isShrunk: boolean;
+};
+
+export type Summary = {
+  readonly seeds: number;
+  readonly rounds: number;
+  readonly customers: number;
+  readonly events: number;
+  readonly deliveries: number;
+  /** How often the API was asked for a subscription that was marked. */
+  readonly looks: number;
+  readonly counts: FaultCounts;
+  /** Two runs with the same options have the same. */
+  readonly digest: string;
+  readonly failure: Failure | null;
+};

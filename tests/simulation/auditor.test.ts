@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest';
+import { auditTeam, type TrueChange } from '../../src/simulation/auditor.ts';
+
+function change(subscriptionId: string, status: string, createdSeconds: number): TrueChange {
+  const productId = `prod_${subscriptionId}`;
+  return { subscriptionId, status, createdSeconds, productId, productName: productId };
+}
+
+const having = (subscriptionId: string, subscriptionStatus: string) => ({
+  providerSubscriptionId: subscriptionId,
+  providerProductId: `prod_${subscriptionId}`,
+  planName: `prod_${subscriptionId}`,
+  subscriptionStatus,
+});
+
+const without = (subscriptionStatus: string | null) => ({
+  providerSubscriptionId: null,
+  providerProductId: null,
+  planName: null,
+  subscriptionStatus,
+});
+
+test.each<[string, TrueChange[], 'newest' | 'best', object]>([
+  ['nothing ever', [], 'newest', without(null)],
+  ['nothing that counts', [change('a', 'past_due', 1)], 'newest', without(null)],
+  ['active', [change('a', 'active', 1)], 'newest', having('a', 'active')],
+  ['trialing', [change('a', 'trialing', 1)], 'newest', having('a', 'trialing')],
+  [
+    'canceled',
+    [change('a', 'active', 1), change('a', 'canceled', 2)],
+    'newest',
+    without('canceled'),
+  ],
+  ['unpaid', [change('a', 'active', 1), change('a', 'unpaid', 1)], 'newest', without('unpaid')],
+  [
+    'past due',
+    [change('a', 'active', 1), change('a', 'past_due', 2)],
+    'newest',
+    having('a', 'active'),
+  ],
+  [
+    'another ends',
+    [change('a', 'active', 1), change('b', 'canceled', 2)],
+    'newest',
+    without('canceled'),
+  ],
+  [
+    'another ends',
+    [change('a', 'active', 1), change('b', 'canceled', 2)],
+    'best',
+    having('a', 'active'),
+  ],
+  [
+    'a trial beside',
+    [change('a', 'active', 1), change('b', 'trialing', 2)],
+    'best',
+    having('a', 'active'),
+  ],
+  [
+    'a trial beside',
+    [change('a', 'active', 1), change('b', 'trialing', 2)],
+    'newest',
+    having('b', 'trialing'),
+  ],
+  [
+    'a tie',
+    [change('a', 'active', 1), change('b', 'canceled', 1)],
+    'newest',
+    having('a', 'active'),
+  ],
+  [
+    'a tie of two',
+    [change('b', 'active', 1), change('a', 'active', 1)],
+    'newest',
+    having('b', 'active'),
+  ],
+  ['both end', [change('a', 'unpaid', 2), change('b', 'canceled', 1)], 'best', without('unpaid')],
+])('%s', (_, history, plan, expected) => {
+  expect(auditTeam(history, plan)).toEqual(expected);
+});

@@ -1,0 +1,44 @@
+import { describe, expect, test } from 'vitest';
+import { runCoreLevel } from '../../src/simulation/core/core-level.ts';
+import { describeFailure } from '../../src/simulation/describe-failure.ts';
+import { enumerate } from '../../src/simulation/enumeration/enumerate.ts';
+import { DEFAULT_FAULTS, FAULT_NAMES } from '../../src/simulation/faults.ts';
+import type { LevelOptions } from '../../src/simulation/level.ts';
+
+const OPTIONS: LevelOptions = {
+  firstSeed: 1,
+  seeds: 150,
+  deliveries: 150_000,
+  choice: null,
+  faults: DEFAULT_FAULTS,
+};
+
+test('whatever the delivery, every team ends as the auditor says', { timeout: 120_000 }, () => {
+  const { failure, deliveries, counts } = runCoreLevel(OPTIONS);
+  expect(failure && describeFailure(failure)).toBeNull();
+  expect(deliveries).toBeGreaterThanOrEqual(OPTIONS.deliveries);
+  expect(FAULT_NAMES.filter((name) => counts[name] === 0)).toEqual([]);
+});
+
+test.each([
+  [1, 2],
+  [2, 2],
+  [3, 1],
+])('every life of %i events, in every order, with %i duplicates', (length, extra) => {
+  const { failure, lives } = enumerate({ length, extra });
+  expect(failure && describeFailure(failure)).toBeNull();
+  expect(lives).toBeGreaterThan(4);
+});
+
+describe('everything follows from the seed', () => {
+  const run = (firstSeed: number) =>
+    runCoreLevel({ ...OPTIONS, firstSeed, seeds: 5, deliveries: 2_000 });
+
+  test('the same seed, the same run', () => {
+    expect(run(7)).toEqual(run(7));
+  });
+
+  test('another seed, another run', () => {
+    expect(run(7).digest).not.toBe(run(8).digest);
+  });
+});
