@@ -17,8 +17,20 @@ export function createLogger(level: LogLevel, destination?: DestinationStream): 
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
     serializers: { err: describeError },
+    hooks: { streamWrite: escapeControls },
   };
   return destination === undefined ? pino(options) : pino(options, destination);
+}
+
+/**
+ * JSON leaves these as they are, but some readers end a line at them, and terminals obey some of
+ * them. Within JSON they stand in strings only.
+ */
+function escapeControls(json: string): string {
+  return json.replace(
+    /[\u007f-\u009f\u2028\u2029]/g,
+    (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /** An error as a log shows it. Members beyond these stay out: some of them quote payloads. */
@@ -47,7 +59,8 @@ export function prettyLines(write: (text: string) => void): DestinationStream {
       const { level, time, msg, ...rest } = JSON.parse(line) as Record<string, unknown>;
       const color = COLORS[level as keyof typeof COLORS] ?? 'gray';
       const details = Object.entries(rest).map(
-        ([name, value]) => `${styleText('gray', `${name}=`)}${JSON.stringify(value)}`,
+        ([name, value]) =>
+          `${styleText('gray', `${name}=`)}${escapeControls(JSON.stringify(value))}`,
       );
       const clock = styleText('gray', String(time).slice(11, 23));
       const label = styleText(color, String(level).toUpperCase().padEnd(5));
