@@ -37,11 +37,17 @@ async function demo({ once }: { once?: boolean }): Promise<void> {
   const logFile = resolve(dataFolder, 'server.log');
   const logger = createLogger('info', destination({ dest: logFile, sync: true }));
 
-  const stripe = await startStripeApiServer({ productNames: PRODUCT_NAMES });
-  const config = demoConfig(dataFolder, stripe.url);
-  const instep = await openInstep({ config, logger });
-  const server = await listenSomewhere(instep.fetch, config);
+  const ends: (() => Promise<void>)[] = [];
   try {
+    const stripe = await startStripeApiServer({ productNames: PRODUCT_NAMES });
+    ends.push(() => stripe.close());
+    const config = demoConfig(dataFolder, stripe.url);
+    const instep = await openInstep({ config, logger });
+    ends.push(() => instep.close());
+    const signalled = nextSignal();
+    const server = await listenSomewhere(instep.fetch, config);
+    ends.push(() => server.close(config.shutdownDeadlineMs));
+
     print(`\n${bold('Instep')} at ${server.url}, on a database of its own in ${shown(dataFolder)}`);
     const cast = await createCast(instep.query, config);
     await showProfile(server.url, cast.cookie);
@@ -49,12 +55,10 @@ async function demo({ once }: { once?: boolean }): Promise<void> {
     showNextSteps({ server, cast, config, logFile });
     if (!once) {
       print('\nUp until Ctrl-C.');
-      await nextSignal();
+      await signalled;
     }
   } finally {
-    await server.close(config.shutdownDeadlineMs);
-    await instep.close();
-    await stripe.close();
+    for (const end of ends.reverse()) await end();
   }
 }
 

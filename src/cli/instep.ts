@@ -49,9 +49,14 @@ function version(): string {
 /** 0: done; 1: failed; 2: wrong usage, of the command line or of the configuration. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
-  if (error instanceof InstepError) tell(`instep: ${error.message}`);
+  if (error instanceof InstepError || isOfSystem(error)) tell(`instep: ${error.message}`);
   else tell(`instep: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   return error instanceof ConfigInvalid ? WRONG_USAGE : FAILED;
+}
+
+/** Whether a file, a folder or an address was refused: its message says all, and a stack nothing. */
+function isOfSystem(error: unknown): error is Error {
+  return error instanceof Error && 'syscall' in error;
 }
 
 /** A file `.env` in the current folder counts, after what the environment says. */
@@ -62,6 +67,11 @@ function loadDotEnv(): void {
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
   }
 }
+
+// Whoever reads our output may stop at any line, as `head` does: what we do comes to its end.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
 
 try {
   loadDotEnv();

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Command } from 'commander';
 import { readWebhookTarget } from '../config.ts';
 import { InstepError } from '../errors.ts';
+import { urlOf } from '../http/server.ts';
 import { makeSubscriptionEvent } from '../simulation/subscription-event.ts';
 import { signWebhook } from '../stripe/sign-webhook.ts';
 import { positiveInteger } from './arguments.ts';
@@ -43,7 +44,7 @@ export function triggerCommand(): Command {
     )
     .action(async (type: string, options: TriggerOptions) => {
       const { webhookSecrets, host, port } = readWebhookTarget(process.env);
-      const url = options.url ?? `http://${host}:${port}/api/stripe/webhook`;
+      const url = options.url ?? `${urlOf(host, port)}/api/stripe/webhook`;
       const nowMs = Date.now();
       const eventId = options.id ?? `evt_${randomBytes(12).toString('hex')}`;
       const body = JSON.stringify(

@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, isIPv6, type Socket } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { InstepError } from '../errors.ts';
 import { hostAmbiguous } from './problems.ts';
@@ -56,8 +56,9 @@ export async function listen({ fetch, host, port }: ListenOptions): Promise<Runn
     server.listen(port, host, resolve);
   });
   const silent = silentConnections(server);
+  const { address, port: boundPort } = server.address() as AddressInfo;
   return {
-    url: urlOf(server.address() as AddressInfo),
+    url: urlOf(address, boundPort),
     close(deadlineMs) {
       for (const connection of silent) connection.destroy();
       return close(server, deadlineMs);
@@ -91,6 +92,7 @@ async function close(server: Server, deadlineMs: number): Promise<void> {
   clearTimeout(late);
 }
 
-function urlOf({ address, port, family }: AddressInfo): string {
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+/** The server's own URL; the address may be one of IPv6. */
+export function urlOf(host: string, port: number): string {
+  return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
 }
