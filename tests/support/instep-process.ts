@@ -48,6 +48,54 @@ export function runInstep(
   });
 }
 
+export type SpawnedInstep = {
+  readonly process: ChildProcess;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Waits until standard output matches. */
+  writes(pattern: RegExp): Promise<void>;
+  /** Its exit code, as soon as it has one. */
+  readonly exited: Promise<number | null>;
+  /** Sends the signal; resolves with the exit code. */
+  stop(signal: NodeJS.Signals): Promise<number | null>;
+};
+
+/** Starts the real command, and lets it run. */
+export function spawnInstep(args: readonly string[], environment: Environment): SpawnedInstep {
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
+    ...processOptions(environment),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const written = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    written.stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    written.stderr += text;
+  });
+  const exited = once(child, 'close').then(([code]: (number | null)[]) => code ?? null);
+  return {
+    process: child,
+    get stdout() {
+      return written.stdout;
+    },
+    get stderr() {
+      return written.stderr;
+    },
+    async writes(pattern) {
+      while (!pattern.test(written.stdout)) {
+        const end = await Promise.race([once(child.stdout, 'data'), exited]);
+        if (!Array.isArray(end)) throw new Error(`exit ${end}:\n${written.stderr}`);
+      }
+    },
+    exited,
+    stop(signal) {
+      child.kill(signal);
+      return exited;
+    },
+  };
+}
+
 export type LogLine = Readonly<Record<string, unknown>>;
 
 export type InstepProcess = {
@@ -63,10 +111,16 @@ export type InstepProcess = {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 };
 
-/** Starts the real server, and waits until it listens. */
-export async function startInstep(environment: Environment): Promise<InstepProcess> {
+/**
+ * Starts the real server, with `SETTINGS` unless the environment says otherwise, in a folder of
+ * its own or in this one, and waits until it listens.
+ */
+export async function startInstep(
+  environment: Environment,
+  folder?: string,
+): Promise<InstepProcess> {
   const child = spawn(process.execPath, [PROGRAM, 'serve'], {
-    ...processOptions({ ...SETTINGS, ...environment }),
+    ...processOptions({ ...SETTINGS, ...environment }, folder),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const lines: string[] = [];

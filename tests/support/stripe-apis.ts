@@ -30,7 +30,8 @@ export function useStripeApis() {
       const server = createServer(listener).listen(0, '127.0.0.1');
       await once(server, 'listening');
       servers.push({ close: () => server.close(() => undefined).closeAllConnections() });
-      return retrieveFrom(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      return { url, retrieve: retrieveFrom(url) };
     },
   };
 }

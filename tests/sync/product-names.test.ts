@@ -66,7 +66,7 @@ describe.each(postgresServers)('$name', (server) => {
     const underWay = new Map<string, number>();
     const calls: string[] = [];
     let most = 0;
-    const retrieve = await apis.startOdd((request, response) => {
+    const { retrieve } = await apis.startOdd((request, response) => {
       const path = request.url ?? '';
       calls.push(path);
       underWay.set(path, (underWay.get(path) ?? 0) + 1);
@@ -106,7 +106,8 @@ describe.each(postgresServers)('$name', (server) => {
     ],
   ])('the team gets all else when the API %s', async (_, listener) => {
     const productId = newProduct();
-    const accept = openDoor(store.database, await apis.startOdd(listener));
+    const { retrieve } = await apis.startOdd(listener);
+    const accept = openDoor(store.database, retrieve);
     expect(await nameBy(accept, productId)).toBeNull();
     // Noted, so that the keeper finds one later.
     expect(await storedName(productId)).toBeNull();

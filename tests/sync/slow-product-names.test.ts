@@ -35,14 +35,16 @@ test.concurrent.each([
   ['says nothing', saysNothing],
   ['says a little now and then', saysALittle],
 ])('an event waits two seconds and no longer when the API %s', async (_, listener) => {
-  const accept = openDoor(store.database, await apis.startOdd(listener));
+  const { retrieve } = await apis.startOdd(listener);
+  const accept = openDoor(store.database, retrieve);
   expect(await timeToApply(accept, 'prod_slow')).toBeLessThan(4_000);
   // The next one does not wait for what did not come.
   expect(await timeToApply(accept, 'prod_slow')).toBeLessThan(1_500);
 });
 
 test.concurrent('events that need no name do not wait for those that do', async () => {
-  const accept = openDoor(store.database, await apis.startOdd(saysNothing));
+  const { retrieve } = await apis.startOdd(saysNothing);
+  const accept = openDoor(store.database, retrieve);
   const order: string[] = [];
   const waiting = timeToApply(accept, 'prod_slow').then(() => order.push('named'));
   await timeToApply(accept, 'prod_other', 'canceled').then(() => order.push('nameless'));
@@ -51,7 +53,8 @@ test.concurrent('events that need no name do not wait for those that do', async 
 });
 
 test.concurrent('many events that wait for names wait together', async () => {
-  const accept = openDoor(store.database, await apis.startOdd(saysNothing));
+  const { retrieve } = await apis.startOdd(saysNothing);
+  const accept = openDoor(store.database, retrieve);
   const products = Array.from({ length: 30 }, (_, index) => `prod_slow_${index % 15}`);
   const times = await Promise.all(products.map((product) => timeToApply(accept, product)));
   expect(Math.max(...times)).toBeLessThan(4_500);

@@ -1,0 +1,104 @@
+import { writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { secretKeys, verifySession } from '../../src/sessions/token.ts';
+import { addUser } from '../../src/store/users.ts';
+import { createFolder, runInstep, startInstep } from '../support/instep-process.ts';
+import { createDatabase } from '../support/test-database.ts';
+
+/** A folder with a file `.env` that says this. */
+function folderWith(dotEnv: string): string {
+  const folder = createFolder();
+  writeFileSync(join(folder, '.env'), dotEnv);
+  return folder;
+}
+
+/** Whether the cookie that a command printed is signed with this secret. */
+async function isSignedWith(secret: string, stdout: string): Promise<boolean> {
+  const token = stdout.trim().replace('session=', '');
+  return (await verifySession(token, secretKeys([secret]), Date.now())) !== null;
+}
+
+test('all problems in one list, each with what to do, exit code 2, no stack', async () => {
+  const { code, stdout, stderr } = await runInstep(['serve'], {
+    STRIPE_SECRET_KEY: 'sk_test_***',
+    STRIPE_WEBHOOK_SECRET: '<SIGNING_SECRET>',
+    AUTH_SECRET: '',
+    DATABASE_URL: 'mysql://canary@localhost/app',
+    PORT: '70000',
+    LOG_LEVEL: 'loud',
+    TEAM_PLAN: 'cheapest',
+    PROFILE_PASSWORD_HASH: 'yes',
+    MAX_BODY_BYTES: '1MB',
+    REQUEST_DEADLINE_MS: '5.5',
+    STRIPE_API_BASE: 'api.stripe.com',
+  });
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  const [head, ...problems] = stderr.trimEnd().split('\n');
+  expect(head).toBe('instep: the configuration has problems:');
+  expect(new Set(problems)).toEqual(
+    new Set([
+      expect.stringMatching(/- STRIPE_SECRET_KEY is a placeholder: set .*sk_/),
+      expect.stringMatching(/- STRIPE_WEBHOOK_SECRET is a placeholder: set .*whsec_/),
+      expect.stringMatching(/- AUTH_SECRET is empty: set .*openssl rand/),
+      expect.stringMatching(/- DATABASE_URL must be a URL such as postgres:/),
+      expect.stringMatching(/- PORT must be a whole number from 0 to 65535/),
+      expect.stringMatching(/- LOG_LEVEL must be one of .*info/),
+      expect.stringMatching(/- TEAM_PLAN must be newest or best/),
+      expect.stringMatching(/- PROFILE_PASSWORD_HASH must be include or omit/),
+      expect.stringMatching(/- MAX_BODY_BYTES must be a whole number from/),
+      expect.stringMatching(/- REQUEST_DEADLINE_MS must be a whole number from/),
+      expect.stringMatching(/- STRIPE_API_BASE must be a URL such as https:/),
+    ]),
+  );
+  expect(stderr).not.toContain('canary');
+});
+
+test('the example file is refused until it is filled in', async () => {
+  const example = await readFile(new URL('../../.env.example', import.meta.url), 'utf8');
+  const { code, stderr } = await runInstep(['serve'], {}, folderWith(example));
+  expect(code).toBe(2);
+  for (const name of ['STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET', 'AUTH_SECRET']) {
+    expect(stderr).toContain(`${name} is a placeholder`);
+  }
+  expect(stderr.trimEnd().split('\n')).toHaveLength(4);
+});
+
+test('a file .env in the working folder counts, and the environment wins over it', async () => {
+  const inFile = 'the secret of the file which is long enough';
+  const inEnvironment = 'the secret of the environment is long too';
+  const folder = folderWith(`# ours\nAUTH_SECRET="${inFile}"\n`);
+  const command = ['session', 'issue', '--user', '1'];
+  const fromFile = await runInstep(command, {}, folder);
+  expect(fromFile).toMatchObject({ code: 0, stderr: '' });
+  expect(await isSignedWith(inFile, fromFile.stdout)).toBe(true);
+  const fromBoth = await runInstep(command, { AUTH_SECRET: inEnvironment }, folder);
+  expect(await isSignedWith(inEnvironment, fromBoth.stdout)).toBe(true);
+});
+
+test('the server reads the file .env, too', async () => {
+  const { url, database } = await createDatabase();
+  const folder = folderWith(`DATABASE_URL='${url.href}'\nPROFILE_PASSWORD_HASH=omit\n`);
+  const instep = await startInstep({ AUTH_SECRET: 'a short one' }, folder);
+  expect(await instep.logged({ level: 'warn' })).toMatchObject({
+    msg: expect.stringContaining('AUTH_SECRET is shorter than 32 bytes'),
+  });
+  const user = { name: null, email: 'ada@example.com', passwordHash: 'canary', role: 'member' };
+  const { id } = await addUser(database.query, user);
+  const environment = { AUTH_SECRET: 'a short one' };
+  const { stdout } = await runInstep(['session', 'issue', '--user', `${id}`], environment);
+  const headers = { cookie: stdout.trim() };
+  const profile = await fetch(`${instep.url}/api/user`, { headers });
+  expect(Object.keys((await profile.json()) as object)).toEqual([
+    'id',
+    'name',
+    'email',
+    'role',
+    'createdAt',
+    'updatedAt',
+    'deletedAt',
+  ]);
+  expect(await instep.stop()).toBe(0);
+  await database.close();
+});

@@ -1,0 +1,113 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Ended, runInstep, spawnInstep } from '../support/instep-process.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'instep-demo-'));
+const holder = createServer();
+let environment: { PORT: string; INSTEP_DATA: string };
+beforeAll(async () => {
+  holder.listen(0, '127.0.0.1');
+  await once(holder, 'listening');
+  const { port } = holder.address() as AddressInfo;
+  environment = { PORT: String(port), INSTEP_DATA: folder };
+});
+afterAll(() => {
+  holder.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const SCENES = [
+  ['A trial begins', '200', 'trialing * Starter * prod_starter * sub_ *'],
+  ['The customer pays', '200', 'active * Starter prod_starter sub_'],
+  ['A payment fails: past_due changes nothing', '200', 'active Starter prod_starter sub_'],
+  ['The plan changes', '200', 'active Pro * prod_pro * sub_'],
+  ['A late duplicate of the second event', '200', 'active Pro prod_pro sub_'],
+  ['An older event, delayed until now', '200', 'active Pro prod_pro sub_'],
+  ['The customer cancels', '200', 'canceled * - * - * - *'],
+  ['An event of a customer whom no team has', '200', 'canceled - - -'],
+  ['A forged signature', '400', 'canceled - - -'],
+];
+
+function expectWhole({ code, stdout, stderr }: Ended): void {
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).not.toContain('\u001b');
+  expect(stdout).toMatch(/without a cookie +200 null/);
+  const [, profile = ''] = /with Ada's session +200 (.*)/.exec(stdout) ?? [];
+  expect(JSON.parse(profile)).toMatchObject({ name: 'Ada', role: 'owner', deletedAt: null });
+
+  const scenes = [...stdout.matchAll(/^ \d\. (.*?) {2}(\d{3}) .*\n(.*)$/gm)];
+  expect(
+    scenes.map(([, title, status, row]) => [title, status, row?.trim().replaceAll(/ +/g, ' ')]),
+  ).toEqual(
+    SCENES.map(([title, status, row]) => [
+      title,
+      status,
+      expect.stringMatching(
+        new RegExp(`^${row?.replaceAll('*', '\\*').replace('sub_', 'sub_\\w+')}$`),
+      ),
+    ]),
+  );
+  expect(stdout).toContain('What to try next');
+}
+
+test('--once on an empty folder, with its port taken: the next one, and all of it', async () => {
+  const ended = await runInstep(['demo', '--once'], environment);
+  expectWhole(ended);
+  const { PORT } = environment;
+  expect(ended.stdout).toContain(`Port ${PORT} is taken: trying ${Number(PORT) + 1}.`);
+});
+
+test('the second time on the same folder it shows the same', async () => {
+  expectWhole(await runInstep(['demo', '--once'], environment));
+});
+
+test('what it says to try next works when pasted, until Ctrl-C', async () => {
+  const demo = spawnInstep(['demo'], environment);
+  await demo.writes(/Up until Ctrl-C/);
+  const [, url = '', cookie = ''] = /curl -i (\S+\/api\/user) -b '(.*?)'/.exec(demo.stdout) ?? [];
+  const profile = await fetch(url, { headers: { cookie } });
+  expect(await profile.json()).toMatchObject({ name: 'Ada' });
+
+  const [, secret = '', port = '', args = ''] =
+    /STRIPE_WEBHOOK_SECRET=(\S+) PORT=(\d+) \\\n +npx instep (.*)/.exec(demo.stdout) ?? [];
+  const target = { STRIPE_WEBHOOK_SECRET: secret, PORT: port };
+  expect(await runInstep(args.split(' '), target)).toMatchObject({ code: 0, stderr: '' });
+  const [, id = ''] = /npx instep team show (\d+)/.exec(demo.stdout) ?? [];
+  const shown = await runInstep(['team', 'show', id], { INSTEP_DATA: join(folder, 'demo') });
+  expect(shown.stdout).toMatch(/^planName +Pro$/m);
+
+  expect(await demo.stop('SIGINT')).toBe(0);
+  await expect(fetch(url)).rejects.toThrow();
+});
+
+test('whoever stops reading does not break it', async () => {
+  const demo = spawnInstep(['demo', '--once'], environment);
+  await demo.writes(/Instep at/);
+  demo.process.stdout?.destroy();
+  expect(await demo.exited).toBe(0);
+  expect(demo.stderr).toBe('');
+});
+
+test.each([
+  [
+    'a port that is none',
+    { PORT: 'http' },
+    2,
+    /^instep: the configuration .*\n.*PORT must be .*\n$/,
+  ],
+  [
+    'an address that is none',
+    { HOST: 'nowhere.invalid' },
+    1,
+    /^instep: listening on .*failed.*\n$/,
+  ],
+  ['a folder that is none', { INSTEP_DATA: '/dev/null' }, 1, /^instep: .*\/dev\/null.*\n$/],
+])('%s: it ends, and says why', async (_, wrong, code, message) => {
+  const ended = await runInstep(['demo'], { ...environment, ...wrong });
+  expect(ended).toMatchObject({ code, stdout: '' });
+  expect(ended.stderr).toMatch(message);
+});

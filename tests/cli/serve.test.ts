@@ -1,0 +1,77 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { migrate } from '../../src/database/migrate.ts';
+import { runInstep, SETTINGS, startInstep } from '../support/instep-process.ts';
+import { startProxy } from '../support/tcp-proxy.ts';
+import { connect, createEmptyDatabase } from '../support/test-database.ts';
+
+let url: URL;
+beforeAll(async () => {
+  url = await createEmptyDatabase();
+});
+
+/** What a server that cannot start says: one line on standard error, and no stack. */
+async function refusalOf(environment: Record<string, string>): Promise<string> {
+  const settings = { ...SETTINGS, DATABASE_URL: url.href, ...environment };
+  const { code, stderr } = await runInstep(['serve'], settings);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^instep: .*\n$/);
+  return stderr;
+}
+
+const holder = createServer().listen(0, '127.0.0.1');
+afterAll(() => holder.close());
+
+test('a port that is taken: exit code 1, and what to do', async () => {
+  if (!holder.listening) await once(holder, 'listening');
+  const PORT = String((holder.address() as AddressInfo).port);
+  expect(await refusalOf({ PORT })).toBe(
+    `instep: listening on 127.0.0.1:${PORT} is taken: set PORT to another\n`,
+  );
+});
+
+test('an address that is not ours: exit code 1', async () => {
+  expect(await refusalOf({ HOST: '192.0.2.1' })).toMatch(/192\.0\.2\.1:0 failed: .*EADDRNOTAVAIL/);
+});
+
+test('a database that there is not: exit code 1 at once', async () => {
+  const missing = new URL(url);
+  missing.pathname = '/no_such';
+  expect(await refusalOf({ DATABASE_URL: missing.href })).toContain('"no_such" does not exist');
+});
+
+test('a database that is newer: exit code 1 at once', async () => {
+  const newer = await createEmptyDatabase();
+  const database = connect(newer);
+  await migrate(database);
+  await database.query(`insert into instep.migrations (version, name) values (9999, 'tomorrow')`);
+  await database.close();
+  expect(await refusalOf({ DATABASE_URL: newer.href })).toContain('run the newer Instep');
+});
+
+test('a database that comes a moment later is waited for', async () => {
+  const proxy = await startProxy(url);
+  await proxy.become('refuse');
+  const starting = startInstep({ DATABASE_URL: proxy.url.href });
+  // As long as it takes to be refused at least once.
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  await proxy.become('forward');
+  const instep = await starting;
+  expect(await instep.logged({ msg: 'waiting for the database' })).toMatchObject({
+    level: 'warn',
+    err: { code: 'DATABASE_UNAVAILABLE' },
+  });
+  expect((await fetch(`${instep.url}/readyz`)).status).toBe(200);
+  expect(await instep.stop()).toBe(0);
+  await proxy.close();
+});
+
+test('two servers at the same moment on an empty database both come up', async () => {
+  const DATABASE_URL = (await createEmptyDatabase()).href;
+  const both = await Promise.all([startInstep({ DATABASE_URL }), startInstep({ DATABASE_URL })]);
+  for (const instep of both) {
+    expect((await fetch(`${instep.url}/readyz`)).status).toBe(200);
+    expect(await instep.stop()).toBe(0);
+  }
+});

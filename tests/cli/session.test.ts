@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { useService } from '../support/contract-service.ts';
+import { AUTH_SECRET, runInstep } from '../support/instep-process.ts';
+
+const service = useService();
+const OTHER_SECRET = 'a secret that the server does not know';
+
+function issue(args: readonly string[], environment: Record<string, string> = { AUTH_SECRET }) {
+  return runInstep(['session', 'issue', ...args], environment);
+}
+
+const profileOf = async (cookie: string) => (await service.getUser(cookie)).json();
+
+test('the cookie signs the user in', async () => {
+  const { id, email } = await service.addUser();
+  const { code, stdout, stderr } = await issue(['--user', String(id)]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toMatch(/^session=[\w.-]+\n$/);
+  expect(await profileOf(stdout.trimEnd())).toMatchObject({ id, email });
+});
+
+test('--days says how long, --json when it ends, and of several secrets the first one signs', async () => {
+  const { id } = await service.addUser();
+  const args = ['--user', String(id), '--days', '30', '--json'];
+  const first = await issue(args, { AUTH_SECRET: `${AUTH_SECRET},${OTHER_SECRET}` });
+  const { cookie, expires, ...rest } = JSON.parse(first.stdout);
+  expect(rest).toEqual({});
+  expect(await profileOf(cookie)).toMatchObject({ id });
+  const days = (Date.parse(expires) - Date.now()) / 86_400_000;
+  expect(days).toBeGreaterThan(29.9);
+  expect(days).toBeLessThanOrEqual(30);
+
+  const second = await issue(args, { AUTH_SECRET: `${OTHER_SECRET},${AUTH_SECRET}` });
+  expect(await profileOf(JSON.parse(second.stdout).cookie)).toBeNull();
+});
+
+test('without a secret: exit code 2, and what to do', async () => {
+  const { code, stdout, stderr } = await issue(['--user', '1'], {});
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain('AUTH_SECRET is missing: ');
+});

@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Database } from '../../src/database/database.ts';
+import { addTeam, readTeam } from '../../src/store/teams.ts';
+import { NO_PLAN } from '../support/contract-service.ts';
+import { openDoor } from '../support/doors.ts';
+import { receivedEvent } from '../support/events.ts';
+import { runInstep } from '../support/instep-process.ts';
+import { createDatabase } from '../support/test-database.ts';
+
+let database: Database;
+let environment: { DATABASE_URL: string };
+beforeAll(async () => {
+  const created = await createDatabase();
+  database = created.database;
+  environment = { DATABASE_URL: created.url.href };
+});
+afterAll(() => database?.close());
+
+const team = (...args: string[]) => runInstep(['team', ...args], environment);
+
+test('add, link and show', async () => {
+  const added = await team('add', '--name', 'Acme', '--json');
+  expect(added).toMatchObject({ code: 0, stderr: '' });
+  const acme = JSON.parse(added.stdout);
+  expect(acme).toEqual({ id: expect.any(Number), providerCustomerId: null, ...NO_PLAN });
+  const linked = await team('link', String(acme.id), '--customer', 'cus_acme', '--json');
+  expect(JSON.parse(linked.stdout)).toEqual({ ...acme, providerCustomerId: 'cus_acme' });
+  expect(await team('show', String(acme.id), '--json')).toEqual(linked);
+});
+
+test('show shows the plan that events gave, a line for each field and no color', async () => {
+  const id = await addTeam(database.query, { name: 'Acme', customerId: 'cus_plan' });
+  await openDoor(database, async () => 'Pro')([receivedEvent({ customerId: 'cus_plan' })]);
+  const { code, stdout } = await team('show', String(id));
+  expect(code).toBe(0);
+  expect(stdout.trimEnd().split('\n')).toEqual([
+    `id                      ${id}`,
+    'providerCustomerId      cus_plan',
+    'providerSubscriptionId  sub_1',
+    'providerProductId       prod_1',
+    'planName                Pro',
+    'subscriptionStatus      active',
+  ]);
+});
+
+test.each(['show 4711', 'link 4711 --customer cus_nobody'])(
+  '%s, where there is no such team: exit code 1, and one line',
+  async (command) => {
+    expect(await team(...command.split(' '))).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'instep: there is no team 4711\n',
+    });
+  },
+);
+
+test('a customer whom another team has: exit code 1, one line, and nothing changed', async () => {
+  await addTeam(database.query, { name: 'First', customerId: 'cus_taken' });
+  const id = await addTeam(database.query, { name: 'Second', customerId: null });
+  for (const command of [
+    ['link', String(id), '--customer', 'cus_taken'],
+    ['add', '--name', 'Third', '--customer', 'cus_taken'],
+  ]) {
+    const { code, stdout, stderr } = await team(...command);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^instep: .*teams_provider_customer_id_key.*\n$/);
+  }
+  expect(await readTeam(database.query, id)).toMatchObject({ customerId: null });
+});

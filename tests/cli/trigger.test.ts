@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest';
+import { useService } from '../support/contract-service.ts';
+import { runInstep, startInstep, WEBHOOK_SECRET } from '../support/instep-process.ts';
+
+const service = useService();
+const UPDATED = 'customer.subscription.updated';
+
+function trigger(type: string, args: readonly string[], environment = {}) {
+  return runInstep(['trigger', type, ...args], {
+    STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
+    PORT: new URL(service.url).port,
+    ...environment,
+  });
+}
+
+test('signs an event, posts it, and the team has the plan', async () => {
+  const { teamId, customerId } = await service.addTeam();
+  const args = ['--subscription', 'sub_t', '--product', 'prod_t', '--status', 'trialing', '--json'];
+  // Of several secrets the first one signs.
+  const secrets = { STRIPE_WEBHOOK_SECRET: `${WEBHOOK_SECRET},whsec_old` };
+  const ended = await trigger(UPDATED, ['--customer', customerId, ...args], secrets);
+  expect(ended).toMatchObject({ code: 0, stderr: '' });
+  expect(JSON.parse(ended.stdout)).toEqual({
+    eventId: expect.stringMatching(/^evt_\w+$/),
+    status: 200,
+    answer: '{"received":true}',
+  });
+  expect(await service.planOf(teamId)).toEqual({
+    providerSubscriptionId: 'sub_t',
+    providerProductId: 'prod_t',
+    planName: null,
+    subscriptionStatus: 'trialing',
+  });
+});
+
+test('--id and --created make duplicates and older events; the status is active, unless told', async () => {
+  const { teamId, customerId } = await service.addTeam();
+  const send = async (...args: string[]) => {
+    await trigger(UPDATED, ['--customer', customerId, ...args]);
+    return (await service.planOf(teamId))?.subscriptionStatus;
+  };
+  const same = ['--id', 'evt_same', '--created', '2000'];
+  expect(await send(...same)).toBe('active');
+  expect(await send(...same)).toBe('active');
+  expect(await send('--created', '1000', '--status', 'unpaid')).toBe('active');
+  const statement = `select event_id = 'evt_same' as same, outcome, deliveries,
+                            extract(epoch from created_at)::int as created
+                       from instep.events where customer_id = $1 order by position`;
+  expect(await service.database.query(statement, [customerId])).toEqual([
+    { same: true, outcome: 'applied', deliveries: 2, created: 2_000 },
+    { same: false, outcome: 'stale', deliveries: 1, created: 1_000 },
+  ]);
+});
+
+test('a deletion is one of a canceled subscription', async () => {
+  const { teamId, customerId } = await service.addTeam();
+  await trigger('customer.subscription.deleted', ['--customer', customerId]);
+  expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'canceled' });
+});
+
+test('--url goes anywhere, and a type that nobody handles is answered 200 too', async () => {
+  const url = `${service.url}/api/stripe/webhook`;
+  const args = ['--customer', 'cus_any', '--url', url];
+  const { code, stdout } = await trigger('invoice.paid', args, { PORT: '1' });
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^status +200$/m);
+});
+
+test('an answer other than 200: exit code 1', async () => {
+  const secret = { STRIPE_WEBHOOK_SECRET: 'whsec_of_somebody_else' };
+  const args = ['--customer', 'cus_any', '--json'];
+  const { code, stdout, stderr } = await trigger(UPDATED, args, secret);
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({ status: 400 });
+  expect(stderr).toBe('instep: answered 400\n');
+});
+
+test('without a server: exit code 1, and what to do', async () => {
+  const { code, stdout, stderr } = await trigger(UPDATED, ['--customer', 'cus_any'], { PORT: '1' });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toBe(
+    'instep: http://127.0.0.1:1/api/stripe/webhook cannot be reached: ' +
+      'is the server running, and are PORT and HOST the same here?\n',
+  );
+});
+
+test('an address of IPv6 will do', async (context) => {
+  const HOST = '::1';
+  const instep = await startInstep({ DATABASE_URL: service.databaseUrl, HOST }).catch(() => null);
+  if (instep === null) return context.skip('this machine has no ::1');
+  const PORT = new URL(instep.url).port;
+  const { code, stderr } = await trigger(UPDATED, ['--customer', 'cus_any'], { HOST, PORT });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(await instep.stop()).toBe(0);
+});

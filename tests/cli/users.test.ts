@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Database } from '../../src/database/database.ts';
+import { addUser } from '../../src/store/users.ts';
+import { runInstep } from '../support/instep-process.ts';
+import { createDatabase } from '../support/test-database.ts';
+
+let database: Database;
+let environment: { DATABASE_URL: string };
+beforeAll(async () => {
+  const created = await createDatabase();
+  database = created.database;
+  environment = { DATABASE_URL: created.url.href };
+});
+afterAll(() => database?.close());
+
+const user = (...args: string[]) => runInstep(['user', ...args], environment);
+const addTo = (email: string) =>
+  addUser(database.query, { email, name: null, passwordHash: 'x', role: 'member' });
+const TIMESTAMP = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+
+test('add prints the user whom it added, and show the same; the hash is shown nowhere', async () => {
+  const args = ['--email', 'ada@example.com', '--name', 'Ada', '--password-hash', '$2b$10$hash'];
+  const added = await user('add', ...args, '--json');
+  expect(added).toMatchObject({ code: 0, stderr: '' });
+  const ada = JSON.parse(added.stdout);
+  expect(ada).toEqual({
+    id: expect.any(Number),
+    name: 'Ada',
+    email: 'ada@example.com',
+    role: 'member',
+    createdAt: TIMESTAMP,
+    updatedAt: TIMESTAMP,
+    deletedAt: null,
+  });
+  expect(await user('show', String(ada.id), '--json')).toEqual(added);
+  const rows = await database.query('select password_hash from users where id = $1', [ada.id]);
+  expect(rows).toEqual([{ password_hash: '$2b$10$hash' }]);
+});
+
+test('without --json there is a line for each field, and no color', async () => {
+  const { stdout } = await user('add', '--email', 'bob@example.com', '--role', 'owner');
+  expect(stdout).toMatch(/^name +-$/m);
+  expect(stdout).toMatch(/^email +bob@example\.com$/m);
+  expect(stdout).toMatch(/^role +owner$/m);
+  expect(stdout).not.toContain('\u001b');
+});
+
+test('show shows a deleted user as well', async () => {
+  const { id } = await addTo('gone@example.com');
+  await database.query('update users set deleted_at = now() where id = $1', [id]);
+  const { stdout } = await user('show', String(id), '--json');
+  expect(JSON.parse(stdout)).toMatchObject({ id, deletedAt: TIMESTAMP });
+});
+
+test('a user that there is not: exit code 1, and one line', async () => {
+  expect(await user('show', '4711')).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'instep: there is no user 4711\n',
+  });
+});
+
+test('an e-mail address that is taken: exit code 1, and one line', async () => {
+  await addTo('twice@example.com');
+  const { code, stdout, stderr } = await user('add', '--email', 'twice@example.com');
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(/^instep: .*users_email_key.*\n$/);
+});

@@ -1,0 +1,177 @@
+import { resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import {
+  ConfigInvalid,
+  configWarnings,
+  readAuthSecrets,
+  readConfig,
+  readDatabaseConfig,
+  readWebhookTarget,
+} from '../src/config.ts';
+
+const REQUIRED = {
+  STRIPE_SECRET_KEY: 'sk_test_1',
+  STRIPE_WEBHOOK_SECRET: 'whsec_1',
+  AUTH_SECRET: 'a secret of 32 bytes or even more',
+};
+
+function problemsOf(environment: Record<string, string | undefined>): readonly string[] {
+  try {
+    readConfig(environment);
+  } catch (error) {
+    if (error instanceof ConfigInvalid) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+test('three secrets are enough, and all else has a default', () => {
+  expect(readConfig(REQUIRED)).toEqual({
+    databaseUrl: undefined,
+    dataFolder: resolve('./data'),
+    webhookSecrets: ['whsec_1'],
+    authSecrets: ['a secret of 32 bytes or even more'],
+    stripeSecretKey: 'sk_test_1',
+    stripeApiBase: undefined,
+    port: 3_000,
+    host: '127.0.0.1',
+    logLevel: 'info',
+    teamPlan: 'newest',
+    includePasswordHash: true,
+    maxBodyBytes: 1_048_576,
+    maxQueuedEvents: 10_000,
+    requestDeadlineMs: 5_000,
+    shutdownDeadlineMs: 10_000,
+  });
+});
+
+test('every variable counts', () => {
+  const config = readConfig({
+    ...REQUIRED,
+    DATABASE_URL: 'postgresql://user:p%40ss@db.example:6432/app?sslmode=require',
+    INSTEP_DATA: '/var/lib/app',
+    STRIPE_API_BASE: 'http://127.0.0.1:12111',
+    PORT: '0',
+    HOST: '0.0.0.0',
+    LOG_LEVEL: 'trace',
+    TEAM_PLAN: 'best',
+    PROFILE_PASSWORD_HASH: 'omit',
+    MAX_BODY_BYTES: '2048',
+    MAX_QUEUED_EVENTS: '5',
+    REQUEST_DEADLINE_MS: '250',
+    SHUTDOWN_DEADLINE_MS: '300',
+  });
+  expect(config).toMatchObject({
+    dataFolder: '/var/lib/app',
+    port: 0,
+    host: '0.0.0.0',
+    logLevel: 'trace',
+    teamPlan: 'best',
+    includePasswordHash: false,
+    maxBodyBytes: 2_048,
+    maxQueuedEvents: 5,
+    requestDeadlineMs: 250,
+    shutdownDeadlineMs: 300,
+  });
+  expect(config.databaseUrl?.href).toBe(
+    'postgresql://user:p%40ss@db.example:6432/app?sslmode=require',
+  );
+  expect(config.stripeApiBase?.href).toBe('http://127.0.0.1:12111/');
+});
+
+describe('secrets', () => {
+  test.each(['STRIPE_WEBHOOK_SECRET', 'AUTH_SECRET'])('%s may be several', (name) => {
+    const [one, two] = ['whsec_one_of_them', 'whsec_the_other'];
+    const config = readConfig({ ...REQUIRED, [name]: `${one}, ${two}` });
+    expect(name === 'AUTH_SECRET' ? config.authSecrets : config.webhookSecrets).toEqual([one, two]);
+  });
+
+  test.each(Object.keys(REQUIRED))('%s: nothing, and what means nothing', (name) => {
+    const problemWith = (value: string | undefined) => problemsOf({ ...REQUIRED, [name]: value });
+    expect(problemWith(undefined)).toEqual([expect.stringContaining(`${name} is missing: `)]);
+    for (const value of ['', ' ', '\t\n']) {
+      expect(problemWith(value)).toEqual([expect.stringContaining(`${name} is empty: `)]);
+    }
+  });
+
+  test.each([
+    ['STRIPE_SECRET_KEY', ['sk_test_***', 'sk_test_...', 'sk_…', '<API_KEY>', 'your-key', 'xxxx']],
+    ['STRIPE_WEBHOOK_SECRET', ['whsec_...', 'whsec_***', '<SIGNING_SECRET>', 'changeme']],
+    ['AUTH_SECRET', ['<secret>', '***', 'change_me', 'CHANGEME', 'your_secret_here', 'xxx', '...']],
+  ])('%s: placeholders', (name, values) => {
+    for (const value of values) {
+      expect(problemsOf({ ...REQUIRED, [name]: value })).toEqual([
+        expect.stringContaining(`${name} is a placeholder: `),
+      ]);
+    }
+  });
+
+  test.each([
+    ['STRIPE_SECRET_KEY', ['pk_test_1', 'whsec_1', 'sk_', 'sk_test 1']],
+    ['STRIPE_WEBHOOK_SECRET', ['sk_test_1', 'whsec_', 'whsec_a b', 'WHSEC_1']],
+    ['AUTH_SECRET', ['a\u0000b', 'a\nb']],
+  ])('%s: malformed values', (name, values) => {
+    for (const value of values) {
+      expect(problemsOf({ ...REQUIRED, [name]: value })).toEqual([
+        expect.stringContaining(`${name} is malformed: `),
+      ]);
+    }
+  });
+
+  test.each(['whsec_1,', ',whsec_1', 'whsec_1,,whsec_2'])('an empty one among "%s"', (value) => {
+    expect(problemsOf({ ...REQUIRED, STRIPE_WEBHOOK_SECRET: value })).toEqual([
+      expect.stringContaining('STRIPE_WEBHOOK_SECRET is empty: '),
+    ]);
+  });
+
+  test('no problem repeats the value that it is about', () => {
+    const canary = { AUTH_SECRET: 'canary\n', STRIPE_SECRET_KEY: 'canary', DATABASE_URL: 'canary' };
+    const problems = problemsOf({ ...canary, STRIPE_WEBHOOK_SECRET: 'canary', PORT: 'canary' });
+    expect(problems.join()).not.toContain('canary');
+    expect(problems.length).toBe(4);
+  });
+
+  test('a short one is a warning, in bytes and for each', () => {
+    const warningsOf = (authSecrets: [string, ...string[]]) => configWarnings({ authSecrets });
+    expect(warningsOf(['€'.repeat(11)])).toEqual([]);
+    expect(warningsOf(['x'.repeat(32), 'x'.repeat(31)])).toHaveLength(1);
+  });
+});
+
+test('an empty variable counts as unset, unless it is a secret', () => {
+  const empty = { PORT: '', HOST: '', DATABASE_URL: '', LOG_LEVEL: '', INSTEP_DATA: '' };
+  expect(readConfig({ ...REQUIRED, ...empty })).toEqual(readConfig(REQUIRED));
+});
+
+test.each([
+  ['PORT', '65536'],
+  ['PORT', '-1'],
+  ['PORT', '3000.5'],
+  ['PORT', 'http'],
+  ['MAX_BODY_BYTES', '1023'],
+  ['MAX_QUEUED_EVENTS', '0'],
+  ['REQUEST_DEADLINE_MS', '99'],
+  ['REQUEST_DEADLINE_MS', '5s'],
+  ['SHUTDOWN_DEADLINE_MS', 'Infinity'],
+  ['DATABASE_URL', 'localhost:5432/app'],
+  ['DATABASE_URL', 'mysql://localhost/app'],
+  ['STRIPE_API_BASE', 'ftp://stripe.com'],
+  ['LOG_LEVEL', 'INFO'],
+  ['TEAM_PLAN', 'Best'],
+  ['PROFILE_PASSWORD_HASH', 'true'],
+])('%s=%s is a problem', (name, value) => {
+  expect(problemsOf({ ...REQUIRED, [name]: value })).toEqual([
+    expect.stringMatching(new RegExp(`^${name} must be `)),
+  ]);
+});
+
+test('commands need no more than they use', () => {
+  expect(readDatabaseConfig({}).databaseUrl).toBeUndefined();
+  expect(readAuthSecrets({ AUTH_SECRET: 'secret' })).toEqual(['secret']);
+  expect(readWebhookTarget({ STRIPE_WEBHOOK_SECRET: 'whsec_1', PORT: '8080' })).toEqual({
+    webhookSecrets: ['whsec_1'],
+    host: '127.0.0.1',
+    port: 8_080,
+  });
+  expect(() => readWebhookTarget({})).toThrow(ConfigInvalid);
+});

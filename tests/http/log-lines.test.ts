@@ -1,0 +1,213 @@
+import { afterAll, expect, test, vi } from 'vitest';
+import { issueSession, secretKeys } from '../../src/sessions/token.ts';
+import { signWebhook } from '../../src/stripe/sign-webhook.ts';
+import { useService } from '../support/contract-service.ts';
+import { eventBody } from '../support/events.ts';
+import { lockTeam, whileHeld } from '../support/locks.ts';
+import { useStripeApis } from '../support/stripe-apis.ts';
+import { startProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+
+/** Each of these stands in one place, and must not stand in any line. */
+const CANARY = {
+  apiKey: 'sk_test_canaryApiKey',
+  webhookSecret: 'whsec_canaryWebhookSecret',
+  authSecret: 'canaryAuthSecret that is long enough',
+  databasePassword: 'canaryDatabasePassword',
+  email: 'canary.mail@example.com',
+  name: 'Canary Name',
+  passwordHash: '$2b$10$canaryPasswordHash',
+  metadata: 'canaryMetadata',
+  header: 'canaryHeader',
+  query: 'canaryQuery',
+};
+
+const apis = useStripeApis();
+/** Stripe's own errors repeat a part of the key; this one repeats all of it. */
+const api = await apis.startOdd((request, response) => {
+  const error = { type: 'invalid_request_error', message: request.headers.authorization };
+  response.writeHead(401).end(JSON.stringify({ error }));
+});
+
+let proxy: TcpProxy;
+const service = useService(
+  {
+    STRIPE_SECRET_KEY: CANARY.apiKey,
+    STRIPE_WEBHOOK_SECRET: CANARY.webhookSecret,
+    AUTH_SECRET: CANARY.authSecret,
+    STRIPE_API_BASE: api.url,
+    REQUEST_DEADLINE_MS: '1000',
+    LOG_LEVEL: 'trace',
+  },
+  async (databaseUrl) => {
+    proxy = await startProxy(databaseUrl);
+    proxy.url.password = CANARY.databasePassword;
+    return proxy.url;
+  },
+);
+afterAll(() => proxy?.close());
+
+const sign = (body: string) => signWebhook(body, CANARY.webhookSecret, Date.now());
+
+/** Posts a body with everything in its headers that anybody could send. */
+function post(body: string, signature = sign(body)): Promise<Response> {
+  const headers = { authorization: CANARY.header, cookie: `session=${CANARY.header}` };
+  const url = `${service.url}/api/stripe/webhook?token=${CANARY.query}`;
+  return fetch(url, {
+    method: 'POST',
+    body,
+    headers: { ...headers, 'stripe-signature': signature },
+  });
+}
+
+/** An event whose payload says more than anybody should read. */
+function bodyWith(made: Parameters<typeof eventBody>[0], members: object = {}): string {
+  const event = JSON.parse(eventBody(made));
+  const metadata = { note: CANARY.metadata, email: CANARY.email };
+  Object.assign(event.data.object, { metadata, description: CANARY.metadata }, members);
+  return JSON.stringify(event);
+}
+
+/** All lines until now; each must be one JSON object and hold nothing that could forge another. */
+function linesUntilNow(): Record<string, unknown>[] {
+  return service.process.stdoutLines.map((line) => {
+    expect(line).not.toMatch(/\p{Cc}|[\u2028\u2029]/u);
+    const entry = JSON.parse(line);
+    expect(entry).toMatchObject({ level: expect.any(String), time: expect.any(String) });
+    return entry;
+  });
+}
+
+async function lineOf(eventId: string): Promise<Record<string, unknown>> {
+  const find = () => {
+    const lines = linesUntilNow().filter((line) => line.eventId === eventId);
+    expect(lines).toHaveLength(1);
+    return lines[0] ?? {};
+  };
+  return await vi.waitFor(find, { timeout: 5_000 });
+}
+
+test('an event is one line: id, type, customer, teams, outcome, duration', async () => {
+  const { teamId, customerId } = await service.addTeam();
+  const nobody = 'cus_log_nobody';
+  const expected = [
+    ['evt_log_1', 'applied', { customerId, createdSeconds: 20 }],
+    ['evt_log_2', 'stale', { customerId, createdSeconds: 10 }],
+    ['evt_log_3', 'unchanged', { customerId, createdSeconds: 30, status: 'past_due' }],
+    ['evt_log_4', 'parked', { customerId: nobody }],
+  ] as const;
+  for (const [eventId, outcome, made] of expected) {
+    expect((await post(bodyWith({ ...made, eventId }))).status).toBe(200);
+    expect(await lineOf(eventId)).toEqual({
+      level: outcome === 'parked' ? 'error' : 'info',
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+      eventId,
+      type: 'customer.subscription.updated',
+      customerId: made.customerId,
+      teamIds: outcome === 'parked' ? [] : [teamId],
+      outcome,
+      durationMs: expect.any(Number),
+      msg: outcome === 'parked' ? 'team not found' : 'event',
+    });
+  }
+});
+
+const FORGED = '\r\n{"level":"fatal","msg":"forged"}\u001b[31m\u0085\u009b31m\u2028\u2029\u007f';
+
+test('an id cannot forge a line, whatever it holds', async () => {
+  const customerId = `cus_${FORGED}`;
+  const before = linesUntilNow().length;
+  for (const [body, eventId] of [
+    [bodyWith({ eventId: `evt_1${FORGED}`, customerId }), `evt_1${FORGED}`],
+    [bodyWith({ eventId: `evt_2${FORGED}\0`, customerId }), `evt_2${FORGED}\uFFFD`],
+    [bodyWith({ eventId: `evt_3${FORGED}`, type: `invoice${FORGED}` }), `evt_3${FORGED}`],
+    [JSON.stringify({ id: `evt_4${FORGED}`, type: 7 }), `evt_4${FORGED}`],
+  ] as const) {
+    expect((await post(body)).status).toBe(200);
+    expect(await lineOf(eventId)).not.toMatchObject({ level: 'fatal' });
+  }
+  expect(linesUntilNow().filter((line) => line.msg === 'forged')).toEqual([]);
+  const forged = linesUntilNow().slice(before);
+  expect(forged.filter((line) => String(line.eventId).includes('forged'))).toHaveLength(4);
+});
+
+test('no secret, cookie, e-mail or payload is in any line, whatever goes wrong', async () => {
+  const { database } = service;
+  const [row] = await database.query<{ id: number }>(
+    'insert into users (email, name, password_hash) values ($1, $2, $3) returning id',
+    [CANARY.email, CANARY.name, CANARY.passwordHash],
+  );
+  const [key] = secretKeys([CANARY.authSecret]);
+  const lifetime = { nowMs: Date.now(), lifetimeMs: 60_000 };
+  const token = await issueSession(row?.id ?? 0, key as Uint8Array, lifetime);
+  const { teamId, customerId } = await service.addTeam();
+  const body = () => bodyWith({ customerId });
+  const profile = () => service.getUser(`session=${token}; other=${CANARY.header}`);
+  const signature = sign(body());
+  const statuses: number[] = [];
+  const note = async (answer: Promise<Response>) => statuses.push((await answer).status);
+
+  await note(profile());
+  await note(service.getUser(`session=${token}x`));
+  await note(post(body()));
+  await note(post(body(), signature));
+  await note(post(CANARY.metadata));
+  for (const odd of [
+    { status: { secret: CANARY.metadata } },
+    { customer: `${CANARY.metadata}\0` },
+    { customer: CANARY.metadata.repeat(30) },
+    { items: CANARY.metadata },
+    { items: { data: [CANARY.metadata] } },
+    { items: { data: [{ plan: { product: [CANARY.metadata] } }] } },
+  ]) {
+    await note(post(bodyWith({ customerId }, odd)));
+  }
+  await note(post(JSON.stringify({ type: [CANARY.metadata], data: CANARY.metadata })));
+  await note(fetch(`${service.url}/${CANARY.query}?${CANARY.query}`));
+  expect(statuses).toEqual([200, 200, 200, 400, 400, 200, 200, 200, 200, 200, 200, 200, 404]);
+
+  await database.query('alter table teams add constraint objection check (plan_name is null)');
+  const named = { plan: { product: { id: 'prod_1', name: 'Gold' } } };
+  expect((await post(bodyWith({ customerId }, { items: { data: [named] } }))).status).toBe(200);
+  await database.query('alter table teams drop constraint objection');
+  await database.query(
+    `alter table teams add constraint objection check (subscription_status <> 'unpaid')`,
+  );
+  expect((await post(bodyWith({ customerId, status: 'unpaid' }))).status).toBe(503);
+  await database.query('alter table teams drop constraint objection');
+  await whileHeld(database, lockTeam(teamId), async () => {
+    expect((await post(body())).status).toBe(503);
+  });
+  await whileHeld(database, 'lock table users in access exclusive mode', async () => {
+    expect((await profile()).status).toBe(503);
+  });
+  for (const behaviour of ['reset', 'refuse', 'swallow'] as const) {
+    await proxy.become(behaviour);
+    expect((await post(body())).status).toBe(503);
+    expect((await profile()).status).toBe(503);
+    expect((await fetch(`${service.url}/readyz`)).status).toBe(503);
+  }
+  await proxy.become('forward');
+  await service.process.stop();
+
+  const lines = service.process.lines.join('\n');
+  // What was wanted did happen, and was logged.
+  for (const logged of [
+    'DATABASE_REFUSED',
+    'DATABASE_BUSY',
+    'DATABASE_UNAVAILABLE',
+    'DEADLINE_EXCEEDED',
+    'SIGNATURE_INVALID',
+    'BODY_NOT_JSON',
+    'STRIPE_API_FAILED',
+    'stored without the plan name',
+    'event unreadable',
+    'not ready',
+  ]) {
+    expect(lines).toContain(logged);
+  }
+  expect(linesUntilNow().length).toBe(service.process.lines.length);
+  for (const [place, canary] of Object.entries(CANARY)) expect(lines, place).not.toContain(canary);
+  for (const part of token.split('.')) expect(lines).not.toContain(part);
+  expect(lines).not.toContain(signature.split('v1=')[1]);
+  expect(lines).not.toMatch(/canary/i);
+});
