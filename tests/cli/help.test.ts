@@ -7,6 +7,7 @@ const COMMANDS = [
   'demo',
   'migrate',
   'rebuild',
+  'simulate',
   'user',
   'user add',
   'user show',
