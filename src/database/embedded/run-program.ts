@@ -33,9 +33,9 @@ export async function runProgram(
     ...spawnAs(options.user),
     cwd: PROGRAM_FOLDER,
     env: PROGRAM_ENVIRONMENT,
-    timeout: options.deadlineMs,
-    killSignal: 'SIGKILL',
   });
+  // The option `timeout` of `spawn` keeps us alive that long after a program that cannot be run.
+  const deadline = setTimeout(() => child.kill('SIGKILL'), options.deadlineMs);
   const exited = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);
@@ -43,10 +43,14 @@ export async function runProgram(
   // A program that ends without reading its input breaks this pipe; its exit code says enough.
   child.stdin.on('error', () => undefined);
   child.stdin.end(options.input ?? '');
-  const [exitCode, stdout, stderr] = await Promise.all([
-    exited,
-    text(child.stdout),
-    text(child.stderr),
-  ]);
-  return { succeeded: exitCode === 0, output: `${stdout}${stderr}`.trim() };
+  try {
+    const [exitCode, stdout, stderr] = await Promise.all([
+      exited,
+      text(child.stdout),
+      text(child.stderr),
+    ]);
+    return { succeeded: exitCode === 0, output: `${stdout}${stderr}`.trim() };
+  } finally {
+    clearTimeout(deadline);
+  }
 }
