@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Config } from './config.ts';
-import { connectToServer, type DatabaseServer } from './database/connect.ts';
+import { connectToServer } from './database/connect.ts';
 import type { Query } from './database/database.ts';
-import { checkSchema, migrate } from './database/migrate.ts';
+import { checkSchema } from './database/migrate.ts';
 import { InstepError } from './errors.ts';
 import { createApp } from './http/app.ts';
 import type { Logger } from './logging.ts';
 import { createSessionReader } from './sessions/session-reader.ts';
 import { secretKeys } from './sessions/token.ts';
-import { checkApplicationTables } from './store/application-tables.ts';
+import { prepareDatabase } from './store/prepare-database.ts';
 import { readProductName, writeProductName } from './store/products.ts';
 import { createStripeApi } from './stripe/api.ts';
 import { createProductNames } from './stripe/product-names.ts';
@@ -43,9 +43,6 @@ class ShuttingDown extends InstepError {
 
 const MAX_BATCH = 500;
 const MAX_CONNECTIONS = 10;
-
-/** A migration may rebuild an index, and waits for another instance's. */
-const MIGRATION_TIMEOUT_MS = 60_000;
 
 /**
  * Connects to the database, migrates it and checks the application's tables.
@@ -131,23 +128,4 @@ export async function openInstep({
       await server.release();
     },
   };
-}
-
-/** Brings the schema up to date, and looks whether the application's tables fit. */
-export async function prepareDatabase(
-  server: DatabaseServer,
-  onConnectionError: (error: Error) => void,
-): Promise<string[]> {
-  const database = server.open({
-    maxConnections: 1,
-    statementTimeoutMs: MIGRATION_TIMEOUT_MS,
-    onConnectionError,
-  });
-  try {
-    const applied = await migrate(database);
-    await checkApplicationTables(database.query);
-    return applied;
-  } finally {
-    await database.close();
-  }
 }

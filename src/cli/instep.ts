@@ -3,36 +3,32 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { ConfigInvalid } from '../config.ts';
 import { InstepError } from '../errors.ts';
-import { demoCommand } from './demo.ts';
-import { migrateCommand } from './migrate.ts';
 import { tell } from './output.ts';
-import { rebuildCommand } from './rebuild.ts';
-import { serveCommand } from './serve.ts';
-import { sessionCommand } from './session.ts';
-import { simulateCommand } from './simulate.ts';
-import { teamCommand } from './team.ts';
-import { triggerCommand } from './trigger.ts';
-import { userCommand } from './user.ts';
 
 const FAILED = 1;
 const WRONG_USAGE = 2;
 
-function createProgram(): Command {
+/** Each is loaded when it is asked for: what one of them needs, another one has no use for. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import('./serve.ts')).serveCommand(),
+  demo: async () => (await import('./demo.ts')).demoCommand(),
+  migrate: async () => (await import('./migrate.ts')).migrateCommand(),
+  user: async () => (await import('./user.ts')).userCommand(),
+  team: async () => (await import('./team.ts')).teamCommand(),
+  session: async () => (await import('./session.ts')).sessionCommand(),
+  trigger: async () => (await import('./trigger.ts')).triggerCommand(),
+  rebuild: async () => (await import('./rebuild.ts')).rebuildCommand(),
+  simulate: async () => (await import('./simulate.ts')).simulateCommand(),
+};
+
+async function createProgram(asked: string | undefined): Promise<Command> {
   const program = new Command('instep')
     .description("Keeps every team's plan in step with Stripe, and says who is signed in.")
     .version(version())
     .addHelpText('after', '\nExample:\n  instep demo');
-  const commands = [
-    serveCommand(),
-    demoCommand(),
-    migrateCommand(),
-    userCommand(),
-    teamCommand(),
-    sessionCommand(),
-    triggerCommand(),
-    simulateCommand(),
-    rebuildCommand(),
-  ];
+  const one = asked !== undefined && Object.hasOwn(COMMANDS, asked) ? COMMANDS[asked] : undefined;
+  const loaders = one === undefined ? Object.values(COMMANDS) : [one];
+  const commands = await Promise.all(loaders.map((load) => load()));
   for (const command of commands) program.addCommand(command);
   for (const command of [program, ...commands, ...commands.flatMap((one) => one.commands)]) {
     command.exitOverride().showHelpAfterError('(add --help for more)');
@@ -75,7 +71,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 try {
   loadDotEnv();
-  await createProgram().parseAsync();
+  await (await createProgram(process.argv[2])).parseAsync();
 } catch (error) {
   process.exitCode = exitCodeOf(error);
 }

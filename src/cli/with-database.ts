@@ -2,7 +2,7 @@ import { readDatabaseConfig } from '../config.ts';
 import { connectToServer } from '../database/connect.ts';
 import type { Database } from '../database/database.ts';
 import { checkSchema } from '../database/migrate.ts';
-import { prepareDatabase } from '../instep.ts';
+import { prepareDatabase } from '../store/prepare-database.ts';
 import { tell } from './output.ts';
 
 const STATEMENT_TIMEOUT_MS = 10_000;
