@@ -1,14 +1,17 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { InstepError } from '../errors.ts';
+import { createLogger } from '../logging.ts';
 import { runCoreLevel } from '../simulation/core/core-level.ts';
 import { describeFailure } from '../simulation/describe-failure.ts';
 import { enumerate } from '../simulation/enumeration/enumerate.ts';
 import { DEFAULT_FAULTS, FAULT_NAMES, type Faults } from '../simulation/faults.ts';
 import type { Failure, LevelOptions, Summary } from '../simulation/level.ts';
+import { runStoreLevel } from '../simulation/store/store-level.ts';
 import type { TeamPlanChoice } from '../subscriptions/team-plan.ts';
 import { positiveInteger } from './arguments.ts';
 import { type Data, printData, tell } from './output.ts';
 import { createProgress } from './progress.ts';
+import { withSimulatedDatabase } from './simulated-database.ts';
 
 /** A team is not what Stripe would have it be. */
 class Diverged extends InstepError {
@@ -16,7 +19,9 @@ class Diverged extends InstepError {
 }
 
 type SimulateOptions = Partial<Faults> & {
-  level: 'core';
+  level: 'core' | 'store';
+  doors: number;
+  databaseUrl?: string;
   seed: number;
   seeds: number;
   deliveries: number;
@@ -47,7 +52,9 @@ export function simulateCommand(): Command {
   const command = new Command('simulate')
     .description('live the lives of customers, deliver their events badly, and audit every team')
     .addOption(
-      new Option('--level <level>', 'what is put to the test').choices(['core']).default('core'),
+      new Option('--level <level>', 'what is put to the test')
+        .choices(['core', 'store'])
+        .default('core'),
     )
     .option('--seed <n>', 'the first seed: everything follows from it', positiveInteger, 1)
     .option('--seeds <n>', 'how many seeds, one after the other', positiveInteger, 100)
@@ -58,6 +65,8 @@ export function simulateCommand(): Command {
         'which of several subscriptions counts (default: both)',
       ).choices(['newest', 'best']),
     )
+    .option('--doors <n>', 'how many acceptors the level store has', positiveInteger, 3)
+    .option('--database-url <url>', 'an empty PostgreSQL (default: an embedded one of its own)')
     .option(
       '--enumerate <n>',
       'instead: all orders of every life of up to n events',
@@ -75,8 +84,8 @@ export function simulateCommand(): Command {
   return command;
 }
 
-function simulate(options: SimulateOptions): void {
-  if (options.enumerate === undefined) sample(options);
+async function simulate(options: SimulateOptions): Promise<void> {
+  if (options.enumerate === undefined) await sample(options);
   else enumerateUpTo(options.enumerate, options);
 }
 
@@ -99,7 +108,7 @@ function refuse(failure: Failure, command: string): never {
   throw new Diverged('a team is not what Stripe would have it be');
 }
 
-function sample(options: SimulateOptions): void {
+async function sample(options: SimulateOptions): Promise<void> {
   const { seed, seeds, deliveries, teamPlan, json = false } = options;
   const faults = { ...DEFAULT_FAULTS };
   for (const name of faultNames()) faults[name] = options[name] ?? faults[name];
@@ -114,14 +123,30 @@ function sample(options: SimulateOptions): void {
   };
 
   const startedAtMs = performance.now();
-  const summary = runCoreLevel(level);
+  const summary = await run(options, level);
   const seconds = (performance.now() - startedAtMs) / 1_000;
   progress.clear();
 
   printData(dataOf(summary, seconds), { json });
   const { failure } = summary;
-  if (failure !== null) refuse(failure, repeatCommand(failure.seed, level, options));
+  if (failure !== null) refuse(failure, repeatCommand(failure, level, options));
 }
+
+async function run(options: SimulateOptions, level: LevelOptions): Promise<Summary> {
+  const { doors, databaseUrl } = options;
+  if (options.level === 'core') return runCoreLevel(level);
+  const logger = createLogger('silent');
+  return await withSimulatedDatabase(databaseUrl, ({ server }) => {
+    const open = () => server.open(POOL);
+    return runStoreLevel({ ...level, open, doors, logger, now: Date.now });
+  });
+}
+
+const POOL = {
+  maxConnections: 8,
+  statementTimeoutMs: 20_000,
+  onConnectionError: () => undefined,
+};
 
 function dataOf({ counts, failure, ...summary }: Summary, seconds: number): Data {
   const faults = FAULT_NAMES.map((name) => [dashed(name), counts[name]]);
@@ -135,14 +160,18 @@ function dataOf({ counts, failure, ...summary }: Summary, seconds: number): Data
 }
 
 /** The same seed with the same share of deliveries is the same run. */
-function repeatCommand(seed: number, level: LevelOptions, options: SimulateOptions): string {
+function repeatCommand(
+  { seed, choice }: Failure,
+  level: LevelOptions,
+  options: SimulateOptions,
+): string {
   const share = Math.ceil(level.deliveries / level.seeds);
   const faults = faultNames().flatMap((name) =>
     options[name] === undefined ? [] : [`--${dashed(name)} ${options[name]}`],
   );
   return [
     `instep simulate --level ${options.level} --seed ${seed} --seeds 1 --deliveries ${share}`,
-    ...(level.choice === null ? [] : [`--team-plan ${level.choice}`]),
+    ...(options.level === 'core' && level.choice === null ? [] : [`--team-plan ${choice}`]),
     ...faults,
   ].join(' ');
 }
