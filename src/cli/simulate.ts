@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { InstepError } from '../errors.ts';
 import { createLogger } from '../logging.ts';
@@ -5,6 +6,7 @@ import { runCoreLevel } from '../simulation/core/core-level.ts';
 import { describeFailure } from '../simulation/describe-failure.ts';
 import { enumerate } from '../simulation/enumeration/enumerate.ts';
 import { DEFAULT_FAULTS, FAULT_NAMES, type Faults } from '../simulation/faults.ts';
+import { runHttpLevel } from '../simulation/http/http-level.ts';
 import type { Failure, LevelOptions, Summary } from '../simulation/level.ts';
 import { runStoreLevel } from '../simulation/store/store-level.ts';
 import type { TeamPlanChoice } from '../subscriptions/team-plan.ts';
@@ -19,8 +21,10 @@ class Diverged extends InstepError {
 }
 
 type SimulateOptions = Partial<Faults> & {
-  level: 'core' | 'store';
+  level: 'core' | 'store' | 'http';
   doors: number;
+  servers: number;
+  kill: number;
   databaseUrl?: string;
   seed: number;
   seeds: number;
@@ -53,7 +57,7 @@ export function simulateCommand(): Command {
     .description('live the lives of customers, deliver their events badly, and audit every team')
     .addOption(
       new Option('--level <level>', 'what is put to the test')
-        .choices(['core', 'store'])
+        .choices(['core', 'store', 'http'])
         .default('core'),
     )
     .option('--seed <n>', 'the first seed: everything follows from it', positiveInteger, 1)
@@ -66,6 +70,8 @@ export function simulateCommand(): Command {
       ).choices(['newest', 'best']),
     )
     .option('--doors <n>', 'how many acceptors the level store has', positiveInteger, 3)
+    .option('--servers <n>', 'how many servers the level http has', positiveInteger, 2)
+    .option('--kill <probability>', 'of a delivery: a server is killed', probability, 0.0005)
     .option('--database-url <url>', 'an empty PostgreSQL (default: an embedded one of its own)')
     .option(
       '--enumerate <n>',
@@ -79,7 +85,7 @@ export function simulateCommand(): Command {
   for (const name of faultNames()) {
     const help = `${FAULT_HELP[name]} (default: ${DEFAULT_FAULTS[name]})`;
     const value = name.endsWith('Seconds') || name.endsWith('Hours') ? '<n>' : '<probability>';
-    command.option(`--${dashed(name)} ${value}`, help, (text) => amount(text, value === '<n>'));
+    command.option(`--${dashed(name)} ${value}`, help, value === '<n>' ? amount : probability);
   }
   return command;
 }
@@ -133,14 +139,26 @@ async function sample(options: SimulateOptions): Promise<void> {
 }
 
 async function run(options: SimulateOptions, level: LevelOptions): Promise<Summary> {
-  const { doors, databaseUrl } = options;
+  const { doors, servers, kill, databaseUrl } = options;
   if (options.level === 'core') return runCoreLevel(level);
-  const logger = createLogger('silent');
-  return await withSimulatedDatabase(databaseUrl, ({ server }) => {
+  return await withSimulatedDatabase(databaseUrl, async ({ server, environment }) => {
     const open = () => server.open(POOL);
-    return runStoreLevel({ ...level, open, doors, logger, now: Date.now });
+    if (options.level === 'store') {
+      const logger = createLogger('silent');
+      return await runStoreLevel({ ...level, open, doors, logger, now: Date.now });
+    }
+    const database = open();
+    try {
+      const choice = level.choice ?? 'newest';
+      const http = { choice, database, servers, program: PROGRAM, environment, kill };
+      return await runHttpLevel({ ...level, ...http, now: Date.now });
+    } finally {
+      await database.close();
+    }
   });
 }
+
+const PROGRAM = fileURLToPath(new URL('./instep.js', import.meta.url));
 
 const POOL = {
   maxConnections: 8,
@@ -189,12 +207,16 @@ function wholeNumber(text: string): number {
   return Number(text);
 }
 
-function amount(text: string, isUnbounded: boolean): number {
+function amount(text: string): number {
   const value = Number(text);
-  if (text.trim() === '' || !(value >= 0) || (!isUnbounded && value > 1)) {
-    throw new InvalidArgumentError(
-      isUnbounded ? 'must be a number from 0.' : 'must be from 0 to 1.',
-    );
+  if (text.trim() === '' || !(value >= 0)) {
+    throw new InvalidArgumentError('must be a number from 0.');
   }
+  return value;
+}
+
+function probability(text: string): number {
+  const value = amount(text);
+  if (value > 1) throw new InvalidArgumentError('must be from 0 to 1.');
   return value;
 }

@@ -51,7 +51,7 @@ export async function runStoreLevel(options: StoreLevelOptions): Promise<Summary
     );
   }
   const counts = noFaults();
-  const sum = { seeds: 0, rounds: 0, customers: 0, events: 0, deliveries: 0, looks: 0 };
+  const sum = { seeds: 0, rounds: 0, customers: 0, events: 0, deliveries: 0, looks: 0, kills: 0 };
   let failure: Failure | null = null;
 
   try {
