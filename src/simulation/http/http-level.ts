@@ -6,6 +6,7 @@ import { addFaults, noFaults } from '../faults.ts';
 import type { Failure, LevelOptions, Summary } from '../level.ts';
 import { PRODUCTS } from '../provider/subscription.ts';
 import { createRandom } from '../random.ts';
+import { atOnce } from '../store/at-once.ts';
 import { auditWorld } from '../store/audit-world.ts';
 import { link, openWorld, type StoreWorld } from '../store/store-world.ts';
 import { startStripeApiServer } from '../stripe-api-server.ts';
@@ -28,6 +29,9 @@ const WORLDS_AT_ONCE = 60;
 const MAX_UNDER_WAY = 8;
 const RETRY_AFTER_MS = 100;
 
+/** So many of the application's connections are used at once. */
+const CONNECTIONS = 4;
+
 /** The keeper's slowest turn comes every five seconds. */
 const SETTLE_DEADLINE_MS = 60_000;
 const SETTLE_INTERVAL_MS = 500;
@@ -48,7 +52,7 @@ export async function runHttpLevel(options: HttpLevelOptions): Promise<Summary> 
     ...options.environment,
     STRIPE_SECRET_KEY: 'sk_test_of_the_simulation',
     STRIPE_WEBHOOK_SECRET: SECRET,
-    AUTH_SECRET: 'the secret of the simulation, longer than 32 bytes',
+    AUTH_SECRET: 'the secret of the simulation is longer than 32 bytes',
     STRIPE_API_BASE: api.url,
     TEAM_PLAN: choice,
     PORT: '0',
@@ -58,6 +62,7 @@ export async function runHttpLevel(options: HttpLevelOptions): Promise<Summary> 
   const counts = noFaults();
   const sum = { seeds: 0, rounds: 0, customers: 0, events: 0, deliveries: 0, looks: 0 };
   let failure: Failure | null = null;
+  let isOver = false;
 
   async function post(body: string): Promise<boolean> {
     try {
@@ -89,7 +94,7 @@ export async function runHttpLevel(options: HttpLevelOptions): Promise<Summary> 
       }
       const work = async () => {
         if (event === undefined) return await link(database.query, customer);
-        while (!(await post(event.body))) await sleep(RETRY_AFTER_MS);
+        while (!isOver && !(await post(event.body))) await sleep(RETRY_AFTER_MS);
       };
       const done = work().finally(() => underWay.delete(done));
       underWay.add(done);
@@ -102,12 +107,10 @@ export async function runHttpLevel(options: HttpLevelOptions): Promise<Summary> 
     for (let first = 0; sum.deliveries < options.deliveries && failure === null; ) {
       const places = Array.from({ length: WORLDS_AT_ONCE }, (_, index) => first + index);
       first += WORLDS_AT_ONCE;
-      const worlds = await Promise.all(
-        places.map((place) => {
-          const at = { seed: firstSeed + (place % seeds), round: Math.floor(place / seeds) };
-          return openWorld(database.query, { ...at, choice, faults });
-        }),
-      );
+      const worlds = await atOnce(places, CONNECTIONS, (place) => {
+        const at = { seed: firstSeed + (place % seeds), round: Math.floor(place / seeds) };
+        return openWorld(database.query, { ...at, choice, faults });
+      });
       await Promise.all(worlds.map(run));
       failure = await settled(worlds, database, options.now);
       for (const { schedule, customers } of worlds) {
@@ -121,6 +124,7 @@ export async function runHttpLevel(options: HttpLevelOptions): Promise<Summary> 
       options.onProgress?.(sum.deliveries);
     }
   } finally {
+    isOver = true;
     await servers.stop();
     await api.close();
   }
@@ -136,7 +140,7 @@ async function settled(
   const giveUpAtMs = now() + SETTLE_DEADLINE_MS;
   let open = worlds;
   for (;;) {
-    const audits = await Promise.all(open.map((world) => auditWorld(world, database)));
+    const audits = await atOnce(open, CONNECTIONS, (world) => auditWorld(world, database));
     const failures = audits.filter((found) => found !== null);
     const [failure] = failures;
     if (failure === undefined) return null;

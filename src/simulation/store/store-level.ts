@@ -10,6 +10,7 @@ import { addFaults, noFaults } from '../faults.ts';
 import type { Failure, LevelOptions, Summary } from '../level.ts';
 import { createRandom, type Random } from '../random.ts';
 import { Account } from './account.ts';
+import { atOnce } from './at-once.ts';
 import { auditWorld } from './audit-world.ts';
 import { runWorld } from './run-world.ts';
 import { keeperTasks, settle } from './settle.ts';
@@ -27,6 +28,9 @@ export type StoreLevelOptions = LevelOptions & {
 
 /** So many worlds are delivered at the same time. */
 const WORLDS_AT_ONCE = 60;
+
+/** So many of a pool's connections are used at once. */
+const CONNECTIONS = 4;
 
 /** How often a transaction fails before it begins, and how often after it was committed. */
 const OUTAGE = 0.01;
@@ -56,8 +60,8 @@ export async function runStoreLevel(options: StoreLevelOptions): Promise<Summary
 
   try {
     for (const batch of batches(options)) {
-      const worlds: readonly StoreWorld[] = await Promise.all(
-        batch.map((place) => openWorld(database.query, { ...place, faults })),
+      const worlds: readonly StoreWorld[] = await atOnce(batch, CONNECTIONS, (place) =>
+        openWorld(database.query, { ...place, faults }),
       );
       const histories = worlds.flatMap(({ customers }) => [...customers.values()]);
       for (const { history } of histories) account.add(history);
@@ -84,7 +88,7 @@ export async function runStoreLevel(options: StoreLevelOptions): Promise<Summary
         sum.deliveries += world.schedule.deliveries;
         for (const { history } of world.customers.values()) sum.events += history.events.length;
       }
-      const audits = await Promise.all(worlds.map((world) => auditWorld(world, database)));
+      const audits = await atOnce(worlds, CONNECTIONS, (world) => auditWorld(world, database));
       failure = audits.find((found) => found !== null) ?? null;
       for (const { history } of histories) account.remove(history);
       sum.seeds = Math.max(sum.seeds, ...batch.map(({ seed }) => seed - options.firstSeed + 1));

@@ -1,4 +1,5 @@
 import type { Query } from '../../database/database.ts';
+import { DatabaseUnavailable } from '../../database/errors.ts';
 import { addTeam, linkTeam } from '../../store/teams.ts';
 import { parseEvent } from '../../stripe/parse-event.ts';
 import type { TeamPlanChoice } from '../../subscriptions/team-plan.ts';
@@ -48,9 +49,16 @@ export async function openWorld(
   return { seed, round, choice, schedule, customers };
 }
 
-/** Makes a customer's team follow it. */
+/** Makes a customer's team follow it, as soon as the application gets a connection. */
 export async function link(query: Query, customer: StoreCustomer): Promise<void> {
-  await linkTeam(query, customer.teamId, customer.told.life.customerId);
+  for (;;) {
+    try {
+      await linkTeam(query, customer.teamId, customer.told.life.customerId);
+      return;
+    } catch (error) {
+      if (!(error instanceof DatabaseUnavailable)) throw error;
+    }
+  }
 }
 
 /** The event as the endpoint would hand it to the one door. */
