@@ -1,14 +1,19 @@
+import { fileURLToPath } from 'node:url';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { InstepError } from '../errors.ts';
+import { createLogger } from '../logging.ts';
 import { runCoreLevel } from '../simulation/core/core-level.ts';
 import { describeFailure } from '../simulation/describe-failure.ts';
 import { enumerate } from '../simulation/enumeration/enumerate.ts';
 import { DEFAULT_FAULTS, FAULT_NAMES, type Faults } from '../simulation/faults.ts';
+import { runHttpLevel } from '../simulation/http/http-level.ts';
 import type { Failure, LevelOptions, Summary } from '../simulation/level.ts';
+import { runStoreLevel } from '../simulation/store/store-level.ts';
 import type { TeamPlanChoice } from '../subscriptions/team-plan.ts';
 import { positiveInteger } from './arguments.ts';
 import { type Data, printData, tell } from './output.ts';
 import { createProgress } from './progress.ts';
+import { withSimulatedDatabase } from './simulated-database.ts';
 
 /** A team is not what Stripe would have it be. */
 class Diverged extends InstepError {
@@ -16,7 +21,11 @@ class Diverged extends InstepError {
 }
 
 type SimulateOptions = Partial<Faults> & {
-  level: 'core';
+  level: 'core' | 'store' | 'http';
+  doors: number;
+  servers: number;
+  kill: number;
+  databaseUrl?: string;
   seed: number;
   seeds: number;
   deliveries: number;
@@ -47,7 +56,9 @@ export function simulateCommand(): Command {
   const command = new Command('simulate')
     .description('live the lives of customers, deliver their events badly, and audit every team')
     .addOption(
-      new Option('--level <level>', 'what is put to the test').choices(['core']).default('core'),
+      new Option('--level <level>', 'what is put to the test')
+        .choices(['core', 'store', 'http'])
+        .default('core'),
     )
     .option('--seed <n>', 'the first seed: everything follows from it', positiveInteger, 1)
     .option('--seeds <n>', 'how many seeds, one after the other', positiveInteger, 100)
@@ -58,6 +69,10 @@ export function simulateCommand(): Command {
         'which of several subscriptions counts (default: both)',
       ).choices(['newest', 'best']),
     )
+    .option('--doors <n>', 'how many acceptors the level store has', positiveInteger, 3)
+    .option('--servers <n>', 'how many servers the level http has', positiveInteger, 2)
+    .option('--kill <probability>', 'of a delivery: a server is killed', probability, 0.0005)
+    .option('--database-url <url>', 'an empty PostgreSQL (default: an embedded one of its own)')
     .option(
       '--enumerate <n>',
       'instead: all orders of every life of up to n events',
@@ -70,13 +85,13 @@ export function simulateCommand(): Command {
   for (const name of faultNames()) {
     const help = `${FAULT_HELP[name]} (default: ${DEFAULT_FAULTS[name]})`;
     const value = name.endsWith('Seconds') || name.endsWith('Hours') ? '<n>' : '<probability>';
-    command.option(`--${dashed(name)} ${value}`, help, (text) => amount(text, value === '<n>'));
+    command.option(`--${dashed(name)} ${value}`, help, value === '<n>' ? amount : probability);
   }
   return command;
 }
 
-function simulate(options: SimulateOptions): void {
-  if (options.enumerate === undefined) sample(options);
+async function simulate(options: SimulateOptions): Promise<void> {
+  if (options.enumerate === undefined) await sample(options);
   else enumerateUpTo(options.enumerate, options);
 }
 
@@ -99,7 +114,7 @@ function refuse(failure: Failure, command: string): never {
   throw new Diverged('a team is not what Stripe would have it be');
 }
 
-function sample(options: SimulateOptions): void {
+async function sample(options: SimulateOptions): Promise<void> {
   const { seed, seeds, deliveries, teamPlan, json = false } = options;
   const faults = { ...DEFAULT_FAULTS };
   for (const name of faultNames()) faults[name] = options[name] ?? faults[name];
@@ -114,14 +129,42 @@ function sample(options: SimulateOptions): void {
   };
 
   const startedAtMs = performance.now();
-  const summary = runCoreLevel(level);
+  const summary = await run(options, level);
   const seconds = (performance.now() - startedAtMs) / 1_000;
   progress.clear();
 
   printData(dataOf(summary, seconds), { json });
   const { failure } = summary;
-  if (failure !== null) refuse(failure, repeatCommand(failure.seed, level, options));
+  if (failure !== null) refuse(failure, repeatCommand(failure, level, options));
 }
+
+async function run(options: SimulateOptions, level: LevelOptions): Promise<Summary> {
+  const { doors, servers, kill, databaseUrl } = options;
+  if (options.level === 'core') return runCoreLevel(level);
+  return await withSimulatedDatabase(databaseUrl, async ({ server, environment }) => {
+    const open = () => server.open(POOL);
+    if (options.level === 'store') {
+      const logger = createLogger('silent');
+      return await runStoreLevel({ ...level, open, doors, logger, now: Date.now });
+    }
+    const database = open();
+    try {
+      const choice = level.choice ?? 'newest';
+      const http = { choice, database, servers, program: PROGRAM, environment, kill };
+      return await runHttpLevel({ ...level, ...http, now: Date.now });
+    } finally {
+      await database.close();
+    }
+  });
+}
+
+const PROGRAM = fileURLToPath(new URL('./instep.js', import.meta.url));
+
+const POOL = {
+  maxConnections: 8,
+  statementTimeoutMs: 20_000,
+  onConnectionError: () => undefined,
+};
 
 function dataOf({ counts, failure, ...summary }: Summary, seconds: number): Data {
   const faults = FAULT_NAMES.map((name) => [dashed(name), counts[name]]);
@@ -135,14 +178,18 @@ function dataOf({ counts, failure, ...summary }: Summary, seconds: number): Data
 }
 
 /** The same seed with the same share of deliveries is the same run. */
-function repeatCommand(seed: number, level: LevelOptions, options: SimulateOptions): string {
+function repeatCommand(
+  { seed, choice }: Failure,
+  level: LevelOptions,
+  options: SimulateOptions,
+): string {
   const share = Math.ceil(level.deliveries / level.seeds);
   const faults = faultNames().flatMap((name) =>
     options[name] === undefined ? [] : [`--${dashed(name)} ${options[name]}`],
   );
   return [
     `instep simulate --level ${options.level} --seed ${seed} --seeds 1 --deliveries ${share}`,
-    ...(level.choice === null ? [] : [`--team-plan ${level.choice}`]),
+    ...(options.level === 'core' && level.choice === null ? [] : [`--team-plan ${choice}`]),
     ...faults,
   ].join(' ');
 }
@@ -160,12 +207,16 @@ function wholeNumber(text: string): number {
   return Number(text);
 }
 
-function amount(text: string, isUnbounded: boolean): number {
+function amount(text: string): number {
   const value = Number(text);
-  if (text.trim() === '' || !(value >= 0) || (!isUnbounded && value > 1)) {
-    throw new InvalidArgumentError(
-      isUnbounded ? 'must be a number from 0.' : 'must be from 0 to 1.',
-    );
+  if (text.trim() === '' || !(value >= 0)) {
+    throw new InvalidArgumentError('must be a number from 0.');
   }
+  return value;
+}
+
+function probability(text: string): number {
+  const value = amount(text);
+  if (value > 1) throw new InvalidArgumentError('must be from 0 to 1.');
   return value;
 }

@@ -8,6 +8,14 @@ export type Divergence =
       readonly expected: TeamRecord;
       readonly actual: TeamRecord | undefined;
     }
+  /** What `instep rebuild` would make of it is not what it is. */
+  | {
+      readonly kind: 'rebuilt';
+      readonly customerId: string;
+      readonly is: TeamRecord;
+      readonly shouldBe: TeamRecord;
+      readonly subscriptionIds: readonly (string | null)[];
+    }
   /** An event was decided on this often, and not once. */
   | {
       readonly kind: 'count';
@@ -33,6 +41,8 @@ export function describeDivergence(divergence: Divergence): string {
   switch (divergence.kind) {
     case 'team':
       return `the team must be ${JSON.stringify(divergence.expected)}\n            and is ${JSON.stringify(divergence.actual ?? null)}`;
+    case 'rebuilt':
+      return `instep rebuild would change ${JSON.stringify(divergence)}`;
     case 'count':
       return `event ${divergence.number} was decided on ${divergence.times} times`;
     case 'parked':

@@ -36,6 +36,8 @@ export type Summary = {
   readonly deliveries: number;
   /** How often the API was asked for a subscription that was marked. */
   readonly looks: number;
+  /** How many servers were killed. */
+  readonly kills: number;
   readonly counts: FaultCounts;
   /** Two runs with the same options have the same. */
   readonly digest: string;

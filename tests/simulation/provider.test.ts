@@ -11,7 +11,9 @@ type Body = {
 };
 
 const worlds = Array.from({ length: 200 }, (_, seed) => createWorld(seed)).flat();
-const histories = worlds.map(({ life, telling }) => tellLife(life, telling));
+const histories = worlds.map(({ life, telling }) =>
+  tellLife(life, { ...telling, namesReplaced: true }),
+);
 
 /** The bodies of a history by subscription, in the true order. */
 function bodies({ events }: History): Body[][] {

@@ -23,7 +23,7 @@ export function choiceOfRound(round: number): TeamPlanChoice {
 export function runCoreLevel(options: LevelOptions): Summary {
   const share = Math.ceil(options.deliveries / options.seeds);
   const counts = noFaults();
-  const sum = { seeds: 0, rounds: 0, customers: 0, events: 0, deliveries: 0, looks: 0 };
+  const sum = { seeds: 0, rounds: 0, customers: 0, events: 0, deliveries: 0, looks: 0, kills: 0 };
   let digest = 0;
   let failure: Failure | null = null;
 

@@ -32,7 +32,7 @@ export function enumerate({ length, extra, onProgress }: EnumerationOptions): En
   const allOrders = [...orders(length, extra)];
   const sum = { lives: 0, orders: 0, deliveries: 0 };
   for (const life of shortLives(length)) {
-    const telling = { shape: 'classic', hasSharedIds: false } as const;
+    const telling = { shape: 'classic', hasSharedIds: false, namesReplaced: true } as const;
     const audience = readHistory(tellLife(life, telling));
     const audiences = new Map([[life.customerId, audience]]);
     sum.lives += 1;

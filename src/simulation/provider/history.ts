@@ -31,12 +31,15 @@ export type Telling = {
   readonly shape: Shape;
   /** All events have one and the same id, as test fixtures all over the world have. */
   readonly hasSharedIds: boolean;
+  /** Whether updates name what they replaced: all of Stripe's do, those of test fixtures do not. */
+  readonly namesReplaced: boolean;
 };
 
 const SHARED_ID = 'evt_00000000000000';
 
 /** Tells a life as events, each with what it replaced. */
-export function tellLife(life: CustomerLife, { shape, hasSharedIds }: Telling): History {
+export function tellLife(life: CustomerLife, telling: Telling): History {
+  const { shape, hasSharedIds } = telling;
   const shown = new Map<string, { readonly atMs: number; readonly object: JsonObject }[]>();
   for (const [id, subscription] of life.begun) {
     const atMs = subscription.startedAtSeconds * 1_000;
@@ -60,7 +63,7 @@ export function tellLife(life: CustomerLife, { shape, hasSharedIds }: Telling): 
       status: subscription.status,
       productId: shape === 'ancient' ? null : subscription.product.id,
       productName: subscription.product.name,
-      body: JSON.stringify(envelope(moment, eventId, shape, { before, object })),
+      body: JSON.stringify(envelope(moment, eventId, telling, { before, object })),
     };
   });
 
@@ -77,7 +80,7 @@ export function tellLife(life: CustomerLife, { shape, hasSharedIds }: Telling): 
 function envelope(
   { atMs, isDeletion }: Moment,
   eventId: string,
-  shape: Shape,
+  { shape, namesReplaced }: Telling,
   { before, object }: { readonly before: JsonObject; readonly object: JsonObject },
 ): JsonObject {
   return {
@@ -87,7 +90,8 @@ function envelope(
     created: Math.floor(atMs / 1_000),
     data: {
       object,
-      ...(!isDeletion && { previous_attributes: previousAttributes(before, object) }),
+      ...(!isDeletion &&
+        namesReplaced && { previous_attributes: previousAttributes(before, object) }),
     },
     livemode: false,
     pending_webhooks: 1,

@@ -1,0 +1,45 @@
+import type { Query } from '../../database/database.ts';
+import type { Logger } from '../../logging.ts';
+import { readUncertainSubscriptions } from '../../store/subscriptions.ts';
+import type { Accept } from '../../sync/door.ts';
+import { keepNames } from '../../sync/keep-names.ts';
+import { keepParked } from '../../sync/keep-parked.ts';
+import { createTiesTask } from '../../sync/keep-ties.ts';
+import type { KeeperTask } from '../../sync/keeper.ts';
+import type { Account } from './account.ts';
+
+export type KeepingOptions = {
+  readonly query: Query;
+  readonly accept: Accept;
+  readonly account: Account;
+  readonly logger: Logger;
+  readonly now: () => number;
+  readonly nonce: () => string;
+};
+
+const INTERVAL_MS = 100;
+
+/** The keeper's own tasks, with the simulated API instead of Stripe's. */
+export function keeperTasks(options: KeepingOptions): readonly KeeperTask[] {
+  const { query, accept, account, logger, now, nonce } = options;
+  const retrieveSubscription = (id: string) => account.retrieveSubscription(id);
+  const retrieveProductName = (id: string) => account.retrieveProductName(id);
+  const ties = createTiesTask({ query, accept, retrieveSubscription, now, nonce });
+  const mends: Readonly<Record<string, () => Promise<void>>> = {
+    parked: () => keepParked(query, accept),
+    ties,
+    names: () => keepNames({ query, retrieveProductName, logger }),
+  };
+  return Object.entries(mends).map(([name, mend]) => ({ name, intervalMs: INTERVAL_MS, mend }));
+}
+
+/** So often every task may have its turn until nothing is left to be mended. */
+const MAX_TURNS = 50;
+
+/** Lets the keeper have its turn, until nothing is out of step. */
+export async function settle(tasks: readonly KeeperTask[], query: Query): Promise<void> {
+  for (let turn = 0; turn < MAX_TURNS; turn += 1) {
+    for (const { mend } of tasks) await mend();
+    if ((await readUncertainSubscriptions(query, 1)).length === 0) return;
+  }
+}

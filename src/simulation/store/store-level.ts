@@ -1,0 +1,146 @@
+import type { Database } from '../../database/database.ts';
+import type { Logger } from '../../logging.ts';
+import { readProductName, writeProductName } from '../../store/products.ts';
+import { createProductNames } from '../../stripe/product-names.ts';
+import type { TeamPlanChoice } from '../../subscriptions/team-plan.ts';
+import { type Accept, createDoor } from '../../sync/door.ts';
+import { startKeeper } from '../../sync/keeper.ts';
+import { choiceOfRound } from '../core/core-level.ts';
+import { addFaults, noFaults } from '../faults.ts';
+import type { Failure, LevelOptions, Summary } from '../level.ts';
+import { createRandom, type Random } from '../random.ts';
+import { Account } from './account.ts';
+import { atOnce } from './at-once.ts';
+import { auditWorld } from './audit-world.ts';
+import { runWorld } from './run-world.ts';
+import { keeperTasks, settle } from './settle.ts';
+import { shakyDatabase } from './shaky-database.ts';
+import { openWorld, type StoreWorld } from './store-world.ts';
+
+export type StoreLevelOptions = LevelOptions & {
+  /** Opens one more pool of connections to a database that is migrated. */
+  readonly open: () => Database;
+  /** How many acceptors there are, each with connections of its own. */
+  readonly doors: number;
+  readonly logger: Logger;
+  readonly now: () => number;
+};
+
+/** So many worlds are delivered at the same time. */
+const WORLDS_AT_ONCE = 60;
+
+/** So many of a pool's connections are used at once. */
+const CONNECTIONS = 4;
+
+/** How often a transaction fails before it begins, and how often after it was committed. */
+const OUTAGE = 0.01;
+const LOST_ANSWER = 0.01;
+
+/**
+ * The level `store`: the one door, several of them at once, on a real PostgreSQL, with the keeper
+ * running beside them. Which of two transactions comes first is not ours to say, so that two runs
+ * of a seed may differ in that.
+ */
+export async function runStoreLevel(options: StoreLevelOptions): Promise<Summary> {
+  const { open, faults } = options;
+  const random = createRandom(options.firstSeed, 3);
+  const database = open();
+  const pools = Array.from({ length: options.doors }, open);
+  const account = new Account();
+  const doors = new Map<TeamPlanChoice, readonly Accept[]>();
+  for (const choice of ['newest', 'best'] as const) {
+    doors.set(
+      choice,
+      pools.map((pool) => doorOn(pool, choice, options, account, random)),
+    );
+  }
+  const counts = noFaults();
+  const sum = { seeds: 0, rounds: 0, customers: 0, events: 0, deliveries: 0, looks: 0, kills: 0 };
+  let failure: Failure | null = null;
+
+  try {
+    for (const batch of batches(options)) {
+      const worlds: readonly StoreWorld[] = await atOnce(batch, CONNECTIONS, (place) =>
+        openWorld(database.query, { ...place, faults }),
+      );
+      const histories = worlds.flatMap(({ customers }) => [...customers.values()]);
+      for (const { history } of histories) account.add(history);
+      const choice = worlds[0]?.choice ?? 'newest';
+      const accepts = doors.get(choice) ?? [];
+      const [accept] = accepts;
+      if (accept === undefined) break;
+      const nonce = () => `nonce_${random.next()}`;
+      const keeping = { query: database.query, accept, account, ...options, nonce };
+      const tasks = keeperTasks(keeping);
+
+      const keeper = startKeeper(tasks, options.logger);
+      await Promise.all(
+        worlds.map((world) => runWorld(world, { query: database.query, accepts, account, random })),
+      );
+      await keeper.stop();
+      account.isOut = false;
+      await settle(tasks, database.query);
+
+      for (const world of worlds) {
+        addFaults(counts, world.schedule.counts);
+        sum.rounds += 1;
+        sum.customers += world.customers.size;
+        sum.deliveries += world.schedule.deliveries;
+        for (const { history } of world.customers.values()) sum.events += history.events.length;
+      }
+      const audits = await atOnce(worlds, CONNECTIONS, (world) => auditWorld(world, database));
+      failure = audits.find((found) => found !== null) ?? null;
+      for (const { history } of histories) account.remove(history);
+      sum.seeds = Math.max(sum.seeds, ...batch.map(({ seed }) => seed - options.firstSeed + 1));
+      options.onProgress?.(sum.deliveries);
+      if (failure !== null || sum.deliveries >= options.deliveries) break;
+    }
+  } finally {
+    await Promise.all([database, ...pools].map((pool) => pool.close()));
+  }
+  return { ...sum, counts, digest: '', failure };
+}
+
+type Place = Pick<StoreWorld, 'seed' | 'round' | 'choice'>;
+
+/** Seeds in their order, again and again; the worlds of one batch have the same setting. */
+function* batches({ firstSeed, seeds, choice }: StoreLevelOptions): Generator<readonly Place[]> {
+  for (let batch = 0; ; batch += 1) {
+    yield Array.from({ length: WORLDS_AT_ONCE }, (_, index) => {
+      const place = batch * WORLDS_AT_ONCE + index;
+      return {
+        seed: firstSeed + (place % seeds),
+        round: Math.floor(place / seeds),
+        choice: choice ?? choiceOfRound(batch),
+      };
+    });
+  }
+}
+
+function doorOn(
+  pool: Database,
+  choice: TeamPlanChoice,
+  { logger, now }: StoreLevelOptions,
+  account: Account,
+  random: Random,
+): Accept {
+  return createDoor({
+    database: shakyDatabase(pool, { outage: OUTAGE, lostAnswer: LOST_ANSWER, random }),
+    productNames: createProductNames(
+      {
+        recall: (productId) => readProductName(pool.query, productId),
+        remember: async (productId, name) => {
+          await writeProductName(pool.query, productId, name);
+        },
+        retrieve: (productId) => account.retrieveProductName(productId),
+        onRetrieveError: () => undefined,
+      },
+      now,
+    ),
+    logger,
+    now,
+    choice,
+    maxBatch: 500,
+    maxQueued: 100_000,
+  });
+}

@@ -1,0 +1,69 @@
+import type { Query } from '../../database/database.ts';
+import { DatabaseUnavailable } from '../../database/errors.ts';
+import { addTeam, linkTeam } from '../../store/teams.ts';
+import { parseEvent } from '../../stripe/parse-event.ts';
+import type { TeamPlanChoice } from '../../subscriptions/team-plan.ts';
+import type { ReceivedEvent } from '../../sync/received-event.ts';
+import { SimulationBroken } from '../core/arrivals.ts';
+import { type Schedule, scheduleDeliveries } from '../delivery.ts';
+import type { Faults } from '../faults.ts';
+import { type History, type TrueEvent, tellLife } from '../provider/history.ts';
+import { createRandom } from '../random.ts';
+import { createWorld, type Told } from '../world.ts';
+
+/** One world on a real database: its customers, their teams, and what is to happen. */
+export type StoreWorld = {
+  readonly seed: number;
+  readonly round: number;
+  readonly choice: TeamPlanChoice;
+  readonly schedule: Schedule;
+  readonly customers: ReadonlyMap<string, StoreCustomer>;
+};
+
+export type StoreCustomer = {
+  readonly told: Told;
+  readonly history: History;
+  readonly events: ReadonlyMap<number, TrueEvent>;
+  readonly teamId: number;
+};
+
+export type WorldOptions = Pick<StoreWorld, 'seed' | 'round' | 'choice'> & {
+  readonly faults: Faults;
+};
+
+/** Makes a world, with teams that are not linked yet. */
+export async function openWorld(
+  query: Query,
+  { seed, round, choice, faults }: WorldOptions,
+): Promise<StoreWorld> {
+  const customers = new Map<string, StoreCustomer>();
+  for (const told of createWorld(seed, `${seed}x${round}`)) {
+    const { customerId } = told.life;
+    const history = tellLife(told.life, told.telling);
+    const events = new Map(history.events.map((event) => [event.number, event]));
+    const teamId = await addTeam(query, { name: customerId, customerId: null });
+    customers.set(customerId, { told, history, events, teamId });
+  }
+  const all = [...customers.values()].flatMap(({ history }) => history.events);
+  const schedule = scheduleDeliveries(all, faults, createRandom(seed, 2, round));
+  return { seed, round, choice, schedule, customers };
+}
+
+/** Makes a customer's team follow it, as soon as the application gets a connection. */
+export async function link(query: Query, customer: StoreCustomer): Promise<void> {
+  for (;;) {
+    try {
+      await linkTeam(query, customer.teamId, customer.told.life.customerId);
+      return;
+    } catch (error) {
+      if (!(error instanceof DatabaseUnavailable)) throw error;
+    }
+  }
+}
+
+/** The event as the endpoint would hand it to the one door. */
+export function received({ body, atMs, number }: TrueEvent): ReceivedEvent {
+  const event = parseEvent(body, { receivedAtMs: atMs, nonce: () => `nonce_${number}` });
+  if (event.kind !== 'readable') throw new SimulationBroken(`an event was ${event.kind}: ${body}`);
+  return { ...event, body: Buffer.from(body), receivedAtMs: atMs, source: 'delivery' };
+}

@@ -1,0 +1,51 @@
+import { execFile } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { PlantedBug } from './bugs.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const COPIED = ['src', 'scripts', 'package.json', 'tsconfig.json', 'tsconfig.build.json'];
+
+export type PlantedCopy = {
+  /** Runs the planted command to its end. */
+  run(args: readonly string[]): Promise<{ readonly code: number; readonly stdout: string }>;
+  remove(): void;
+};
+
+/** A copy of the project with one bug more, compiled. The project itself stays as it is. */
+export async function plant(bug: PlantedBug | null): Promise<PlantedCopy> {
+  const folder = mkdtempSync(join(tmpdir(), 'instep-planted-'));
+  for (const name of COPIED) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  if (bug !== null) edit(join(folder, bug.file), bug);
+  // A bug may leave an import unused: what counts is what was written.
+  await execute(join(ROOT, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.build.json'], folder);
+  await execute(process.execPath, ['scripts/copy-migrations.js'], folder);
+  return {
+    run: (args) => execute(process.execPath, ['dist/cli/instep.js', ...args], folder),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+function edit(path: string, { name, edits }: PlantedBug): void {
+  let text = readFileSync(path, 'utf8');
+  for (const [search, replace] of edits) {
+    if (text.split(search).length !== 2) {
+      throw new RangeError(`${name}: not exactly once in ${path}: ${search}`);
+    }
+    text = text.replace(search, () => replace);
+  }
+  writeFileSync(path, text);
+}
+
+const TIMEOUT_MS = 180_000;
+
+function execute(program: string, args: readonly string[], cwd: string) {
+  return new Promise<{ code: number; stdout: string }>((done) => {
+    const options = { cwd, env: { PATH: process.env.PATH }, timeout: TIMEOUT_MS };
+    execFile(program, args, options, (error, stdout) => {
+      done({ code: error === null ? 0 : Number(error.code ?? -1), stdout });
+    });
+  });
+}

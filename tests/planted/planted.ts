@@ -1,0 +1,63 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import { PLANTED_BUGS, type PlantedBug } from './bugs.ts';
+import { type PlantedCopy, plant } from './planted-copy.ts';
+
+type Detector = { readonly name: string; readonly args: readonly string[] };
+
+const CORE: readonly Detector[] = [
+  { name: 'core', args: ['--seeds', '100', '--deliveries', '50000'] },
+  { name: 'enumeration', args: ['--enumerate', '3', '--extra', '1'] },
+  { name: 'core, longer', args: ['--seeds', '2000', '--deliveries', '400000'] },
+];
+
+const STORE: readonly Detector[] = [
+  { name: 'store', args: ['--level', 'store', '--seeds', '240', '--deliveries', '6000'] },
+];
+
+const rows: string[][] = [];
+
+afterAll(() => {
+  const head = ['bug', 'found by', 'after deliveries'];
+  const widths = head.map((_, column) =>
+    Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)),
+  );
+  const lines = [head, ...rows].map((row) =>
+    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '),
+  );
+  process.stdout.write(`\n${lines.join('\n')}\n`);
+});
+
+/** The first detector that exits with 1, and how many deliveries it took. */
+async function find(copy: PlantedCopy, detectors: readonly Detector[]) {
+  for (const { name, args } of detectors) {
+    const { code, stdout } = await copy.run(['simulate', '--json', ...args]);
+    if (code === 0) continue;
+    const lines = stdout.split('\n').filter((line) => line.startsWith('{'));
+    const counts = lines.map((line) => Number(JSON.parse(line).deliveries));
+    const deliveries = counts.reduce((sum, count) => sum + count, 0);
+    return { name, deliveries: lines.length === 0 ? 'it crashes' : String(deliveries) };
+  }
+  return null;
+}
+
+test('without a bug nothing is found', async () => {
+  const copy = await plant(null);
+  try {
+    expect(await find(copy, [...CORE.slice(0, 2), ...STORE])).toBeNull();
+  } finally {
+    copy.remove();
+  }
+});
+
+describe.concurrent.each(PLANTED_BUGS)('$name', (bug: PlantedBug) => {
+  test('is found', async () => {
+    const copy = await plant(bug);
+    try {
+      const found = await find(copy, bug.level === 'core' ? CORE : STORE);
+      rows.push([bug.name, found?.name ?? 'NOTHING', found?.deliveries ?? '']);
+      expect(found).not.toBeNull();
+    } finally {
+      copy.remove();
+    }
+  });
+});

@@ -1,0 +1,11 @@
+import { defineConfig } from 'vitest/config';
+
+/** Planted bugs take minutes: they are no part of `npm test`. */
+export default defineConfig({
+  test: {
+    include: ['tests/planted/planted.ts'],
+    testTimeout: 600_000,
+    hookTimeout: 30_000,
+    maxConcurrency: 2,
+  },
+});

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { describeFailure } from '../../src/simulation/describe-failure.ts';
+import { DEFAULT_FAULTS } from '../../src/simulation/faults.ts';
+import { runHttpLevel } from '../../src/simulation/http/http-level.ts';
+import { createDatabase } from '../support/test-database.ts';
+
+const PROGRAM = new URL('../../dist/cli/instep.js', import.meta.url).pathname;
+
+test('two servers, one of them killed now and then', { timeout: 180_000 }, async () => {
+  const { url, database } = await createDatabase();
+  const { failure, deliveries, kills } = await runHttpLevel({
+    firstSeed: 1,
+    seeds: 60,
+    deliveries: 500,
+    choice: 'best',
+    faults: DEFAULT_FAULTS,
+    database,
+    servers: 2,
+    program: PROGRAM,
+    environment: { DATABASE_URL: url.href },
+    kill: 0.002,
+    now: Date.now,
+  });
+  await database.close();
+  expect(failure && describeFailure(failure)).toBeNull();
+  expect(deliveries).toBeGreaterThanOrEqual(500);
+  expect(kills).toBeGreaterThan(0);
+});

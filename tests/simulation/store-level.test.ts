@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { createLogger } from '../../src/logging.ts';
+import { describeFailure } from '../../src/simulation/describe-failure.ts';
+import { DEFAULT_FAULTS } from '../../src/simulation/faults.ts';
+import { runStoreLevel } from '../../src/simulation/store/store-level.ts';
+import { connect, createDatabase } from '../support/test-database.ts';
+
+test('several doors on one database, and the keeper beside them', {
+  timeout: 180_000,
+}, async () => {
+  const { url, database } = await createDatabase();
+  await database.close();
+  const { failure, deliveries } = await runStoreLevel({
+    firstSeed: 1,
+    seeds: 60,
+    deliveries: 2_000,
+    choice: null,
+    faults: DEFAULT_FAULTS,
+    open: () => connect(url),
+    doors: 3,
+    logger: createLogger('silent'),
+    now: Date.now,
+  });
+  expect(failure && describeFailure(failure)).toBeNull();
+  expect(deliveries).toBeGreaterThanOrEqual(2_000);
+});
