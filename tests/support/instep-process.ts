@@ -31,7 +31,12 @@ function processOptions(environment: Environment, folder = createFolder()) {
   return { cwd: folder, env: { PATH: process.env.PATH, ...environment } };
 }
 
-export type Ended = { readonly code: number; readonly stdout: string; readonly stderr: string };
+export type Ended = {
+  /** The exit code, or the signal that ended it. */
+  readonly code: number | string;
+  readonly stdout: string;
+  readonly stderr: string;
+};
 
 /** Runs the real command to its end, in a folder of its own or in this one. */
 export function runInstep(
@@ -42,7 +47,7 @@ export function runInstep(
   return new Promise((resolve) => {
     const options = { ...processOptions(environment, folder), timeout: 30_000 };
     execFile(process.execPath, [PROGRAM, ...args], options, (error, stdout, stderr) => {
-      const code = error === null ? 0 : Number(error.code ?? -1);
+      const code = error === null ? 0 : (error.code ?? error.signal ?? 'unknown');
       resolve({ code, stdout, stderr });
     });
   });
