@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectToServer, type DatabaseServer } from '../database/connect.ts';
-import { prepareDatabase } from '../instep.ts';
+import { prepareDatabase } from '../store/prepare-database.ts';
 import { tell } from './output.ts';
 
 export type SimulatedDatabase = {

@@ -25,10 +25,10 @@ export function keeperTasks(options: KeepingOptions): readonly KeeperTask[] {
   const retrieveSubscription = (id: string) => account.retrieveSubscription(id);
   const retrieveProductName = (id: string) => account.retrieveProductName(id);
   const ties = createTiesTask({ query, accept, retrieveSubscription, now, nonce });
-  const mends: Readonly<Record<string, () => Promise<void>>> = {
-    parked: () => keepParked(query, accept),
+  const mends: Readonly<Record<string, KeeperTask['mend']>> = {
+    parked: (signal) => keepParked(query, accept, signal),
     ties,
-    names: () => keepNames({ query, retrieveProductName, logger }),
+    names: (signal) => keepNames({ query, retrieveProductName, logger }, signal),
   };
   return Object.entries(mends).map(([name, mend]) => ({ name, intervalMs: INTERVAL_MS, mend }));
 }
@@ -38,8 +38,9 @@ const MAX_TURNS = 50;
 
 /** Lets the keeper have its turn, until nothing is out of step. */
 export async function settle(tasks: readonly KeeperTask[], query: Query): Promise<void> {
+  const { signal } = new AbortController();
   for (let turn = 0; turn < MAX_TURNS; turn += 1) {
-    for (const { mend } of tasks) await mend();
+    for (const { mend } of tasks) await mend(signal);
     if ((await readUncertainSubscriptions(query, 1)).length === 0) return;
   }
 }
