@@ -14,11 +14,8 @@ import { createStripeApi } from './stripe/api.ts';
 import { createProductNames } from './stripe/product-names.ts';
 import { createSignatureVerifier } from './stripe/signature.ts';
 import { type Accept, createDoor } from './sync/door.ts';
-import { keepNames } from './sync/keep-names.ts';
-import { keepParked } from './sync/keep-parked.ts';
-import { createTiesTask } from './sync/keep-ties.ts';
 import { startKeeper } from './sync/keeper.ts';
-import { createPace } from './sync/pace.ts';
+import { createKeeperTasks } from './sync/keeper-tasks.ts';
 import { createUserLookup } from './sync/user-lookup.ts';
 
 /** One running Instep: mount `fetch` wherever a Web-standard handler goes. */
@@ -46,9 +43,6 @@ class ShuttingDown extends InstepError {
 
 const MAX_BATCH = 500;
 const MAX_CONNECTIONS = 10;
-
-/** The keeper asks Stripe's API ten times a second at most. */
-const API_INTERVAL_MS = 100;
 
 /** A migration may rebuild an index, and waits for another instance's. */
 const MIGRATION_TIMEOUT_MS = 60_000;
@@ -103,23 +97,9 @@ export async function openInstep({
     maxQueued,
   });
 
-  const pace = createPace(API_INTERVAL_MS, now);
-  const retrieveProductName = (id: string) => pace(() => api.retrieveProductName(id));
-  const retrieveSubscription = (id: string) => pace(() => api.retrieveSubscription(id));
   const { query } = database;
-  const mendTies = createTiesTask({ query, accept, retrieveSubscription, now, nonce: randomUUID });
-  const keeper = startKeeper(
-    [
-      { name: 'parked', intervalMs: 1_000, mend: () => keepParked(query, accept) },
-      { name: 'ties', intervalMs: 2_000, mend: mendTies },
-      {
-        name: 'names',
-        intervalMs: 5_000,
-        mend: () => keepNames({ query, retrieveProductName, logger }),
-      },
-    ],
-    logger,
-  );
+  const tasks = createKeeperTasks({ query, accept, api, logger, now, nonce: randomUUID });
+  const keeper = startKeeper(tasks, logger);
 
   let isShuttingDown = false;
   const app = createApp({
@@ -140,9 +120,10 @@ export async function openInstep({
   return {
     fetch: async (request) => await app.fetch(request),
     accept,
-    query: database.query,
+    query,
     stopBeingReady() {
       isShuttingDown = true;
+      void keeper.stop();
     },
     async close() {
       await keeper.stop();

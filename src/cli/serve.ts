@@ -25,13 +25,15 @@ async function serve(): Promise<void> {
   for (const warning of configWarnings(config)) logger.warn(warning);
 
   const instep = await openPatiently({ config, logger });
+  // Heard from here on, so that whoever reads that we listen can end us cleanly.
+  const signalled = nextSignal();
   const server = await listen({ ...config, fetch: instep.fetch }).catch(async (error) => {
     await instep.close();
     throw error;
   });
   logger.info({ url: server.url }, 'listening');
 
-  const signal = await nextSignal();
+  const signal = await signalled;
   logger.info({ signal }, 'shutting down');
   instep.stopBeingReady();
   await server.close(config.shutdownDeadlineMs);

@@ -8,7 +8,9 @@ import { printData } from './output.ts';
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 export function sessionCommand(): Command {
-  const session = new Command('session').description('issue session cookies, to try things out');
+  const session = new Command('session')
+    .description('issue session cookies, to try things out')
+    .addHelpText('after', '\nExample:\n  instep session issue --user 1');
 
   session
     .command('issue')

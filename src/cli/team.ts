@@ -9,7 +9,9 @@ import { withDatabase } from './with-database.ts';
 type Json = { json?: boolean };
 
 export function teamCommand(): Command {
-  const team = new Command('team').description('add, link and show teams and their plans');
+  const team = new Command('team')
+    .description('add, link and show teams and their plans')
+    .addHelpText('after', '\nExample:\n  instep team show 1');
 
   team
     .command('add')

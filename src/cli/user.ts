@@ -14,7 +14,9 @@ type AddOptions = {
 };
 
 export function userCommand(): Command {
-  const user = new Command('user').description('add and show users');
+  const user = new Command('user')
+    .description('add and show users')
+    .addHelpText('after', '\nExample:\n  instep user add --email ada@example.com');
 
   user
     .command('add')

@@ -20,8 +20,11 @@ export class DatabaseRefused extends InstepError {
   readonly code = 'DATABASE_REFUSED';
 }
 
-/** Cardinality, data exceptions, constraints, program limits. */
-const REFUSED_CLASSES = new Set(['21', '22', '23', '54']);
+/**
+ * Cardinality, data exceptions, constraints, check options of views, program limits; and what the
+ * application's own triggers and functions raise (09, 27, 38, 39, P0).
+ */
+const REFUSED_CLASSES = new Set(['21', '22', '23', '44', '54', '09', '27', '38', '39', 'P0']);
 
 /** Authorization, unknown database, unknown schema, syntax and access rules. */
 const UNUSABLE_CLASSES = new Set(['28', '3D', '3F', '42']);

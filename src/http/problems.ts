@@ -20,6 +20,8 @@ export class Problem extends InstepError {
 /** The contract's words (section 4). */
 export const signatureProblem = () => new Problem(400, 'Webhook signature verification failed.');
 
+export const hostAmbiguous = () => new Problem(400, 'More than one Host was named.');
+
 export const notFound = () => new Problem(404, 'Not found.');
 
 export const methodNotAllowed = (allow: string) =>

@@ -1,7 +1,8 @@
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { InstepError } from '../errors.ts';
+import { hostAmbiguous } from './problems.ts';
 
 /** The address cannot be listened on: taken, or not ours. */
 export class ListenFailed extends InstepError {
@@ -39,8 +40,10 @@ const LIMITS = {
 /** Serves HTTP/1.1. @throws ListenFailed */
 export async function listen({ fetch, host, port }: ListenOptions): Promise<RunningServer> {
   const server = createAdaptorServer({
-    fetch,
+    fetch: (request) => (namesTwoHosts(request) ? hostAmbiguous().toResponse() : fetch(request)),
     createServer,
+    // HTTP/1.0 needs to name no host, and some health checks still speak it.
+    hostname: host,
     serverOptions: LIMITS,
     overrideGlobalObjects: false,
   }) as Server;
@@ -52,7 +55,30 @@ export async function listen({ fetch, host, port }: ListenOptions): Promise<Runn
     });
     server.listen(port, host, resolve);
   });
-  return { url: urlOf(server.address() as AddressInfo), close: (ms) => close(server, ms) };
+  const silent = silentConnections(server);
+  return {
+    url: urlOf(server.address() as AddressInfo),
+    close(deadlineMs) {
+      for (const connection of silent) connection.destroy();
+      return close(server, deadlineMs);
+    },
+  };
+}
+
+/** Those that have sent no whole head of a request yet. Node does not take them for idle. */
+function silentConnections(server: Server): ReadonlySet<Socket> {
+  const silent = new Set<Socket>();
+  server.on('connection', (connection) => {
+    silent.add(connection);
+    connection.once('close', () => silent.delete(connection));
+  });
+  server.on('request', ({ socket }) => silent.delete(socket));
+  return silent;
+}
+
+/** Proxies differ in which one they take; HTTP/1.1 asks servers to take neither (RFC 9112, 3.2). */
+function namesTwoHosts({ headers }: Request): boolean {
+  return headers.get('host')?.includes(',') === true;
 }
 
 async function close(server: Server, deadlineMs: number): Promise<void> {

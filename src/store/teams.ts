@@ -19,6 +19,15 @@ type TeamRow = {
   subscription_status: string | null;
 };
 
+/** The contract's columns, and no others, so that a view can stand in for the table. */
+const COLUMNS = `
+  id,
+  provider_customer_id,
+  provider_subscription_id,
+  provider_product_id,
+  plan_name,
+  subscription_status`;
+
 type LinkedTeamRow = TeamRow & { provider_customer_id: string };
 
 /**
@@ -32,12 +41,7 @@ export async function lockTeams(
   // `no key update`, not `update`: an application that inserts rows which refer to the team takes
   // a key-share lock, and has no reason to wait.
   const rows = await query<LinkedTeamRow>(
-    `select id,
-            provider_customer_id,
-            provider_subscription_id,
-            provider_product_id,
-            plan_name,
-            subscription_status
+    `select ${COLUMNS}
        from teams
       where provider_customer_id = any ($1::text[])
       order by id
@@ -107,12 +111,7 @@ export async function readLinkedTeams(
   page: { readonly afterId: number; readonly limit: number; readonly teamId?: number | undefined },
 ): Promise<LinkedTeam[]> {
   const rows = await query<LinkedTeamRow>(
-    `select id,
-            provider_customer_id,
-            provider_subscription_id,
-            provider_product_id,
-            plan_name,
-            subscription_status
+    `select ${COLUMNS}
        from teams
       where id > $1
         and ($2::bigint is null or id = $2)
@@ -127,12 +126,7 @@ export async function readLinkedTeams(
 /** The team of this id, or `null`. */
 export async function readTeam(query: Query, id: number): Promise<Team | null> {
   const [row] = await query<TeamRow>(
-    `select id,
-            provider_customer_id,
-            provider_subscription_id,
-            provider_product_id,
-            plan_name,
-            subscription_status
+    `select ${COLUMNS}
        from teams
       where id = $1`,
     [id],

@@ -1,8 +1,7 @@
+export const DELETED_TYPE = 'customer.subscription.deleted';
+
 /** The two event types that the service receives (contract, section 6). */
-export const HANDLED_TYPES = [
-  'customer.subscription.updated',
-  'customer.subscription.deleted',
-] as const;
+export const HANDLED_TYPES = ['customer.subscription.updated', DELETED_TYPE] as const;
 
 export type HandledType = (typeof HANDLED_TYPES)[number];
 

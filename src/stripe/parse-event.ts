@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { InstepError } from '../errors.ts';
 import { type CausedEvent, isList, type Json, type JsonObject } from '../subscriptions/second.ts';
 import { eventKey } from './event-key.ts';
-import { type HandledType, isHandledType } from './handled-event-type.ts';
+import { DELETED_TYPE, type HandledType, isHandledType } from './handled-event-type.ts';
 import { MAX_ID_LENGTH, productOf, subscriptionEventShape } from './subscription-shape.ts';
 
 /** A signed event, as far as it could be understood. Only the first two go through the one door. */
@@ -102,6 +102,7 @@ function toCausedEvent(
     },
     after: asObject(member(member(event, 'data'), 'object')) ?? {},
     replaced: asObject(member(member(event, 'data'), 'previous_attributes')),
+    isDeletion: member(event, 'type') === DELETED_TYPE,
     isLook: false,
   };
 }

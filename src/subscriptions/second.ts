@@ -11,6 +11,8 @@ export type CausedEvent = {
   readonly after: JsonObject;
   /** The event's `previous_attributes`; `null` when it has none. */
   readonly replaced: JsonObject | null;
+  /** Whether it tells of the subscription's end, as Stripe does without saying what it replaced. */
+  readonly isDeletion: boolean;
   /** Whether it is Stripe's own word on the subscription, fetched after the second was over. */
   readonly isLook: boolean;
 };
@@ -117,14 +119,15 @@ function toldChanges(events: readonly CausedEvent[]): readonly string[] {
 
 /**
  * Whether one event may be the next after another: it replaced what the other left, and left alone
- * what it does not name. One that names nothing at all, such as a deletion, may follow any.
+ * what it does not name. A deletion that names nothing may follow any; another event that names
+ * nothing can only be the first.
  */
 function canFollow(
-  { after, replaced }: CausedEvent,
+  { after, replaced, isDeletion }: CausedEvent,
   before: CausedEvent,
   told: readonly string[],
 ): boolean {
-  if (replaced === null) return true;
+  if (replaced === null) return isDeletion;
   return (
     holds(before.after, replaced) &&
     told.every((name) => Object.hasOwn(replaced, name) || isSame(before.after[name], after[name]))

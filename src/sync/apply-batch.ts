@@ -32,7 +32,9 @@ export async function applyBatch(
 ): Promise<readonly Result[]> {
   const customerIds = new Set(events.flatMap(customerOf));
   const teams = await lockTeams(query, [...customerIds]);
-  const ranges = new Map(events.map(({ key }) => [key, keysOfSameSecond(key)]));
+  const ranges = new Map(
+    events.map(({ key }) => keysOfSameSecond(key)).map((range) => [range.low, range]),
+  );
   const [log, known] = await Promise.all([
     readLog(query, [...ranges.values()]),
     readCustomers(query, [...new Set(teams.map(({ customerId }) => customerId))]),

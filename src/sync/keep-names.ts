@@ -15,15 +15,15 @@ const BATCH = 100;
  * Finds the names of products that have none, looks daily whether one was renamed, and gives the
  * names to the teams.
  */
-export async function keepNames({
-  query,
-  retrieveProductName,
-  logger,
-}: NamesOptions): Promise<void> {
+export async function keepNames(
+  { query, retrieveProductName, logger }: NamesOptions,
+  signal: AbortSignal,
+): Promise<void> {
   for (const { productId, name } of await readFreshNames(query)) {
     await give(productId, name, null);
   }
   for (const productId of await readProductsToLookUp(query, BATCH)) {
+    if (signal.aborted) return;
     const name = await retrieveProductName(productId);
     const formerName = await writeProductName(query, productId, name);
     if (name !== null) await give(productId, name, formerName);

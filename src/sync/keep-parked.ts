@@ -7,8 +7,8 @@ import type { ReceivedEvent } from './received-event.ts';
 const BATCH = 200;
 
 /** Applies parked events as soon as a team has their customer. Through the one door, by the rule. */
-export async function keepParked(query: Query, accept: Accept): Promise<void> {
-  for (;;) {
+export async function keepParked(query: Query, accept: Accept, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
     const rows = await readDueParkedEvents(query, BATCH);
     const events = rows.flatMap((row): ReceivedEvent[] => {
       const event = readableEventOf(row);

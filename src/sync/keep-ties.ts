@@ -5,6 +5,7 @@ import { keysOfSecond } from '../stripe/event-key.ts';
 import { makeLook } from '../stripe/look.ts';
 import type { Json } from '../subscriptions/second.ts';
 import type { Accept } from './door.ts';
+import type { KeeperTask } from './keeper.ts';
 
 export type TiesOptions = {
   readonly query: Database['query'];
@@ -24,7 +25,7 @@ const UNKNOWN_LIFETIME_MS = 60 * 60 * 1_000;
  * the answer fenced: only if nothing has come since the look began. Without an answer the mark
  * stays, and nothing waits for it.
  */
-export function createTiesTask(options: TiesOptions): () => Promise<void> {
+export function createTiesTask(options: TiesOptions): KeeperTask['mend'] {
   const { query, accept, retrieveSubscription, now, nonce } = options;
   const unknown = new Map<string, number>();
 
@@ -38,12 +39,13 @@ export function createTiesTask(options: TiesOptions): () => Promise<void> {
     else await accept([{ ...made.event, body: made.body, receivedAtMs: takenAtMs, source: 'log' }]);
   }
 
-  return async () => {
+  return async (signal) => {
     for (const [subscriptionId, untilMs] of unknown) {
       if (untilMs <= now()) unknown.delete(subscriptionId);
     }
     const marked = await readUncertainSubscriptions(query, BATCH + unknown.size);
     for (const subscription of marked) {
+      if (signal.aborted) return;
       if (!unknown.has(subscription.subscriptionId)) await look(subscription);
     }
   };

@@ -6,12 +6,15 @@ import type { Logger } from '../logging.ts';
 export type KeeperTask = {
   readonly name: string;
   readonly intervalMs: number;
-  /** Looks for what is out of step, and mends it; all that it needs to know is in the database. */
-  readonly mend: () => Promise<void>;
+  /**
+   * Looks for what is out of step, and mends it, until the signal asks it to leave the rest. All
+   * that it needs to know is in the database.
+   */
+  readonly mend: (signal: AbortSignal) => Promise<void>;
 };
 
 export type Keeper = {
-  /** Begins nothing more, and waits for what is under way. */
+  /** Begins nothing more, and waits for what is under way. May be called again. */
   stop(): Promise<void>;
 };
 
@@ -30,7 +33,7 @@ export function startKeeper(tasks: readonly KeeperTask[], logger: Logger): Keepe
     let pauseMs = intervalMs;
     while (!signal.aborted) {
       try {
-        await mend();
+        await mend(signal);
         pauseMs = intervalMs;
       } catch (error) {
         pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
@@ -44,11 +47,11 @@ export function startKeeper(tasks: readonly KeeperTask[], logger: Logger): Keepe
     }
   }
 
-  const loops = tasks.map(keep);
+  const loops = Promise.all(tasks.map(keep));
   return {
     async stop() {
       stopping.abort();
-      await Promise.all(loops);
+      await loops;
     },
   };
 }

@@ -28,6 +28,7 @@ const caused = (subscription: SubscriptionEvent): CausedEvent => ({
   subscription,
   after: {},
   replaced: null,
+  isDeletion: false,
   isLook: false,
 });
 

@@ -16,6 +16,7 @@ function event(after: JsonObject, replaced: JsonObject | null = null): CausedEve
     },
     after,
     replaced,
+    isDeletion: false,
     isLook: false,
   };
 }
@@ -134,7 +135,7 @@ test('events without effect alone end nothing', () => {
 test('a deletion names nothing that it replaced, and comes last all the same', () => {
   const pause = event({ status: 'active', pause: true }, { pause: false });
   const resume = event({ status: 'active', pause: false }, { pause: true });
-  const deletion = event({ status: 'canceled', pause: false });
+  const deletion = { ...event({ status: 'canceled', pause: false }), isDeletion: true };
   for (const arrived of permutations([pause, resume, deletion])) {
     expect(endOfSecond(arrived)).toEqual({ newest: deletion.subscription, isCertain: true });
   }
@@ -152,10 +153,18 @@ test('what an event does not name it left alone', () => {
   }
 });
 
-test('what names nothing that it replaced is no evidence of having been first', () => {
+test('a deletion that names nothing is no evidence of having been first', () => {
   const pause = event({ status: 'active', pause: true, product: 'a' }, { pause: false });
-  const unknown = event({ status: 'active', pause: false, product: 'b' });
+  const unknown = { ...event({ status: 'active', pause: false, product: 'b' }), isDeletion: true };
   expect(endOfSecond([pause, unknown]).isCertain).toBe(false);
+});
+
+test('another event that names nothing that it replaced can only have been the first', () => {
+  const first = event({ status: 'trialing' });
+  const second = event({ status: 'active' }, { status: 'trialing' });
+  for (const arrived of permutations([first, second])) {
+    expect(endOfSecond(arrived)).toEqual({ newest: second.subscription, isCertain: true });
+  }
 });
 
 test('a look without effect leaves the path to the evidence, and tells where it ends', () => {

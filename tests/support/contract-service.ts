@@ -11,8 +11,14 @@ import { createDatabase } from './test-database.ts';
 const DAY_MS = 86_400_000;
 let count = 0;
 
-/** The real server on a database of its own, as long as the tests of a file run. */
-export function useService(environment: Readonly<Record<string, string>> = {}) {
+/**
+ * The real server on a database of its own, as long as the tests of a file run. `reach` may put
+ * something between the two.
+ */
+export function useService(
+  environment: Readonly<Record<string, string>> = {},
+  reach: (databaseUrl: URL) => Promise<URL> = async (url) => url,
+) {
   let instep: InstepProcess;
   let database: Database;
   let databaseUrl: string;
@@ -20,7 +26,7 @@ export function useService(environment: Readonly<Record<string, string>> = {}) {
   beforeAll(async () => {
     const created = await createDatabase();
     database = created.database;
-    databaseUrl = created.url.href;
+    databaseUrl = (await reach(created.url)).href;
     instep = await startInstep({ DATABASE_URL: databaseUrl, ...environment });
   });
   afterAll(async () => {
@@ -35,6 +41,7 @@ export function useService(environment: Readonly<Record<string, string>> = {}) {
     get database() {
       return database;
     },
+    /** As the server has it. */
     get databaseUrl() {
       return databaseUrl;
     },

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 
 const PROGRAM = new URL('../../dist/cli/instep.js', import.meta.url).pathname;
 
@@ -21,20 +21,26 @@ export const SETTINGS: Environment = {
   PORT: '0',
 };
 
-/** Nothing of the tests' own environment, and no `.env` file. */
-function processOptions(environment: Environment) {
-  return {
-    cwd: mkdtempSync(join(tmpdir(), 'instep-cwd-')),
-    env: { PATH: process.env.PATH, ...environment },
-  };
+/** A new folder; a process that works there finds no `.env` file, unless a test writes one. */
+export function createFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'instep-cwd-'));
+}
+
+/** Nothing of the tests' own environment. */
+function processOptions(environment: Environment, folder = createFolder()) {
+  return { cwd: folder, env: { PATH: process.env.PATH, ...environment } };
 }
 
 export type Ended = { readonly code: number; readonly stdout: string; readonly stderr: string };
 
-/** Runs the real command to its end. */
-export function runInstep(args: readonly string[], environment: Environment = {}): Promise<Ended> {
+/** Runs the real command to its end, in a folder of its own or in this one. */
+export function runInstep(
+  args: readonly string[],
+  environment: Environment = {},
+  folder?: string,
+): Promise<Ended> {
   return new Promise((resolve) => {
-    const options = { ...processOptions(environment), timeout: 30_000 };
+    const options = { ...processOptions(environment, folder), timeout: 30_000 };
     execFile(process.execPath, [PROGRAM, ...args], options, (error, stdout, stderr) => {
       const code = error === null ? 0 : Number(error.code ?? -1);
       resolve({ code, stdout, stderr });
@@ -47,12 +53,14 @@ export type LogLine = Readonly<Record<string, unknown>>;
 export type InstepProcess = {
   readonly url: string;
   readonly process: ChildProcess;
-  /** Every line that it has logged. */
+  /** Every line that it has written, to standard output and to standard error. */
   readonly lines: readonly string[];
+  /** Those of them that went to standard output. */
+  readonly stdoutLines: readonly string[];
   /** Waits for a line with these members. */
   logged(members: LogLine): Promise<LogLine>;
-  /** SIGTERM; resolves with the exit code. */
-  stop(): Promise<number | null>;
+  /** Sends the signal; resolves with the exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
 };
 
 /** Starts the real server, and waits until it listens. */
@@ -62,14 +70,17 @@ export async function startInstep(environment: Environment): Promise<InstepProce
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const lines: string[] = [];
+  const stdoutLines: string[] = [];
   const waiting = new Set<() => void>();
   for (const stream of [child.stdout, child.stderr]) {
-    createInterface({ input: stream }).on('line', (line) => {
+    onLine(stream, (line) => {
       lines.push(line);
+      if (stream === child.stdout) stdoutLines.push(line);
       for (const look of waiting) look();
     });
   }
-  const exited = once(child, 'exit').then(([code]: (number | null)[]) => code ?? null);
+  // Not before all that it wrote was read.
+  const exited = once(child, 'close').then(([code]: (number | null)[]) => code ?? null);
 
   function logged(members: LogLine): Promise<LogLine> {
     return new Promise((resolve, reject) => {
@@ -92,12 +103,27 @@ export async function startInstep(environment: Environment): Promise<InstepProce
     url: String(url),
     process: child,
     lines,
+    stdoutLines,
     logged,
-    stop() {
-      child.kill('SIGTERM');
+    stop(signal = 'SIGTERM') {
+      child.kill(signal);
       return exited;
     },
   };
+}
+
+/** A line ends with a line feed and with nothing else, so that nothing else can forge one. */
+function onLine(stream: Readable, hear: (line: string) => void): void {
+  let rest = '';
+  stream.setEncoding('utf8');
+  stream.on('data', (text: string) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) hear(line);
+  });
+  stream.on('end', () => {
+    if (rest !== '') hear(rest);
+  });
 }
 
 function contains(line: LogLine, members: LogLine): boolean {

@@ -8,7 +8,7 @@ import {
   PostgresStartFailed,
   PostgresUnreachable,
 } from './embedded-postgres-errors.ts';
-import { readLockHolder, removeStaleLock } from './lock-file.ts';
+import { mendStaleLock, readLockHolder } from './lock-file.ts';
 import type { Place } from './place.ts';
 import { type Launch, launchPostmaster } from './postmaster.ts';
 import { type Seat, type SeatAttempt, takeSeat } from './seat.ts';
@@ -52,8 +52,8 @@ type Start = () => Promise<Launch>;
 async function prepareStart(place: Place): Promise<Start> {
   const { home, cluster, socketFolder, installed } = place;
   const user = await userOfCluster(cluster);
-  const closed = await findClosedFolder(home, user);
-  if (user.isSwitched && closed !== undefined) {
+  const closed = user.isSwitched ? await findClosedFolder(home, user) : undefined;
+  if (closed !== undefined) {
     throw new PostgresFolderUnfit(
       `PostgreSQL runs as user id ${user.uid}, which may no longer enter ${closed}: open that ` +
         'folder to it (`chmod o+x`), or set INSTEP_DATA to another folder',
@@ -104,15 +104,17 @@ async function advance(
   }
   const end = launch.end();
   if (end === undefined) return launch;
-  if (!end.isLockedOut) {
+  if (end.outcome === 'failed') {
     throw new PostgresStartFailed(
       `PostgreSQL did not start:\n${lastWords(end.lines) || 'it left no message'}\n` +
         `The log is ${place.log}. Mend what it tells of (a full disk, a changed file, a wrong ` +
         'owner) and start again.',
     );
   }
-  await removeStaleLock(join(place.cluster, 'postmaster.pid'));
-  await removeStaleLock(join(place.socketFolder, `${SOCKET_NAME}.lock`));
+  if (end.outcome === 'locked out') {
+    await mendStaleLock(join(place.cluster, 'postmaster.pid'));
+    await mendStaleLock(join(place.socketFolder, `${SOCKET_NAME}.lock`));
+  }
   return undefined;
 }
 

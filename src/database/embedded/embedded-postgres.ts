@@ -18,7 +18,8 @@ export type EmbeddedPostgres = {
   ensureRunning(): Promise<void>;
   /**
    * Leaves: stops PostgreSQL and waits until it has ended (20 s at most, then a notice says so),
-   * unless another process still uses it. Close your connections first: the stop cuts them.
+   * unless another process has it open as well. Close your connections first: the stop cuts them,
+   * and those of programs that connected by themselves.
    */
   release(): Promise<void>;
 };
@@ -83,10 +84,10 @@ function superviseServer(place: Place, options: EmbeddedPostgresOptions): Embedd
     const outcome = await stopServer(place.cluster);
     if (outcome === 'stopping') {
       options.notice(`PostgreSQL in ${place.home} takes long to stop; it goes on by itself`);
-    } else if (outcome === 'unknown') {
+    } else if (outcome === 'not found') {
       options.notice(
-        `PostgreSQL in ${place.home} was left running: its process cannot be told for sure ` +
-          '(was it started in another container?)',
+        `PostgreSQL in ${place.home} was not stopped: its process is not to be found here (was it ` +
+          'started in another container?)',
       );
     }
   }

@@ -1,9 +1,12 @@
-import { readFile, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { identifyProcess, type ProcessIdentity } from './process-identity.ts';
 import { systemErrorCode } from './system-error-code.ts';
 
 /** So long after it was made, a lock file with nothing in it is what a power cut left. */
 const EMPTY_IS_STALE_AFTER_MS = 5_000;
+
+/** The highest number there is for a process id; no system goes so far. */
+const NOBODY_PID = 2_147_483_647;
 
 /** Whom one of PostgreSQL's lock files names. */
 export type LockHolder = {
@@ -23,22 +26,28 @@ export async function readLockHolder(path: string): Promise<LockHolder | undefin
 }
 
 /**
- * Deletes a lock file that names no living server, though PostgreSQL may take it for one: its
- * process id has gone to another process, or to one that has ended and was never waited for.
- * Should a server begin at this very moment and its file be taken, PostgreSQL's second lock, on
- * shared memory, still keeps any other out of the cluster.
+ * Mends a lock file that names no living server, though PostgreSQL may take it for one: its process
+ * id has gone to another process, or to one that has ended and was never waited for. In its place
+ * goes an id that no process can have; the rest stays, by which PostgreSQL finds out whether
+ * children of a server that was killed still use the cluster's shared memory.
+ *
+ * What was read and what is written is one and the same file: should a server make its own
+ * meanwhile, that one is never touched.
  */
-export async function removeStaleLock(path: string): Promise<void> {
-  const content = await readIfThere(path);
-  if (content === undefined) return;
-  const holder = await findHolder(content);
-  const isStale =
-    holder === undefined
-      ? await isOlderThan(path, EMPTY_IS_STALE_AFTER_MS)
-      : holder.identity === 'other' || holder.identity === 'gone';
-  if (!isStale) return;
-  // A server may have begun since we read it.
-  if ((await readIfThere(path)) === content) await rm(path, { force: true });
+export async function mendStaleLock(path: string): Promise<void> {
+  const file = await openIfThere(path);
+  if (file === undefined) return;
+  try {
+    const content = await file.readFile('utf8');
+    const holder = await findHolder(content);
+    const isStale =
+      holder === undefined
+        ? Date.now() - (await file.stat()).mtimeMs > EMPTY_IS_STALE_AFTER_MS
+        : holder.identity === 'other' || holder.identity === 'ended';
+    if (isStale) await file.write(content.replace(/^[^\n]*\n?/, `${NOBODY_PID}\n`), 0);
+  } finally {
+    await file.close();
+  }
 }
 
 async function findHolder(content: string): Promise<LockHolder | undefined> {
@@ -58,11 +67,11 @@ async function readIfThere(path: string): Promise<string | undefined> {
   }
 }
 
-async function isOlderThan(path: string, ageMs: number): Promise<boolean> {
+async function openIfThere(path: string): Promise<FileHandle | undefined> {
   try {
-    return Date.now() - (await stat(path)).mtimeMs > ageMs;
+    return await open(path, 'r+');
   } catch (error) {
-    if (systemErrorCode(error) === 'ENOENT') return false;
+    if (systemErrorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
 }

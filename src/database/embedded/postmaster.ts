@@ -11,8 +11,11 @@ export type Launch = {
 };
 
 export type LaunchEnd = {
-  /** Another server holds the cluster, or children of one that was killed still do. */
-  readonly isLockedOut: boolean;
+  /**
+   * `locked out`: another server holds the cluster, or children of one that was killed still do.
+   * `ended`: it was stopped or killed. `failed`: all else.
+   */
+  readonly outcome: 'locked out' | 'ended' | 'failed';
   /** What it said. */
   readonly lines: readonly string[];
 };
@@ -40,15 +43,15 @@ export async function launchPostmaster(
       stdio: ['ignore', file.fd, file.fd],
     });
     child.once('error', (error) => {
-      end = { isLockedOut: false, lines: [error.message] };
+      end = { outcome: 'failed', lines: [error.message] };
     });
-    child.once('exit', () => {
+    child.once('exit', (exitCode) => {
       readServerLog(place.log, beginsAt).then(
         (lines) => {
-          end = { isLockedOut: isLockedOut(lines, child.pid), lines };
+          end = { outcome: judge(exitCode, lines, child.pid), lines };
         },
         (error: Error) => {
-          end = { isLockedOut: false, lines: [`its log cannot be read: ${error.message}`] };
+          end = { outcome: 'failed', lines: [`its log cannot be read: ${error.message}`] };
         },
       );
     });
@@ -85,6 +88,12 @@ function settings(socketFolder: string): string[] {
   return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }
 
-function isLockedOut(lines: readonly string[], pid: number | undefined): boolean {
-  return lines.some((line) => line.includes(`[${pid}] ${LOCK_FILE_EXISTS} FATAL`));
+function judge(
+  exitCode: number | null,
+  lines: readonly string[],
+  pid: number | undefined,
+): LaunchEnd['outcome'] {
+  if (exitCode === 0 || exitCode === null) return 'ended';
+  const isLockedOut = lines.some((line) => line.includes(`[${pid}] ${LOCK_FILE_EXISTS} FATAL`));
+  return isLockedOut ? 'locked out' : 'failed';
 }

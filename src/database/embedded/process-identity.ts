@@ -5,10 +5,10 @@ import { promisify } from 'node:util';
 import { systemErrorCode } from './system-error-code.ts';
 
 /**
- * What a process is to a cluster: its server, another program, gone (or ended and not yet waited
- * for by its parent), or not for us to see.
+ * What a process is to a cluster: its server, another program, one that has ended (and keeps its id
+ * until its parent has waited for it), gone, or not for us to see.
  */
-export type ProcessIdentity = 'server' | 'other' | 'gone' | 'unknown';
+export type ProcessIdentity = 'server' | 'other' | 'ended' | 'gone' | 'unknown';
 
 /**
  * Tells whether process `pid` is the server of the cluster, by the command line that it was
@@ -24,7 +24,7 @@ export async function identifyProcess(pid: number, cluster: string): Promise<Pro
     if (!['ENOENT', 'ESRCH', 'EACCES'].includes(systemErrorCode(error))) throw error;
     return canBeServer(pid) ? 'unknown' : 'gone';
   }
-  if (commandLine === '') return 'gone';
+  if (commandLine === '') return 'ended';
   const words = commandLine.split('\0');
   if (basename(words[0] ?? '') !== 'postgres') return 'other';
   const named = words[words.indexOf('-D') + 1] ?? '';
@@ -37,7 +37,7 @@ async function identifyByPs(pid: number, cluster: string): Promise<ProcessIdenti
   if (!canBeServer(pid)) return 'gone';
   try {
     const { stdout } = await promisify(execFile)('/bin/ps', ['-ww', '-o', 'args=', '-p', `${pid}`]);
-    if (stdout.trim() === '' || stdout.includes('<defunct>')) return 'gone';
+    if (stdout.trim() === '' || stdout.includes('<defunct>')) return 'ended';
     return /\bpostgres\b/.test(stdout) && stdout.includes(`-D ${cluster}`) ? 'server' : 'other';
   } catch {
     // `ps` exits with 1 when there is no such process any more.

@@ -58,8 +58,9 @@ export async function takeSeat(connection: Connection, timeoutMs: number): Promi
     stream: () => socket,
     application_name: 'instep seat',
     query_timeout: ANSWER_TIMEOUT_MS,
-    // An idle connection is the whole point; and no PGOPTIONS meant for another database.
-    options: '-c idle_session_timeout=0 -c statement_timeout=0',
+    // An idle connection is the whole point, and not getting the lock is no news. No PGOPTIONS
+    // that is meant for another database comes in here.
+    options: '-c idle_session_timeout=0 -c statement_timeout=0 -c log_min_messages=fatal',
   });
   // The end of the server reaches us here first. Whoever uses the seat next finds out.
   client.on('error', () => undefined);

@@ -59,8 +59,8 @@ export function runCoreRound({ audiences, steps, choice }: CoreRound): RoundEnd 
       const look = makeLook(shown, { createdSeconds, fence, takenAtMs: atMs, nonce });
       if (look === null) throw new SimulationBroken('the API has shown nothing that can be read');
       const { event, body } = look;
-      const { subscription, after, replaced, isLook } = event;
-      const readBack = { subscription: { ...subscription }, after, replaced, isLook };
+      const { subscription, after, replaced, isDeletion, isLook } = event;
+      const readBack = { subscription: { ...subscription }, after, replaced, isDeletion, isLook };
       const productName = nameOf(subscription.productId);
       const received = { body, receivedAtMs: atMs, source: 'delivery', productName } as const;
       return [

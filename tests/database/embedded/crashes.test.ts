@@ -2,10 +2,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openEmbeddedPostgres } from '../../../src/database/embedded/embedded-postgres.ts';
 import { userOfNewCluster } from '../../../src/database/embedded/server-user.ts';
 import { SOCKET_NAME } from '../../../src/database/embedded/socket-folder.ts';
+import { stopServer } from '../../../src/database/embedded/stop-server.ts';
 import { readNotes, writeNote } from './ask.ts';
 import {
   cleanUp,
@@ -13,6 +15,7 @@ import {
   isRunning,
   killServer,
   makeDatabase,
+  makeFolder,
   serverPid,
 } from './data-folders.ts';
 import { InstepProcess } from './instep-process.ts';
@@ -20,6 +23,7 @@ import { InstepProcess } from './instep-process.ts';
 const notice = () => undefined;
 
 cleanUp();
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 /** A process that PostgreSQL takes for a server of its own, going by the process id alone. */
 async function startBystander(): Promise<number> {
@@ -67,6 +71,18 @@ describe('after a crash', () => {
     expect(await hasServer(dataFolder)).toBe(false);
   });
 
+  it('starts PostgreSQL again when it is killed while it starts', async () => {
+    const dataFolder = await makeDatabase();
+    const opening = openEmbeddedPostgres({ dataFolder, notice });
+    while (!(await hasServer(dataFolder))) await sleep(1);
+    await killServer(dataFolder);
+    const postgres = await opening;
+    // Should it have been ready already when it was killed, then this brings it back.
+    await postgres.ensureRunning();
+    await writeNote(postgres.connection, 'written');
+    await postgres.release();
+  });
+
   it('is not kept out by lock files whose process id went to another process', async () => {
     const dataFolder = await makeDatabase();
     const first = await openEmbeddedPostgres({ dataFolder, notice });
@@ -90,6 +106,14 @@ describe('after a crash', () => {
 
     const postgres = await openEmbeddedPostgres({ dataFolder, notice });
     await postgres.release();
+  });
+
+  it('never stops a process that is not the server, whatever a lock file says', async () => {
+    const cluster = await makeFolder();
+    const bystander = await startBystander();
+    await writeFile(join(cluster, 'postmaster.pid'), `${bystander}\n${cluster}\n`);
+    expect(await stopServer(cluster)).toBe('not found');
+    expect(await isRunning(bystander)).toBe(true);
   });
 
   it('gives up on a frozen server after the deadline, and says which process it is', async () => {

@@ -120,13 +120,8 @@ async function waitForEnd(pid: number): Promise<void> {
 }
 
 async function dataFoldersIn(folder: string): Promise<string[]> {
-  const found: string[] = [];
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
-    if (!entry.isDirectory() || entry.name === 'node_modules') continue;
-    const path = join(folder, entry.name);
-    const names = await readdir(path);
-    if (names.includes('postgres')) found.push(path);
-    else found.push(...(await dataFoldersIn(path)));
-  }
-  return found;
+  const entries = await readdir(folder, { withFileTypes: true });
+  if (entries.some(({ name }) => name === 'postgres')) return [folder];
+  const folders = entries.filter((entry) => entry.isDirectory() && entry.name !== 'node_modules');
+  return (await Promise.all(folders.map(({ name }) => dataFoldersIn(join(folder, name))))).flat();
 }

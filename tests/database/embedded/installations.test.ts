@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { chmod, lstat, mkdir, readlink, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { findClosedFolder } from '../../../src/database/embedded/closed-folder.ts';
 import { openEmbeddedPostgres } from '../../../src/database/embedded/embedded-postgres.ts';
 import { ask, readNotes, writeNote } from './ask.ts';
@@ -29,6 +29,7 @@ const ordinaryMayRunNode =
   !isRoot || (await findClosedFolder(process.execPath, ORDINARY)) === undefined;
 
 cleanUp();
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 let shared: string;
 let tree: CopiedTree;
@@ -75,35 +76,31 @@ describe('an installation', () => {
       await chmod(dataFolder, 0o777);
       const libraries = join(tree.packageFolder, 'native', 'lib');
       await chmod(libraries, 0o555);
-      try {
-        const instep = new InstepProcess(dataFolder, { ...tree, ...asOrdinary });
-        await writeNote((await instep.open()).connection, 'written');
-        const { uid } = await lstat(join(dataFolder, 'postgres', 'cluster'));
-        expect(uid).toBe(isRoot ? ORDINARY.uid : process.getuid?.());
-        await expect(lstat(join(libraries, 'libpq.so.5'))).rejects.toThrow('ENOENT');
-        await instep.release();
-      } finally {
-        await chmod(libraries, 0o755);
-      }
+      onTestFinished(() => chmod(libraries, 0o755));
+      const instep = new InstepProcess(dataFolder, { ...tree, ...asOrdinary });
+      await writeNote((await instep.open()).connection, 'written');
+      const { uid } = await lstat(join(dataFolder, 'postgres', 'cluster'));
+      expect(uid).toBe(isRoot ? ORDINARY.uid : process.getuid?.());
+      await expect(lstat(join(libraries, 'libpq.so.5'))).rejects.toThrow('ENOENT');
+      await instep.release();
     },
   );
 });
 
 describe.skipIf(!isRoot)('as root (skipped for other users)', () => {
   it('keeps the files elsewhere when the data folder lies in a closed folder', async () => {
-    const closed = join(await makeFolder(), 'home');
-    await mkdir(closed, { mode: 0o700 });
-    const closedTree = await copyTree(closed);
-    await addPostgres(closedTree);
-    const dataFolder = join(closed, 'data');
+    await chmod(shared, 0o700);
+    onTestFinished(() => chmod(shared, 0o755));
+    const dataFolder = join(shared, 'data');
+    onTestFinished(() => deleteDatabase(dataFolder));
 
     // Both begin on an empty folder: one home must remain.
-    const both = [1, 2].map(() => new InstepProcess(dataFolder, closedTree));
+    const both = [1, 2].map(() => new InstepProcess(dataFolder, tree));
     const opened = await Promise.all(both.map((each) => each.open()));
     const home = await readlink(join(dataFolder, 'postgres'));
     expect(home).toMatch(/^\/var\/lib\/instep\/[0-9a-f]{16}$/);
     expect(opened.flatMap(({ notices }) => notices)).toEqual([
-      expect.stringContaining(`cannot enter ${closed}: its files are in ${home}`),
+      expect.stringContaining(`cannot enter ${shared}: its files are in ${home}`),
     ]);
     const [connection] = opened.map((each) => each.connection);
     if (connection === undefined) throw new Error('nothing was opened');
@@ -111,14 +108,14 @@ describe.skipIf(!isRoot)('as root (skipped for other users)', () => {
     await writeNote(connection, 'kept');
     await Promise.all(both.map((each) => each.release()));
 
-    const again = new InstepProcess(dataFolder, closedTree);
+    const again = new InstepProcess(dataFolder, tree);
     expect(await again.open()).toEqual({ connection, notices: [] });
     expect(await readNotes(connection)).toEqual(['kept']);
     await again.release();
 
     // Whoever deletes the data folder gets an empty database.
     await deleteDatabase(dataFolder);
-    const anew = new InstepProcess(dataFolder, closedTree);
+    const anew = new InstepProcess(dataFolder, tree);
     const other = await anew.open();
     expect(other.connection.host).not.toBe(connection.host);
     await expect(readNotes(other.connection)).rejects.toThrow('does not exist');

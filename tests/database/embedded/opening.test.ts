@@ -1,6 +1,6 @@
 import { mkdir, readFile, rename, stat, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { openEmbeddedPostgres } from '../../../src/database/embedded/embedded-postgres.ts';
 import { SOCKET_NAME } from '../../../src/database/embedded/socket-folder.ts';
 import { ask, readNotes, writeNote } from './ask.ts';
@@ -10,6 +10,7 @@ const notices: string[] = [];
 const notice = (message: string) => notices.push(message);
 
 cleanUp();
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 describe('opening the embedded PostgreSQL', () => {
   it('makes a durable UTF-8 database on a private socket, in a path with odd characters', async () => {
@@ -113,6 +114,7 @@ describe('opening the embedded PostgreSQL', () => {
     await writeFile(remains, 'precious');
     await expect(openEmbeddedPostgres({ dataFolder, notice })).rejects.toMatchObject({
       code: 'EMBEDDED_POSTGRES_FOLDER_UNFIT',
+      message: expect.stringContaining('holds no database'),
     });
     expect(await readFile(remains, 'utf8')).toBe('precious');
   });

@@ -1,8 +1,9 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { openEmbeddedPostgres } from '../../../src/database/embedded/embedded-postgres.ts';
+import { type Connection, type Seat, takeSeat } from '../../../src/database/embedded/seat.ts';
 import { readNotes, writeNote } from './ask.ts';
 import {
   cleanUp,
@@ -17,6 +18,13 @@ import { InstepProcess } from './instep-process.ts';
 const notice = () => undefined;
 
 cleanUp();
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+async function seated(connection: Connection): Promise<Seat> {
+  const attempt = await takeSeat(connection, 2_000);
+  if (attempt.outcome !== 'seated') throw new Error(attempt.reason);
+  return attempt.seat;
+}
 
 describe('several processes on one data folder', () => {
   it('make one database when they begin at the same moment, and lose nothing', async () => {
@@ -89,6 +97,21 @@ describe('several processes on one data folder', () => {
     expect(await readNotes(leaving.connection)).toHaveLength(8);
     await leaving.release();
     expect(await hasServer(dataFolder)).toBe(false);
+  });
+
+  it('give nobody a seat while the last one stops the server', async () => {
+    const dataFolder = await makeDatabase();
+    const postgres = await openEmbeddedPostgres({ dataFolder, notice });
+    const connection = { ...postgres.connection, database: 'template1' };
+    const leaving = await seated(connection);
+    expect(await leaving.leave()).toBe('last');
+    expect(await takeSeat(connection, 2_000)).toMatchObject({ outcome: 'wait' });
+    await leaving.close();
+    const staying = await seated(connection);
+    const next = await seated(connection);
+    expect(await next.leave()).toBe('not last');
+    await Promise.all([next.close(), staying.close()]);
+    await postgres.release();
   });
 
   it('leave PostgreSQL out of a Ctrl-C in their terminal', async () => {

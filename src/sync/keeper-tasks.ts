@@ -1,0 +1,47 @@
+import type { Query } from '../database/database.ts';
+import type { Logger } from '../logging.ts';
+import type { StripeApi } from '../stripe/api.ts';
+import type { Accept } from './door.ts';
+import { keepNames } from './keep-names.ts';
+import { keepParked } from './keep-parked.ts';
+import { createTiesTask } from './keep-ties.ts';
+import type { KeeperTask } from './keeper.ts';
+import { createPace } from './pace.ts';
+
+export type KeeperOptions = {
+  readonly query: Query;
+  readonly accept: Accept;
+  readonly api: StripeApi;
+  readonly logger: Logger;
+  /** In milliseconds since 1970. */
+  readonly now: () => number;
+  readonly nonce: () => string;
+};
+
+/** All tasks together ask Stripe's API ten times a second at most. */
+const API_INTERVAL_MS = 100;
+
+/** Everything that can be out of step while no event tells of it. */
+export function createKeeperTasks(options: KeeperOptions): KeeperTask[] {
+  const { query, accept, api, logger, now, nonce } = options;
+  const pace = createPace(API_INTERVAL_MS, now);
+  const retrieveProductName = (id: string) => pace(() => api.retrieveProductName(id));
+  const retrieveSubscription = (id: string) => pace(() => api.retrieveSubscription(id));
+  return [
+    {
+      name: 'parked',
+      intervalMs: 1_000,
+      mend: (signal) => keepParked(query, accept, signal),
+    },
+    {
+      name: 'ties',
+      intervalMs: 2_000,
+      mend: createTiesTask({ query, accept, retrieveSubscription, now, nonce }),
+    },
+    {
+      name: 'names',
+      intervalMs: 5_000,
+      mend: (signal) => keepNames({ query, retrieveProductName, logger }, signal),
+    },
+  ];
+}
