@@ -95,7 +95,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   bug(
     'what names nothing that it replaced was first',
     SECOND,
-    ['if (replaced === null) return true;', 'if (replaced === null) return false;'],
+    ['if (replaced === null) return isDeletion;', 'if (replaced === null) return false;'],
     [
       'told.every((name) => Object.hasOwn(replaced, name) || isSame(before.after[name], after[name]))',
       'told.length > 0',

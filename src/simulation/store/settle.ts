@@ -26,10 +26,10 @@ export function keeperTasks(options: KeepingOptions): readonly KeeperTask[] {
   const retrieveSubscription = (id: string) => account.retrieveSubscription(id);
   const retrieveProductName = (id: string) => account.retrieveProductName(id);
   const ties = createTiesTask({ query, accept, retrieveSubscription, now, nonce });
-  const mends: Readonly<Record<string, () => Promise<void>>> = {
-    parked: () => keepParked(query, accept),
+  const mends: Readonly<Record<string, KeeperTask['mend']>> = {
+    parked: (signal) => keepParked(query, accept, signal),
     ties,
-    names: () => keepNames({ query, retrieveProductName, logger }),
+    names: (signal) => keepNames({ query, retrieveProductName, logger }, signal),
   };
   return Object.entries(mends).map(([name, mend]) => ({ name, intervalMs: INTERVAL_MS, mend }));
 }
@@ -39,11 +39,12 @@ const MAX_TURNS = 50;
 
 /** Lets the keeper have its turn, until nothing is out of step. What fails is tried again. */
 export async function settle(tasks: readonly KeeperTask[], query: Query): Promise<void> {
+  const { signal } = new AbortController();
   for (let turn = 0; turn < MAX_TURNS; turn += 1) {
     let isDone = true;
     for (const { mend } of tasks) {
       try {
-        await mend();
+        await mend(signal);
       } catch (error) {
         if (!(error instanceof DatabaseUnavailable)) throw error;
         isDone = false;
