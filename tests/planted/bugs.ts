@@ -4,8 +4,11 @@ export type PlantedBug = {
   readonly file: string;
   /** Each text stands in the file exactly once. */
   readonly edits: readonly (readonly [search: string, replace: string])[];
-  /** The level that can notice it: `store` for what is SQL, or only matters beside others. */
-  readonly level: 'core' | 'store';
+  /**
+   * What can notice it: `store` for what is SQL, or only matters beside others; `unit` for what is
+   * a second lock on the same door, which no history can tell from a bug.
+   */
+  readonly level: 'core' | 'store' | 'unit';
 };
 
 function bug(
@@ -92,7 +95,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   bug(
     'what names nothing that it replaced was first',
     SECOND,
-    ['if (replaced === null) return true;', 'if (replaced === null) return false;'],
+    ['if (replaced === null) return isDeletion;', 'if (replaced === null) return false;'],
     [
       'told.every((name) => Object.hasOwn(replaced, name) || isSame(before.after[name], after[name]))',
       'told.length > 0',
@@ -112,10 +115,18 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'const end = look ? lastArrival : onlyPlan(ends);',
   ]),
   bug('plans are compared without their product', SECOND, ["    'providerProductId',\n", '']),
-  bug('a look is taken for an event like others', SECOND, [
-    'if (look !== undefined && withEffect.includes(look)) {',
-    'if (look !== undefined && withEffect.length < 0) {',
-  ]),
+  bug(
+    'a look is taken for one more arrival',
+    SECOND,
+    [
+      'if (look !== undefined && withEffect.includes(look)) {',
+      'if (look !== undefined && withEffect.length < 0) {',
+    ],
+    [
+      'const end = onlyPlan(ends) ?? (look && lastBefore(look, ends, toldChanges(events)));',
+      'const end = lastBefore.length < 0 ? lastArrival : onlyPlan(ends);',
+    ],
+  ),
   bug('an event that puts others in order does not count', FOLLOW, [
     'if (followed === subscription || !isSameEvent(followed, before)) {',
     'if (followed === subscription) {',
@@ -238,4 +249,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     ],
     ['{ ...known, teams,', '{ ...known, ...early, teams,'],
   ),
+
+  // Looks are taken after the second is over, and an older second never counts: the fence holds the
+  // door even if a clock is wrong.
+  {
+    ...bug('the fence is left out', DECIDE, [
+      'seconds.of(subscription).some(({ key }) => !fence.has(key))',
+      'fence.size < 0 || seconds.of(subscription).length < 0',
+    ]),
+    level: 'unit',
+  },
 ];

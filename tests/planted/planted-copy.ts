@@ -5,11 +5,16 @@ import { join, resolve } from 'node:path';
 import type { PlantedBug } from './bugs.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const COPIED = ['src', 'scripts', 'package.json', 'tsconfig.json', 'tsconfig.build.json'];
+const COPIED = [
+  ...['src', 'scripts', 'tests', 'package.json'],
+  ...['tsconfig.json', 'tsconfig.build.json', 'vitest.config.ts'],
+];
 
 export type PlantedCopy = {
   /** Runs the planted command to its end. */
   run(args: readonly string[]): Promise<{ readonly code: number; readonly stdout: string }>;
+  /** Runs tests against it. */
+  test(args: readonly string[]): Promise<{ readonly code: number }>;
   remove(): void;
 };
 
@@ -24,6 +29,7 @@ export async function plant(bug: PlantedBug | null): Promise<PlantedCopy> {
   await execute(process.execPath, ['scripts/copy-migrations.js'], folder);
   return {
     run: (args) => execute(process.execPath, ['dist/cli/instep.js', ...args], folder),
+    test: (args) => execute(join(ROOT, 'node_modules/.bin/vitest'), ['run', ...args], folder),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }

@@ -2,7 +2,12 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { PLANTED_BUGS, type PlantedBug } from './bugs.ts';
 import { type PlantedCopy, plant } from './planted-copy.ts';
 
-type Detector = { readonly name: string; readonly args: readonly string[] };
+type Detector = {
+  readonly name: string;
+  readonly args: readonly string[];
+  /** Tests, and not the command. */
+  readonly isTest?: true;
+};
 
 const CORE: readonly Detector[] = [
   { name: 'core', args: ['--seeds', '100', '--deliveries', '50000'] },
@@ -13,6 +18,12 @@ const CORE: readonly Detector[] = [
 const STORE: readonly Detector[] = [
   { name: 'store', args: ['--level', 'store', '--seeds', '240', '--deliveries', '6000'] },
 ];
+
+const UNIT: readonly Detector[] = [
+  { name: 'tests/sync/fence.test.ts', args: ['tests/sync/fence.test.ts'], isTest: true },
+];
+
+const DETECTORS = { core: CORE, store: STORE, unit: UNIT };
 
 const rows: string[][] = [];
 
@@ -29,7 +40,11 @@ afterAll(() => {
 
 /** The first detector that exits with 1, and how many deliveries it took. */
 async function find(copy: PlantedCopy, detectors: readonly Detector[]) {
-  for (const { name, args } of detectors) {
+  for (const { name, args, isTest } of detectors) {
+    if (isTest) {
+      if ((await copy.test(args)).code !== 0) return { name, deliveries: '' };
+      continue;
+    }
     const { code, stdout } = await copy.run(['simulate', '--json', ...args]);
     if (code === 0) continue;
     const lines = stdout.split('\n').filter((line) => line.startsWith('{'));
@@ -43,7 +58,7 @@ async function find(copy: PlantedCopy, detectors: readonly Detector[]) {
 test('without a bug nothing is found', async () => {
   const copy = await plant(null);
   try {
-    expect(await find(copy, [...CORE.slice(0, 2), ...STORE])).toBeNull();
+    expect(await find(copy, [...CORE.slice(0, 2), ...STORE, ...UNIT])).toBeNull();
   } finally {
     copy.remove();
   }
@@ -53,7 +68,7 @@ describe.concurrent.each(PLANTED_BUGS)('$name', (bug: PlantedBug) => {
   test('is found', async () => {
     const copy = await plant(bug);
     try {
-      const found = await find(copy, bug.level === 'core' ? CORE : STORE);
+      const found = await find(copy, DETECTORS[bug.level]);
       rows.push([bug.name, found?.name ?? 'NOTHING', found?.deliveries ?? '']);
       expect(found).not.toBeNull();
     } finally {

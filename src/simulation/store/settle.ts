@@ -1,4 +1,5 @@
 import type { Query } from '../../database/database.ts';
+import { DatabaseUnavailable } from '../../database/errors.ts';
 import type { Logger } from '../../logging.ts';
 import { readUncertainSubscriptions } from '../../store/subscriptions.ts';
 import type { Accept } from '../../sync/door.ts';
@@ -36,11 +37,19 @@ export function keeperTasks(options: KeepingOptions): readonly KeeperTask[] {
 /** So often every task may have its turn until nothing is left to be mended. */
 const MAX_TURNS = 50;
 
-/** Lets the keeper have its turn, until nothing is out of step. */
+/** Lets the keeper have its turn, until nothing is out of step. What fails is tried again. */
 export async function settle(tasks: readonly KeeperTask[], query: Query): Promise<void> {
   const { signal } = new AbortController();
   for (let turn = 0; turn < MAX_TURNS; turn += 1) {
-    for (const { mend } of tasks) await mend(signal);
-    if ((await readUncertainSubscriptions(query, 1)).length === 0) return;
+    let isDone = true;
+    for (const { mend } of tasks) {
+      try {
+        await mend(signal);
+      } catch (error) {
+        if (!(error instanceof DatabaseUnavailable)) throw error;
+        isDone = false;
+      }
+    }
+    if (isDone && (await readUncertainSubscriptions(query, 1)).length === 0) return;
   }
 }
