@@ -15,23 +15,28 @@ export type Customer = ReadonlyMap<string | null, SubscriptionState>;
 
 export const UNKNOWN_CUSTOMER: Customer = new Map();
 
+const FIELDS: readonly (keyof SubscriptionEvent)[] = [
+  'customerId',
+  'subscriptionId',
+  'status',
+  'productId',
+  'planName',
+  'createdSeconds',
+];
+
 /** Whether two events say the same; one of them may come from the database. */
 export function isSameEvent(
   one: SubscriptionEvent | null,
   other: SubscriptionEvent | null,
 ): boolean {
-  if (one === null || other === null) return one === other;
-  return (
-    one.customerId === other.customerId &&
-    one.subscriptionId === other.subscriptionId &&
-    one.status === other.status &&
-    one.productId === other.productId &&
-    one.planName === other.planName &&
-    one.createdSeconds === other.createdSeconds
-  );
+  return FIELDS.every((field) => one?.[field] === other?.[field]);
 }
 
 /** Whether two states say the same. */
 export function isSameState(one: SubscriptionState, other: SubscriptionState | undefined): boolean {
-  return isSameEvent(one.newest, other?.newest ?? null) && one.isCertain === other?.isCertain;
+  return (
+    other !== undefined &&
+    isSameEvent(one.newest, other.newest) &&
+    one.isCertain === other.isCertain
+  );
 }

@@ -1,5 +1,5 @@
 import type { SubscriptionEvent } from './subscription-event.ts';
-import { planAfter, type TeamPlan } from './transition.ts';
+import { planAfter } from './transition.ts';
 
 /** A value as JSON has it. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -18,15 +18,17 @@ export type CausedEvent = {
 };
 
 /** How a second ends: with the event that the team may follow, and whether that is known. */
-export type SecondEnd =
-  | { readonly newest: SubscriptionEvent; readonly isCertain: boolean }
-  | { readonly newest: null; readonly isCertain: true };
+export type SecondEnd = {
+  /** `null` when none of them has an effect. */
+  readonly newest: SubscriptionEvent | null;
+  readonly isCertain: boolean;
+};
 
 /** Beyond so many events of one subscription within one second no order is looked for. */
 const MAX_ORDERED = 30;
 
 /** Nor when so little is told of their causes that there are very many paths. */
-const MAX_PLACES = 10_000;
+const MAX_PATHS = 10_000;
 
 /**
  * Puts the events of one subscription and one second in order (the design's rule, point 3), and
@@ -35,22 +37,22 @@ const MAX_PLACES = 10_000;
  * team, or none, the later arrival wins and the end is uncertain. `events` in order of arrival.
  */
 export function endOfSecond(events: readonly CausedEvent[]): SecondEnd {
-  const withEffect = events.filter(({ subscription }) => planAfter(subscription) !== null);
-  const lastArrival = withEffect.at(-1)?.subscription;
-  if (lastArrival === undefined) return { newest: null, isCertain: true };
-  const isOnePlan = withEffect.every(({ subscription }) => isSamePlan(subscription, lastArrival));
+  const withEffect = events
+    .map(({ subscription }) => subscription)
+    .filter((subscription) => planAfter(subscription) !== null);
+  const lastArrival = withEffect.at(-1) ?? null;
+  const isOnePlan = withEffect.every((event) => isSamePlan(event, lastArrival));
   if (isOnePlan) return { newest: lastArrival, isCertain: true };
 
   const look = events.findLast(({ isLook }) => isLook);
-  if (look !== undefined && withEffect.includes(look)) {
+  if (look !== undefined && planAfter(look.subscription) !== null) {
     return { newest: look.subscription, isCertain: true };
   }
 
   const ends = possibleEnds(events.filter(({ isLook }) => !isLook));
   const end = onlyPlan(ends) ?? (look && lastBefore(look, ends, toldChanges(events)));
-  if (end !== undefined) return { newest: end, isCertain: true };
   // Once Stripe was asked, there is nobody else to ask.
-  return { newest: lastArrival, isCertain: look !== undefined };
+  return { newest: end ?? lastArrival, isCertain: Boolean(end ?? look) };
 }
 
 /**
@@ -59,9 +61,9 @@ export function endOfSecond(events: readonly CausedEvent[]): SecondEnd {
  */
 function lastBefore(
   look: CausedEvent,
-  ends: readonly PathEnd[],
+  ends: readonly Path[],
   told: readonly string[],
-): SubscriptionEvent | undefined {
+): SubscriptionEvent | null {
   const asShown = (names: readonly string[]) =>
     onlyPlan(
       ends.filter(({ last }) => names.every((name) => isSame(look.after[name], last.after[name]))),
@@ -69,47 +71,61 @@ function lastBefore(
   return asShown(told) ?? asShown(told.filter((name) => name !== 'status'));
 }
 
-/** How a path through all the events ends. */
-type PathEnd = {
+/** A path through some of the events, or through all. */
+type Path = {
   readonly last: CausedEvent;
   /** The last of them with an effect. */
-  readonly newest: SubscriptionEvent;
+  readonly newest: SubscriptionEvent | null;
+  /** The events that are still to come: a bit for each. */
+  readonly left: number;
+  /** The events that may follow the last one. */
+  readonly followers: number;
 };
 
-/** What all these ends come to for the team, if that is the same. */
-function onlyPlan(ends: readonly PathEnd[]): SubscriptionEvent | undefined {
-  const [first] = ends;
-  if (first === undefined) return undefined;
-  return ends.every(({ newest }) => isSamePlan(newest, first.newest)) ? first.newest : undefined;
+/** What all these paths come to for the team, if that is the same. */
+function onlyPlan(ends: readonly Path[]): SubscriptionEvent | null {
+  const newest = ends[0]?.newest ?? null;
+  return ends.every((end) => isSamePlan(end.newest, newest)) ? newest : null;
 }
 
-/** The ends of all paths through all the events. */
-function possibleEnds(events: readonly CausedEvent[]): PathEnd[] {
+/** All paths through all the events; of those that end the same, one. */
+function possibleEnds(events: readonly CausedEvent[]): Path[] {
   if (events.length > MAX_ORDERED) return [];
   const told = toldChanges(events);
-  const follows = events.map((next) => events.map((before) => canFollow(next, before, told)));
-  const everything = 2 ** events.length - 1;
-  const ends: PathEnd[] = [];
-  const seen = new Set<string>();
+  const steps = events.map((event, index) => ({
+    event,
+    bit: 1 << index,
+    followers: bitsWhere(events, (next) => canFollow(next, event, told)),
+  }));
+  const paths = new Map<string, Path>();
 
-  function walk(visited: number, last: number | null, newest: SubscriptionEvent | null): void {
-    const place = `${visited} ${last} ${events.findIndex((event) => event.subscription === newest)}`;
-    if (seen.has(place) || seen.size > MAX_PLACES) return;
-    seen.add(place);
-    for (const [next, event] of events.entries()) {
-      const isVisited = (visited & (1 << next)) !== 0;
-      if (isVisited || (last !== null && !follows[next]?.[last])) continue;
-      const nextNewest = planAfter(event.subscription) === null ? newest : event.subscription;
-      const nextVisited = visited | (1 << next);
-      if (nextVisited === everything && nextNewest !== null) {
-        ends.push({ last: event, newest: nextNewest });
-      }
-      walk(nextVisited, next, nextNewest);
+  function extend({ newest, left, followers }: Omit<Path, 'last'>): void {
+    for (const step of steps.filter(({ bit }) => (left & followers & bit) !== 0)) {
+      const { subscription } = step.event;
+      const path = {
+        last: step.event,
+        newest: planAfter(subscription) === null ? newest : subscription,
+        left: left & ~step.bit,
+        followers: step.followers,
+      };
+      const newestIndex = events.findIndex((event) => event.subscription === path.newest);
+      paths.set(`${path.left} ${step.bit} ${newestIndex}`, path);
     }
   }
 
-  walk(0, null, null);
-  return seen.size > MAX_PLACES ? [] : ends;
+  const all = bitsWhere(events, () => true);
+  extend({ newest: null, left: all, followers: all });
+  // What is added meanwhile is visited too.
+  for (const path of paths.values()) {
+    if (paths.size > MAX_PATHS) return [];
+    extend(path);
+  }
+  return [...paths.values()].filter(({ left }) => left === 0);
+}
+
+/** A number with a bit for each of the events that are so. */
+function bitsWhere(events: readonly CausedEvent[], isSo: (event: CausedEvent) => boolean): number {
+  return events.reduce((bits, event, index) => (isSo(event) ? bits | (1 << index) : bits), 0);
 }
 
 /** The members whose changes are told: some event names what it replaced there. */
@@ -142,17 +158,21 @@ function isSame(one: Json | undefined, other: Json | undefined): boolean {
 /** Deeper than Stripe nests anything; what is deeper is no evidence. */
 const MAX_DEPTH = 32;
 
-/** Whether a subscription holds the values that an event replaced; what it lacks is null. */
+/**
+ * Whether a subscription holds the values that an event replaced; what it lacks is null. A list is
+ * held entry by entry by one of its length, an object also by one with more members.
+ */
 function holds(value: Json | undefined, part: Json, depth = 0): boolean {
-  if (part === null) return value === null || value === undefined;
-  if (typeof part !== 'object') return value === part;
+  if (typeof part !== 'object' || part === null) return (value ?? null) === part;
   if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return false;
-  if (isList(part)) {
-    const isSameLength = isList(value) && value.length === part.length;
-    return isSameLength && part.every((entry, index) => holds(value[index], entry, depth + 1));
-  }
-  if (isList(value)) return false;
-  return Object.entries(part).every(([name, entry]) => holds(value[name], entry, depth + 1));
+  if (lengthOf(value) !== lengthOf(part)) return false;
+  const members = new Map(Object.entries(value));
+  return Object.entries(part).every(([name, entry]) => holds(members.get(name), entry, depth + 1));
+}
+
+/** A list's length; that of an object is null. */
+function lengthOf(value: readonly Json[] | JsonObject): number | null {
+  return isList(value) ? value.length : null;
 }
 
 /** `Array.isArray` that knows of read-only lists. */
@@ -160,13 +180,8 @@ export function isList(value: readonly Json[] | JsonObject): value is readonly J
   return Array.isArray(value);
 }
 
-function isSamePlan(one: SubscriptionEvent, other: SubscriptionEvent): boolean {
-  const plans = [planAfter(one), planAfter(other)];
-  const fields: readonly (keyof TeamPlan)[] = [
-    'providerSubscriptionId',
-    'providerProductId',
-    'planName',
-    'subscriptionStatus',
-  ];
-  return fields.every((field) => plans[0]?.[field] === plans[1]?.[field]);
+/** The plan's members stand in the same order always. */
+function isSamePlan(one: SubscriptionEvent | null, other: SubscriptionEvent | null): boolean {
+  const [plan, otherPlan] = [one, other].map((event) => JSON.stringify(event && planAfter(event)));
+  return plan === otherPlan;
 }

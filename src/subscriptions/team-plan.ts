@@ -15,10 +15,7 @@ export function followedEvent(
 ): SubscriptionEvent | null {
   const compare = choice === 'newest' ? compareNewest : compareBest;
   const events = [...customer.values()].map(({ newest }) => newest);
-  return events.reduce<SubscriptionEvent | null>(
-    (best, event) => (best === null || compare(event, best) > 0 ? event : best),
-    null,
-  );
+  return events.sort(compare).at(-1) ?? null;
 }
 
 /**
@@ -28,16 +25,15 @@ export function followedEvent(
 export function teamPlan(
   customer: Customer,
   choice: TeamPlanChoice,
-  names: ReadonlyMap<string, string>,
+  names: ReadonlyMap<string | null, string>,
 ): TeamPlan | null {
   const event = followedEvent(customer, choice);
   if (event === null) return null;
-  const productName = event.productId === null ? undefined : names.get(event.productId);
-  return planAfter({ ...event, planName: event.planName ?? productName ?? null });
+  return planAfter({ ...event, planName: event.planName ?? names.get(event.productId) ?? null });
 }
 
 /**
- * Later first. Of two subscriptions within one second the one that gives a plan, since nothing
+ * The later one last. Of two subscriptions within one second the one that gives a plan, since nothing
  * tells which came last; then any order, as long as it is the same for everybody.
  */
 function compareNewest(one: SubscriptionEvent, other: SubscriptionEvent): number {
@@ -48,7 +44,7 @@ function compareNewest(one: SubscriptionEvent, other: SubscriptionEvent): number
   );
 }
 
-/** Active before trialing before none, then the newest. */
+/** A live one last, active after trialing; of two alike the newest. */
 function compareBest(one: SubscriptionEvent, other: SubscriptionEvent): number {
   return rank(one) - rank(other) || compareNewest(one, other);
 }
@@ -58,6 +54,7 @@ function rank({ status }: SubscriptionEvent): number {
   return status === 'trialing' ? 1 : 2;
 }
 
+/** No two subscriptions of a customer have the same id. */
 function compareText(one: string, other: string): number {
-  return one === other ? 0 : one < other ? -1 : 1;
+  return one < other ? -1 : 1;
 }

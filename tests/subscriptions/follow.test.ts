@@ -1,11 +1,12 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Customer, UNKNOWN_CUSTOMER } from '../../src/subscriptions/customer.ts';
 import { follow } from '../../src/subscriptions/follow.ts';
 import type { CausedEvent } from '../../src/subscriptions/second.ts';
 import type { SubscriptionEvent } from '../../src/subscriptions/subscription-event.ts';
 import { type TeamPlanChoice, teamPlan } from '../../src/subscriptions/team-plan.ts';
 import { planAfter, type TeamPlan } from '../../src/subscriptions/transition.ts';
+import { event } from './caused-events.ts';
 
 const statuses = ['active', 'trialing', 'canceled', 'unpaid', 'past_due', 'incomplete', 'paused'];
 
@@ -170,8 +171,68 @@ test("best: when the team's own ends it falls back to the next live one, and the
   });
 });
 
-test('a name that the event does not tell is that of the product', () => {
-  const { customer } = team([{ ...example, planName: null }]);
-  expect(teamPlan(customer, 'newest', new Map([['prod_1', 'Gold']]))?.planName).toBe('Gold');
-  expect(teamPlan(customer, 'newest', new Map())?.planName).toBeNull();
+/** The verdict on each of the events of one second, arriving in this order. */
+function verdictsOn(
+  arrived: readonly CausedEvent[],
+  choice: TeamPlanChoice,
+  before = UNKNOWN_CUSTOMER,
+) {
+  let customer = before;
+  return arrived.map((event, index) => {
+    const step = follow(customer, event, arrived.slice(0, index + 1), choice);
+    customer = step.customer;
+    return step.verdict;
+  });
+}
+
+describe.each(['newest', 'best'] as const)('%s: within one second', (choice) => {
+  const trial = event({ status: 'trialing' }, { status: 'incomplete' });
+  const paid = event({ status: 'active' }, { status: 'trialing' });
+  const failed = event({ status: 'past_due' }, { status: 'active' });
+  const end = event({ status: 'canceled' }, { status: 'past_due' });
+
+  test('what came before is stale when it arrives late', () => {
+    expect(verdictsOn([trial, paid], choice)).toEqual(['applied', 'applied']);
+    expect(verdictsOn([paid, trial], choice)).toEqual(['applied', 'stale']);
+  });
+
+  test('what has no effect is unchanged, whenever it arrives', () => {
+    expect(verdictsOn([paid, failed], choice)).toEqual(['applied', 'unchanged']);
+    expect(verdictsOn([failed, paid], choice)).toEqual(['unchanged', 'applied']);
+  });
+
+  test('what has no effect is applied when it tells that another one came last', () => {
+    expect(verdictsOn([end, paid, failed], choice)).toEqual(['applied', 'applied', 'applied']);
+  });
+
+  test('what says the same again is applied, since the team follows it now', () => {
+    const again = event({ status: 'active', seats: 2 }, { seats: 1 });
+    expect(verdictsOn([paid, again], choice)).toEqual(['applied', 'applied']);
+  });
+});
+
+test.each(['newest', 'best'] as const)(
+  '%s: an older event of the same subscription is stale, or unchanged without effect',
+  (choice) => {
+    const newer = { ...example, createdSeconds: 20 };
+    const pastDue = { ...example, status: 'past_due', createdSeconds: 5 };
+    const { customer, verdicts } = team([newer, example, pastDue], choice);
+    expect(verdicts).toEqual(['applied', 'stale', 'unchanged']);
+    expect(customer).toEqual(new Map([['sub_1', { newest: newer, isCertain: true }]]));
+  },
+);
+
+test("best: of another subscription's second the newest is unchanged, and what came before stale", () => {
+  const { customer } = team([{ ...example, subscriptionId: 'sub_2' }], 'best');
+  const trial = event({ status: 'trialing' }, { status: 'incomplete' });
+  const end = event({ status: 'unpaid' }, { status: 'trialing' });
+  expect(verdictsOn([end, trial], 'best', customer)).toEqual(['unchanged', 'stale']);
+});
+
+test('the customer that an event finds is left as it was', () => {
+  const { customer } = team([example]);
+  const end = caused({ ...example, status: 'canceled', createdSeconds: 20 });
+  const step = follow(customer, end, [end], 'newest');
+  expect(step.customer.get('sub_1')?.newest).toBe(end.subscription);
+  expect(customer.get('sub_1')?.newest).toBe(example);
 });

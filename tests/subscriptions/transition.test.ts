@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { planAfter } from '../../src/subscriptions/transition.ts';
+import { effectOf, planAfter } from '../../src/subscriptions/transition.ts';
 
 const event = {
   customerId: 'cus_1',
@@ -10,6 +10,7 @@ const event = {
 };
 
 test.each(['active', 'trialing'])('%s gives the team the plan', (status) => {
+  expect(effectOf(status)).toBe('grants');
   expect(planAfter({ ...event, status })).toEqual({
     providerSubscriptionId: 'sub_1',
     providerProductId: 'prod_1',
@@ -19,6 +20,7 @@ test.each(['active', 'trialing'])('%s gives the team the plan', (status) => {
 });
 
 test.each(['canceled', 'unpaid'])('%s takes the plan away', (status) => {
+  expect(effectOf(status)).toBe('clears');
   expect(planAfter({ ...event, status })).toEqual({
     providerSubscriptionId: null,
     providerProductId: null,
@@ -37,5 +39,6 @@ test.each([
   'toString',
   '',
 ])('"%s" changes nothing', (status) => {
+  expect(effectOf(status)).toBe('none');
   expect(planAfter({ ...event, status })).toBeNull();
 });
