@@ -105,7 +105,6 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'told.every((name) => Object.hasOwn(replaced, name) || isSame(before.after[name], after[name]))',
     'told.length > 0',
   ]),
-  bug('what an event replaced is no evidence', SECOND, ['holds(before.after, replaced) &&', '']),
   bug('cause and effect are exchanged', SECOND, [
     'holds(before.after, replaced) &&',
     'holds(after, before.replaced ?? {}) &&',
@@ -256,6 +255,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     ...bug('the fence is left out', DECIDE, [
       'seconds.of(subscription).some(({ key }) => !fence.has(key))',
       'fence.size < 0 || seconds.of(subscription).length < 0',
+    ]),
+    level: 'unit',
+  },
+  // With less evidence more is left to the API, which sets it right: that costs a look.
+  {
+    ...bug('what an event replaced is no evidence', SECOND, [
+      'holds(before.after, replaced) &&',
+      '',
     ]),
     level: 'unit',
   },

@@ -21,6 +21,7 @@ const STORE: readonly Detector[] = [
 
 const UNIT: readonly Detector[] = [
   { name: 'tests/sync/fence.test.ts', args: ['tests/sync/fence.test.ts'], isTest: true },
+  { name: 'tests/subscriptions/', args: ['tests/subscriptions/'], isTest: true },
 ];
 
 const DETECTORS = { core: CORE, store: STORE, unit: UNIT };
