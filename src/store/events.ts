@@ -123,21 +123,28 @@ function toLogRow({ event_id, received_at, ...row }: LogTableRow): LogRow {
 
 /**
  * Writes events into the log, each once. One that stands there already gets its deliveries
- * counted, and its outcome only if it was parked. Sorted by key, so that two transactions with
- * the same events wait for each other and never deadlock.
+ * counted, and its outcome only if it was parked.
  */
 export async function logEvents(query: Query, entries: readonly LogEntry[]): Promise<void> {
-  const sorted = [...entries].sort((a, b) => (a.key < b.key ? -1 : 1));
+  // Positions are given in the order of arrival, but rows are inserted in the order of keys: two
+  // transactions with the same events then wait for each other, and never deadlock.
   await query(
-    `insert into instep.events as logged
-            (key, event_id, type, customer_id, subscription_id, created_at, received_at,
-             deliveries, outcome, body)
-     select key, event_id, type, customer_id, subscription_id, to_timestamp(created_seconds),
-            to_timestamp(received_ms / 1000.0), deliveries, outcome, body
-       from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[],
-                   $7::bigint[], $8::integer[], $9::text[], $10::bytea[])
-         as event (key, event_id, type, customer_id, subscription_id, created_seconds,
-                   received_ms, deliveries, outcome, body)
+    `with arrived as materialized (
+       select nextval('instep.events_position_seq') as position, event.*
+         from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[],
+                     $7::bigint[], $8::integer[], $9::text[], $10::bytea[])
+           as event (key, event_id, type, customer_id, subscription_id, created_seconds,
+                     received_ms, deliveries, outcome, body)
+     )
+     insert into instep.events as logged
+            (position, key, event_id, type, customer_id, subscription_id, created_at,
+             received_at, deliveries, outcome, body)
+            overriding system value
+     select position, key, event_id, type, customer_id, subscription_id,
+            to_timestamp(created_seconds), to_timestamp(received_ms / 1000.0), deliveries,
+            outcome, body
+       from arrived
+      order by key
          on conflict (key) do update
         set deliveries = logged.deliveries + excluded.deliveries,
             outcome = case logged.outcome
@@ -145,16 +152,16 @@ export async function logEvents(query: Query, entries: readonly LogEntry[]): Pro
                         else logged.outcome
                       end`,
     [
-      sorted.map((entry) => entry.key),
-      sorted.map((entry) => entry.eventId),
-      sorted.map((entry) => entry.type),
-      sorted.map((entry) => entry.customerId),
-      sorted.map((entry) => entry.subscriptionId),
-      sorted.map((entry) => entry.createdSeconds),
-      sorted.map((entry) => entry.receivedAtMs),
-      sorted.map((entry) => entry.deliveries),
-      sorted.map((entry) => entry.outcome),
-      sorted.map((entry) => entry.body),
+      entries.map((entry) => entry.key),
+      entries.map((entry) => entry.eventId),
+      entries.map((entry) => entry.type),
+      entries.map((entry) => entry.customerId),
+      entries.map((entry) => entry.subscriptionId),
+      entries.map((entry) => entry.createdSeconds),
+      entries.map((entry) => entry.receivedAtMs),
+      entries.map((entry) => entry.deliveries),
+      entries.map((entry) => entry.outcome),
+      entries.map((entry) => entry.body),
     ],
   );
 }

@@ -138,6 +138,19 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
   });
 
+  test('the log keeps the order of arrival, whatever the keys', async () => {
+    const accept = openDoor(store.database);
+    const { customerId } = await store.addTeam();
+    const eventIds = Array.from({ length: 20 }, (_, index) => `evt_arrival_${index}`);
+    await accept(
+      eventIds.map((eventId, index) =>
+        receivedEvent({ eventId, customerId, createdSeconds: 1_000 - index }),
+      ),
+    );
+    const log = await store.logOf(customerId);
+    expect(log.map((row) => row.event_id)).toEqual(eventIds);
+  });
+
   test.each([
     ['NUL and half surrogate pairs', { metadata: { nul: '\0', half: '\ud800', other: '\udc00x' } }],
     ['all that UTF-8 has', { metadata: { text: 'ü€𝄞\u2028\u0085\u001b' } }],
