@@ -47,10 +47,14 @@ export function createStripeApi({ secretKey, baseUrl }: StripeApiOptions): Strip
 }
 
 /** What was asked for, or `null` when there is no such thing. */
-async function found<Found>(request: Promise<Found>): Promise<Found | null> {
+async function found<Found>(request: Promise<Stripe.Response<Found>>): Promise<Found | null> {
   try {
     // The SDK's own timeout begins anew with every byte that arrives.
-    return await withDeadline(request, TIMEOUT_MS);
+    const answer = await withDeadline(request, TIMEOUT_MS);
+    // The SDK sees a failure by Stripe's own words only, and others may answer in its place.
+    const { statusCode } = answer.lastResponse;
+    if (statusCode !== 200) throw new StripeApiFailed(`answered ${statusCode}`);
+    return answer;
   } catch (error) {
     if (!(error instanceof Stripe.errors.StripeError)) throw error;
     if (error.statusCode === 404) return null;
