@@ -169,3 +169,11 @@ test('what is sorted already stays what it is', () => {
   const error = new DatabaseBusy('busy');
   expect(databaseError(error)).toBe(error);
 });
+
+test('a name of several addresses, all of which refuse, is told with each of them', () => {
+  const refusals = ['connect ECONNREFUSED ::1:5432', 'connect ECONNREFUSED 127.0.0.1:5432'];
+  const cause = new AggregateError(refusals.map((message) => new Error(message)));
+  const error = databaseError(cause);
+  expect(error).toBeInstanceOf(DatabaseUnavailable);
+  expect(error.message).toBe(refusals.join('; '));
+});
