@@ -1,9 +1,10 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { afterAll } from 'vitest';
 
 const PROGRAM = new URL('../../dist/cli/instep.js', import.meta.url).pathname;
 
@@ -23,8 +24,15 @@ export const SETTINGS: Environment = {
 
 /** A new folder; a process that works there finds no `.env` file, unless a test writes one. */
 export function createFolder(): string {
-  return mkdtempSync(join(tmpdir(), 'instep-cwd-'));
+  const folder = mkdtempSync(join(tmpdir(), 'instep-cwd-'));
+  folders.push(folder);
+  return folder;
 }
+
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
 
 /** Nothing of the tests' own environment. */
 function processOptions(environment: Environment, folder = createFolder()) {
