@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, afterEach } from 'vitest';
+import { findClosedFolder } from '../../../src/database/embedded/closed-folder.ts';
 import { openEmbeddedPostgres } from '../../../src/database/embedded/embedded-postgres.ts';
 import { chooseSocketFolder } from '../../../src/database/embedded/socket-folder.ts';
 import { InstepProcess } from './instep-process.ts';
@@ -50,11 +51,22 @@ export async function makeOpenFolder(): Promise<string> {
   return folder;
 }
 
+const UNPRIVILEGED = { uid: 65_534, gid: 65_534, isSwitched: true };
+
+/**
+ * Whether PostgreSQL's user can run the programs where they are installed. Where it cannot, since
+ * root's clone lies in root's own home, each database has a copy of them.
+ */
+export const areProgramsOpen =
+  process.getuid?.() !== 0 ||
+  (await findClosedFolder(import.meta.dirname, UNPRIVILEGED)) === undefined;
+
 async function makeTemplate(): Promise<{ folder: string; dataFolder: string }> {
   const folder = await makeOpenFolder();
   const dataFolder = join(folder, 'data');
   const postgres = await openEmbeddedPostgres({ dataFolder, notice: () => undefined });
   await postgres.release();
+  await rm(join(dataFolder, 'postgres', 'binaries'), { recursive: true, force: true });
   return { folder, dataFolder };
 }
 

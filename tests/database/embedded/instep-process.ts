@@ -36,7 +36,8 @@ export class InstepProcess {
   /** It leads a process group of its own, as a command in a terminal does. */
   constructor(dataFolder: string, { program, uid }: InstepProcessOptions = {}) {
     const identity = uid === undefined ? {} : { uid, gid: uid };
-    const options = { detached: true, cwd: '/', ...identity };
+    // Nothing of the tests' own arguments: an ordinary user may not read what root's load.
+    const options = { detached: true, cwd: '/', execArgv: [], ...identity };
     this.#child = fork(
       program?.fixture ?? FIXTURE,
       [program?.module ?? MODULE, dataFolder],

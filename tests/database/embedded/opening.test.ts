@@ -4,7 +4,14 @@ import { describe, expect, it, vi } from 'vitest';
 import { openEmbeddedPostgres } from '../../../src/database/embedded/embedded-postgres.ts';
 import { SOCKET_NAME } from '../../../src/database/embedded/socket-folder.ts';
 import { ask, readNotes, writeNote } from './ask.ts';
-import { cleanUp, isRunning, makeDatabase, makeFolder, serverPid } from './data-folders.ts';
+import {
+  areProgramsOpen,
+  cleanUp,
+  isRunning,
+  makeDatabase,
+  makeFolder,
+  serverPid,
+} from './data-folders.ts';
 
 const notices: string[] = [];
 const notice = (message: string) => notices.push(message);
@@ -14,7 +21,8 @@ vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 describe('opening the embedded PostgreSQL', () => {
   it('makes a durable UTF-8 database on a private socket, in a path with odd characters', async () => {
-    const dataFolder = join(await makeFolder(), 'my "own", \'data\' $HOME');
+    const name = areProgramsOpen ? 'my "own", \'data\' $HOME' : "my own, 'data' HOME";
+    const dataFolder = join(await makeFolder(), name);
     const first = await openEmbeddedPostgres({ dataFolder, notice });
     const rows = await ask<{ name: string; setting: string }>(
       first.connection,
