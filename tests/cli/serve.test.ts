@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { migrate } from '../../src/database/migrate.ts';
-import { runInstep, SETTINGS, startInstep } from '../support/instep-process.ts';
+import { runInstep, SETTINGS, spawnInstep, startInstep } from '../support/instep-process.ts';
 import { startProxy } from '../support/tcp-proxy.ts';
 import { connect, createEmptyDatabase } from '../support/test-database.ts';
 
@@ -53,17 +53,11 @@ test('a database that is newer: exit code 1 at once', async () => {
 test('a database that comes a moment later is waited for', async () => {
   const proxy = await startProxy(url);
   await proxy.become('refuse');
-  const starting = startInstep({ DATABASE_URL: proxy.url.href });
-  // As long as it takes to be refused at least once.
-  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  const instep = spawnInstep(['serve'], { ...SETTINGS, DATABASE_URL: proxy.url.href });
+  await instep.writes(/"level":"warn".*DATABASE_UNAVAILABLE.*"waiting for the database"/);
   await proxy.become('forward');
-  const instep = await starting;
-  expect(await instep.logged({ msg: 'waiting for the database' })).toMatchObject({
-    level: 'warn',
-    err: { code: 'DATABASE_UNAVAILABLE' },
-  });
-  expect((await fetch(`${instep.url}/readyz`)).status).toBe(200);
-  expect(await instep.stop()).toBe(0);
+  await instep.writes(/"listening"/);
+  expect(await instep.stop('SIGTERM')).toBe(0);
   await proxy.close();
 });
 

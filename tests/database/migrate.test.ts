@@ -78,8 +78,8 @@ describe.each(postgresServers)('$name', (server) => {
     const [database] = (await openNew(server)) as [Database];
     await migrate(database);
     await database.query(`insert into instep.migrations (version, name) values (9999, 'tomorrow')`);
-    for (const attempt of [migrate(database), checkSchema(database.query)]) {
-      const error = await attempt.catch((thrown: unknown) => thrown);
+    for (const attempt of [() => migrate(database), () => checkSchema(database.query)]) {
+      const error = await attempt().catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(SchemaNewer);
       expect(error).toMatchObject({ code: 'SCHEMA_NEWER' });
       expect(String(error)).toMatch(/9999.*run the newer Instep/);
