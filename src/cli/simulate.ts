@@ -1,10 +1,12 @@
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { InstepError } from '../errors.ts';
 import { createLogger } from '../logging.ts';
-import { runCoreLevel } from '../simulation/core/core-level.ts';
+import { runCoreThreads } from '../simulation/core/core-threads.ts';
 import { describeFailure } from '../simulation/describe-failure.ts';
 import { enumerate } from '../simulation/enumeration/enumerate.ts';
+import type { Alphabet } from '../simulation/enumeration/short-lives.ts';
 import { DEFAULT_FAULTS, FAULT_NAMES, type Faults } from '../simulation/faults.ts';
 import { runHttpLevel } from '../simulation/http/http-level.ts';
 import type { Failure, LevelOptions, Summary } from '../simulation/level.ts';
@@ -22,7 +24,9 @@ class Diverged extends InstepError {
 
 type SimulateOptions = Partial<Faults> & {
   level: 'core' | 'store' | 'http';
+  threads: number;
   doors: number;
+  alphabet: Alphabet;
   servers: number;
   kill: number;
   databaseUrl?: string;
@@ -69,6 +73,12 @@ export function simulateCommand(): Command {
         'which of several subscriptions counts (default: both)',
       ).choices(['newest', 'best']),
     )
+    .option(
+      '--threads <n>',
+      'how many threads the level core has',
+      positiveInteger,
+      availableParallelism(),
+    )
     .option('--doors <n>', 'how many acceptors the level store has', positiveInteger, 3)
     .option('--servers <n>', 'how many servers the level http has', positiveInteger, 2)
     .option('--kill <probability>', 'of a delivery: a server is killed', probability, 0.0005)
@@ -77,6 +87,11 @@ export function simulateCommand(): Command {
       '--enumerate <n>',
       'instead: all orders of every life of up to n events',
       positiveInteger,
+    )
+    .addOption(
+      new Option('--alphabet <alphabet>', 'when enumerating, which changes there are')
+        .choices(['full', 'small'])
+        .default('full'),
     )
     .option('--extra <n>', 'when enumerating, up to how many duplicates', wholeNumber, 2)
     .option('--json', 'print JSON')
@@ -95,14 +110,20 @@ async function simulate(options: SimulateOptions): Promise<void> {
   else enumerateUpTo(options.enumerate, options);
 }
 
-function enumerateUpTo(maxLength: number, { extra, json = false }: SimulateOptions): void {
+function enumerateUpTo(
+  maxLength: number,
+  { extra, alphabet, json = false }: SimulateOptions,
+): void {
   for (let length = 1; length <= maxLength; length += 1) {
     const startedAtMs = performance.now();
-    const { failure, ...counts } = enumerate({ length, extra });
+    const { failure, ...counts } = enumerate({ length, extra, alphabet });
     const seconds = Math.round((performance.now() - startedAtMs) / 100) / 10;
     printData({ events: length, duplicates: extra, ...counts, seconds }, { json });
     if (failure !== null) {
-      refuse(failure, `instep simulate --enumerate ${length} --extra ${extra}`);
+      refuse(
+        failure,
+        `instep simulate --enumerate ${length} --extra ${extra} --alphabet ${alphabet}`,
+      );
     }
   }
 }
@@ -140,7 +161,7 @@ async function sample(options: SimulateOptions): Promise<void> {
 
 async function run(options: SimulateOptions, level: LevelOptions): Promise<Summary> {
   const { doors, servers, kill, databaseUrl } = options;
-  if (options.level === 'core') return runCoreLevel(level);
+  if (options.level === 'core') return await runCoreThreads(level, options.threads);
   return await withSimulatedDatabase(databaseUrl, async ({ server, environment }) => {
     const open = () => server.open(POOL);
     if (options.level === 'store') {

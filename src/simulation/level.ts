@@ -39,7 +39,7 @@ export type Summary = {
   /** How many servers were killed. */
   readonly kills: number;
   readonly counts: FaultCounts;
-  /** Two runs with the same options have the same. */
-  readonly digest: string;
+  /** Two runs of the level `core` with the same options have the same; zero at other levels. */
+  readonly digest: number;
   readonly failure: Failure | null;
 };

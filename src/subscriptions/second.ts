@@ -1,5 +1,5 @@
 import type { SubscriptionEvent } from './subscription-event.ts';
-import { planAfter } from './transition.ts';
+import { isSamePlan, planAfter } from './transition.ts';
 
 /** A value as JSON has it. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -41,7 +41,7 @@ export function endOfSecond(events: readonly CausedEvent[]): SecondEnd {
     .map(({ subscription }) => subscription)
     .filter((subscription) => planAfter(subscription) !== null);
   const lastArrival = withEffect.at(-1) ?? null;
-  const isOnePlan = withEffect.every((event) => isSamePlan(event, lastArrival));
+  const isOnePlan = withEffect.every((event) => isSameEnd(event, lastArrival));
   if (isOnePlan) return { newest: lastArrival, isCertain: true };
 
   const look = events.findLast(({ isLook }) => isLook);
@@ -85,7 +85,7 @@ type Path = {
 /** What all these paths come to for the team, if that is the same. */
 function onlyPlan(ends: readonly Path[]): SubscriptionEvent | null {
   const newest = ends[0]?.newest ?? null;
-  return ends.every((end) => isSamePlan(end.newest, newest)) ? newest : null;
+  return ends.every((end) => isSameEnd(end.newest, newest)) ? newest : null;
 }
 
 /** All paths through all the events; of those that end the same, one. */
@@ -165,14 +165,19 @@ const MAX_DEPTH = 32;
 function holds(value: Json | undefined, part: Json, depth = 0): boolean {
   if (typeof part !== 'object' || part === null) return (value ?? null) === part;
   if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return false;
-  if (lengthOf(value) !== lengthOf(part)) return false;
-  const members = new Map(Object.entries(value));
-  return Object.entries(part).every(([name, entry]) => holds(members.get(name), entry, depth + 1));
+  if (isList(part)) {
+    if (!isList(value) || value.length !== part.length) return false;
+    return part.every((entry, index) => holds(value[index], entry, depth + 1));
+  }
+  if (isList(value)) return false;
+  return Object.keys(part).every((name) =>
+    holds(memberOf(value, name), memberOf(part, name), depth + 1),
+  );
 }
 
-/** A list's length; that of an object is null. */
-function lengthOf(value: readonly Json[] | JsonObject): number | null {
-  return isList(value) ? value.length : null;
+/** Its own member; `null` when it has none, although every object inherits some. */
+function memberOf(value: JsonObject, name: string): Json {
+  return (Object.hasOwn(value, name) ? value[name] : null) ?? null;
 }
 
 /** `Array.isArray` that knows of read-only lists. */
@@ -180,8 +185,7 @@ export function isList(value: readonly Json[] | JsonObject): value is readonly J
   return Array.isArray(value);
 }
 
-/** The plan's members stand in the same order always. */
-function isSamePlan(one: SubscriptionEvent | null, other: SubscriptionEvent | null): boolean {
-  const [plan, otherPlan] = [one, other].map((event) => JSON.stringify(event && planAfter(event)));
-  return plan === otherPlan;
+/** Whether two events come to the same for the team. */
+function isSameEnd(one: SubscriptionEvent | null, other: SubscriptionEvent | null): boolean {
+  return isSamePlan(one && planAfter(one), other && planAfter(other));
 }

@@ -9,6 +9,18 @@ export type TeamPlan = {
   readonly subscriptionStatus: string | null;
 };
 
+const FIELDS: readonly (keyof TeamPlan)[] = [
+  'providerSubscriptionId',
+  'providerProductId',
+  'planName',
+  'subscriptionStatus',
+];
+
+/** Whether two plans are the same, or there is none both times. */
+export function isSamePlan(one: TeamPlan | null, other: TeamPlan | null): boolean {
+  return FIELDS.every((field) => one?.[field] === other?.[field]);
+}
+
 /** What a status does to a team: gives it the plan, takes the plan away, or nothing. */
 export type Effect = 'grants' | 'clears' | 'none';
 

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { LoggedOutcome } from '../store/events.ts';
 import type { LinkedTeam } from '../store/teams.ts';
 import {
@@ -9,7 +8,7 @@ import {
 } from '../subscriptions/customer.ts';
 import { follow, type Step } from '../subscriptions/follow.ts';
 import { type TeamPlanChoice, teamPlan } from '../subscriptions/team-plan.ts';
-import type { TeamPlan } from '../subscriptions/transition.ts';
+import { isSamePlan, type TeamPlan } from '../subscriptions/transition.ts';
 import type { NamedEvent, Result } from './received-event.ts';
 import { type LoggedEvent, Seconds } from './seconds.ts';
 
@@ -80,20 +79,25 @@ export function decide(
     return { outcome, teamIds };
   });
 
-  const names = new Map(known.names);
-  for (const event of events) {
-    if (event.kind === 'unreadable' || event.productName === null) continue;
-    if (event.subscription.productId !== null) {
-      names.set(event.subscription.productId, event.productName);
-    }
-  }
   const plans = new Map<number, TeamPlan>();
-  for (const team of known.teams) {
-    if (!touched.has(team.customerId)) continue;
+  const touchedTeams = known.teams.filter(({ customerId }) => touched.has(customerId));
+  const names = touchedTeams.length === 0 ? known.names : withNamesOf(events, known.names);
+  for (const team of touchedTeams) {
     const plan = teamPlan(customers.get(team.customerId) ?? UNKNOWN_CUSTOMER, choice, names);
-    if (plan !== null && !isDeepStrictEqual(plan, team.plan)) plans.set(team.id, plan);
+    if (plan !== null && !isSamePlan(plan, team.plan)) plans.set(team.id, plan);
   }
   return { results, outcomes, plans, subscriptions: changed(customers, known.customers) };
+}
+
+/** The names of products, with those that came with the events. */
+function withNamesOf(events: readonly NamedEvent[], known: Known['names']): Known['names'] {
+  const names = new Map(known);
+  for (const event of events) {
+    if (event.kind === 'unreadable' || event.productName === null) continue;
+    const { productId } = event.subscription;
+    if (productId !== null) names.set(productId, event.productName);
+  }
+  return names;
 }
 
 function teamIdsByCustomer(teams: readonly LinkedTeam[]): Map<string, number[]> {
@@ -104,14 +108,18 @@ function teamIdsByCustomer(teams: readonly LinkedTeam[]): Map<string, number[]> 
   return followers;
 }
 
+/** The states that are not what they were. */
 function changed(
   customers: ReadonlyMap<string, Customer>,
   before: Known['customers'],
 ): SubscriptionState[] {
-  return [...customers].flatMap(([customerId, customer]) => {
+  const states: SubscriptionState[] = [];
+  for (const [customerId, customer] of customers) {
     const known = before.get(customerId) ?? UNKNOWN_CUSTOMER;
-    return [...customer].flatMap(([subscriptionId, state]) =>
-      isSameState(state, known.get(subscriptionId)) ? [] : [state],
-    );
-  });
+    if (customer === known) continue;
+    for (const [subscriptionId, state] of customer) {
+      if (!isSameState(state, known.get(subscriptionId))) states.push(state);
+    }
+  }
+  return states;
 }

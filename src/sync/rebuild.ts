@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Database, Query } from '../database/database.ts';
 import { readEventsOfCustomer } from '../store/events.ts';
 import { readProductNames } from '../store/products.ts';
@@ -13,7 +12,7 @@ import {
 } from '../subscriptions/customer.ts';
 import { follow } from '../subscriptions/follow.ts';
 import { type TeamPlanChoice, teamPlan } from '../subscriptions/team-plan.ts';
-import type { TeamPlan } from '../subscriptions/transition.ts';
+import { isSamePlan, type TeamPlan } from '../subscriptions/transition.ts';
 import { Seconds } from './seconds.ts';
 
 export type RebuildOptions = {
@@ -99,7 +98,7 @@ function difference(
   states: readonly SubscriptionState[],
 ): Difference[] {
   const { id: teamId, customerId, plan: is } = team;
-  if (isDeepStrictEqual(is, shouldBe) && states.length === 0) return [];
+  if (isSamePlan(is, shouldBe) && states.length === 0) return [];
   const subscriptionIds = states.map(({ newest }) => newest.subscriptionId);
   return [{ teamId, customerId, is, shouldBe, subscriptionIds }];
 }

@@ -7,13 +7,14 @@ import type { Failure } from '../level.ts';
 import { tellLife } from '../provider/history.ts';
 import type { CustomerLife } from '../provider/subscription.ts';
 import { orders } from './orders.ts';
-import { shortLives } from './short-lives.ts';
+import { type Alphabet, shortLives } from './short-lives.ts';
 
 export type EnumerationOptions = {
   /** How many events a life has. */
   readonly length: number;
   /** How many deliveries there are beside the first one of each event. */
   readonly extra: number;
+  readonly alphabet: Alphabet;
   readonly onProgress?: (deliveries: number) => void;
 };
 
@@ -28,10 +29,11 @@ export type Enumerated = {
  * Delivers every short life in every order, and audits the team after each. When the team is linked,
  * what comes in one batch, whether the keeper has a turn amidst, and TEAM_PLAN take turns.
  */
-export function enumerate({ length, extra, onProgress }: EnumerationOptions): Enumerated {
+export function enumerate(options: EnumerationOptions): Enumerated {
+  const { length, extra, alphabet, onProgress } = options;
   const allOrders = [...orders(length, extra)];
   const sum = { lives: 0, orders: 0, deliveries: 0 };
-  for (const life of shortLives(length)) {
+  for (const life of shortLives(length, alphabet)) {
     const telling = { shape: 'classic', hasSharedIds: false, namesReplaced: true } as const;
     const audience = readHistory(tellLife(life, telling));
     const audiences = new Map([[life.customerId, audience]]);

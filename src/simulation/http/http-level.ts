@@ -128,7 +128,7 @@ export async function runHttpLevel(options: HttpLevelOptions): Promise<Summary> 
     await servers.stop();
     await api.close();
   }
-  return { ...sum, kills: servers.kills, counts, digest: '', failure };
+  return { ...sum, kills: servers.kills, counts, digest: 0, failure };
 }
 
 /** Waits until the servers' keepers had their turn. Returns what is still out of step by then. */

@@ -98,7 +98,7 @@ export async function runStoreLevel(options: StoreLevelOptions): Promise<Summary
   } finally {
     await Promise.all([database, ...pools].map((pool) => pool.close()));
   }
-  return { ...sum, counts, digest: '', failure };
+  return { ...sum, counts, digest: 0, failure };
 }
 
 type Place = Pick<StoreWorld, 'seed' | 'round' | 'choice'>;

@@ -1,0 +1,65 @@
+import { Worker } from 'node:worker_threads';
+import { addFaults, noFaults } from '../faults.ts';
+import type { LevelOptions, Summary } from '../level.ts';
+import type { ThreadMessage, ThreadTask } from './core-thread.ts';
+
+/**
+ * The level `core`, with the seeds shared out among threads: as long as nothing diverges, what it
+ * returns does not depend on their number. For compiled code only, since a thread starts from a file.
+ */
+export async function runCoreThreads(options: LevelOptions, threads: number): Promise<Summary> {
+  const { onProgress, ...task } = options;
+  const delivered: number[] = [];
+  const summaries = await Promise.all(
+    shareOut(task, threads).map((share, index) =>
+      runThread(share, (deliveries) => {
+        delivered[index] = deliveries;
+        onProgress?.(delivered.reduce((sum, part) => sum + part, 0));
+      }),
+    ),
+  );
+  return summaries.reduce(addSummaries);
+}
+
+/** Every seed keeps its share of the deliveries. */
+function shareOut(task: ThreadTask, threads: number): ThreadTask[] {
+  const perSeed = Math.ceil(task.deliveries / task.seeds);
+  const perThread = Math.ceil(task.seeds / threads);
+  const tasks: ThreadTask[] = [];
+  for (let from = 0; from < task.seeds; from += perThread) {
+    const seeds = Math.min(perThread, task.seeds - from);
+    const firstSeed = task.firstSeed + from;
+    tasks.push({ ...task, firstSeed, seeds, deliveries: perSeed * seeds });
+  }
+  return tasks;
+}
+
+function runThread(task: ThreadTask, onProgress: (deliveries: number) => void): Promise<Summary> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(new URL('./core-thread.js', import.meta.url), { workerData: task });
+    worker.on('error', reject);
+    worker.on('message', (message: ThreadMessage) => {
+      if ('summary' in message) resolve(message.summary);
+      else onProgress(message.deliveries);
+    });
+  });
+}
+
+/** Of two divergences the one of the earlier seed. */
+function addSummaries(one: Summary, other: Summary): Summary {
+  const counts = noFaults();
+  addFaults(counts, one.counts);
+  addFaults(counts, other.counts);
+  return {
+    seeds: one.seeds + other.seeds,
+    rounds: one.rounds + other.rounds,
+    customers: one.customers + other.customers,
+    events: one.events + other.events,
+    deliveries: one.deliveries + other.deliveries,
+    looks: one.looks + other.looks,
+    kills: one.kills + other.kills,
+    counts,
+    digest: (one.digest + other.digest) >>> 0,
+    failure: one.failure ?? other.failure,
+  };
+}
