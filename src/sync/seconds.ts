@@ -43,5 +43,5 @@ export class Seconds {
 
 /** No id holds NUL, so that no two pairs of ids look the same. */
 function idOf({ customerId, subscriptionId, createdSeconds }: SubscriptionEvent): string {
-  return `${customerId}\0${subscriptionId ?? ''}\0${createdSeconds}`;
+  return [customerId, subscriptionId ?? '', createdSeconds].join('\0');
 }

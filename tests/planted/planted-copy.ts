@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { PlantedBug } from './bugs.ts';
+import { type PlantedBug, textWith } from './bugs.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const COPIED = [
@@ -23,7 +23,10 @@ export async function plant(bug: PlantedBug | null): Promise<PlantedCopy> {
   const folder = mkdtempSync(join(tmpdir(), 'instep-planted-'));
   for (const name of COPIED) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  if (bug !== null) edit(join(folder, bug.file), bug);
+  if (bug !== null) {
+    const path = join(folder, bug.file);
+    writeFileSync(path, textWith(bug, readFileSync(path, 'utf8')));
+  }
   // A bug may leave an import unused: what counts is what was written.
   await execute(join(ROOT, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.build.json'], folder);
   await execute(process.execPath, ['scripts/copy-migrations.js'], folder);
@@ -32,17 +35,6 @@ export async function plant(bug: PlantedBug | null): Promise<PlantedCopy> {
     test: (args) => execute(join(ROOT, 'node_modules/.bin/vitest'), ['run', ...args], folder),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
-}
-
-function edit(path: string, { name, edits }: PlantedBug): void {
-  let text = readFileSync(path, 'utf8');
-  for (const [search, replace] of edits) {
-    if (text.split(search).length !== 2) {
-      throw new RangeError(`${name}: not exactly once in ${path}: ${search}`);
-    }
-    text = text.replace(search, () => replace);
-  }
-  writeFileSync(path, text);
 }
 
 const TIMEOUT_MS = 180_000;
