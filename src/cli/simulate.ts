@@ -9,7 +9,12 @@ import { enumerate } from '../simulation/enumeration/enumerate.ts';
 import type { Alphabet } from '../simulation/enumeration/short-lives.ts';
 import { DEFAULT_FAULTS, FAULT_NAMES, type Faults } from '../simulation/faults.ts';
 import { runHttpLevel } from '../simulation/http/http-level.ts';
-import type { Failure, LevelOptions, Summary } from '../simulation/level.ts';
+import {
+  addSummaries,
+  type Failure,
+  type LevelOptions,
+  type Summary,
+} from '../simulation/level.ts';
 import { runStoreLevel } from '../simulation/store/store-level.ts';
 import type { TeamPlanChoice } from '../subscriptions/team-plan.ts';
 import { positiveInteger } from './arguments.ts';
@@ -107,16 +112,14 @@ export function simulateCommand(): Command {
 
 async function simulate(options: SimulateOptions): Promise<void> {
   if (options.enumerate === undefined) await sample(options);
-  else enumerateUpTo(options.enumerate, options);
+  else await enumerateUpTo(options.enumerate, options);
 }
 
-function enumerateUpTo(
-  maxLength: number,
-  { extra, alphabet, json = false }: SimulateOptions,
-): void {
+async function enumerateUpTo(maxLength: number, options: SimulateOptions): Promise<void> {
+  const { extra, alphabet, json = false } = options;
   for (let length = 1; length <= maxLength; length += 1) {
     const startedAtMs = performance.now();
-    const { failure, ...counts } = enumerate({ length, extra, alphabet });
+    const { failure, ...counts } = await enumerate({ length, extra, alphabet });
     const seconds = Math.round((performance.now() - startedAtMs) / 100) / 10;
     printData({ events: length, duplicates: extra, ...counts, seconds }, { json });
     if (failure !== null) {
@@ -169,10 +172,23 @@ async function run(options: SimulateOptions, level: LevelOptions): Promise<Summa
       return await runStoreLevel({ ...level, open, doors, logger, now: Date.now });
     }
     const database = open();
+    const http = { database, servers, program: PROGRAM, environment, kill, now: Date.now };
     try {
-      const choice = level.choice ?? 'newest';
-      const http = { choice, database, servers, program: PROGRAM, environment, kill };
-      return await runHttpLevel({ ...level, ...http, now: Date.now });
+      if (level.choice !== null) {
+        return await runHttpLevel({ ...level, ...http, choice: level.choice });
+      }
+      // A server has one setting: half of the seeds are for the one, half for the other.
+      const seeds = Math.ceil(level.seeds / 2);
+      const half = { ...level, ...http, seeds, deliveries: Math.ceil(level.deliveries / 2) };
+      const newest = await runHttpLevel({ ...half, choice: 'newest' });
+      if (newest.failure !== null) return newest;
+      const best = await runHttpLevel({
+        ...half,
+        choice: 'best',
+        firstSeed: level.firstSeed + seeds,
+        onProgress: (deliveries) => level.onProgress?.(newest.deliveries + deliveries),
+      });
+      return addSummaries(newest, best);
     } finally {
       await database.close();
     }

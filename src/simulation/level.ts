@@ -1,7 +1,7 @@
 import type { TeamPlanChoice } from '../subscriptions/team-plan.ts';
 import type { Step } from './delivery.ts';
 import type { Divergence } from './divergence.ts';
-import type { FaultCounts, Faults } from './faults.ts';
+import { addFaults, type FaultCounts, type Faults, noFaults } from './faults.ts';
 import type { Told } from './world.ts';
 
 /** What every level is told. */
@@ -43,3 +43,22 @@ export type Summary = {
   readonly digest: number;
   readonly failure: Failure | null;
 };
+
+/** What two runs come to together; of two divergences the first run's. */
+export function addSummaries(one: Summary, other: Summary): Summary {
+  const counts = noFaults();
+  addFaults(counts, one.counts);
+  addFaults(counts, other.counts);
+  return {
+    seeds: one.seeds + other.seeds,
+    rounds: one.rounds + other.rounds,
+    customers: one.customers + other.customers,
+    events: one.events + other.events,
+    deliveries: one.deliveries + other.deliveries,
+    looks: one.looks + other.looks,
+    kills: one.kills + other.kills,
+    counts,
+    digest: (one.digest + other.digest) >>> 0,
+    failure: one.failure ?? other.failure,
+  };
+}

@@ -2,17 +2,17 @@
  * Takes away from a list what is not needed for it to fail: delta debugging (Zeller, 2002). What is
  * left fails, and would not if any single item were missing.
  */
-export function shrinkList<Item>(
+export async function shrinkList<Item>(
   items: readonly Item[],
-  fails: (candidate: readonly Item[]) => boolean,
-): readonly Item[] {
+  fails: (candidate: readonly Item[]) => Promise<boolean>,
+): Promise<readonly Item[]> {
   let kept = items;
   let size = Math.ceil(kept.length / 2);
   while (size >= 1) {
     const before = kept.length;
     for (let from = 0; from < kept.length; ) {
       const candidate = [...kept.slice(0, from), ...kept.slice(from + size)];
-      if (fails(candidate)) kept = candidate;
+      if (await fails(candidate)) kept = candidate;
       else from += size;
     }
     if (size === 1 && kept.length === before) break;

@@ -4,10 +4,11 @@ import { addFaults, noFaults } from '../faults.ts';
 import type { Failure, LevelOptions, Summary } from '../level.ts';
 import { tellLife } from '../provider/history.ts';
 import { createRandom } from '../random.ts';
+import { shrinkFailure } from '../shrink-case.ts';
 import { createWorld } from '../world.ts';
 import { readHistory } from './arrivals.ts';
-import { runCase, shrinkCase } from './core-case.ts';
-import { type CoreRound, type RoundEnd, runCoreRound } from './core-round.ts';
+import { runCoreRound } from './core-round.ts';
+import { runCase } from './run-case.ts';
 
 const CHOICES: readonly [TeamPlanChoice, TeamPlanChoice] = ['newest', 'best'];
 
@@ -20,7 +21,7 @@ export function choiceOfRound(round: number): TeamPlanChoice {
  * The level `core`: the pure core in memory. Every seed is a world; its events are read once and
  * delivered in many rounds, each time to an empty store. Stops at the first divergence.
  */
-export function runCoreLevel(options: LevelOptions): Summary {
+export async function runCoreLevel(options: LevelOptions): Promise<Summary> {
   const share = Math.ceil(options.deliveries / options.seeds);
   const counts = noFaults();
   const sum = { seeds: 0, rounds: 0, customers: 0, events: 0, deliveries: 0, looks: 0, kills: 0 };
@@ -42,14 +43,18 @@ export function runCoreLevel(options: LevelOptions): Summary {
     for (let round = 0; delivered < share && failure === null; round += 1) {
       const choice = options.choice ?? choiceOfRound(round);
       const schedule = scheduleDeliveries(events, options.faults, createRandom(seed, 2, round));
-      const coreRound = { audiences, steps: schedule.steps, choice };
-      const end = runCoreRound(coreRound);
+      const { steps } = schedule;
+      const end = runCoreRound({ audiences, steps, choice });
       delivered += schedule.deliveries;
       addFaults(counts, schedule.counts);
       sum.rounds += 1;
       sum.looks += end.looks;
       seedDigest = (Math.imul(seedDigest, 31) + end.digest) | 0;
-      failure = failureOf({ seed, round, world, coreRound, end });
+      const { divergences } = end;
+      const told = world.find(({ life }) => life.customerId === divergences[0]?.customerId);
+      if (told === undefined) continue;
+      const found = { seed, round, choice, divergences, told, steps, isShrunk: false };
+      failure = await shrinkFailure(found, runCase);
     }
     // A sum: whatever the order in which threads come to an end, it is the same.
     digest = (digest + seedDigest) >>> 0;
@@ -57,24 +62,4 @@ export function runCoreLevel(options: LevelOptions): Summary {
     options.onProgress?.(sum.deliveries);
   }
   return { ...sum, counts, digest, failure };
-}
-
-type Ended = {
-  readonly seed: number;
-  readonly round: number;
-  readonly world: ReturnType<typeof createWorld>;
-  readonly coreRound: CoreRound;
-  readonly end: RoundEnd;
-};
-
-function failureOf({ seed, round, world, coreRound, end }: Ended): Failure | null {
-  const [first] = end.divergences;
-  const told = world.find(({ life }) => life.customerId === first?.customerId);
-  if (first === undefined || told === undefined) return null;
-  const { steps, choice } = coreRound;
-  const shrunk = shrinkCase({ told, steps, choice });
-  if (shrunk === null) {
-    return { seed, round, choice, divergences: end.divergences, told, steps, isShrunk: false };
-  }
-  return { seed, round, ...shrunk, divergences: runCase(shrunk), isShrunk: true };
 }

@@ -13,4 +13,5 @@ function tell(message: ThreadMessage): void {
 }
 
 const task: ThreadTask = workerData;
-tell({ summary: runCoreLevel({ ...task, onProgress: (deliveries) => tell({ deliveries }) }) });
+const summary = await runCoreLevel({ ...task, onProgress: (deliveries) => tell({ deliveries }) });
+tell({ summary });

@@ -1,6 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { addFaults, noFaults } from '../faults.ts';
-import type { LevelOptions, Summary } from '../level.ts';
+import { addSummaries, type LevelOptions, type Summary } from '../level.ts';
 import type { ThreadMessage, ThreadTask } from './core-thread.ts';
 
 /**
@@ -43,23 +42,4 @@ function runThread(task: ThreadTask, onProgress: (deliveries: number) => void): 
       else onProgress(message.deliveries);
     });
   });
-}
-
-/** Of two divergences the one of the earlier seed. */
-function addSummaries(one: Summary, other: Summary): Summary {
-  const counts = noFaults();
-  addFaults(counts, one.counts);
-  addFaults(counts, other.counts);
-  return {
-    seeds: one.seeds + other.seeds,
-    rounds: one.rounds + other.rounds,
-    customers: one.customers + other.customers,
-    events: one.events + other.events,
-    deliveries: one.deliveries + other.deliveries,
-    looks: one.looks + other.looks,
-    kills: one.kills + other.kills,
-    counts,
-    digest: (one.digest + other.digest) >>> 0,
-    failure: one.failure ?? other.failure,
-  };
 }

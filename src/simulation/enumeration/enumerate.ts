@@ -1,11 +1,12 @@
 import { readHistory } from '../core/arrivals.ts';
-import { type CoreCase, shrinkCase } from '../core/core-case.ts';
 import { choiceOfRound } from '../core/core-level.ts';
 import { runCoreRound } from '../core/core-round.ts';
+import { runCase } from '../core/run-case.ts';
 import type { Step } from '../delivery.ts';
 import type { Failure } from '../level.ts';
 import { tellLife } from '../provider/history.ts';
 import type { CustomerLife } from '../provider/subscription.ts';
+import { shrinkFailure } from '../shrink-case.ts';
 import { orders } from './orders.ts';
 import { type Alphabet, shortLives } from './short-lives.ts';
 
@@ -29,7 +30,7 @@ export type Enumerated = {
  * Delivers every short life in every order, and audits the team after each. When the team is linked,
  * what comes in one batch, whether the keeper has a turn amidst, and TEAM_PLAN take turns.
  */
-export function enumerate(options: EnumerationOptions): Enumerated {
+export async function enumerate(options: EnumerationOptions): Promise<Enumerated> {
   const { length, extra, alphabet, onProgress } = options;
   const allOrders = [...orders(length, extra)];
   const sum = { lives: 0, orders: 0, deliveries: 0 };
@@ -46,7 +47,9 @@ export function enumerate(options: EnumerationOptions): Enumerated {
       sum.orders += 1;
       sum.deliveries += order.length;
       if (divergences.length > 0) {
-        return { ...sum, failure: failureOf({ told: { life, telling }, steps, choice }) };
+        const told = { life, telling };
+        const found = { seed: 0, round: 0, choice, divergences, told, steps, isShrunk: false };
+        return { ...sum, failure: await shrinkFailure(found, runCase) };
       }
     }
     onProgress?.(sum.deliveries);
@@ -78,13 +81,4 @@ const KEEPER = ['mend', 'ask', 'answer'] as const;
 
 function turn(kind: (typeof KEEPER)[number], atMs: number): Step {
   return kind === 'answer' ? { kind, atMs } : { kind, atMs, hasApi: true };
-}
-
-function failureOf(found: CoreCase): Failure {
-  const shrunk = shrinkCase(found) ?? found;
-  const audiences = new Map([
-    [found.told.life.customerId, readHistory(tellLife(shrunk.told.life, shrunk.told.telling))],
-  ]);
-  const { divergences } = runCoreRound({ audiences, ...shrunk });
-  return { seed: 0, round: 0, ...shrunk, divergences, isShrunk: true };
 }

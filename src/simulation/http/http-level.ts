@@ -1,13 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../database/database.ts';
+import { createLogger } from '../../logging.ts';
 import { signWebhook } from '../../stripe/sign-webhook.ts';
 import type { TeamPlanChoice } from '../../subscriptions/team-plan.ts';
 import { addFaults, noFaults } from '../faults.ts';
 import type { Failure, LevelOptions, Summary } from '../level.ts';
 import { PRODUCTS } from '../provider/subscription.ts';
 import { createRandom } from '../random.ts';
+import { shrinkFailure } from '../shrink-case.ts';
+import { Account } from '../store/account.ts';
 import { atOnce } from '../store/at-once.ts';
 import { auditWorld } from '../store/audit-world.ts';
+import { createRunCase } from '../store/run-case.ts';
+import { keeperTasks } from '../store/settle.ts';
+import { createStoreDoor } from '../store/store-door.ts';
 import { link, openWorld, type StoreWorld } from '../store/store-world.ts';
 import { startStripeApiServer } from '../stripe-api-server.ts';
 import { Servers } from './servers.ts';
@@ -128,7 +134,24 @@ export async function runHttpLevel(options: HttpLevelOptions): Promise<Summary> 
     await servers.stop();
     await api.close();
   }
+  if (failure !== null) failure = await shrinkOnStore(failure, options);
   return { ...sum, kills: servers.kills, counts, digest: 0, failure };
+}
+
+/** The fewest events that still diverge, with the same code in this process. */
+function shrinkOnStore(failure: Failure, options: HttpLevelOptions): Promise<Failure> {
+  const { database, choice, now } = options;
+  const random = createRandom(failure.seed, 5);
+  const account = new Account();
+  const logger = createLogger('silent');
+  const door = createStoreDoor(database, { choice, account, random, logger, now });
+  const nonce = () => `nonce_${random.next()}`;
+  const query = database.query;
+  const tasks = keeperTasks({ query, accept: door, account, logger, now, nonce });
+  return shrinkFailure(
+    failure,
+    createRunCase({ database, accepts: [door], account, random, tasks }),
+  );
 }
 
 /** Waits until the servers' keepers had their turn. Returns what is still out of step by then. */

@@ -1,20 +1,20 @@
 import type { Database } from '../../database/database.ts';
 import type { Logger } from '../../logging.ts';
-import { readProductName, writeProductName } from '../../store/products.ts';
-import { createProductNames } from '../../stripe/product-names.ts';
 import type { TeamPlanChoice } from '../../subscriptions/team-plan.ts';
-import { type Accept, createDoor } from '../../sync/door.ts';
+import type { Accept } from '../../sync/door.ts';
 import { startKeeper } from '../../sync/keeper.ts';
 import { choiceOfRound } from '../core/core-level.ts';
 import { addFaults, noFaults } from '../faults.ts';
 import type { Failure, LevelOptions, Summary } from '../level.ts';
-import { createRandom, type Random } from '../random.ts';
+import { createRandom } from '../random.ts';
+import { shrinkFailure } from '../shrink-case.ts';
 import { Account } from './account.ts';
 import { atOnce } from './at-once.ts';
 import { auditWorld } from './audit-world.ts';
+import { createRunCase } from './run-case.ts';
 import { runWorld } from './run-world.ts';
 import { keeperTasks, settle } from './settle.ts';
-import { shakyDatabase } from './shaky-database.ts';
+import { createStoreDoor } from './store-door.ts';
 import { openWorld, type StoreWorld } from './store-world.ts';
 
 export type StoreLevelOptions = LevelOptions & {
@@ -32,10 +32,6 @@ const WORLDS_AT_ONCE = 60;
 /** So many of a pool's connections are used at once. */
 const CONNECTIONS = 4;
 
-/** How often a transaction fails before it begins, and how often after it was committed. */
-const OUTAGE = 0.01;
-const LOST_ANSWER = 0.01;
-
 /**
  * The level `store`: the one door, several of them at once, on a real PostgreSQL, with the keeper
  * running beside them. Which of two transactions comes first is not ours to say, so that two runs
@@ -51,7 +47,7 @@ export async function runStoreLevel(options: StoreLevelOptions): Promise<Summary
   for (const choice of ['newest', 'best'] as const) {
     doors.set(
       choice,
-      pools.map((pool) => doorOn(pool, choice, options, account, random)),
+      pools.map((pool) => createStoreDoor(pool, { ...options, choice, account, random })),
     );
   }
   const counts = noFaults();
@@ -89,7 +85,11 @@ export async function runStoreLevel(options: StoreLevelOptions): Promise<Summary
         for (const { history } of world.customers.values()) sum.events += history.events.length;
       }
       const audits = await atOnce(worlds, CONNECTIONS, (world) => auditWorld(world, database));
-      failure = audits.find((found) => found !== null) ?? null;
+      const found = audits.find((audit) => audit !== null);
+      if (found !== undefined) {
+        const runCase = createRunCase({ database, accepts, account, random, tasks });
+        failure = await shrinkFailure(found, runCase);
+      }
       for (const { history } of histories) account.remove(history);
       sum.seeds = Math.max(sum.seeds, ...batch.map(({ seed }) => seed - options.firstSeed + 1));
       options.onProgress?.(sum.deliveries);
@@ -115,32 +115,4 @@ function* batches({ firstSeed, seeds, choice }: StoreLevelOptions): Generator<re
       };
     });
   }
-}
-
-function doorOn(
-  pool: Database,
-  choice: TeamPlanChoice,
-  { logger, now }: StoreLevelOptions,
-  account: Account,
-  random: Random,
-): Accept {
-  return createDoor({
-    database: shakyDatabase(pool, { outage: OUTAGE, lostAnswer: LOST_ANSWER, random }),
-    productNames: createProductNames(
-      {
-        recall: (productId) => readProductName(pool.query, productId),
-        remember: async (productId, name) => {
-          await writeProductName(pool.query, productId, name);
-        },
-        retrieve: (productId) => account.retrieveProductName(productId),
-        onRetrieveError: () => undefined,
-      },
-      now,
-    ),
-    logger,
-    now,
-    choice,
-    maxBatch: 500,
-    maxQueued: 100_000,
-  });
 }
