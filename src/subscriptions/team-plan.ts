@@ -14,11 +14,8 @@ export function followedEvent(
   choice: TeamPlanChoice,
 ): SubscriptionEvent | null {
   const compare = choice === 'newest' ? compareNewest : compareBest;
-  let followed: SubscriptionEvent | null = null;
-  for (const { newest } of customer.values()) {
-    if (followed === null || compare(newest, followed) > 0) followed = newest;
-  }
-  return followed;
+  const events = [...customer.values()].map(({ newest }) => newest);
+  return events.sort(compare).at(-1) ?? null;
 }
 
 /**

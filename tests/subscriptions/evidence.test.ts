@@ -55,6 +55,8 @@ test.each<[string, Member, Json]>([
 test.each<[string, Member, Json]>([
   ['another value was there', 7, 8],
   ['a text was there for a number', '7', 7],
+  ['a text was there for an object', 'ab', { 0: 'a' }],
+  ['a number was there for an object', 7, {}],
   ['nothing was there', undefined, 7],
   ['a value was there for null', 7, null],
   ['false was there for null', false, null],

@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { effectOf, planAfter } from '../../src/subscriptions/transition.ts';
+import {
+  effectOf,
+  isSamePlan,
+  planAfter,
+  type TeamPlan,
+} from '../../src/subscriptions/transition.ts';
 
 const event = {
   customerId: 'cus_1',
@@ -41,4 +46,23 @@ test.each([
 ])('"%s" changes nothing', (status) => {
   expect(effectOf(status)).toBe('none');
   expect(planAfter({ ...event, status })).toBeNull();
+});
+
+const plan: TeamPlan = {
+  providerSubscriptionId: 'sub_1',
+  providerProductId: 'prod_1',
+  planName: 'Pro',
+  subscriptionStatus: 'active',
+};
+
+test.each(Object.keys(plan))('another %s makes another plan', (field) => {
+  expect(isSamePlan(plan, { ...plan, [field]: 'another' })).toBe(false);
+  expect(isSamePlan({ ...plan, [field]: null }, plan)).toBe(false);
+});
+
+test('a plan is the same as its like, and no plan as no plan', () => {
+  expect(isSamePlan(plan, { ...plan })).toBe(true);
+  expect(isSamePlan(null, null)).toBe(true);
+  expect(isSamePlan(plan, null)).toBe(false);
+  expect(isSamePlan(null, plan)).toBe(false);
 });
