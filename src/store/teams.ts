@@ -30,6 +30,8 @@ const COLUMNS = `
 
 type LinkedTeamRow = TeamRow & { provider_customer_id: string };
 
+type HeldTeamRow = { id: null; asked_customer_id: string };
+
 /**
  * The teams of these customers, locked until the transaction ends, in the order of their ids, so
  * that two transactions that need the same teams wait for each other and never deadlock.
@@ -49,6 +51,44 @@ export async function lockTeams(
     [customerIds],
   );
   return rows.map(toLinkedTeam);
+}
+
+/** What could be locked without waiting. */
+export type FreeTeams = {
+  readonly teams: readonly LinkedTeam[];
+  /** Those of whom somebody else holds a team. */
+  readonly heldCustomerIds: ReadonlySet<string>;
+};
+
+/** The teams of these customers that nobody else holds, locked until the transaction ends. */
+export async function lockFreeTeams(
+  query: Query,
+  customerIds: readonly string[],
+): Promise<FreeTeams> {
+  // What `free` says of a team is newer than what `teams` says: it was read under the lock.
+  const rows = await query<LinkedTeamRow | HeldTeamRow>(
+    `with free as (
+       select ${COLUMNS}
+         from teams
+        where provider_customer_id = any ($1::text[])
+        order by id
+          for no key update skip locked
+     )
+     select teams.provider_customer_id as asked_customer_id, free.*
+       from teams
+       left join free on free.id = teams.id
+      where teams.provider_customer_id = any ($1::text[])
+      order by teams.id`,
+    [customerIds],
+  );
+  const heldCustomerIds = new Set(
+    rows.flatMap((row) => (row.id === null ? [row.asked_customer_id] : [])),
+  );
+  const teams = rows.flatMap((row) => (row.id === null ? [] : [toLinkedTeam(row)]));
+  return {
+    teams: teams.filter(({ customerId }) => !heldCustomerIds.has(customerId)),
+    heldCustomerIds,
+  };
 }
 
 /** Writes the plans of teams that are locked. Other columns are the application's. */

@@ -2,7 +2,7 @@ import type { Query } from '../database/database.ts';
 import { type LogEntry, type LogRow, logEvents, readLog } from '../store/events.ts';
 import { noteNamelessProducts } from '../store/products.ts';
 import { readCustomers, writeSubscriptions } from '../store/subscriptions.ts';
-import { lockTeams, writePlans } from '../store/teams.ts';
+import { type LinkedTeam, lockFreeTeams, lockTeams, writePlans } from '../store/teams.ts';
 import { keysOfSameSecond } from '../stripe/event-key.ts';
 import { causedEventOf } from '../stripe/logged-event.ts';
 import type { TeamPlanChoice } from '../subscriptions/team-plan.ts';
@@ -28,10 +28,36 @@ export type ApplyOptions = {
 export async function applyBatch(
   query: Query,
   events: readonly NamedEvent[],
+  options: ApplyOptions,
+): Promise<readonly Result[]> {
+  const teams = await lockTeams(query, customerIdsOf(events));
+  return await applyTo(teams, query, events, options);
+}
+
+/**
+ * The same, but waits for no team that somebody else holds: instead of a result the events of its
+ * customer have `null`, and nothing of them is stored.
+ */
+export async function applyFree(
+  query: Query,
+  events: readonly NamedEvent[],
+  options: ApplyOptions,
+): Promise<readonly (Result | null)[]> {
+  const { teams, heldCustomerIds } = await lockFreeTeams(query, customerIdsOf(events));
+  const isFree = (event: NamedEvent) =>
+    event.kind === 'unreadable' || !heldCustomerIds.has(event.subscription.customerId);
+  const free = events.filter(isFree);
+  const results = (await applyTo(teams, query, free, options)).values();
+  return events.map((event) => (isFree(event) ? (results.next().value ?? null) : null));
+}
+
+async function applyTo(
+  teams: readonly LinkedTeam[],
+  query: Query,
+  events: readonly NamedEvent[],
   { choice, withoutNames = false }: ApplyOptions,
 ): Promise<readonly Result[]> {
-  const customerIds = new Set(events.flatMap(customerOf));
-  const teams = await lockTeams(query, [...customerIds]);
+  if (events.length === 0) return [];
   const ranges = new Map(
     events.map(({ key }) => keysOfSameSecond(key)).map((range) => [range.low, range]),
   );
@@ -105,6 +131,10 @@ function logEntry(event: NamedEvent, outcome: LogEntry['outcome']): LogEntry {
   };
 }
 
-function customerOf(event: NamedEvent): string[] {
-  return event.kind === 'unreadable' ? [] : [event.subscription.customerId];
+function customerIdsOf(events: readonly NamedEvent[]): string[] {
+  const customerIds = new Set<string>();
+  for (const event of events) {
+    if (event.kind !== 'unreadable') customerIds.add(event.subscription.customerId);
+  }
+  return [...customerIds];
 }

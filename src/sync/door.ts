@@ -1,10 +1,10 @@
-import type { Database } from '../database/database.ts';
+import type { Database, Query } from '../database/database.ts';
 import { DatabaseBusy, DatabaseRefused } from '../database/errors.ts';
 import type { Logger } from '../logging.ts';
 import type { ProductNames } from '../stripe/product-names.ts';
 import type { TeamPlanChoice } from '../subscriptions/team-plan.ts';
 import { effectOf } from '../subscriptions/transition.ts';
-import { applyBatch } from './apply-batch.ts';
+import { type ApplyOptions, applyBatch, applyFree } from './apply-batch.ts';
 import { Batcher } from './batcher.ts';
 import type { NamedEvent, ReceivedEvent, Result } from './received-event.ts';
 
@@ -29,25 +29,43 @@ export type DoorOptions = {
   readonly maxQueued: number;
 };
 
+type Apply<Outcome> = (
+  query: Query,
+  events: readonly NamedEvent[],
+  options: ApplyOptions,
+) => Promise<readonly Outcome[]>;
+
 export function createDoor(options: DoorOptions): Accept {
   const { database, productNames, logger, now } = options;
 
-  const batcher = new Batcher<NamedEvent, Result>({
-    run: commit,
+  const lane = {
     maxBatch: options.maxBatch,
     maxQueued: options.maxQueued,
-    isWorthSplitting: (error) => error instanceof DatabaseRefused || error instanceof DatabaseBusy,
+    isWorthSplitting: (error: unknown) =>
+      error instanceof DatabaseRefused || error instanceof DatabaseBusy,
+  };
+  // Whose team somebody else holds waits for it in a lane of its own, and holds up nobody.
+  const freeLane = new Batcher<NamedEvent, Result | null>({
+    ...lane,
+    run: (events) => commit(applyFree, events),
+  });
+  const waitingLane = new Batcher<NamedEvent, Result>({
+    ...lane,
+    run: (events) => commit(applyBatch, events),
   });
 
-  async function commit(events: readonly NamedEvent[]): Promise<readonly Result[]> {
+  async function commit<Outcome>(
+    apply: Apply<Outcome>,
+    events: readonly NamedEvent[],
+  ): Promise<readonly Outcome[]> {
     const { choice } = options;
     try {
-      return await database.transaction((query) => applyBatch(query, events, { choice }));
+      return await database.transaction((query) => apply(query, events, { choice }));
     } catch (error) {
       if (!(error instanceof DatabaseRefused) || events.length > 1) throw error;
       // An application's column may be too short for a name: an entitlement never waits for one.
       const results = await database.transaction((query) =>
-        applyBatch(query, events, { choice, withoutNames: true }),
+        apply(query, events, { choice, withoutNames: true }),
       );
       logger.warn({ eventId: events[0]?.eventId, err: error }, 'stored without the plan name');
       return results;
@@ -80,7 +98,7 @@ export function createDoor(options: DoorOptions): Accept {
     const named = await Promise.all(events.map(nameProduct));
     return await Promise.all(
       named.map(async (event) => {
-        const result = await batcher.add(event);
+        const result = (await freeLane.add(event)) ?? (await waitingLane.add(event));
         report(event, result);
         return result;
       }),

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { addTeam } from '../../src/store/teams.ts';
 import { NO_PLAN, useService } from '../support/contract-service.ts';
 import { eventBody } from '../support/events.ts';
 import { lockTeam, untilWaiting, whileHeld } from '../support/locks.ts';
@@ -52,17 +53,45 @@ test('profiles are answered while webhooks wait', async () => {
   });
 });
 
-test('a locked team holds no other one up for longer than the deadline', async () => {
+test('a locked team holds no other one up', async () => {
   const locked = await service.addTeam();
-  const other = await service.addTeam();
+  const body = eventBody({ customerId: locked.customerId });
   await whileHeld(service.database, lockTeam(locked.teamId), async () => {
-    const answer = service.postSigned(eventBody({ customerId: locked.customerId }));
+    let isAnswered = false;
+    const answer = service.postSigned(body).finally(() => {
+      isAnswered = true;
+    });
     await untilWaiting(service.database);
-    const { status } = await service.postSigned(eventBody({ customerId: other.customerId }));
-    expect(status).toBe(200);
-    await expectUnavailable(answer);
+    const others = await Promise.all(Array.from({ length: 5 }, () => service.addTeam()));
+    const bodies = others.map(({ customerId }) => eventBody({ customerId }));
+    // In one batch with more of the team that is locked, too.
+    const again = service.postSigned(eventBody({ customerId: locked.customerId }));
+    const answers = await Promise.all(bodies.map((other) => service.postSigned(other)));
+    expect(answers.map(({ status }) => status)).toEqual(others.map(() => 200));
+    expect(isAnswered).toBe(false);
+    for (const { teamId } of others) {
+      expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+    }
+    await Promise.all([expectUnavailable(answer), expectUnavailable(again)]);
   });
-  expect(await service.planOf(other.teamId)).toMatchObject({ subscriptionStatus: 'active' });
+  expect((await service.postSigned(body)).status).toBe(200);
+  expect(await service.planOf(locked.teamId)).toMatchObject({ subscriptionStatus: 'active' });
+});
+
+test('whoever is one of two teams of a customer is not forgotten while it is locked', async () => {
+  const { teamId, customerId } = await service.addTeam();
+  // An application's own table may allow it.
+  await service.database.query('alter table teams drop constraint teams_provider_customer_id_key');
+  const twinId = await addTeam(service.database.query, { name: 'Twin', customerId });
+  let answer: Promise<Response> | undefined;
+  await whileHeld(service.database, lockTeam(twinId), async () => {
+    answer = service.postSigned(eventBody({ customerId }));
+    await untilWaiting(service.database);
+    expect(await service.planOf(teamId)).toEqual(NO_PLAN);
+  });
+  expect((await answer)?.status).toBe(200);
+  expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+  expect(await service.planOf(twinId)).toMatchObject({ subscriptionStatus: 'active' });
 });
 
 test('the application may insert rows that refer to a team while its event is applied', async () => {

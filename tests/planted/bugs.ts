@@ -94,7 +94,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ]),
   bug('the path ignores events without effect', SECOND, [
     'const ends = possibleEnds(events.filter(({ isLook }) => !isLook));',
-    'const ends = possibleEnds(withEffect.filter(({ isLook }) => !isLook));',
+    'const ends = possibleEnds(events.filter((e) => !e.isLook && planAfter(e.subscription)));',
   ]),
   bug('no path is looked for, and nothing is marked', SECOND, [
     'isCertain: Boolean(end ?? look) };',
@@ -248,8 +248,16 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'what is known is read before the lock',
     'sync/apply-batch.ts',
     [
-      'const teams = await lockTeams(query, [...customerIds]);',
-      'const early = await readCustomers(query, [...customerIds]);\n  const teams = await lockTeams(query, [...customerIds]);',
+      'const teams = await lockTeams(query, customerIdsOf(events));',
+      'const early = await readCustomers(query, customerIdsOf(events));\n  const teams = await lockTeams(query, customerIdsOf(events));',
+    ],
+    [
+      'return await applyTo(teams, query, events, options);',
+      'return await applyTo(teams, query, events, options, early);',
+    ],
+    [
+      '{ choice, withoutNames = false }: ApplyOptions,',
+      '{ choice, withoutNames = false }: ApplyOptions,\n  early: object = {},',
     ],
     ['{ ...known, teams,', '{ ...known, ...early, teams,'],
   ),

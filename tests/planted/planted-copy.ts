@@ -10,11 +10,18 @@ const COPIED = [
   ...['tsconfig.json', 'tsconfig.build.json', 'vitest.config.ts'],
 ];
 
+type Ended = {
+  readonly code: number;
+  readonly stdout: string;
+  /** It had to be stopped. */
+  readonly isEndless: boolean;
+};
+
 export type PlantedCopy = {
   /** Runs the planted command to its end. */
-  run(args: readonly string[]): Promise<{ readonly code: number; readonly stdout: string }>;
+  run(args: readonly string[]): Promise<Ended>;
   /** Runs tests against it. */
-  test(args: readonly string[]): Promise<{ readonly code: number }>;
+  test(args: readonly string[]): Promise<Ended>;
   remove(): void;
 };
 
@@ -40,10 +47,11 @@ export async function plant(bug: PlantedBug | null): Promise<PlantedCopy> {
 const TIMEOUT_MS = 180_000;
 
 function execute(program: string, args: readonly string[], cwd: string) {
-  return new Promise<{ code: number; stdout: string }>((done) => {
+  return new Promise<Ended>((done) => {
     const options = { cwd, env: { PATH: process.env.PATH }, timeout: TIMEOUT_MS };
     execFile(program, args, options, (error, stdout) => {
-      done({ code: error === null ? 0 : Number(error.code ?? -1), stdout });
+      const code = error === null ? 0 : Number(error.code ?? -1);
+      done({ code, stdout, isEndless: error?.killed ?? false });
     });
   });
 }

@@ -46,11 +46,12 @@ async function find(copy: PlantedCopy, detectors: readonly Detector[]) {
       if ((await copy.test(args)).code !== 0) return { name, deliveries: '' };
       continue;
     }
-    const { code, stdout } = await copy.run(['simulate', '--json', ...args]);
+    const { code, stdout, isEndless } = await copy.run(['simulate', '--json', ...args]);
     if (code === 0) continue;
     const lines = stdout.split('\n').filter((line) => line.startsWith('{'));
     const counts = lines.map((line) => Number(JSON.parse(line).deliveries));
     const deliveries = counts.reduce((sum, count) => sum + count, 0);
+    if (isEndless) return { name, deliveries: 'it never ends' };
     return { name, deliveries: lines.length === 0 ? 'it crashes' : String(deliveries) };
   }
   return null;
