@@ -104,6 +104,7 @@ const serverVariables = {
   MAX_BODY_BYTES: wholeNumber(1_048_576, 1_024, 67_108_864),
   MAX_QUEUED_EVENTS: wholeNumber(10_000, 1, 1_000_000),
   REQUEST_DEADLINE_MS: wholeNumber(5_000, 100, 60_000),
+  SHUTDOWN_DELAY_MS: wholeNumber(0, 0, 600_000),
   SHUTDOWN_DEADLINE_MS: wholeNumber(10_000, 100, 600_000),
 };
 
@@ -150,6 +151,7 @@ export function readConfig(environment: Environment) {
     maxBodyBytes: value.MAX_BODY_BYTES,
     maxQueuedEvents: value.MAX_QUEUED_EVENTS,
     requestDeadlineMs: value.REQUEST_DEADLINE_MS,
+    shutdownDelayMs: value.SHUTDOWN_DELAY_MS,
     shutdownDeadlineMs: value.SHUTDOWN_DEADLINE_MS,
   };
 }

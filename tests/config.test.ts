@@ -41,6 +41,7 @@ test('three secrets are enough, and all else has a default', () => {
     maxBodyBytes: 1_048_576,
     maxQueuedEvents: 10_000,
     requestDeadlineMs: 5_000,
+    shutdownDelayMs: 0,
     shutdownDeadlineMs: 10_000,
   });
 });
@@ -59,6 +60,7 @@ test('every variable counts', () => {
     MAX_BODY_BYTES: '2048',
     MAX_QUEUED_EVENTS: '5',
     REQUEST_DEADLINE_MS: '250',
+    SHUTDOWN_DELAY_MS: '200',
     SHUTDOWN_DEADLINE_MS: '300',
   });
   expect(config).toMatchObject({
@@ -71,6 +73,7 @@ test('every variable counts', () => {
     maxBodyBytes: 2_048,
     maxQueuedEvents: 5,
     requestDeadlineMs: 250,
+    shutdownDelayMs: 200,
     shutdownDeadlineMs: 300,
   });
   expect(config.databaseUrl?.href).toBe(

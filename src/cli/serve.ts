@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { configWarnings, readConfig } from '../config.ts';
 import { DatabaseUnavailable } from '../database/errors.ts';
@@ -36,6 +37,8 @@ async function serve(): Promise<void> {
   const signal = await signalled;
   logger.info({ signal }, 'shutting down');
   instep.stopBeingReady();
+  // Until balancers have asked, they go on sending: what comes is answered as ever.
+  await sleep(config.shutdownDelayMs);
   await server.close(config.shutdownDeadlineMs);
   await instep.close();
   logger.info('stopped');
@@ -51,7 +54,7 @@ async function openPatiently(options: InstepOptions & { logger: Logger }): Promi
       const isWorthWaiting = error instanceof DatabaseUnavailable && Date.now() < giveUpAtMs;
       if (!isWorthWaiting) throw error;
       options.logger.warn({ err: error }, 'waiting for the database');
-      await new Promise((resolve) => setTimeout(resolve, RETRY_AFTER_MS));
+      await sleep(RETRY_AFTER_MS);
     }
   }
 }

@@ -234,7 +234,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'is_certain = excluded.is_certain',
     'is_certain = instep.subscriptions.is_certain',
   ]),
-  storeBug('teams are not locked', 'store/teams.ts', ['        for no key update`', '`']),
+  storeBug('teams are not locked', 'store/teams.ts', [
+    '          for no key update skip locked\n',
+    '',
+  ]),
   storeBug('the clock is not written', 'store/subscriptions.ts', [
     '            created_at = excluded.created_at,\n',
     '',

@@ -12,7 +12,7 @@ import type { Account } from './account.ts';
 export type KeepingOptions = {
   readonly query: Query;
   readonly accept: Accept;
-  readonly account: Account;
+  readonly account: Pick<Account, 'retrieveSubscription' | 'retrieveProductName'>;
   readonly logger: Logger;
   readonly now: () => number;
   readonly nonce: () => string;

@@ -1,0 +1,141 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFileSync, chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { prepareBinaries } from '../../src/database/embedded/binaries.ts';
+import { createCluster, DATABASE, USER } from '../../src/database/embedded/cluster.ts';
+import { findPostgresPackage } from '../../src/database/embedded/postgres-package.ts';
+import { spawnAs } from '../../src/database/embedded/run-program.ts';
+import { type ServerUser, userOfNewCluster } from '../../src/database/embedded/server-user.ts';
+
+const START_DEADLINE_MS = 30_000;
+const ASK_TIMEOUT_MS = 2_000;
+
+/** A PostgreSQL server of a test's own on a port of loopback, which may be treated badly. */
+export class PostgresCluster {
+  readonly folder: string;
+  readonly port: number;
+  readonly #postgres: string;
+  readonly #user: ServerUser;
+  #process: ChildProcess | null = null;
+
+  private constructor(folder: string, port: number, postgres: string, user: ServerUser) {
+    this.folder = folder;
+    this.port = port;
+    this.#postgres = postgres;
+    this.#user = user;
+  }
+
+  /** Makes an empty one, that does not run yet; below `home` or in a new folder. */
+  static async create(home?: string): Promise<PostgresCluster> {
+    const user = await userOfNewCluster();
+    const parent = home ?? mkdtempSync(join(tmpdir(), 'instep-cluster-'));
+    chmodSync(parent, 0o755);
+    const binaries = await prepareBinaries(await findPostgresPackage(), parent, user);
+    const folder = join(parent, 'cluster');
+    await createCluster(folder, binaries, user);
+    const open = ['local all all trust', 'host all all 127.0.0.1/32 trust'];
+    writeFileSync(join(folder, 'pg_hba.conf'), `${open.join('\n')}\n`);
+    appendFileSync(join(folder, 'postgresql.conf'), "unix_socket_directories = ''\n");
+    return new PostgresCluster(folder, await freePort(), binaries.postgres, user);
+  }
+
+  get url(): URL {
+    return new URL(`postgres://${USER}@127.0.0.1:${this.port}/${DATABASE}`);
+  }
+
+  /** Starts it, and waits until it answers. One that was killed recovers first. */
+  async start(): Promise<void> {
+    const giveUpAtMs = Date.now() + START_DEADLINE_MS;
+    // The children of one that was killed may hold its memory for a moment.
+    while (Date.now() < giveUpAtMs) {
+      const child = this.#spawn();
+      this.#process = child;
+      while (child.exitCode === null && child.signalCode === null && Date.now() < giveUpAtMs) {
+        if (await this.#answers()) return;
+        await sleep(20);
+      }
+    }
+    throw new Error('PostgreSQL does not start');
+  }
+
+  /** Ends it as a crash would, or in an orderly way; resolves when it is gone. */
+  async end(signal: 'SIGKILL' | 'SIGINT' | 'SIGTERM'): Promise<void> {
+    const child = this.#process;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill(signal);
+    await exited;
+  }
+
+  /** Stops the clock of all its processes; the function that it returns lets it go on. */
+  async freeze(): Promise<() => void> {
+    const rows = await this.ask<{ pid: number }>('select pid from pg_stat_activity');
+    const pids = [this.#process?.pid, ...rows.map(({ pid }) => pid)].filter((pid) => pid != null);
+    const tell = (signal: NodeJS.Signals) => {
+      for (const pid of pids) {
+        try {
+          process.kill(pid, signal);
+        } catch (error) {
+          // A connection may have ended by itself.
+          if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+        }
+      }
+    };
+    tell('SIGSTOP');
+    return () => tell('SIGCONT');
+  }
+
+  /** Runs one statement on a connection of its own. */
+  async ask<Row extends pg.QueryResultRow>(statement: string): Promise<Row[]> {
+    const client = new pg.Client({
+      connectionString: this.url.href,
+      connectionTimeoutMillis: ASK_TIMEOUT_MS,
+    });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      return (await client.query<Row>(statement)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  async remove(): Promise<void> {
+    await this.end('SIGKILL');
+    rmSync(join(this.folder, '..'), { recursive: true, force: true });
+  }
+
+  #spawn(): ChildProcess {
+    const settings = ['listen_addresses=127.0.0.1', `port=${this.port}`, 'fsync=on'];
+    const options = settings.flatMap((setting) => ['-c', setting]);
+    return spawn(this.#postgres, ['-D', this.folder, ...options], {
+      ...spawnAs(this.#user),
+      cwd: '/',
+      env: { LC_ALL: 'C', TZ: 'UTC' },
+      stdio: 'ignore',
+    });
+  }
+
+  async #answers(): Promise<boolean> {
+    try {
+      await this.ask('select 1');
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

@@ -1,0 +1,16 @@
+import type { Scenario } from './scenario.ts';
+import { everyAwait } from './scenarios/every-await.ts';
+import { freezeDatabase } from './scenarios/freeze-database.ts';
+import { killDatabase } from './scenarios/kill-database.ts';
+import { killServer } from './scenarios/kill-server.ts';
+import { rollingRestarts } from './scenarios/rolling-restarts.ts';
+import { twoServers } from './scenarios/two-servers.ts';
+
+export const SCENARIOS: Readonly<Record<string, Scenario>> = {
+  'kill-server': killServer,
+  'two-servers': twoServers,
+  'rolling-restarts': rollingRestarts,
+  'every-await': everyAwait,
+  'kill-database': killDatabase,
+  'freeze-database': freezeDatabase,
+};

@@ -1,0 +1,11 @@
+import { defineConfig } from 'vitest/config';
+
+/** The long form takes hours: `npm test` runs the short one. */
+export default defineConfig({
+  test: {
+    include: ['tests/torture/long.ts'],
+    globalSetup: 'tests/support/global-setup.ts',
+    testTimeout: 4 * 60 * 60_000,
+    hookTimeout: 60_000,
+  },
+});
