@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { parseDatabaseUrl } from './database/database-url.ts';
 import { InstepError } from './errors.ts';
 
 /** The environment is not what it must be. `problems` lists all of it, each with what to do. */
@@ -48,11 +49,19 @@ function url(protocols: readonly string[], example: string) {
     .transform((text) => new URL(text));
 }
 
+const DATABASE_URL_FORM =
+  'must be a URL such as postgres://user:password@host:5432/name (several servers: host:5432,' +
+  'other:5432; target_session_attrs: read-write), or unset for the embedded database';
+
 const databaseVariables = {
-  DATABASE_URL: url(
-    ['postgres:', 'postgresql:'],
-    'postgres://user:password@host:5432/name, or unset for the embedded database',
-  ).optional(),
+  DATABASE_URL: z
+    .string()
+    .transform((text, { addIssue }) => {
+      const urls = parseDatabaseUrl(text);
+      if (urls === null) addIssue({ code: 'custom', message: DATABASE_URL_FORM });
+      return urls ?? [];
+    })
+    .default([]),
   INSTEP_DATA: z.string().default('./data'),
 };
 
@@ -126,8 +135,8 @@ function read<Shape extends z.ZodRawShape>(shape: Shape, environment: Environmen
 }
 
 export type DatabaseConfig = {
-  /** `undefined` for the embedded database. */
-  readonly databaseUrl: URL | undefined;
+  /** One for each server that may be the primary; none for the embedded database. */
+  readonly databaseUrls: readonly URL[];
   /** Where the embedded database lives; an absolute path. */
   readonly dataFolder: string;
 };
@@ -186,5 +195,5 @@ export function configWarnings({ authSecrets }: Pick<Config, 'authSecrets'>): st
 }
 
 function toDatabaseConfig(value: Read<typeof databaseVariables>): DatabaseConfig {
-  return { databaseUrl: value.DATABASE_URL, dataFolder: resolve(value.INSTEP_DATA) };
+  return { databaseUrls: value.DATABASE_URL, dataFolder: resolve(value.INSTEP_DATA) };
 }

@@ -46,7 +46,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
     ...['instep.ts', 'http', 'sync', 'store', 'database', 'sessions', 'stripe'],
     ...['simulation', 'subscriptions', 'config.ts'],
   ],
-  'config.ts': [],
+  'config.ts': ['database'],
   'logging.ts': [],
   'deadline.ts': [],
   'errors.ts': [],

@@ -27,7 +27,7 @@ function problemsOf(environment: Record<string, string | undefined>): readonly s
 
 test('three secrets are enough, and all else has a default', () => {
   expect(readConfig(REQUIRED)).toEqual({
-    databaseUrl: undefined,
+    databaseUrls: [],
     dataFolder: resolve('./data'),
     webhookSecrets: ['whsec_1'],
     authSecrets: ['a secret of 32 bytes or even more'],
@@ -76,10 +76,20 @@ test('every variable counts', () => {
     shutdownDelayMs: 200,
     shutdownDeadlineMs: 300,
   });
-  expect(config.databaseUrl?.href).toBe(
+  expect(config.databaseUrls.map(({ href }) => href)).toEqual([
     'postgresql://user:p%40ss@db.example:6432/app?sslmode=require',
-  );
+  ]);
   expect(config.stripeApiBase?.href).toBe('http://127.0.0.1:12111/');
+});
+
+test('several servers are several URLs, and the session is ours to choose', () => {
+  const DATABASE_URL =
+    'postgres://u:p%40@a:1,[::1]:2,c/db?target_session_attrs=read-write&ssl=true';
+  expect(readDatabaseConfig({ DATABASE_URL }).databaseUrls.map(({ href }) => href)).toEqual([
+    'postgres://u:p%40@a:1/db?ssl=true',
+    'postgres://u:p%40@[::1]:2/db?ssl=true',
+    'postgres://u:p%40@c/db?ssl=true',
+  ]);
 });
 
 describe('secrets', () => {
@@ -158,6 +168,8 @@ test.each([
   ['SHUTDOWN_DEADLINE_MS', 'Infinity'],
   ['DATABASE_URL', 'localhost:5432/app'],
   ['DATABASE_URL', 'mysql://localhost/app'],
+  ['DATABASE_URL', 'postgres://a:1,b:port/app'],
+  ['DATABASE_URL', 'postgres://a:1/app?target_session_attrs=standby'],
   ['STRIPE_API_BASE', 'ftp://stripe.com'],
   ['LOG_LEVEL', 'INFO'],
   ['TEAM_PLAN', 'Best'],
@@ -169,7 +181,7 @@ test.each([
 });
 
 test('commands need no more than they use', () => {
-  expect(readDatabaseConfig({}).databaseUrl).toBeUndefined();
+  expect(readDatabaseConfig({}).databaseUrls).toEqual([]);
   expect(readAuthSecrets({ AUTH_SECRET: 'secret' })).toEqual(['secret']);
   expect(readWebhookTarget({ STRIPE_WEBHOOK_SECRET: 'whsec_1', PORT: '8080' })).toEqual({
     webhookSecrets: ['whsec_1'],

@@ -20,11 +20,11 @@ export async function withSimulatedDatabase<Result>(
   work: (database: SimulatedDatabase) => Promise<Result>,
 ): Promise<Result> {
   const dataFolder = mkdtempSync(join(tmpdir(), 'instep-simulation-'));
-  const databaseUrl = url === undefined ? undefined : new URL(url);
+  const databaseUrls = url === undefined ? [] : [new URL(url)];
   const environment: Readonly<Record<string, string>> =
     url === undefined ? { INSTEP_DATA: dataFolder } : { DATABASE_URL: url };
   try {
-    const server = await connectToServer({ databaseUrl, dataFolder, notice: () => undefined });
+    const server = await connectToServer({ databaseUrls, dataFolder, notice: () => undefined });
     try {
       await prepareDatabase(server, (error) => tell(`database connection lost: ${error.message}`));
       return await work({ server, environment });

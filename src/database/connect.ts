@@ -1,4 +1,3 @@
-import type { ClientConfig } from 'pg';
 import { type Database, type DatabaseOptions, openDatabase } from './database.ts';
 import { openEmbeddedPostgres } from './embedded/embedded-postgres.ts';
 
@@ -16,8 +15,8 @@ export type PoolOptions = Pick<
 >;
 
 export type ConnectOptions = {
-  /** `undefined` for the embedded database. */
-  readonly databaseUrl: URL | undefined;
+  /** One for each server that may be the primary; none for the embedded database. */
+  readonly databaseUrls: readonly URL[];
   readonly dataFolder: string;
   /** Tells a person what they should know, such as where the files are. */
   readonly notice: (message: string) => void;
@@ -25,12 +24,12 @@ export type ConnectOptions = {
 
 /** Finds the database: yours by its URL, or the embedded one, which starts when nobody runs it. */
 export async function connectToServer(options: ConnectOptions): Promise<DatabaseServer> {
-  const { databaseUrl, dataFolder, notice } = options;
-  if (databaseUrl !== undefined) {
-    const connection: ClientConfig = { connectionString: databaseUrl.href };
+  const { databaseUrls, dataFolder, notice } = options;
+  if (databaseUrls.length > 0) {
+    const connections = databaseUrls.map(({ href }) => ({ connectionString: href }));
     return {
       isEmbedded: false,
-      open: (pool) => openDatabase({ ...pool, connection }),
+      open: (pool) => openDatabase({ ...pool, connections }),
       release: async () => undefined,
     };
   }
@@ -40,7 +39,7 @@ export async function connectToServer(options: ConnectOptions): Promise<Database
     open: (pool) =>
       openDatabase({
         ...pool,
-        connection: embedded.connection,
+        connections: [embedded.connection],
         revive: () => embedded.ensureRunning(),
       }),
     release: () => embedded.release(),

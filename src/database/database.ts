@@ -1,4 +1,4 @@
-import pg from 'pg';
+import type pg from 'pg';
 import { columnValues } from './column-values.ts';
 import {
   DatabaseBusy,
@@ -7,6 +7,7 @@ import {
   DatabaseUnusable,
   databaseError,
 } from './errors.ts';
+import { Pools } from './pools.ts';
 
 /** Runs one statement and returns its rows. */
 export type Query = <Row extends pg.QueryResultRow>(
@@ -26,7 +27,8 @@ export type Database = {
 };
 
 export type DatabaseOptions = {
-  readonly connection: pg.ClientConfig;
+  /** One for each server that may be the primary. */
+  readonly connections: readonly pg.ClientConfig[];
   readonly maxConnections: number;
   /** After so long a statement is given up, and its connection with it. */
   readonly statementTimeoutMs: number;
@@ -35,35 +37,32 @@ export type DatabaseOptions = {
   readonly onConnectionError: (error: Error) => void;
 };
 
-const CONNECT_TIMEOUT_MS = 2_000;
-
 /** Opens a pool of connections. Nothing is connected before the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
   const { statementTimeoutMs } = options;
-  const pool = new pg.Pool({
-    ...options.connection,
-    max: options.maxConnections,
-    application_name: 'instep',
-    types: columnValues,
-    pipeline: true,
-    keepAlive: true,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    // The server's own timeout comes first; this one is for a server that answers nothing at all.
-    query_timeout: statementTimeoutMs + 500,
+  const pools = new Pools({
+    connections: options.connections,
+    onConnectionError: options.onConnectionError,
+    pool: {
+      max: options.maxConnections,
+      application_name: 'instep',
+      types: columnValues,
+      pipeline: true,
+      keepAlive: true,
+      // The server's own timeout comes first; this one is for a server that answers nothing at all.
+      query_timeout: statementTimeoutMs + 500,
+    },
   });
-  // A connection can break at any time, in use or idle; whoever uses it gets the error as well.
-  pool.on('connect', (client) => client.on('error', options.onConnectionError));
-  pool.on('error', () => undefined);
 
   async function connect(): Promise<pg.PoolClient> {
     try {
-      return await pool.connect();
+      return await pools.connect();
     } catch (error) {
       if (options.revive === undefined) throw databaseError(error);
     }
     try {
       await options.revive();
-      return await pool.connect();
+      return await pools.connect();
     } catch (error) {
       throw databaseError(error);
     }
@@ -79,6 +78,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     } catch (cause) {
       const error = databaseError(cause);
       client.release(leavesConnectionSound(error) ? undefined : error);
+      pools.failed(error.cause);
       throw error;
     }
   }
@@ -98,9 +98,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     await client.query(begin);
     try {
       const result = await work(queryOn(client));
-      const { command } = await client.query('commit');
-      // PostgreSQL answers the commit of a failed transaction without an error.
-      if (command !== 'COMMIT') throw new DatabaseUnavailable('the transaction was rolled back');
+      await commit(client);
       return result;
     } catch (cause) {
       const error = databaseError(cause);
@@ -113,8 +111,28 @@ export function openDatabase(options: DatabaseOptions): Database {
     query: (statement, values) => using((client) => queryOn(client)(statement, values)),
 
     transaction: (work) => using((client) => transact(client, work)),
-    close: () => pool.end(),
+    close: () => pools.close(),
   };
+}
+
+/** @throws DatabaseUnavailable when it is not certain that the transaction is there for good */
+async function commit(client: pg.PoolClient): Promise<void> {
+  const warnings: string[] = [];
+  const hear = (notice: { readonly message?: string | undefined }) => {
+    warnings.push(notice.message ?? 'a warning');
+  };
+  client.on('notice', hear);
+  try {
+    const { command } = await client.query('commit');
+    // PostgreSQL answers the commit of a failed transaction without an error.
+    if (command !== 'COMMIT') throw new DatabaseUnavailable('the transaction was rolled back');
+    // And that of one whose wait for a synchronous standby was cancelled, with only a warning: it
+    // would be lost with this server.
+    const [warning] = warnings;
+    if (warning !== undefined) throw new DatabaseUnavailable(warning);
+  } finally {
+    client.off('notice', hear);
+  }
 }
 
 function queryOn(client: pg.PoolClient): Query {

@@ -29,7 +29,7 @@ describe.each(postgresServers)('$name', (server) => {
     await operator.query('truncate notes');
     lost = [];
     database = openDatabase({
-      connection: { connectionString: proxy.url.href },
+      connections: [{ connectionString: proxy.url.href }],
       maxConnections: 1,
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
       onConnectionError: (error) => lost.push(error),

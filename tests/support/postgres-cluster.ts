@@ -1,10 +1,19 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { prepareBinaries } from '../../src/database/embedded/binaries.ts';
 import { createCluster, DATABASE, USER } from '../../src/database/embedded/cluster.ts';
@@ -12,6 +21,12 @@ import { findPostgresPackage } from '../../src/database/embedded/postgres-packag
 import { spawnAs } from '../../src/database/embedded/run-program.ts';
 import { type ServerUser, userOfNewCluster } from '../../src/database/embedded/server-user.ts';
 
+const run = promisify(execFile);
+
+const WHO_MAY_CONNECT = [
+  'host all all 127.0.0.1/32 trust',
+  'host replication all 127.0.0.1/32 trust',
+];
 const START_DEADLINE_MS = 30_000;
 const ASK_TIMEOUT_MS = 2_000;
 
@@ -38,10 +53,33 @@ export class PostgresCluster {
     const binaries = await prepareBinaries(await findPostgresPackage(), parent, user);
     const folder = join(parent, 'cluster');
     await createCluster(folder, binaries, user);
-    const open = ['local all all trust', 'host all all 127.0.0.1/32 trust'];
-    writeFileSync(join(folder, 'pg_hba.conf'), `${open.join('\n')}\n`);
+    writeFileSync(join(folder, 'pg_hba.conf'), `${WHO_MAY_CONNECT.join('\n')}\n`);
     appendFileSync(join(folder, 'postgresql.conf'), "unix_socket_directories = ''\n");
     return new PostgresCluster(folder, await freePort(), binaries.postgres, user);
+  }
+
+  /** What was there becomes a copy of the primary that follows it. Both run in the end. */
+  async follow(primary: PostgresCluster): Promise<void> {
+    await this.end('SIGKILL');
+    rmSync(this.folder, { recursive: true, force: true });
+    const backup = new pg.Client({ connectionString: primary.url.href });
+    await backup.connect();
+    await backup.query("select pg_backup_start('standby', fast => true)");
+    // Files that vanish meanwhile make `cp` fail, and are not needed.
+    await run('/bin/cp', ['-a', primary.folder, this.folder]).catch(() => undefined);
+    const { rows } = await backup.query('select labelfile from pg_backup_stop(false)');
+    await backup.end();
+    for (const name of readdirSync(join(this.folder, 'pg_wal'))) {
+      rmSync(join(this.folder, 'pg_wal', name), { recursive: true });
+    }
+    rmSync(join(this.folder, 'postmaster.pid'), { force: true });
+    this.#write('backup_label', rows[0].labelfile);
+    this.#write('standby.signal', '');
+    appendFileSync(
+      join(this.folder, 'postgresql.auto.conf'),
+      `primary_conninfo = 'host=127.0.0.1 port=${primary.port} user=${USER}'\n`,
+    );
+    await this.start();
   }
 
   get url(): URL {
@@ -110,8 +148,14 @@ export class PostgresCluster {
     rmSync(join(this.folder, '..'), { recursive: true, force: true });
   }
 
+  #write(name: string, text: string): void {
+    const path = join(this.folder, name);
+    writeFileSync(path, text);
+    if (this.#user.isSwitched) chownSync(path, this.#user.uid, this.#user.gid);
+  }
+
   #spawn(): ChildProcess {
-    const settings = ['listen_addresses=127.0.0.1', `port=${this.port}`, 'fsync=on'];
+    const settings = ['listen_addresses=127.0.0.1', `port=${this.port}`, 'wal_keep_size=256MB'];
     const options = settings.flatMap((setting) => ['-c', setting]);
     return spawn(this.#postgres, ['-D', this.folder, ...options], {
       ...spawnAs(this.#user),

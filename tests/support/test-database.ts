@@ -26,7 +26,7 @@ export async function createEmptyDatabase(server: TestServer = embeddedServer): 
 /** A connection to the database of this URL. */
 export function connect(url: URL): Database {
   return openDatabase({
-    connection: { connectionString: url.href },
+    connections: [{ connectionString: url.href }],
     maxConnections: 10,
     statementTimeoutMs: 10_000,
     onConnectionError: () => undefined,

@@ -1,5 +1,6 @@
 import type { Scenario } from './scenario.ts';
 import { everyAwait } from './scenarios/every-await.ts';
+import { failover } from './scenarios/failover.ts';
 import { freezeDatabase } from './scenarios/freeze-database.ts';
 import { killDatabase } from './scenarios/kill-database.ts';
 import { killServer } from './scenarios/kill-server.ts';
@@ -12,5 +13,6 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'rolling-restarts': rollingRestarts,
   'every-await': everyAwait,
   'kill-database': killDatabase,
+  failover,
   'freeze-database': freezeDatabase,
 };

@@ -1,0 +1,24 @@
+/** What a URL may ask of the server's session; we write, so that all of them mean the same. */
+const SESSIONS = ['any', 'read-write', 'primary'];
+
+const FORM = /^(postgres(?:ql)?:\/\/(?:[^@/]*@)?)([^/?]*)(.*)$/;
+
+/**
+ * The URLs of the servers that a PostgreSQL URL names, each with one host: the form of several
+ * hosts is libpq's (`postgres://a:1,b:2/db?target_session_attrs=read-write`), and `pg` does not know
+ * it. `null` when it is no such URL.
+ */
+export function parseDatabaseUrl(text: string): readonly URL[] | null {
+  const [, head = '', hosts = '', tail = ''] = FORM.exec(text) ?? [];
+  if (head === '') return null;
+  const texts = hosts.split(',').map((host) => `${head}${host}${tail}`);
+  if (!texts.every((one) => URL.canParse(one))) return null;
+  const urls = texts.map((one) => new URL(one));
+  for (const { searchParams } of urls) {
+    const asked = searchParams.get('target_session_attrs') ?? 'any';
+    if (!SESSIONS.includes(asked)) return null;
+    // `pg` would hand it on to the server, which does not know it.
+    searchParams.delete('target_session_attrs');
+  }
+  return urls;
+}
