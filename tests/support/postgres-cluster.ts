@@ -86,6 +86,10 @@ export class PostgresCluster {
     return new URL(`postgres://${USER}@127.0.0.1:${this.port}/${DATABASE}`);
   }
 
+  get isRunning(): boolean {
+    return this.#process?.exitCode === null && this.#process.signalCode === null;
+  }
+
   /** Starts it, and waits until it answers. One that was killed recovers first. */
   async start(): Promise<void> {
     const giveUpAtMs = Date.now() + START_DEADLINE_MS;
@@ -104,7 +108,7 @@ export class PostgresCluster {
   /** Ends it as a crash would, or in an orderly way; resolves when it is gone. */
   async end(signal: 'SIGKILL' | 'SIGINT' | 'SIGTERM'): Promise<void> {
     const child = this.#process;
-    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    if (child === null || !this.isRunning) return;
     const exited = once(child, 'exit');
     child.kill(signal);
     await exited;

@@ -6,6 +6,8 @@ export type Scenario = {
   readonly promise: string;
   /** How often it is done: in `npm test`, and in `npm run torture`. */
   readonly times: { readonly short: number; readonly long: number };
+  /** Whether this machine lets us do it; any does when it is left out. */
+  readonly isPossible?: () => boolean;
   /** Does it; throws when the promise is broken. */
   readonly run: (options: RunOptions) => Promise<Readonly<Record<string, number>>>;
 };

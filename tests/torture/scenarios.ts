@@ -2,7 +2,9 @@ import type { Scenario } from './scenario.ts';
 import { everyAwait } from './scenarios/every-await.ts';
 import { failover } from './scenarios/failover.ts';
 import { freezeDatabase } from './scenarios/freeze-database.ts';
+import { fullDisk } from './scenarios/full-disk.ts';
 import { killDatabase } from './scenarios/kill-database.ts';
+import { killEmbedded } from './scenarios/kill-embedded.ts';
 import { killServer } from './scenarios/kill-server.ts';
 import { rollingRestarts } from './scenarios/rolling-restarts.ts';
 import { twoServers } from './scenarios/two-servers.ts';
@@ -13,6 +15,8 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'rolling-restarts': rollingRestarts,
   'every-await': everyAwait,
   'kill-database': killDatabase,
+  'kill-embedded': killEmbedded,
+  'full-disk': fullDisk,
   failover,
   'freeze-database': freezeDatabase,
 };
