@@ -8,12 +8,14 @@ import { killDatabase } from './scenarios/kill-database.ts';
 import { killEmbedded } from './scenarios/kill-embedded.ts';
 import { killServer } from './scenarios/kill-server.ts';
 import { rollingRestarts } from './scenarios/rolling-restarts.ts';
+import { shutdown } from './scenarios/shutdown.ts';
 import { twoServers } from './scenarios/two-servers.ts';
 
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'kill-server': killServer,
   'two-servers': twoServers,
   'rolling-restarts': rollingRestarts,
+  shutdown,
   'every-await': everyAwait,
   'kill-database': killDatabase,
   'kill-embedded': killEmbedded,
