@@ -3,6 +3,7 @@ import { everyAwait } from './scenarios/every-await.ts';
 import { failover } from './scenarios/failover.ts';
 import { freezeDatabase } from './scenarios/freeze-database.ts';
 import { fullDisk } from './scenarios/full-disk.ts';
+import { fullDiskEmbedded } from './scenarios/full-disk-embedded.ts';
 import { hostile } from './scenarios/hostile.ts';
 import { killDatabase } from './scenarios/kill-database.ts';
 import { killEmbedded } from './scenarios/kill-embedded.ts';
@@ -20,6 +21,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'kill-database': killDatabase,
   'kill-embedded': killEmbedded,
   'full-disk': fullDisk,
+  'full-disk-embedded': fullDiskEmbedded,
   hostile,
   failover,
   'freeze-database': freezeDatabase,
