@@ -43,6 +43,8 @@ export const everyAwait: Scenario = {
 
 let lives = 0;
 const MAX_EVENTS = 8;
+/** The first of them goes alone, and the others form a batch meanwhile. */
+const BATCH = 3;
 
 /** A short history with a second that nothing but the API can put in order; the n-th there is. */
 function historyWithTie(n: number, name: string): History {
@@ -83,11 +85,15 @@ class Life {
     const { customerId, events } = this.history;
     const { query } = this.#database;
     const teamId = await addTeam(query, { name: customerId, customerId: null });
-    for (const [index, event] of events.toReversed().entries()) {
-      if (index === Math.floor(events.length / 2)) await linkTeam(query, teamId, customerId);
-      this.#account.tell(event.subscriptionId, Number.MAX_SAFE_INTEGER - 1_000);
+    const backwards = events.toReversed();
+    for (let index = 0; index < backwards.length; index += BATCH) {
+      if (index + BATCH >= backwards.length / 2) await linkTeam(query, teamId, customerId);
+      const batch = backwards.slice(index, index + BATCH);
+      for (const { subscriptionId } of batch) {
+        this.#account.tell(subscriptionId, Number.MAX_SAFE_INTEGER - 1_000);
+      }
       // One that is sent again although it was stored is a duplicate.
-      await this.#untilDone(({ accept }) => accept([received(event)]));
+      await this.#untilDone(({ accept }) => accept(batch.map(received)));
     }
     for (let turn = 0; turn < 3; turn += 1) {
       const { signal } = new AbortController();
