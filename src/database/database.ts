@@ -117,9 +117,12 @@ export function openDatabase(options: DatabaseOptions): Database {
 
 /** @throws DatabaseUnavailable when it is not certain that the transaction is there for good */
 async function commit(client: pg.PoolClient): Promise<void> {
-  const warnings: string[] = [];
-  const hear = (notice: { readonly message?: string | undefined }) => {
-    warnings.push(notice.message ?? 'a warning');
+  let problem: string | undefined;
+  const hear = (notice: {
+    readonly routine?: string | undefined;
+    readonly message?: string | undefined;
+  }) => {
+    if (notice.routine === STANDBY_WAIT) problem = notice.message ?? 'no standby has it';
   };
   client.on('notice', hear);
   try {
@@ -128,12 +131,14 @@ async function commit(client: pg.PoolClient): Promise<void> {
     if (command !== 'COMMIT') throw new DatabaseUnavailable('the transaction was rolled back');
     // And that of one whose wait for a synchronous standby was cancelled, with only a warning: it
     // would be lost with this server.
-    const [warning] = warnings;
-    if (warning !== undefined) throw new DatabaseUnavailable(warning);
+    if (problem !== undefined) throw new DatabaseUnavailable(problem);
   } finally {
     client.off('notice', hear);
   }
 }
+
+/** PostgreSQL's routine that warns; the application's own triggers may warn of anything. */
+const STANDBY_WAIT = 'SyncRepWaitForLSN';
 
 function queryOn(client: pg.PoolClient): Query {
   return async <Row extends pg.QueryResultRow>(statement: string, values?: readonly unknown[]) =>
