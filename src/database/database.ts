@@ -68,7 +68,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
   }
 
-  /** A connection that may be poisoned is thrown away, and never handed out again. */
+  /** A connection that may be poisoned is thrown away with those that are as old. */
   async function using<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
     const client = await connect();
     try {
@@ -77,8 +77,9 @@ export function openDatabase(options: DatabaseOptions): Database {
       return result;
     } catch (cause) {
       const error = databaseError(cause);
-      client.release(leavesConnectionSound(error) ? undefined : error);
-      pools.failed(error.cause);
+      const isSound = leavesConnectionSound(error);
+      if (!isSound) pools.failed(client);
+      client.release(isSound ? undefined : error);
       throw error;
     }
   }
