@@ -7,6 +7,7 @@ import { hostile } from './scenarios/hostile.ts';
 import { killDatabase } from './scenarios/kill-database.ts';
 import { killEmbedded } from './scenarios/kill-embedded.ts';
 import { killServer } from './scenarios/kill-server.ts';
+import { network } from './scenarios/network.ts';
 import { rollingRestarts } from './scenarios/rolling-restarts.ts';
 import { twoServers } from './scenarios/two-servers.ts';
 
@@ -21,4 +22,5 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   hostile,
   failover,
   'freeze-database': freezeDatabase,
+  network,
 };
