@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import pg from 'pg';
 import { DatabaseUnavailable, databaseError } from './errors.ts';
 
@@ -20,6 +21,7 @@ const SEVERAL_CONNECT_TIMEOUT_MS = 3_000;
 export class Pools {
   readonly #options: PoolsOptions;
   readonly #pools: readonly pg.Pool[];
+  readonly #sockets = new Set<Socket>();
   /** The connections on which the failure of no other one has cast a doubt. */
   #trusted = new WeakSet<pg.ClientBase>();
   #current = 0;
@@ -56,6 +58,8 @@ export class Pools {
 
   async close(): Promise<void> {
     await Promise.all(this.#pools.map((pool) => pool.end()));
+    // A server that is frozen never closes its end, and must not keep our process alive.
+    for (const socket of this.#sockets) socket.unref();
   }
 
   async #take(index: number): Promise<pg.PoolClient> {
@@ -76,6 +80,7 @@ export class Pools {
     const pool = new pg.Pool({
       ...connection,
       ...common,
+      stream: () => this.#createSocket(),
       connectionTimeoutMillis: timeoutMs,
       verify: (client, done) => {
         checkWritable(client, timeoutMs).then(() => done(), done);
@@ -88,6 +93,13 @@ export class Pools {
     });
     pool.on('error', () => undefined);
     return pool;
+  }
+
+  #createSocket(): Socket {
+    const socket = new Socket();
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+    return socket;
   }
 }
 
