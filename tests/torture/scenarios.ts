@@ -7,6 +7,7 @@ import { hostile } from './scenarios/hostile.ts';
 import { killDatabase } from './scenarios/kill-database.ts';
 import { killEmbedded } from './scenarios/kill-embedded.ts';
 import { killServer } from './scenarios/kill-server.ts';
+import { network } from './scenarios/network.ts';
 import { rollingRestarts } from './scenarios/rolling-restarts.ts';
 import { slowSockets } from './scenarios/slow-sockets.ts';
 import { soak } from './scenarios/soak.ts';
@@ -27,6 +28,7 @@ export const OUTAGES: Scenarios = {
   'freeze-database': freezeDatabase,
   'full-disk': fullDisk,
   failover,
+  network,
 };
 
 export const ATTACKS: Scenarios = {
