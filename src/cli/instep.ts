@@ -64,9 +64,10 @@ function loadDotEnv(): void {
   }
 }
 
-// Whoever reads our output may stop at any line, as `head` does: what we do comes to its end.
+// Whoever reads our output may stop at any line, as `head` does, or as a terminal that is closed:
+// what we do comes to its end.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
+  if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
 });
 
 try {

@@ -23,6 +23,7 @@ async function serve(): Promise<void> {
     ? prettyLines((text) => process.stdout.write(text))
     : undefined;
   const logger = createLogger(config.logLevel, pretty);
+  endAtDefects(logger);
   for (const warning of configWarnings(config)) logger.warn(warning);
 
   const instep = await openPatiently({ config, logger });
@@ -42,6 +43,17 @@ async function serve(): Promise<void> {
   await server.close(config.shutdownDeadlineMs);
   await instep.close();
   logger.info('stopped');
+}
+
+/**
+ * Whatever nobody has caught is a defect, after which nothing of the process is to be trusted: it
+ * ends at once, and whoever watches it starts another. As with kill -9, nothing is lost by it.
+ */
+function endAtDefects(logger: Logger): void {
+  process.on('uncaughtException', (err) => {
+    logger.fatal({ err }, 'unexpected error');
+    process.exit(1);
+  });
 }
 
 /** A database that starts at the same time as we do may need a moment longer. */

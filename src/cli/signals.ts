@@ -6,6 +6,8 @@ const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
  */
 export function nextSignal(): Promise<string> {
   return new Promise((resolve) => {
+    // A terminal that closes sends it as often as it likes, and nobody there is waiting.
+    process.on('SIGHUP', resolve);
     let count = 0;
     for (const signal of SIGNALS) {
       process.on(signal, () => {

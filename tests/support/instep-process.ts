@@ -39,6 +39,22 @@ function processOptions(environment: Environment, folder = createFolder()) {
   return { cwd: folder, env: { PATH: process.env.PATH, ...environment } };
 }
 
+/** Those that run; a test that fails does not come to stop its own. */
+const running = new Set<ChildProcess>();
+afterAll(() => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+function spawnCommand(args: readonly string[], options: ReturnType<typeof processOptions>) {
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
+    ...options,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  running.add(child);
+  child.once('exit', () => running.delete(child));
+  return child;
+}
+
 export type Ended = {
   /** The exit code, or the signal that ended it. */
   readonly code: number | string;
@@ -75,10 +91,7 @@ export type SpawnedInstep = {
 
 /** Starts the real command, and lets it run. */
 export function spawnInstep(args: readonly string[], environment: Environment): SpawnedInstep {
-  const child = spawn(process.execPath, [PROGRAM, ...args], {
-    ...processOptions(environment),
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = spawnCommand(args, processOptions(environment));
   const written = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     written.stdout += text;
@@ -132,10 +145,7 @@ export async function startInstep(
   environment: Environment,
   folder?: string,
 ): Promise<InstepProcess> {
-  const child = spawn(process.execPath, [PROGRAM, 'serve'], {
-    ...processOptions({ ...SETTINGS, ...environment }, folder),
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = spawnCommand(['serve'], processOptions({ ...SETTINGS, ...environment }, folder));
   const lines: string[] = [];
   const stdoutLines: string[] = [];
   const waiting = new Set<() => void>();

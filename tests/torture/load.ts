@@ -20,6 +20,10 @@ export type Figures = {
 
 export type Load = {
   readonly acknowledged: number;
+  /** Waits until so many more were answered 200. Returns for how long; throws where none are. */
+  untilMore(count: number): Promise<{ readonly waitedMs: number }>;
+  /** Waits until an attempt is not answered 200. */
+  untilRefused(): Promise<void>;
   /** Sends until everything that was begun was answered 200, and begins nothing more. */
   finish(): Promise<void>;
   /** After `finish`: is everything in the log, and every team what the auditor says? */
@@ -42,6 +46,7 @@ const STATUSES = ['active', 'trialing', 'past_due', 'active', 'canceled', 'unpai
 const FIRST_SECOND = 1_700_000_000;
 /** Stripe waits for hours; what counts is that it comes again. */
 const RETRY_AFTER_MS = 25;
+const POLL_MS = 10;
 /** Longer than any outage of the tests. */
 const GIVE_UP_AFTER_MS = 120_000;
 
@@ -101,6 +106,20 @@ export async function startLoad(database: Database, options: LoadOptions): Promi
   return {
     get acknowledged() {
       return acknowledged.length;
+    },
+    async untilMore(more) {
+      const startedAtMs = Date.now();
+      const goal = acknowledged.length + more;
+      while (acknowledged.length < goal) await Promise.race([sleep(POLL_MS), sending]);
+      return { waitedMs: Date.now() - startedAtMs };
+    },
+    async untilRefused() {
+      const before = repeated;
+      const giveUpAtMs = Date.now() + GIVE_UP_AFTER_MS;
+      while (repeated === before) {
+        if (Date.now() > giveUpAtMs) throw new Error('the outage makes no difference');
+        await sleep(POLL_MS);
+      }
     },
     async finish() {
       isOver = true;

@@ -2,25 +2,29 @@ import { describe, test } from 'vitest';
 import { reportFigures } from './report.ts';
 import { SCENARIOS } from './scenarios.ts';
 
-/** Fewer of everything, to try it out; then nothing is reported. */
-const TIMES = process.env.TIMES === undefined ? undefined : Number(process.env.TIMES);
+/** What `scripts/torture.js` was told. */
+const { TORTURE_NAME: name = 'all', TORTURE_TIMES } = process.env;
 const WIDTH = 30;
 
-// The names of all tests begin with `all`, so that `npm run torture -- all` runs all of them.
-describe('all', () => {
-  test.each(Object.entries(SCENARIOS))('%s', async (name, scenario) => {
-    const times = TIMES ?? scenario.times.long;
+const chosen = Object.entries(SCENARIOS).filter(([one]) => name === 'all' || name === one);
+if (chosen.length === 0) {
+  throw new RangeError(`${name} is no scenario: name ${Object.keys(SCENARIOS).join(', ')}, or all`);
+}
+
+describe.each(chosen)('%s', (one, scenario) => {
+  test.skipIf(scenario.isPossible?.() === false)('keeps its promise', async () => {
+    const times = TORTURE_TIMES === undefined ? scenario.times.long : Number(TORTURE_TIMES);
     const figures = await scenario.run({
       times,
-      onProgress: (done) => showProgress(name, done, times),
+      onProgress: (done) => showProgress(one, done, times),
     });
     process.stderr.write('\n');
-    process.stdout.write(`${JSON.stringify({ name, ...figures })}\n`);
-    if (TIMES === undefined) reportFigures(name, scenario, figures);
+    process.stdout.write(`${JSON.stringify({ name: one, ...figures })}\n`);
+    reportFigures({ name: one, scenario, times, figures });
   });
 });
 
-function showProgress(name: string, done: number, times: number): void {
+function showProgress(one: string, done: number, times: number): void {
   const bar = '█'.repeat(Math.round((done / times) * WIDTH)).padEnd(WIDTH, '░');
-  process.stderr.write(`\r${bar} ${name}: ${done} of ${times}`);
+  process.stderr.write(`\r${bar} ${one}: ${done} of ${times}`);
 }

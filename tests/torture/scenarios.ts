@@ -3,12 +3,14 @@ import { everyAwait } from './scenarios/every-await.ts';
 import { failover } from './scenarios/failover.ts';
 import { freezeDatabase } from './scenarios/freeze-database.ts';
 import { fullDisk } from './scenarios/full-disk.ts';
+import { fullDiskEmbedded } from './scenarios/full-disk-embedded.ts';
 import { hostile } from './scenarios/hostile.ts';
 import { killDatabase } from './scenarios/kill-database.ts';
 import { killEmbedded } from './scenarios/kill-embedded.ts';
 import { killServer } from './scenarios/kill-server.ts';
 import { network } from './scenarios/network.ts';
 import { rollingRestarts } from './scenarios/rolling-restarts.ts';
+import { shutdown } from './scenarios/shutdown.ts';
 import { slowSockets } from './scenarios/slow-sockets.ts';
 import { soak } from './scenarios/soak.ts';
 import { twoServers } from './scenarios/two-servers.ts';
@@ -19,12 +21,14 @@ export const CRASHES: Scenarios = {
   'kill-server': killServer,
   'two-servers': twoServers,
   'rolling-restarts': rollingRestarts,
+  shutdown,
   'every-await': everyAwait,
 };
 
 export const OUTAGES: Scenarios = {
   'kill-database': killDatabase,
   'kill-embedded': killEmbedded,
+  'full-disk-embedded': fullDiskEmbedded,
   'freeze-database': freezeDatabase,
   'full-disk': fullDisk,
   failover,
