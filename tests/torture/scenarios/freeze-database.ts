@@ -35,12 +35,13 @@ export const freezeDatabase: Scenario = {
         onProgress?.(second);
       }
       thaw();
+      const { waitedMs } = await load.untilMore(20);
       await load.finish();
       await server.stop();
       const figures = await load.audit(database);
       const others = [...refusals.keys()].filter((reason) => reason !== 503);
       if (others.length > 0) throw new Error(`not answered 503: ${others.join(', ')}`);
-      return { seconds, ...figures };
+      return { seconds, ...figures, 'ms until answered again': waitedMs };
     } finally {
       await database.close();
       await cluster.remove();

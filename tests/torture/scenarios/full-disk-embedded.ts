@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, onTestFinished } from 'vitest';
 import { EmbeddedService } from '../embedded-service.ts';
 import { startLoad } from '../load.ts';
 import type { Scenario } from '../scenario.ts';
@@ -8,45 +9,37 @@ import { canMount, SmallDisk } from '../small-disk.ts';
 const FULL_MS = 1_000;
 
 export const fullDiskEmbedded: Scenario = {
-  fault: 'the disk of the embedded PostgreSQL is full, and has space again',
+  fault: 'the disk of the embedded PostgreSQL is full until that cannot even start',
   promise: '503 meanwhile, the server makes it run again by itself, nothing acknowledged is lost',
   times: { short: 1, long: 50 },
   isPossible: canMount,
   async run({ times, onProgress }) {
     const disk = new SmallDisk();
+    onTestFinished(() => disk.remove());
     const service = await EmbeddedService.start(join(disk.folder, 'data'));
-    try {
-      const refusals: (number | string)[] = [];
-      const load = await startLoad(service.database, {
-        url: () => service.server.url,
-        onRefused: (reason) => refusals.push(reason),
-      });
-      let slowestMs = 0;
-      for (let done = 1; done <= times; done += 1) {
-        await sleep(200);
-        disk.fill();
-        // What PostgreSQL has made room for already may last for a while.
-        await load.untilRefused();
-        // PostgreSQL ends where it has no room for its own log, and cannot start again either.
-        await service.database.query('select pg_switch_wal()').catch(() => undefined);
-        await sleep(FULL_MS);
-        disk.free();
-        const { waitedMs } = await load.untilMore(20);
-        slowestMs = Math.max(slowestMs, waitedMs);
-        onProgress?.(done);
-      }
-      await load.finish();
-      const others = refusals.filter((reason) => reason !== 503);
-      if (others.length > 0) throw new Error(`not answered 503: ${others.join(', ')}`);
-      const figures = await service.stop((database) => load.audit(database));
-      return {
-        'times full': times,
-        ...figures,
-        'ms until answered again at the slowest': slowestMs,
-      };
-    } finally {
-      await service.remove();
-      disk.remove();
+    onTestFinished(() => service.remove());
+    const refusals: (number | string)[] = [];
+    const load = await startLoad(service.database, {
+      url: () => service.server.url,
+      onRefused: (reason) => refusals.push(reason),
+    });
+    let slowestMs = 0;
+    for (let done = 1; done <= times; done += 1) {
+      await sleep(200);
+      disk.fill();
+      // What PostgreSQL has made room for already may last for a while.
+      await load.untilRefused();
+      // It ends where it has no room for its own log.
+      await service.database.query('select pg_switch_wal()').catch(() => undefined);
+      await sleep(FULL_MS);
+      disk.free();
+      const { waitedMs } = await load.untilMore(20);
+      slowestMs = Math.max(slowestMs, waitedMs);
+      onProgress?.(done);
     }
+    await load.finish();
+    expect(refusals.filter((reason) => reason !== 503)).toEqual([]);
+    const figures = await service.stop((database) => load.audit(database));
+    return { 'times full': times, ...figures, 'ms until answered again at the slowest': slowestMs };
   },
 };
