@@ -169,6 +169,8 @@ test.each([
   ['DATABASE_URL', 'localhost:5432/app'],
   ['DATABASE_URL', 'mysql://localhost/app'],
   ['DATABASE_URL', 'postgres://a:1,b:port/app'],
+  ['DATABASE_URL', 'postgres://a:1,,b:2/app'],
+  ['DATABASE_URL', 'postgres://a:1,/app'],
   ['DATABASE_URL', 'postgres://a:1/app?target_session_attrs=standby'],
   ['STRIPE_API_BASE', 'ftp://stripe.com'],
   ['LOG_LEVEL', 'INFO'],

@@ -11,7 +11,10 @@ const FORM = /^(postgres(?:ql)?:\/\/(?:[^@/]*@)?)([^/?]*)(.*)$/;
 export function parseDatabaseUrl(text: string): readonly URL[] | null {
   const [, head = '', hosts = '', tail = ''] = FORM.exec(text) ?? [];
   if (head === '') return null;
-  const texts = hosts.split(',').map((host) => `${head}${host}${tail}`);
+  const names = hosts.split(',');
+  // Of a list with a gap `pg` would take the gap for this machine.
+  if (names.length > 1 && names.includes('')) return null;
+  const texts = names.map((host) => `${head}${host}${tail}`);
   if (!texts.every((one) => URL.canParse(one))) return null;
   const urls = texts.map((one) => new URL(one));
   for (const { searchParams } of urls) {

@@ -68,7 +68,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
   }
 
-  /** A connection that may be poisoned is thrown away, and never handed out again. */
+  /** A connection that may be poisoned is thrown away with those that are as old. */
   async function using<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
     const client = await connect();
     try {
@@ -77,8 +77,9 @@ export function openDatabase(options: DatabaseOptions): Database {
       return result;
     } catch (cause) {
       const error = databaseError(cause);
-      client.release(leavesConnectionSound(error) ? undefined : error);
-      pools.failed(error.cause);
+      const isSound = leavesConnectionSound(error);
+      if (!isSound) pools.failed(client);
+      client.release(isSound ? undefined : error);
       throw error;
     }
   }
@@ -117,9 +118,12 @@ export function openDatabase(options: DatabaseOptions): Database {
 
 /** @throws DatabaseUnavailable when it is not certain that the transaction is there for good */
 async function commit(client: pg.PoolClient): Promise<void> {
-  const warnings: string[] = [];
-  const hear = (notice: { readonly message?: string | undefined }) => {
-    warnings.push(notice.message ?? 'a warning');
+  let problem: string | undefined;
+  const hear = (notice: {
+    readonly routine?: string | undefined;
+    readonly message?: string | undefined;
+  }) => {
+    if (notice.routine === STANDBY_WAIT) problem = notice.message ?? 'no standby has it';
   };
   client.on('notice', hear);
   try {
@@ -128,12 +132,14 @@ async function commit(client: pg.PoolClient): Promise<void> {
     if (command !== 'COMMIT') throw new DatabaseUnavailable('the transaction was rolled back');
     // And that of one whose wait for a synchronous standby was cancelled, with only a warning: it
     // would be lost with this server.
-    const [warning] = warnings;
-    if (warning !== undefined) throw new DatabaseUnavailable(warning);
+    if (problem !== undefined) throw new DatabaseUnavailable(problem);
   } finally {
     client.off('notice', hear);
   }
 }
+
+/** PostgreSQL's routine that warns; the application's own triggers may warn of anything. */
+const STANDBY_WAIT = 'SyncRepWaitForLSN';
 
 function queryOn(client: pg.PoolClient): Query {
   return async <Row extends pg.QueryResultRow>(statement: string, values?: readonly unknown[]) =>

@@ -1,5 +1,6 @@
+import { Socket } from 'node:net';
 import pg from 'pg';
-import { DatabaseUnavailable, sqlState } from './errors.ts';
+import { DatabaseUnavailable, databaseError } from './errors.ts';
 
 export type PoolsOptions = {
   /** One for each server; which of them is the primary may change at any time. */
@@ -13,16 +14,16 @@ export type PoolsOptions = {
 const CONNECT_TIMEOUT_MS = 2_000;
 const SEVERAL_CONNECT_TIMEOUT_MS = 3_000;
 
-/** PostgreSQL's `read_only_sql_transaction`. */
-const READ_ONLY = '25006';
-
 /**
  * A pool of connections for each server, of which the one that last could write is asked first. A
  * connection is handed out only if its server took writes when it was made.
  */
 export class Pools {
   readonly #options: PoolsOptions;
-  #pools: readonly pg.Pool[];
+  readonly #pools: readonly pg.Pool[];
+  readonly #sockets = new Set<Socket>();
+  /** The connections on which the failure of no other one has cast a doubt. */
+  #trusted = new WeakSet<pg.ClientBase>();
   #current = 0;
 
   constructor(options: PoolsOptions) {
@@ -30,66 +31,91 @@ export class Pools {
     this.#pools = options.connections.map((connection) => this.#open(connection));
   }
 
-  /** @throws what the last server said, when none of them can write */
+  /** @throws what every server said, when none of them can write */
   async connect(): Promise<pg.PoolClient> {
-    let failure: unknown;
+    const failures: unknown[] = [];
     const first = this.#current;
-    for (let offset = 0; offset < this.#pools.length; offset += 1) {
+    for (const offset of this.#pools.keys()) {
       const index = (first + offset) % this.#pools.length;
       try {
-        const client = await this.#pools[index]?.connect();
-        if (client === undefined) continue;
+        const client = await this.#take(index);
         this.#current = index;
         return client;
       } catch (error) {
-        failure = error;
+        failures.push(error);
       }
     }
-    throw failure;
+    throw together(failures);
   }
 
   /**
-   * Hears what a statement failed of. Where one found its server read-only, the other idle
-   * connections would too: all of them are thrown away.
+   * Hears that a connection failed in a way that may have befallen the others, too: a failover, a
+   * server that hangs. None that is as old is handed out any more; those that came after stay.
    */
-  failed(cause: unknown): void {
-    if (sqlState(cause) !== READ_ONLY) return;
-    // Those in use are closed as soon as they are given back.
-    for (const pool of this.#pools) void pool.end();
-    this.#pools = this.#options.connections.map((connection) => this.#open(connection));
+  failed(client: pg.PoolClient): void {
+    if (this.#trusted.has(client)) this.#trusted = new WeakSet();
   }
 
   async close(): Promise<void> {
     await Promise.all(this.#pools.map((pool) => pool.end()));
+    // A server that is frozen never closes its end, and must not keep our process alive.
+    for (const socket of this.#sockets) socket.unref();
+  }
+
+  async #take(index: number): Promise<pg.PoolClient> {
+    for (;;) {
+      const client = await this.#pools[index]?.connect();
+      if (client === undefined) throw new RangeError(`no server has the number ${index}`);
+      if (this.#trusted.has(client)) return client;
+      client.release(true);
+    }
   }
 
   #open(connection: pg.ClientConfig): pg.Pool {
     const { connections, pool: common, onConnectionError } = this.#options;
+    const timeoutMs =
+      connections.length === 1
+        ? CONNECT_TIMEOUT_MS
+        : Math.ceil(SEVERAL_CONNECT_TIMEOUT_MS / connections.length);
     const pool = new pg.Pool({
       ...connection,
       ...common,
-      connectionTimeoutMillis:
-        connections.length === 1
-          ? CONNECT_TIMEOUT_MS
-          : Math.ceil(SEVERAL_CONNECT_TIMEOUT_MS / connections.length),
-      verify: checkWritable,
+      stream: () => this.#createSocket(),
+      connectionTimeoutMillis: timeoutMs,
+      verify: (client, done) => {
+        checkWritable(client, timeoutMs).then(() => done(), done);
+      },
     });
-    // A connection can break at any time, in use or idle; whoever uses it gets the error as well.
-    pool.on('connect', (client) => client.on('error', onConnectionError));
+    pool.on('connect', (client) => {
+      this.#trusted.add(client);
+      // It can break at any time, in use or idle; whoever uses it gets the error as well.
+      client.on('error', onConnectionError);
+    });
     pool.on('error', () => undefined);
     return pool;
+  }
+
+  #createSocket(): Socket {
+    const socket = new Socket();
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+    return socket;
   }
 }
 
 /** A standby takes connections as well, and refuses every write. */
-function checkWritable(client: pg.ClientBase, done: (error?: Error) => void): void {
-  client.query<{ transaction_read_only: string }>('show transaction_read_only').then(
-    ({ rows }) => {
-      const isWritable = rows[0]?.transaction_read_only === 'off';
-      done(
-        isWritable ? undefined : new DatabaseUnavailable('the server is read-only (a standby?)'),
-      );
-    },
-    (error: Error) => done(error),
-  );
+async function checkWritable(client: pg.ClientBase, timeoutMs: number): Promise<void> {
+  const statement = { text: 'show transaction_read_only', query_timeout: timeoutMs };
+  const { rows } = await client.query<{ transaction_read_only: string }>(statement);
+  if (rows[0]?.transaction_read_only === 'off') return;
+  throw new DatabaseUnavailable('the server is read-only (a standby?)');
+}
+
+/** What all servers said: worth waiting for, unless none of them will ever have us. */
+function together(failures: readonly unknown[]): Error {
+  const errors = failures.map(databaseError);
+  const isWorthWaiting = errors.some((error) => error instanceof DatabaseUnavailable);
+  const [first] = errors;
+  if (first !== undefined && (errors.length === 1 || !isWorthWaiting)) return first;
+  return databaseError(new AggregateError(errors));
 }

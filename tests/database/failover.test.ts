@@ -83,3 +83,15 @@ describe('while no synchronous standby answers', () => {
     expect(await outcome).toMatch(/synchronous replication/);
   });
 });
+
+test('what a trigger of the application says at a commit is no reason to doubt it', async () => {
+  await cluster.ask(`
+    create table talked (text text);
+    create function talk() returns trigger language plpgsql as $$
+      begin raise notice 'by the way'; raise warning 'mind this'; return null; end$$;
+    create constraint trigger talk after insert on talked
+      deferrable initially deferred for each row execute function talk()`);
+  const database = connectTo(cluster.url.href);
+  await database.transaction((query) => query("insert into talked values ('once')"));
+  expect(await cluster.ask('select from talked')).toHaveLength(1);
+});

@@ -1,5 +1,13 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import {
+  type AddressInfo,
+  connect,
+  createServer,
+  type NetConnectOpts,
+  type Server,
+  type Socket,
+} from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
  * What becomes of connections to the proxy, those that are open and those that come:
@@ -8,8 +16,12 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
  * - `refuse`: nobody listens, and open ones end
  * - `reset`: they are reset
  * - `swallow`: they stay open, and nothing comes through any more, for good
+ * - `mute`: what the client says comes through, and what it would hear does not, for good
+ * - `slow`: each piece comes a while after the one before it
  */
-export type Behaviour = 'forward' | 'refuse' | 'reset' | 'swallow';
+export type Behaviour = 'forward' | 'refuse' | 'reset' | 'swallow' | 'mute' | 'slow';
+
+const SLOW_MS = 100;
 
 export type TcpProxy = {
   /** The URL of the database, through the proxy. */
@@ -18,9 +30,9 @@ export type TcpProxy = {
   close(): Promise<void>;
 };
 
-/** Stands between a client and the PostgreSQL of this URL, which is a folder with a socket in it. */
+/** Stands between a client and the PostgreSQL of this URL: a port, or a folder with a socket in it. */
 export async function startProxy(databaseUrl: URL): Promise<TcpProxy> {
-  const upstreamPath = socketPath(databaseUrl);
+  const upstream = addressOf(databaseUrl);
   const pairs = new Set<Pair>();
   let behaviour: Behaviour = 'forward';
 
@@ -29,10 +41,10 @@ export async function startProxy(databaseUrl: URL): Promise<TcpProxy> {
       client.resetAndDestroy();
       return;
     }
-    const pair = new Pair(client, upstreamPath);
+    const pair = new Pair(client, upstream);
     pairs.add(pair);
     client.on('close', () => pairs.delete(pair));
-    if (behaviour === 'swallow') pair.swallow();
+    pair.become(behaviour);
   });
   const port = await listen(server, 0);
 
@@ -44,12 +56,11 @@ export async function startProxy(databaseUrl: URL): Promise<TcpProxy> {
       for (const pair of pairs) pair.destroy();
       await closed;
     } else if (!server.listening) await listen(server, port);
-    if (next === 'reset') for (const pair of pairs) pair.reset();
-    if (next === 'swallow') for (const pair of pairs) pair.swallow();
+    for (const pair of pairs) pair.become(next);
   }
 
   const url = new URL(`postgres://127.0.0.1:${port}${databaseUrl.pathname}`);
-  url.username = databaseUrl.searchParams.get('user') ?? '';
+  url.username = databaseUrl.searchParams.get('user') ?? databaseUrl.username;
   return { url, become, close: () => become('refuse') };
 }
 
@@ -57,14 +68,23 @@ export async function startProxy(databaseUrl: URL): Promise<TcpProxy> {
 class Pair {
   readonly #client: Socket;
   readonly #upstream: Socket;
+  #isDeaf = false;
+  #isMute = false;
+  #isSlow = false;
 
-  constructor(client: Socket, upstreamPath: string) {
+  constructor(client: Socket, upstream: NetConnectOpts) {
     this.#client = client;
-    this.#upstream = connect(upstreamPath);
+    this.#upstream = connect(upstream);
     for (const socket of [client, this.#upstream]) socket.on('error', () => this.destroy());
-    client.pipe(this.#upstream).pipe(client);
-    client.on('close', () => this.#upstream.destroy());
-    this.#upstream.on('close', () => client.destroy());
+    this.#carry(client, this.#upstream, () => !this.#isDeaf);
+    this.#carry(this.#upstream, client, () => !this.#isMute);
+  }
+
+  become(behaviour: Behaviour): void {
+    if (behaviour === 'reset') this.#client.resetAndDestroy();
+    this.#isDeaf ||= behaviour === 'swallow';
+    this.#isMute ||= behaviour === 'swallow' || behaviour === 'mute';
+    this.#isSlow = behaviour === 'slow';
   }
 
   destroy(): void {
@@ -72,16 +92,20 @@ class Pair {
     this.#upstream.destroy();
   }
 
-  reset(): void {
-    this.#client.resetAndDestroy();
-    this.#upstream.destroy();
-  }
-
-  swallow(): void {
-    for (const socket of [this.#client, this.#upstream]) socket.unpipe();
-    // Read and thrown away, so that the client's end is still noticed.
-    this.#client.resume();
-    this.#upstream.resume();
+  /** Piece after piece. What gets lost is read nevertheless, so that the end is still noticed. */
+  #carry(from: Socket, to: Socket, getsThrough: () => boolean): void {
+    let last = Promise.resolve();
+    from.on('data', (piece) => {
+      last = last.then(async () => {
+        if (this.#isSlow) await sleep(SLOW_MS);
+        if (getsThrough() && to.writable) to.write(piece);
+      });
+    });
+    from.on('close', () => {
+      last = last.then(() => {
+        to.end();
+      });
+    });
   }
 }
 
@@ -91,6 +115,8 @@ async function listen(server: Server, port: number): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-function socketPath({ searchParams }: URL): string {
-  return `${searchParams.get('host')}/.s.PGSQL.${searchParams.get('port') ?? 5432}`;
+function addressOf({ hostname, port, searchParams }: URL): NetConnectOpts {
+  const folder = searchParams.get('host');
+  if (folder === null) return { host: hostname, port: Number(port) };
+  return { path: `${folder}/.s.PGSQL.${searchParams.get('port') ?? 5432}` };
 }

@@ -8,21 +8,37 @@ import { hostile } from './scenarios/hostile.ts';
 import { killDatabase } from './scenarios/kill-database.ts';
 import { killEmbedded } from './scenarios/kill-embedded.ts';
 import { killServer } from './scenarios/kill-server.ts';
+import { network } from './scenarios/network.ts';
 import { rollingRestarts } from './scenarios/rolling-restarts.ts';
 import { shutdown } from './scenarios/shutdown.ts';
+import { slowSockets } from './scenarios/slow-sockets.ts';
+import { soak } from './scenarios/soak.ts';
 import { twoServers } from './scenarios/two-servers.ts';
 
-export const SCENARIOS: Readonly<Record<string, Scenario>> = {
+type Scenarios = Readonly<Record<string, Scenario>>;
+
+export const CRASHES: Scenarios = {
   'kill-server': killServer,
   'two-servers': twoServers,
   'rolling-restarts': rollingRestarts,
   shutdown,
   'every-await': everyAwait,
+};
+
+export const OUTAGES: Scenarios = {
   'kill-database': killDatabase,
   'kill-embedded': killEmbedded,
-  'full-disk': fullDisk,
   'full-disk-embedded': fullDiskEmbedded,
-  hostile,
-  failover,
   'freeze-database': freezeDatabase,
+  'full-disk': fullDisk,
+  failover,
+  network,
 };
+
+export const ATTACKS: Scenarios = {
+  hostile,
+  'slow-sockets': slowSockets,
+  soak,
+};
+
+export const SCENARIOS: Scenarios = { ...CRASHES, ...OUTAGES, ...ATTACKS };

@@ -10,11 +10,33 @@ import type { Scenario } from '../scenario.ts';
 const MAX_LIFE_MS = 800;
 const DEADLINE_MS = 60_000;
 
+/** In which the standby takes over. */
+const WAYS: readonly ((primary: PostgresCluster, standby: PostgresCluster) => Promise<void>)[] = [
+  async function shutDown(primary, standby) {
+    await primary.end('SIGINT');
+    await standby.ask(PROMOTE);
+  },
+  async function killed(primary, standby) {
+    await primary.end('SIGKILL');
+    await standby.ask(PROMOTE);
+  },
+  // What the old one takes meanwhile nobody will ever hear of: it may acknowledge nothing.
+  async function replacedWhileAlive(primary, standby) {
+    await standby.ask(PROMOTE);
+    await sleep(OVERLAP_MS);
+    await primary.end('SIGKILL');
+  },
+];
+
+const PROMOTE = 'select pg_promote()';
+const OVERLAP_MS = 500;
+
 export const failover: Scenario = {
   fault:
-    'the primary is killed, its synchronous standby promoted, the old one comes back read-only',
+    'the primary is killed, shut down or cut off, its synchronous standby promoted, the old one ' +
+    'comes back read-only',
   promise: 'nothing acknowledged is lost, and writes go on with the new primary, without a restart',
-  times: { short: 2, long: 50 },
+  times: { short: 3, long: 50 },
   async run({ times, onProgress }) {
     let primary = await PostgresCluster.create();
     let standby = await PostgresCluster.create();
@@ -33,8 +55,7 @@ export const failover: Scenario = {
     try {
       for (let done = 1; done <= times; done += 1) {
         await sleep(random.next() * MAX_LIFE_MS);
-        await primary.end('SIGKILL');
-        await standby.ask('select pg_promote()');
+        await WAYS[done % WAYS.length]?.(primary, standby);
         const promotedAtMs = Date.now();
         const acknowledged = load.acknowledged;
         while (load.acknowledged === acknowledged) {
@@ -53,6 +74,7 @@ export const failover: Scenario = {
       await database.close();
       return { promotions: times, ...figures, 'ms until writes at the slowest': slowestMs };
     } finally {
+      server.process.kill('SIGKILL');
       await primary.remove();
       await standby.remove();
     }

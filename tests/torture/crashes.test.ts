@@ -1,0 +1,4 @@
+import { CRASHES } from './scenarios.ts';
+import { testShortForms } from './short-form.ts';
+
+testShortForms(CRASHES);

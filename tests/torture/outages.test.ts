@@ -1,0 +1,4 @@
+import { OUTAGES } from './scenarios.ts';
+import { testShortForms } from './short-form.ts';
+
+testShortForms(OUTAGES);
