@@ -43,15 +43,6 @@ test.each(Object.entries(DEFECTS))(
   },
 );
 
-test('whoever reads the log goes away: it goes on without one, and ends as ever', async () => {
-  const { instep, post, countEvents, close } = await start();
-  instep.process.stdout?.destroy();
-  for (let number = 0; number < 5; number += 1) expect((await post()).status).toBe(200);
-  expect(await countEvents()).toBe(5);
-  expect(await instep.stop()).toBe(0);
-  await close();
-});
-
 test('SIGHUP, as from a terminal that is closed: it ends in order, however often it comes', async () => {
   const { instep, close } = await start({ SHUTDOWN_DELAY_MS: '500' });
   const exit = instep.stop('SIGHUP');
