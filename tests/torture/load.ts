@@ -14,6 +14,8 @@ export type Figures = {
   readonly acknowledged: number;
   /** Attempts that were not, and were repeated. */
   readonly repeated: number;
+  /** Events that were sent once more although they were answered 200. */
+  readonly duplicates: number;
   /** Acknowledged events that the log does not hold: the audit throws when there are any. */
   readonly lost: 0;
 };
@@ -47,6 +49,9 @@ const FIRST_SECOND = 1_700_000_000;
 /** Stripe waits for hours; what counts is that it comes again. */
 const RETRY_AFTER_MS = 25;
 const POLL_MS = 10;
+/** Of how many events one is an older one once more, out of so many that were acknowledged last. */
+const DUPLICATE = 0.1;
+const REMEMBERED = 500;
 /** Longer than any outage of the tests. */
 const GIVE_UP_AFTER_MS = 120_000;
 
@@ -65,6 +70,8 @@ export async function startLoad(database: Database, options: LoadOptions): Promi
   let isOver = false;
   let count = 0;
   let repeated = 0;
+  let duplicates = 0;
+  const remembered: string[] = [];
 
   async function attempt(body: string): Promise<number | string> {
     try {
@@ -81,21 +88,35 @@ export async function startLoad(database: Database, options: LoadOptions): Promi
     }
   }
 
+  async function untilAcknowledged(body: string): Promise<void> {
+    const giveUpAtMs = Date.now() + GIVE_UP_AFTER_MS;
+    for (;;) {
+      const answer = await attempt(body);
+      if (answer === 200) return;
+      repeated += 1;
+      onRefused(answer);
+      if (Date.now() > giveUpAtMs) throw new Error(`never acknowledged: ${answer}`);
+      await sleep(RETRY_AFTER_MS);
+    }
+  }
+
+  async function sendNew(): Promise<void> {
+    count += 1;
+    const eventId = `evt_${name}_${count}`;
+    const body = bodyOf(happen(random.pick(teams), FIRST_SECOND + count, random), eventId);
+    await untilAcknowledged(body);
+    acknowledged.push(eventId);
+    remembered[acknowledged.length % REMEMBERED] = body;
+  }
+
   async function send(): Promise<void> {
     while (!isOver) {
-      count += 1;
-      const eventId = `evt_${name}_${count}`;
-      const body = bodyOf(happen(random.pick(teams), FIRST_SECOND + count, random), eventId);
-      const giveUpAtMs = Date.now() + GIVE_UP_AFTER_MS;
-      for (;;) {
-        const answer = await attempt(body);
-        if (answer === 200) break;
-        repeated += 1;
-        onRefused(answer);
-        if (Date.now() > giveUpAtMs) throw new Error(`never acknowledged: ${answer}`);
-        await sleep(RETRY_AFTER_MS);
+      const former = remembered[random.below(REMEMBERED)];
+      if (former === undefined || !random.chance(DUPLICATE)) await sendNew();
+      else {
+        duplicates += 1;
+        await untilAcknowledged(former);
       }
-      acknowledged.push(eventId);
     }
   }
 
@@ -138,7 +159,7 @@ export async function startLoad(database: Database, options: LoadOptions): Promi
         const { planName: _, ...expected } = auditTeam(truth, 'newest');
         expect((await readTeam(audited.query, teamId))?.plan).toMatchObject(expected);
       }
-      return { acknowledged: acknowledged.length, repeated, lost: 0 };
+      return { acknowledged: acknowledged.length, repeated, duplicates, lost: 0 };
     },
   };
 }
