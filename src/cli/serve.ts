@@ -26,9 +26,14 @@ async function serve(): Promise<void> {
   endAtDefects(logger);
   for (const warning of configWarnings(config)) logger.warn(warning);
 
-  const instep = await openPatiently({ config, logger });
-  // Heard from here on, so that whoever reads that we listen can end us cleanly.
+  // Heard from the start: a container's first process is not ended by a signal it does not hear.
   const signalled = nextSignal();
+  const instep = await Promise.race([openPatiently({ config, logger }), signalled]);
+  if (typeof instep === 'string') {
+    logger.info({ signal: instep }, 'stopped before it listened');
+    // Nothing was accepted, and whatever we wait for may keep us waiting.
+    process.exit(0);
+  }
   const server = await listen({ ...config, fetch: instep.fetch }).catch(async (error) => {
     await instep.close();
     throw error;

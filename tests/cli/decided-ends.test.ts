@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { signWebhook } from '../../src/stripe/sign-webhook.ts';
 import { eventBody } from '../support/events.ts';
-import { startInstep, WEBHOOK_SECRET } from '../support/instep-process.ts';
+import { SETTINGS, spawnInstep, startInstep, WEBHOOK_SECRET } from '../support/instep-process.ts';
 import { createDatabase } from '../support/test-database.ts';
 
 /** A defect that no test could find otherwise: the process has it as soon as it hears SIGUSR2. */
@@ -51,3 +51,14 @@ test('SIGHUP, as from a terminal that is closed: it ends in order, however often
   expect(await exit).toBe(0);
   await close();
 });
+
+test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+  '%s while it waits for its database: it ends at once, with exit code 0',
+  async (signal) => {
+    const DATABASE_URL = 'postgres://nobody@127.0.0.1:1/none';
+    const instep = spawnInstep(['serve'], { ...SETTINGS, DATABASE_URL });
+    await instep.writes(/"waiting for the database"/);
+    expect(await instep.stop(signal)).toBe(0);
+    expect(instep.stdout).toMatch(/"stopped before it listened"\}\n$/);
+  },
+);
