@@ -6,7 +6,7 @@ import { createDatabase } from '../support/test-database.ts';
 
 const PROGRAM = new URL('../../dist/cli/instep.js', import.meta.url).pathname;
 
-test('two servers, one of them killed now and then', { timeout: 180_000 }, async () => {
+test('two servers, one of them killed now and then', { timeout: 400_000 }, async () => {
   const { url, database } = await createDatabase();
   const { failure, deliveries, kills } = await runHttpLevel({
     firstSeed: 1,

@@ -6,7 +6,7 @@ import { runStoreLevel } from '../../src/simulation/store/store-level.ts';
 import { connect, createDatabase } from '../support/test-database.ts';
 
 test('several doors on one database, and the keeper beside them', {
-  timeout: 180_000,
+  timeout: 400_000,
 }, async () => {
   const { url, database } = await createDatabase();
   await database.close();

@@ -5,7 +5,7 @@ import type { Scenario } from './scenario.ts';
 export function testShortForms(scenarios: Readonly<Record<string, Scenario>>): void {
   for (const [name, { run, times, isPossible }] of Object.entries(scenarios)) {
     const isSkipped = isPossible?.() === false;
-    test.skipIf(isSkipped)(name, { timeout: 180_000 }, async () => {
+    test.skipIf(isSkipped)(name, { timeout: 400_000 }, async () => {
       const figures = await run({ times: times.short });
       expect(figures.acknowledged ?? figures.cases).toBeGreaterThan(0);
     });
