@@ -26,6 +26,8 @@ test.each(documents)('%s names only scripts that there are', (document) => {
     scripts: Record<string, string>;
   };
   const text = readFileSync(join(ROOT, document), 'utf8');
-  const named = [...text.matchAll(/npm run (?:--silent )?([\w:]*\w)/g)].map(([, name = '']) => name);
+  const named = [...text.matchAll(/npm run (?:--silent )?([\w:]*\w)/g)].map(
+    ([, name = '']) => name,
+  );
   expect(named.filter((name) => !(name in scripts))).toEqual([]);
 });

@@ -15,7 +15,7 @@ const DEADLINE_MS = 10_000;
 export const shutdown: Scenario = {
   fault: 'SIGTERM while the server has more to do than it can',
   promise: 'not ready first, what was begun is answered, exit 0 within 10 s, nothing is lost',
-  times: { short: 3, long: 200 },
+  times: { short: 2, long: 200 },
   async run({ times, onProgress }) {
     const { url, database } = await createDatabase();
     const random = createRandom(8);
