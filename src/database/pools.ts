@@ -20,14 +20,21 @@ const SEVERAL_CONNECT_TIMEOUT_MS = 3_000;
  */
 export class Pools {
   readonly #options: PoolsOptions;
+  /** How long each server may take to connect, and then to say whether it can write. */
+  readonly #timeoutMs: number;
   readonly #pools: readonly pg.Pool[];
   readonly #sockets = new Set<Socket>();
-  /** The connections on which the failure of no other one has cast a doubt. */
+  /** The connections that nobody has used yet, nor looked whether they can write. */
+  readonly #fresh = new WeakSet<pg.ClientBase>();
+  /** Those that can, and on which the failure of no other one has cast a doubt. */
   #trusted = new WeakSet<pg.ClientBase>();
   #current = 0;
 
   constructor(options: PoolsOptions) {
+    const { length } = options.connections;
     this.#options = options;
+    this.#timeoutMs =
+      length === 1 ? CONNECT_TIMEOUT_MS : Math.ceil(SEVERAL_CONNECT_TIMEOUT_MS / length);
     this.#pools = options.connections.map((connection) => this.#open(connection));
   }
 
@@ -66,28 +73,37 @@ export class Pools {
     for (;;) {
       const client = await this.#pools[index]?.connect();
       if (client === undefined) throw new RangeError(`no server has the number ${index}`);
+      if (this.#fresh.delete(client)) await this.#examine(client);
       if (this.#trusted.has(client)) return client;
       client.release(true);
     }
   }
 
+  /**
+   * A pool can do the same by its `verify`, but if whoever waits for the connection gives up
+   * meanwhile, it gives the connection to nobody and never takes it back.
+   */
+  async #examine(client: pg.PoolClient): Promise<void> {
+    // Before the look: what is heard of others during it counts for this one, too.
+    this.#trusted.add(client);
+    try {
+      await checkWritable(client, this.#timeoutMs);
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+  }
+
   #open(connection: pg.ClientConfig): pg.Pool {
-    const { connections, pool: common, onConnectionError } = this.#options;
-    const timeoutMs =
-      connections.length === 1
-        ? CONNECT_TIMEOUT_MS
-        : Math.ceil(SEVERAL_CONNECT_TIMEOUT_MS / connections.length);
+    const { pool: common, onConnectionError } = this.#options;
     const pool = new pg.Pool({
       ...connection,
       ...common,
       stream: () => this.#createSocket(),
-      connectionTimeoutMillis: timeoutMs,
-      verify: (client, done) => {
-        checkWritable(client, timeoutMs).then(() => done(), done);
-      },
+      connectionTimeoutMillis: this.#timeoutMs,
     });
     pool.on('connect', (client) => {
-      this.#trusted.add(client);
+      this.#fresh.add(client);
       // It can break at any time, in use or idle; whoever uses it gets the error as well.
       client.on('error', onConnectionError);
     });

@@ -23,6 +23,11 @@ export type Behaviour = 'forward' | 'refuse' | 'reset' | 'swallow' | 'mute' | 's
 
 const SLOW_MS = 100;
 
+export type ProxyOptions = {
+  /** How long each piece takes when it is slow. */
+  readonly slowMs?: number;
+};
+
 export type TcpProxy = {
   /** The URL of the database, through the proxy. */
   readonly url: URL;
@@ -31,7 +36,10 @@ export type TcpProxy = {
 };
 
 /** Stands between a client and the PostgreSQL of this URL: a port, or a folder with a socket in it. */
-export async function startProxy(databaseUrl: URL): Promise<TcpProxy> {
+export async function startProxy(
+  databaseUrl: URL,
+  { slowMs = SLOW_MS }: ProxyOptions = {},
+): Promise<TcpProxy> {
   const upstream = addressOf(databaseUrl);
   const pairs = new Set<Pair>();
   let behaviour: Behaviour = 'forward';
@@ -41,7 +49,7 @@ export async function startProxy(databaseUrl: URL): Promise<TcpProxy> {
       client.resetAndDestroy();
       return;
     }
-    const pair = new Pair(client, upstream);
+    const pair = new Pair(client, upstream, slowMs);
     pairs.add(pair);
     client.on('close', () => pairs.delete(pair));
     pair.become(behaviour);
@@ -68,11 +76,13 @@ export async function startProxy(databaseUrl: URL): Promise<TcpProxy> {
 class Pair {
   readonly #client: Socket;
   readonly #upstream: Socket;
+  readonly #slowMs: number;
   #isDeaf = false;
   #isMute = false;
   #isSlow = false;
 
-  constructor(client: Socket, upstream: NetConnectOpts) {
+  constructor(client: Socket, upstream: NetConnectOpts, slowMs: number) {
+    this.#slowMs = slowMs;
     this.#client = client;
     this.#upstream = connect(upstream);
     for (const socket of [client, this.#upstream]) socket.on('error', () => this.destroy());
@@ -97,7 +107,7 @@ class Pair {
     let last = Promise.resolve();
     from.on('data', (piece) => {
       last = last.then(async () => {
-        if (this.#isSlow) await sleep(SLOW_MS);
+        if (this.#isSlow) await sleep(this.#slowMs);
         if (getsThrough() && to.writable) to.write(piece);
       });
     });
