@@ -38,8 +38,14 @@ const RETRY_AFTER_MS = 100;
 /** So many of the application's connections are used at once. */
 const CONNECTIONS = 4;
 
+/** Longer than any server may take to answer. */
+const POST_DEADLINE_MS = 30_000;
+
+/** What is left of a divergence by then is shown as it is. */
+const SHRINK_DEADLINE_MS = 120_000;
+
 /** The keeper's slowest turn comes every five seconds; a machine may be busy with much else. */
-const SETTLE_DEADLINE_MS = 150_000;
+const SETTLE_DEADLINE_MS = 120_000;
 const SETTLE_INTERVAL_MS = 500;
 
 const SECRET = 'whsec_of_the_simulation';
@@ -76,11 +82,12 @@ export async function runHttpLevel(options: HttpLevelOptions): Promise<Summary> 
         method: 'POST',
         headers: { 'Stripe-Signature': signWebhook(body, SECRET, options.now()) },
         body,
+        signal: AbortSignal.timeout(POST_DEADLINE_MS),
       });
       await response.arrayBuffer();
       return response.status === 200;
     } catch {
-      // Nobody listens there, or not any more: it is sent again.
+      // Nobody listens there, or not any more, or it hangs: it is sent again.
       return false;
     }
   }
@@ -146,11 +153,12 @@ function shrinkOnStore(failure: Failure, options: HttpLevelOptions): Promise<Fai
   const logger = createLogger('silent');
   const door = createStoreDoor(database, { choice, account, random, logger, now });
   const nonce = () => `nonce_${random.next()}`;
-  const query = database.query;
+  const { query } = database;
   const tasks = keeperTasks({ query, accept: door, account, logger, now, nonce });
-  return shrinkFailure(
-    failure,
-    createRunCase({ database, accepts: [door], account, random, tasks }),
+  const runCase = createRunCase({ database, accepts: [door], account, random, tasks });
+  const giveUpAtMs = now() + SHRINK_DEADLINE_MS;
+  return shrinkFailure(failure, async (candidate) =>
+    now() < giveUpAtMs ? await runCase(candidate) : [],
   );
 }
 

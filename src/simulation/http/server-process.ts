@@ -17,6 +17,9 @@ export type ServerOptions = {
   readonly environment: Readonly<Record<string, string>>;
 };
 
+/** A busy machine takes its time. */
+const START_DEADLINE_MS = 60_000;
+
 /** Starts a real server, and waits until it listens. */
 export async function startServer({ program, environment }: ServerOptions): Promise<ServerProcess> {
   const child = spawn(process.execPath, [program, 'serve'], {
@@ -24,8 +27,10 @@ export async function startServer({ program, environment }: ServerOptions): Prom
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit');
+  const late = setTimeout(() => child.kill('SIGKILL'), START_DEADLINE_MS);
   const url = await Promise.race([listening(child), exited.then(() => null)]);
-  if (url === null) throw new SimulationBroken('a server ended before it listened');
+  clearTimeout(late);
+  if (url === null) throw new SimulationBroken('a server ended, or was late, before it listened');
   const end = async (signal: 'SIGKILL' | 'SIGTERM') => {
     child.kill(signal);
     await exited;
