@@ -9,11 +9,16 @@ import {
 } from './errors.ts';
 import { Pools } from './pools.ts';
 
+/** Hands over statements on which only the commit depends: they travel together with it. */
+export type AtCommit = (...statements: Promise<unknown>[]) => void;
+
 /** Runs one statement and returns its rows. */
 export type Query = <Row extends pg.QueryResultRow>(
   statement: string,
   values?: readonly unknown[],
 ) => Promise<Row[]>;
+
+export type Work<Result> = (query: Query, atCommit: AtCommit) => Promise<Result>;
 
 export type Database = {
   /** One statement on a connection of its own. @throws the errors of `errors.ts` */
@@ -22,7 +27,7 @@ export type Database = {
    * All or nothing: what `work` does is committed when this returns, and undone when it throws.
    * Statements that `work` does not wait for one by one travel together.
    */
-  transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result>;
+  transaction<Result>(work: Work<Result>): Promise<Result>;
   close(): Promise<void>;
 };
 
@@ -92,20 +97,23 @@ export function openDatabase(options: DatabaseOptions): Database {
     set local lock_timeout = ${Math.ceil(statementTimeoutMs / 2)};
     set local idle_in_transaction_session_timeout = ${statementTimeoutMs * 2}`;
 
-  async function transact<Result>(
-    client: pg.PoolClient,
-    work: (query: Query) => Promise<Result>,
-  ): Promise<Result> {
-    await client.query(begin);
+  async function transact<Result>(client: pg.PoolClient, work: Work<Result>): Promise<Result> {
+    // Nothing waits for its answer: the first statement travels with it.
+    const underWay: Promise<unknown>[] = [client.query(begin)];
+    let result: Result;
     try {
-      const result = await work(queryOn(client));
-      await commit(client);
-      return result;
+      result = await work(queryOn(client), (...statements) => underWay.push(...statements));
     } catch (cause) {
+      await Promise.allSettled(underWay);
       const error = databaseError(cause);
       if (leavesConnectionSound(error)) await client.query('rollback');
       throw error;
     }
+    // When a statement has failed, the commit undoes all, and what that one says is the reason.
+    for (const end of await Promise.allSettled([...underWay, commit(client)])) {
+      if (end.status === 'rejected') throw end.reason;
+    }
+    return result;
   }
 
   return {

@@ -1,4 +1,4 @@
-import type { Query } from '../database/database.ts';
+import type { AtCommit, Query } from '../database/database.ts';
 import { type LogEntry, type LogRow, logEvents, readLog } from '../store/events.ts';
 import { noteNamelessProducts } from '../store/products.ts';
 import { readCustomers, writeSubscriptions } from '../store/subscriptions.ts';
@@ -11,6 +11,8 @@ import { decide } from './decide.ts';
 import type { NamedEvent, Result } from './received-event.ts';
 import type { LoggedEvent } from './seconds.ts';
 
+export type Transaction = { readonly query: Query; readonly atCommit: AtCommit };
+
 export type ApplyOptions = {
   /** Which of several subscriptions a team has. */
   readonly choice: TeamPlanChoice;
@@ -18,20 +20,32 @@ export type ApplyOptions = {
   readonly withoutNames?: boolean;
 };
 
+/** What the database knows of a batch's events and customers. */
+type Known = {
+  readonly log: readonly LogRow[];
+  readonly customers: Awaited<ReturnType<typeof readCustomers>>;
+};
+
 /**
- * Does all that a batch of events does, within one transaction and in a fixed number of round
- * trips: lock the teams, read what is known, decide, write. The results in the events' order.
+ * Does all that a batch of events does, within one transaction and in two round trips, whatever
+ * its size: lock the teams and read what is known; decide; write and commit. The results in the
+ * events' order.
  *
  * The lock comes first: whoever holds a customer's team decides alone on the customer's events,
  * and what is read after it is what the last one who held it has left.
  */
 export async function applyBatch(
-  query: Query,
+  transaction: Transaction,
   events: readonly NamedEvent[],
   options: ApplyOptions,
 ): Promise<readonly Result[]> {
-  const teams = await lockTeams(query, customerIdsOf(events));
-  return await applyTo(teams, query, events, options);
+  const { query } = transaction;
+  const customerIds = customerIdsOf(events);
+  const [teams, known] = await Promise.all([
+    lockTeams(query, customerIds),
+    readKnown(query, events, customerIds),
+  ]);
+  return applyTo(teams, known, transaction, events, options);
 }
 
 /**
@@ -39,45 +53,56 @@ export async function applyBatch(
  * customer have `null`, and nothing of them is stored.
  */
 export async function applyFree(
-  query: Query,
+  transaction: Transaction,
   events: readonly NamedEvent[],
   options: ApplyOptions,
 ): Promise<readonly (Result | null)[]> {
-  const { teams, heldCustomerIds } = await lockFreeTeams(query, customerIdsOf(events));
+  const { query } = transaction;
+  const customerIds = customerIdsOf(events);
+  const [{ teams, heldCustomerIds }, known] = await Promise.all([
+    lockFreeTeams(query, customerIds),
+    readKnown(query, events, customerIds),
+  ]);
   const isFree = (event: NamedEvent) =>
     event.kind === 'unreadable' || !heldCustomerIds.has(event.subscription.customerId);
   const free = events.filter(isFree);
-  const results = (await applyTo(teams, query, free, options)).values();
+  const results = applyTo(teams, known, transaction, free, options).values();
   return events.map((event) => (isFree(event) ? (results.next().value ?? null) : null));
 }
 
-async function applyTo(
-  teams: readonly LinkedTeam[],
+/** Sent right behind the lock, and answered after it is held. */
+async function readKnown(
   query: Query,
   events: readonly NamedEvent[],
-  { choice, withoutNames = false }: ApplyOptions,
-): Promise<readonly Result[]> {
-  if (events.length === 0) return [];
+  customerIds: readonly string[],
+): Promise<Known> {
   const ranges = new Map(
     events.map(({ key }) => keysOfSameSecond(key)).map((range) => [range.low, range]),
   );
-  const [log, known] = await Promise.all([
+  const [log, customers] = await Promise.all([
     readLog(query, [...ranges.values()]),
-    readCustomers(query, [...new Set(teams.map(({ customerId }) => customerId))]),
+    readCustomers(query, customerIds),
   ]);
+  return { log, customers };
+}
 
-  const decision = decide(events, { ...known, teams, logged: log.map(readBack) }, choice);
+function applyTo(
+  teams: readonly LinkedTeam[],
+  { log, customers }: Known,
+  { query, atCommit }: Transaction,
+  events: readonly NamedEvent[],
+  { choice, withoutNames = false }: ApplyOptions,
+): readonly Result[] {
+  const decision = decide(events, { ...customers, teams, logged: log.map(readBack) }, choice);
 
   const entries = logEntries(events, decision.outcomes);
   const { subscriptions } = decision;
   const plans = withoutNames ? stripNames(decision.plans) : decision.plans;
   const nameless = productsWithoutName(decision.plans);
-  await Promise.all([
-    ...(entries.length > 0 ? [logEvents(query, entries)] : []),
-    ...(subscriptions.length > 0 ? [writeSubscriptions(query, subscriptions)] : []),
-    ...(plans.size > 0 ? [writePlans(query, plans)] : []),
-    ...(nameless.length > 0 ? [noteNamelessProducts(query, nameless)] : []),
-  ]);
+  if (entries.length > 0) atCommit(logEvents(query, entries));
+  if (subscriptions.length > 0) atCommit(writeSubscriptions(query, subscriptions));
+  if (plans.size > 0) atCommit(writePlans(query, plans));
+  if (nameless.length > 0) atCommit(noteNamelessProducts(query, nameless));
   return decision.results;
 }
 

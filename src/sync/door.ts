@@ -1,10 +1,10 @@
-import type { Database, Query } from '../database/database.ts';
+import type { Database } from '../database/database.ts';
 import { DatabaseBusy, DatabaseRefused } from '../database/errors.ts';
 import type { Logger } from '../logging.ts';
 import type { ProductNames } from '../stripe/product-names.ts';
 import type { TeamPlanChoice } from '../subscriptions/team-plan.ts';
 import { effectOf } from '../subscriptions/transition.ts';
-import { type ApplyOptions, applyBatch, applyFree } from './apply-batch.ts';
+import { type ApplyOptions, applyBatch, applyFree, type Transaction } from './apply-batch.ts';
 import { Batcher } from './batcher.ts';
 import type { NamedEvent, ReceivedEvent, Result } from './received-event.ts';
 
@@ -30,7 +30,7 @@ export type DoorOptions = {
 };
 
 type Apply<Outcome> = (
-  query: Query,
+  transaction: Transaction,
   events: readonly NamedEvent[],
   options: ApplyOptions,
 ) => Promise<readonly Outcome[]>;
@@ -60,12 +60,14 @@ export function createDoor(options: DoorOptions): Accept {
   ): Promise<readonly Outcome[]> {
     const { choice } = options;
     try {
-      return await database.transaction((query) => apply(query, events, { choice }));
+      return await database.transaction((query, atCommit) =>
+        apply({ query, atCommit }, events, { choice }),
+      );
     } catch (error) {
       if (!(error instanceof DatabaseRefused) || events.length > 1) throw error;
       // An application's column may be too short for a name: an entitlement never waits for one.
-      const results = await database.transaction((query) =>
-        apply(query, events, { choice, withoutNames: true }),
+      const results = await database.transaction((query, atCommit) =>
+        apply({ query, atCommit }, events, { choice, withoutNames: true }),
       );
       logger.warn({ eventId: events[0]?.eventId, err: error }, 'stored without the plan name');
       return results;

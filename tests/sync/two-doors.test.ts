@@ -44,7 +44,9 @@ describe.each(postgresServers)('$name', (server) => {
         // The door itself would try again after a deadlock.
         const results = await Promise.all(
           [events, events.toReversed()].map((batch, index) =>
-            pools[index]?.transaction((query) => applyBatch(query, batch, { choice: 'newest' })),
+            pools[index]?.transaction((query, atCommit) =>
+              applyBatch({ query, atCommit }, batch, { choice: 'newest' }),
+            ),
           ),
         );
         const outcomes = results.flatMap((batch) => batch ?? []);

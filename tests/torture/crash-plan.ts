@@ -36,8 +36,8 @@ export class CrashPlan {
       query: through(database.query),
       transaction: (work) =>
         this.outside(() =>
-          database.transaction(async (query) => {
-            const result = await work(through(query));
+          database.transaction(async (query, atCommit) => {
+            const result = await work(through(query), atCommit);
             // Between the last statement and the commit.
             return await this.outside(async () => result);
           }),
