@@ -4,6 +4,7 @@ import { connectToServer } from './database/connect.ts';
 import type { Query } from './database/database.ts';
 import { checkSchema } from './database/migrate.ts';
 import { InstepError } from './errors.ts';
+import { type Admit, createAdmission } from './http/admission.ts';
 import { createApp } from './http/app.ts';
 import type { Logger } from './logging.ts';
 import { createSessionReader } from './sessions/session-reader.ts';
@@ -21,6 +22,8 @@ import { createUserLookup } from './sync/user-lookup.ts';
 /** One running Instep: mount `fetch` wherever a Web-standard handler goes. */
 export type Instep = {
   readonly fetch: (request: Request) => Promise<Response>;
+  /** Whether an event may come in now. `fetch` asks; a server may ask before it calls that. */
+  readonly admit: Admit;
   readonly accept: Accept;
   /** The database, for whoever composes more around it. */
   readonly query: Query;
@@ -42,6 +45,8 @@ class ShuttingDown extends InstepError {
 }
 
 const MAX_BATCH = 500;
+/** Who would have to wait longer for a turn is asked to come again. */
+const MAX_WAIT_MS = 400;
 const MAX_CONNECTIONS = 10;
 
 /**
@@ -84,7 +89,7 @@ export async function openInstep({
     now,
   );
   const { maxQueuedEvents: maxQueued } = config;
-  const accept = createDoor({
+  const { accept, hasRoom } = createDoor({
     database,
     productNames,
     logger,
@@ -92,12 +97,14 @@ export async function openInstep({
     choice: config.teamPlan,
     maxBatch: MAX_BATCH,
     maxQueued,
+    maxWaitMs: MAX_WAIT_MS,
   });
 
   const { query } = database;
   const tasks = createKeeperTasks({ query, accept, api, logger, now, nonce: randomUUID });
   const keeper = startKeeper(tasks, logger);
 
+  const admit = createAdmission({ hasRoom, logger, now });
   let isShuttingDown = false;
   const app = createApp({
     ...config,
@@ -105,6 +112,7 @@ export async function openInstep({
     now,
     nonce: randomUUID,
     accept,
+    admit,
     verifySignature: createSignatureVerifier(config.webhookSecrets, now),
     readSession: createSessionReader(secretKeys(config.authSecrets), now),
     findUser: createUserLookup(database.query, maxQueued),
@@ -115,6 +123,7 @@ export async function openInstep({
   });
 
   return {
+    admit,
     fetch: async (request) => await app.fetch(request),
     accept,
     query,

@@ -4,7 +4,7 @@ import type { Logger } from '../logging.ts';
 import { healthHandler, type ReadinessOptions, readinessHandler } from './health.ts';
 import { internalProblem, methodNotAllowed, notFound, Problem, unavailable } from './problems.ts';
 import { type UserOptions, userHandler } from './user.ts';
-import { type WebhookOptions, webhookHandler } from './webhook.ts';
+import { WEBHOOK_PATH, type WebhookOptions, webhookHandler } from './webhook.ts';
 
 export type AppOptions = UserOptions & WebhookOptions & ReadinessOptions;
 
@@ -14,16 +14,11 @@ export function createApp(options: AppOptions) {
 
   const routes = {
     '/api/user': { method: 'GET', handler: userHandler(options) },
-    '/api/stripe/webhook': { method: 'POST', handler: webhookHandler(options) },
+    [WEBHOOK_PATH]: { method: 'POST', handler: webhookHandler(options) },
     '/healthz': { method: 'GET', handler: healthHandler },
     '/readyz': { method: 'GET', handler: readinessHandler(options) },
   };
 
-  app.use(async (context, next) => {
-    await next();
-    context.header('Cache-Control', 'no-store');
-    context.header('X-Content-Type-Options', 'nosniff');
-  });
   for (const [path, { method, handler }] of Object.entries(routes)) {
     // Hono answers HEAD as GET, without the body.
     app.on(method, path, handler);

@@ -1,4 +1,5 @@
 import { InstepError } from '../errors.ts';
+import { jsonResponse } from './json-response.ts';
 
 /** An answer other than the one that was asked for, as JSON: `{"error": …}`. */
 export class Problem extends InstepError {
@@ -13,7 +14,7 @@ export class Problem extends InstepError {
   }
 
   toResponse(): Response {
-    return Response.json({ error: this.message }, { status: this.status, headers: this.headers });
+    return jsonResponse({ error: this.message }, this);
   }
 }
 

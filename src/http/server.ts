@@ -1,8 +1,10 @@
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, isIPv6, type Socket } from 'node:net';
-import { createAdaptorServer } from '@hono/node-server';
+import { getRequestListener } from '@hono/node-server';
 import { InstepError } from '../errors.ts';
+import { type Admit, withAdmission } from './admission.ts';
 import { hostAmbiguous } from './problems.ts';
+import { WEBHOOK_PATH } from './webhook.ts';
 
 /** The address cannot be listened on: taken, or not ours. */
 export class ListenFailed extends InstepError {
@@ -26,6 +28,8 @@ export type ListenOptions = {
   readonly fetch: (request: Request) => Response | Promise<Response>;
   readonly host: string;
   readonly port: number;
+  /** Asked for each event before anything else. */
+  readonly admit: Admit;
 };
 
 const LIMITS = {
@@ -37,23 +41,24 @@ const LIMITS = {
   connectionsCheckingInterval: 500,
 };
 
+/** So many connections may come at once; the system may allow fewer. */
+const BACKLOG = 4_096;
+
 /** Serves HTTP/1.1. @throws ListenFailed */
-export async function listen({ fetch, host, port }: ListenOptions): Promise<RunningServer> {
-  const server = createAdaptorServer({
-    fetch: (request) => (namesTwoHosts(request) ? hostAmbiguous().toResponse() : fetch(request)),
-    createServer,
+export async function listen({ fetch, host, port, admit }: ListenOptions): Promise<RunningServer> {
+  const answer = getRequestListener(
+    (request) => (namesTwoHosts(request) ? hostAmbiguous().toResponse() : fetch(request)),
     // HTTP/1.0 needs to name no host, and some health checks still speak it.
-    hostname: host,
-    serverOptions: LIMITS,
-    overrideGlobalObjects: false,
-  }) as Server;
+    { hostname: host, overrideGlobalObjects: true },
+  );
+  const server = createServer(LIMITS, withAdmission(answer, WEBHOOK_PATH, admit));
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const isTaken = cause.code === 'EADDRINUSE';
       const reason = isTaken ? 'is taken: set PORT to another' : `failed: ${cause.message}`;
       reject(new ListenFailed(`listening on ${host}:${port} ${reason}`, isTaken, { cause }));
     });
-    server.listen(port, host, resolve);
+    server.listen({ port, host, backlog: BACKLOG }, resolve);
   });
   const silent = silentConnections(server);
   const { address, port: boundPort } = server.address() as AddressInfo;

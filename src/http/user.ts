@@ -3,6 +3,7 @@ import { withDeadline } from '../deadline.ts';
 import { sessionToken } from '../sessions/cookie.ts';
 import type { ReadSession } from '../sessions/session-reader.ts';
 import type { User } from '../store/users.ts';
+import { jsonResponse } from './json-response.ts';
 
 export type UserOptions = {
   readonly readSession: ReadSession;
@@ -30,7 +31,7 @@ export function userHandler(options: UserOptions) {
 
   return async (context: Context): Promise<Response> => {
     const user = await findSignedIn(context.req.raw.headers.get('cookie'));
-    return context.json(user && toProfile(user, includePasswordHash), 200, PRIVATE);
+    return jsonResponse(user && toProfile(user, includePasswordHash), { headers: PRIVATE });
   };
 }
 

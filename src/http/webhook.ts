@@ -4,12 +4,15 @@ import type { Logger } from '../logging.ts';
 import { BodyNotJson, parseEvent } from '../stripe/parse-event.ts';
 import { SignatureInvalid, type VerifySignature } from '../stripe/signature.ts';
 import type { Accept } from '../sync/door.ts';
+import type { Admit } from './admission.ts';
 import { readBody } from './body.ts';
-import { signatureProblem } from './problems.ts';
+import { jsonResponse } from './json-response.ts';
+import { signatureProblem, unavailable } from './problems.ts';
 
 export type WebhookOptions = {
   readonly verifySignature: VerifySignature;
   readonly accept: Accept;
+  readonly admit: Admit;
   readonly logger: Logger;
   /** In milliseconds since 1970. */
   readonly now: () => number;
@@ -18,9 +21,11 @@ export type WebhookOptions = {
   readonly requestDeadlineMs: number;
 };
 
+export const WEBHOOK_PATH = '/api/stripe/webhook';
+
 /** `POST /api/stripe/webhook` (contract, sections 4 and 6). */
 export function webhookHandler(options: WebhookOptions) {
-  const { verifySignature, accept, logger, now, nonce, requestDeadlineMs } = options;
+  const { verifySignature, accept, admit, logger, now, nonce, requestDeadlineMs } = options;
 
   function understand(body: Uint8Array, signature: string | null, receivedAtMs: number) {
     try {
@@ -34,6 +39,7 @@ export function webhookHandler(options: WebhookOptions) {
 
   return async (context: Context): Promise<Response> => {
     const receivedAtMs = now();
+    if (!admit()) throw unavailable();
     const body = await readBody(context.req.raw, options.maxBodyBytes);
     const signature = context.req.raw.headers.get('stripe-signature');
     const event = understand(body, signature, receivedAtMs);
@@ -52,6 +58,6 @@ export function webhookHandler(options: WebhookOptions) {
         logger.error({ eventId: event.eventId, reason: event.reason }, 'event unreadable');
         break;
     }
-    return context.json({ received: true });
+    return jsonResponse({ received: true });
   };
 }

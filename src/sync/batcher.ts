@@ -33,6 +33,11 @@ export class Batcher<Item, Result> {
     this.#options = options;
   }
 
+  /** How many wait for their turn. */
+  get queued(): number {
+    return this.#queue.length;
+  }
+
   /** The item's own result. @throws QueueFull at once when too many are waiting */
   add(item: Item): Promise<Result> {
     if (this.#queue.length >= this.#options.maxQueued) {

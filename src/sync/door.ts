@@ -6,6 +6,7 @@ import type { TeamPlanChoice } from '../subscriptions/team-plan.ts';
 import { effectOf } from '../subscriptions/transition.ts';
 import { type ApplyOptions, applyBatch, applyFree, type Transaction } from './apply-batch.ts';
 import { Batcher } from './batcher.ts';
+import { QueueLimit, type QueueLimitOptions } from './queue-limit.ts';
 import type { NamedEvent, ReceivedEvent, Result } from './received-event.ts';
 
 /**
@@ -17,7 +18,13 @@ import type { NamedEvent, ReceivedEvent, Result } from './received-event.ts';
  */
 export type Accept = (events: readonly ReceivedEvent[]) => Promise<readonly Result[]>;
 
-export type DoorOptions = {
+export type Door = {
+  readonly accept: Accept;
+  /** Whether what comes now would have its turn in time. Asked before anything is done for it. */
+  hasRoom(): boolean;
+};
+
+export type DoorOptions = QueueLimitOptions & {
   readonly database: Database;
   readonly productNames: ProductNames;
   readonly logger: Logger;
@@ -26,7 +33,6 @@ export type DoorOptions = {
   /** Which of several subscriptions a team has. */
   readonly choice: TeamPlanChoice;
   readonly maxBatch: number;
-  readonly maxQueued: number;
 };
 
 type Apply<Outcome> = (
@@ -35,7 +41,7 @@ type Apply<Outcome> = (
   options: ApplyOptions,
 ) => Promise<readonly Outcome[]>;
 
-export function createDoor(options: DoorOptions): Accept {
+export function createDoor(options: DoorOptions): Door {
   const { database, productNames, logger, now } = options;
 
   const lane = {
@@ -44,10 +50,18 @@ export function createDoor(options: DoorOptions): Accept {
     isWorthSplitting: (error: unknown) =>
       error instanceof DatabaseRefused || error instanceof DatabaseBusy,
   };
+  const limit = new QueueLimit(options);
   // Whose team somebody else holds waits for it in a lane of its own, and holds up nobody.
   const freeLane = new Batcher<NamedEvent, Result | null>({
     ...lane,
-    run: (events) => commit(applyFree, events),
+    run: async (events) => {
+      const startedAtMs = now();
+      try {
+        return await commit(applyFree, events);
+      } finally {
+        limit.learn(events.length, now() - startedAtMs);
+      }
+    },
   });
   const waitingLane = new Batcher<NamedEvent, Result>({
     ...lane,
@@ -96,7 +110,7 @@ export function createDoor(options: DoorOptions): Accept {
     } else logger.info(line, 'event');
   }
 
-  return async (events) => {
+  async function accept(events: readonly ReceivedEvent[]): Promise<readonly Result[]> {
     const named = await Promise.all(events.map(nameProduct));
     return await Promise.all(
       named.map(async (event) => {
@@ -105,5 +119,7 @@ export function createDoor(options: DoorOptions): Accept {
         return result;
       }),
     );
-  };
+  }
+
+  return { accept, hasRoom: () => freeLane.queued < limit.count };
 }

@@ -16,7 +16,7 @@ export function openDoor(database: Database, retrieve: Retrieve = async () => nu
     retrieve,
     onRetrieveError: () => undefined,
   };
-  return createDoor({
+  const { accept } = createDoor({
     database,
     productNames: createProductNames(sources, Date.now),
     logger: createLogger('silent'),
@@ -24,5 +24,7 @@ export function openDoor(database: Database, retrieve: Retrieve = async () => nu
     choice: 'newest',
     maxBatch: 500,
     maxQueued: 10_000,
+    maxWaitMs: 60_000,
   });
+  return accept;
 }

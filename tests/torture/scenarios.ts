@@ -9,6 +9,7 @@ import { killDatabase } from './scenarios/kill-database.ts';
 import { killEmbedded } from './scenarios/kill-embedded.ts';
 import { killServer } from './scenarios/kill-server.ts';
 import { network } from './scenarios/network.ts';
+import { overload } from './scenarios/overload.ts';
 import { rollingRestarts } from './scenarios/rolling-restarts.ts';
 import { shutdown } from './scenarios/shutdown.ts';
 import { slowSockets } from './scenarios/slow-sockets.ts';
@@ -37,6 +38,7 @@ export const OUTAGES: Scenarios = {
 
 export const ATTACKS: Scenarios = {
   hostile,
+  overload,
   'slow-sockets': slowSockets,
   soak,
 };

@@ -23,7 +23,7 @@ const LOST_ANSWER = 0.01;
 /** The one door on connections that break, with the simulated API. */
 export function createStoreDoor(pool: Database, options: StoreDoorOptions): Accept {
   const { choice, account, random, logger, now } = options;
-  return createDoor({
+  const { accept } = createDoor({
     database: shakyDatabase(pool, { outage: OUTAGE, lostAnswer: LOST_ANSWER, random }),
     productNames: createProductNames(
       {
@@ -41,5 +41,7 @@ export function createStoreDoor(pool: Database, options: StoreDoorOptions): Acce
     choice,
     maxBatch: 500,
     maxQueued: 100_000,
+    maxWaitMs: 60_000,
   });
+  return accept;
 }

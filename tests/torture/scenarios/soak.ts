@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { startInstep } from '../../support/instep-process.ts';
 import { createDatabase } from '../../support/test-database.ts';
 import { startLoad } from '../load.ts';
+import { residentMegabytes } from '../resident-memory.ts';
 import type { Scenario } from '../scenario.ts';
 
 const SENDERS = 32;
@@ -49,10 +50,5 @@ export const soak: Scenario = {
 };
 
 function useOf(pid: number): Use {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  const [, kilobytes = '0'] = /VmRSS:\s+(\d+)/.exec(status) ?? [];
-  return {
-    files: readdirSync(`/proc/${pid}/fd`).length,
-    megabytes: Math.round(Number(kilobytes) / 1_024),
-  };
+  return { files: readdirSync(`/proc/${pid}/fd`).length, megabytes: residentMegabytes(pid) };
 }

@@ -1,0 +1,81 @@
+// A process of its own that posts signed events without ever waiting: what is not answered 200 is
+// sent again at once. Started by flood.ts; plain JavaScript, so that Node runs it as it is.
+import { createHmac } from 'node:crypto';
+import { connect } from 'node:net';
+
+const { url, secret, name, customerIds, connections, firstSecond, durationMs } = JSON.parse(
+  process.argv[2] ?? '',
+);
+const { host, hostname, port } = new URL(url);
+const HEAD_END = '\r\n\r\n';
+const STATUSES = ['active', 'trialing', 'canceled', 'unpaid'];
+
+const accepted = [];
+const acceptedMs = [];
+const refusedMs = [];
+const odd = [];
+let count = 0;
+let endsAtMs = Number.POSITIVE_INFINITY;
+
+/** An event that nobody has sent yet, with the request that brings it. */
+function nextEvent() {
+  count += 1;
+  const customerId = customerIds[count % customerIds.length];
+  const eventId = `evt_${name}_${count}`;
+  const status = STATUSES[count % STATUSES.length];
+  const body = JSON.stringify({
+    id: eventId,
+    object: 'event',
+    type: 'customer.subscription.updated',
+    created: firstSecond + count,
+    data: {
+      object: { id: `sub_${customerId}`, object: 'subscription', customer: customerId, status },
+    },
+  });
+  const timestamp = Math.floor(Date.now() / 1_000);
+  const signature = createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex');
+  const head = [
+    'POST /api/stripe/webhook HTTP/1.1',
+    `Host: ${host}`,
+    `Stripe-Signature: t=${timestamp},v1=${signature}`,
+    `Content-Length: ${body.length}`,
+  ].join('\r\n');
+  return { eventId, customerId, status, number: count, request: head + HEAD_END + body };
+}
+
+/** Sends one event after the other until time is up. */
+function sendOn() {
+  return new Promise((resolve) => {
+    const socket = connect({ port: Number(port), host: hostname, noDelay: true });
+    let event = nextEvent();
+    let received = '';
+    let sentAtMs = 0;
+    const send = () => {
+      if (Date.now() >= endsAtMs) return socket.destroy();
+      sentAtMs = performance.now();
+      socket.write(event.request);
+    };
+    const hear = (piece) => {
+      received += piece;
+      const end = received.indexOf(HEAD_END);
+      const length = Number(/content-length: (\d+)/i.exec(received)?.[1] ?? 0);
+      if (end < 0 || received.length < end + HEAD_END.length + length) return;
+      const status = received.slice(9, 12);
+      const tookMs = performance.now() - sentAtMs;
+      if (status === '200') {
+        acceptedMs.push(tookMs);
+        accepted.push([event.eventId, event.customerId, event.number, event.status]);
+        event = nextEvent();
+      } else if (status === '503' && /^retry-after: \d/im.test(received)) refusedMs.push(tookMs);
+      else odd.push(received.slice(0, end));
+      received = '';
+      send();
+    };
+    socket.setEncoding('latin1').on('connect', send).on('data', hear);
+    socket.on('error', (error) => odd.push(error.message)).on('close', resolve);
+  });
+}
+
+endsAtMs = Date.now() + durationMs;
+await Promise.all(Array.from({ length: connections }, sendOn));
+process.send?.({ accepted, acceptedMs, refusedMs, odd });

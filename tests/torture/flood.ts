@@ -1,0 +1,65 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { expect } from 'vitest';
+import type { Database } from '../../src/database/database.ts';
+import { addTeam, readTeam } from '../../src/store/teams.ts';
+import { WEBHOOK_SECRET } from '../support/instep-process.ts';
+
+const SENDER = new URL('flood-sender.js', import.meta.url).pathname;
+const TEAMS = 500;
+const FIRST_SECOND = 1_700_000_000;
+
+export type Flood = {
+  /** The events that were answered 200; all of them are in the log, and every team is right. */
+  readonly acknowledged: number;
+  readonly acceptedMs: readonly number[];
+  readonly refusedMs: readonly number[];
+  /** The heads of answers that are neither 200 nor 503 with Retry-After, and broken connections. */
+  readonly odd: readonly string[];
+};
+
+type Told = Omit<Flood, 'acknowledged'> & {
+  readonly accepted: readonly (readonly [
+    eventId: string,
+    customerId: string,
+    number: number,
+    status: string,
+  ])[];
+};
+
+export type FloodOptions = {
+  readonly url: string;
+  readonly connections: number;
+  readonly durationMs: number;
+};
+
+/** Floods a server from a process of its own, and audits what was acknowledged. */
+export async function flood(database: Database, options: FloodOptions): Promise<Flood> {
+  const name = `flood_${Date.now()}`;
+  const teams = new Map<string, number>();
+  for (let index = 0; index < TEAMS; index += 1) {
+    const customerId = `cus_${name}_${index}`;
+    teams.set(customerId, await addTeam(database.query, { name: customerId, customerId }));
+  }
+  const customerIds = [...teams.keys()];
+  const told = { ...options, name, customerIds, secret: WEBHOOK_SECRET, firstSecond: FIRST_SECOND };
+  const child = fork(SENDER, [JSON.stringify(told)], { serialization: 'advanced' });
+  const [{ accepted, ...seen }] = (await once(child, 'message')) as [Told];
+  await once(child, 'exit');
+
+  const logged = await database.query<{ event_id: string }>(
+    'select event_id from instep.events where event_id like $1',
+    [`evt_${name}_%`],
+  );
+  const stored = new Set(logged.map(({ event_id }) => event_id));
+  expect(accepted.filter(([eventId]) => !stored.has(eventId))).toEqual([]);
+  const newest = new Map<string, { readonly number: number; readonly status: string }>();
+  for (const [, customerId, number, status] of accepted) {
+    if (number > (newest.get(customerId)?.number ?? 0)) newest.set(customerId, { number, status });
+  }
+  for (const [customerId, { status }] of newest) {
+    const team = await readTeam(database.query, teams.get(customerId) ?? 0);
+    expect(team?.plan.subscriptionStatus).toBe(status);
+  }
+  return { acknowledged: accepted.length, ...seen };
+}

@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startInstep } from '../../support/instep-process.ts';
+import { createDatabase } from '../../support/test-database.ts';
+import { flood } from '../flood.ts';
+import { percentile } from '../percentile.ts';
+import { residentMegabytes } from '../resident-memory.ts';
+import type { Scenario } from '../scenario.ts';
+
+/** As many senders as keep it busy, and many times as many that never wait. */
+const ENOUGH = 64;
+const TOO_MANY = 2_000;
+const CALM_MS = 3_000;
+const PROFILE_INTERVAL_MS = 50;
+const MAX_GROWTH_MB = 150;
+
+export const overload: Scenario = {
+  fault: 'for so many seconds 2,000 senders that repeat at once whatever is refused',
+  promise:
+    'what is accepted has its turn soon, the rest is told to come again, profiles are answered, memory stays',
+  times: { short: 5, long: 60 },
+  isPossible: () => process.platform === 'linux',
+  async run({ times, onProgress }) {
+    const { url, database } = await createDatabase();
+    const server = await startInstep({ DATABASE_URL: url.href });
+    const { pid = 0 } = server.process;
+    const calm = { url: server.url, connections: ENOUGH, durationMs: CALM_MS };
+    const before = await flood(database, calm);
+    const megabytesBefore = residentMegabytes(pid);
+
+    const durationMs = times * 1_000;
+    const flooding = flood(database, { ...calm, connections: TOO_MANY, durationMs });
+    const profilesMs: number[] = [];
+    const refusedProfiles: number[] = [];
+    let megabytes = megabytesBefore;
+    for (const endsAtMs = performance.now() + durationMs; performance.now() < endsAtMs; ) {
+      const startedAtMs = performance.now();
+      const { status } = await fetch(`${server.url}/api/user`);
+      profilesMs.push(performance.now() - startedAtMs);
+      if (status !== 200) refusedProfiles.push(status);
+      megabytes = Math.max(megabytes, residentMegabytes(pid));
+      onProgress?.(times - Math.max(0, Math.ceil((endsAtMs - performance.now()) / 1_000)));
+      await sleep(PROFILE_INTERVAL_MS);
+    }
+    const { acknowledged, acceptedMs, refusedMs, odd } = await flooding;
+    const after = await flood(database, calm);
+    await server.stop();
+    await database.close();
+
+    if (odd.length > 0) throw new Error(`${odd.length} odd answers, the first: ${odd[0]}`);
+    if (refusedProfiles.length > 0) throw new Error(`${refusedProfiles.length} profiles refused`);
+    if (refusedMs.length === 0) throw new Error('nothing was refused: it was not too much');
+    if (megabytes > megabytesBefore + MAX_GROWTH_MB) {
+      throw new Error(`${megabytesBefore} MB have become ${megabytes}`);
+    }
+    return {
+      'acknowledged/s before': Math.round((before.acknowledged * 1_000) / CALM_MS),
+      'acknowledged/s meanwhile': Math.round(acknowledged / times),
+      'acknowledged/s after': Math.round((after.acknowledged * 1_000) / CALM_MS),
+      'refused/s': Math.round(refusedMs.length / times),
+      'ms p99 of the accepted': percentile(acceptedMs, 99),
+      'ms p99 of the refused': percentile(refusedMs, 99),
+      'ms p99 of profiles': percentile(profilesMs, 99),
+      'MB more': megabytes - megabytesBefore,
+      acknowledged: before.acknowledged + acknowledged + after.acknowledged,
+      lost: 0,
+    };
+  },
+};
