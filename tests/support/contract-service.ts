@@ -1,14 +1,13 @@
 import { afterAll, beforeAll } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
-import { issueSession, secretKeys } from '../../src/sessions/token.ts';
 import { addTeam, readTeam } from '../../src/store/teams.ts';
 import { addUser } from '../../src/store/users.ts';
 import { signWebhook } from '../../src/stripe/sign-webhook.ts';
 import type { TeamPlan } from '../../src/subscriptions/transition.ts';
-import { AUTH_SECRET, type InstepProcess, startInstep, WEBHOOK_SECRET } from './instep-process.ts';
+import { type InstepProcess, startInstep, WEBHOOK_SECRET } from './instep-process.ts';
+import { sessionCookie } from './session-cookie.ts';
 import { createDatabase } from './test-database.ts';
 
-const DAY_MS = 86_400_000;
 let count = 0;
 
 /**
@@ -67,14 +66,7 @@ export function useService(
     },
 
     /** The cookie of a session; of the tests' own secret, or another. */
-    async cookieOf(userId: number, secret = AUTH_SECRET) {
-      const [key] = secretKeys([secret]);
-      const token = await issueSession(userId, key as Uint8Array, {
-        nowMs: Date.now(),
-        lifetimeMs: DAY_MS,
-      });
-      return `session=${token}`;
-    },
+    cookieOf: sessionCookie,
 
     /** A team that follows a new customer. */
     async addTeam() {

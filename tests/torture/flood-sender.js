@@ -3,10 +3,15 @@
 import { createHmac } from 'node:crypto';
 import { connect } from 'node:net';
 
-const { url, secret, name, customerIds, connections, firstSecond, durationMs } = JSON.parse(
-  process.argv[2] ?? '',
-);
+const told = JSON.parse(process.argv[2] ?? '');
+const { url, secret, name, customerIds, connections, firstSecond } = told;
+/** How many profiles are asked for between two events, and by whom. */
+const { profilesPerEvent = 0, cookie = '' } = told;
+/** Whatever comes first. */
+const { durationMs = Number.POSITIVE_INFINITY, requests = Number.POSITIVE_INFINITY } = told;
 const { host, hostname, port } = new URL(url);
+/** So often it says how far it is. */
+const PROGRESS = 10_000;
 const HEAD_END = '\r\n\r\n';
 const STATUSES = ['active', 'trialing', 'canceled', 'unpaid'];
 
@@ -15,6 +20,8 @@ const acceptedMs = [];
 const refusedMs = [];
 const odd = [];
 let count = 0;
+let profiles = 0;
+let sent = 0;
 let endsAtMs = Number.POSITIVE_INFINITY;
 
 /** An event that nobody has sent yet, with the request that brings it. */
@@ -43,17 +50,22 @@ function nextEvent() {
   return { eventId, customerId, status, number: count, request: head + HEAD_END + body };
 }
 
-/** Sends one event after the other until time is up. */
+const askForProfile = `GET /api/user HTTP/1.1\r\nHost: ${host}\r\nCookie: ${cookie}${HEAD_END}`;
+
+/** Sends one request after the other until it is enough. */
 function sendOn() {
   return new Promise((resolve) => {
     const socket = connect({ port: Number(port), host: hostname, noDelay: true });
     let event = nextEvent();
     let received = '';
     let sentAtMs = 0;
+    let profilesLeft = profilesPerEvent;
     const send = () => {
-      if (Date.now() >= endsAtMs) return socket.destroy();
+      if (Date.now() >= endsAtMs || sent >= requests) return socket.destroy();
+      sent += 1;
+      if (sent % PROGRESS === 0) process.send?.({ sent });
       sentAtMs = performance.now();
-      socket.write(event.request);
+      socket.write(profilesLeft > 0 ? askForProfile : event.request);
     };
     const hear = (piece) => {
       received += piece;
@@ -62,7 +74,12 @@ function sendOn() {
       if (end < 0 || received.length < end + HEAD_END.length + length) return;
       const status = received.slice(9, 12);
       const tookMs = performance.now() - sentAtMs;
-      if (status === '200') {
+      if (profilesLeft > 0) {
+        profilesLeft -= 1;
+        if (status === '200' && !received.endsWith('null')) profiles += 1;
+        else odd.push(received);
+      } else if (status === '200') {
+        profilesLeft = profilesPerEvent;
         acceptedMs.push(tookMs);
         accepted.push([event.eventId, event.customerId, event.number, event.status]);
         event = nextEvent();
@@ -78,4 +95,4 @@ function sendOn() {
 
 endsAtMs = Date.now() + durationMs;
 await Promise.all(Array.from({ length: connections }, sendOn));
-process.send?.({ accepted, acceptedMs, refusedMs, odd });
+process.send?.({ accepted, acceptedMs, refusedMs, profiles, odd });

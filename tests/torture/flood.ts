@@ -1,5 +1,4 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
+import { type ChildProcess, fork } from 'node:child_process';
 import { expect } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import { addTeam, readTeam } from '../../src/store/teams.ts';
@@ -14,6 +13,8 @@ export type Flood = {
   readonly acknowledged: number;
   readonly acceptedMs: readonly number[];
   readonly refusedMs: readonly number[];
+  /** Profiles that came. */
+  readonly profiles: number;
   /** The heads of answers that are neither 200 nor 503 with Retry-After, and broken connections. */
   readonly odd: readonly string[];
 };
@@ -30,11 +31,21 @@ type Told = Omit<Flood, 'acknowledged'> & {
 export type FloodOptions = {
   readonly url: string;
   readonly connections: number;
-  readonly durationMs: number;
+  /** It ends after so long, or so many requests. */
+  readonly durationMs?: number;
+  readonly requests?: number;
+  /** How many profiles each connection asks for between two events. */
+  readonly profilesPerEvent?: number;
+  readonly cookie?: string;
+  /** Called now and then with how many requests were sent. */
+  readonly onSent?: ((count: number) => void) | undefined;
 };
 
 /** Floods a server from a process of its own, and audits what was acknowledged. */
-export async function flood(database: Database, options: FloodOptions): Promise<Flood> {
+export async function flood(
+  database: Database,
+  { onSent, ...options }: FloodOptions,
+): Promise<Flood> {
   const name = `flood_${Date.now()}`;
   const teams = new Map<string, number>();
   for (let index = 0; index < TEAMS; index += 1) {
@@ -44,8 +55,7 @@ export async function flood(database: Database, options: FloodOptions): Promise<
   const customerIds = [...teams.keys()];
   const told = { ...options, name, customerIds, secret: WEBHOOK_SECRET, firstSecond: FIRST_SECOND };
   const child = fork(SENDER, [JSON.stringify(told)], { serialization: 'advanced' });
-  const [{ accepted, ...seen }] = (await once(child, 'message')) as [Told];
-  await once(child, 'exit');
+  const { accepted, ...seen } = await heard(child, onSent);
 
   const logged = await database.query<{ event_id: string }>(
     'select event_id from instep.events where event_id like $1',
@@ -62,4 +72,15 @@ export async function flood(database: Database, options: FloodOptions): Promise<
     expect(team?.plan.subscriptionStatus).toBe(status);
   }
   return { acknowledged: accepted.length, ...seen };
+}
+
+/** What the sender has to say in the end. */
+function heard(child: ChildProcess, onSent: FloodOptions['onSent']): Promise<Told> {
+  return new Promise((resolve, reject) => {
+    child.on('message', (message: Told | { readonly sent: number }) => {
+      if ('sent' in message) onSent?.(message.sent);
+      else resolve(message);
+    });
+    child.once('exit', (code) => reject(new Error(`the sender ended with ${code}`)));
+  });
 }

@@ -9,7 +9,7 @@ import type { Scenario } from '../scenario.ts';
 const MAX_LIFE_MS = 400;
 const SENDERS = 64;
 /** Long enough to ask once more, from a process that is as busy as ours. */
-const DELAY_MS = 1_000;
+const DELAY_MS = 2_000;
 const DEADLINE_MS = 10_000;
 
 export const shutdown: Scenario = {

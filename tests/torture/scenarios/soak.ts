@@ -1,51 +1,70 @@
 import { readdirSync } from 'node:fs';
+import { addUser } from '../../../src/store/users.ts';
 import { startInstep } from '../../support/instep-process.ts';
+import { sessionCookie } from '../../support/session-cookie.ts';
 import { createDatabase } from '../../support/test-database.ts';
-import { startLoad } from '../load.ts';
+import { flood } from '../flood.ts';
 import { residentMegabytes } from '../resident-memory.ts';
 import type { Scenario } from '../scenario.ts';
 
-const SENDERS = 32;
+const CONNECTIONS = 32;
+const PROFILES_PER_EVENT = 19;
 /** What a warm server may take more than one that has just begun: its caches, its compiled code. */
 const MAX_GROWTH_MB = 100;
 /** Connections come and go; a leak would be one for each of many events. */
 const MAX_MORE_FILES = 64;
 
+const USER = { name: 'Ada', email: 'ada@example.com', passwordHash: '', role: 'member' };
+
 type Use = { readonly files: number; readonly megabytes: number };
 
 export const soak: Scenario = {
-  fault: 'so many events, one after the other',
+  fault: 'so many requests, one event among twenty, one after the other',
   promise: 'open files and memory stay as they are',
-  times: { short: 2_000, long: 1_000_000 },
+  times: { short: 10_000, long: 20_000_000 },
   isPossible: () => process.platform === 'linux',
   async run({ times, onProgress }) {
     const { url, database } = await createDatabase();
     const server = await startInstep({ DATABASE_URL: url.href });
-    const load = await startLoad(database, { url: () => server.url, senders: SENDERS });
     const { pid = 0 } = server.process;
-    await untilAcknowledged(times / 10);
+    const { id } = await addUser(database.query, USER);
+    const load = {
+      url: server.url,
+      connections: CONNECTIONS,
+      profilesPerEvent: PROFILES_PER_EVENT,
+      cookie: await sessionCookie(id),
+    };
+    const warmUp = Math.ceil(times / 10);
+    const first = await flood(database, { ...load, requests: warmUp, onSent: onProgress });
     const before = useOf(pid);
-    await untilAcknowledged(times);
+    const startedAtMs = performance.now();
+    const second = await flood(database, {
+      ...load,
+      requests: times - warmUp,
+      onSent: (count) => onProgress?.(warmUp + count),
+    });
+    const seconds = (performance.now() - startedAtMs) / 1_000;
     const after = useOf(pid);
-    await load.finish();
     await server.stop();
-    const figures = await load.audit(database);
     await database.close();
-    const { files, megabytes } = after;
-    if (files > before.files + MAX_MORE_FILES) {
-      throw new Error(`${before.files} open files have become ${files}`);
-    }
-    if (megabytes > before.megabytes + MAX_GROWTH_MB) {
-      throw new Error(`${before.megabytes} MB have become ${megabytes}`);
-    }
-    return { 'MB resident': megabytes, 'open files': files, ...figures };
 
-    async function untilAcknowledged(count: number): Promise<void> {
-      while (load.acknowledged < count) {
-        await new Promise((resolve) => setTimeout(resolve, 50));
-        onProgress?.(Math.min(load.acknowledged, times));
-      }
+    const odd = [...first.odd, ...second.odd];
+    if (odd.length > 0) throw new Error(`${odd.length} odd answers, the first: ${odd[0]}`);
+    if (after.files > before.files + MAX_MORE_FILES) {
+      throw new Error(`${before.files} open files have become ${after.files}`);
     }
+    if (after.megabytes > before.megabytes + MAX_GROWTH_MB) {
+      throw new Error(`${before.megabytes} MB have become ${after.megabytes}`);
+    }
+    return {
+      'requests/s': Math.round((times - warmUp) / seconds),
+      'MB resident after a tenth': before.megabytes,
+      'MB resident': after.megabytes,
+      'open files': after.files,
+      profiles: first.profiles + second.profiles,
+      acknowledged: first.acknowledged + second.acknowledged,
+      lost: 0,
+    };
   },
 };
 
