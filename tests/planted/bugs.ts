@@ -251,18 +251,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'what is known is read before the lock',
     'sync/apply-batch.ts',
     [
-      'const teams = await lockTeams(query, customerIdsOf(events));',
-      'const early = await readCustomers(query, customerIdsOf(events));\n  const teams = await lockTeams(query, customerIdsOf(events));',
+      '  const [teams, known] = await Promise.all([',
+      '  const early = await readKnown(query, events, customerIds);\n  const [teams, known] = await Promise.all([',
     ],
     [
-      'return await applyTo(teams, query, events, options);',
-      'return await applyTo(teams, query, events, options, early);',
+      'return applyTo(teams, known, transaction, events, options);',
+      'return applyTo(teams, known === null ? known : early, transaction, events, options);',
     ],
-    [
-      '{ choice, withoutNames = false }: ApplyOptions,',
-      '{ choice, withoutNames = false }: ApplyOptions,\n  early: object = {},',
-    ],
-    ['{ ...known, teams,', '{ ...known, ...early, teams,'],
   ),
 
   // Looks are taken after the second is over, and an older second never counts: the fence holds the

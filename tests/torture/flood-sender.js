@@ -22,7 +22,9 @@ const odd = [];
 let count = 0;
 let profiles = 0;
 let sent = 0;
+let broken = 0;
 let endsAtMs = Number.POSITIVE_INFINITY;
+const isEnough = () => Date.now() >= endsAtMs || sent >= requests;
 
 /** An event that nobody has sent yet, with the request that brings it. */
 function nextEvent() {
@@ -52,8 +54,15 @@ function nextEvent() {
 
 const askForProfile = `GET /api/user HTTP/1.1\r\nHost: ${host}\r\nCookie: ${cookie}${HEAD_END}`;
 
-/** Sends one request after the other until it is enough. */
-function sendOn() {
+async function sendOn() {
+  while (!isEnough()) {
+    await sendOnOneConnection();
+    if (!isEnough()) broken += 1;
+  }
+}
+
+/** Sends one request after the other until it is enough, or the connection ends. */
+function sendOnOneConnection() {
   return new Promise((resolve) => {
     const socket = connect({ port: Number(port), host: hostname, noDelay: true });
     let event = nextEvent();
@@ -61,7 +70,7 @@ function sendOn() {
     let sentAtMs = 0;
     let profilesLeft = profilesPerEvent;
     const send = () => {
-      if (Date.now() >= endsAtMs || sent >= requests) return socket.destroy();
+      if (isEnough()) return socket.destroy();
       sent += 1;
       if (sent % PROGRESS === 0) process.send?.({ sent });
       sentAtMs = performance.now();
@@ -84,15 +93,16 @@ function sendOn() {
         accepted.push([event.eventId, event.customerId, event.number, event.status]);
         event = nextEvent();
       } else if (status === '503' && /^retry-after: \d/im.test(received)) refusedMs.push(tookMs);
-      else odd.push(received.slice(0, end));
+      else if (status !== '408') odd.push(received.slice(0, end));
       received = '';
       send();
     };
     socket.setEncoding('latin1').on('connect', send).on('data', hear);
-    socket.on('error', (error) => odd.push(error.message)).on('close', resolve);
+    // A server that is starved ends connections too soon; whoever sends opens another.
+    socket.on('error', () => socket.destroy()).on('close', () => resolve());
   });
 }
 
 endsAtMs = Date.now() + durationMs;
 await Promise.all(Array.from({ length: connections }, sendOn));
-process.send?.({ accepted, acceptedMs, refusedMs, profiles, odd });
+process.send?.({ accepted, acceptedMs, refusedMs, profiles, odd, broken });

@@ -15,7 +15,9 @@ export type Flood = {
   readonly refusedMs: readonly number[];
   /** Profiles that came. */
   readonly profiles: number;
-  /** The heads of answers that are neither 200 nor 503 with Retry-After, and broken connections. */
+  /** Connections that ended before their time. */
+  readonly broken: number;
+  /** The heads of answers that are neither 200 nor 503 with Retry-After. */
   readonly odd: readonly string[];
 };
 

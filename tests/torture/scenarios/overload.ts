@@ -11,7 +11,8 @@ const ENOUGH = 64;
 const TOO_MANY = 2_000;
 const CALM_MS = 3_000;
 const PROFILE_INTERVAL_MS = 50;
-const MAX_GROWTH_MB = 150;
+/** Thousands of connections take some; what is not bounded would take more within seconds. */
+const MAX_MB = 512;
 
 export const overload: Scenario = {
   fault: 'for so many seconds 2,000 senders that repeat at once whatever is refused',
@@ -25,13 +26,12 @@ export const overload: Scenario = {
     const { pid = 0 } = server.process;
     const calm = { url: server.url, connections: ENOUGH, durationMs: CALM_MS };
     const before = await flood(database, calm);
-    const megabytesBefore = residentMegabytes(pid);
 
     const durationMs = times * 1_000;
     const flooding = flood(database, { ...calm, connections: TOO_MANY, durationMs });
     const profilesMs: number[] = [];
     const refusedProfiles: number[] = [];
-    let megabytes = megabytesBefore;
+    let megabytes = 0;
     for (const endsAtMs = performance.now() + durationMs; performance.now() < endsAtMs; ) {
       const startedAtMs = performance.now();
       const { status } = await fetch(`${server.url}/api/user`);
@@ -41,7 +41,7 @@ export const overload: Scenario = {
       onProgress?.(times - Math.max(0, Math.ceil((endsAtMs - performance.now()) / 1_000)));
       await sleep(PROFILE_INTERVAL_MS);
     }
-    const { acknowledged, acceptedMs, refusedMs, odd } = await flooding;
+    const { acknowledged, acceptedMs, refusedMs, broken, odd } = await flooding;
     const after = await flood(database, calm);
     await server.stop();
     await database.close();
@@ -49,9 +49,7 @@ export const overload: Scenario = {
     if (odd.length > 0) throw new Error(`${odd.length} odd answers, the first: ${odd[0]}`);
     if (refusedProfiles.length > 0) throw new Error(`${refusedProfiles.length} profiles refused`);
     if (refusedMs.length === 0) throw new Error('nothing was refused: it was not too much');
-    if (megabytes > megabytesBefore + MAX_GROWTH_MB) {
-      throw new Error(`${megabytesBefore} MB have become ${megabytes}`);
-    }
+    if (megabytes > MAX_MB) throw new Error(`it took ${megabytes} MB`);
     return {
       'acknowledged/s before': Math.round((before.acknowledged * 1_000) / CALM_MS),
       'acknowledged/s meanwhile': Math.round(acknowledged / times),
@@ -60,7 +58,8 @@ export const overload: Scenario = {
       'ms p99 of the accepted': percentile(acceptedMs, 99),
       'ms p99 of the refused': percentile(refusedMs, 99),
       'ms p99 of profiles': percentile(profilesMs, 99),
-      'MB more': megabytes - megabytesBefore,
+      'connections broken': broken,
+      'MB resident at most': megabytes,
       acknowledged: before.acknowledged + acknowledged + after.acknowledged,
       lost: 0,
     };

@@ -50,6 +50,7 @@ export const soak: Scenario = {
 
     const odd = [...first.odd, ...second.odd];
     if (odd.length > 0) throw new Error(`${odd.length} odd answers, the first: ${odd[0]}`);
+    if (first.broken + second.broken > 0) throw new Error('connections ended before their time');
     if (after.files > before.files + MAX_MORE_FILES) {
       throw new Error(`${before.files} open files have become ${after.files}`);
     }
