@@ -5,6 +5,7 @@ import { BodyNotJson, parseEvent } from '../stripe/parse-event.ts';
 import { SignatureInvalid, type VerifySignature } from '../stripe/signature.ts';
 import type { Accept } from '../sync/door.ts';
 import { readBody } from './body.ts';
+import { limitLines } from './line-limiter.ts';
 import { signatureProblem } from './problems.ts';
 
 export type WebhookOptions = {
@@ -22,12 +23,18 @@ export type WebhookOptions = {
 export function webhookHandler(options: WebhookOptions) {
   const { verifySignature, accept, logger, now, nonce, requestDeadlineMs } = options;
 
+  // Anybody can send what is not signed, as often as they like.
+  const writeRefused = limitLines({
+    now,
+    write: (members) => logger.error(members, 'webhook signature verification failed'),
+  });
+
   function understand(body: Uint8Array, signature: string | null, receivedAtMs: number) {
     try {
       return parseEvent(verifySignature(body, signature), { receivedAtMs, nonce });
     } catch (error) {
       if (!(error instanceof SignatureInvalid) && !(error instanceof BodyNotJson)) throw error;
-      logger.error({ err: error }, 'webhook signature verification failed');
+      writeRefused({ err: error });
       throw signatureProblem();
     }
   }
