@@ -34,7 +34,8 @@ async function serve(): Promise<void> {
     // Nothing was accepted, and whatever we wait for may keep us waiting.
     process.exit(0);
   }
-  const server = await listen({ ...config, fetch: instep.fetch }).catch(async (error) => {
+  const { fetch } = instep;
+  const server = await listen({ ...config, fetch, logger, now: Date.now }).catch(async (error) => {
     await instep.close();
     throw error;
   });

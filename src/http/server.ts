@@ -1,7 +1,11 @@
 import { createServer, type Server } from 'node:http';
-import { type AddressInfo, isIPv6, type Socket } from 'node:net';
+import { type AddressInfo, isIPv6 } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { InstepError } from '../errors.ts';
+import type { Logger } from '../logging.ts';
+import { limitConnections } from './connections.ts';
+import { limitLines } from './line-limiter.ts';
+import { connectionsWithin, readOpenFilesLimit } from './open-files.ts';
 import { hostAmbiguous } from './problems.ts';
 
 /** The address cannot be listened on: taken, or not ours. */
@@ -26,6 +30,9 @@ export type ListenOptions = {
   readonly fetch: (request: Request) => Response | Promise<Response>;
   readonly host: string;
   readonly port: number;
+  readonly logger: Logger;
+  /** In milliseconds since 1970. */
+  readonly now: () => number;
 };
 
 const LIMITS = {
@@ -38,7 +45,8 @@ const LIMITS = {
 };
 
 /** Serves HTTP/1.1. @throws ListenFailed */
-export async function listen({ fetch, host, port }: ListenOptions): Promise<RunningServer> {
+export async function listen(options: ListenOptions): Promise<RunningServer> {
+  const { fetch, host, port, logger, now } = options;
   const server = createAdaptorServer({
     fetch: (request) => (namesTwoHosts(request) ? hostAmbiguous().toResponse() : fetch(request)),
     createServer,
@@ -55,26 +63,21 @@ export async function listen({ fetch, host, port }: ListenOptions): Promise<Runn
     });
     server.listen(port, host, resolve);
   });
-  const silent = silentConnections(server);
+  const maxConnections = connectionsWithin(readOpenFilesLimit());
+  const crowded = limitLines({
+    now,
+    write: (members) => logger.warn(members, 'too many connections'),
+  });
+  const onCrowded = () => crowded({ maxConnections });
+  const connections = limitConnections(server, { maxConnections, onCrowded });
   const { address, port: boundPort } = server.address() as AddressInfo;
   return {
     url: urlOf(address, boundPort),
     close(deadlineMs) {
-      for (const connection of silent) connection.destroy();
+      connections.endSilent();
       return close(server, deadlineMs);
     },
   };
-}
-
-/** Those that have sent no whole head of a request yet. Node does not take them for idle. */
-function silentConnections(server: Server): ReadonlySet<Socket> {
-  const silent = new Set<Socket>();
-  server.on('connection', (connection) => {
-    silent.add(connection);
-    connection.once('close', () => silent.delete(connection));
-  });
-  server.on('request', ({ socket }) => silent.delete(socket));
-  return silent;
 }
 
 /** Proxies differ in which one they take; HTTP/1.1 asks servers to take neither (RFC 9112, 3.2). */
