@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { startInstep } from '../../support/instep-process.ts';
 import { createDatabase } from '../../support/test-database.ts';
 import { startLoad } from '../load.ts';
+import { canTellUse, useOf } from '../process-use.ts';
 import type { Scenario } from '../scenario.ts';
 
 const SENDERS = 32;
@@ -10,13 +10,11 @@ const MAX_GROWTH_MB = 100;
 /** Connections come and go; a leak would be one for each of many events. */
 const MAX_MORE_FILES = 64;
 
-type Use = { readonly files: number; readonly megabytes: number };
-
 export const soak: Scenario = {
   fault: 'so many events, one after the other',
   promise: 'open files and memory stay as they are',
   times: { short: 2_000, long: 1_000_000 },
-  isPossible: () => process.platform === 'linux',
+  isPossible: canTellUse,
   async run({ times, onProgress }) {
     const { url, database } = await createDatabase();
     const server = await startInstep({ DATABASE_URL: url.href });
@@ -47,12 +45,3 @@ export const soak: Scenario = {
     }
   },
 };
-
-function useOf(pid: number): Use {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  const [, kilobytes = '0'] = /VmRSS:\s+(\d+)/.exec(status) ?? [];
-  return {
-    files: readdirSync(`/proc/${pid}/fd`).length,
-    megabytes: Math.round(Number(kilobytes) / 1_024),
-  };
-}
