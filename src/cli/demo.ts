@@ -5,8 +5,8 @@ import { Command } from 'commander';
 import { destination } from 'pino';
 import { type Config, readConfig } from '../config.ts';
 import type { Query } from '../database/database.ts';
-import { ListenFailed, listen, type RunningServer } from '../http/server.ts';
-import { type Instep, openInstep } from '../instep.ts';
+import { ListenFailed, type ListenOptions, listen, type RunningServer } from '../http/server.ts';
+import { openInstep } from '../instep.ts';
 import { createLogger } from '../logging.ts';
 import { SESSION_COOKIE } from '../sessions/cookie.ts';
 import { issueSession, secretKeys } from '../sessions/token.ts';
@@ -45,7 +45,7 @@ async function demo({ once }: { once?: boolean }): Promise<void> {
     const instep = await openInstep({ config, logger });
     ends.push(() => instep.close());
     const signalled = nextSignal();
-    const server = await listenSomewhere(instep, config);
+    const server = await listenSomewhere({ ...config, ...instep, logger, now: Date.now });
     ends.push(() => server.close(config.shutdownDeadlineMs));
 
     print(`\n${bold('Instep')} at ${server.url}, on a database of its own in ${shown(dataFolder)}`);
@@ -77,10 +77,11 @@ function demoConfig(dataFolder: string, apiBase: string): Config {
 }
 
 /** At the configured port, or the next free one. */
-async function listenSomewhere(instep: Instep, { host, port }: Config): Promise<RunningServer> {
+async function listenSomewhere(options: ListenOptions): Promise<RunningServer> {
+  const { port } = options;
   for (let offset = 0; ; offset += 1) {
     try {
-      return await listen({ ...instep, host, port: port + offset });
+      return await listen({ ...options, port: port + offset });
     } catch (error) {
       if (!(error instanceof ListenFailed) || !error.isTaken || offset === PORTS_TO_TRY)
         throw error;

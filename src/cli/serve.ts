@@ -34,7 +34,8 @@ async function serve(): Promise<void> {
     // Nothing was accepted, and whatever we wait for may keep us waiting.
     process.exit(0);
   }
-  const server = await listen({ ...config, ...instep }).catch(async (error) => {
+  const listening = listen({ ...config, ...instep, logger, now: Date.now });
+  const server = await listening.catch(async (error) => {
     await instep.close();
     throw error;
   });

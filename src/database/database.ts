@@ -98,11 +98,17 @@ export function openDatabase(options: DatabaseOptions): Database {
     set local idle_in_transaction_session_timeout = ${statementTimeoutMs * 2}`;
 
   async function transact<Result>(client: pg.PoolClient, work: Work<Result>): Promise<Result> {
+    const underWay: Promise<unknown>[] = [];
+    const atCommit: AtCommit = (...statements) => {
+      underWay.push(...statements);
+      // Each is heard in the end; one that fails before that is not unheard of until then.
+      for (const statement of statements) statement.catch(() => undefined);
+    };
     // Nothing waits for its answer: the first statement travels with it.
-    const underWay: Promise<unknown>[] = [client.query(begin)];
+    atCommit(client.query(begin));
     let result: Result;
     try {
-      result = await work(queryOn(client), (...statements) => underWay.push(...statements));
+      result = await work(queryOn(client), atCommit);
     } catch (cause) {
       await Promise.allSettled(underWay);
       const error = databaseError(cause);

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import type { Logger } from '../logging.ts';
 import { QueueFull } from '../sync/batcher.ts';
-import { LineLimit } from './line-limit.ts';
+import { limitLines } from './line-limiter.ts';
 import { unavailable } from './problems.ts';
 
 export type AdmissionOptions = {
@@ -14,19 +14,13 @@ export type AdmissionOptions = {
 /** Whether an event may come in; if not, it is to come again, and nothing is done for it. */
 export type Admit = () => boolean;
 
-/** What is refused because there is too much of it may not fill the disk as well. */
-const LINE_INTERVAL_MS = 1_000;
-
 export function createAdmission({ hasRoom, logger, now }: AdmissionOptions): Admit {
-  const limit = new LineLimit({ now, intervalMs: LINE_INTERVAL_MS });
+  const err = new QueueFull('too much is waiting already');
+  const write = limitLines({ now, write: (members) => logger.error(members, 'request failed') });
   return () => {
-    if (hasRoom()) return true;
-    const leftOut = limit.next();
-    if (leftOut !== null) {
-      const err = new QueueFull('too much is waiting already');
-      logger.error(leftOut === 0 ? { err } : { err, leftOut }, 'request failed');
-    }
-    return false;
+    const isAdmitted = hasRoom();
+    if (!isAdmitted) write({ err });
+    return isAdmitted;
   };
 }
 

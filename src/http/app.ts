@@ -1,7 +1,8 @@
-import { type Context, Hono } from 'hono';
+import { type ErrorHandler, Hono } from 'hono';
 import { InstepError } from '../errors.ts';
-import type { Logger } from '../logging.ts';
+import { QueueFull } from '../sync/batcher.ts';
 import { healthHandler, type ReadinessOptions, readinessHandler } from './health.ts';
+import { limitLines } from './line-limiter.ts';
 import { internalProblem, methodNotAllowed, notFound, Problem, unavailable } from './problems.ts';
 import { type UserOptions, userHandler } from './user.ts';
 import { WEBHOOK_PATH, type WebhookOptions, webhookHandler } from './webhook.ts';
@@ -25,7 +26,7 @@ export function createApp(options: AppOptions) {
     app.all(path, () => methodNotAllowed(method === 'GET' ? 'GET, HEAD' : method).toResponse());
   }
   app.notFound(() => notFound().toResponse());
-  app.onError((error, context) => toProblem(error, context, options.logger).toResponse());
+  app.onError(errorHandler(options));
   return app;
 }
 
@@ -33,9 +34,13 @@ export function createApp(options: AppOptions) {
  * Errors that we expect mean that the database, or whoever else, cannot do it now: 503, so that
  * Stripe sends the event again. Nothing of an error is told to the sender.
  */
-function toProblem(error: Error, { req }: Context, logger: Logger): Problem {
-  if (error instanceof Problem) return error;
-  const isExpected = error instanceof InstepError;
-  logger.error({ err: error, method: req.method, path: req.path }, 'request failed');
-  return isExpected ? unavailable() : internalProblem();
+function errorHandler({ logger, now }: AppOptions): ErrorHandler {
+  const write = (members: object) => logger.error(members, 'request failed');
+  const writeOfFlood = limitLines({ now, write });
+  return (error, { req }) => {
+    if (error instanceof Problem) return error.toResponse();
+    const isFlood = error instanceof QueueFull;
+    (isFlood ? writeOfFlood : write)({ err: error, method: req.method, path: req.path });
+    return (error instanceof InstepError ? unavailable() : internalProblem()).toResponse();
+  };
 }

@@ -1,6 +1,7 @@
 import { withDeadline } from '../deadline.ts';
 import type { Logger } from '../logging.ts';
 import { jsonResponse } from './json-response.ts';
+import { limitLines } from './line-limiter.ts';
 import { unavailable } from './problems.ts';
 
 /** `GET /healthz`: the process lives. It asks nobody else. */
@@ -12,17 +13,20 @@ export type ReadinessOptions = {
   /** Resolves when requests can be served, and throws why not. */
   readonly checkReady: () => Promise<void>;
   readonly logger: Logger;
+  /** In milliseconds since 1970. */
+  readonly now: () => number;
 };
 
 const DEADLINE_MS = 2_000;
 
 /** `GET /readyz`: the database is reachable, its schema is current, and we are not shutting down. */
-export function readinessHandler({ checkReady, logger }: ReadinessOptions) {
+export function readinessHandler({ checkReady, logger, now }: ReadinessOptions) {
+  const write = limitLines({ now, write: (members) => logger.warn(members, 'not ready') });
   return async (): Promise<Response> => {
     try {
       await withDeadline(checkReady(), DEADLINE_MS);
     } catch (error) {
-      logger.warn({ err: error }, 'not ready');
+      write({ err: error });
       throw unavailable();
     }
     return jsonResponse({ status: 'ready' });

@@ -1,8 +1,12 @@
 import { createServer, type Server } from 'node:http';
-import { type AddressInfo, isIPv6, type Socket } from 'node:net';
+import { type AddressInfo, isIPv6 } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { InstepError } from '../errors.ts';
+import type { Logger } from '../logging.ts';
 import { type Admit, withAdmission } from './admission.ts';
+import { limitConnections } from './connections.ts';
+import { limitLines } from './line-limiter.ts';
+import { connectionsWithin, readOpenFilesLimit } from './open-files.ts';
 import { hostAmbiguous } from './problems.ts';
 import { WEBHOOK_PATH } from './webhook.ts';
 
@@ -30,6 +34,9 @@ export type ListenOptions = {
   readonly port: number;
   /** Asked for each event before anything else. */
   readonly admit: Admit;
+  readonly logger: Logger;
+  /** In milliseconds since 1970. */
+  readonly now: () => number;
 };
 
 const LIMITS = {
@@ -45,7 +52,8 @@ const LIMITS = {
 const BACKLOG = 4_096;
 
 /** Serves HTTP/1.1. @throws ListenFailed */
-export async function listen({ fetch, host, port, admit }: ListenOptions): Promise<RunningServer> {
+export async function listen(options: ListenOptions): Promise<RunningServer> {
+  const { fetch, host, port, admit, logger, now } = options;
   const answer = getRequestListener(
     (request) => (namesTwoHosts(request) ? hostAmbiguous().toResponse() : fetch(request)),
     // HTTP/1.0 needs to name no host, and some health checks still speak it.
@@ -60,26 +68,21 @@ export async function listen({ fetch, host, port, admit }: ListenOptions): Promi
     });
     server.listen({ port, host, backlog: BACKLOG }, resolve);
   });
-  const silent = silentConnections(server);
+  const maxConnections = connectionsWithin(readOpenFilesLimit());
+  const crowded = limitLines({
+    now,
+    write: (members) => logger.warn(members, 'too many connections'),
+  });
+  const onCrowded = () => crowded({ maxConnections });
+  const connections = limitConnections(server, { maxConnections, onCrowded });
   const { address, port: boundPort } = server.address() as AddressInfo;
   return {
     url: urlOf(address, boundPort),
     close(deadlineMs) {
-      for (const connection of silent) connection.destroy();
+      connections.endSilent();
       return close(server, deadlineMs);
     },
   };
-}
-
-/** Those that have sent no whole head of a request yet. Node does not take them for idle. */
-function silentConnections(server: Server): ReadonlySet<Socket> {
-  const silent = new Set<Socket>();
-  server.on('connection', (connection) => {
-    silent.add(connection);
-    connection.once('close', () => silent.delete(connection));
-  });
-  server.on('request', ({ socket }) => silent.delete(socket));
-  return silent;
 }
 
 /** Proxies differ in which one they take; HTTP/1.1 asks servers to take neither (RFC 9112, 3.2). */

@@ -7,6 +7,7 @@ import type { Accept } from '../sync/door.ts';
 import type { Admit } from './admission.ts';
 import { readBody } from './body.ts';
 import { jsonResponse } from './json-response.ts';
+import { limitLines } from './line-limiter.ts';
 import { signatureProblem, unavailable } from './problems.ts';
 
 export type WebhookOptions = {
@@ -27,12 +28,18 @@ export const WEBHOOK_PATH = '/api/stripe/webhook';
 export function webhookHandler(options: WebhookOptions) {
   const { verifySignature, accept, admit, logger, now, nonce, requestDeadlineMs } = options;
 
+  // Anybody can send what is not signed, as often as they like.
+  const writeRefused = limitLines({
+    now,
+    write: (members) => logger.error(members, 'webhook signature verification failed'),
+  });
+
   function understand(body: Uint8Array, signature: string | null, receivedAtMs: number) {
     try {
       return parseEvent(verifySignature(body, signature), { receivedAtMs, nonce });
     } catch (error) {
       if (!(error instanceof SignatureInvalid) && !(error instanceof BodyNotJson)) throw error;
-      logger.error({ err: error }, 'webhook signature verification failed');
+      writeRefused({ err: error });
       throw signatureProblem();
     }
   }

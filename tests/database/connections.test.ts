@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/database.ts';
 import { DatabaseRefused, DatabaseUnavailable } from '../../src/database/errors.ts';
@@ -80,6 +81,18 @@ describe.each(postgresServers)('$name', (server) => {
     await expect(transaction).rejects.toThrow(DatabaseUnavailable);
     expect(await pidOf(database)).not.toBe(pid);
     expect(await notes()).toEqual([]);
+  });
+
+  test('one that died before its first statement fails the transaction, and nothing else', async () => {
+    // A rejection that nobody handles meanwhile would end the process.
+    const transaction = database.transaction(async (query) => {
+      await proxy.become('reset');
+      await sleep(100);
+      await proxy.become('forward');
+      await query('select 1');
+    });
+    await expect(transaction).rejects.toThrow(DatabaseUnavailable);
+    expect(await database.query('select 1 as one')).toEqual([{ one: 1 }]);
   });
 
   test('one that answers nothing any more is given up in time, and not handed out again', async () => {

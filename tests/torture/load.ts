@@ -42,6 +42,12 @@ export type LoadOptions = {
   readonly timeoutMs?: number;
   /** Called with every attempt that was not answered 200: its status, or the network's error. */
   readonly onRefused?: (reason: number | string) => void;
+  /** Called with every attempt. */
+  readonly onAttempt?: (attempt: {
+    readonly beganAtMs: number;
+    readonly tookMs: number;
+    readonly answer: number | string;
+  }) => void;
 };
 
 const STATUSES = ['active', 'trialing', 'past_due', 'active', 'canceled', 'unpaid'] as const;
@@ -91,7 +97,9 @@ export async function startLoad(database: Database, options: LoadOptions): Promi
   async function untilAcknowledged(body: string): Promise<void> {
     const giveUpAtMs = Date.now() + GIVE_UP_AFTER_MS;
     for (;;) {
+      const beganAtMs = Date.now();
       const answer = await attempt(body);
+      options.onAttempt?.({ beganAtMs, tookMs: Date.now() - beganAtMs, answer });
       if (answer === 200) return;
       repeated += 1;
       onRefused(answer);

@@ -1,20 +1,24 @@
 import type { Scenario } from './scenario.ts';
 import { everyAwait } from './scenarios/every-await.ts';
 import { failover } from './scenarios/failover.ts';
+import { fewDescriptors } from './scenarios/few-descriptors.ts';
 import { freezeDatabase } from './scenarios/freeze-database.ts';
 import { fullDisk } from './scenarios/full-disk.ts';
 import { fullDiskEmbedded } from './scenarios/full-disk-embedded.ts';
 import { hostile } from './scenarios/hostile.ts';
+import { idleConnections } from './scenarios/idle-connections.ts';
 import { killDatabase } from './scenarios/kill-database.ts';
 import { killEmbedded } from './scenarios/kill-embedded.ts';
 import { killServer } from './scenarios/kill-server.ts';
 import { network } from './scenarios/network.ts';
+import { oneUserFlood } from './scenarios/one-user-flood.ts';
 import { overload } from './scenarios/overload.ts';
 import { rollingRestarts } from './scenarios/rolling-restarts.ts';
 import { shutdown } from './scenarios/shutdown.ts';
 import { slowSockets } from './scenarios/slow-sockets.ts';
 import { soak } from './scenarios/soak.ts';
 import { twoServers } from './scenarios/two-servers.ts';
+import { unsignedFlood } from './scenarios/unsigned-flood.ts';
 
 type Scenarios = Readonly<Record<string, Scenario>>;
 
@@ -43,4 +47,11 @@ export const ATTACKS: Scenarios = {
   soak,
 };
 
-export const SCENARIOS: Scenarios = { ...CRASHES, ...OUTAGES, ...ATTACKS };
+export const FLOODS: Scenarios = {
+  'few-descriptors': fewDescriptors,
+  'idle-connections': idleConnections,
+  'unsigned-flood': unsignedFlood,
+  'one-user-flood': oneUserFlood,
+};
+
+export const SCENARIOS: Scenarios = { ...CRASHES, ...OUTAGES, ...ATTACKS, ...FLOODS };

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startInstep } from '../../support/instep-process.ts';
 import { createDatabase } from '../../support/test-database.ts';
-import { flood } from '../flood.ts';
+import { floodWithEvents } from '../flood/events.ts';
 import { percentile } from '../percentile.ts';
-import { residentMegabytes } from '../resident-memory.ts';
+import { canTellUse, useOf } from '../process-use.ts';
 import type { Scenario } from '../scenario.ts';
 
 /** As many senders as keep it busy, and many times as many that never wait. */
@@ -19,16 +19,16 @@ export const overload: Scenario = {
   promise:
     'what is accepted has its turn soon, the rest is told to come again, profiles are answered, memory stays',
   times: { short: 5, long: 60 },
-  isPossible: () => process.platform === 'linux',
+  isPossible: canTellUse,
   async run({ times, onProgress }) {
     const { url, database } = await createDatabase();
     const server = await startInstep({ DATABASE_URL: url.href });
     const { pid = 0 } = server.process;
     const calm = { url: server.url, connections: ENOUGH, durationMs: CALM_MS };
-    const before = await flood(database, calm);
+    const before = await floodWithEvents(database, calm);
 
     const durationMs = times * 1_000;
-    const flooding = flood(database, { ...calm, connections: TOO_MANY, durationMs });
+    const flooding = floodWithEvents(database, { ...calm, connections: TOO_MANY, durationMs });
     const profilesMs: number[] = [];
     const refusedProfiles: number[] = [];
     let megabytes = 0;
@@ -37,12 +37,12 @@ export const overload: Scenario = {
       const { status } = await fetch(`${server.url}/api/user`);
       profilesMs.push(performance.now() - startedAtMs);
       if (status !== 200) refusedProfiles.push(status);
-      megabytes = Math.max(megabytes, residentMegabytes(pid));
+      megabytes = Math.max(megabytes, useOf(pid).megabytes);
       onProgress?.(times - Math.max(0, Math.ceil((endsAtMs - performance.now()) / 1_000)));
       await sleep(PROFILE_INTERVAL_MS);
     }
     const { acknowledged, acceptedMs, refusedMs, broken, odd } = await flooding;
-    const after = await flood(database, calm);
+    const after = await floodWithEvents(database, calm);
     await server.stop();
     await database.close();
 

@@ -1,10 +1,9 @@
-import { readdirSync } from 'node:fs';
 import { addUser } from '../../../src/store/users.ts';
 import { startInstep } from '../../support/instep-process.ts';
 import { sessionCookie } from '../../support/session-cookie.ts';
 import { createDatabase } from '../../support/test-database.ts';
-import { flood } from '../flood.ts';
-import { residentMegabytes } from '../resident-memory.ts';
+import { floodWithEvents } from '../flood/events.ts';
+import { canTellUse, useOf } from '../process-use.ts';
 import type { Scenario } from '../scenario.ts';
 
 const CONNECTIONS = 32;
@@ -16,13 +15,11 @@ const MAX_MORE_FILES = 64;
 
 const USER = { name: 'Ada', email: 'ada@example.com', passwordHash: '', role: 'member' };
 
-type Use = { readonly files: number; readonly megabytes: number };
-
 export const soak: Scenario = {
   fault: 'so many requests, one event among twenty, one after the other',
   promise: 'open files and memory stay as they are',
   times: { short: 10_000, long: 20_000_000 },
-  isPossible: () => process.platform === 'linux',
+  isPossible: canTellUse,
   async run({ times, onProgress }) {
     const { url, database } = await createDatabase();
     const server = await startInstep({ DATABASE_URL: url.href });
@@ -35,10 +32,14 @@ export const soak: Scenario = {
       cookie: await sessionCookie(id),
     };
     const warmUp = Math.ceil(times / 10);
-    const first = await flood(database, { ...load, requests: warmUp, onSent: onProgress });
+    const first = await floodWithEvents(database, {
+      ...load,
+      requests: warmUp,
+      onSent: onProgress,
+    });
     const before = useOf(pid);
     const startedAtMs = performance.now();
-    const second = await flood(database, {
+    const second = await floodWithEvents(database, {
       ...load,
       requests: times - warmUp,
       onSent: (count) => onProgress?.(warmUp + count),
@@ -68,7 +69,3 @@ export const soak: Scenario = {
     };
   },
 };
-
-function useOf(pid: number): Use {
-  return { files: readdirSync(`/proc/${pid}/fd`).length, megabytes: residentMegabytes(pid) };
-}

@@ -1,5 +1,5 @@
 // A process of its own that posts signed events without ever waiting: what is not answered 200 is
-// sent again at once. Started by flood.ts; plain JavaScript, so that Node runs it as it is.
+// sent again at once. Started by events.ts; plain JavaScript, so that Node runs it as it is.
 import { createHmac } from 'node:crypto';
 import { connect } from 'node:net';
 

@@ -1,14 +1,14 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { expect } from 'vitest';
-import type { Database } from '../../src/database/database.ts';
-import { addTeam, readTeam } from '../../src/store/teams.ts';
-import { WEBHOOK_SECRET } from '../support/instep-process.ts';
+import type { Database } from '../../../src/database/database.ts';
+import { addTeam, readTeam } from '../../../src/store/teams.ts';
+import { WEBHOOK_SECRET } from '../../support/instep-process.ts';
 
-const SENDER = new URL('flood-sender.js', import.meta.url).pathname;
+const SENDER = new URL('event-sender.js', import.meta.url).pathname;
 const TEAMS = 500;
 const FIRST_SECOND = 1_700_000_000;
 
-export type Flood = {
+export type EventFlood = {
   /** The events that were answered 200; all of them are in the log, and every team is right. */
   readonly acknowledged: number;
   readonly acceptedMs: readonly number[];
@@ -21,7 +21,7 @@ export type Flood = {
   readonly odd: readonly string[];
 };
 
-type Told = Omit<Flood, 'acknowledged'> & {
+type Told = Omit<EventFlood, 'acknowledged'> & {
   readonly accepted: readonly (readonly [
     eventId: string,
     customerId: string,
@@ -30,7 +30,7 @@ type Told = Omit<Flood, 'acknowledged'> & {
   ])[];
 };
 
-export type FloodOptions = {
+export type EventFloodOptions = {
   readonly url: string;
   readonly connections: number;
   /** It ends after so long, or so many requests. */
@@ -44,10 +44,10 @@ export type FloodOptions = {
 };
 
 /** Floods a server from a process of its own, and audits what was acknowledged. */
-export async function flood(
+export async function floodWithEvents(
   database: Database,
-  { onSent, ...options }: FloodOptions,
-): Promise<Flood> {
+  { onSent, ...options }: EventFloodOptions,
+): Promise<EventFlood> {
   const name = `flood_${Date.now()}`;
   const teams = new Map<string, number>();
   for (let index = 0; index < TEAMS; index += 1) {
@@ -77,7 +77,7 @@ export async function flood(
 }
 
 /** What the sender has to say in the end. */
-function heard(child: ChildProcess, onSent: FloodOptions['onSent']): Promise<Told> {
+function heard(child: ChildProcess, onSent: EventFloodOptions['onSent']): Promise<Told> {
   return new Promise((resolve, reject) => {
     child.on('message', (message: Told | { readonly sent: number }) => {
       if ('sent' in message) onSent?.(message.sent);
