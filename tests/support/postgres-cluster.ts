@@ -9,7 +9,6 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -20,6 +19,7 @@ import { createCluster, DATABASE, USER } from '../../src/database/embedded/clust
 import { findPostgresPackage } from '../../src/database/embedded/postgres-package.ts';
 import { spawnAs } from '../../src/database/embedded/run-program.ts';
 import { type ServerUser, userOfNewCluster } from '../../src/database/embedded/server-user.ts';
+import { freePort } from './free-port.ts';
 
 const run = promisify(execFile);
 
@@ -177,13 +177,4 @@ export class PostgresCluster {
       return false;
     }
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -1,13 +1,7 @@
 import { once } from 'node:events';
-import {
-  type AddressInfo,
-  connect,
-  createServer,
-  type NetConnectOpts,
-  type Server,
-  type Socket,
-} from 'node:net';
+import { connect, createServer, type NetConnectOpts, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from './free-port.ts';
 
 /**
  * What becomes of connections to the proxy, those that are open and those that come:
@@ -54,7 +48,9 @@ export async function startProxy(
     client.on('close', () => pairs.delete(pair));
     pair.become(behaviour);
   });
-  const port = await listen(server, 0);
+  // Its port must still be free when it listens again.
+  const port = await freePort();
+  await listen(server, port);
 
   async function become(next: Behaviour): Promise<void> {
     behaviour = next;
@@ -119,10 +115,9 @@ class Pair {
   }
 }
 
-async function listen(server: Server, port: number): Promise<number> {
+async function listen(server: Server, port: number): Promise<void> {
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
 }
 
 function addressOf({ hostname, port, searchParams }: URL): NetConnectOpts {
