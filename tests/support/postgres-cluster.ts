@@ -19,6 +19,7 @@ import { createCluster, DATABASE, USER } from '../../src/database/embedded/clust
 import { findPostgresPackage } from '../../src/database/embedded/postgres-package.ts';
 import { spawnAs } from '../../src/database/embedded/run-program.ts';
 import { type ServerUser, userOfNewCluster } from '../../src/database/embedded/server-user.ts';
+import { DATABASE_PASSWORD } from './canaries.ts';
 import { freePort } from './free-port.ts';
 
 const run = promisify(execFile);
@@ -83,7 +84,7 @@ export class PostgresCluster {
   }
 
   get url(): URL {
-    return new URL(`postgres://${USER}@127.0.0.1:${this.port}/${DATABASE}`);
+    return new URL(`postgres://${USER}:${DATABASE_PASSWORD}@127.0.0.1:${this.port}/${DATABASE}`);
   }
 
   get isRunning(): boolean {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type NetConnectOpts, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DATABASE_PASSWORD } from './canaries.ts';
 import { freePort } from './free-port.ts';
 
 /**
@@ -65,6 +66,7 @@ export async function startProxy(
 
   const url = new URL(`postgres://127.0.0.1:${port}${databaseUrl.pathname}`);
   url.username = databaseUrl.searchParams.get('user') ?? databaseUrl.username;
+  url.password = DATABASE_PASSWORD;
   return { url, become, close: () => become('refuse') };
 }
 
