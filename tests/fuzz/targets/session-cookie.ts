@@ -20,13 +20,14 @@ export const sessionCookie: Target = {
     `session=; session=${TOKEN}`,
     `Session=${TOKEN}; session="${TOKEN}"`,
     ';;=;session',
+    '',
   ],
   dictionary: [
     ...[TOKEN, 'session', 'session=', '; session=', ';', '=', '.', '-', '_', '"', '%2e', ' ', '\t'],
     ...['\xA0', '\n', '\0', '__proto__=', 'a'.repeat(4_096), `session=${'a.'.repeat(2_047)}aa`],
   ],
   check(input) {
-    const token = sessionToken(input);
+    const token = sessionToken(input === '' ? null : input);
     expect(token).toBe(expectedToken(input));
     return token !== null;
   },
