@@ -6,6 +6,7 @@ export default defineConfig({
     // Tests mostly wait for processes that they started, so more of them fit on a core.
     maxWorkers: 4,
     globalSetup: 'tests/support/global-setup.ts',
+    setupFiles: 'tests/support/leaks.ts',
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

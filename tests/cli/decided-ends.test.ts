@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { signWebhook } from '../../src/stripe/sign-webhook.ts';
+import { WEBHOOK_SECRET } from '../support/canaries.ts';
 import { eventBody } from '../support/events.ts';
-import { SETTINGS, spawnInstep, startInstep, WEBHOOK_SECRET } from '../support/instep-process.ts';
+import { SETTINGS, spawnInstep, startInstep } from '../support/instep-process.ts';
 import { createDatabase } from '../support/test-database.ts';
 
 /** A defect that no test could find otherwise: the process has it as soon as it hears SIGUSR2. */

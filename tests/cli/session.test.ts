@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { AUTH_SECRET } from '../support/canaries.ts';
 import { useService } from '../support/contract-service.ts';
-import { AUTH_SECRET, runInstep } from '../support/instep-process.ts';
+import { runInstep } from '../support/instep-process.ts';
 
 const service = useService();
 const OTHER_SECRET = 'a secret that the server does not know';

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { WEBHOOK_SECRET } from '../support/canaries.ts';
 import { useService } from '../support/contract-service.ts';
-import { runInstep, startInstep, WEBHOOK_SECRET } from '../support/instep-process.ts';
+import { runInstep, startInstep } from '../support/instep-process.ts';
 
 const service = useService();
 const UPDATED = 'customer.subscription.updated';

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { PROFILE } from '../support/canaries.ts';
 import { useService } from '../support/contract-service.ts';
 
 const service = useService();
@@ -13,9 +14,9 @@ test('2 User: exactly the eight fields, the hash of the password included', asyn
   const { id, email } = await service.addUser();
   expect(await profileOf(id)).toStrictEqual({
     id,
-    name: 'Ada',
+    name: PROFILE.name,
     email,
-    passwordHash: '$2b$10$hash',
+    passwordHash: PROFILE.passwordHash,
     role: 'member',
     createdAt: expect.stringMatching(TIMESTAMP),
     updatedAt: expect.stringMatching(TIMESTAMP),

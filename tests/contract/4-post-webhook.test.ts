@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { signWebhook } from '../../src/stripe/sign-webhook.ts';
+import { WEBHOOK_SECRET } from '../support/canaries.ts';
 import { NO_PLAN, useService } from '../support/contract-service.ts';
 import { eventBody } from '../support/events.ts';
-import { WEBHOOK_SECRET } from '../support/instep-process.ts';
 
 const service = useService();
 const FAILED = '{"error":"Webhook signature verification failed."}';

@@ -4,10 +4,10 @@ import { useService } from '../support/contract-service.ts';
 import { eventBody } from '../support/events.ts';
 import { runInstep, SETTINGS } from '../support/instep-process.ts';
 
-const SECRETS = ['whsec_new', 'whsec_old'];
+const SECRETS = ['whsec_canaryNew', 'whsec_canaryOld'];
 const AUTH_SECRETS = [
-  'the new secret of the sessions is long',
-  'the old secret of the sessions is long',
+  'canaryNewSecret of the sessions is long',
+  'canaryOldSecret of the sessions is long',
 ];
 const service = useService({
   STRIPE_WEBHOOK_SECRET: SECRETS.join(','),

@@ -2,8 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { signWebhook } from '../../src/stripe/sign-webhook.ts';
+import { WEBHOOK_SECRET } from '../support/canaries.ts';
 import { eventBody } from '../support/events.ts';
-import { createFolder, SETTINGS, WEBHOOK_SECRET } from '../support/instep-process.ts';
+import { createFolder, SETTINGS } from '../support/instep-process.ts';
+import { lookAtOutput } from '../support/leaks.ts';
 import { createDatabase } from '../support/test-database.ts';
 
 const PROGRAM = new URL('../../dist/cli/instep.js', import.meta.url).pathname;
@@ -21,6 +23,7 @@ test('a server whose output nobody reads any more serves on, and ends as ever', 
   });
   while (!written.includes('"listening"')) await once(child.stdout, 'data');
   const [, address] = /"url":"([^"]+)"/.exec(written) ?? [];
+  lookAtOutput(['serve'], written);
   child.stdout.destroy();
   child.stderr.destroy();
 

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { signWebhook } from '../../src/stripe/sign-webhook.ts';
+import { WEBHOOK_SECRET } from '../support/canaries.ts';
 import { NO_PLAN, useService } from '../support/contract-service.ts';
 import { eventBody } from '../support/events.ts';
-import { WEBHOOK_SECRET } from '../support/instep-process.ts';
 import { type Behaviour, startProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
 const DEADLINE_MS = 1_500;

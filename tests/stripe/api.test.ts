@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http';
 import { expect, test } from 'vitest';
+import { API_KEY } from '../support/canaries.ts';
 import { useStripeApis } from '../support/stripe-apis.ts';
 
 const apis = useStripeApis();
@@ -11,7 +12,7 @@ test('asks for the product with the key, and returns its name', async () => {
     response.end('{"id":"prod_1","object":"product","name":"Gold"}');
   });
   expect(await retrieve('prod_1')).toBe('Gold');
-  expect(asked).toEqual([['GET', '/v1/products/prod_1', 'Bearer sk_test_of_the_tests']]);
+  expect(asked).toEqual([['GET', '/v1/products/prod_1', `Bearer ${API_KEY}`]]);
 });
 
 test('an odd id stays within its place in the path', async () => {

@@ -4,7 +4,8 @@ import { addTeam, readTeam } from '../../src/store/teams.ts';
 import { addUser } from '../../src/store/users.ts';
 import { signWebhook } from '../../src/stripe/sign-webhook.ts';
 import type { TeamPlan } from '../../src/subscriptions/transition.ts';
-import { type InstepProcess, startInstep, WEBHOOK_SECRET } from './instep-process.ts';
+import { HEADERS, PROFILE, WEBHOOK_SECRET } from './canaries.ts';
+import { type InstepProcess, startInstep } from './instep-process.ts';
 import { sessionCookie } from './session-cookie.ts';
 import { createDatabase } from './test-database.ts';
 
@@ -49,10 +50,14 @@ export function useService(
     },
 
     getUser: (cookie?: string) =>
-      fetch(`${instep.url}/api/user`, { headers: cookie === undefined ? {} : { cookie } }),
+      fetch(`${instep.url}/api/user`, { headers: { ...HEADERS, ...(cookie && { cookie }) } }),
 
     postRaw: (body: string | Uint8Array, headers: Record<string, string>) =>
-      fetch(`${instep.url}/api/stripe/webhook`, { method: 'POST', body, headers }),
+      fetch(`${instep.url}/api/stripe/webhook`, {
+        method: 'POST',
+        body,
+        headers: { ...HEADERS, ...headers },
+      }),
 
     /** Posts a body, signed as Stripe signs it. */
     postSigned: (body: string) =>
@@ -60,9 +65,8 @@ export function useService(
 
     async addUser() {
       count += 1;
-      const email = `user${count}@example.com`;
-      const user = { name: 'Ada', email, passwordHash: '$2b$10$hash', role: 'member' };
-      return await addUser(database.query, user);
+      const email = `${count}${PROFILE.email}`;
+      return await addUser(database.query, { ...PROFILE, email, role: 'member' });
     },
 
     /** The cookie of a session; of the tests' own secret, or another. */

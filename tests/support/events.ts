@@ -1,24 +1,25 @@
 import { type MadeEvent, makeSubscriptionEvent } from '../../src/simulation/subscription-event.ts';
 import { parseEvent } from '../../src/stripe/parse-event.ts';
 import type { ReceivedEvent } from '../../src/sync/received-event.ts';
+import { MEMBERS } from './canaries.ts';
 
 let count = 0;
 
 /** The body of an event as Stripe sends it; of each member that the test does not name, any. */
 export function eventBody(made: Partial<MadeEvent> = {}): string {
   count += 1;
-  return JSON.stringify(
-    makeSubscriptionEvent({
-      eventId: `evt_${count}`,
-      type: 'customer.subscription.updated',
-      createdSeconds: 1_700_000_000 + count,
-      customerId: 'cus_1',
-      subscriptionId: 'sub_1',
-      status: 'active',
-      productId: 'prod_1',
-      ...made,
-    }),
-  );
+  const event = makeSubscriptionEvent({
+    eventId: `evt_${count}`,
+    type: 'customer.subscription.updated',
+    createdSeconds: 1_700_000_000 + count,
+    customerId: 'cus_1',
+    subscriptionId: 'sub_1',
+    status: 'active',
+    productId: 'prod_1',
+    ...made,
+  });
+  Object.assign(event.data.object, MEMBERS);
+  return JSON.stringify(event);
 }
 
 /** A body as it comes to the one door. */

@@ -5,17 +5,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { afterAll } from 'vitest';
+import { API_KEY, AUTH_SECRET, WEBHOOK_SECRET } from './canaries.ts';
+import { lookAtOutput } from './leaks.ts';
 
 const PROGRAM = new URL('../../dist/cli/instep.js', import.meta.url).pathname;
-
-export const WEBHOOK_SECRET = 'whsec_of_the_tests';
-export const AUTH_SECRET = 'the secret of the tests is longer than 32 bytes';
 
 type Environment = Readonly<Record<string, string>>;
 
 /** What the server needs beside a database. No API answers at the address. */
 export const SETTINGS: Environment = {
-  STRIPE_SECRET_KEY: 'sk_test_of_the_tests',
+  STRIPE_SECRET_KEY: API_KEY,
   STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
   AUTH_SECRET,
   STRIPE_API_BASE: 'http://127.0.0.1:1',
@@ -50,6 +49,9 @@ function spawnCommand(args: readonly string[], options: ReturnType<typeof proces
     ...options,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  for (const stream of [child.stdout, child.stderr]) {
+    onLine(stream, (line) => lookAtOutput(args, line));
+  }
   running.add(child);
   child.once('exit', () => running.delete(child));
   return child;
@@ -71,6 +73,8 @@ export function runInstep(
   return new Promise((resolve) => {
     const options = { ...processOptions(environment, folder), timeout: 30_000 };
     execFile(process.execPath, [PROGRAM, ...args], options, (error, stdout, stderr) => {
+      lookAtOutput(args, stdout);
+      lookAtOutput(args, stderr);
       const code = error === null ? 0 : (error.code ?? error.signal ?? 'unknown');
       resolve({ code, stdout, stderr });
     });

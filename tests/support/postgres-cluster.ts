@@ -9,7 +9,6 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -20,6 +19,8 @@ import { createCluster, DATABASE, USER } from '../../src/database/embedded/clust
 import { findPostgresPackage } from '../../src/database/embedded/postgres-package.ts';
 import { spawnAs } from '../../src/database/embedded/run-program.ts';
 import { type ServerUser, userOfNewCluster } from '../../src/database/embedded/server-user.ts';
+import { DATABASE_PASSWORD } from './canaries.ts';
+import { freePort } from './free-port.ts';
 
 const run = promisify(execFile);
 
@@ -83,7 +84,7 @@ export class PostgresCluster {
   }
 
   get url(): URL {
-    return new URL(`postgres://${USER}@127.0.0.1:${this.port}/${DATABASE}`);
+    return new URL(`postgres://${USER}:${DATABASE_PASSWORD}@127.0.0.1:${this.port}/${DATABASE}`);
   }
 
   get isRunning(): boolean {
@@ -177,13 +178,4 @@ export class PostgresCluster {
       return false;
     }
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { lookAtAnswer } from './leaks.ts';
 
 /** A connection to the server on which a test writes whatever it likes. */
 export type RawConnection = {
@@ -25,6 +26,7 @@ export function openConnection(url: string): RawConnection {
     for (const look of waiting) look();
   };
   const ended = () => {
+    if (!isClosed) lookAtAnswer(url, received);
     isClosed = true;
     socket.end();
     changed();

@@ -1,5 +1,5 @@
 import { issueSession, secretKeys } from '../../src/sessions/token.ts';
-import { AUTH_SECRET } from './instep-process.ts';
+import { AUTH_SECRET } from './canaries.ts';
 
 const LIFETIME_MS = 86_400_000;
 

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll } from 'vitest';
 import { startStripeApiServer } from '../../src/simulation/stripe-api-server.ts';
 import { createStripeApi } from '../../src/stripe/api.ts';
+import { API_KEY } from './canaries.ts';
 
 /** The real client of Stripe's API, towards servers of the test's own. They end with the file. */
 export function useStripeApis() {
@@ -13,7 +14,7 @@ export function useStripeApis() {
   });
 
   function retrieveFrom(url: string) {
-    const api = createStripeApi({ secretKey: 'sk_test_of_the_tests', baseUrl: new URL(url) });
+    const api = createStripeApi({ secretKey: API_KEY, baseUrl: new URL(url) });
     return (productId: string) => api.retrieveProductName(productId);
   }
 

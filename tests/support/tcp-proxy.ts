@@ -1,13 +1,8 @@
 import { once } from 'node:events';
-import {
-  type AddressInfo,
-  connect,
-  createServer,
-  type NetConnectOpts,
-  type Server,
-  type Socket,
-} from 'node:net';
+import { connect, createServer, type NetConnectOpts, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DATABASE_PASSWORD } from './canaries.ts';
+import { freePort } from './free-port.ts';
 
 /**
  * What becomes of connections to the proxy, those that are open and those that come:
@@ -54,7 +49,9 @@ export async function startProxy(
     client.on('close', () => pairs.delete(pair));
     pair.become(behaviour);
   });
-  const port = await listen(server, 0);
+  // Its port must still be free when it listens again.
+  const port = await freePort();
+  await listen(server, port);
 
   async function become(next: Behaviour): Promise<void> {
     behaviour = next;
@@ -69,6 +66,7 @@ export async function startProxy(
 
   const url = new URL(`postgres://127.0.0.1:${port}${databaseUrl.pathname}`);
   url.username = databaseUrl.searchParams.get('user') ?? databaseUrl.username;
+  url.password = DATABASE_PASSWORD;
   return { url, become, close: () => become('refuse') };
 }
 
@@ -119,10 +117,9 @@ class Pair {
   }
 }
 
-async function listen(server: Server, port: number): Promise<number> {
+async function listen(server: Server, port: number): Promise<void> {
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
-  return (server.address() as AddressInfo).port;
 }
 
 function addressOf({ hostname, port, searchParams }: URL): NetConnectOpts {

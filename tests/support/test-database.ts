@@ -3,6 +3,7 @@ import pg from 'pg';
 import { inject } from 'vitest';
 import { type Database, openDatabase } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
+import { DATABASE_PASSWORD } from './canaries.ts';
 
 export type TestServer = { readonly name: string; readonly url: string };
 
@@ -20,6 +21,8 @@ export async function createEmptyDatabase(server: TestServer = embeddedServer): 
   await client.end();
   const url = new URL(server.url);
   url.pathname = `/${name}`;
+  // The server trusts whoever comes to its socket, and asks for none.
+  url.searchParams.set('password', DATABASE_PASSWORD);
   return url;
 }
 

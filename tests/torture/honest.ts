@@ -3,9 +3,8 @@ import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../src/database/database.ts';
-import { issueSession, secretKeys } from '../../src/sessions/token.ts';
 import { addUser } from '../../src/store/users.ts';
-import { AUTH_SECRET } from '../support/instep-process.ts';
+import { sessionCookie } from '../support/session-cookie.ts';
 import { type Figures, startLoad } from './load.ts';
 
 /** What became of a request of somebody who means well. */
@@ -37,7 +36,6 @@ export type HonestOptions = {
 
 /** The server's promise, REQUEST_DEADLINE_MS, and what a busy machine needs beside. */
 const TIMEOUT_MS = 5_000 + 5_000;
-const DAY_MS = 86_400_000;
 
 /** Senders of signed events, and users who read their profiles, until they are told to finish. */
 export async function startHonest(database: Database, options: HonestOptions): Promise<Honest> {
@@ -81,9 +79,7 @@ export async function addSignedIn(database: Database) {
   const email = `honest${users}@example.com`;
   const user = { name: 'Ada', email, passwordHash: 'x', role: 'member' };
   const { id } = await addUser(database.query, user);
-  const [key = new Uint8Array()] = secretKeys([AUTH_SECRET]);
-  const token = await issueSession(id, key, { nowMs: Date.now(), lifetimeMs: DAY_MS });
-  return { id, cookie: `session=${token}` };
+  return { id, cookie: await sessionCookie(id) };
 }
 
 /** On a connection of its own, as from somebody who comes for the first time. */

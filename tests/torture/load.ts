@@ -5,8 +5,8 @@ import { auditTeam, type TrueChange } from '../../src/simulation/auditor.ts';
 import { createRandom, type Random } from '../../src/simulation/random.ts';
 import { addTeam, readTeam } from '../../src/store/teams.ts';
 import { signWebhook } from '../../src/stripe/sign-webhook.ts';
+import { HEADERS, WEBHOOK_SECRET } from '../support/canaries.ts';
 import { eventBody } from '../support/events.ts';
-import { WEBHOOK_SECRET } from '../support/instep-process.ts';
 
 /** What a sender that behaves like Stripe has seen. */
 export type Figures = {
@@ -83,7 +83,10 @@ export async function startLoad(database: Database, options: LoadOptions): Promi
     try {
       const response = await fetch(`${options.url()}/api/stripe/webhook`, {
         method: 'POST',
-        headers: { 'stripe-signature': signWebhook(body, WEBHOOK_SECRET, Date.now()) },
+        headers: {
+          ...HEADERS,
+          'stripe-signature': signWebhook(body, WEBHOOK_SECRET, Date.now()),
+        },
         body,
         signal: AbortSignal.timeout(timeoutMs),
       });

@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     include: ['tests/torture/long.ts'],
     globalSetup: 'tests/support/global-setup.ts',
+    setupFiles: 'tests/support/leaks.ts',
     testTimeout: 4 * 60 * 60_000,
     hookTimeout: 60_000,
   },

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { expect } from 'vitest';
 import type { Database } from '../../../src/database/database.ts';
 import { addTeam, readTeam } from '../../../src/store/teams.ts';
-import { WEBHOOK_SECRET } from '../../support/instep-process.ts';
+import { WEBHOOK_SECRET } from '../../support/canaries.ts';
 
 const SENDER = new URL('event-sender.js', import.meta.url).pathname;
 const TEAMS = 500;

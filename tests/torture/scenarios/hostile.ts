@@ -5,13 +5,9 @@ import { atOnce } from '../../../src/simulation/store/at-once.ts';
 import { addTeam, readTeam } from '../../../src/store/teams.ts';
 import { addUser } from '../../../src/store/users.ts';
 import { signWebhook } from '../../../src/stripe/sign-webhook.ts';
+import { AUTH_SECRET, PROFILE, WEBHOOK_SECRET } from '../../support/canaries.ts';
 import { eventBody } from '../../support/events.ts';
-import {
-  AUTH_SECRET,
-  type InstepProcess,
-  startInstep,
-  WEBHOOK_SECRET,
-} from '../../support/instep-process.ts';
+import { type InstepProcess, startInstep } from '../../support/instep-process.ts';
 import { openConnection, statusesIn } from '../../support/raw-connection.ts';
 import { createDatabase } from '../../support/test-database.ts';
 import { type Genuine, makeForgery, requestOf } from '../hostile/forgeries.ts';
@@ -42,13 +38,7 @@ export const hostile: Scenario = {
   times: { short: 10_000, long: 1_000_000 },
   async run({ times, onProgress }) {
     const { url, database } = await createDatabase();
-    const user = {
-      name: 'Guarded',
-      email: 'guarded@example.com',
-      passwordHash: 'x',
-      role: 'owner',
-    };
-    const { id } = await addUser(database.query, user);
+    const { id } = await addUser(database.query, { ...PROFILE, role: 'owner' });
     const teamId = await addTeam(database.query, { name: 'Guarded', customerId: GUARDED });
     await addTeam(database.query, { name: 'Odd', customerId: 'cus_odd' });
     const before = await readTeam(database.query, teamId);
@@ -66,7 +56,7 @@ export const hostile: Scenario = {
       for (const status of statusesIn(received)) {
         const name = `${kind} answered ${status}`;
         statuses[name] = (statuses[name] ?? 0) + 1;
-        const isFine = ALLOWED[kind].includes(status) && !received.includes(user.email);
+        const isFine = ALLOWED[kind].includes(status) && !received.includes(PROFILE.email);
         const isTaken = kind === 'forged' && status === 200 && !received.endsWith('\r\nnull');
         if (!isFine || isTaken) {
           throw new Error(`case ${number} (${kind}) was answered ${received}\n${show(bytes)}`);

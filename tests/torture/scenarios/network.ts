@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { migrate } from '../../../src/database/migrate.ts';
 import { signWebhook } from '../../../src/stripe/sign-webhook.ts';
+import { WEBHOOK_SECRET } from '../../support/canaries.ts';
 import { eventBody } from '../../support/events.ts';
-import { startInstep, WEBHOOK_SECRET } from '../../support/instep-process.ts';
+import { startInstep } from '../../support/instep-process.ts';
 import { PostgresCluster } from '../../support/postgres-cluster.ts';
 import { type Behaviour, startProxy } from '../../support/tcp-proxy.ts';
 import { connect } from '../../support/test-database.ts';

@@ -1,7 +1,8 @@
 import { expect } from 'vitest';
 import { signWebhook } from '../../../src/stripe/sign-webhook.ts';
+import { WEBHOOK_SECRET } from '../../support/canaries.ts';
 import { eventBody } from '../../support/events.ts';
-import { startInstep, WEBHOOK_SECRET } from '../../support/instep-process.ts';
+import { startInstep } from '../../support/instep-process.ts';
 import { createDatabase } from '../../support/test-database.ts';
 import { floodWithRequests, sum } from '../flood/requests.ts';
 import { expectServed, slowestMs } from '../honest.ts';

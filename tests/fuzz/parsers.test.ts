@@ -1,0 +1,37 @@
+import { afterAll, expect, test } from 'vitest';
+import { Coverage } from './coverage.ts';
+import { fuzz } from './fuzz.ts';
+
+const coverage = new Coverage();
+afterAll(() => coverage.stop());
+const { TARGETS } = await import('./targets.ts');
+
+const targets = Object.entries(TARGETS);
+
+/** Told to `npm run test:fuzz`; for `npm test` some thousand inputs of each are enough. */
+const { FUZZ_SECONDS, FUZZ_SEED = '1' } = process.env;
+const INPUTS = 4_000;
+
+function limit(): (inputs: number) => boolean {
+  if (FUZZ_SECONDS === undefined) return (inputs) => inputs >= INPUTS;
+  const untilMs = Date.now() + (Number(FUZZ_SECONDS) * 1_000) / targets.length;
+  return () => Date.now() >= untilMs;
+}
+
+const timeout = Number(FUZZ_SECONDS ?? 0) * 1_000 + 120_000;
+
+test.each(targets)('%s: no input breaks what it promises', { timeout }, async (name, target) => {
+  const figures = await fuzz(target, coverage, { seed: Number(FUZZ_SEED), isOver: limit() });
+  expect(figures.taken).toBeGreaterThan(0);
+  print({ target: name, ...figures });
+});
+
+test('nearly all blocks of the parsers were reached', () => {
+  const figures = coverage.figures(/\/src\//);
+  expect(figures.reachedBlocks / figures.blocks).toBeGreaterThan(0.8);
+  print(figures);
+});
+
+function print(figures: object): void {
+  if (FUZZ_SECONDS !== undefined) process.stdout.write(`${JSON.stringify(figures)}\n`);
+}

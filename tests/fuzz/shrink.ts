@@ -1,0 +1,27 @@
+const MAX_TRIES = 2_000;
+
+/** A shorter text that still fails, as far as leaving out parts leads there. */
+export async function shrink(
+  input: string,
+  check: (shorter: string) => Promise<void>,
+): Promise<string> {
+  let shortest = input;
+  let tries = 0;
+  for (let length = input.length >> 1; length > 0; length >>= 1) {
+    for (let from = 0; from < shortest.length && tries < MAX_TRIES; tries += 1) {
+      const shorter = shortest.slice(0, from) + shortest.slice(from + length);
+      if (await holds(shorter, check)) from += length;
+      else shortest = shorter;
+    }
+  }
+  return shortest;
+}
+
+async function holds(input: string, check: (input: string) => Promise<void>): Promise<boolean> {
+  try {
+    await check(input);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,175 @@
+import { isUtf8 } from 'node:buffer';
+import { createHmac } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { expect } from 'vitest';
+import {
+  BodyNotJson,
+  parseCausedEvent,
+  parseEvent,
+  type ReadableEvent,
+  type StripeEvent,
+} from '../../../src/stripe/parse-event.ts';
+import { createSignatureVerifier, SignatureInvalid } from '../../../src/stripe/signature.ts';
+import { eventBody } from '../../support/events.ts';
+import type { Target } from '../fuzz.ts';
+
+const NOW_SECONDS = 1_700_000_000;
+const SECRET = 'whsec_of_the_fuzzer';
+const RECEIPT = { receivedAtMs: NOW_SECONDS * 1_000, nonce: () => 'nonce' };
+const verify = createSignatureVerifier([SECRET], () => RECEIPT.receivedAtMs);
+const TYPES = ['customer.subscription.updated', 'customer.subscription.deleted'];
+
+const KEY = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
+const TOO_DEEP = 'data is nested too deeply';
+const MEMBERS = {
+  readable: 'after,eventId,isDeletion,isLook,key,kind,replaced,subscription,type',
+  unreadable: 'eventId,key,kind,reason,type',
+  unhandled: 'eventId,kind,type',
+  shapeless: 'eventId,kind,reason',
+};
+const SUBSCRIPTION = 'createdSeconds,customerId,planName,productId,status,subscriptionId';
+
+const membersOf = (value: object) => Object.keys(value).sort().join();
+
+/** A text that PostgreSQL holds. */
+function expectText(value: unknown, maxLength: number, minLength = 1): void {
+  const text = String(value);
+  expect(typeof value).toBe('string');
+  expect(text.length >= minLength && text.length <= maxLength).toBe(true);
+  expect(text.isWellFormed() && !text.includes('\0')).toBe(true);
+}
+
+function checkEvent(event: StripeEvent): void {
+  expect(membersOf(event)).toBe(MEMBERS[event.kind]);
+  if (event.eventId !== null) expectText(event.eventId, 255);
+  if (event.kind === 'unhandled') expectText(event.type, 255, 0);
+  if ('reason' in event) expectText(event.reason, 200);
+  if ('key' in event) {
+    expect(event.key).toMatch(KEY);
+    expect(TYPES).toContain(event.type);
+  }
+  if (event.kind === 'readable') checkReadable(event);
+}
+
+function checkReadable({ subscription, after, replaced, ...event }: ReadableEvent): void {
+  expect(membersOf(subscription)).toBe(SUBSCRIPTION);
+  const { customerId, subscriptionId, status, productId, planName, createdSeconds } = subscription;
+  expectText(customerId, 255);
+  expectText(status, 255);
+  if (subscriptionId !== null) expectText(subscriptionId, 255);
+  if (productId !== null) expectText(productId, 255);
+  if (planName !== null) expectText(planName, 1_000);
+  expect(Number.isInteger(createdSeconds)).toBe(true);
+  expect(createdSeconds >= 0 && createdSeconds <= 253_402_300_799).toBe(true);
+  for (const object of [after, ...(replaced === null ? [] : [replaced])]) {
+    expect(Object.getPrototypeOf(object)).toBe(Object.prototype);
+    expect(Array.isArray(object)).toBe(false);
+  }
+  expect(event.isDeletion).toBe(event.type === TYPES[1]);
+  expect(event.isLook).toBe(false);
+}
+
+/** The text of these bytes, as far as they are one; signed over the bytes, as Stripe does it. */
+function textOf(bytes: Buffer): string | null {
+  const mac = createHmac('sha256', SECRET).update(`${NOW_SECONDS}.`).update(bytes).digest('hex');
+  try {
+    const text = verify(bytes, `t=${NOW_SECONDS},v1=${mac}`);
+    expect(Buffer.from(text).equals(bytes)).toBe(true);
+    return text;
+  } catch (error) {
+    if (error instanceof SignatureInvalid) return null;
+    throw error;
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function parse(text: string): StripeEvent | null {
+  try {
+    return parseEvent(text, RECEIPT);
+  } catch (error) {
+    if (error instanceof BodyNotJson && error.message === 'the body is not JSON') return null;
+    throw error;
+  }
+}
+
+const bytesOf = (text: string) => Buffer.from(text).toString('latin1');
+const of2012 = { id: 'sub_1', customer: { id: 'cus_1' }, status: 'active', plan: { name: 'Gold' } };
+const product = { id: 'prod_1', name: 'Gold' };
+const DEEP = `${'['.repeat(9_000)}${']'.repeat(9_000)}`;
+
+/** The bytes of a body that Stripe signed. */
+export const event: Target = {
+  seeds: [
+    eventBody(),
+    eventBody({ type: 'customer.subscription.deleted', status: 'canceled' }),
+    eventBody({ previousAttributes: { status: 'trialing', items: { data: [{ id: 'si_1' }] } } }),
+    eventBody({ type: 'invoice.paid' }),
+    JSON.stringify({ type: TYPES[0], data: { object: of2012 } }),
+    JSON.stringify({
+      id: 'evt_1',
+      created: 0,
+      type: TYPES[0],
+      data: { object: { ...of2012, items: { data: [{ plan: { product } }, 1] } } },
+    }),
+    `{"type":"${TYPES[1]}","data":{"object":${JSON.stringify(of2012)},"x":${DEEP}}}`,
+    '\uFEFF{}',
+    '{"type":""}',
+  ].map(bytesOf),
+  dictionary: [
+    ...TYPES.map((type) => JSON.stringify(type)),
+    ...['"id"', '"type"', '"created"', '"data"', '"object"', '"previous_attributes"', '"items"'],
+    ...['"customer"', '"status"', '"plan"', '"price"', '"product"', '"name"', '"__proto__"'],
+    ...[
+      '"constructor"',
+      '"toString"',
+      'null',
+      'true',
+      'false',
+      '{}',
+      '[]',
+      '""',
+      '[{}]',
+      '0',
+      '-0',
+    ],
+    ...['-1', '1.5', '1e999', '1e-999', '253402300800', '9007199254740993', '"\\u0000"'],
+    ...[
+      '"\\ud800"',
+      '"\\udc00\\ud800"',
+      '\xEF\xBB\xBF',
+      '\xED\xA0\x80',
+      '\xFF',
+      '"\xF0\x9F\x92\xA9"',
+    ],
+    ...[`"${'a'.repeat(256)}"`, `"${'\xC3\xA9'.repeat(1_001)}"`, ',', ':', '"', '\\'],
+    DEEP,
+  ],
+  check(input) {
+    const bytes = Buffer.from(input, 'latin1');
+    const text = textOf(bytes);
+    // Of nothing, the SDK verifies nothing.
+    expect(text !== null).toBe(isUtf8(bytes) && bytes.length > 0);
+    if (text === null) return false;
+    const parsed = parse(text);
+    expect(parsed !== null).toBe(isJson(text));
+    if (parsed === null) return false;
+    checkEvent(parsed);
+    const logged = parseCausedEvent(text, RECEIPT.receivedAtMs);
+    if (parsed.kind === 'unreadable' && parsed.reason !== TOO_DEEP) expect(logged).toBeNull();
+    if (parsed.kind !== 'readable') return false;
+    // Written otherwise it is the same event, and it is read from the log as it was when it came.
+    const { kind, key, eventId, type, ...caused } = parsed;
+    expect(parse(JSON.stringify(JSON.parse(text)))).toMatchObject({ kind, key, eventId, type });
+    // Not `toStrictEqual`, which believes a member that is named `constructor`.
+    expect(isDeepStrictEqual(logged, caused)).toBe(true);
+    return true;
+  },
+};

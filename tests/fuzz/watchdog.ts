@@ -1,0 +1,25 @@
+import { Worker } from 'node:worker_threads';
+
+const MAX_INPUT_LENGTH = 1_048_576;
+/** A count of inputs, and the length of the current one. */
+const HEAD_LENGTH = 8;
+
+/** Ends this process when an input holds it up: see `watchdog.js`. */
+export class Watchdog {
+  readonly #memory = new SharedArrayBuffer(HEAD_LENGTH + MAX_INPUT_LENGTH);
+  readonly #state = new Int32Array(this.#memory, 0, 2);
+  readonly #bytes = Buffer.from(this.#memory, HEAD_LENGTH);
+  readonly #worker = new Worker(new URL('watchdog.js', import.meta.url), {
+    workerData: this.#memory,
+  });
+
+  /** An input begins, and the last one is thus over. */
+  begins(input: string): void {
+    Atomics.store(this.#state, 1, this.#bytes.write(input, 'latin1'));
+    Atomics.add(this.#state, 0, 1);
+  }
+
+  async stop(): Promise<void> {
+    await this.#worker.terminate();
+  }
+}

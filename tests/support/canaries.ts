@@ -1,0 +1,31 @@
+/**
+ * What nobody may read holds a canary: a word that names its place and stands nowhere else.
+ * `leaks.ts` looks for them in all that comes out.
+ */
+
+export const API_KEY = 'sk_test_canaryApiKey';
+export const WEBHOOK_SECRET = 'whsec_canaryWebhookSecret';
+export const AUTH_SECRET = 'canaryAuthSecret that is longer than 32 bytes';
+export const DATABASE_PASSWORD = 'canaryDatabasePassword';
+
+export const PROFILE = {
+  email: 'canaryEmail@example.com',
+  name: 'canaryName',
+  passwordHash: '$2b$10$canaryPasswordHash',
+};
+
+/** Headers that somebody may send, and that mean nothing to the server. */
+export const HEADERS = {
+  authorization: 'Bearer canaryAuthorization',
+  referer: 'https://app.example.com/?token=canaryReferer',
+  'user-agent': 'canaryUserAgent',
+  'x-api-key': 'canaryXApiKey',
+};
+
+/** Members of a subscription that mean nothing to the server. */
+export const MEMBERS = {
+  description: 'canaryDescription',
+  metadata: { note: 'canaryMetadata', email: 'canaryMetadataEmail@example.com' },
+  customer_email: 'canaryCustomerEmail@example.com',
+  default_payment_method: { billing_details: { name: 'canaryBillingName' } },
+};

@@ -1,0 +1,52 @@
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+
+const RANGE_FILE = '/proc/sys/net/ipv4/ip_local_port_range';
+
+/** Where systems other than Linux begin to take ports for connections. */
+const USUAL_FIRST = 49_152;
+const LOWEST = 10_240;
+
+/** More than there are workers. Each has its own ports, so that no two choose the same. */
+const WORKERS = 64;
+const worker = Number(process.env.VITEST_POOL_ID ?? 0) % WORKERS;
+const MAX_TRIES = 1_000;
+const tried = new Set<number>();
+
+/**
+ * A port of loopback that stays free until somebody asks for it by its number: the system takes none
+ * of these for connections, nor for those who leave the choice to it.
+ */
+export async function freePort(): Promise<number> {
+  const turns = Math.floor((firstOfSystem() - LOWEST) / WORKERS);
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    const port = LOWEST + worker + WORKERS * randomInt(turns);
+    const isNew = !tried.has(port);
+    tried.add(port);
+    if (isNew && (await isFree(port))) return port;
+  }
+  throw new RangeError('no port is free');
+}
+
+/** The first port of those that the system takes. If it takes nearly all, any is as good. */
+export function firstOfSystem(): number {
+  try {
+    const first = Number.parseInt(readFileSync(RANGE_FILE, 'latin1'), 10);
+    return first < 2 * LOWEST ? USUAL_FIRST : first;
+  } catch {
+    return USUAL_FIRST;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  try {
+    await once(server.listen(port, '127.0.0.1'), 'listening');
+  } catch {
+    return false;
+  }
+  await new Promise((resolve) => server.close(resolve));
+  return true;
+}
