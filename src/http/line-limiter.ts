@@ -5,18 +5,19 @@ const INTERVAL_MS = 1_000;
 export type LineLimiterOptions = {
   /** In milliseconds since 1970. */
   readonly now: () => number;
-  /** Writes a line: one with these members, or one that says how many were left out. */
-  readonly write: (members: object | { readonly leftOut: number }) => void;
+  /** Writes a line with these members; `leftOut` among them is the number of lines it stands for. */
+  readonly write: (members: object) => void;
 };
 
 /**
  * For lines that anybody can cause as often as they like: the first ones are written, and of a
- * flood of them one a second, which says how many were left out. None is lost without being counted.
+ * flood of them the last one of each second, which says for how many it stands. So each is counted.
  */
 export function limitLines({ now, write }: LineLimiterOptions): (members: object) => void {
   let allowed = FIRST_LINES;
   let allowedAtMs = now();
   let leftOut = 0;
+  let last = {};
 
   /** One more each second, until there are as many as at first. */
   function allowMore(): void {
@@ -29,7 +30,7 @@ export function limitLines({ now, write }: LineLimiterOptions): (members: object
   function writeCount(): void {
     allowMore();
     allowed -= 1;
-    write({ leftOut });
+    write({ ...last, leftOut });
     leftOut = 0;
   }
 
@@ -41,6 +42,7 @@ export function limitLines({ now, write }: LineLimiterOptions): (members: object
     } else {
       if (leftOut === 0) setTimeout(writeCount, INTERVAL_MS);
       leftOut += 1;
+      last = members;
     }
   };
 }

@@ -32,7 +32,7 @@ test('the first lines are written as they are, and the others as their number', 
   cause(1_000);
   expect(written).toEqual(numbers(1, 10));
   vi.advanceTimersByTime(1_000);
-  expect(written.slice(10)).toEqual([{ leftOut: 990 }]);
+  expect(written.slice(10)).toEqual([{ number: 1_000, leftOut: 990 }]);
   vi.advanceTimersByTime(60_000);
   expect(written).toHaveLength(11);
 });
@@ -63,7 +63,7 @@ test('after a flood the first lines are written again, as many as seconds have p
   cause(11);
   vi.advanceTimersByTime(5_000);
   cause(100);
-  expect(written).toEqual([...numbers(1, 10), { leftOut: 1 }, ...numbers(12, 4)]);
+  expect(written).toEqual([...numbers(1, 10), { number: 11, leftOut: 1 }, ...numbers(12, 4)]);
   vi.advanceTimersByTime(3_600_000);
   cause(100);
   expect(written.slice(16)).toEqual(numbers(112, 10));
@@ -74,7 +74,7 @@ test('a clock that is set back silences nothing for long', () => {
   cause(20);
   vi.setSystemTime(Date.now() - 3_600_000);
   vi.advanceTimersByTime(1_000);
-  expect(written.at(-1)).toEqual({ leftOut: 10 });
+  expect(written.at(-1)).toEqual({ number: 20, leftOut: 10 });
   vi.advanceTimersByTime(10_000);
   cause(1);
   expect(written.at(-1)).toEqual({ number: 21 });

@@ -6,6 +6,7 @@ import type { Database } from '../../src/database/database.ts';
 import { addUser } from '../../src/store/users.ts';
 import { sessionCookie } from '../support/session-cookie.ts';
 import { type Figures, startLoad } from './load.ts';
+import { percentile } from './percentile.ts';
 
 /** What became of a request of somebody who means well. */
 export type Attempt = {
@@ -26,20 +27,15 @@ export type Honest = {
   audit(): Promise<Figures>;
 };
 
-export type HonestOptions = {
-  readonly url: string;
-  readonly senders?: number;
-  readonly readers?: number;
-  /** Between a reader's answer and its next request. */
-  readonly pauseMs?: number;
-};
-
+const SENDERS = 2;
+const READERS = 4;
+/** Between a reader's answer and its next request. */
+const PAUSE_MS = 20;
 /** The server's promise, REQUEST_DEADLINE_MS, and what a busy machine needs beside. */
 const TIMEOUT_MS = 5_000 + 5_000;
 
 /** Senders of signed events, and users who read their profiles, until they are told to finish. */
-export async function startHonest(database: Database, options: HonestOptions): Promise<Honest> {
-  const { url, senders = 2, readers = 4, pauseMs = 20 } = options;
+export async function startHonest(database: Database, url: string): Promise<Honest> {
   const attempts: Attempt[] = [];
   let isOver = false;
 
@@ -49,17 +45,19 @@ export async function startHonest(database: Database, options: HonestOptions): P
       const beganAtMs = Date.now();
       const answer = await readProfile(url, cookie, id);
       attempts.push({ what: 'profile', beganAtMs, tookMs: Date.now() - beganAtMs, answer });
-      await sleep(pauseMs);
+      await sleep(PAUSE_MS);
     }
   }
 
   const load = await startLoad(database, {
     url: () => url,
-    senders,
+    senders: SENDERS,
     timeoutMs: TIMEOUT_MS,
     onAttempt: (attempt) => attempts.push({ what: 'event', ...attempt }),
   });
-  const reading = Promise.all(Array.from({ length: readers }, read));
+  const reading = Promise.all(Array.from({ length: READERS }, read));
+  // Whoever waits for the end hears of it.
+  reading.catch(() => undefined);
   return {
     attempts,
     untilMore: (count) => load.untilMore(count),
@@ -111,8 +109,10 @@ export function expectServed(attempts: readonly Attempt[], percent: number): voi
   throw new Error(`${others.length} of ${attempts.length} not served: ${reasons.join(', ')}`);
 }
 
-/** So long did 99 of 100 attempts take at most, in milliseconds. */
+/** So long did 99 of 100 attempts take at most. */
 export function slowestMs(attempts: readonly Attempt[]): number {
-  const sorted = attempts.map(({ tookMs }) => tookMs).sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length * 0.99)] ?? 0;
+  return percentile(
+    attempts.map(({ tookMs }) => tookMs),
+    99,
+  );
 }

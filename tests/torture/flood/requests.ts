@@ -40,7 +40,7 @@ export async function floodWithRequests(options: RequestsOptions): Promise<Flood
   const { answered: alone } = await flood.state();
   const transactions = (await countTransactions(database)) - transactionsBefore;
 
-  const honest = await startHonest(database, { url });
+  const honest = await startHonest(database, url);
   for (let second = 1; second <= seconds; second += 1) {
     await sleep(1_000);
     onProgress?.(second);

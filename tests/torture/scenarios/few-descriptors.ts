@@ -43,7 +43,7 @@ export const fewDescriptors: Scenario = {
     const server = await startLimitedServer(cluster, DESCRIPTORS);
     const database = connect(cluster.url);
     const flood = createFlood(server.url);
-    const honest = await startHonest(database, { url: server.url });
+    const honest = await startHonest(database, server.url);
     const floods: Phase[] = [];
     const cuts: Phase[] = [];
     for (let done = 1; done <= times; done += 1) {

@@ -10,7 +10,7 @@ import type { Scenario } from '../scenario.ts';
 const ASK = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
 /** Sooner than the server ends a connection on which nothing comes, with time for a busy machine. */
 const AGAIN_MS = 3_500;
-const HELD_MS = 2_000;
+const HELD_MS = 1_000;
 const OPENED_AT_ONCE = 50;
 /** What others may have open beside. */
 const OTHERS = 100;
@@ -32,7 +32,7 @@ export const idleConnections: Scenario = {
     const { url, database } = await createDatabase();
     const server = await startInstep({ DATABASE_URL: url.href });
     const { pid = 0 } = server.process;
-    const honest = await startHonest(database, { url: server.url });
+    const honest = await startHonest(database, server.url);
     await honest.untilMore(100);
     const before = useOf(pid);
 
