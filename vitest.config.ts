@@ -1,5 +1,17 @@
 import { defineConfig } from 'vitest/config';
 
+const CRASHES = 'tests/torture/{crashes,outages}.test.ts';
+const FLOODS = 'tests/torture/{attacks,floods}.test.ts';
+
+/** These run after those of a lower order, in so many processes. */
+function project(name: string, maxWorkers: number, groupOrder: number, include: string) {
+  const exclude = name === 'tests' ? [CRASHES, FLOODS] : [];
+  return {
+    extends: true as const,
+    test: { name, include: [include], exclude, maxWorkers, sequence: { groupOrder } },
+  };
+}
+
 export default defineConfig({
   test: {
     globalSetup: 'tests/support/global-setup.ts',
@@ -7,27 +19,11 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     projects: [
-      {
-        extends: true,
-        test: {
-          name: 'tests',
-          include: ['tests/**/*.test.ts'],
-          exclude: ['tests/torture/{crashes,outages,attacks,floods}.test.ts'],
-          // They mostly wait for processes that they started, so more of them fit on a core.
-          maxWorkers: 4,
-          sequence: { groupOrder: 0 },
-        },
-      },
-      {
-        extends: true,
-        test: {
-          // They use the machine as much as they can: what else runs then waits too long.
-          name: 'torture',
-          include: ['tests/torture/{crashes,outages,attacks,floods}.test.ts'],
-          maxWorkers: 2,
-          sequence: { groupOrder: 1 },
-        },
-      },
+      // They mostly wait for processes that they started, so more of them fit on a core.
+      project('tests', 4, 0, 'tests/**/*.test.ts'),
+      project('crashes', 2, 1, CRASHES),
+      // A flood takes all of the machine: what runs beside it would wait too long.
+      project('floods', 1, 2, FLOODS),
     ],
   },
 });
