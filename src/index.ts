@@ -8,6 +8,7 @@ export {
 export type { Query } from './database/database.ts';
 export {
   DatabaseBusy,
+  DatabaseConflict,
   DatabaseRefused,
   DatabaseUnavailable,
   DatabaseUnusable,

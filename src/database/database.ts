@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { columnValues } from './column-values.ts';
 import {
   DatabaseBusy,
+  DatabaseConflict,
   DatabaseRefused,
   DatabaseUnavailable,
   DatabaseUnusable,
@@ -25,7 +26,8 @@ export type Database = {
   readonly query: Query;
   /**
    * All or nothing: what `work` does is committed when this returns, and undone when it throws.
-   * Statements that `work` does not wait for one by one travel together.
+   * Statements that `work` does not wait for one by one travel together. After a conflict with
+   * another transaction `work` is done again.
    */
   transaction<Result>(work: Work<Result>): Promise<Result>;
   close(): Promise<void>;
@@ -123,11 +125,24 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 
   return {
-    query: (statement, values) => using((client) => queryOn(client)(statement, values)),
-
-    transaction: (work) => using((client) => transact(client, work)),
+    query: (statement, values) =>
+      persistently(() => using((client) => queryOn(client)(statement, values))),
+    transaction: (work) => persistently(() => using((client) => transact(client, work))),
     close: () => pools.close(),
   };
+}
+
+/** Of transactions that conflict at least one gets through, so few attempts are enough. */
+const MAX_ATTEMPTS = 5;
+
+async function persistently<Result>(attempt: () => Promise<Result>): Promise<Result> {
+  for (let count = 1; ; count += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof DatabaseConflict) || count === MAX_ATTEMPTS) throw error;
+    }
+  }
 }
 
 /** @throws DatabaseUnavailable when it is not certain that the transaction is there for good */
@@ -164,4 +179,4 @@ function leavesConnectionSound(error: Error): boolean {
   return SOUND_ERRORS.some((kind) => error instanceof kind);
 }
 
-const SOUND_ERRORS = [DatabaseBusy, DatabaseRefused, DatabaseUnusable];
+const SOUND_ERRORS = [DatabaseBusy, DatabaseConflict, DatabaseRefused, DatabaseUnusable];

@@ -10,6 +10,13 @@ export class DatabaseBusy extends InstepError {
   readonly code = 'DATABASE_BUSY';
 }
 
+/**
+ * Our transaction met another one at the wrong moment, and was undone: the same may go well at once.
+ */
+export class DatabaseConflict extends InstepError {
+  readonly code = 'DATABASE_CONFLICT';
+}
+
 /** The database answers, but not to us: a wrong password, a missing privilege or table. */
 export class DatabaseUnusable extends InstepError {
   readonly code = 'DATABASE_UNUSABLE';
@@ -29,8 +36,11 @@ const REFUSED_CLASSES = new Set(['21', '22', '23', '44', '54', '09', '27', '38',
 /** Authorization, unknown database, unknown schema, syntax and access rules. */
 const UNUSABLE_CLASSES = new Set(['28', '3D', '3F', '42']);
 
-/** Serialization failures, deadlocks, lock and statement timeouts. */
-const BUSY_STATES = new Set(['40001', '40P01', '55P03', '57014']);
+/** Serialization failures, deadlocks. */
+const CONFLICT_STATES = new Set(['40001', '40P01']);
+
+/** Lock and statement timeouts. */
+const BUSY_STATES = new Set(['55P03', '57014']);
 
 /**
  * Sorts whatever `pg` threw into the errors above, by its SQLSTATE. What is not known to be of
@@ -43,6 +53,7 @@ export function databaseError(cause: unknown): InstepError {
   const message = messageOf(cause);
   if (REFUSED_CLASSES.has(kind)) return new DatabaseRefused(message, { cause });
   if (UNUSABLE_CLASSES.has(kind)) return new DatabaseUnusable(message, { cause });
+  if (CONFLICT_STATES.has(state)) return new DatabaseConflict(message, { cause });
   if (BUSY_STATES.has(state)) return new DatabaseBusy(message, { cause });
   return new DatabaseUnavailable(message, { cause });
 }

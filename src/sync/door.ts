@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts';
-import { DatabaseBusy, DatabaseRefused } from '../database/errors.ts';
+import { DatabaseBusy, DatabaseConflict, DatabaseRefused } from '../database/errors.ts';
 import type { Logger } from '../logging.ts';
 import type { ProductNames } from '../stripe/product-names.ts';
 import type { TeamPlanChoice } from '../subscriptions/team-plan.ts';
@@ -41,14 +41,16 @@ type Apply<Outcome> = (
   options: ApplyOptions,
 ) => Promise<readonly Outcome[]>;
 
+/** What one event of a batch may have brought upon the others. */
+const ONE_OF_MANY = [DatabaseBusy, DatabaseConflict, DatabaseRefused];
+
 export function createDoor(options: DoorOptions): Door {
   const { database, productNames, logger, now } = options;
 
   const lane = {
     maxBatch: options.maxBatch,
     maxQueued: options.maxQueued,
-    isWorthSplitting: (error: unknown) =>
-      error instanceof DatabaseRefused || error instanceof DatabaseBusy,
+    isWorthSplitting: (error: unknown) => ONE_OF_MANY.some((kind) => error instanceof kind),
   };
   const limit = new QueueLimit(options);
   // Whose team somebody else holds waits for it in a lane of its own, and holds up nobody.

@@ -41,14 +41,17 @@ describe.each(postgresServers)('$name', (server) => {
           const customerId = team?.customerId ?? store.newCustomer();
           return { ...receivedEvent({ customerId }), productName: null };
         });
-        // The door itself would try again after a deadlock.
+        let attempts = 0;
         const results = await Promise.all(
           [events, events.toReversed()].map((batch, index) =>
-            pools[index]?.transaction((query, atCommit) =>
-              applyBatch({ query, atCommit }, batch, { choice: 'newest' }),
-            ),
+            pools[index]?.transaction((query, atCommit) => {
+              attempts += 1;
+              return applyBatch({ query, atCommit }, batch, { choice: 'newest' });
+            }),
           ),
         );
+        // After a deadlock one of them would be tried again.
+        expect(attempts).toBe(2);
         const outcomes = results.flatMap((batch) => batch ?? []);
         const isFollowed = followed === 'whom teams follow';
         expect(count(outcomes, 'applied')).toBe(isFollowed ? events.length : 0);
