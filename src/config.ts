@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { parseDatabaseUrl } from './database/database-url.ts';
@@ -86,6 +87,15 @@ const addressVariables = {
   HOST: z.string().min(1, 'is empty: unset it, or name an address').default('127.0.0.1'),
 };
 
+/** One core is left to the database and the system. */
+const coresToUse = () => Math.max(1, availableParallelism() - 1);
+
+const workersVariable = z
+  .string()
+  .regex(/^(?:auto|[1-9]\d?)$/, 'must be auto, or a whole number from 1 to 99')
+  .transform((text) => (text === 'auto' ? coresToUse() : Number(text)))
+  .default(1);
+
 const teamPlanVariables = {
   TEAM_PLAN: z.enum(['newest', 'best'], { error: 'must be newest or best' }).default('newest'),
 };
@@ -106,6 +116,7 @@ const serverVariables = {
       error: 'must be one of fatal, error, warn, info, debug, trace, silent',
     })
     .default('info'),
+  INSTEP_WORKERS: workersVariable,
   ...teamPlanVariables,
   PROFILE_PASSWORD_HASH: z
     .enum(['include', 'omit'], { error: 'must be include or omit' })
@@ -155,6 +166,7 @@ export function readConfig(environment: Environment) {
     port: value.PORT,
     host: value.HOST,
     logLevel: value.LOG_LEVEL,
+    workers: value.INSTEP_WORKERS,
     teamPlan: value.TEAM_PLAN,
     includePasswordHash: value.PROFILE_PASSWORD_HASH === 'include',
     maxBodyBytes: value.MAX_BODY_BYTES,

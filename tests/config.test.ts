@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
@@ -36,6 +37,7 @@ test('three secrets are enough, and all else has a default', () => {
     port: 3_000,
     host: '127.0.0.1',
     logLevel: 'info',
+    workers: 1,
     teamPlan: 'newest',
     includePasswordHash: true,
     maxBodyBytes: 1_048_576,
@@ -55,6 +57,7 @@ test('every variable counts', () => {
     PORT: '0',
     HOST: '0.0.0.0',
     LOG_LEVEL: 'trace',
+    INSTEP_WORKERS: '3',
     TEAM_PLAN: 'best',
     PROFILE_PASSWORD_HASH: 'omit',
     MAX_BODY_BYTES: '2048',
@@ -68,6 +71,7 @@ test('every variable counts', () => {
     port: 0,
     host: '0.0.0.0',
     logLevel: 'trace',
+    workers: 3,
     teamPlan: 'best',
     includePasswordHash: false,
     maxBodyBytes: 2_048,
@@ -151,6 +155,11 @@ describe('secrets', () => {
   });
 });
 
+test('as many workers as there are cores, but for one', () => {
+  const { workers } = readConfig({ ...REQUIRED, INSTEP_WORKERS: 'auto' });
+  expect(workers).toBe(Math.max(1, availableParallelism() - 1));
+});
+
 test('an empty variable counts as unset, unless it is a secret', () => {
   const empty = { PORT: '', HOST: '', DATABASE_URL: '', LOG_LEVEL: '', INSTEP_DATA: '' };
   expect(readConfig({ ...REQUIRED, ...empty })).toEqual(readConfig(REQUIRED));
@@ -174,6 +183,9 @@ test.each([
   ['DATABASE_URL', 'postgres://a:1/app?target_session_attrs=standby'],
   ['STRIPE_API_BASE', 'ftp://stripe.com'],
   ['LOG_LEVEL', 'INFO'],
+  ['INSTEP_WORKERS', '0'],
+  ['INSTEP_WORKERS', '100'],
+  ['INSTEP_WORKERS', 'all'],
   ['TEAM_PLAN', 'Best'],
   ['PROFILE_PASSWORD_HASH', 'true'],
 ])('%s=%s is a problem', (name, value) => {

@@ -1,14 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import cluster from 'node:cluster';
 import { Command } from 'commander';
 import { configWarnings, readConfig } from '../config.ts';
-import { DatabaseUnavailable } from '../database/errors.ts';
-import { listen } from '../http/server.ts';
-import { type Instep, type InstepOptions, openInstep } from '../instep.ts';
 import { createLogger, type Logger, prettyLines } from '../logging.ts';
+import { runServer } from './server-process.ts';
 import { nextSignal } from './signals.ts';
-
-const START_DEADLINE_MS = 30_000;
-const RETRY_AFTER_MS = 1_000;
+import { nextOrder, superviseWorkers } from './workers.ts';
 
 export function serveCommand(): Command {
   return new Command('serve')
@@ -22,32 +18,26 @@ async function serve(): Promise<void> {
   const pretty = process.stdout.isTTY
     ? prettyLines((text) => process.stdout.write(text))
     : undefined;
-  const logger = createLogger(config.logLevel, pretty);
+  const { worker } = cluster;
+  const lines = createLogger(config.logLevel, pretty);
+  const logger = worker === undefined ? lines : lines.child({ worker: worker.id });
   endAtDefects(logger);
-  for (const warning of configWarnings(config)) logger.warn(warning);
-
-  // Heard from the start: a container's first process is not ended by a signal it does not hear.
-  const signalled = nextSignal();
-  const instep = await Promise.race([openPatiently({ config, logger }), signalled]);
-  if (typeof instep === 'string') {
-    logger.info({ signal: instep }, 'stopped before it listened');
-    // Nothing was accepted, and whatever we wait for may keep us waiting.
-    process.exit(0);
+  if (worker !== undefined) {
+    const quiet = { onListening: () => undefined, onEnding: () => undefined };
+    const served = runServer({ config, logger, ending: nextOrder(), ...quiet });
+    // As long as it can be given orders it does not end.
+    return await served.finally(() => worker.disconnect());
   }
-  const listening = listen({ ...config, ...instep, logger, now: Date.now });
-  const server = await listening.catch(async (error) => {
-    await instep.close();
-    throw error;
-  });
-  logger.info({ url: server.url }, 'listening');
 
-  const signal = await signalled;
-  logger.info({ signal }, 'shutting down');
-  instep.stopBeingReady();
-  // Until balancers have asked, they go on sending: what comes is answered as ever.
-  await sleep(config.shutdownDelayMs);
-  await server.close(config.shutdownDeadlineMs);
-  await instep.close();
+  for (const warning of configWarnings(config)) logger.warn(warning);
+  const options = {
+    // Heard from the start: a container's first process is not ended by a signal it does not hear.
+    ending: nextSignal(),
+    onListening: (url: string) => logger.info({ url }, 'listening'),
+    onEnding: (signal: string) => logger.info({ signal }, 'shutting down'),
+  };
+  if (config.workers === 1) await runServer({ config, logger, ...options });
+  else await superviseWorkers({ count: config.workers, logger, ...options });
   logger.info('stopped');
 }
 
@@ -60,19 +50,4 @@ function endAtDefects(logger: Logger): void {
     logger.fatal({ err }, 'unexpected error');
     process.exit(1);
   });
-}
-
-/** A database that starts at the same time as we do may need a moment longer. */
-async function openPatiently(options: InstepOptions & { logger: Logger }): Promise<Instep> {
-  const giveUpAtMs = Date.now() + START_DEADLINE_MS;
-  for (;;) {
-    try {
-      return await openInstep(options);
-    } catch (error) {
-      const isWorthWaiting = error instanceof DatabaseUnavailable && Date.now() < giveUpAtMs;
-      if (!isWorthWaiting) throw error;
-      options.logger.warn({ err: error }, 'waiting for the database');
-      await sleep(RETRY_AFTER_MS);
-    }
-  }
 }

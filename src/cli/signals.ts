@@ -1,4 +1,7 @@
-const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+const INSISTENT = ['SIGINT', 'SIGTERM'] as const;
+
+/** Those that ask us to end. */
+export const SIGNALS = [...INSISTENT, 'SIGHUP'] as const;
 
 /**
  * Resolves with the first signal that asks us to end. A second one ends the process at once, for
@@ -9,7 +12,7 @@ export function nextSignal(): Promise<string> {
     // A terminal that closes sends it as often as it likes, and nobody there is waiting.
     process.on('SIGHUP', resolve);
     let count = 0;
-    for (const signal of SIGNALS) {
+    for (const signal of INSISTENT) {
       process.on(signal, () => {
         count += 1;
         if (count > 1) process.exit(1);

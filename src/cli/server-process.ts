@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../config.ts';
+import { DatabaseUnavailable } from '../database/errors.ts';
+import { listen } from '../http/server.ts';
+import { type Instep, type InstepOptions, openInstep } from '../instep.ts';
+import type { Logger } from '../logging.ts';
+
+export type ServerProcessOptions = {
+  readonly config: Config;
+  readonly logger: Logger;
+  /** Resolves, with the reason, when the server is to end. */
+  readonly ending: Promise<string>;
+  readonly onListening: (url: string) => void;
+  readonly onEnding: (reason: string) => void;
+};
+
+const START_DEADLINE_MS = 30_000;
+const RETRY_AFTER_MS = 1_000;
+
+/** Serves in this process until `ending` says why not any longer, and then finishes in order. */
+export async function runServer(options: ServerProcessOptions): Promise<void> {
+  const { config, logger, ending, onListening, onEnding } = options;
+  const instep = await Promise.race([openPatiently({ config, logger }), ending]);
+  if (typeof instep === 'string') {
+    logger.info({ signal: instep }, 'stopped before it listened');
+    // Nothing was accepted, and whatever we wait for may keep us waiting.
+    process.exit(0);
+  }
+  const listening = listen({ ...config, ...instep, logger, now: Date.now });
+  const server = await listening.catch(async (error) => {
+    await instep.close();
+    throw error;
+  });
+  onListening(server.url);
+
+  onEnding(await ending);
+  instep.stopBeingReady();
+  // Until balancers have asked, they go on sending: what comes is answered as ever.
+  await sleep(config.shutdownDelayMs);
+  await server.close(config.shutdownDeadlineMs);
+  await instep.close();
+}
+
+/** A database that starts at the same time as we do may need a moment longer. */
+async function openPatiently(options: InstepOptions & { logger: Logger }): Promise<Instep> {
+  const giveUpAtMs = Date.now() + START_DEADLINE_MS;
+  for (;;) {
+    try {
+      return await openInstep(options);
+    } catch (error) {
+      const isWorthWaiting = error instanceof DatabaseUnavailable && Date.now() < giveUpAtMs;
+      if (!isWorthWaiting) throw error;
+      options.logger.warn({ err: error }, 'waiting for the database');
+      await sleep(RETRY_AFTER_MS);
+    }
+  }
+}
