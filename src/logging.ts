@@ -19,7 +19,25 @@ export function createLogger(level: LogLevel, destination?: DestinationStream): 
     serializers: { err: describeError },
     hooks: { streamWrite: escapeControls },
   };
-  return destination === undefined ? pino(options) : pino(options, destination);
+  return pino(options, destination ?? standardOutput());
+}
+
+/** Lines that come together are written together, since each write takes longer than its line. */
+function standardOutput(): DestinationStream {
+  const output = pino.destination({ dest: 1, sync: true, minLength: 8_192 });
+  let isAnnounced = false;
+  function flush(): void {
+    isAnnounced = false;
+    output.flush();
+  }
+  process.once('exit', flush);
+  return {
+    write(line) {
+      output.write(line);
+      if (!isAnnounced) setImmediate(flush);
+      isAnnounced = true;
+    },
+  };
 }
 
 /**

@@ -126,15 +126,18 @@ function toLogRow({ event_id, received_at, ...row }: LogTableRow): LogRow {
  * counted, and its outcome only if it was parked.
  */
 export async function logEvents(query: Query, entries: readonly LogEntry[]): Promise<void> {
+  // Bodies travel as one value, in its own bytes: in an array each would be written in hex, quoted,
+  // and read sign by sign, which took more than a quarter of all the time that PostgreSQL had to take.
+  const bodies = placesOf(entries);
   // Positions are given in the order of arrival, but rows are inserted in the order of keys: two
   // transactions with the same events then wait for each other, and never deadlock.
   await query(
     `with arrived as materialized (
        select nextval('instep.events_position_seq') as position, event.*
          from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[],
-                     $7::bigint[], $8::integer[], $9::text[], $10::bytea[])
+                     $7::bigint[], $8::integer[], $9::text[], $10::integer[], $11::integer[])
            as event (key, event_id, type, customer_id, subscription_id, created_seconds,
-                     received_ms, deliveries, outcome, body)
+                     received_ms, deliveries, outcome, body_at, body_bytes)
      )
      insert into instep.events as logged
             (position, key, event_id, type, customer_id, subscription_id, created_at,
@@ -142,7 +145,7 @@ export async function logEvents(query: Query, entries: readonly LogEntry[]): Pro
             overriding system value
      select position, key, event_id, type, customer_id, subscription_id,
             to_timestamp(created_seconds), to_timestamp(received_ms / 1000.0), deliveries,
-            outcome, body
+            outcome, substring($12::bytea from body_at for body_bytes)
        from arrived
       order by key
          on conflict (key) do update
@@ -161,7 +164,19 @@ export async function logEvents(query: Query, entries: readonly LogEntry[]): Pro
       entries.map((entry) => entry.receivedAtMs),
       entries.map((entry) => entry.deliveries),
       entries.map((entry) => entry.outcome),
-      entries.map((entry) => entry.body),
+      bodies.map(({ at }) => at),
+      bodies.map(({ bytes }) => bytes),
+      Buffer.concat(entries.map((entry) => entry.body)),
     ],
   );
+}
+
+/** Where each body begins in all of them, one after the other; PostgreSQL counts from 1. */
+function placesOf(entries: readonly LogEntry[]): { at: number; bytes: number }[] {
+  let at = 1;
+  return entries.map(({ body }) => {
+    const place = { at, bytes: body.byteLength };
+    at += body.byteLength;
+    return place;
+  });
 }
