@@ -6,6 +6,8 @@ import { checkSchema } from './database/migrate.ts';
 import { InstepError } from './errors.ts';
 import { type Admit, createAdmission } from './http/admission.ts';
 import { createApp } from './http/app.ts';
+import type { Route } from './http/call.ts';
+import { createRoutes } from './http/routes.ts';
 import type { Logger } from './logging.ts';
 import { createSessionReader } from './sessions/session-reader.ts';
 import { secretKeys } from './sessions/token.ts';
@@ -22,6 +24,8 @@ import { createUserLookup } from './sync/user-lookup.ts';
 /** One running Instep: mount `fetch` wherever a Web-standard handler goes. */
 export type Instep = {
   readonly fetch: (request: Request) => Promise<Response>;
+  /** The same, for a server that needs no `Request` of the Web's kind. */
+  readonly routes: readonly Route[];
   /** Whether an event may come in now. `fetch` asks; a server may ask before it calls that. */
   readonly admit: Admit;
   readonly accept: Accept;
@@ -106,7 +110,7 @@ export async function openInstep({
 
   const admit = createAdmission({ hasRoom, logger, now });
   let isShuttingDown = false;
-  const app = createApp({
+  const routes = createRoutes({
     ...config,
     logger,
     now,
@@ -121,9 +125,11 @@ export async function openInstep({
       await checkSchema(database.query);
     },
   });
+  const app = createApp(routes);
 
   return {
     admit,
+    routes,
     fetch: async (request) => await app.fetch(request),
     accept,
     query,

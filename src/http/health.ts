@@ -1,12 +1,12 @@
 import { withDeadline } from '../deadline.ts';
 import type { Logger } from '../logging.ts';
-import { jsonResponse } from './json-response.ts';
+import { type Answer, jsonAnswer } from './answer.ts';
 import { limitLines } from './line-limiter.ts';
 import { unavailable } from './problems.ts';
 
 /** `GET /healthz`: the process lives. It asks nobody else. */
-export function healthHandler(): Response {
-  return jsonResponse({ status: 'ok' });
+export async function healthHandler(): Promise<Answer> {
+  return jsonAnswer({ status: 'ok' });
 }
 
 export type ReadinessOptions = {
@@ -22,13 +22,13 @@ const DEADLINE_MS = 2_000;
 /** `GET /readyz`: the database is reachable, its schema is current, and we are not shutting down. */
 export function readinessHandler({ checkReady, logger, now }: ReadinessOptions) {
   const write = limitLines({ now, write: (members) => logger.warn(members, 'not ready') });
-  return async (): Promise<Response> => {
+  return async (): Promise<Answer> => {
     try {
       await withDeadline(checkReady(), DEADLINE_MS);
     } catch (error) {
       write({ err: error });
       throw unavailable();
     }
-    return jsonResponse({ status: 'ready' });
+    return jsonAnswer({ status: 'ready' });
   };
 }

@@ -1,5 +1,5 @@
 import { InstepError } from '../errors.ts';
-import { jsonResponse } from './json-response.ts';
+import { type Answer, jsonAnswer } from './answer.ts';
 
 /** An answer other than the one that was asked for, as JSON: `{"error": …}`. */
 export class Problem extends InstepError {
@@ -13,8 +13,8 @@ export class Problem extends InstepError {
     this.headers = headers;
   }
 
-  toResponse(): Response {
-    return jsonResponse({ error: this.message }, this);
+  toAnswer(): Answer {
+    return jsonAnswer({ error: this.message }, this);
   }
 }
 

@@ -4,10 +4,13 @@ import { getRequestListener } from '@hono/node-server';
 import { InstepError } from '../errors.ts';
 import type { Logger } from '../logging.ts';
 import { type Admit, withAdmission } from './admission.ts';
+import { toResponse } from './app.ts';
+import type { Route } from './call.ts';
 import { limitConnections } from './connections.ts';
 import { limitLines } from './line-limiter.ts';
 import { connectionsWithin, readOpenFilesLimit } from './open-files.ts';
 import { hostAmbiguous } from './problems.ts';
+import { withShortWay } from './short-way.ts';
 import { WEBHOOK_PATH } from './webhook.ts';
 
 /** The address cannot be listened on: taken, or not ours. */
@@ -30,6 +33,8 @@ export type RunningServer = {
 
 export type ListenOptions = {
   readonly fetch: (request: Request) => Response | Promise<Response>;
+  /** What is answered without `fetch`, unless it is odd. */
+  readonly routes: readonly Route[];
   readonly host: string;
   readonly port: number;
   /** Asked for each event before anything else. */
@@ -53,13 +58,14 @@ const BACKLOG = 4_096;
 
 /** Serves HTTP/1.1. @throws ListenFailed */
 export async function listen(options: ListenOptions): Promise<RunningServer> {
-  const { fetch, host, port, admit, logger, now } = options;
+  const { fetch, routes, host, port, admit, logger, now } = options;
   const answer = getRequestListener(
-    (request) => (namesTwoHosts(request) ? hostAmbiguous().toResponse() : fetch(request)),
+    (request) => (namesTwoHosts(request) ? toResponse(hostAmbiguous().toAnswer()) : fetch(request)),
     // HTTP/1.0 needs to name no host, and some health checks still speak it.
     { hostname: host, overrideGlobalObjects: true },
   );
-  const server = createServer(LIMITS, withAdmission(answer, WEBHOOK_PATH, admit));
+  const shortly = withShortWay(answer, routes);
+  const server = createServer(LIMITS, withAdmission(shortly, WEBHOOK_PATH, admit));
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const isTaken = cause.code === 'EADDRINUSE';

@@ -1,9 +1,9 @@
-import type { Context } from 'hono';
 import { withDeadline } from '../deadline.ts';
 import { sessionToken } from '../sessions/cookie.ts';
 import type { ReadSession } from '../sessions/session-reader.ts';
 import type { User } from '../store/users.ts';
-import { jsonResponse } from './json-response.ts';
+import { jsonAnswer } from './answer.ts';
+import type { Handler } from './call.ts';
 
 export type UserOptions = {
   readonly readSession: ReadSession;
@@ -20,7 +20,7 @@ const PRIVATE = {
 };
 
 /** `GET /api/user` (contract, section 4): the profile of whoever is signed in, or `null`. */
-export function userHandler(options: UserOptions) {
+export function userHandler(options: UserOptions): Handler {
   const { readSession, findUser, includePasswordHash, requestDeadlineMs } = options;
 
   async function findSignedIn(cookies: string | null): Promise<User | null> {
@@ -29,9 +29,9 @@ export function userHandler(options: UserOptions) {
     return userId === null ? null : await withDeadline(findUser(userId), requestDeadlineMs);
   }
 
-  return async (context: Context): Promise<Response> => {
-    const user = await findSignedIn(context.req.raw.headers.get('cookie'));
-    return jsonResponse(user && toProfile(user, includePasswordHash), { headers: PRIVATE });
+  return async (call) => {
+    const user = await findSignedIn(call.header('cookie'));
+    return jsonAnswer(user && toProfile(user, includePasswordHash), { headers: PRIVATE });
   };
 }
 

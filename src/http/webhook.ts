@@ -1,12 +1,11 @@
-import type { Context } from 'hono';
 import { withDeadline } from '../deadline.ts';
 import type { Logger } from '../logging.ts';
 import { BodyNotJson, parseEvent } from '../stripe/parse-event.ts';
 import { SignatureInvalid, type VerifySignature } from '../stripe/signature.ts';
 import type { Accept } from '../sync/door.ts';
 import type { Admit } from './admission.ts';
-import { readBody } from './body.ts';
-import { jsonResponse } from './json-response.ts';
+import { jsonAnswer } from './answer.ts';
+import type { Handler } from './call.ts';
 import { limitLines } from './line-limiter.ts';
 import { signatureProblem, unavailable } from './problems.ts';
 
@@ -24,8 +23,10 @@ export type WebhookOptions = {
 
 export const WEBHOOK_PATH = '/api/stripe/webhook';
 
+const RECEIVED = jsonAnswer({ received: true });
+
 /** `POST /api/stripe/webhook` (contract, sections 4 and 6). */
-export function webhookHandler(options: WebhookOptions) {
+export function webhookHandler(options: WebhookOptions): Handler {
   const { verifySignature, accept, admit, logger, now, nonce, requestDeadlineMs } = options;
 
   // Anybody can send what is not signed, as often as they like.
@@ -44,12 +45,11 @@ export function webhookHandler(options: WebhookOptions) {
     }
   }
 
-  return async (context: Context): Promise<Response> => {
+  return async (call) => {
     const receivedAtMs = now();
     if (!admit()) throw unavailable();
-    const body = await readBody(context.req.raw, options.maxBodyBytes);
-    const signature = context.req.raw.headers.get('stripe-signature');
-    const event = understand(body, signature, receivedAtMs);
+    const body = await call.body(options.maxBodyBytes);
+    const event = understand(body, call.header('stripe-signature'), receivedAtMs);
     switch (event.kind) {
       case 'readable':
       case 'unreadable':
@@ -65,6 +65,6 @@ export function webhookHandler(options: WebhookOptions) {
         logger.error({ eventId: event.eventId, reason: event.reason }, 'event unreadable');
         break;
     }
-    return jsonResponse({ received: true });
+    return RECEIVED;
   };
 }

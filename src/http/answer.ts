@@ -1,3 +1,10 @@
+/** An answer before it is one of HTTP's, for whatever server sends it. */
+export type Answer = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+};
+
 /** On every answer: what we say is of one moment, and of one kind. */
 const ALWAYS = {
   'Content-Type': 'application/json',
@@ -5,13 +12,12 @@ const ALWAYS = {
   'X-Content-Type-Options': 'nosniff',
 };
 
-/** An answer made at once: headers that are added to one later cost more than all else of it. */
-export function jsonResponse(
+export function jsonAnswer(
   value: unknown,
   {
     status = 200,
     headers = {},
   }: { status?: number; headers?: Readonly<Record<string, string>> } = {},
-): Response {
-  return new Response(JSON.stringify(value), { status, headers: { ...ALWAYS, ...headers } });
+): Answer {
+  return { status, headers: { ...ALWAYS, ...headers }, body: JSON.stringify(value) };
 }
