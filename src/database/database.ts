@@ -9,6 +9,7 @@ import {
   databaseError,
 } from './errors.ts';
 import { Pools } from './pools.ts';
+import { StatementNames } from './statement-names.ts';
 
 /** Hands over statements on which only the commit depends: they travel together with it. */
 export type AtCommit = (...statements: Promise<unknown>[]) => void;
@@ -44,9 +45,13 @@ export type DatabaseOptions = {
   readonly onConnectionError: (error: Error) => void;
 };
 
+/** Of transactions that conflict at least one gets through, so few attempts are enough. */
+const MAX_ATTEMPTS = 5;
+
 /** Opens a pool of connections. Nothing is connected before the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
   const { statementTimeoutMs } = options;
+  const names = new StatementNames();
   const pools = new Pools({
     connections: options.connections,
     onConnectionError: options.onConnectionError,
@@ -91,6 +96,26 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
   }
 
+  async function persistently<Result>(attempt: () => Promise<Result>): Promise<Result> {
+    for (let count = 1; ; count += 1) {
+      try {
+        return await attempt();
+      } catch (error) {
+        const isWorthwhile = error instanceof DatabaseConflict || names.areMisunderstood(error);
+        if (!isWorthwhile || count === MAX_ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  function queryOn(client: pg.PoolClient): Query {
+    return async <Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]) => {
+      // Without values it may be several statements, which can have no name.
+      if (values === undefined) return (await client.query<Row>(text)).rows;
+      const statement = { name: names.nameOf(text), text, values: [...values] };
+      return (await client.query<Row>(statement)).rows;
+    };
+  }
+
   // `set local` works through PgBouncer too, where start-up parameters are refused. Deciding and
   // then writing rests on each statement seeing what was committed before it began.
   const begin = `
@@ -132,19 +157,6 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
-/** Of transactions that conflict at least one gets through, so few attempts are enough. */
-const MAX_ATTEMPTS = 5;
-
-async function persistently<Result>(attempt: () => Promise<Result>): Promise<Result> {
-  for (let count = 1; ; count += 1) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (!(error instanceof DatabaseConflict) || count === MAX_ATTEMPTS) throw error;
-    }
-  }
-}
-
 /** @throws DatabaseUnavailable when it is not certain that the transaction is there for good */
 async function commit(client: pg.PoolClient): Promise<void> {
   let problem: string | undefined;
@@ -169,11 +181,6 @@ async function commit(client: pg.PoolClient): Promise<void> {
 
 /** PostgreSQL's routine that warns; the application's own triggers may warn of anything. */
 const STANDBY_WAIT = 'SyncRepWaitForLSN';
-
-function queryOn(client: pg.PoolClient): Query {
-  return async <Row extends pg.QueryResultRow>(statement: string, values?: readonly unknown[]) =>
-    (await client.query<Row>(statement, values === undefined ? undefined : [...values])).rows;
-}
 
 function leavesConnectionSound(error: Error): boolean {
   return SOUND_ERRORS.some((kind) => error instanceof kind);

@@ -24,7 +24,8 @@ export async function readCustomers(
   customerIds: readonly string[],
 ): Promise<KnownCustomers> {
   const rows = await query<SubscriptionRow>(
-    `select customer_id,
+    // Customer by customer, so that no statistics lead the planner to read the whole table.
+    `select state.customer_id,
             subscription_id,
             status,
             product_id,
@@ -32,9 +33,14 @@ export async function readCustomers(
             extract(epoch from created_at)::bigint as created_seconds,
             is_certain,
             products.name as product_name
-       from instep.subscriptions
-       left join instep.products using (product_id)
-      where customer_id = any ($1::text[])`,
+       from unnest($1::text[]) as asked (customer_id)
+      cross join lateral (
+              select *
+                from instep.subscriptions
+               where customer_id = asked.customer_id
+              offset 0
+            ) as state
+       left join instep.products using (product_id)`,
     [customerIds],
   );
   const customers = new Map<string, Map<string | null, SubscriptionState>>();

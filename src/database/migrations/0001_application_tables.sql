@@ -38,7 +38,7 @@ begin
       provider_product_id      text,
       plan_name                text,
       subscription_status      text
-    );
+    ) with (fillfactor = 80);
     create trigger teams_touch_updated_at before update on teams
       for each row execute function instep.touch_updated_at();
   end if;
