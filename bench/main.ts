@@ -1,7 +1,9 @@
 import { startStripeApiServer } from '../src/simulation/stripe-api-server.ts';
+import { betterAuth } from './contestants/better-auth.ts';
 import type { Contestant } from './contestants/contestant.ts';
 import { floor } from './contestants/floor.ts';
 import { createInstep } from './contestants/instep.ts';
+import { syncEngine } from './contestants/sync-engine.ts';
 import { type BenchPostgres, openBenchPostgres } from './database/bench-postgres.ts';
 import { PLANS, productIdOf } from './load/subscription-event.ts';
 import { takeTurn } from './measures/take-turn.ts';
@@ -30,7 +32,7 @@ async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2));
   const names = Object.fromEntries(PLANS.map((name, plan) => [productIdOf(plan), name]));
   const stripeApi = await startStripeApiServer({ productNames: names });
-  const all = [createInstep(stripeApi.url), floor];
+  const all = [createInstep(stripeApi.url), floor, syncEngine, betterAuth];
   const { only } = options;
   const contestants = all.filter(({ name }) => only === null || only.includes(name));
   const postgres = await openBenchPostgres(process.env.DATABASE_URL);
@@ -53,7 +55,8 @@ async function main(): Promise<void> {
 try {
   await main();
 } catch (error) {
-  if (!(error instanceof UsageWrong)) throw error;
-  process.stderr.write(`${error.message}\n${USAGE}`);
-  process.exitCode = 2;
+  const isWrongUsage = error instanceof UsageWrong;
+  const told = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.stderr.write(isWrongUsage ? `${error.message}\n${USAGE}` : `${told}\n`);
+  process.exitCode = isWrongUsage ? 2 : 1;
 }

@@ -43,7 +43,7 @@ async function connectTo(
   pid: number | null,
   end: () => Promise<void>,
 ): Promise<BenchPostgres> {
-  const pool = new pg.Pool({ connectionString: server.href, max: 1 });
+  const pool = openPool(server.href);
   const databases = new Map<string, BenchDatabase>();
   const { rows } = await pool.query<{ version: string }>(
     `select current_setting('server_version') as version`,
@@ -74,10 +74,15 @@ async function connectTo(
   };
 }
 
-function openBenchDatabase(url: string): BenchDatabase {
+function openPool(url: string): pg.Pool {
   const pool = new pg.Pool({ connectionString: url, max: 1 });
-  // An idle connection is ended with its database. What fails otherwise fails a statement.
+  // An idle connection may end with its database. What fails otherwise fails a statement.
   pool.on('error', () => undefined);
+  return pool;
+}
+
+function openBenchDatabase(url: string): BenchDatabase {
+  const pool = openPool(url);
   return {
     url,
     ask: async <Row extends pg.QueryResultRow>(statement: string, values?: readonly unknown[]) =>
