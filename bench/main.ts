@@ -1,50 +1,30 @@
-import { startStripeApiServer } from '../src/simulation/stripe-api-server.ts';
-import { betterAuth } from './contestants/better-auth.ts';
-import type { Contestant } from './contestants/contestant.ts';
-import { floor } from './contestants/floor.ts';
-import { createInstep } from './contestants/instep.ts';
-import { syncEngine } from './contestants/sync-engine.ts';
-import { type BenchPostgres, openBenchPostgres } from './database/bench-postgres.ts';
-import { PLANS, productIdOf } from './load/subscription-event.ts';
-import { takeTurn } from './measures/take-turn.ts';
-import type { Entrant, Measured } from './measures/turn.ts';
+import { startStripeApi } from './contestants/stripe-api.ts';
+import { openBenchPostgres } from './database/bench-postgres.ts';
+import { compare } from './measures/compare.ts';
 import { readOptions, USAGE, UsageWrong } from './options.ts';
+import { comparisonChart, comparisonReport } from './report/comparison-report.ts';
+import { describeMachine } from './report/machine.ts';
+import { writeChart, writeSection } from './report/page.ts';
+import { sampleLine } from './report/sample-line.ts';
 
-const SIZE = { teams: 10_000, users: 2_000 };
-
-const tell = (line: string) => process.stdout.write(`${line}\n`);
-
-async function enter(contestant: Contestant, postgres: BenchPostgres): Promise<Entrant> {
-  const database = await postgres.create(contestant.name);
-  await contestant.prepare(database.url, database.ask, SIZE);
-  const signedIn = (await contestant.profiles?.signIn(SIZE.users)) ?? [];
-  return { contestant, database, teams: SIZE.teams, signedIn, eventsSent: 0 };
-}
-
-function describe(name: string, measured: Measured): string {
-  const round = (value: number | null) => (value === null ? '–' : value.toFixed(0));
-  const { perSecond, p50Ms, p99Ms, serverCpuUs, postgresCpuUs, senderCpuUs } = measured;
-  const problems = measured.problems.map((problem) => `  WRONG: ${problem}`).join('');
-  return `${name.padEnd(34)} ${round(perSecond).padStart(7)}/s  p50 ${p50Ms.toFixed(2)} ms  p99 ${p99Ms.toFixed(2)} ms  CPU µs: server ${round(serverCpuUs)}, postgres ${round(postgresCpuUs)}, sender ${round(senderCpuUs)}  ${round(measured.peakMegabytes)} MB${problems}`;
-}
+const tell = (text: string) => process.stdout.write(`${text}\n`);
 
 async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2));
-  const names = Object.fromEntries(PLANS.map((name, plan) => [productIdOf(plan), name]));
-  const stripeApi = await startStripeApiServer({ productNames: names });
-  const all = [createInstep(stripeApi.url), floor, syncEngine, betterAuth];
-  const { only } = options;
-  const contestants = all.filter(({ name }) => only === null || only.includes(name));
+  const stripeApi = await startStripeApi();
   const postgres = await openBenchPostgres(process.env.DATABASE_URL);
   try {
-    const entrants: Entrant[] = [];
-    for (const contestant of contestants) entrants.push(await enter(contestant, postgres));
-    for (let round = 1; round <= options.rounds; round += 1) {
-      for (const entrant of entrants) {
-        await takeTurn(entrant, postgres, options, (name, measured) =>
-          tell(describe(`${round} ${entrant.contestant.name}: ${name}`, measured)),
-        );
-      }
+    const told = { options, postgres, stripeApiBase: stripeApi.url };
+    const comparison = await compare({ ...told, onSample: (sample) => tell(sampleLine(sample)) });
+    const machine = describeMachine(postgres.version);
+    const report = comparisonReport(comparison, { options, machine });
+    tell(`\n${report}`);
+    if (options.isWhole) {
+      writeSection('compare', report);
+      writeChart(comparisonChart(comparison));
+    }
+    if (comparison.samples.some(({ measured }) => measured.problems.length > 0)) {
+      process.exitCode = 1;
     }
   } finally {
     await postgres.close();

@@ -9,25 +9,22 @@ import { API_KEY, AUTH_SECRET, WEBHOOK_SECRET } from './settings.ts';
 /** The compiled command, from the compiled benchmark. */
 export const PROGRAM = fileURLToPath(new URL('../../../../dist/cli/instep.js', import.meta.url));
 
-/** As it comes, unless our own environment says otherwise of these. */
-const MAY_DIFFER = ['INSTEP_WORKERS', 'LOG_LEVEL', 'NODE_OPTIONS'];
-
+/** What the command needs beside a database. */
 export function instepEnvironment(stripeApiBase: string): Record<string, string> {
-  const told = MAY_DIFFER.map((name) => [name, process.env[name]] as const);
   return {
     STRIPE_SECRET_KEY: API_KEY,
     STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
     AUTH_SECRET,
     STRIPE_API_BASE: stripeApiBase,
-    ...Object.fromEntries(told.filter(([, value]) => value !== undefined)),
   };
 }
 
-/** The real command, as its README says. */
-export function createInstep(stripeApiBase: string): Contestant {
+/** The real command, as its README says; alone, or with several processes on one listener. */
+export function createInstep(stripeApiBase: string, workers: 1 | 2): Contestant {
+  const environment = instepEnvironment(stripeApiBase);
   return {
-    name: 'instep',
-    title: 'Instep',
+    name: workers === 1 ? 'instep' : `instep-${workers}`,
+    title: workers === 1 ? 'Instep' : `Instep, INSTEP_WORKERS=${workers}`,
     isPeer: false,
     webhookPath: '/api/stripe/webhook',
     profiles: { path: '/api/user', signIn },
@@ -38,7 +35,11 @@ export function createInstep(stripeApiBase: string): Contestant {
     },
     server: (databaseUrl) => ({
       arguments: [PROGRAM, 'serve'],
-      environment: { ...instepEnvironment(stripeApiBase), DATABASE_URL: databaseUrl },
+      environment: {
+        ...environment,
+        DATABASE_URL: databaseUrl,
+        ...(workers > 1 && { INSTEP_WORKERS: String(workers) }),
+      },
       readyPath: '/readyz',
     }),
     async countLogged(ask) {

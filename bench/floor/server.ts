@@ -34,3 +34,6 @@ createServer((request, response) => {
   if (request.method === 'POST') receive(request, response);
   else findProfile(request.headers.cookie ?? '', (profile) => answer(response, 200, profile));
 }).listen(Number(PORT), '127.0.0.1');
+
+// At an orderly end Node writes the profiles that it was asked for.
+process.on('SIGTERM', () => process.exit());

@@ -1,5 +1,5 @@
+import type { Entrant } from '../contestants/entrant.ts';
 import { lastContents } from '../load/subscription-event.ts';
-import type { Entrant } from './turn.ts';
 
 /** What the database lacks of all events that were acknowledged; a fast wrong answer is no answer. */
 export async function auditEvents(entrant: Entrant): Promise<string[]> {

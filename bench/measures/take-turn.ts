@@ -1,36 +1,42 @@
+import { resolve } from 'node:path';
+import type { Entrant } from '../contestants/entrant.ts';
 import type { BenchPostgres } from '../database/bench-postgres.ts';
 import type { Measure, Options } from '../options.ts';
-import { type Entrant, type Measured, Turn } from './turn.ts';
+import { type Measured, Turn } from './turn.ts';
 
-/** The measures of one turn, by their names. */
-export type TurnMeasures = Map<string, Measured>;
+/** The names of what is measured under load. */
+export const LOADS = {
+  events: 'events',
+  eventsInTime: 'events at 70 %',
+  oneEvent: 'events, one at a time',
+  profiles: 'profiles',
+  profilesInTime: 'profiles at 70 %',
+} as const;
+export type LoadName = (typeof LOADS)[keyof typeof LOADS];
 
 /** Of the maximum rate. */
-const TAIL_SHARE = 0.7;
+const IN_TIME_SHARE = 0.7;
 
 /** Starts a contestant's server, takes the measures that were asked for, and stops it. */
 export async function takeTurn(
   entrant: Entrant,
   postgres: BenchPostgres,
   options: Options,
-  tell: (name: string, measured: Measured) => void,
-): Promise<TurnMeasures> {
-  const turn = await Turn.start(entrant, postgres);
-  const measures: TurnMeasures = new Map();
-  const keep = (name: string, measured: Measured) => {
-    measures.set(name, measured);
-    tell(name, measured);
-  };
+  keep: Keep,
+): Promise<void> {
+  const { profileFolder } = options;
+  const nodeOptions =
+    profileFolder === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(profileFolder)}`];
+  const turn = await Turn.start(entrant, postgres, nodeOptions);
   try {
     await measureEvents(turn, options, keep);
     if (entrant.contestant.profiles !== null) await measureProfiles(turn, options, keep);
-    return measures;
   } finally {
     await turn.end();
   }
 }
 
-type Keep = (name: string, measured: Measured) => void;
+type Keep = (name: LoadName, measured: Measured) => void;
 
 const isAsked = ({ measures }: Options, ...names: readonly Measure[]) =>
   names.some((name) => measures.includes(name));
@@ -43,15 +49,15 @@ async function measureEvents(turn: Turn, options: Options, keep: Keep): Promise<
   let { perSecond } = warm;
   if (isAsked(options, 'events', 'tail')) {
     const most = await turn.sendEvents({ connections, seconds }, perSecond);
-    keep('events', most);
+    keep(LOADS.events, most);
     perSecond = most.perSecond;
   }
   if (isAsked(options, 'tail')) {
-    const ratePerSecond = perSecond * TAIL_SHARE;
-    keep('events at 70 %', await turn.sendEvents({ connections, seconds, ratePerSecond }));
+    const ratePerSecond = perSecond * IN_TIME_SHARE;
+    keep(LOADS.eventsInTime, await turn.sendEvents({ connections, seconds, ratePerSecond }));
   }
   if (isAsked(options, 'latency')) {
-    keep('events, one at a time', await turn.sendEvents({ connections: 1, seconds }, perSecond));
+    keep(LOADS.oneEvent, await turn.sendEvents({ connections: 1, seconds }, perSecond));
   }
 }
 
@@ -60,9 +66,9 @@ async function measureProfiles(turn: Turn, options: Options, keep: Keep): Promis
   if (!isAsked(options, 'profiles', 'tail')) return;
   await turn.readProfiles({ connections, seconds: options.warmUpSeconds });
   const most = await turn.readProfiles({ connections, seconds });
-  keep('profiles', most);
+  keep(LOADS.profiles, most);
   if (isAsked(options, 'tail')) {
-    const ratePerSecond = most.perSecond * TAIL_SHARE;
-    keep('profiles at 70 %', await turn.readProfiles({ connections, seconds, ratePerSecond }));
+    const ratePerSecond = most.perSecond * IN_TIME_SHARE;
+    keep(LOADS.profilesInTime, await turn.readProfiles({ connections, seconds, ratePerSecond }));
   }
 }

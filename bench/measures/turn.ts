@@ -1,21 +1,11 @@
-import type { Contestant, SignedIn } from '../contestants/contestant.ts';
+import type { Entrant } from '../contestants/entrant.ts';
 import { WEBHOOK_SECRET } from '../contestants/settings.ts';
-import type { BenchDatabase, BenchPostgres } from '../database/bench-postgres.ts';
+import type { BenchPostgres } from '../database/bench-postgres.ts';
 import type { Load, Requests } from '../load/job.ts';
 import { LoadProcess } from '../load/load-process.ts';
 import { canTellUse, type Use, useOf } from '../processes/process-tree.ts';
 import { type ServerProcess, startServer } from '../processes/server-process.ts';
 import { auditEvents } from './audit.ts';
-
-/** A contestant with its database, from the first round to the last. */
-export type Entrant = {
-  readonly contestant: Contestant;
-  readonly database: BenchDatabase;
-  readonly teams: number;
-  readonly signedIn: readonly SignedIn[];
-  /** How many events were sent so far; the next one has this number. */
-  eventsSent: number;
-};
 
 /** A load, and what it cost. */
 export type Measured = Load & {
@@ -41,6 +31,10 @@ const MAX_PER_SECOND = 100_000;
 const MARGIN = 1.5;
 const SPARE_EVENTS = 2_000;
 
+/** How a given number of events is sent. */
+const COUNT_CONNECTIONS = 64;
+const COUNT_DEADLINE_SECONDS = 3_600;
+
 /** One contestant's server, running, and the process that sends to it. */
 export class Turn {
   readonly entrant: Entrant;
@@ -55,9 +49,13 @@ export class Turn {
     this.#load = new LoadProcess();
   }
 
-  static async start(entrant: Entrant, postgres: BenchPostgres): Promise<Turn> {
+  static async start(
+    entrant: Entrant,
+    postgres: BenchPostgres,
+    nodeOptions: readonly string[] = [],
+  ): Promise<Turn> {
     await entrant.database.checkpoint();
-    const server = await startServer(entrant.contestant.server(entrant.database.url));
+    const server = await startServer(entrant.contestant.server(entrant.database.url), nodeOptions);
     return new Turn(entrant, server, postgres);
   }
 
@@ -68,28 +66,47 @@ export class Turn {
 
   /** Sends events that nobody has sent yet. `expected`: how many a second, as far as is known. */
   async sendEvents(options: LoadOptions, expected: number | null = null): Promise<Measured> {
-    const { contestant, teams, eventsSent: first } = this.entrant;
-    const perSecond = options.ratePerSecond ?? (expected === null ? MAX_PER_SECOND : expected);
+    const perSecond = options.ratePerSecond ?? expected;
+    if (perSecond === null) return await this.sendSignedLate(options);
     const count = Math.ceil(perSecond * options.seconds * MARGIN) + SPARE_EVENTS;
-    const measured = await this.#send(options, {
-      kind: 'events',
-      path: contestant.webhookPath,
-      secret: WEBHOOK_SECRET,
-      first,
-      count,
-      teams,
-      isSignedLate: expected === null && options.ratePerSecond === undefined,
-    });
-    const failed = Object.values(measured.failures).reduce((sum, failures) => sum + failures, 0);
-    this.entrant.eventsSent = first + measured.answered + failed;
-    const wrong = failed > 0 ? [] : await auditEvents(this.entrant);
-    return { ...measured, problems: [...measured.problems, ...wrong] };
+    return await this.#sendEvents(options, { count, isSignedLate: false });
+  }
+
+  /** The same, for as long as it takes: each event is signed when it is sent. */
+  async sendSignedLate(options: LoadOptions): Promise<Measured> {
+    const count = Math.ceil(MAX_PER_SECOND * options.seconds);
+    return await this.#sendEvents(options, { count, isSignedLate: true });
+  }
+
+  /** Sends so many. */
+  async sendCount(count: number): Promise<Measured> {
+    const options = { connections: COUNT_CONNECTIONS, seconds: COUNT_DEADLINE_SECONDS };
+    return await this.#sendEvents(options, { count, isSignedLate: true });
   }
 
   async readProfiles(options: LoadOptions): Promise<Measured> {
     const { contestant, signedIn: users } = this.entrant;
     const path = contestant.profiles?.path ?? '/';
     return await this.#send(options, { kind: 'profiles', path, users });
+  }
+
+  async #sendEvents(
+    options: LoadOptions,
+    events: { readonly count: number; readonly isSignedLate: boolean },
+  ): Promise<Measured> {
+    const { contestant, teams, eventsSent: first } = this.entrant;
+    const measured = await this.#send(options, {
+      kind: 'events',
+      path: contestant.webhookPath,
+      secret: WEBHOOK_SECRET,
+      first,
+      teams,
+      ...events,
+    });
+    const failed = Object.values(measured.failures).reduce((sum, failures) => sum + failures, 0);
+    this.entrant.eventsSent = first + measured.answered + failed;
+    const wrong = failed > 0 ? [] : await auditEvents(this.entrant);
+    return { ...measured, problems: [...measured.problems, ...wrong] };
   }
 
   async #send(options: LoadOptions, requests: Requests): Promise<Measured> {

@@ -29,13 +29,16 @@ const TOLD_LENGTH = 2_000;
  * Starts a server in an empty folder, with nothing of our environment but what it is given and
  * `PORT`. What it writes goes to a file, as it does where a service manager keeps it.
  */
-export async function startServer(command: ServerCommand): Promise<ServerProcess> {
+export async function startServer(
+  command: ServerCommand,
+  nodeOptions: readonly string[] = [],
+): Promise<ServerProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'instep-bench-'));
   const output = join(folder, 'output');
   const port = await freePort();
   const file = openSync(output, 'w');
   const startedAtMs = performance.now();
-  const child = spawn(process.execPath, [...command.arguments], {
+  const child = spawn(process.execPath, [...nodeOptions, ...command.arguments], {
     cwd: folder,
     env: { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: String(port), ...command.environment },
     stdio: ['ignore', file, file],
