@@ -32,6 +32,7 @@ export type Options = {
   readonly minutes: number;
   /** Whether it is the whole of a step, so that the page may tell of it. */
   readonly isWhole: boolean;
+  readonly isHelpAsked: boolean;
 };
 
 export const USAGE = `usage: npm run bench -- [compare|growth|memory] [options]
@@ -43,7 +44,7 @@ Whatever is not a whole step as it comes is told, but not written to docs/perfor
   --measure events,tail    these measures: ${MEASURES.join(', ')}
   --rounds 3               how often each has its turn
   --seconds 5              how long each measure takes
-  --warm-up 2              how long the same load runs before it, in seconds
+  --warm-up 4              how long the same load runs before it, in seconds
   --connections 64
   --profile FOLDER         the servers write CPU profiles there
   --events 10000000        growth: events in the log
@@ -57,7 +58,7 @@ export class UsageWrong extends Error {}
 const DEFAULTS = {
   rounds: '3',
   seconds: '5',
-  'warm-up': '2',
+  'warm-up': '4',
   connections: '64',
   events: '10000000',
   teams: '1000000',
@@ -85,6 +86,7 @@ export function readOptions(args: readonly string[]): Options {
     teams: number('teams'),
     minutes: number('minutes'),
     isWhole: Object.keys(values).length === 0,
+    isHelpAsked: values.help === true,
   };
 }
 
@@ -105,6 +107,7 @@ function parse(args: readonly string[]) {
         events: text,
         teams: text,
         minutes: text,
+        help: { type: 'boolean', short: 'h' },
       },
     });
   } catch (cause) {

@@ -28,13 +28,12 @@ export async function addUsersAndTeams(ask: Ask, { users, teams }: Size): Promis
 }
 
 /** Cookies as the contract's application signs them. */
-export async function signIn(users: number): Promise<SignedIn[]> {
+export async function signIn(users: readonly number[]): Promise<SignedIn[]> {
   const key = new TextEncoder().encode(AUTH_SECRET);
-  const numbers = Array.from({ length: users }, (_, index) => index + 1);
   return await Promise.all(
-    numbers.map(async (number) => {
-      const token = await issueSession(number, key, { nowMs: Date.now(), lifetimeMs: SESSION_MS });
-      return { cookie: `session=${token}`, proof: `"${emailOf(number)}"` };
+    users.map(async (user) => {
+      const token = await issueSession(user, key, { nowMs: Date.now(), lifetimeMs: SESSION_MS });
+      return { cookie: `session=${token}`, proof: `"${emailOf(user)}"` };
     }),
   );
 }

@@ -6,7 +6,7 @@ import { AUTH_SECRET } from './settings.ts';
 
 const NAME = 'better-auth';
 
-const tokenOf = (user: string) => user.padStart(32, '0');
+const TOKEN_LENGTH = 32;
 
 type Row = { customer: string; plan: string };
 
@@ -37,9 +37,9 @@ export const betterAuth: Contestant = {
     );
     await ask(
       `insert into session (id, token, "userId", "expiresAt", "createdAt", "updatedAt")
-       select number, lpad(number::text, 32, '0'), number, now() + interval '7 days', now(), now()
+       select number, lpad(number::text, $2, '0'), number, now() + interval '7 days', now(), now()
          from generate_series(1, $1::integer) as number`,
-      [users],
+      [users, TOKEN_LENGTH],
     );
     // It looks for each event's subscription, and has no index for that.
     await ask('create index on subscription ("stripeSubscriptionId")');
@@ -66,10 +66,9 @@ export const betterAuth: Contestant = {
 const plans = PLANS.map((name, plan) => ({ name: name.toLowerCase(), priceId: priceIdOf(plan) }));
 
 /** Its cookie: the session's token and a MAC of it. */
-async function signIn(users: number): Promise<SignedIn[]> {
-  return Array.from({ length: users }, (_, index) => {
-    const user = String(index + 1);
-    const token = tokenOf(user);
+async function signIn(users: readonly number[]): Promise<SignedIn[]> {
+  return users.map((user) => {
+    const token = String(user).padStart(TOKEN_LENGTH, '0');
     const mac = createHmac('sha256', AUTH_SECRET).update(token).digest('base64');
     const cookie = `better-auth.session_token=${encodeURIComponent(`${token}.${mac}`)}`;
     return { cookie, proof: `"user-${user}@example.com"` };

@@ -10,8 +10,8 @@ export type SignedIn = { readonly cookie: string; readonly proof: string };
 
 export type ProfileReads = {
   readonly path: string;
-  /** The users who are signed in. */
-  readonly signIn: (users: number) => Promise<readonly SignedIn[]>;
+  /** Signs these users in; they are counted from 1. */
+  readonly signIn: (users: readonly number[]) => Promise<readonly SignedIn[]>;
 };
 
 /** Something that takes Stripe's events, and mostly says who is signed in, on PostgreSQL. */

@@ -23,6 +23,12 @@ export async function enter(
 ): Promise<Entrant> {
   const database = await postgres.create(databaseName);
   await contestant.prepare(database.url, database.ask, size);
-  const signedIn = (await contestant.profiles?.signIn(Math.min(SIGNED_IN, size.users))) ?? [];
+  const signedIn = (await contestant.profiles?.signIn(someOf(size.users))) ?? [];
   return { contestant, database, teams: size.teams, signedIn, eventsSent: 0 };
+}
+
+/** Users from the first to the last, so that they lie as far apart as all of them do. */
+function someOf(users: number): number[] {
+  const count = Math.min(SIGNED_IN, users);
+  return Array.from({ length: count }, (_, index) => 1 + Math.floor((index * users) / count));
 }

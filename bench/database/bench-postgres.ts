@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { PostgresCluster } from '../../tests/support/postgres-cluster.ts';
@@ -28,21 +28,29 @@ export type BenchDatabase = {
 
 /** Uses the server at `url`, or brings one up that goes when it is closed. */
 export async function openBenchPostgres(url: string | undefined): Promise<BenchPostgres> {
-  if (url !== undefined) return await connectTo(new URL(url), null, async () => undefined);
+  if (url !== undefined) return await connectTo({ url: new URL(url), pid: null, cluster: null });
   const cluster = await PostgresCluster.create();
   await cluster.start();
-  const pidFile = readFileSync(join(cluster.folder, 'postmaster.pid'), 'utf8');
-  return await connectTo(cluster.url, Number.parseInt(pidFile, 10), async () => {
-    await cluster.end('SIGINT');
-    await cluster.remove();
+  const pid = Number.parseInt(readFileSync(join(cluster.folder, 'postmaster.pid'), 'utf8'), 10);
+  // Nothing of ours stays when we are ended before our time.
+  process.once('exit', () => {
+    if (cluster.isRunning) process.kill(pid, 'SIGQUIT');
+    rmSync(join(cluster.folder, '..'), { recursive: true, force: true, maxRetries: RETRIES });
   });
+  return await connectTo({ url: cluster.url, pid, cluster });
 }
 
-async function connectTo(
-  server: URL,
-  pid: number | null,
-  end: () => Promise<void>,
-): Promise<BenchPostgres> {
+/** Its processes may still write while they end. */
+const RETRIES = 10;
+
+type Server = {
+  readonly url: URL;
+  readonly pid: number | null;
+  /** `null` when it is not ours. */
+  readonly cluster: PostgresCluster | null;
+};
+
+async function connectTo({ url: server, pid, cluster }: Server): Promise<BenchPostgres> {
   const pool = openPool(server.href);
   const databases = new Map<string, BenchDatabase>();
   const { rows } = await pool.query<{ version: string }>(
@@ -69,7 +77,8 @@ async function connectTo(
     async close() {
       for (const name of [...databases.keys()]) await drop(name);
       await pool.end();
-      await end();
+      await cluster?.end('SIGINT');
+      await cluster?.remove();
     },
   };
 }

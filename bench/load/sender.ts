@@ -5,16 +5,20 @@ import { runJob } from './run-job.ts';
 
 export type Told = { readonly prepare: Job } | { readonly go: true };
 
+/** Whoever told us may be gone meanwhile: then nobody hears, and we end. */
+const say = (what: object) =>
+  process.send?.(what, (error: Error | null) => error && process.exit());
+
 let prepared: { readonly job: Job; readonly nextRequest: NextRequest } | null = null;
 
 process.on('message', async (told: Told) => {
   if ('prepare' in told) {
     prepared = { job: told.prepare, nextRequest: prepareRequests(told.prepare) };
-    process.send?.({ prepared: true });
+    say({ prepared: true });
   } else if (prepared !== null) {
     const load = await runJob(prepared.job, prepared.nextRequest);
     prepared = null;
-    process.send?.({ load });
+    say({ load });
   }
 });
 process.on('disconnect', () => process.exit());

@@ -28,25 +28,25 @@ export type LoadOptions = {
 /** More than any server here answers in a second. */
 const MAX_PER_SECOND = 100_000;
 /** How many events are signed for each that is expected. */
-const MARGIN = 1.5;
+const MARGIN = 2;
 const SPARE_EVENTS = 2_000;
 
 /** How a given number of events is sent. */
 const COUNT_CONNECTIONS = 64;
 const COUNT_DEADLINE_SECONDS = 3_600;
 
-/** One contestant's server, running, and the process that sends to it. */
+/** One contestant's server, running, and the processes that send to it. */
 export class Turn {
   readonly entrant: Entrant;
   readonly server: ServerProcess;
   readonly #postgres: BenchPostgres;
-  readonly #load: LoadProcess;
+  /** One for each kind, so that both may be sent at a time. */
+  readonly #senders = { events: new LoadProcess(), profiles: new LoadProcess() };
 
   private constructor(entrant: Entrant, server: ServerProcess, postgres: BenchPostgres) {
     this.entrant = entrant;
     this.server = server;
     this.#postgres = postgres;
-    this.#load = new LoadProcess();
   }
 
   static async start(
@@ -60,7 +60,7 @@ export class Turn {
   }
 
   async end(): Promise<void> {
-    await this.#load.end();
+    await Promise.all(Object.values(this.#senders).map((sender) => sender.end()));
     await this.server.stop();
   }
 
@@ -113,7 +113,7 @@ export class Turn {
     const { url, pid } = this.server;
     let before = this.#useOf(pid);
     const job = { url, ratePerSecond: null, ...options, requests };
-    const load = await this.#load.run(job, () => {
+    const load = await this.#senders[requests.kind].run(job, () => {
       before = this.#useOf(pid);
     });
     const after = this.#useOf(pid);

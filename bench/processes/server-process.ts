@@ -43,6 +43,12 @@ export async function startServer(
     env: { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: String(port), ...command.environment },
     stdio: ['ignore', file, file],
   });
+  // Nothing of ours stays when we are ended before our time.
+  const endWithUs = () => {
+    child.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  };
+  process.once('exit', endWithUs);
   const exited = once(child, 'exit');
   const stop = async () => {
     if (isRunning(child)) {
@@ -51,6 +57,7 @@ export async function startServer(
       await exited;
       clearTimeout(late);
     }
+    process.off('exit', endWithUs);
     rmSync(folder, { recursive: true, force: true });
   };
   const url = `http://127.0.0.1:${port}`;
