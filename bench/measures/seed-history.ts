@@ -31,7 +31,7 @@ const LOG = `
          customer_id,
          subscription_id,
          to_timestamp(created),
-         to_timestamp(created),
+         now(),
          1,
          'applied',
          convert_to(format('{"id":"evt_1Bench%s","created":%s}', lpad(number::text, 18, '0'),
