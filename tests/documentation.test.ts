@@ -15,7 +15,7 @@ test.each(documents)('%s names only files that are there', (document) => {
   const links = [...text.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)].map(([, path = '']) =>
     join(ROOT, dirname(document), path),
   );
-  const named = [...text.matchAll(/`((?:tests|src|scripts|mutation)\/[\w/.-]+)`/g)].map(
+  const named = [...text.matchAll(/`((?:tests|src|scripts|mutation|bench)\/[\w/.-]+)`/g)].map(
     ([, path = '']) => join(ROOT, path),
   );
   expect([...links, ...named].filter((path) => !existsSync(path))).toEqual([]);

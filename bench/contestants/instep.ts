@@ -1,0 +1,52 @@
+import { execFile } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { addUsersAndTeams, expectTeam, readTeams, signIn } from './application-tables.ts';
+import type { Contestant } from './contestant.ts';
+import { API_KEY, AUTH_SECRET, WEBHOOK_SECRET } from './settings.ts';
+
+/** The compiled command, from the compiled benchmark. */
+export const PROGRAM = fileURLToPath(new URL('../../../../dist/cli/instep.js', import.meta.url));
+
+/** What the command needs beside a database. */
+export function instepEnvironment(stripeApiBase: string): Record<string, string> {
+  return {
+    STRIPE_SECRET_KEY: API_KEY,
+    STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
+    AUTH_SECRET,
+    STRIPE_API_BASE: stripeApiBase,
+  };
+}
+
+/** The real command, as its README says; alone, or with several processes on one listener. */
+export function createInstep(stripeApiBase: string, workers: 1 | 2): Contestant {
+  const environment = instepEnvironment(stripeApiBase);
+  return {
+    name: workers === 1 ? 'instep' : `instep-${workers}`,
+    title: workers === 1 ? 'Instep' : `Instep, INSTEP_WORKERS=${workers}`,
+    isPeer: false,
+    webhookPath: '/api/stripe/webhook',
+    profiles: { path: '/api/user', signIn },
+    async prepare(databaseUrl, ask, size) {
+      const env = { PATH: process.env.PATH, DATABASE_URL: databaseUrl };
+      await promisify(execFile)(process.execPath, [PROGRAM, 'migrate'], { cwd: tmpdir(), env });
+      await addUsersAndTeams(ask, size);
+    },
+    server: (databaseUrl) => ({
+      arguments: [PROGRAM, 'serve'],
+      environment: {
+        ...environment,
+        DATABASE_URL: databaseUrl,
+        ...(workers > 1 && { INSTEP_WORKERS: String(workers) }),
+      },
+      readyPath: '/readyz',
+    }),
+    async countLogged(ask) {
+      const [row] = await ask<{ count: string }>('select count(*) from instep.events');
+      return Number(row?.count);
+    },
+    readCustomers: readTeams,
+    expect: expectTeam,
+  };
+}

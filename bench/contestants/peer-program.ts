@@ -1,0 +1,25 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { API_KEY, AUTH_SECRET, WEBHOOK_SECRET } from './settings.ts';
+
+/** A peer's server, from the compiled benchmark. Plain JavaScript: its types are no part of ours. */
+export function peerProgram(name: string): string {
+  return fileURLToPath(new URL(`../../../peers/${name}.js`, import.meta.url));
+}
+
+export function peerEnvironment(databaseUrl: string): Record<string, string> {
+  return {
+    NODE_ENV: 'production',
+    DATABASE_URL: databaseUrl,
+    STRIPE_SECRET_KEY: API_KEY,
+    STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
+    AUTH_SECRET,
+  };
+}
+
+/** Lets a peer make its own tables. */
+export async function migratePeer(name: string, databaseUrl: string): Promise<void> {
+  const env = { PATH: process.env.PATH, ...peerEnvironment(databaseUrl) };
+  await promisify(execFile)(process.execPath, [peerProgram(name), 'migrate'], { env });
+}

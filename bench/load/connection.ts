@@ -1,0 +1,83 @@
+import { connect, type Socket } from 'node:net';
+
+export type Answer = { readonly status: number; readonly head: string; readonly body: string };
+
+export type ConnectionOptions = {
+  readonly host: string;
+  readonly port: number;
+  /** Hears the answer to the request that was sent last; `null` when the connection ended first. */
+  readonly onAnswer: (answer: Answer | null) => void;
+};
+
+const HEAD_END = '\r\n\r\n';
+const LAST_CHUNK = '0\r\n\r\n';
+const BUFFER_BYTES = 65_536;
+
+/**
+ * One connection that sends bytes as they are and hears one answer to each request. It reads into
+ * one buffer and knows just enough of HTTP to tell where an answer ends, so that what is measured
+ * is the server.
+ */
+export class Connection {
+  readonly #options: ConnectionOptions;
+  #socket: Socket | null = null;
+  #received = '';
+  #isWaiting = false;
+  #isClosed = false;
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+  }
+
+  /** Sends a request; the connection is opened when there is none. */
+  send(request: Buffer): void {
+    this.#isWaiting = true;
+    this.#socket ??= this.#open();
+    this.#socket.write(request);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#socket?.destroy();
+  }
+
+  #open(): Socket {
+    const { host, port } = this.#options;
+    const buffer = Buffer.allocUnsafe(BUFFER_BYTES);
+    const hear = (length: number) => {
+      this.#received += buffer.toString('latin1', 0, length);
+      this.#look();
+      return true;
+    };
+    const socket = connect({ host, port, noDelay: true, onread: { buffer, callback: hear } });
+    // Its end tells all there is to tell.
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => {
+      this.#socket = null;
+      this.#received = '';
+      if (!this.#isWaiting || this.#isClosed) return;
+      this.#isWaiting = false;
+      this.#options.onAnswer(null);
+    });
+    return socket;
+  }
+
+  #look(): void {
+    const answer = wholeAnswer(this.#received);
+    if (answer === null) return;
+    this.#received = '';
+    this.#isWaiting = false;
+    this.#options.onAnswer(answer);
+  }
+}
+
+/** The answer, once all of it is there. */
+export function wholeAnswer(received: string): Answer | null {
+  const end = received.indexOf(HEAD_END);
+  if (end < 0) return null;
+  const head = received.slice(0, end);
+  const body = received.slice(end + HEAD_END.length);
+  const [, length] = /\r\ncontent-length: (\d+)/i.exec(head) ?? [];
+  const isWhole = length === undefined ? body.endsWith(LAST_CHUNK) : body.length >= Number(length);
+  return isWhole ? { status: Number(head.slice(9, 12)), head, body } : null;
+}

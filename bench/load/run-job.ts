@@ -1,0 +1,133 @@
+import type { Answer } from './connection.ts';
+import { Connection } from './connection.ts';
+import type { Job, Load } from './job.ts';
+import type { NextRequest, Outgoing } from './outgoing.ts';
+import { percentile } from './percentile.ts';
+
+/** How long whoever was asked may take to answer when nothing more is sent. */
+const LAST_ANSWER_MS = 10_000;
+const TICK_MS = 1;
+
+type Lane = { readonly connection: Connection; outgoing: Outgoing | null; sentAtMs: number };
+
+/** Sends what a job says, and tells how it was answered. */
+export function runJob(job: Job, nextRequest: NextRequest): Promise<Load> {
+  const { hostname: host, port } = new URL(job.url);
+  const { ratePerSecond } = job;
+  const tookMs: number[] = [];
+  const failures: Record<string, number> = {};
+  const cpuBefore = process.cpuUsage();
+  const startedAtMs = performance.now();
+  const endsAtMs = startedAtMs + job.seconds * 1_000;
+  let underWay = 0;
+  let lastAnswerAtMs = startedAtMs;
+
+  return new Promise((resolve) => {
+    const lanes = Array.from({ length: job.connections }, openLane);
+    /** Those that may send, the one that waited longest first. */
+    const idle = ratePerSecond === null ? [] : [...lanes];
+    /** The times at which requests were due for which no connection was free. */
+    const due: number[] = [];
+    let isOver = false;
+
+    function openLane(): Lane {
+      const lane: Lane = {
+        connection: new Connection({
+          host,
+          port: Number(port),
+          onAnswer: (answer) => hear(lane, answer),
+        }),
+        outgoing: null,
+        sentAtMs: 0,
+      };
+      return lane;
+    }
+
+    /** `sentAtMs`: when it is sent, or was meant to be. */
+    function send(lane: Lane, sentAtMs: number): boolean {
+      const outgoing = nextRequest();
+      if (outgoing === null) return false;
+      lane.outgoing = outgoing;
+      lane.sentAtMs = sentAtMs;
+      underWay += 1;
+      lane.connection.send(outgoing.bytes);
+      return true;
+    }
+
+    function hear(lane: Lane, answer: Answer | null): void {
+      const nowMs = performance.now();
+      underWay -= 1;
+      lastAnswerAtMs = nowMs;
+      tookMs.push(nowMs - lane.sentAtMs);
+      const failure = failureOf(answer, lane.outgoing);
+      if (failure !== null) failures[failure] = (failures[failure] ?? 0) + 1;
+      goOn(lane, nowMs);
+    }
+
+    function goOn(lane: Lane, nowMs: number): void {
+      if (ratePerSecond === null) {
+        const isSent = nowMs < endsAtMs && send(lane, nowMs);
+        if (!isSent && underWay === 0) finish();
+        return;
+      }
+      const dueAtMs = due.shift();
+      if (dueAtMs === undefined) idle.push(lane);
+      else send(lane, dueAtMs);
+      if (isOver && underWay === 0) finish();
+    }
+
+    /** Sends what is due by now, whoever has answered or not. */
+    function sendOnTime(rate: number): void {
+      let sent = 0;
+      const timer = setInterval(() => {
+        const nowMs = performance.now();
+        const until = Math.min(nowMs, endsAtMs);
+        for (; startedAtMs + (sent * 1_000) / rate < until; sent += 1) {
+          const dueAtMs = startedAtMs + (sent * 1_000) / rate;
+          const lane = idle.shift();
+          if (lane === undefined) due.push(dueAtMs);
+          else send(lane, dueAtMs);
+        }
+        if (nowMs < endsAtMs) return;
+        clearInterval(timer);
+        isOver = true;
+        if (underWay === 0) finish();
+      }, TICK_MS);
+    }
+
+    function finish(): void {
+      clearTimeout(late);
+      for (const { connection } of lanes) connection.close();
+      const { user, system } = process.cpuUsage(cpuBefore);
+      const sorted = Float64Array.from(tookMs).sort();
+      const failed = Object.values(failures).reduce((sum, count) => sum + count, 0);
+      const elapsedMs = lastAnswerAtMs - startedAtMs;
+      const answered = tookMs.length - failed;
+      resolve({
+        answered,
+        failures,
+        elapsedMs,
+        perSecond: (answered * 1_000) / elapsedMs,
+        p50Ms: percentile(sorted, 50),
+        p99Ms: percentile(sorted, 99),
+        senderCpuMs: (user + system) / 1_000,
+      });
+    }
+
+    const late = setTimeout(
+      () => {
+        failures.unanswered = underWay;
+        finish();
+      },
+      job.seconds * 1_000 + LAST_ANSWER_MS,
+    );
+    if (ratePerSecond === null) for (const lane of lanes) goOn(lane, startedAtMs);
+    else sendOnTime(ratePerSecond);
+  });
+}
+
+function failureOf(answer: Answer | null, outgoing: Outgoing | null): string | null {
+  if (answer === null) return 'ended';
+  if (answer.status !== 200) return String(answer.status);
+  return outgoing?.isRight(answer) === true ? null : 'wrong';
+}

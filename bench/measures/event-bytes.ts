@@ -1,0 +1,59 @@
+import type { Entrant } from '../contestants/entrant.ts';
+import type { BenchDatabase, BenchPostgres } from '../database/bench-postgres.ts';
+import { bodyOf } from '../load/subscription-event.ts';
+import { Turn } from './turn.ts';
+
+/** What an event leaves behind, in bytes. */
+export type EventBytes = {
+  /** Of the body as it was sent. */
+  readonly body: number;
+  /** In all tables and indexes. */
+  readonly stored: number;
+  /** In the write-ahead log. */
+  readonly written: number;
+  readonly problems: readonly string[];
+};
+
+/** Sends so many events into a fresh database, and looks how it grew. */
+export async function measureEventBytes(
+  entrant: Entrant,
+  postgres: BenchPostgres,
+  count: number,
+): Promise<EventBytes> {
+  const { database, teams } = entrant;
+  const turn = await Turn.start(entrant, postgres);
+  try {
+    const before = await sizesOf(database);
+    const { problems } = await turn.sendCount(count);
+    const writtenAfter = await writtenBytes(database);
+    const after = await sizesOf(database);
+    const perEvent = (bytes: number) => bytes / count;
+    return {
+      body: bodyOf(count - 1, teams).length,
+      stored: perEvent(after.stored - before.stored),
+      written: perEvent(writtenAfter - before.written),
+      problems,
+    };
+  } finally {
+    await turn.end();
+  }
+}
+
+async function sizesOf(database: BenchDatabase): Promise<{ stored: number; written: number }> {
+  await database.ask('vacuum');
+  const [row] = await database.ask<{ bytes: string }>(
+    `select sum(pg_total_relation_size(pg_class.oid)) as bytes
+       from pg_class
+       join pg_namespace on pg_namespace.oid = relnamespace
+      where relkind in ('r', 'm')
+        and nspname not in ('pg_catalog', 'information_schema')`,
+  );
+  return { stored: Number(row?.bytes), written: await writtenBytes(database) };
+}
+
+async function writtenBytes({ ask }: BenchDatabase): Promise<number> {
+  const [row] = await ask<{ bytes: string }>(
+    `select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') as bytes`,
+  );
+  return Number(row?.bytes);
+}

@@ -1,0 +1,39 @@
+import { execFile } from 'node:child_process';
+import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+export type InstallSize = { readonly megabytes: number; readonly packages: number };
+
+const BLOCK_BYTES = 512;
+
+/** What it takes to install the library into an empty project, without the optional database. */
+export async function measureInstall(root: string): Promise<InstallSize> {
+  const folder = mkdtempSync(join(tmpdir(), 'instep-bench-install-'));
+  try {
+    const pack = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
+    const { stdout } = await run('npm', pack, { cwd: root });
+    const [packed] = JSON.parse(stdout) as { filename: string }[];
+    writeFileSync(join(folder, 'package.json'), '{"private":true}');
+    const install = ['install', '--omit=optional', '--ignore-scripts', '--no-audit', '--no-fund'];
+    await run('npm', [...install, join(folder, packed?.filename ?? '')], { cwd: folder });
+    const lock = readFileSync(join(folder, 'node_modules/.package-lock.json'), 'utf8');
+    const { packages } = JSON.parse(lock) as { packages: Record<string, unknown> };
+    return {
+      megabytes: bytesOnDisk(join(folder, 'node_modules')) / 1_000_000,
+      packages: Object.keys(packages).length,
+    };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** As `du` counts them. */
+function bytesOnDisk(folder: string): number {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((path) => (lstatSync(join(folder, path)).blocks ?? 0) * BLOCK_BYTES)
+    .reduce((sum, bytes) => sum + bytes, 0);
+}

@@ -1,0 +1,77 @@
+import type { Ask } from '../database/bench-postgres.ts';
+
+/** How much came before. */
+export type History = { readonly events: number; readonly teams: number };
+
+/** So many events are logged by one statement. */
+const CHUNK = 500_000;
+
+/** What load/subscription-event.ts says of the event of each number, in SQL. */
+const CONTENT = `
+  select number,
+         (number * 7919) % $3 + 1 as team,
+         'cus_Bench' || lpad(((number * 7919) % $3 + 1)::text, 9, '0') as customer_id,
+         'sub_1Bench' || lpad(((number * 7919) % $3 + 1)::text, 18, '0') as subscription_id,
+         1750000000 + number / 1000 as created,
+         case (number / $3) % 2 when 0 then 'active' else 'trialing' end as status,
+         'prod_Bench' || lpad(((number / $3) % 3)::text, 9, '0') as product_id,
+         (array['Starter', 'Pro', 'Scale'])[(number / $3) % 3 + 1] as plan_name
+    from generate_series($1::bigint, $2::bigint) as number`;
+
+/** Their bodies are short: what is not read has no part in how fast the rest is. */
+const LOG = `
+  with content as (${CONTENT})
+  insert into instep.events (key, event_id, type, customer_id, subscription_id, created_at,
+                             received_at, deliveries, outcome, body)
+  select (lpad(to_hex(created), 8, '0')
+           || left(encode(sha256(convert_to(subscription_id, 'UTF8')), 'hex'), 8)
+           || left(md5(number::text), 16))::uuid,
+         'evt_1Bench' || lpad(number::text, 18, '0'),
+         'customer.subscription.updated',
+         customer_id,
+         subscription_id,
+         to_timestamp(created),
+         now(),
+         1,
+         'applied',
+         convert_to(format('{"id":"evt_1Bench%s","created":%s}', lpad(number::text, 18, '0'),
+                           created), 'UTF8')
+    from content`;
+
+const SUBSCRIPTIONS = `
+  with content as (${CONTENT})
+  insert into instep.subscriptions (customer_id, subscription_id, status, product_id, created_at,
+                                    is_certain)
+  select customer_id, subscription_id, status, product_id, to_timestamp(created), true
+    from content`;
+
+const TEAMS = `
+  with content as (${CONTENT})
+  update teams
+     set provider_subscription_id = subscription_id,
+         provider_product_id      = product_id,
+         plan_name                = content.plan_name,
+         subscription_status      = status
+    from content
+   where id = team`;
+
+/**
+ * Leaves Instep's tables as so many events of the load would have, each of the teams having had as
+ * many: the next event has the number `events`.
+ */
+export async function seedHistory(
+  ask: Ask,
+  { events, teams }: History,
+  onLogged: (events: number) => void,
+): Promise<void> {
+  for (let first = 0; first < events; first += CHUNK) {
+    const last = Math.min(events, first + CHUNK) - 1;
+    await ask(LOG, [first, last, teams]);
+    onLogged(last + 1);
+  }
+  // The last event of each team.
+  const lastTurn = [Math.max(0, events - teams), events - 1, teams];
+  await ask(SUBSCRIPTIONS, lastTurn);
+  await ask(TEAMS, lastTurn);
+  await ask('vacuum analyze');
+}

@@ -1,0 +1,36 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type ServerCommand, startServer } from '../processes/server-process.ts';
+
+export type StartTimes = { readonly externalMs: number[]; readonly embeddedMs: number[] };
+
+/**
+ * How long the server takes until it says that it is ready, each time anew: on the database of its
+ * command, and on an embedded one that it starts. Both are migrated.
+ */
+export async function measureStarts(command: ServerCommand, times: number): Promise<StartTimes> {
+  const dataFolder = mkdtempSync(join(tmpdir(), 'instep-bench-data-'));
+  const { DATABASE_URL: _, ...environment } = command.environment;
+  const embedded = { ...command, environment: { ...environment, INSTEP_DATA: dataFolder } };
+  try {
+    // The first start makes the database.
+    await startTimes(embedded, 1);
+    return {
+      externalMs: await startTimes(command, times),
+      embeddedMs: await startTimes(embedded, times),
+    };
+  } finally {
+    rmSync(dataFolder, { recursive: true, force: true });
+  }
+}
+
+async function startTimes(command: ServerCommand, times: number): Promise<number[]> {
+  const all: number[] = [];
+  for (let time = 0; time < times; time += 1) {
+    const server = await startServer(command);
+    all.push(server.startMs);
+    await server.stop();
+  }
+  return all;
+}

@@ -1,0 +1,63 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** What a process and those that it started have used. */
+export type Use = { readonly cpuMs: number; readonly peakMegabytes: number };
+
+type Stat = { readonly pid: number; readonly parent: number; readonly cpuMs: number };
+
+/** Linux tells times in hundredths of a second, whatever its own clock. */
+const MS_PER_TICK = 10;
+
+/** Whether the system tells what processes use. */
+export const canTellUse = () => process.platform === 'linux';
+
+/**
+ * The time on a processor that a process and its children, those that have ended too, took since
+ * they were started, and the most memory that those which run ever had, together.
+ */
+export function useOf(pid: number): Use {
+  const members = treeOf(pid);
+  const cpuMs = members.reduce((sum, stat) => sum + stat.cpuMs, 0);
+  const peakMegabytes = members.reduce((sum, stat) => sum + megabytesOf(stat.pid, 'VmHWM'), 0);
+  return { cpuMs, peakMegabytes };
+}
+
+/** The memory that a process and its children have now. */
+export function residentMegabytes(pid: number): number {
+  return treeOf(pid).reduce((sum, stat) => sum + megabytesOf(stat.pid, 'VmRSS'), 0);
+}
+
+function treeOf(root: number): Stat[] {
+  const all = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      const text = readIfThere(`/proc/${name}/stat`);
+      return text === null ? [] : [parseStat(text)];
+    });
+  const tree = all.filter(({ pid }) => pid === root);
+  for (const { pid } of tree) tree.push(...all.filter(({ parent }) => parent === pid));
+  return tree;
+}
+
+/** `pid (name) state parent …`; the name may hold anything. Fields as in proc(5). */
+export function parseStat(text: string): Stat {
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const field = (number: number) => Number(fields[number - 3]);
+  const ticks = field(14) + field(15) + field(16) + field(17);
+  return { pid: Number.parseInt(text, 10), parent: field(4), cpuMs: ticks * MS_PER_TICK };
+}
+
+function megabytesOf(pid: number, name: 'VmHWM' | 'VmRSS'): number {
+  const status = readIfThere(`/proc/${pid}/status`) ?? '';
+  const [, kilobytes = '0'] = new RegExp(`${name}:\\s+(\\d+)`).exec(status) ?? [];
+  return Number(kilobytes) / 1_024;
+}
+
+/** A process may end at any time. */
+function readIfThere(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,87 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../../tests/support/free-port.ts';
+
+export type ServerCommand = {
+  readonly arguments: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  /** Answers anything but an error of the server's when it is ready. */
+  readonly readyPath: string;
+};
+
+export type ServerProcess = {
+  readonly url: string;
+  readonly pid: number;
+  /** From the start of the process to the first answer that it is ready. */
+  readonly startMs: number;
+  stop(): Promise<void>;
+};
+
+const START_DEADLINE_MS = 60_000;
+const LOOK_AGAIN_MS = 2;
+const TOLD_LENGTH = 2_000;
+
+/**
+ * Starts a server in an empty folder, with nothing of our environment but what it is given and
+ * `PORT`. What it writes goes to a file, as it does where a service manager keeps it.
+ */
+export async function startServer(
+  command: ServerCommand,
+  nodeOptions: readonly string[] = [],
+): Promise<ServerProcess> {
+  const folder = mkdtempSync(join(tmpdir(), 'instep-bench-'));
+  const output = join(folder, 'output');
+  const port = await freePort();
+  const file = openSync(output, 'w');
+  const startedAtMs = performance.now();
+  const child = spawn(process.execPath, [...nodeOptions, ...command.arguments], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: String(port), ...command.environment },
+    stdio: ['ignore', file, file],
+  });
+  // Nothing of ours stays when we are ended before our time.
+  const endWithUs = () => {
+    child.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  };
+  process.once('exit', endWithUs);
+  const exited = once(child, 'exit');
+  const stop = async () => {
+    if (isRunning(child)) {
+      child.kill('SIGTERM');
+      const late = setTimeout(() => child.kill('SIGKILL'), START_DEADLINE_MS);
+      await exited;
+      clearTimeout(late);
+    }
+    process.off('exit', endWithUs);
+    rmSync(folder, { recursive: true, force: true });
+  };
+  const url = `http://127.0.0.1:${port}`;
+  while (!(await isReady(url + command.readyPath))) {
+    if (isRunning(child) && performance.now() - startedAtMs < START_DEADLINE_MS) {
+      await sleep(LOOK_AGAIN_MS);
+      continue;
+    }
+    const told = readFileSync(output, 'utf8').slice(-TOLD_LENGTH);
+    await stop();
+    throw new Error(`a server did not start:\n${told}`);
+  }
+  const startMs = performance.now() - startedAtMs;
+  return { url, pid: child.pid ?? 0, startMs, stop };
+}
+
+const isRunning = ({ exitCode, signalCode }: ChildProcess) =>
+  exitCode === null && signalCode === null;
+
+async function isReady(url: string): Promise<boolean> {
+  try {
+    const { status } = await fetch(url, { headers: { connection: 'close' } });
+    return status < 500;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,77 @@
+import type { Comparison } from '../measures/compare.ts';
+import { LOADS } from '../measures/take-turn.ts';
+import type { Options } from '../options.ts';
+import { bytesTable } from './bytes-table.ts';
+import { chart, type Panel } from './chart.ts';
+import { figure } from './figures.ts';
+import { goalsOf, goalsTable } from './goals.ts';
+import { loadsTable, problemLines } from './loads-table.ts';
+import { median } from './median.ts';
+import { summarize } from './summary.ts';
+
+/** What a comparison found, for docs/performance.md. */
+export function comparisonReport(
+  comparison: Comparison,
+  { options, machine }: { readonly options: Options; readonly machine: string },
+): string {
+  const { rounds, seconds, warmUpSeconds, connections } = options;
+  const { commits, starts, install, bytes } = comparison;
+  const problems = problemLines(comparison);
+  const samples = comparison.samples.length;
+  const sound =
+    problems.length === 0
+      ? `All ${samples} measures were sound: every answer was the right one, and what was ` +
+        'acknowledged was in the database afterwards.'
+      : `**Some measures failed:**\n\n${problems.join('\n')}`;
+  return [
+    `Measured with \`npm run bench\` on ${machine}: ${rounds} rounds, each measure ` +
+      `${seconds} s after ${warmUpSeconds} s of the same load, ${connections} connections. ` +
+      sound,
+    '![Events and profile reads a second, Instep, the floor and the peers](img/performance.svg)',
+    '### Goals',
+    goalsTable(goalsOf(comparison)),
+    `### Webhook events, ${connections} connections`,
+    loadsTable(comparison, LOADS.events),
+    `### Profile reads, ${connections} connections`,
+    loadsTable(comparison, LOADS.profiles),
+    '### Events at 70 % of the maximum rate',
+    loadsTable(comparison, LOADS.eventsInTime),
+    '### Profile reads at 70 % of the maximum rate',
+    loadsTable(comparison, LOADS.profilesInTime),
+    '### Events, one at a time',
+    loadsTable(comparison, LOADS.oneEvent),
+    commits.length === 0
+      ? ''
+      : `A bare single-row commit through \`pg\`: p50 ${figure(median(commits.map(({ p50Ms }) => p50Ms)), ' ms')}, ` +
+        `p99 ${figure(median(commits.map(({ p99Ms }) => p99Ms)), ' ms')}.`,
+    '### Start, storage, install',
+    starts === null
+      ? ''
+      : `\`instep serve\` is ready after ${figure(median(starts.externalMs), ' ms')} on an external ` +
+        `database, and after ${figure(median(starts.embeddedMs), ' ms')} on the embedded one, which ` +
+        `starts with it (medians of ${starts.externalMs.length}).`,
+    'Bytes for each event, all tables and indexes, after vacuum:',
+    bytesTable(bytes),
+    install === null
+      ? ''
+      : `The library installs ${install.packages} packages, with itself, in ` +
+        `${figure(install.megabytes, ' MB')}.`,
+  ]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+/** The two rates, all contestants. */
+export function comparisonChart({ contestants, samples }: Comparison): string {
+  const panel = (title: string, name: typeof LOADS.events | typeof LOADS.profiles): Panel => ({
+    title,
+    bars: contestants.flatMap((contestant) => {
+      const summary = summarize(samples, name, contestant.name);
+      return summary === null ? [] : [{ label: contestant.title, value: summary.perSecond }];
+    }),
+  });
+  return chart('Events and profile reads a second', [
+    panel('Webhook events a second', LOADS.events),
+    panel('Profile reads a second', LOADS.profiles),
+  ]);
+}

@@ -1,0 +1,50 @@
+import type { Sample } from '../measures/compare.ts';
+import { SIZES, SMALL } from '../measures/growth.ts';
+import { LOADS } from '../measures/take-turn.ts';
+import type { Options } from '../options.ts';
+import { figure, table } from './figures.ts';
+import { goalsTable } from './goals.ts';
+import { ratioToBest, summarize } from './summary.ts';
+
+const NAMES = [LOADS.events, LOADS.profiles] as const;
+
+/** How the rates fell, for docs/performance.md. */
+export function growthReport(
+  samples: readonly Sample[],
+  { options, machine }: { readonly options: Options; readonly machine: string },
+): string {
+  const { events, teams, rounds, seconds } = options;
+  const count = (number: number) => number.toLocaleString('en');
+  const problems = samples.flatMap(({ measured }) => measured.problems);
+  const goals = NAMES.map((name) => {
+    const ratio = ratioToBest(samples, name, SIZES.large, [SIZES.small]);
+    return {
+      what: `${name} a second: by how much they fall`,
+      wanted: { most: 10 },
+      unit: ' %',
+      seen: ratio === null ? null : (1 - ratio) * 100,
+    };
+  });
+  const rows = NAMES.flatMap((name) =>
+    [SIZES.small, SIZES.large].map((size) => {
+      const summary = summarize(samples, name, size);
+      return [
+        `${name}, ${size}`,
+        figure(summary?.perSecond ?? null),
+        figure(summary?.p50Ms ?? null, ' ms'),
+        figure(summary?.p99Ms ?? null, ' ms'),
+        figure(summary?.serverCpuUs ?? null, ' µs'),
+        figure(summary?.postgresCpuUs ?? null, ' µs'),
+      ];
+    }),
+  );
+  return [
+    `Measured with \`npm run bench -- growth\` on ${machine}. Small: ${count(SMALL.teams)} teams ` +
+      `and users, and an empty log. Large: ${count(teams)} teams and users, each team with its ` +
+      `subscription, and ${count(events)} events in the log, with short bodies. In turns, ` +
+      `${rounds} rounds, each measure ${seconds} s. ` +
+      (problems.length === 0 ? 'All measures were sound.' : `**Failed:** ${problems.join('; ')}`),
+    goalsTable(goals),
+    table(['', 'a second', 'p50', 'p99', 'server', 'PostgreSQL'], rows),
+  ].join('\n\n');
+}

@@ -1,0 +1,13 @@
+import { availableParallelism, cpus, totalmem, type } from 'node:os';
+
+const BYTES_PER_GIGABYTE = 1_000_000_000;
+
+/** What it was measured on, without its name. */
+export function describeMachine(postgresVersion: string): string {
+  const model = cpus()[0]?.model.trim() || 'a processor that does not tell its model';
+  const gigabytes = Math.round(totalmem() / BYTES_PER_GIGABYTE);
+  return (
+    `${availableParallelism()} cores (${model}), ${gigabytes} GB of memory, ${type()}, ` +
+    `Node ${process.versions.node}, PostgreSQL ${postgresVersion}`
+  );
+}

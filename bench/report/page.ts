@@ -1,0 +1,34 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = new URL('../../../../', import.meta.url);
+const PAGE = fileURLToPath(new URL('docs/performance.md', ROOT));
+const CHART = fileURLToPath(new URL('docs/img/performance.svg', ROOT));
+
+export type Section = 'compare' | 'growth' | 'memory';
+
+const END = '<!-- end -->';
+const beginOf = (section: Section) => `<!-- Written by npm run bench -- ${section}: begin -->`;
+
+/**
+ * The page with this text in the place of a section's former one; what people wrote stays.
+ *
+ * @throws RangeError when the page has no such section
+ */
+export function withSection(page: string, section: Section, text: string): string {
+  const begin = page.indexOf(beginOf(section));
+  const end = page.indexOf(END, begin);
+  if (begin < 0 || end < 0) throw new RangeError(`the page has no place for '${section}'`);
+  const from = begin + beginOf(section).length;
+  return `${page.slice(0, from)}\n\n${text.trim()}\n\n${page.slice(end)}`;
+}
+
+export function writeSection(section: Section, text: string): void {
+  writeFileSync(PAGE, withSection(readFileSync(PAGE, 'utf8'), section, text));
+}
+
+export function writeChart(svg: string): void {
+  mkdirSync(dirname(CHART), { recursive: true });
+  writeFileSync(CHART, svg);
+}

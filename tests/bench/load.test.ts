@@ -1,0 +1,136 @@
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { wholeAnswer } from '../../bench/load/connection.ts';
+import type { Job, Requests } from '../../bench/load/job.ts';
+import { prepareRequests } from '../../bench/load/outgoing.ts';
+import { runJob } from '../../bench/load/run-job.ts';
+import { bodyOf, contentOf, lastContents } from '../../bench/load/subscription-event.ts';
+import { parseEvent } from '../../src/stripe/parse-event.ts';
+import { createSignatureVerifier } from '../../src/stripe/signature.ts';
+import { WEBHOOK_SECRET } from '../support/canaries.ts';
+
+const TEAMS = 100;
+const receipt = { receivedAtMs: 0, nonce: () => 'none' };
+
+test('an event says what its number does, in 3.3 kB, and differs from all others', () => {
+  const keys = new Set<string>();
+  for (let number = 0; number < 3 * TEAMS; number += 1) {
+    const content = contentOf(number, TEAMS);
+    const event = parseEvent(bodyOf(number, TEAMS), receipt);
+    expect(event).toMatchObject({
+      kind: 'readable',
+      eventId: content.eventId,
+      subscription: {
+        customerId: content.customerId,
+        subscriptionId: content.subscriptionId,
+        status: content.status,
+        productId: content.productId,
+        createdSeconds: content.createdSeconds,
+      },
+    });
+    if (event.kind === 'readable') keys.add(event.key);
+  }
+  expect(keys.size).toBe(3 * TEAMS);
+  expect(Math.abs(bodyOf(1, TEAMS).length - 3_300)).toBeLessThan(50);
+});
+
+test('each team has its turn before one has its next, which is later and says something else', () => {
+  const first = Array.from({ length: TEAMS }, (_, number) => contentOf(number, TEAMS));
+  expect(new Set(first.map(({ team }) => team)).size).toBe(TEAMS);
+  const [one] = first;
+  const next = contentOf(TEAMS, TEAMS);
+  expect(next.team).toBe(one?.team);
+  expect([next.status, next.productId]).not.toEqual([one?.status, one?.productId]);
+  expect(contentOf(10_000, 10_000).createdSeconds).toBeGreaterThan(
+    contentOf(0, 10_000).createdSeconds,
+  );
+});
+
+test('the last contents are those of the last event of each team', () => {
+  const last = lastContents(TEAMS + 1, TEAMS);
+  const { team } = contentOf(TEAMS, TEAMS);
+  expect(last[team - 1]).toEqual(contentOf(TEAMS, TEAMS));
+  expect(last.filter((content) => content === null)).toEqual([]);
+  expect(lastContents(1, TEAMS).filter((content) => content !== null)).toHaveLength(1);
+});
+
+test('an answer is whole when all of its body is there, however its length is told', () => {
+  const head = 'HTTP/1.1 200 OK\r\nContent-Length: 4';
+  expect(wholeAnswer(`${head}\r\n`)).toBeNull();
+  expect(wholeAnswer(`${head}\r\n\r\nnul`)).toBeNull();
+  expect(wholeAnswer(`${head}\r\n\r\nnull`)).toEqual({ status: 200, head, body: 'null' });
+  const chunked = 'HTTP/1.1 500 Oh\r\ntransfer-encoding: chunked\r\n\r\n4\r\nnull\r\n';
+  expect(wholeAnswer(chunked)).toBeNull();
+  expect(wholeAnswer(`${chunked}0\r\n\r\n`)?.status).toBe(500);
+});
+
+async function listen(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function bodyOfRequest(request: IncomingMessage): Promise<Buffer> {
+  return Buffer.concat(await request.toArray());
+}
+
+const send = async (job: Pick<Job, 'url'> & Partial<Job> & { requests: Requests }) => {
+  const whole = { connections: 4, seconds: 60, ratePerSecond: null, ...job };
+  return await runJob(whole, prepareRequests(whole));
+};
+
+const events = (first: number, count: number): Requests => ({
+  kind: 'events',
+  path: '/hook',
+  secret: WEBHOOK_SECRET,
+  teams: TEAMS,
+  first,
+  count,
+  isSignedLate: false,
+});
+
+test('the events of a job arrive signed, each once, from the first to the last', async () => {
+  const verify = createSignatureVerifier([WEBHOOK_SECRET], Date.now);
+  const ids: string[] = [];
+  const url = await listen(async (request, response) => {
+    const header = String(request.headers['stripe-signature']);
+    ids.push(JSON.parse(verify(await bodyOfRequest(request), header)).id);
+    response.end('{}');
+  });
+  for (const ratePerSecond of [null, 1_000]) {
+    ids.length = 0;
+    const seconds = ratePerSecond === null ? 60 : 0.2;
+    const load = await send({ url, ratePerSecond, seconds, requests: events(7, 50) });
+    expect(load).toMatchObject({ answered: 50, failures: {} });
+    const expected = Array.from({ length: 50 }, (_, index) => contentOf(7 + index, TEAMS).eventId);
+    expect(ids.sort()).toEqual(expected);
+  }
+});
+
+test('what is not answered 200, with what was asked for, is a failure', async () => {
+  let count = 0;
+  const refuses = await listen((_request, response) => {
+    count += 1;
+    response.writeHead(count === 3 ? 503 : 200).end('{}');
+  });
+  const load = await send({ url: refuses, requests: events(0, 10) });
+  expect(load).toMatchObject({ answered: 9, failures: { 503: 1 } });
+
+  const users = [{ cookie: 'session=a', proof: '"ada@example.com"' }];
+  const says = await listen((_request, response) => response.end('{"email":"eve@example.com"}'));
+  const requests = { kind: 'profiles', path: '/user', users } as const;
+  const wrong = await send({ url: says, seconds: 0.1, requests });
+  expect(wrong.answered).toBe(0);
+  expect(Object.keys(wrong.failures)).toEqual(['wrong']);
+
+  const ends = await listen((request) => request.socket.destroy());
+  expect(await send({ url: ends, requests: events(0, 5) })).toMatchObject({
+    answered: 0,
+    failures: { ended: 5 },
+  });
+});

@@ -1,0 +1,178 @@
+import { expect, test } from 'vitest';
+import type { Contestant } from '../../bench/contestants/contestant.ts';
+import { auditEvents } from '../../bench/measures/audit.ts';
+import type { Comparison, Sample } from '../../bench/measures/compare.ts';
+import type { Measured } from '../../bench/measures/turn.ts';
+import { readOptions, UsageWrong } from '../../bench/options.ts';
+import { parseStat } from '../../bench/processes/process-tree.ts';
+import { chart } from '../../bench/report/chart.ts';
+import { comparisonReport } from '../../bench/report/comparison-report.ts';
+import { figure, table } from '../../bench/report/figures.ts';
+import { goalsOf, isReached } from '../../bench/report/goals.ts';
+import { median } from '../../bench/report/median.ts';
+import { creepPercent } from '../../bench/report/memory-report.ts';
+import { withSection } from '../../bench/report/page.ts';
+import { ratioToBest, summarize } from '../../bench/report/summary.ts';
+
+const SOUND: Measured = {
+  answered: 1_000,
+  failures: {},
+  elapsedMs: 1_000,
+  perSecond: 1_000,
+  p50Ms: 2,
+  p99Ms: 8,
+  senderCpuMs: 10,
+  problems: [],
+  serverCpuUs: 50,
+  postgresCpuUs: null,
+  senderCpuUs: 10,
+  peakMegabytes: 100,
+};
+
+const sample = (contestant: string, round: number, perSecond: number): Sample => ({
+  contestant,
+  round,
+  name: 'events',
+  measured: { ...SOUND, perSecond },
+});
+
+const nobody: Omit<Contestant, 'name' | 'title' | 'isPeer'> = {
+  webhookPath: '/',
+  profiles: null,
+  prepare: async () => undefined,
+  server: () => ({ arguments: [], environment: {}, readyPath: '/' }),
+  countLogged: null,
+  readCustomers: async () => new Map(),
+  expect: () => '',
+};
+
+const comparison: Comparison = {
+  contestants: ['instep', 'floor', 'peer'].map((name) => ({
+    ...nobody,
+    name,
+    title: name,
+    isPeer: name === 'peer',
+  })),
+  samples: [
+    ...[sample('instep', 1, 900), sample('floor', 1, 1_000), sample('peer', 1, 100)],
+    ...[sample('instep', 2, 400), sample('floor', 2, 800), sample('peer', 2, 90)],
+    ...[sample('instep', 3, 960), sample('floor', 3, 1_200), sample('peer', 3, 120)],
+  ],
+  commits: [{ p50Ms: 1, p99Ms: 2 }],
+  starts: { externalMs: [300, 500, 350], embeddedMs: [600, 500, 700] },
+  bytes: new Map([['instep', { body: 3_300, stored: 3_960, written: 4_000, problems: [] }]]),
+  install: { megabytes: 42, packages: 41 },
+};
+
+test('a median is the one in the middle, or between the two', () => {
+  expect(median([30, 1, 2])).toBe(2);
+  expect(median([4, 1, 2, 30])).toBe(3);
+  expect(() => median([])).toThrow(RangeError);
+});
+
+test('a ratio is that of one round, and the median of the rounds', () => {
+  const { samples } = comparison;
+  expect(ratioToBest(samples, 'events', 'instep', ['floor'])).toBe(0.8);
+  expect(ratioToBest(samples, 'events', 'instep', ['peer', 'floor'])).toBe(0.8);
+  expect(ratioToBest(samples, 'events', 'instep', ['nobody'])).toBeNull();
+  expect(summarize(samples, 'events', 'instep')?.perSecond).toBe(900);
+  expect(summarize(samples, 'profiles', 'instep')).toBeNull();
+});
+
+test('a goal is reached, missed, or not measured', () => {
+  const reached = Object.fromEntries(
+    goalsOf(comparison).map((goal) => [goal.what, isReached(goal)]),
+  );
+  expect(reached).toMatchObject({
+    'webhook events/s, 64 connections, to the floor': false,
+    'profile reads/s, to the floor': null,
+    'start of `instep serve` to ready, migrated, external': true,
+    'bytes that events leave in the database, to their raw bodies': true,
+    "the library's own install, without the optional database": true,
+    '… packages, with itself': false,
+  });
+});
+
+test('the report tells what failed, whatever the figures', () => {
+  const told = { options: readOptions([]), machine: 'two cores' };
+  expect(comparisonReport(comparison, told)).toContain('All 9 measures were sound');
+  const [first, ...rest] = comparison.samples;
+  if (first === undefined) throw new RangeError('no sample');
+  const measured = { ...first.measured, problems: ['7 events are logged of 9'] };
+  const failed = { ...comparison, samples: [{ ...first, measured }, ...rest] };
+  const report = comparisonReport(failed, told);
+  expect(report).toContain('- instep, round 1, events: 7 events are logged of 9');
+  expect(report).toContain('| instep **failed: see below** |');
+});
+
+test('the audit finds what is not logged, and customers that are wrong', async () => {
+  const entrant = (logged: number, plan: string) => ({
+    contestant: {
+      ...nobody,
+      name: 'liar',
+      title: 'liar',
+      isPeer: false,
+      countLogged: async () => logged,
+      readCustomers: async () => new Map([['cus_Bench000000001', plan]]),
+      expect: ({ status }: { status: string }) => status,
+    },
+    database: { url: '', ask: async () => [], checkpoint: async () => {}, close: async () => {} },
+    teams: 1,
+    signedIn: [],
+    eventsSent: 1,
+  });
+  expect(await auditEvents(entrant(1, 'active'))).toEqual([]);
+  expect(await auditEvents(entrant(0, 'active'))).toEqual(['0 events are logged of 1']);
+  expect(await auditEvents(entrant(1, 'trialing'))).toHaveLength(1);
+});
+
+test('a section of the page changes, and nothing else', () => {
+  const page = [
+    'Prose.',
+    '<!-- Written by npm run bench -- compare: begin -->\nold\n<!-- end -->',
+    'More.',
+    '<!-- Written by npm run bench -- growth: begin -->\n<!-- end -->',
+  ].join('\n');
+  const changed = withSection(page, 'compare', 'new');
+  expect(changed).toBe(page.replace('\nold\n', '\n\nnew\n\n'));
+  const both = withSection(changed, 'growth', 'high');
+  expect(both).toBe(
+    changed.replace(/begin -->\n<!-- end -->$/, 'begin -->\n\nhigh\n\n<!-- end -->'),
+  );
+  expect(() => withSection(page, 'memory', 'flat')).toThrow(RangeError);
+});
+
+test('tables and charts hold what they are given', () => {
+  expect(table(['a', 'b'], [['1', '2']])).toBe('| a | b |\n|---|---|\n| 1 | 2 |');
+  expect(figure(12_345, '/s')).toBe('12,300/s');
+  expect(figure(0.8512)).toBe('0.851');
+  expect(figure(null, ' MB')).toBe('–');
+  const bars = [
+    { label: '<one>', value: 200 },
+    { label: 'two', value: 100 },
+  ];
+  const svg = chart('what & how', [{ title: 'rates', bars }]);
+  const widths = [...svg.matchAll(/<rect [^>]*width="(\d+)"/g)].map(([, width]) => Number(width));
+  expect(widths[0]).toBe(2 * (widths[1] ?? 0));
+  expect(svg).toContain('&lt;one&gt;');
+  expect(svg).toContain('<title>what &amp; how</title>');
+});
+
+test('memory that creeps is told from memory that is flat', () => {
+  expect(creepPercent([50, 100, 100, 100, 100])).toBe(0);
+  expect(creepPercent([50, 100, 110, 120, 130])).toBeCloseTo(30);
+});
+
+test("a process's times are found behind any name, with those of its children", () => {
+  const text = '42 (a) S 7 (b)) R 1 42 42 0 -1 4194560 1 1 0 0 10 20 30 40 20 0 1 0 5 6 7';
+  expect(parseStat(text)).toEqual({ pid: 42, parent: 1, cpuMs: 1_000 });
+});
+
+test('the command line is whole steps, or parts, or wrong', () => {
+  expect(readOptions([])).toMatchObject({ step: 'compare', only: null, isWhole: true });
+  expect(readOptions(['growth', '--teams', '10'])).toMatchObject({ teams: 10, isWhole: false });
+  expect(readOptions(['--only', 'instep,floor']).only).toEqual(['instep', 'floor']);
+  for (const wrong of [['grow'], ['--measure', 'all'], ['--rounds', '0'], ['--fast']]) {
+    expect(() => readOptions(wrong)).toThrow(UsageWrong);
+  }
+});
