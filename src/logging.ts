@@ -19,11 +19,21 @@ export function createLogger(level: LogLevel, destination?: DestinationStream): 
     serializers: { err: describeError },
     hooks: { streamWrite: escapeControls },
   };
-  return pino(options, destination ?? standardOutput());
+  return pino(options, destination ?? standardOutput);
 }
 
 /** Lines that come together are written together, since each write takes longer than its line. */
-function standardOutput(): DestinationStream {
+const standardOutput: DestinationStream = {
+  write(line) {
+    gathered ??= gather();
+    gathered.write(line);
+  },
+};
+
+/** Made with the first line, so that whoever has a destination of their own leaves ours alone. */
+let gathered: DestinationStream | undefined;
+
+function gather(): DestinationStream {
   const output = pino.destination({ dest: 1, sync: true, minLength: 8_192 });
   let isAnnounced = false;
   function flush(): void {
