@@ -54,7 +54,8 @@ async function replay(
       ? searchLog(query, filter, 'oldest first', newest)
       : only(await findEvent(query, id));
   const counts = new Map<string, number>();
-  for await (const replayed of replayEvents(events, openDoor(database, choice))) {
+  const accept = openDoor(database, choice);
+  for await (const replayed of replayEvents(events, { accept, query })) {
     counts.set(replayed.outcome, (counts.get(replayed.outcome) ?? 0) + 1);
     await writeLine(json ? replayJson(replayed) : replayLine(replayed));
   }

@@ -38,7 +38,8 @@ export function explain(event: EventRow, context: Context): Explanation {
   const moment = momentOfDecision(log, event, choice);
   if (moment === null) {
     const reasons =
-      'events around it were pruned, or TEAM_PLAN was another one when it was decided on.';
+      'events around it were pruned, or were decided on in another order than they came, or ' +
+      'TEAM_PLAN was another one.';
     return { why: [`${outcome}: the log does not tell why any more: ${reasons}`], plans: null };
   }
   const reason = { applied: whyApplied, stale: whyStale, unchanged: whyUnchanged }[outcome];

@@ -275,7 +275,7 @@ describe('what the log does not tell any more', () => {
   test('TEAM_PLAN was another one', () => {
     expect(explainAt(1, logOf([['stale', 0, 'active']]))).toEqual({
       why: [
-        'stale: the log does not tell why any more: events around it were pruned, or TEAM_PLAN was another one when it was decided on.',
+        'stale: the log does not tell why any more: events around it were pruned, or were decided on in another order than they came, or TEAM_PLAN was another one.',
       ],
       plans: null,
     });

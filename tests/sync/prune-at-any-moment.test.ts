@@ -96,8 +96,10 @@ class World {
   }
 
   async replay(): Promise<void> {
-    const all = searchLog(this.store.database.query, {}, 'oldest first');
-    for await (const { error } of replayEvents(all, this.accept)) expect(error).toBeNull();
+    const { accept } = this;
+    const { query } = this.store.database;
+    const all = searchLog(query, {}, 'oldest first');
+    for await (const { error } of replayEvents(all, { accept, query })) expect(error).toBeNull();
   }
 
   async rebuild(
