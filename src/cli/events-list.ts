@@ -10,7 +10,7 @@ import { positiveInteger } from './arguments.ts';
 import { eventHead, eventJson, eventLine } from './event-lines.ts';
 import { outcomeOption, sinceOption, typeOption } from './event-options.ts';
 import { NotFound } from './not-found.ts';
-import { tell, writeLine } from './output.ts';
+import { tell, unread, writeLine } from './output.ts';
 import { nextSignal } from './signals.ts';
 import { withDatabase } from './with-database.ts';
 
@@ -69,14 +69,12 @@ async function list(query: Query, options: ListOptions): Promise<void> {
 
   const stopping = new AbortController();
   void nextSignal().then(() => stopping.abort());
+  const enough = AbortSignal.any([stopping.signal, unread.signal]);
   const last: EventRow[] = [];
   for await (const event of found) last.unshift(event);
   for (const event of last) await show(event);
-  const coming = followLog(query, filter, { after: newest, now: Date.now }, stopping.signal);
-  process.stdout.once('close', () => stopping.abort());
-  for await (const event of coming) {
-    if (!(await show(event))) return;
-  }
+  const coming = followLog(query, filter, { after: newest, now: Date.now }, enough);
+  for await (const event of coming) await show(event);
 }
 
 async function filterOf(query: Query, options: ListOptions): Promise<EventFilter> {

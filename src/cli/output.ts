@@ -16,18 +16,17 @@ function lines(data: Data): string[] {
   );
 }
 
+/** Aborted when whoever reads standard output has gone away. */
+export const unread = new AbortController();
+process.stdout.once('close', () => unread.abort());
+
 /** Writes a line to standard output at its reader's pace. Returns whether anybody reads it. */
 export async function writeLine(line: string): Promise<boolean> {
-  const { stdout } = process;
-  if (stdout.writable && !stdout.write(`${line}\n`)) {
-    const done = new AbortController();
-    const { signal } = done;
-    const ends = ['drain', 'close'].map((event) => once(stdout, event, { signal }));
-    await Promise.race(ends).catch(() => undefined);
-    done.abort();
-    await Promise.allSettled(ends);
+  const { signal } = unread;
+  if (!signal.aborted && !process.stdout.write(`${line}\n`)) {
+    await once(process.stdout, 'drain', { signal }).catch(() => undefined);
   }
-  return stdout.writable;
+  return !signal.aborted;
 }
 
 /** A text from outside as a terminal may show it: nothing in it moves the cursor. */
