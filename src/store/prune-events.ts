@@ -1,10 +1,8 @@
 import type { Query } from '../database/database.ts';
 
 export type PruneStep = {
-  /** Looks at the events after this position. */
+  /** Looks at the first events after this position. */
   readonly afterPosition: number;
-  /** At so many of them. */
-  readonly limit: number;
   /** What was received then or later stays, in milliseconds since 1970. */
   readonly cutoffMs: number;
 };
@@ -15,12 +13,16 @@ export type Pruned = {
   readonly lastPosition: number | null;
 };
 
+/** So many are looked at in one statement, which takes some milliseconds. */
+const BATCH = 500;
+
 /**
  * Deletes, among some events of the log, what was received before the cutoff and is not needed any
  * more (docs/decisions/0018): unreadable events, and those whose subscription has got a newer
  * second since. It waits for no lock, so that whoever stores events never waits for long.
  */
 export async function pruneEvents(query: Query, step: PruneStep): Promise<Pruned> {
+  // The number stands in the statement, so that the planner knows how few they are.
   // A key that begins with zeros has no `created`: such an event counts as created when it comes,
   // so that only its row tells that it is a duplicate.
   const [row] = await query<{ count: number; last_position: number | null; is_end: boolean }>(
@@ -29,12 +31,12 @@ export async function pruneEvents(query: Query, step: PruneStep): Promise<Pruned
          from instep.events
         where position > $1
         order by position
-        limit $2
+        limit ${BATCH}
      ), prunable as (
        select event.position
          from looked_at
          join instep.events as event on event.position = looked_at.position
-        where event.received_at < $3
+        where event.received_at < $2
           and (event.outcome = 'unreadable'
                or event.outcome <> 'parked'
                   and event.key >= '00000001-0000-0000-0000-000000000000'
@@ -53,15 +55,15 @@ export async function pruneEvents(query: Query, step: PruneStep): Promise<Pruned
        returning event.position
      ), noted as (
        update instep.pruning
-          set pruned_before = $3
-        where coalesce(pruned_before, '-infinity') < $3
+          set pruned_before = $2
+        where coalesce(pruned_before, '-infinity') < $2
           and exists (select from prunable)
      )
      select (select count(*) from pruned) as count,
             max(position) as last_position,
-            coalesce(bool_and(received_at >= $3), true) as is_end
+            coalesce(bool_and(received_at >= $2), true) as is_end
        from looked_at`,
-    [step.afterPosition, step.limit, new Date(step.cutoffMs)],
+    [step.afterPosition, new Date(step.cutoffMs)],
   );
   if (row === undefined) throw new RangeError('an aggregate has one row');
   return { count: row.count, lastPosition: row.is_end ? null : row.last_position };

@@ -9,8 +9,7 @@ export type PruneOptions = {
   readonly onProgress?: (pruned: number) => void;
 };
 
-/** A transaction of some milliseconds, and then everybody else's turn. */
-const BATCH = 500;
+/** After each step it is everybody else's turn. */
 const PAUSE_MS = 50;
 
 /**
@@ -23,7 +22,7 @@ export async function pruneLog(
   signal: AbortSignal,
 ): Promise<number> {
   let pruned = 0;
-  let step: PruneStep = { afterPosition: 0, limit: BATCH, cutoffMs };
+  let step: PruneStep = { afterPosition: 0, cutoffMs };
   while (!signal.aborted) {
     const { count, lastPosition } = await pruneEvents(query, step);
     pruned += count;

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Query } from '../../src/database/database.ts';
+import { pruneEvents } from '../../src/store/prune-events.ts';
 import type { EventFilter, Order } from '../../src/store/search-events.ts';
 import { followLog } from '../../src/sync/follow-log.ts';
 import {
@@ -9,6 +10,7 @@ import {
   searchLog,
 } from '../../src/sync/search-log.ts';
 import { useDatabase } from '../support/door-service.ts';
+import { indexesUsed } from '../support/plans.ts';
 import { postgresServers } from '../support/test-database.ts';
 
 /** More than are looked at in one statement. */
@@ -98,20 +100,10 @@ describe.each(postgresServers)('$name', (server) => {
     expect(found.map(({ position }) => position)).toEqual([8, 9]);
   });
 
-  /** The indexes that a search uses, one for each statement; `Seq Scan` where it uses none. */
   async function indexesOf(filter: EventFilter): Promise<Set<string>> {
-    const plans: string[] = [];
-    const explaining: Query = async (statement, values) => {
-      const rows = await query<{ 'QUERY PLAN': unknown }>(
-        `explain (format json) ${statement}`,
-        values,
-      );
-      plans.push(JSON.stringify(rows));
-      return await query(statement, values);
-    };
-    for await (const _ of searchLog(explaining, filter, 'newest first')) break;
-    const used = plans.join().matchAll(/Seq Scan(?=")|(?<="Index Name":")\w+/g);
-    return new Set([...used].map(([name]) => name));
+    return await indexesUsed(store.database, async (explaining) => {
+      for await (const _ of searchLog(explaining, filter, 'newest first')) break;
+    });
   }
 
   test('the newest are found by the primary key, those of a customer by its index', async () => {
@@ -121,6 +113,14 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await indexesOf({ customerId: 'cus_7' })).toEqual(
       new Set(['events_pkey', 'events_of_customer']),
     );
+  });
+
+  test('a step of pruning finds its events and their subscriptions by the primary keys', async () => {
+    const step = { afterPosition: 50_000, cutoffMs: START_MS };
+    const used = await indexesUsed(store.database, (explaining) => pruneEvents(explaining, step));
+    // Of one row.
+    used.delete('all of pruning');
+    expect(used).toEqual(new Set(['events_pkey', 'subscriptions_pkey']));
   });
 
   test('what comes is followed, also when it is committed after what came later', async () => {
