@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { parseDatabaseUrl } from './database/database-url.ts';
+import { parseDuration } from './duration.ts';
 import { InstepError } from './errors.ts';
 
 /** The environment is not what it must be. `problems` lists all of it, each with what to do. */
@@ -100,6 +101,20 @@ const teamPlanVariables = {
   TEAM_PLAN: z.enum(['newest', 'best'], { error: 'must be newest or best' }).default('newest'),
 };
 
+const retentionVariables = {
+  EVENT_RETENTION: z
+    .string()
+    .default('90d')
+    .transform((text, { addIssue }) => {
+      if (text === 'off' || text === '0') return null;
+      const retentionMs = parseDuration(text);
+      if (retentionMs === null || retentionMs === 0) {
+        addIssue({ code: 'custom', message: 'must be a time such as 90d or 12h, or off' });
+      }
+      return retentionMs;
+    }),
+};
+
 const serverVariables = {
   ...databaseVariables,
   ...webhookVariables,
@@ -118,6 +133,7 @@ const serverVariables = {
     .default('info'),
   INSTEP_WORKERS: workersVariable,
   ...teamPlanVariables,
+  ...retentionVariables,
   PROFILE_PASSWORD_HASH: z
     .enum(['include', 'omit'], { error: 'must be include or omit' })
     .default('include'),
@@ -168,6 +184,7 @@ export function readConfig(environment: Environment) {
     logLevel: value.LOG_LEVEL,
     workers: value.INSTEP_WORKERS,
     teamPlan: value.TEAM_PLAN,
+    eventRetentionMs: value.EVENT_RETENTION,
     includePasswordHash: value.PROFILE_PASSWORD_HASH === 'include',
     maxBodyBytes: value.MAX_BODY_BYTES,
     maxQueuedEvents: value.MAX_QUEUED_EVENTS,
@@ -185,6 +202,11 @@ export function readDatabaseConfig(environment: Environment): DatabaseConfig {
 /** Which of several subscriptions a team has. @throws ConfigInvalid */
 export function readTeamPlanChoice(environment: Environment) {
   return read(teamPlanVariables, environment).TEAM_PLAN;
+}
+
+/** How long events stay in the log, in milliseconds; `null`: for ever. @throws ConfigInvalid */
+export function readEventRetention(environment: Environment) {
+  return read(retentionVariables, environment).EVENT_RETENTION;
 }
 
 /** The secrets that session tokens are signed with, newest first. @throws ConfigInvalid */

@@ -105,7 +105,15 @@ export async function openInstep({
   });
 
   const { query } = database;
-  const tasks = createKeeperTasks({ query, accept, api, logger, now, nonce: randomUUID });
+  const tasks = createKeeperTasks({
+    query,
+    accept,
+    api,
+    logger,
+    now,
+    nonce: randomUUID,
+    retentionMs: config.eventRetentionMs,
+  });
   const keeper = startKeeper(tasks, logger);
 
   const admit = createAdmission({ hasRoom, logger, now });

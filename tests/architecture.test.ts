@@ -44,9 +44,10 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   'index.ts': ['instep.ts', 'http', 'sync', 'store', 'database', 'config.ts'],
   cli: [
     ...['instep.ts', 'http', 'sync', 'store', 'database', 'sessions', 'stripe'],
-    ...['simulation', 'subscriptions', 'config.ts'],
+    ...['simulation', 'subscriptions', 'config.ts', 'duration.ts'],
   ],
-  'config.ts': ['database'],
+  'config.ts': ['database', 'duration.ts'],
+  'duration.ts': [],
   'logging.ts': [],
   'deadline.ts': [],
   'errors.ts': [],

@@ -7,6 +7,7 @@ import {
   readAuthSecrets,
   readConfig,
   readDatabaseConfig,
+  readEventRetention,
   readWebhookTarget,
 } from '../src/config.ts';
 
@@ -39,6 +40,7 @@ test('three secrets are enough, and all else has a default', () => {
     logLevel: 'info',
     workers: 1,
     teamPlan: 'newest',
+    eventRetentionMs: 90 * 24 * 60 * 60 * 1_000,
     includePasswordHash: true,
     maxBodyBytes: 1_048_576,
     maxQueuedEvents: 10_000,
@@ -59,6 +61,7 @@ test('every variable counts', () => {
     LOG_LEVEL: 'trace',
     INSTEP_WORKERS: '3',
     TEAM_PLAN: 'best',
+    EVENT_RETENTION: '36h',
     PROFILE_PASSWORD_HASH: 'omit',
     MAX_BODY_BYTES: '2048',
     MAX_QUEUED_EVENTS: '5',
@@ -73,6 +76,7 @@ test('every variable counts', () => {
     logLevel: 'trace',
     workers: 3,
     teamPlan: 'best',
+    eventRetentionMs: 36 * 60 * 60 * 1_000,
     includePasswordHash: false,
     maxBodyBytes: 2_048,
     maxQueuedEvents: 5,
@@ -187,11 +191,31 @@ test.each([
   ['INSTEP_WORKERS', '100'],
   ['INSTEP_WORKERS', 'all'],
   ['TEAM_PLAN', 'Best'],
+  ['EVENT_RETENTION', '90'],
+  ['EVENT_RETENTION', '-1d'],
+  ['EVENT_RETENTION', '0d'],
+  ['EVENT_RETENTION', '1.5h'],
+  ['EVENT_RETENTION', '100000d'],
+  ['EVENT_RETENTION', 'never'],
   ['PROFILE_PASSWORD_HASH', 'true'],
 ])('%s=%s is a problem', (name, value) => {
   expect(problemsOf({ ...REQUIRED, [name]: value })).toEqual([
     expect.stringMatching(new RegExp(`^${name} must be `)),
   ]);
+});
+
+test.each(['off', '0'])('EVENT_RETENTION=%s keeps all events', (EVENT_RETENTION) => {
+  expect(readConfig({ ...REQUIRED, EVENT_RETENTION }).eventRetentionMs).toBeNull();
+  expect(readEventRetention({ EVENT_RETENTION })).toBeNull();
+});
+
+test.each([
+  ['45s', 45_000],
+  ['30m', 1_800_000],
+  ['12h', 43_200_000],
+  ['90d', 7_776_000_000],
+])('EVENT_RETENTION=%s is %i ms', (EVENT_RETENTION, retentionMs) => {
+  expect(readEventRetention({ EVENT_RETENTION })).toBe(retentionMs);
 });
 
 test('commands need no more than they use', () => {

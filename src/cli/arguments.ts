@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { parseDuration } from '../duration.ts';
 
 /** Parses an id of a user or a team. @throws InvalidArgumentError */
 export function positiveInteger(text: string): number {
@@ -7,4 +8,27 @@ export function positiveInteger(text: string): number {
     throw new InvalidArgumentError('must be a whole number from 1 to 2147483647.');
   }
   return value;
+}
+
+/** Parses how long something is to be, into milliseconds. @throws InvalidArgumentError */
+export function duration(text: string): number {
+  const durationMs = parseDuration(text);
+  if (durationMs === null || durationMs === 0) {
+    throw new InvalidArgumentError('must be a time such as 90d, 12h or 30m.');
+  }
+  return durationMs;
+}
+
+const TIME = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/;
+
+/** Parses a time, into milliseconds since 1970. @throws InvalidArgumentError */
+export function timeSince(text: string): number {
+  const agoMs = parseDuration(text);
+  const atMs = agoMs === null ? Date.parse(TIME.test(text) ? text : '') : Date.now() - agoMs;
+  if (Number.isNaN(atMs)) {
+    throw new InvalidArgumentError(
+      'must be a time ago, such as 2h or 30d, or a time, such as 2026-05-31 or 2026-05-31T10:00Z.',
+    );
+  }
+  return atMs;
 }

@@ -17,6 +17,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   team: async () => (await import('./team.ts')).teamCommand(),
   session: async () => (await import('./session.ts')).sessionCommand(),
   trigger: async () => (await import('./trigger.ts')).triggerCommand(),
+  events: async () => (await import('./events.ts')).eventsCommand(),
   rebuild: async () => (await import('./rebuild.ts')).rebuildCommand(),
   simulate: async () => (await import('./simulate.ts')).simulateCommand(),
 };

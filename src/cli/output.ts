@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { styleText } from 'node:util';
 
 /** What a command found out: printed as `name  value` lines, or as one JSON object. */
@@ -12,6 +13,27 @@ function lines(data: Data): string[] {
   const width = Math.max(...Object.keys(data).map((name) => name.length));
   return Object.entries(data).map(
     ([name, value]) => `${paint('gray', name.padEnd(width))}  ${value ?? '-'}`,
+  );
+}
+
+/** Aborted when whoever reads standard output has gone away. */
+export const unread = new AbortController();
+process.stdout.once('close', () => unread.abort());
+
+/** Writes a line to standard output at its reader's pace. Returns whether anybody reads it. */
+export async function writeLine(line: string): Promise<boolean> {
+  const { signal } = unread;
+  if (!signal.aborted && !process.stdout.write(`${line}\n`)) {
+    await once(process.stdout, 'drain', { signal }).catch(() => undefined);
+  }
+  return !signal.aborted;
+}
+
+/** A text from outside as a terminal may show it: nothing in it moves the cursor. */
+export function printable(text: string): string {
+  return text.replace(
+    /[\p{Cc}\p{Cf}\u2028\u2029]/gu,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
   );
 }
 

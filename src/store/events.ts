@@ -23,6 +23,8 @@ export type LogEntry = {
 
 /** An event as the log gives it back. */
 export type LogRow = {
+  /** Its place in the order of arrival. */
+  readonly position: number;
   readonly key: string;
   readonly eventId: string | null;
   readonly type: string;
@@ -32,6 +34,7 @@ export type LogRow = {
 };
 
 type LogTableRow = {
+  position: number;
   key: string;
   event_id: string | null;
   type: string;
@@ -48,7 +51,7 @@ export async function readLog(query: Query, ranges: readonly KeyRange[]): Promis
   const rows = await query<LogTableRow>(
     // The order and the limit keep the planner on the index: it takes any range of keys for one
     // two-hundredth of the table, and would read all of it rather than look up 64 of those.
-    `select key, event_id, type, outcome, received_at, body
+    `select position, key, event_id, type, outcome, received_at, body
        from unnest($1::uuid[], $2::uuid[]) as range (low, high)
       cross join lateral (
               select *
@@ -95,7 +98,7 @@ export async function readDueParkedEvents(query: Query, limit: number): Promise<
         order by position
         limit $1
      )
-     select key, event_id, type, outcome, received_at, body
+     select position, key, event_id, type, outcome, received_at, body
        from due
        join instep.events using (position)
       order by position`,
@@ -107,7 +110,7 @@ export async function readDueParkedEvents(query: Query, limit: number): Promise<
 /** All events of a customer that were decided on, in the order of arrival. */
 export async function readEventsOfCustomer(query: Query, customerId: string): Promise<LogRow[]> {
   const rows = await query<LogTableRow>(
-    `select key, event_id, type, outcome, received_at, body
+    `select position, key, event_id, type, outcome, received_at, body
        from instep.events
       where customer_id = $1
         and outcome in ('applied', 'stale', 'unchanged')

@@ -163,6 +163,18 @@ export async function readLinkedTeams(
   return rows.map(toLinkedTeam);
 }
 
+/** The teams that have this customer: one, unless the application's table allows more. */
+export async function readTeamsOfCustomer(query: Query, customerId: string): Promise<LinkedTeam[]> {
+  const rows = await query<LinkedTeamRow>(
+    `select ${COLUMNS}
+       from teams
+      where provider_customer_id = $1
+      order by id`,
+    [customerId],
+  );
+  return rows.map(toLinkedTeam);
+}
+
 /** The team of this id, or `null`. */
 export async function readTeam(query: Query, id: number): Promise<Team | null> {
   const [row] = await query<TeamRow>(

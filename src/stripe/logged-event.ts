@@ -1,6 +1,11 @@
 import type { CausedEvent } from '../subscriptions/second.ts';
 import { isHandledType, LOOK_TYPE } from './handled-event-type.ts';
-import { parseCausedEvent, type ReadableEvent } from './parse-event.ts';
+import {
+  parseCausedEvent,
+  parseEvent,
+  type ReadableEvent,
+  type UnreadableEvent,
+} from './parse-event.ts';
 
 /** An event as the log keeps it. */
 export type LoggedEvent = {
@@ -23,4 +28,16 @@ export function readableEventOf(logged: LoggedEvent): ReadableEvent | null {
   const caused = causedEventOf(logged);
   if (caused === null || !isHandledType(type)) return null;
   return { kind: 'readable', key, eventId, type, ...caused };
+}
+
+/**
+ * Reads an event anew that was unreadable when it came: this program may know its shape. `null`
+ * when it is none that goes through the one door.
+ */
+export function readAnew(logged: LoggedEvent): ReadableEvent | UnreadableEvent | null {
+  const { key, receivedAtMs, body } = logged;
+  // Without an id it is the same event each time that it is read.
+  const receipt = { receivedAtMs, nonce: () => key };
+  const event = parseEvent(new TextDecoder().decode(body), receipt);
+  return event.kind === 'readable' || event.kind === 'unreadable' ? event : null;
 }

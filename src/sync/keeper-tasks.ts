@@ -4,6 +4,7 @@ import type { StripeApi } from '../stripe/api.ts';
 import type { Accept } from './door.ts';
 import { keepNames } from './keep-names.ts';
 import { keepParked } from './keep-parked.ts';
+import { keepRetention } from './keep-retention.ts';
 import { createTiesTask } from './keep-ties.ts';
 import type { KeeperTask } from './keeper.ts';
 import { createPace } from './pace.ts';
@@ -16,6 +17,8 @@ export type KeeperOptions = {
   /** In milliseconds since 1970. */
   readonly now: () => number;
   readonly nonce: () => string;
+  /** How long events stay in the log; `null`: for ever. */
+  readonly retentionMs: number | null;
 };
 
 /** All tasks together ask Stripe's API ten times a second at most. */
@@ -23,11 +26,11 @@ const API_INTERVAL_MS = 100;
 
 /** Everything that can be out of step while no event tells of it. */
 export function createKeeperTasks(options: KeeperOptions): KeeperTask[] {
-  const { query, accept, api, logger, now, nonce } = options;
+  const { query, accept, api, logger, now, nonce, retentionMs } = options;
   const pace = createPace(API_INTERVAL_MS, now);
   const retrieveProductName = (id: string) => pace(() => api.retrieveProductName(id));
   const retrieveSubscription = (id: string) => pace(() => api.retrieveSubscription(id));
-  return [
+  const tasks: KeeperTask[] = [
     {
       name: 'parked',
       intervalMs: 1_000,
@@ -44,4 +47,12 @@ export function createKeeperTasks(options: KeeperOptions): KeeperTask[] {
       mend: (signal) => keepNames({ query, retrieveProductName, logger }, signal),
     },
   ];
+  if (retentionMs !== null) {
+    tasks.push({
+      name: 'retention',
+      intervalMs: 60_000,
+      mend: (signal) => keepRetention({ query, retentionMs, now, logger }, signal),
+    });
+  }
+  return tasks;
 }

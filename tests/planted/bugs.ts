@@ -259,6 +259,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
       'return applyTo(teams, known === null ? known : early, transaction, events, options);',
     ],
   ),
+  storeBug('the newest second is pruned', 'store/prune-events.ts', [
+    'state.created_at > event.created_at',
+    'state.created_at >= event.created_at',
+  ]),
+  storeBug("another subscription's newest event is pruned", 'store/prune-events.ts', [
+    "                           and state.subscription_id = coalesce(event.subscription_id, '')\n",
+    '',
+  ]),
 
   // Looks are taken after the second is over, and an older second never counts: the fence holds the
   // door even if a clock is wrong.

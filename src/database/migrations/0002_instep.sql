@@ -1,7 +1,8 @@
 -- What Instep itself remembers. The schema was made with the table of migrations.
 
 -- The log: every signed event of the two types. It is never updated but for its last two counts
--- of what happened to the event: `deliveries` and, for a parked one, `outcome`.
+-- of what happened to the event: `deliveries` and, for a parked one, `outcome`. What is pruned is
+-- in src/store/prune-events.ts.
 create table instep.events (
   -- The order of arrival.
   position        bigint generated always as identity primary key,
@@ -34,6 +35,17 @@ $$;
 
 create index events_parked on instep.events (customer_id) where outcome = 'parked';
 create index events_of_customer on instep.events (customer_id, position);
+
+-- The one row that says how the log was pruned.
+create table instep.pruning (
+  is_only_row   boolean     primary key default true check (is_only_row),
+  -- So that of several instances one does it.
+  begun_at      timestamptz not null,
+  -- Events that were received before may be gone; null: none is.
+  pruned_before timestamptz
+);
+
+insert into instep.pruning (begun_at) values ('-infinity');
 
 -- Of every subscription of a team's customer, the newest event that has an effect.
 create table instep.subscriptions (

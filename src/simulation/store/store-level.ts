@@ -11,6 +11,7 @@ import { shrinkFailure } from '../shrink-case.ts';
 import { Account } from './account.ts';
 import { atOnce } from './at-once.ts';
 import { auditWorld } from './audit-world.ts';
+import { createPruneTask } from './prune-task.ts';
 import { createRunCase } from './run-case.ts';
 import { runWorld } from './run-world.ts';
 import { keeperTasks, settle } from './settle.ts';
@@ -34,8 +35,8 @@ const CONNECTIONS = 4;
 
 /**
  * The level `store`: the one door, several of them at once, on a real PostgreSQL, with the keeper
- * running beside them. Which of two transactions comes first is not ours to say, so that two runs
- * of a seed may differ in that.
+ * running beside them, while the log is pruned of all that it need not keep. Which of two
+ * transactions comes first is not ours to say, so that two runs of a seed may differ in that.
  */
 export async function runStoreLevel(options: StoreLevelOptions): Promise<Summary> {
   const { open, faults } = options;
@@ -67,7 +68,8 @@ export async function runStoreLevel(options: StoreLevelOptions): Promise<Summary
       if (accept === undefined) break;
       const nonce = () => `nonce_${random.next()}`;
       const keeping = { query: database.query, accept, account, ...options, nonce };
-      const tasks = keeperTasks(keeping);
+      const pruning = createPruneTask(database.query, options.now);
+      const tasks = [...keeperTasks(keeping), pruning];
 
       const keeper = startKeeper(tasks, options.logger);
       await Promise.all(

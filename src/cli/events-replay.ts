@@ -1,0 +1,108 @@
+import { Command } from 'commander';
+import { readTeamPlanChoice } from '../config.ts';
+import type { Database } from '../database/database.ts';
+import { InstepError } from '../errors.ts';
+import { createLogger } from '../logging.ts';
+import type { LoggedOutcome } from '../store/events.ts';
+import { readProductName } from '../store/products.ts';
+import type { EventRow } from '../store/search-events.ts';
+import type { TeamPlanChoice } from '../subscriptions/team-plan.ts';
+import { type Accept, createDoor } from '../sync/door.ts';
+import { type Replayed, replayEvents } from '../sync/replay-log.ts';
+import { readNewestPosition, searchLog } from '../sync/search-log.ts';
+import { outcomeOption, sinceOption } from './event-options.ts';
+import { findEvent } from './find-event.ts';
+import { printable, tell, writeLine } from './output.ts';
+import { withDatabase } from './with-database.ts';
+
+type ReplayOptions = { outcome?: LoggedOutcome; since?: number; json?: boolean };
+
+/** The database refused some of the events. */
+class ReplayFailed extends InstepError {
+  readonly code = 'REPLAY_FAILED';
+}
+
+export function eventsReplayCommand(): Command {
+  const command = new Command('replay')
+    .description('bring events of the log through the one door again: it can do no harm')
+    .argument('[event]', "the event's position in the log, or its id")
+    .addOption(outcomeOption())
+    .addOption(sinceOption())
+    .option('--json', 'print a JSON line for each event')
+    .addHelpText('after', '\nExample:\n  instep events replay --outcome unreadable --since 30d');
+  return command.action(async (id: string | undefined, options: ReplayOptions) => {
+    const hasFilter = options.outcome !== undefined || options.since !== undefined;
+    if ((id !== undefined) === hasFilter) {
+      command.error('error: name one event, or --outcome, --since or both');
+    }
+    const choice = readTeamPlanChoice(process.env);
+    await withDatabase((database) => replay(database, choice, id, options));
+  });
+}
+
+async function replay(
+  database: Database,
+  choice: TeamPlanChoice,
+  id: string | undefined,
+  { outcome, since, json }: ReplayOptions,
+): Promise<void> {
+  const { query } = database;
+  const newest = await readNewestPosition(query);
+  const filter = { outcome, sinceMs: since };
+  const events =
+    id === undefined
+      ? searchLog(query, filter, 'oldest first', newest)
+      : only(await findEvent(query, id));
+  const counts = new Map<string, number>();
+  const accept = openDoor(database, choice);
+  for await (const replayed of replayEvents(events, { accept, query })) {
+    counts.set(replayed.outcome, (counts.get(replayed.outcome) ?? 0) + 1);
+    await writeLine(json ? replayJson(replayed) : replayLine(replayed));
+  }
+  const summary = [...counts].map(([name, count]) => `${count} ${name}`).join(', ');
+  tell(summary === '' ? 'no events' : summary);
+  if (counts.has('duplicate')) {
+    tell('A duplicate was decided on before. For a team that was changed since: instep rebuild');
+  }
+  const failed = counts.get('failed') ?? 0;
+  if (failed > 0) throw new ReplayFailed(`${failed} of them the database refused: see above`);
+}
+
+async function* only(event: EventRow): AsyncGenerator<EventRow> {
+  yield event;
+}
+
+const MAX_BATCH = 200;
+
+/** The one door, without Stripe's API: the names that it does not know a running server finds. */
+function openDoor(database: Database, choice: TeamPlanChoice): Accept {
+  const { accept } = createDoor({
+    database,
+    productNames: { nameOf: (productId) => readProductName(database.query, productId) },
+    logger: createLogger('silent'),
+    now: Date.now,
+    choice,
+    maxBatch: MAX_BATCH,
+    maxQueued: Number.MAX_SAFE_INTEGER,
+    maxWaitMs: Number.MAX_SAFE_INTEGER,
+  });
+  return accept;
+}
+
+function replayLine({ event, outcome, teamIds, error }: Replayed): string {
+  const team = teamIds.length === 0 ? '' : `  team ${teamIds.join(', ')}`;
+  const why = error === null ? '' : `  ${printable(error.message)}`;
+  const id = printable(event.eventId ?? '-');
+  return `${String(event.position).padStart(8)}  ${id}  ${event.outcome} → ${outcome}${team}${why}`;
+}
+
+function replayJson({ event, outcome, teamIds, error }: Replayed): string {
+  return JSON.stringify({
+    position: event.position,
+    eventId: event.eventId,
+    was: event.outcome,
+    outcome,
+    teamIds,
+    error: error?.message ?? null,
+  });
+}

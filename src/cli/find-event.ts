@@ -1,0 +1,39 @@
+import type { Query } from '../database/database.ts';
+import { InstepError } from '../errors.ts';
+import type { EventRow } from '../store/search-events.ts';
+import { findEvents, readEventAt } from '../sync/search-log.ts';
+import { shownTime } from './event-lines.ts';
+import { NotFound } from './not-found.ts';
+import { printable } from './output.ts';
+
+/** Several events have the id: only their positions tell them apart. */
+class EventAmbiguous extends InstepError {
+  readonly code = 'EVENT_AMBIGUOUS';
+}
+
+const SHOWN = 20;
+
+/**
+ * The event that a person means: a whole number is a position in the log, all else an event's id.
+ *
+ * @throws NotFound or EventAmbiguous
+ */
+export async function findEvent(query: Query, text: string): Promise<EventRow> {
+  const position = /^\d+$/.test(text) ? Number(text) : null;
+  if (position !== null) {
+    const found = Number.isSafeInteger(position) ? await readEventAt(query, position) : null;
+    if (found === null) throw new NotFound(`there is no event at position ${text}`);
+    return found;
+  }
+  const found = await findEvents(query, text);
+  const [event] = found;
+  if (event === undefined) throw new NotFound(`no event in the log has the id ${printable(text)}`);
+  if (found.length === 1) return event;
+  const lines = found
+    .slice(-SHOWN)
+    .map((one) => `  ${one.position}  ${shownTime(one.receivedAtMs)}  ${one.outcome}`);
+  throw new EventAmbiguous(
+    `${found.length} events have the id ${printable(text)}: name one by its position\n` +
+      lines.join('\n'),
+  );
+}

@@ -1,0 +1,30 @@
+import type { Query } from '../database/database.ts';
+import { readEventsOfCustomer } from '../store/events.ts';
+import { readProductNames } from '../store/products.ts';
+import { readPrunedBefore } from '../store/prune-events.ts';
+import type { EventRow } from '../store/search-events.ts';
+import { type LinkedTeam, readTeamsOfCustomer } from '../store/teams.ts';
+import { causedEventOf } from '../stripe/logged-event.ts';
+import type { TeamPlanChoice } from '../subscriptions/team-plan.ts';
+import { type Explanation, explain } from './explain.ts';
+
+export type ExplainedEvent = Explanation & {
+  /** The teams that have the event's customer now. */
+  readonly teams: readonly LinkedTeam[];
+};
+
+/** Reads what there is around an event, and says what was decided on it and why. */
+export async function explainEvent(
+  query: Query,
+  event: EventRow,
+  choice: TeamPlanChoice,
+): Promise<ExplainedEvent> {
+  const { customerId } = event;
+  const teams = customerId === null ? [] : await readTeamsOfCustomer(query, customerId);
+  const log = customerId === null ? [] : await readEventsOfCustomer(query, customerId);
+  const productIds = log.flatMap((row) => causedEventOf(row)?.subscription.productId ?? []);
+  const names = await readProductNames(query, [...new Set(productIds)]);
+  const prunedBeforeMs = await readPrunedBefore(query);
+  const teamIds = teams.map(({ id }) => id);
+  return { ...explain(event, { log, choice, teamIds, names, prunedBeforeMs }), teams };
+}

@@ -1,0 +1,56 @@
+import type { LogRow } from '../store/events.ts';
+import { causedEventOf } from '../stripe/logged-event.ts';
+import { type Customer, UNKNOWN_CUSTOMER } from '../subscriptions/customer.ts';
+import { follow, type Step } from '../subscriptions/follow.ts';
+import type { CausedEvent } from '../subscriptions/second.ts';
+import type { SubscriptionEvent } from '../subscriptions/subscription-event.ts';
+import type { TeamPlanChoice } from '../subscriptions/team-plan.ts';
+import { Seconds } from './seconds.ts';
+
+/** When an event was decided on, as the log tells it again. */
+export type Moment = {
+  readonly event: CausedEvent;
+  /** What was known of the customer before the event. */
+  readonly before: Customer;
+  readonly step: Step;
+  /** All events of its subscription and second that were there, itself among them. */
+  readonly second: readonly CausedEvent[];
+  /** Not later than it arrived. What was parked was decided on when a team had its customer. */
+  readonly isOnArrival: boolean;
+  /** Where the events come from of which the customer's state is made. */
+  readonly rows: ReadonlyMap<SubscriptionEvent, LogRow>;
+};
+
+/**
+ * Folds the log of a customer until the rule says of this event what was decided: when it arrived
+ * or, if it was parked, some time after. `null` when it never does. Pure.
+ */
+export function momentOfDecision(
+  log: readonly LogRow[],
+  decided: LogRow,
+  choice: TeamPlanChoice,
+): Moment | null {
+  const seconds = new Seconds([]);
+  const rows = new Map<SubscriptionEvent, LogRow>();
+  let event: CausedEvent | null = null;
+  let before = UNKNOWN_CUSTOMER;
+  for (const row of log) {
+    const caused = causedEventOf(row);
+    if (caused === null) continue;
+    rows.set(caused.subscription, row);
+    const entries = seconds.with({ ...caused, key: row.key });
+    if (row.key === decided.key) event = caused;
+    else before = follow(before, caused, causesOf(entries), choice).customer;
+    if (event === null) continue;
+
+    const second = causesOf(seconds.of(event.subscription));
+    const step = follow(before, event, second, choice);
+    if (step.verdict !== decided.outcome) continue;
+    return { event, before, step, second, isOnArrival: row.key === decided.key, rows };
+  }
+  return null;
+}
+
+function causesOf(entries: ReturnType<Seconds['of']>): CausedEvent[] {
+  return entries.map(({ caused }) => caused);
+}

@@ -1,0 +1,156 @@
+import { beforeAll, expect, test, vi } from 'vitest';
+import { spawnInstep } from '../support/instep-process.ts';
+import { jsonLines, useLog } from '../support/log-service.ts';
+
+const log = useLog();
+const MINUTE_MS = 60_000;
+const DELETED = 'customer.subscription.deleted';
+let teamId: number;
+
+beforeAll(async () => {
+  teamId = await log.addTeam('cus_a');
+  await log.addTeam('cus_b');
+  const daysAgo = (days: number) => Date.now() - days * 24 * 60 * MINUTE_MS;
+  const a = { customerId: 'cus_a' };
+  await log.deliver({ ...a, eventId: 'evt_1', createdSeconds: 100 }, daysAgo(9));
+  const canceled = { ...a, eventId: 'evt_2', type: DELETED, status: 'canceled' };
+  await log.deliver({ ...canceled, createdSeconds: 200 }, daysAgo(3));
+  await log.deliver({ ...a, eventId: 'evt_3', createdSeconds: 150 }, daysAgo(2));
+  await log.deliver({ customerId: 'cus_b', eventId: 'evt_4' });
+  await log.deliver({ customerId: 'cus_nobody', eventId: 'evt_5' });
+  await log.deliverBody(`{"id":"evt_6","type":"${DELETED}","data":null}`);
+});
+
+async function idsOf(...args: string[]): Promise<unknown[]> {
+  const { code, stdout, stderr } = await log.events(['list', '--json', ...args]);
+  expect({ code, stderr: stderr.replace('no events\n', '') }).toEqual({ code: 0, stderr: '' });
+  return jsonLines(stdout).map(({ eventId }) => String(eventId).replace('evt_', ''));
+}
+
+test.concurrent.each([
+  ['', '6 5 4 3 2 1'],
+  ['--limit 2', '6 5'],
+  ['--customer cus_a', '3 2 1'],
+  ['--customer cus_a --limit 1', '3'],
+  ['--customer cus_of_nobody', ''],
+  [`--type ${DELETED}`, '6 2'],
+  ['--type instep.look', ''],
+  ['--outcome stale', '3'],
+  ['--outcome unreadable', '6'],
+  ['--outcome parked --customer cus_nobody', '5'],
+  ['--outcome parked --customer cus_a', ''],
+  ['--since 4d', '6 5 4 3 2'],
+  ['--since 60h --customer cus_a', '3'],
+  ['--since 2026-01-01T00:00:00Z --limit 1', '6'],
+  ['--since 2200-01-01', ''],
+])('list %s', async (args, expected) => {
+  const ids = await idsOf(...args.split(' ').filter((word) => word !== ''));
+  expect(ids.join(' ')).toBe(expected);
+});
+
+test('of a team', async () => {
+  expect(await idsOf('--team', String(teamId))).toEqual(['3', '2', '1']);
+});
+
+test('of a team that there is not, or that follows nobody: exit code 1, and what to do', async () => {
+  expect(await log.events(['list', '--team', '4711'])).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'instep: there is no team 4711\n',
+  });
+  const [row] = await log.database.query<{ id: number }>(
+    `insert into teams (name) values ('Alone') returning id`,
+  );
+  expect(await log.events(['list', '--team', String(row?.id)])).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `instep: team ${row?.id} has no customer yet: instep team link ${row?.id} --customer CUS\n`,
+  });
+});
+
+test('a line for each event, for a person', async () => {
+  const { stdout, stderr } = await log.events(['list']);
+  expect(stderr).toBe('');
+  const [head, ...lines] = stdout.trimEnd().split('\n');
+  expect(head).toMatch(/^position +received +event +type +status +customer +outcome +times$/);
+  const received = '\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\dZ';
+  const patterns = [
+    'evt_6 +deleted +- +- +unreadable +1',
+    'evt_5 +updated +active +cus_nobody +parked +1',
+    'evt_4 +updated +active +cus_b +applied +1',
+    'evt_3 +updated +active +cus_a +stale +1',
+    'evt_2 +deleted +canceled +cus_a +applied +1',
+    'evt_1 +updated +active +cus_a +applied +1',
+  ];
+  expect(lines).toEqual(
+    patterns.map((rest) => expect.stringMatching(new RegExp(`^ +\\d+  ${received} +${rest}$`))),
+  );
+});
+
+test('all that is known of an event, for a program', async () => {
+  const { stdout } = await log.events(['list', '--json', '--outcome', 'stale']);
+  expect(jsonLines(stdout)).toEqual([
+    {
+      position: await log.positionOf('evt_3'),
+      eventId: 'evt_3',
+      type: 'customer.subscription.updated',
+      customerId: 'cus_a',
+      subscriptionId: 'sub_1',
+      status: 'active',
+      createdAt: '1970-01-01T00:02:30.000Z',
+      receivedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+      outcome: 'stale',
+      deliveries: 1,
+    },
+  ]);
+});
+
+test('nothing: it says so, and is no failure', async () => {
+  const { code, stdout, stderr } = await log.events(['list', '--customer', 'cus_none']);
+  expect({ code, lines: stdout.split('\n').length, stderr }).toEqual({
+    code: 0,
+    lines: 2,
+    stderr: 'no events\n',
+  });
+});
+
+test('nothing in an id moves the cursor of a terminal', async () => {
+  await log.deliver({ customerId: 'cus_\u001b[2J\u202e', eventId: 'evt_\u009b1m' });
+  const { stdout } = await log.events(['list', '--limit', '1']);
+  expect(stdout).toMatch(/evt_\\u\{9b\}1m .*cus_\\u\{1b\}\[2J\\u\{202e\}/);
+});
+
+test('--follow shows the last ones, then what comes, until Ctrl-C', async () => {
+  const args = ['events', 'list', '--follow', '--limit', '2', '--customer', 'cus_a', '--json'];
+  const following = spawnInstep(args, { DATABASE_URL: log.databaseUrl });
+  await following.writes(/evt_3/);
+  await log.deliver({ customerId: 'cus_b', eventId: 'evt_of_another' });
+  await log.deliver({ customerId: 'cus_a', eventId: 'evt_7' });
+  await following.writes(/evt_7/);
+  expect(await following.stop('SIGINT')).toBe(0);
+  expect(jsonLines(following.stdout).map(({ eventId }) => eventId)).toEqual([
+    'evt_2',
+    'evt_3',
+    'evt_7',
+  ]);
+  expect(following.stderr).toBe('');
+});
+
+test('--follow ends when nobody reads it any more', async () => {
+  const following = spawnInstep(['events', 'list', '--follow'], { DATABASE_URL: log.databaseUrl });
+  await following.writes(/position/);
+  following.process.stdout?.destroy();
+  let isEnded = false;
+  void following.exited.then(() => {
+    isEnded = true;
+  });
+  // It hears of it as soon as it writes.
+  await vi.waitFor(
+    async () => {
+      await log.deliver({ customerId: 'cus_a' });
+      expect(isEnded).toBe(true);
+    },
+    { timeout: 20_000, interval: 200 },
+  );
+  expect(await following.exited).toBe(0);
+});

@@ -1,0 +1,153 @@
+import { expect, test } from 'vitest';
+import { linkTeam, readTeam } from '../../src/store/teams.ts';
+import { LOOK_TYPE } from '../../src/stripe/handled-event-type.ts';
+import { eventBody } from '../support/events.ts';
+import { jsonLines, useLog } from '../support/log-service.ts';
+
+const log = useLog();
+
+const planOf = async (teamId: number) => (await readTeam(log.database.query, teamId))?.plan;
+
+const countOf = async (customerId: string) =>
+  await log.database.query(
+    `select event_id, outcome, deliveries
+       from instep.events
+      where customer_id = $1
+      order by position`,
+    [customerId],
+  );
+
+test('what was decided stays decided: nothing changes, and it says so', async () => {
+  const teamId = await log.addTeam('cus_d');
+  await log.deliver({ customerId: 'cus_d', eventId: 'evt_d1', createdSeconds: 100 });
+  const canceled = { eventId: 'evt_d2', createdSeconds: 200, status: 'canceled' };
+  await log.deliver({ customerId: 'cus_d', ...canceled });
+  const before = [await planOf(teamId), await countOf('cus_d')];
+  const position = await log.positionOf('evt_d1');
+  for (const id of ['evt_d1', String(position)]) {
+    expect(await log.events(['replay', id])).toEqual({
+      code: 0,
+      stdout: `${String(position).padStart(8)}  evt_d1  applied → duplicate  team ${teamId}\n`,
+      stderr:
+        '1 duplicate\n' +
+        'A duplicate was decided on before. For a team that was changed since: instep rebuild\n',
+    });
+  }
+  expect([await planOf(teamId), await countOf('cus_d')]).toEqual(before);
+});
+
+test('what is parked is applied if a team has its customer now, by the rule', async () => {
+  const customerId = 'cus_p';
+  await log.deliver({ customerId, eventId: 'evt_p2', createdSeconds: 200, productId: 'prod_p' });
+  await log.deliver({ customerId, eventId: 'evt_p1', createdSeconds: 100, status: 'canceled' });
+  const nobody = await log.events(['replay', '--outcome', 'parked', '--json']);
+  expect(jsonLines(nobody.stdout)).toMatchObject([{ outcome: 'parked' }, { outcome: 'parked' }]);
+  const teamId = await log.addTeam('cus_of_another');
+  await linkTeam(log.database.query, teamId, customerId);
+  const { code, stdout, stderr } = await log.events(['replay', '--outcome', 'parked', '--json']);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '1 applied, 1 stale\n' });
+  const common = { position: expect.any(Number), was: 'parked', teamIds: [teamId], error: null };
+  expect(jsonLines(stdout)).toEqual([
+    { ...common, eventId: 'evt_p2', outcome: 'applied' },
+    { ...common, eventId: 'evt_p1', outcome: 'stale' },
+  ]);
+  expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+  expect(await countOf(customerId)).toEqual([
+    { event_id: 'evt_p2', outcome: 'applied', deliveries: 1 },
+    { event_id: 'evt_p1', outcome: 'stale', deliveries: 1 },
+  ]);
+  expect(await log.events(['replay', '--outcome', 'parked'])).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: 'no events\n',
+  });
+});
+
+test('a product without a name is left to a running server to name', async () => {
+  const customerId = 'cus_nameless';
+  await log.deliver({ customerId, eventId: 'evt_n', productId: 'prod_nameless' });
+  await log.database.query(`delete from instep.products where product_id = 'prod_nameless'`);
+  const teamId = await log.addTeam(customerId);
+  expect(await log.events(['replay', 'evt_n'])).toMatchObject({ code: 0, stderr: '1 applied\n' });
+  expect(await planOf(teamId)).toMatchObject({
+    providerProductId: 'prod_nameless',
+    planName: null,
+  });
+  const statement = `select name from instep.products where product_id = 'prod_nameless'`;
+  expect(await log.database.query(statement)).toEqual([{ name: null }]);
+});
+
+test('what was unreadable is read anew, once', async () => {
+  const customerId = 'cus_u';
+  const teamId = await log.addTeam(customerId);
+  const odd = { ...JSON.parse(eventBody({ customerId })), data: 'of a shape unknown' };
+  await log.deliverBody(JSON.stringify({ ...odd, id: 'evt_u' }));
+  expect(await log.events(['replay', 'evt_u'])).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/evt_u {2}unreadable → unreadable\n$/),
+    stderr: '1 unreadable\n',
+  });
+  // As if this program could read what an older one could not.
+  const body = eventBody({ customerId, eventId: 'evt_u', status: 'trialing' });
+  const position = await log.positionOf('evt_u');
+  await log.database.query('update instep.events set body = $2 where position = $1', [
+    position,
+    Buffer.from(body),
+  ]);
+  const again = () => log.events(['replay', String(position)]);
+  expect(await again()).toMatchObject({ code: 0, stderr: '1 applied\n' });
+  expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'trialing' });
+  expect((await again()).stdout).toMatch(/unreadable → duplicate/);
+  expect(await countOf(customerId)).toEqual([
+    { event_id: 'evt_u', outcome: 'applied', deliveries: 0 },
+  ]);
+});
+
+test('--since replays what came since, but for looks of our own', async () => {
+  const customerId = 'cus_since';
+  const teamId = await log.addTeam(customerId);
+  const dayMs = 24 * 60 * 60 * 1_000;
+  await log.deliver({ customerId, eventId: 'evt_old', createdSeconds: 1 }, Date.now() + dayMs);
+  await log.deliver({ customerId, eventId: 'evt_new', createdSeconds: 2 }, Date.now() + 3 * dayMs);
+  await log.deliver({ customerId, eventId: 'evt_look', createdSeconds: 2 }, Date.now() + 3 * dayMs);
+  await log.database.query(`update instep.events set type = $1 where event_id = 'evt_look'`, [
+    LOOK_TYPE,
+  ]);
+  const since = new Date(Date.now() + 2 * dayMs).toISOString();
+  const { code, stdout, stderr } = await log.events(['replay', '--since', since]);
+  expect(code).toBe(0);
+  expect(stdout.replace(/^ *\d+ {2}/gm, '').split('\n')).toEqual([
+    `evt_new  applied → duplicate  team ${teamId}`,
+    'evt_look  applied → left out',
+    '',
+  ]);
+  expect(stderr).toMatch(/^1 duplicate, 1 left out\n/);
+  const stale = await log.events(['replay', '--since', since, '--outcome', 'stale']);
+  expect(stale).toMatchObject({ code: 0, stdout: '', stderr: 'no events\n' });
+});
+
+test('what the application refuses stops no other: exit code 1, and why', async () => {
+  for (const name of ['refused', 'taken']) {
+    await log.deliver({ customerId: `cus_${name}`, eventId: `evt_${name}`, status: 'unpaid' });
+    await log.addTeam(`cus_${name}`);
+  }
+  await log.database.query(
+    `alter table teams add constraint never_unpaid
+       check (subscription_status <> 'unpaid' or provider_customer_id <> 'cus_refused')`,
+  );
+  const { code, stdout, stderr } = await log.events(['replay', '--outcome', 'parked']);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/evt_refused {2}parked → failed {2}.*never_unpaid/);
+  expect(stdout).toMatch(/evt_taken {2}parked → applied {2}team \d+/);
+  expect(stderr).toMatch(
+    /^1 failed, 1 applied\ninstep: 1 of them the database refused: see above\n$/,
+  );
+});
+
+test('an event that is not there: exit code 1, and one line', async () => {
+  expect(await log.events(['replay', 'evt_none'])).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'instep: no event in the log has the id evt_none\n',
+  });
+});

@@ -1,0 +1,154 @@
+import { expect, test } from 'vitest';
+import { jsonLines, useLog } from '../support/log-service.ts';
+
+const log = useLog();
+
+/** A team with a history: the parts of an event that the test does not name are any. */
+async function teamWithHistory(customerId: string) {
+  const teamId = await log.addTeam(customerId);
+  const deliver = (name: string, createdSeconds: number, status: string) =>
+    log.deliver({ customerId, eventId: `evt_${customerId}_${name}`, createdSeconds, status });
+  await deliver('paid', 2_000, 'active');
+  await deliver('older', 1_000, 'unpaid');
+  await deliver('ended', 3_000, 'canceled');
+  return teamId;
+}
+
+test('what arrived, what was decided and why, and the plan before, after and now', async () => {
+  const teamId = await teamWithHistory('cus_s');
+  const { code, stdout, stderr } = await log.events(['show', 'evt_cus_s_older']);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const position = await log.positionOf('evt_cus_s_older');
+  const paid = await log.positionOf('evt_cus_s_paid');
+  expect(stdout.replace(/received {6}.*/, 'received').split('\n')).toEqual([
+    `position      ${position}`,
+    'event         evt_cus_s_older',
+    'type          customer.subscription.updated',
+    'customer      cus_s',
+    'subscription  sub_1',
+    'status        unpaid',
+    'product       prod_1',
+    'replaced      -',
+    'created       1970-01-01 00:16:40Z',
+    'received',
+    'deliveries    1',
+    'outcome       stale',
+    '',
+    `stale: evt_cus_s_paid (position ${paid}) of the same subscription was there before, created 16 min later.`,
+    '',
+    '        status      plan       product         subscription',
+    'before  active      Pro        prod_1          sub_1',
+    'after   active      Pro        prod_1          sub_1',
+    `now     canceled    -          -               -               team ${teamId}`,
+    '',
+  ]);
+});
+
+test('what an event changed is marked', async () => {
+  await teamWithHistory('cus_m');
+  const { stdout } = await log.events(['show', 'evt_cus_m_ended']);
+  expect(stdout).toMatch(/^applied: it was the newest .* canceled takes the plan away\.$/m);
+  expect(stdout).toMatch(/^before {2}active +Pro +prod_1 +sub_1$/m);
+  expect(stdout).toMatch(/^after {3}canceled \* +- \* +- \* +- \*$/m);
+});
+
+test('by position, and for a program', async () => {
+  const teamId = await teamWithHistory('cus_j');
+  const position = await log.positionOf('evt_cus_j_paid');
+  const { code, stdout } = await log.events(['show', String(position), '--json']);
+  expect(code).toBe(0);
+  const none = {
+    providerSubscriptionId: null,
+    providerProductId: null,
+    planName: null,
+    subscriptionStatus: null,
+  };
+  expect(jsonLines(stdout)).toEqual([
+    {
+      position,
+      eventId: 'evt_cus_j_paid',
+      type: 'customer.subscription.updated',
+      customerId: 'cus_j',
+      subscriptionId: 'sub_1',
+      status: 'active',
+      createdAt: '1970-01-01T00:33:20.000Z',
+      receivedAt: expect.any(String),
+      outcome: 'applied',
+      deliveries: 1,
+      why: [
+        "applied: it was the newest of the customer's events, and active gives the team its plan.",
+      ],
+      before: null,
+      after: {
+        providerSubscriptionId: 'sub_1',
+        providerProductId: 'prod_1',
+        planName: 'Pro',
+        subscriptionStatus: 'active',
+      },
+      now: [{ teamId, plan: { ...none, subscriptionStatus: 'canceled' } }],
+    },
+  ]);
+});
+
+test('TEAM_PLAN counts as it does for the server', async () => {
+  const customerId = 'cus_best';
+  await log.addTeam(customerId);
+  await log.deliver({ customerId, subscriptionId: 'sub_live', createdSeconds: 100 });
+  const other = { customerId, subscriptionId: 'sub_ended', status: 'canceled' };
+  await log.deliver({ ...other, eventId: 'evt_best', createdSeconds: 200 });
+  const show = (TEAM_PLAN: string) => log.events(['show', 'evt_best', '--json'], { TEAM_PLAN });
+  expect(jsonLines((await show('newest')).stdout)).toMatchObject([
+    { after: { subscriptionStatus: 'canceled' } },
+  ]);
+  expect(jsonLines((await show('best')).stdout)).toMatchObject([
+    { why: [expect.stringMatching(/^applied: the log does not tell why any more/)] },
+  ]);
+  expect(await show('cheapest')).toMatchObject({ code: 2, stdout: '' });
+});
+
+test('parked and unreadable: what to do', async () => {
+  await log.deliver({ customerId: 'cus_nobody', eventId: 'evt_parked' });
+  const parked = await log.events(['show', 'evt_parked']);
+  expect(parked.stdout).toMatch(
+    /^parked: no team has the customer cus_nobody\..* instep team link/m,
+  );
+  expect(parked.stdout).not.toMatch(/before/);
+  await log.deliverBody('{"id":"evt_odd","type":"customer.subscription.deleted","data":7}');
+  const unreadable = await log.events(['show', 'evt_odd']);
+  expect(unreadable.stdout).toMatch(/^unreadable: data: .*expected object.*\.$/m);
+});
+
+test('--body is what arrived, byte for byte', async () => {
+  const body = '{ "id":"evt_b", "type":"customer.subscription.deleted",\t"data": "\\u0000é" }\n';
+  await log.deliverBody(body);
+  const { code, stdout } = await log.events(['show', 'evt_b', '--body']);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: body });
+});
+
+test('nothing but what the rule reads is shown, unless it is asked for', async () => {
+  // The bodies hold canaries: see tests/support/leaks.ts.
+  await log.deliver({ eventId: 'evt_canaries', previousAttributes: { metadata: { a: 1 } } });
+  const { stdout } = await log.events(['show', 'evt_canaries']);
+  expect(stdout).toMatch(/^replaced {6}metadata$/m);
+});
+
+test('an id that several events have: exit code 1, and their positions', async () => {
+  for (const createdSeconds of [1, 2]) await log.deliver({ eventId: 'evt_0', createdSeconds });
+  const { code, stdout, stderr } = await log.events(['show', 'evt_0']);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(
+    /^instep: 2 events have the id evt_0: name one by its position\n {2}\d+ {2}\d{4}-.*Z {2}parked\n {2}\d+ {2}\d{4}-.*\n$/,
+  );
+});
+
+test.each([
+  ['evt_none', 'no event in the log has the id evt_none'],
+  ['99999999', 'there is no event at position 99999999'],
+  ['99999999999999999999', 'there is no event at position 99999999999999999999'],
+])('%s, which is not there: exit code 1, and one line', async (id, message) => {
+  expect(await log.events(['show', id])).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `instep: ${message}\n`,
+  });
+});
