@@ -118,11 +118,13 @@ export function openDatabase(options: DatabaseOptions): Database {
 
   // `set local` works through PgBouncer too, where start-up parameters are refused. Deciding and
   // then writing rests on each statement seeing what was committed before it began. Plans are made
-  // once, for any number of values, and by way of indexes: what was a small table may have grown.
+  // once, for any number of values, and by way of indexes: what was a small table may have grown. They
+  // are never worth compiling; a table without an index looks as if they were.
   const begin = `
     begin isolation level read committed;
     set local plan_cache_mode = force_generic_plan;
     set local enable_seqscan = off;
+    set local jit = off;
     set local statement_timeout = ${statementTimeoutMs};
     set local lock_timeout = ${Math.ceil(statementTimeoutMs / 2)};
     set local idle_in_transaction_session_timeout = ${statementTimeoutMs * 2}`;
