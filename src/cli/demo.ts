@@ -10,7 +10,7 @@ import { openInstep } from '../instep.ts';
 import { createLogger } from '../logging.ts';
 import { SESSION_COOKIE } from '../sessions/cookie.ts';
 import { issueSession, secretKeys } from '../sessions/token.ts';
-import { startStripeApiServer } from '../simulation/stripe-api-server.ts';
+import { startStripeApiServer } from '../simulation/stripe-api/server.ts';
 import { addTeam, readTeam } from '../store/teams.ts';
 import { addUser } from '../store/users.ts';
 import { signWebhook } from '../stripe/sign-webhook.ts';

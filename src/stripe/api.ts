@@ -1,7 +1,7 @@
 import Stripe from 'stripe';
-import { withDeadline } from '../deadline.ts';
-import { InstepError } from '../errors.ts';
 import type { Json } from '../subscriptions/second.ts';
+import { answerOf, found } from './api-call.ts';
+import { HANDLED_TYPES } from './handled-event-type.ts';
 import { isStorableName } from './subscription-shape.ts';
 
 export type StripeApi = {
@@ -9,6 +9,23 @@ export type StripeApi = {
   retrieveProductName(productId: string): Promise<string | null>;
   /** A subscription as Stripe has it now; `null` when it knows no such subscription. */
   retrieveSubscription(subscriptionId: string): Promise<Json | null>;
+  /** Events of the two handled types. Stripe keeps them for 30 days. */
+  listEvents(from: { readonly createdSeconds: number } & From): Promise<StripePage>;
+  /** All subscriptions, those that are over too; of this customer or of all. */
+  listSubscriptions(from: { readonly customerId?: string | undefined } & From): Promise<StripePage>;
+  listCustomers(from: From): Promise<StripePage>;
+};
+
+/** The place in a list: after the object of this id; `null` is the beginning. */
+export type From = { readonly cursor: string | null };
+
+/** One page of a list, the newest first. */
+export type StripePage = {
+  /** As they came over the wire. */
+  readonly objects: readonly Json[];
+  readonly hasMore: boolean;
+  /** What Stripe's clock said when it answered, in whole seconds since 1970; `null`: nothing. */
+  readonly answeredSeconds: number | null;
 };
 
 export type StripeApiOptions = {
@@ -17,13 +34,14 @@ export type StripeApiOptions = {
   readonly baseUrl?: URL | undefined;
 };
 
-/** Stripe's API did not answer, or not with what was asked for. */
-export class StripeApiFailed extends InstepError {
-  readonly code = 'STRIPE_API_FAILED';
-}
-
 /** An event waits no longer than this for the name of its product. */
 const TIMEOUT_MS = 2_000;
+
+/** Nothing waits for a list, and a full page takes Stripe its time. */
+const LIST_TIMEOUT_MS = 15_000;
+
+/** The largest page that Stripe gives. */
+const PAGE_SIZE = 100;
 
 /** Stripe's API, as far as it is needed. Its calls throw `DeadlineExceeded` or `StripeApiFailed`. */
 export function createStripeApi({ secretKey, baseUrl }: StripeApiOptions): StripeApi {
@@ -33,33 +51,50 @@ export function createStripeApi({ secretKey, baseUrl }: StripeApiOptions): Strip
     telemetry: false,
     ...(baseUrl === undefined ? {} : addressOf(baseUrl)),
   });
+  const patience = { timeout: LIST_TIMEOUT_MS };
   return {
     async retrieveProductName(productId) {
-      const product = await found(stripe.products.retrieve(productId));
+      const product = await found(stripe.products.retrieve(productId), TIMEOUT_MS);
       return product !== null && isStorableName(product.name) ? product.name : null;
     },
     async retrieveSubscription(subscriptionId) {
-      const subscription = await found(stripe.subscriptions.retrieve(subscriptionId));
-      // What came over the wire, and nothing that the SDK has made of it.
-      return subscription === null ? null : JSON.parse(JSON.stringify(subscription));
+      const request = stripe.subscriptions.retrieve(subscriptionId);
+      const subscription = await found(request, TIMEOUT_MS);
+      return subscription === null ? null : asSent(subscription);
     },
+    listEvents: ({ createdSeconds, cursor }) => {
+      const created = { gte: createdSeconds };
+      const types = [...HANDLED_TYPES];
+      return pageOf(stripe.events.list({ created, types, ...placeOf(cursor) }, patience));
+    },
+    listSubscriptions: ({ customerId, cursor }) => {
+      const customer = customerId === undefined ? {} : { customer: customerId };
+      const parameters = { status: 'all', ...customer, ...placeOf(cursor) } as const;
+      return pageOf(stripe.subscriptions.list(parameters, patience));
+    },
+    listCustomers: ({ cursor }) => pageOf(stripe.customers.list(placeOf(cursor), patience)),
   };
 }
 
-/** What was asked for, or `null` when there is no such thing. */
-async function found<Found>(request: Promise<Stripe.Response<Found>>): Promise<Found | null> {
-  try {
-    // The SDK's own timeout begins anew with every byte that arrives.
-    const answer = await withDeadline(request, TIMEOUT_MS);
-    // The SDK sees a failure by Stripe's own words only, and others may answer in its place.
-    const { statusCode } = answer.lastResponse;
-    if (statusCode !== 200) throw new StripeApiFailed(`answered ${statusCode}`);
-    return answer;
-  } catch (error) {
-    if (!(error instanceof Stripe.errors.StripeError)) throw error;
-    if (error.statusCode === 404) return null;
-    throw new StripeApiFailed(`${error.type} (${error.statusCode ?? 'no answer'})`);
-  }
+function placeOf(cursor: string | null): Stripe.PaginationParams {
+  return { limit: PAGE_SIZE, ...(cursor !== null && { starting_after: cursor }) };
+}
+
+async function pageOf<Item>(
+  request: Promise<Stripe.Response<Stripe.ApiList<Item>>>,
+): Promise<StripePage> {
+  const { data, has_more, lastResponse } = await answerOf(request, LIST_TIMEOUT_MS);
+  const answeredMs = Date.parse(lastResponse.headers.date ?? '');
+  return {
+    objects: data.map(asSent),
+    hasMore: has_more,
+    answeredSeconds: Number.isNaN(answeredMs) ? null : Math.floor(answeredMs / 1_000),
+  };
+}
+
+/** What came over the wire, and nothing that the SDK has made of it. */
+function asSent(object: unknown): Json {
+  return JSON.parse(JSON.stringify(object));
 }
 
 function addressOf(url: URL): Pick<Stripe.StripeConfig, 'protocol' | 'host' | 'port'> {

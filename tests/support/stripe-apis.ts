@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll } from 'vitest';
-import { startStripeApiServer } from '../../src/simulation/stripe-api-server.ts';
+import { startStripeApiServer } from '../../src/simulation/stripe-api/server.ts';
 import { createStripeApi } from '../../src/stripe/api.ts';
 import { API_KEY } from './canaries.ts';
 

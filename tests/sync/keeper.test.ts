@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { startStripeApiServer } from '../../src/simulation/stripe-api-server.ts';
+import { Collection } from '../../src/simulation/stripe-api/collection.ts';
+import { startStripeApiServer } from '../../src/simulation/stripe-api/server.ts';
 import { addTeam, linkTeam } from '../../src/store/teams.ts';
 import { useService } from '../support/contract-service.ts';
 import { eventBody } from '../support/events.ts';
@@ -7,7 +8,7 @@ import { startInstep } from '../support/instep-process.ts';
 
 const account = {
   productNames: { prod_known: 'Known' } as Record<string, string>,
-  subscriptions: {} as Record<string, unknown>,
+  subscriptions: new Collection(),
   isDown: false,
 };
 const api = await startStripeApiServer(account);
@@ -136,7 +137,7 @@ describe('ties', () => {
     const { teamId, customerId } = await service.addTeam();
     const event = tied(customerId, 'sub_tied');
     const canceled = JSON.parse(eventBody({ ...event, status: 'canceled' }));
-    account.subscriptions.sub_tied = canceled.data.object;
+    account.subscriptions.set(canceled.data.object);
     await service.postSigned(eventBody({ ...event, status: 'canceled' }));
     await service.postSigned(eventBody({ ...event, status: 'active' }));
     await eventually(teamId, { subscriptionStatus: 'canceled' });

@@ -15,7 +15,8 @@ import { createRunCase } from '../store/run-case.ts';
 import { keeperTasks } from '../store/settle.ts';
 import { createStoreDoor } from '../store/store-door.ts';
 import { link, openWorld, type StoreWorld } from '../store/store-world.ts';
-import { startStripeApiServer } from '../stripe-api-server.ts';
+import { Collection } from '../stripe-api/collection.ts';
+import { startStripeApiServer } from '../stripe-api/server.ts';
 import { Servers } from './servers.ts';
 
 export type HttpLevelOptions = LevelOptions & {
@@ -57,7 +58,7 @@ const SECRET = 'whsec_of_the_simulation';
 export async function runHttpLevel(options: HttpLevelOptions): Promise<Summary> {
   const { firstSeed, seeds, choice, faults, database } = options;
   const random = createRandom(firstSeed, 4);
-  const subscriptions: Record<string, unknown> = {};
+  const subscriptions = new Collection();
   const productNames = Object.fromEntries(PRODUCTS.map(({ id, name }) => [id, name]));
   const api = await startStripeApiServer({ productNames, subscriptions });
   const environment = {
@@ -102,7 +103,8 @@ export async function runHttpLevel(options: HttpLevelOptions): Promise<Summary> 
       if (event !== undefined) {
         const seenAtMs = Math.floor(step.atMs / 1_000) * 1_000 + 999;
         const { subscriptionId } = event;
-        subscriptions[subscriptionId] = customer.history.view(subscriptionId, seenAtMs);
+        const shown = customer.history.view(subscriptionId, seenAtMs);
+        if (shown !== null) subscriptions.set({ ...shown, id: subscriptionId });
         if (random.chance(options.kill)) servers.killOne();
       }
       const work = async () => {

@@ -1,0 +1,70 @@
+import Stripe from 'stripe';
+import { withDeadline } from '../deadline.ts';
+import { InstepError } from '../errors.ts';
+
+/** Stripe's API did not answer, or not with what was asked for. */
+export class StripeApiFailed extends InstepError {
+  readonly code = 'STRIPE_API_FAILED';
+  /** The status that was answered; `null` when nothing was. */
+  readonly status: number | null;
+  /** For how long Stripe wants not to be asked again; `null` when it did not say. */
+  readonly retryAfterMs: number | null;
+
+  constructor(message: string, status: number | null, retryAfterMs: number | null = null) {
+    super(message);
+    this.status = status;
+    this.retryAfterMs = retryAfterMs;
+  }
+
+  /** Whether the key is wrong, or may not do this. */
+  get isForbidden(): boolean {
+    return this.status === 401 || this.status === 403;
+  }
+
+  /** Whether what was asked for makes no sense to Stripe, such as a cursor that it has forgotten. */
+  get isRefused(): boolean {
+    return this.status === 400 || this.status === 404;
+  }
+}
+
+/**
+ * What was asked for, within `timeoutMs`.
+ *
+ * @throws DeadlineExceeded, or StripeApiFailed
+ */
+export async function answerOf<Found>(
+  request: Promise<Stripe.Response<Found>>,
+  timeoutMs: number,
+): Promise<Stripe.Response<Found>> {
+  try {
+    // The SDK's own timeout begins anew with every byte that arrives.
+    const answer = await withDeadline(request, timeoutMs);
+    // The SDK sees a failure by Stripe's own words only, and others may answer in its place.
+    const { statusCode } = answer.lastResponse;
+    if (statusCode !== 200) throw new StripeApiFailed(`answered ${statusCode}`, statusCode);
+    return answer;
+  } catch (error) {
+    if (!(error instanceof Stripe.errors.StripeError)) throw error;
+    const status = error.statusCode ?? null;
+    const message = `${error.type} (${status ?? 'no answer'})`;
+    throw new StripeApiFailed(message, status, retryAfterOf(error));
+  }
+}
+
+/** The same, or `null` when there is no such thing. */
+export async function found<Found>(
+  request: Promise<Stripe.Response<Found>>,
+  timeoutMs: number,
+): Promise<Stripe.Response<Found> | null> {
+  try {
+    return await answerOf(request, timeoutMs);
+  } catch (error) {
+    if (error instanceof StripeApiFailed && error.status === 404) return null;
+    throw error;
+  }
+}
+
+function retryAfterOf({ headers }: Stripe.errors.StripeError): number | null {
+  const seconds = Number(headers?.['retry-after']);
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1_000 : null;
+}

@@ -1,0 +1,145 @@
+import Stripe from 'stripe';
+import { afterAll, describe, expect, test } from 'vitest';
+import type { StripeAccount } from '../../src/simulation/stripe-api/account.ts';
+import { type ApiObject, Collection } from '../../src/simulation/stripe-api/collection.ts';
+import { startStripeApiServer } from '../../src/simulation/stripe-api/server.ts';
+import { API_KEY } from '../support/canaries.ts';
+
+const ends: (() => Promise<void>)[] = [];
+afterAll(async () => {
+  for (const end of ends) await end();
+});
+
+/** The official SDK towards a stand-in for this account. */
+async function sdk(account: Partial<StripeAccount>): Promise<Stripe> {
+  const server = await startStripeApiServer({ productNames: {}, ...account });
+  ends.push(server.close);
+  const { hostname, port } = new URL(server.url);
+  const config = { host: hostname, port, protocol: 'http', maxNetworkRetries: 0 } as const;
+  return new Stripe(API_KEY, config);
+}
+
+const event = (number: number, more: Partial<ApiObject> = {}) => ({
+  id: `evt_${number}`,
+  created: 1_000 + number,
+  type: 'customer.subscription.updated',
+  ...more,
+});
+
+const range = (count: number) => Array.from({ length: count }, (_, index) => index);
+
+describe('a list', () => {
+  test('comes newest first, page by page, and each object once', async () => {
+    const events = new Collection(range(250).map((number) => event(number)));
+    const stripe = await sdk({ events });
+    const { data, has_more } = await stripe.events.list();
+    expect({ ids: data.map(({ id }) => id), has_more }).toEqual({
+      ids: range(10).map((number) => `evt_${249 - number}`),
+      has_more: true,
+    });
+    const all = await stripe.events.list({ limit: 100 }).autoPagingToArray({ limit: 1_000 });
+    expect(all.map(({ id }) => id)).toEqual(range(250).map((number) => `evt_${249 - number}`));
+  });
+
+  test('that fits the page exactly has no more', async () => {
+    const stripe = await sdk({ events: new Collection(range(3).map((number) => event(number))) });
+    expect(await stripe.events.list({ limit: 3 })).toMatchObject({ has_more: false });
+  });
+
+  test('holds only the types, the time and the status that were asked for', async () => {
+    const deleted = 'customer.subscription.deleted';
+    const events = new Collection([
+      event(1),
+      event(2, { type: deleted }),
+      event(3, { type: 'invoice.paid' }),
+    ]);
+    const types = ['customer.subscription.updated', deleted];
+    const subscriptions = new Collection([
+      { id: 'sub_1', customer: 'cus_1', status: 'canceled' },
+      { id: 'sub_2', customer: 'cus_1', status: 'active' },
+      { id: 'sub_3', customer: 'cus_2', status: 'past_due' },
+    ]);
+    const stripe = await sdk({ events, subscriptions });
+    const ids = async (list: PromiseLike<{ data: { id: string }[] }>) =>
+      (await list).data.map(({ id }) => id);
+    expect(await ids(stripe.events.list({ types }))).toEqual(['evt_2', 'evt_1']);
+    expect(await ids(stripe.events.list({ created: { gte: 1_002 } }))).toEqual(['evt_3', 'evt_2']);
+    expect(await ids(stripe.events.list({ created: { lte: 1_001 } }))).toEqual(['evt_1']);
+    expect(await ids(stripe.subscriptions.list())).toEqual(['sub_3', 'sub_2']);
+    expect(await ids(stripe.subscriptions.list({ status: 'active' }))).toEqual(['sub_2']);
+    const ofCustomer = { status: 'all', customer: 'cus_1' } as const;
+    expect(await ids(stripe.subscriptions.list(ofCustomer))).toEqual(['sub_2', 'sub_1']);
+  });
+
+  test('that changes while it is read shows what was there before, once', async () => {
+    const events = new Collection(range(6).map((number) => event(number)));
+    const stripe = await sdk({
+      events,
+      onCall(path) {
+        if (path.includes('starting_after=evt_4')) events.set(event(6));
+        return undefined;
+      },
+    });
+    const ids: string[] = [];
+    for await (const { id } of stripe.events.list({ limit: 2 })) ids.push(id);
+    expect(ids).toEqual(['evt_5', 'evt_4', 'evt_3', 'evt_2', 'evt_1', 'evt_0']);
+  });
+
+  test.each([
+    ['a page that is too large', { limit: 101 }, 'limit'],
+    ['a cursor that nobody knows', { starting_after: 'evt_9' }, 'starting_after'],
+  ])('refuses %s', async (_, parameters, param) => {
+    const stripe = await sdk({ events: new Collection([event(1)]) });
+    const refused = await stripe.events.list(parameters).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ type: 'StripeInvalidRequestError', statusCode: 400, param });
+  });
+
+  test('of a customer whom Stripe does not know is an error', async () => {
+    const customers = new Collection([{ id: 'cus_1' }]);
+    const stripe = await sdk({ customers });
+    expect(await stripe.subscriptions.list({ customer: 'cus_1' })).toMatchObject({ data: [] });
+    await expect(stripe.subscriptions.list({ customer: 'cus_2' })).rejects.toMatchObject({
+      code: 'resource_missing',
+      statusCode: 400,
+    });
+  });
+});
+
+test('customers and webhook endpoints are there, one by one and listed', async () => {
+  const webhookEndpoints = new Collection([{ id: 'we_1', status: 'enabled' }]);
+  const stripe = await sdk({ customers: new Collection([{ id: 'cus_1' }]), webhookEndpoints });
+  expect(await stripe.customers.retrieve('cus_1')).toMatchObject({ id: 'cus_1' });
+  expect(await stripe.customers.list()).toMatchObject({ data: [{ id: 'cus_1' }] });
+  expect(await stripe.webhookEndpoints.list()).toMatchObject({ data: [{ status: 'enabled' }] });
+  await expect(stripe.customers.retrieve('cus_2')).rejects.toMatchObject({ statusCode: 404 });
+});
+
+describe('an API that fares badly', () => {
+  test('says when to come again', async () => {
+    const stripe = await sdk({ onCall: () => ({ status: 429, retryAfterSeconds: 7 }) });
+    const failed = await stripe.events.list().catch((error: unknown) => error);
+    expect(failed).toMatchObject({ statusCode: 429, headers: { 'retry-after': '7' } });
+  });
+
+  test('has enough of too many calls within a second', async () => {
+    const stripe = await sdk({ rateLimit: { callsPerSecond: 2, nowMs: () => 5_000 } });
+    const calls = await Promise.allSettled(range(3).map(() => stripe.events.list()));
+    expect(calls.map(({ status }) => status).sort()).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+    ]);
+  });
+
+  test('is slow', async () => {
+    const stripe = await sdk({ delayMs: 5_000 });
+    const call = stripe.events.list({}, { timeout: 100 });
+    await expect(call).rejects.toMatchObject({ type: 'StripeConnectionError' });
+  });
+
+  test('has another clock', async () => {
+    const stripe = await sdk({ clockMs: () => Date.UTC(2020, 0, 1) });
+    const { lastResponse } = await stripe.events.list();
+    expect(lastResponse.headers.date).toBe('Wed, 01 Jan 2020 00:00:00 GMT');
+  });
+});
