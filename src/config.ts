@@ -43,6 +43,23 @@ function wholeNumber(fallback: number, min: number, max: number) {
   return z.coerce.number(range).int(range).min(min, range).max(max, range).default(fallback);
 }
 
+const LONGEST_INTERVAL_MS = 30 * 86_400_000;
+
+/** How often something is done, in milliseconds; `null` when it never is. */
+function interval(fallback: string) {
+  return z
+    .string()
+    .default(fallback)
+    .transform((text, { addIssue }) => {
+      if (text === 'off') return null;
+      const intervalMs = parseDuration(text) ?? 0;
+      if (intervalMs === 0 || intervalMs > LONGEST_INTERVAL_MS) {
+        addIssue({ code: 'custom', message: 'must be off, or such as 90s, 15m, 1h; 30d at most' });
+      }
+      return intervalMs;
+    });
+}
+
 function url(protocols: readonly string[], example: string) {
   const whatToDo = `must be a URL such as ${example}`;
   return z
@@ -134,6 +151,7 @@ const serverVariables = {
   INSTEP_WORKERS: workersVariable,
   ...teamPlanVariables,
   ...retentionVariables,
+  CATCH_UP_INTERVAL: interval('1h'),
   PROFILE_PASSWORD_HASH: z
     .enum(['include', 'omit'], { error: 'must be include or omit' })
     .default('include'),
@@ -185,6 +203,7 @@ export function readConfig(environment: Environment) {
     workers: value.INSTEP_WORKERS,
     teamPlan: value.TEAM_PLAN,
     eventRetentionMs: value.EVENT_RETENTION,
+    catchUpIntervalMs: value.CATCH_UP_INTERVAL,
     includePasswordHash: value.PROFILE_PASSWORD_HASH === 'include',
     maxBodyBytes: value.MAX_BODY_BYTES,
     maxQueuedEvents: value.MAX_QUEUED_EVENTS,

@@ -106,6 +106,7 @@ export async function openInstep({
 
   const { query } = database;
   const tasks = createKeeperTasks({
+    ...config,
     query,
     accept,
     api,

@@ -41,6 +41,7 @@ test('three secrets are enough, and all else has a default', () => {
     workers: 1,
     teamPlan: 'newest',
     eventRetentionMs: 90 * 24 * 60 * 60 * 1_000,
+    catchUpIntervalMs: 3_600_000,
     includePasswordHash: true,
     maxBodyBytes: 1_048_576,
     maxQueuedEvents: 10_000,
@@ -62,6 +63,7 @@ test('every variable counts', () => {
     INSTEP_WORKERS: '3',
     TEAM_PLAN: 'best',
     EVENT_RETENTION: '36h',
+    CATCH_UP_INTERVAL: '90s',
     PROFILE_PASSWORD_HASH: 'omit',
     MAX_BODY_BYTES: '2048',
     MAX_QUEUED_EVENTS: '5',
@@ -77,6 +79,7 @@ test('every variable counts', () => {
     workers: 3,
     teamPlan: 'best',
     eventRetentionMs: 36 * 60 * 60 * 1_000,
+    catchUpIntervalMs: 90_000,
     includePasswordHash: false,
     maxBodyBytes: 2_048,
     maxQueuedEvents: 5,
@@ -88,6 +91,27 @@ test('every variable counts', () => {
     'postgresql://user:p%40ss@db.example:6432/app?sslmode=require',
   ]);
   expect(config.stripeApiBase?.href).toBe('http://127.0.0.1:12111/');
+});
+
+describe('intervals', () => {
+  test.each([
+    ['off', null],
+    ['1s', 1_000],
+    ['15m', 900_000],
+    ['24h', 86_400_000],
+    ['30d', 2_592_000_000],
+  ])('%s', (CATCH_UP_INTERVAL, catchUpIntervalMs) => {
+    expect(readConfig({ ...REQUIRED, CATCH_UP_INTERVAL })).toMatchObject({ catchUpIntervalMs });
+  });
+
+  test.each(['0h', '1', 'h', '1.5h', '-1h', '31d', '1w', '1h30m', 'never'])(
+    '%s is none',
+    (text) => {
+      expect(problemsOf({ ...REQUIRED, CATCH_UP_INTERVAL: text })).toEqual([
+        'CATCH_UP_INTERVAL must be off, or such as 90s, 15m, 1h; 30d at most',
+      ]);
+    },
+  );
 });
 
 test('several servers are several URLs, and the session is ours to choose', () => {

@@ -66,6 +66,25 @@ export async function readLog(query: Query, ranges: readonly KeyRange[]): Promis
   return rows.map(toLogRow);
 }
 
+/** What stands in the log with keys in these ranges. */
+export async function readEventIds(
+  query: Query,
+  ranges: readonly KeyRange[],
+): Promise<{ key: string; eventId: string | null }[]> {
+  return await query<{ key: string; eventId: string | null }>(
+    `select key, event_id as "eventId"
+       from unnest($1::uuid[], $2::uuid[]) as range (low, high)
+      cross join lateral (
+              select key, event_id
+                from instep.events
+               where key between low and high
+               order by key
+               limit 1000
+            ) as logged`,
+    [ranges.map(({ low }) => low), ranges.map(({ high }) => high)],
+  );
+}
+
 /** The keys in a range that stand in the log. */
 export async function readKeys(query: Query, { low, high }: KeyRange): Promise<string[]> {
   const rows = await query<{ key: string }>(

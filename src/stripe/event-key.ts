@@ -27,6 +27,16 @@ export function eventKey(identity: EventIdentity, nonce: () => string): string {
   return toUuid(prefixOf(createdSeconds ?? 0, subscriptionId) + sha256(content).slice(0, 16));
 }
 
+/**
+ * The key of an event that Stripe's list told. There ids are Stripe's own, and say all: the content
+ * may be in another API version's words than that of the same event when it is delivered.
+ */
+export function listedEventKey(
+  identity: Omit<EventIdentity, 'data' | 'eventId'> & { readonly eventId: string },
+): string {
+  return eventKey({ ...identity, data: null }, () => identity.eventId);
+}
+
 export type KeyRange = { readonly low: string; readonly high: string };
 
 /** The keys that events of the same subscription and second can have. */

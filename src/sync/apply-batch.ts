@@ -9,6 +9,7 @@ import type { TeamPlanChoice } from '../subscriptions/team-plan.ts';
 import type { TeamPlan } from '../subscriptions/transition.ts';
 import { decide } from './decide.ts';
 import type { NamedEvent, Result } from './received-event.ts';
+import { recognize } from './recognize.ts';
 import type { LoggedEvent } from './seconds.ts';
 
 export type Transaction = { readonly query: Query; readonly atCommit: AtCommit };
@@ -90,9 +91,10 @@ function applyTo(
   teams: readonly LinkedTeam[],
   { log, customers }: Known,
   { query, atCommit }: Transaction,
-  events: readonly NamedEvent[],
+  received: readonly NamedEvent[],
   { choice, withoutNames = false }: ApplyOptions,
 ): readonly Result[] {
+  const events = recognize(received, log);
   const decision = decide(events, { ...customers, teams, logged: log.map(readBack) }, choice);
 
   const entries = logEntries(events, decision.outcomes);

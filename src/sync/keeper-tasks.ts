@@ -2,6 +2,7 @@ import type { Query } from '../database/database.ts';
 import type { Logger } from '../logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import type { Accept } from './door.ts';
+import { createCatchUpTask } from './keep-caught-up.ts';
 import { keepNames } from './keep-names.ts';
 import { keepParked } from './keep-parked.ts';
 import { keepRetention } from './keep-retention.ts';
@@ -14,6 +15,8 @@ export type KeeperOptions = {
   readonly accept: Accept;
   readonly api: StripeApi;
   readonly logger: Logger;
+  /** How often Stripe is asked for missed events; `null`: never. */
+  readonly catchUpIntervalMs: number | null;
   /** In milliseconds since 1970. */
   readonly now: () => number;
   readonly nonce: () => string;
@@ -30,6 +33,7 @@ export function createKeeperTasks(options: KeeperOptions): KeeperTask[] {
   const pace = createPace(API_INTERVAL_MS, now);
   const retrieveProductName = (id: string) => pace(() => api.retrieveProductName(id));
   const retrieveSubscription = (id: string) => pace(() => api.retrieveSubscription(id));
+  const listEvents: StripeApi['listEvents'] = (from) => pace(() => api.listEvents(from));
   const tasks: KeeperTask[] = [
     {
       name: 'parked',
@@ -52,6 +56,15 @@ export function createKeeperTasks(options: KeeperOptions): KeeperTask[] {
       name: 'retention',
       intervalMs: 60_000,
       mend: (signal) => keepRetention({ query, retentionMs, now, logger }, signal),
+    });
+  }
+  const { catchUpIntervalMs } = options;
+  if (catchUpIntervalMs !== null) {
+    const catchingUp = { query, accept, listEvents, logger, now, nonce };
+    tasks.push({
+      name: 'catch-up',
+      intervalMs: 5_000,
+      mend: createCatchUpTask({ ...catchingUp, intervalMs: catchUpIntervalMs }),
     });
   }
   return tasks;

@@ -6,8 +6,11 @@ import type { ReadableEvent, UnreadableEvent } from '../stripe/parse-event.ts';
 export type ReceivedEvent = (ReadableEvent | UnreadableEvent | LookEvent) & {
   readonly body: Uint8Array;
   readonly receivedAtMs: number;
-  /** `log` for one that stands in the log already: to apply it is no further delivery. */
-  readonly source: 'delivery' | 'log';
+  /**
+   * `log` for one that stands in the log already: to apply it is no further delivery; `list` for one
+   * that Stripe has told when it was asked, and has not delivered.
+   */
+  readonly source: 'delivery' | 'log' | 'list';
 };
 
 /** An event with the name of its product, as far as that was to be had before the transaction. */

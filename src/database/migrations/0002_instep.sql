@@ -74,3 +74,19 @@ create table instep.products (
 );
 
 create index products_nameless on instep.products (product_id) where name is null;
+
+-- Walks through what Stripe lists, page by page: one instance at a time, and after a crash on from
+-- where it was.
+create table instep.walks (
+  name       text primary key,
+  -- Who is at it, and until when nobody else may be.
+  holder     text,
+  held_until timestamptz,
+  -- When the last one began and ended; one that has not ended is gone on with.
+  began_at   timestamptz,
+  ended_at   timestamptz,
+  -- How far it is, in its own terms.
+  progress   jsonb
+);
+
+insert into instep.walks (name) values ('catch-up');
