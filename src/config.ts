@@ -132,17 +132,21 @@ const retentionVariables = {
     }),
 };
 
-const serverVariables = {
-  ...databaseVariables,
-  ...webhookVariables,
-  ...sessionVariables,
-  ...addressVariables,
+const apiVariables = {
   STRIPE_SECRET_KEY: secret(
     /^(?:sk|rk)_\S+$/,
     "set your account's secret or restricted key, sk_ or rk_ and what follows " +
       '(Stripe dashboard, Developers, API keys)',
   ),
   STRIPE_API_BASE: url(['http:', 'https:'], 'https://api.stripe.com').optional(),
+};
+
+const serverVariables = {
+  ...databaseVariables,
+  ...webhookVariables,
+  ...sessionVariables,
+  ...addressVariables,
+  ...apiVariables,
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
       error: 'must be one of fatal, error, warn, info, debug, trace, silent',
@@ -152,6 +156,7 @@ const serverVariables = {
   ...teamPlanVariables,
   ...retentionVariables,
   CATCH_UP_INTERVAL: interval('1h'),
+  RECONCILE_INTERVAL: interval('off'),
   PROFILE_PASSWORD_HASH: z
     .enum(['include', 'omit'], { error: 'must be include or omit' })
     .default('include'),
@@ -204,6 +209,7 @@ export function readConfig(environment: Environment) {
     teamPlan: value.TEAM_PLAN,
     eventRetentionMs: value.EVENT_RETENTION,
     catchUpIntervalMs: value.CATCH_UP_INTERVAL,
+    reconcileIntervalMs: value.RECONCILE_INTERVAL,
     includePasswordHash: value.PROFILE_PASSWORD_HASH === 'include',
     maxBodyBytes: value.MAX_BODY_BYTES,
     maxQueuedEvents: value.MAX_QUEUED_EVENTS,
@@ -226,6 +232,12 @@ export function readTeamPlanChoice(environment: Environment) {
 /** How long events stay in the log, in milliseconds; `null`: for ever. @throws ConfigInvalid */
 export function readEventRetention(environment: Environment) {
   return read(retentionVariables, environment).EVENT_RETENTION;
+}
+
+/** What it takes to ask Stripe's API. @throws ConfigInvalid */
+export function readApiConfig(environment: Environment) {
+  const value = read(apiVariables, environment);
+  return { secretKey: value.STRIPE_SECRET_KEY, baseUrl: value.STRIPE_API_BASE };
 }
 
 /** The secrets that session tokens are signed with, newest first. @throws ConfigInvalid */

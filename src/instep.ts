@@ -12,13 +12,12 @@ import type { Logger } from './logging.ts';
 import { createSessionReader } from './sessions/session-reader.ts';
 import { secretKeys } from './sessions/token.ts';
 import { prepareDatabase } from './store/prepare-database.ts';
-import { readProductName, writeProductName } from './store/products.ts';
 import { createStripeApi } from './stripe/api.ts';
-import { createProductNames } from './stripe/product-names.ts';
 import { createSignatureVerifier } from './stripe/signature.ts';
-import { type Accept, createDoor } from './sync/door.ts';
+import type { Accept } from './sync/door.ts';
 import { startKeeper } from './sync/keeper.ts';
 import { createKeeperTasks } from './sync/keeper-tasks.ts';
+import { openDoor } from './sync/open-door.ts';
 import { createUserLookup } from './sync/user-lookup.ts';
 
 /** One running Instep: mount `fetch` wherever a Web-standard handler goes. */
@@ -48,9 +47,6 @@ class ShuttingDown extends InstepError {
   readonly code = 'SHUTTING_DOWN';
 }
 
-const MAX_BATCH = 500;
-/** Who would have to wait longer for a turn is asked to come again. */
-const MAX_WAIT_MS = 400;
 const MAX_CONNECTIONS = 10;
 
 /**
@@ -81,35 +77,24 @@ export async function openInstep({
     onConnectionError,
   });
   const api = createStripeApi({ secretKey: config.stripeSecretKey, baseUrl: config.stripeApiBase });
-  const productNames = createProductNames(
-    {
-      recall: (productId) => readProductName(database.query, productId),
-      remember: async (productId, name) => {
-        await writeProductName(database.query, productId, name);
-      },
-      retrieve: (productId) => api.retrieveProductName(productId),
-      onRetrieveError: (productId, err) => logger.warn({ productId, err }, 'no name for a product'),
-    },
-    now,
-  );
-  const { maxQueuedEvents: maxQueued } = config;
-  const { accept, hasRoom } = createDoor({
+  const { maxQueuedEvents: maxQueued, teamPlan: choice } = config;
+  const { accept, hasRoom, productNames } = openDoor({
     database,
-    productNames,
+    api,
     logger,
     now,
-    choice: config.teamPlan,
-    maxBatch: MAX_BATCH,
+    choice,
     maxQueued,
-    maxWaitMs: MAX_WAIT_MS,
   });
 
   const { query } = database;
   const tasks = createKeeperTasks({
     ...config,
-    query,
+    database,
     accept,
     api,
+    productNames,
+    choice,
     logger,
     now,
     nonce: randomUUID,

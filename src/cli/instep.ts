@@ -19,6 +19,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   trigger: async () => (await import('./trigger.ts')).triggerCommand(),
   events: async () => (await import('./events.ts')).eventsCommand(),
   rebuild: async () => (await import('./rebuild.ts')).rebuildCommand(),
+  reconcile: async () => (await import('./reconcile.ts')).reconcileCommand(),
   simulate: async () => (await import('./simulate.ts')).simulateCommand(),
 };
 

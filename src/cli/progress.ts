@@ -5,24 +5,57 @@ export type Progress = {
   clear(): void;
 };
 
+export type ProgressOptions = {
+  /** Of what there are so many. */
+  readonly unit: string;
+  /** How many there are, or about as many; `null` when nobody knows. */
+  readonly total: number | null;
+  /** Whether it is worth knowing how fast it goes, and for how long. */
+  readonly hasRate?: boolean;
+};
+
 const WIDTH = 30;
 const INTERVAL_MS = 100;
 
 /** A progress bar on standard error, where standard output is a terminal; else nothing. */
-export function createProgress(total: number, unit: string): Progress {
+export function createProgress(options: ProgressOptions): Progress {
   if (!process.stdout.isTTY) return { show: () => undefined, clear: () => undefined };
   let shownAtMs = 0;
+  let began: { readonly done: number; readonly atMs: number } | undefined;
   return {
     show(done) {
       const nowMs = Date.now();
+      began ??= { done, atMs: nowMs };
       if (nowMs - shownAtMs < INTERVAL_MS) return;
       shownAtMs = nowMs;
-      const share = Math.min(1, done / total);
-      const bar = '█'.repeat(Math.round(share * WIDTH)).padEnd(WIDTH, '░');
-      const percent = `${Math.floor(share * 100)} %`.padStart(5);
-      const count = `${done.toLocaleString('en')} of ${total.toLocaleString('en')} ${unit}`;
-      process.stderr.write(`\r${paint('green', bar)} ${percent}  ${count}`);
+      const perSecond = ((done - began.done) * 1_000) / Math.max(1, nowMs - began.atMs);
+      process.stderr.write(`\r${progressLine(options, done, perSecond)}\u001b[K`);
     },
     clear: () => process.stderr.write('\r\u001b[K'),
   };
+}
+
+/** `████░░░░  43 %  43,200 of 100,000 subscriptions, 998/s, 57 s left` */
+export function progressLine(
+  { unit, total, hasRate = false }: ProgressOptions,
+  done: number,
+  perSecond: number,
+): string {
+  const isFast = hasRate && perSecond > 0;
+  const rate = isFast ? `, ${Math.round(perSecond).toLocaleString('en')}/s` : '';
+  const count = done.toLocaleString('en');
+  if (total === null || done > total) return `${count} ${unit}${rate}`;
+  const share = total === 0 ? 1 : done / total;
+  const bar = '█'.repeat(Math.round(share * WIDTH)).padEnd(WIDTH, '░');
+  const percent = `${Math.floor(share * 100)} %`.padStart(5);
+  const left = isFast ? `, ${durationOf((total - done) / perSecond)} left` : '';
+  const of = `${count} of ${total.toLocaleString('en')} ${unit}`;
+  return `${paint('green', bar)} ${percent}  ${of}${rate}${left}`;
+}
+
+/** `57 s`, `12 min` or `3 h 20 min`. */
+function durationOf(seconds: number): string {
+  if (seconds < 120) return `${Math.ceil(seconds)} s`;
+  const minutes = Math.ceil(seconds / 60);
+  return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }

@@ -142,7 +142,7 @@ async function sample(options: SimulateOptions): Promise<void> {
   const { seed, seeds, deliveries, teamPlan, json = false } = options;
   const faults = { ...DEFAULT_FAULTS };
   for (const name of faultNames()) faults[name] = options[name] ?? faults[name];
-  const progress = createProgress(deliveries, 'deliveries');
+  const progress = createProgress({ unit: 'deliveries', total: deliveries });
   const level: LevelOptions = {
     firstSeed: seed,
     seeds,

@@ -15,12 +15,13 @@ const onConnectionError = (error: Error) => tell(`database connection lost: ${er
  */
 export async function withDatabase<Result>(
   work: (database: Database) => Promise<Result>,
+  maxConnections = 1,
 ): Promise<Result> {
   const server = await connectToServer({ ...readDatabaseConfig(process.env), notice: tell });
   try {
     if (server.isEmbedded) await prepareDatabase(server, onConnectionError);
     const database = server.open({
-      maxConnections: 1,
+      maxConnections,
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
       onConnectionError,
     });

@@ -175,6 +175,31 @@ export async function readTeamsOfCustomer(query: Query, customerId: string): Pro
   return rows.map(toLinkedTeam);
 }
 
+/** How many teams have a customer. */
+export async function countLinkedTeams(query: Query): Promise<number> {
+  const [row] = await query<{ count: number }>(
+    `select count(*) as count
+       from teams
+      where provider_customer_id is not null`,
+  );
+  return row?.count ?? 0;
+}
+
+/** The teams of these customers, in the order of their ids. */
+export async function readTeamsOf(
+  query: Query,
+  customerIds: readonly string[],
+): Promise<LinkedTeam[]> {
+  const rows = await query<LinkedTeamRow>(
+    `select ${COLUMNS}
+       from teams
+      where provider_customer_id = any ($1::text[])
+      order by id`,
+    [customerIds],
+  );
+  return rows.map(toLinkedTeam);
+}
+
 /** The team of this id, or `null`. */
 export async function readTeam(query: Query, id: number): Promise<Team | null> {
   const [row] = await query<TeamRow>(

@@ -2,6 +2,8 @@ import Stripe from 'stripe';
 import { withDeadline } from '../deadline.ts';
 import { InstepError } from '../errors.ts';
 
+type FailedCall = Partial<Pick<StripeApiFailed, 'status' | 'retryAfterMs' | 'isMissing'>>;
+
 /** Stripe's API did not answer, or not with what was asked for. */
 export class StripeApiFailed extends InstepError {
   readonly code = 'STRIPE_API_FAILED';
@@ -9,11 +11,17 @@ export class StripeApiFailed extends InstepError {
   readonly status: number | null;
   /** For how long Stripe wants not to be asked again; `null` when it did not say. */
   readonly retryAfterMs: number | null;
+  /** Whether something that was named is not there. */
+  readonly isMissing: boolean;
 
-  constructor(message: string, status: number | null, retryAfterMs: number | null = null) {
+  constructor(
+    message: string,
+    { status = null, retryAfterMs = null, isMissing = false }: FailedCall = {},
+  ) {
     super(message);
     this.status = status;
     this.retryAfterMs = retryAfterMs;
+    this.isMissing = isMissing;
   }
 
   /** Whether the key is wrong, or may not do this. */
@@ -41,13 +49,15 @@ export async function answerOf<Found>(
     const answer = await withDeadline(request, timeoutMs);
     // The SDK sees a failure by Stripe's own words only, and others may answer in its place.
     const { statusCode } = answer.lastResponse;
-    if (statusCode !== 200) throw new StripeApiFailed(`answered ${statusCode}`, statusCode);
+    if (statusCode !== 200)
+      throw new StripeApiFailed(`answered ${statusCode}`, { status: statusCode });
     return answer;
   } catch (error) {
     if (!(error instanceof Stripe.errors.StripeError)) throw error;
     const status = error.statusCode ?? null;
     const message = `${error.type} (${status ?? 'no answer'})`;
-    throw new StripeApiFailed(message, status, retryAfterOf(error));
+    const isMissing = error.code === 'resource_missing';
+    throw new StripeApiFailed(message, { status, retryAfterMs: retryAfterOf(error), isMissing });
   }
 }
 

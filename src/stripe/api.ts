@@ -1,5 +1,5 @@
 import Stripe from 'stripe';
-import type { Json } from '../subscriptions/second.ts';
+import { isList, type Json } from '../subscriptions/second.ts';
 import { answerOf, found } from './api-call.ts';
 import { HANDLED_TYPES } from './handled-event-type.ts';
 import { isStorableName } from './subscription-shape.ts';
@@ -90,6 +90,12 @@ async function pageOf<Item>(
     hasMore: has_more,
     answeredSeconds: Number.isNaN(answeredMs) ? null : Math.floor(answeredMs / 1_000),
   };
+}
+
+/** The id of an object; `null` when it has none. */
+export function idOf(object: Json | undefined): string | null {
+  const isObject = typeof object === 'object' && object !== null && !isList(object);
+  return isObject && typeof object.id === 'string' ? object.id : null;
 }
 
 /** What came over the wire, and nothing that the SDK has made of it. */

@@ -4,24 +4,31 @@ import { LOOK_TYPE } from './handled-event-type.ts';
 import { parseCausedEvent } from './parse-event.ts';
 
 /**
- * What Stripe's API says of a subscription whose events within one second left their order open.
- * It goes through the one door like an event, and stands in the log like one.
+ * What Stripe's API says of a subscription whose events within one second left their order open, or
+ * that is not as we know it. It goes through the one door like an event, and stands in the log like
+ * one.
  */
 export type LookEvent = CausedEvent & {
   readonly kind: 'look';
   readonly key: string;
   readonly eventId: null;
   readonly type: typeof LOOK_TYPE;
-  /** The keys of the second's events when the look was taken: if there are others, it is void. */
-  readonly fence: ReadonlySet<string>;
+  readonly fence: Fence;
 };
+
+/**
+ * The keys of the second's events when the look was taken: if there are others, or nobody asks any
+ * more, it is void. `null` for one that holds all that happened in its second: only a newer second
+ * overtakes it.
+ */
+export type Fence = ReadonlySet<string> | null;
 
 export type Look = { readonly event: LookEvent; readonly body: Uint8Array };
 
 export type LookOptions = {
-  /** The second that is in question, by the provider's clock. */
+  /** The second of which it tells, by the provider's clock. */
   readonly createdSeconds: number;
-  readonly fence: ReadonlySet<string>;
+  readonly fence: Fence;
   readonly takenAtMs: number;
   readonly nonce: () => string;
 };

@@ -9,10 +9,12 @@ import { keysOfSameSecond } from '../stripe/event-key.ts';
 import { readListedEvent } from '../stripe/listed-event.ts';
 import type { Json } from '../subscriptions/second.ts';
 import type { Accept } from './door.ts';
+import type { KeeperTask } from './keeper.ts';
 import { readPages } from './read-pages.ts';
 import type { ReceivedEvent } from './received-event.ts';
 import { recognize } from './recognize.ts';
 import type { Walk } from './walk.ts';
+import { createWalkTask } from './walk-task.ts';
 
 export type CatchUpOptions = {
   readonly query: Query;
@@ -47,6 +49,18 @@ const progressShape = z.object({
 type Progress = z.infer<typeof progressShape>;
 
 const NOTHING_SEEN: Progress = { seenSeconds: null, lookedSeconds: null, underWay: null };
+
+/** Catches up at the start, after an outage of the database, and every so often. */
+export function createCatchUpTask(
+  options: CatchUpOptions & { readonly intervalMs: number },
+): KeeperTask['mend'] {
+  return createWalkTask({
+    ...options,
+    name: 'catch-up',
+    isDueAfterOutage: true,
+    work: (walk, signal) => catchUp(walk, options, signal),
+  });
+}
 
 /**
  * Brings every event to the one door that Stripe lists since the last one seen, and that is not in

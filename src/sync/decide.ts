@@ -57,6 +57,8 @@ export function decide(
 
   /** The fence: an answer that was asked for before something newer came says nothing of that. */
   function isVoid({ subscription, fence }: Extract<Caused, { kind: 'look' }>): boolean {
+    if (!followers.has(subscription.customerId)) return true;
+    if (fence === null) return false;
     const { customerId, subscriptionId, createdSeconds } = subscription;
     const state = customers.get(customerId)?.get(subscriptionId);
     const isAskedFor = state?.newest.createdSeconds === createdSeconds && !state.isCertain;

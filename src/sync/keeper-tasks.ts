@@ -1,22 +1,30 @@
-import type { Query } from '../database/database.ts';
+import type { Database } from '../database/database.ts';
 import type { Logger } from '../logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
+import type { ProductNames } from '../stripe/product-names.ts';
+import type { TeamPlanChoice } from '../subscriptions/team-plan.ts';
+import { createCatchUpTask } from './catch-up.ts';
 import type { Accept } from './door.ts';
-import { createCatchUpTask } from './keep-caught-up.ts';
 import { keepNames } from './keep-names.ts';
 import { keepParked } from './keep-parked.ts';
+import { createReconcileTask } from './keep-reconciled.ts';
 import { keepRetention } from './keep-retention.ts';
 import { createTiesTask } from './keep-ties.ts';
 import type { KeeperTask } from './keeper.ts';
 import { createPace } from './pace.ts';
 
 export type KeeperOptions = {
-  readonly query: Query;
+  readonly database: Database;
   readonly accept: Accept;
   readonly api: StripeApi;
+  readonly productNames: ProductNames;
+  /** Which of several subscriptions a team has. */
+  readonly choice: TeamPlanChoice;
   readonly logger: Logger;
   /** How often Stripe is asked for missed events; `null`: never. */
   readonly catchUpIntervalMs: number | null;
+  /** How often all teams are compared with what Stripe lists; `null`: never. */
+  readonly reconcileIntervalMs: number | null;
   /** In milliseconds since 1970. */
   readonly now: () => number;
   readonly nonce: () => string;
@@ -24,17 +32,20 @@ export type KeeperOptions = {
   readonly retentionMs: number | null;
 };
 
-/** All tasks together ask Stripe's API ten times a second at most. */
-const API_INTERVAL_MS = 100;
-
 /** Everything that can be out of step while no event tells of it. */
 export function createKeeperTasks(options: KeeperOptions): KeeperTask[] {
-  const { query, accept, api, logger, now, nonce, retentionMs } = options;
-  const pace = createPace(API_INTERVAL_MS, now);
+  const { database, accept, api, productNames, logger, now, nonce } = options;
+  const { query } = database;
+  const pace = createPace(now);
   const retrieveProductName = (id: string) => pace(() => api.retrieveProductName(id));
   const retrieveSubscription = (id: string) => pace(() => api.retrieveSubscription(id));
-  const listEvents: StripeApi['listEvents'] = (from) => pace(() => api.listEvents(from));
-  const tasks: KeeperTask[] = [
+  const lists = {
+    listEvents: (from) => pace(() => api.listEvents(from)),
+    listSubscriptions: (from) => pace(() => api.listSubscriptions(from)),
+    listCustomers: (from) => pace(() => api.listCustomers(from)),
+  } satisfies Partial<StripeApi>;
+  const walks = { ...options, ...lists, query, nameOf: productNames.nameOf };
+  return [
     {
       name: 'parked',
       intervalMs: 1_000,
@@ -50,22 +61,25 @@ export function createKeeperTasks(options: KeeperOptions): KeeperTask[] {
       intervalMs: 5_000,
       mend: (signal) => keepNames({ query, retrieveProductName, logger }, signal),
     },
-  ];
-  if (retentionMs !== null) {
-    tasks.push({
+    ...unlessOff(options.catchUpIntervalMs, (intervalMs) => ({
+      name: 'catch-up',
+      intervalMs: 5_000,
+      mend: createCatchUpTask({ ...walks, intervalMs }),
+    })),
+    ...unlessOff(options.reconcileIntervalMs, (intervalMs) => ({
+      name: 'reconcile',
+      intervalMs: 5_000,
+      mend: createReconcileTask({ ...walks, intervalMs }),
+    })),
+    ...unlessOff(options.retentionMs, (retentionMs) => ({
       name: 'retention',
       intervalMs: 60_000,
       mend: (signal) => keepRetention({ query, retentionMs, now, logger }, signal),
-    });
-  }
-  const { catchUpIntervalMs } = options;
-  if (catchUpIntervalMs !== null) {
-    const catchingUp = { query, accept, listEvents, logger, now, nonce };
-    tasks.push({
-      name: 'catch-up',
-      intervalMs: 5_000,
-      mend: createCatchUpTask({ ...catchingUp, intervalMs: catchUpIntervalMs }),
-    });
-  }
-  return tasks;
+    })),
+  ];
+}
+
+/** A task, unless the time that it needs is turned off. */
+function unlessOff(timeMs: number | null, create: (timeMs: number) => KeeperTask): KeeperTask[] {
+  return timeMs === null ? [] : [create(timeMs)];
 }

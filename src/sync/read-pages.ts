@@ -1,7 +1,6 @@
-import type { StripePage } from '../stripe/api.ts';
+import { idOf, type StripePage } from '../stripe/api.ts';
 import { StripeApiFailed } from '../stripe/api-call.ts';
 import type { Json } from '../subscriptions/second.ts';
-import { isList } from '../subscriptions/second.ts';
 import { patiently, Stopped } from './patience.ts';
 
 export type ListPage = StripePage & {
@@ -35,7 +34,7 @@ export async function* readPages(options: ReadPagesOptions): AsyncGenerator<List
       const page = await list(cursor);
       return { page, tookMs: now() - startedAtMs };
     }, signal);
-    return { ...page, tookMs, cursor: page.hasMore ? idOf(page.objects.at(-1)) : null };
+    return { ...page, tookMs, cursor: page.hasMore ? cursorAfter(page.objects.at(-1)) : null };
   }
 
   let next: Promise<ListPage> | null = ask(options.cursor);
@@ -49,8 +48,8 @@ export async function* readPages(options: ReadPagesOptions): AsyncGenerator<List
   }
 }
 
-function idOf(object: Json | undefined): string {
-  const isObject = typeof object === 'object' && object !== null && !isList(object);
-  if (isObject && typeof object.id === 'string') return object.id;
-  throw new StripeApiFailed('a page without ids cannot be read on from', 200);
+function cursorAfter(object: Json | undefined): string {
+  const id = idOf(object);
+  if (id === null) throw new StripeApiFailed('a page without ids cannot be read on from');
+  return id;
 }

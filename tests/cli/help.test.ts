@@ -12,6 +12,7 @@ const COMMANDS = [
   'events replay',
   'events prune',
   'rebuild',
+  'reconcile',
   'simulate',
   'user',
   'user add',

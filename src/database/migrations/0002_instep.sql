@@ -89,4 +89,19 @@ create table instep.walks (
   progress   jsonb
 );
 
-insert into instep.walks (name) values ('catch-up');
+insert into instep.walks (name) values ('catch-up'), ('reconcile');
+
+-- What a reconciliation under way has met in Stripe's lists; empty when none is.
+create table instep.listed_subscriptions (
+  customer_id     text not null,
+  -- Empty for a customer who was listed alone, as one without subscriptions is.
+  subscription_id text not null,
+  status          text,
+  product_id      text,
+  plan_name       text,
+  began_at        timestamptz,
+  ended_at        timestamptz,
+  -- All that happened until then is in it.
+  as_of           timestamptz,
+  primary key (customer_id, subscription_id)
+);

@@ -1,0 +1,40 @@
+import type { Database } from '../database/database.ts';
+import type { Logger } from '../logging.ts';
+import { readProductName, writeProductName } from '../store/products.ts';
+import type { StripeApi } from '../stripe/api.ts';
+import { createProductNames, type ProductNames } from '../stripe/product-names.ts';
+import type { TeamPlanChoice } from '../subscriptions/team-plan.ts';
+import { createDoor, type Door } from './door.ts';
+
+export type OpenDoorOptions = {
+  readonly database: Database;
+  readonly api: Pick<StripeApi, 'retrieveProductName'>;
+  readonly logger: Logger;
+  /** In milliseconds since 1970. */
+  readonly now: () => number;
+  /** Which of several subscriptions a team has. */
+  readonly choice: TeamPlanChoice;
+  readonly maxQueued: number;
+};
+
+const MAX_BATCH = 500;
+/** Who would have to wait longer for a turn is asked to come again. */
+const MAX_WAIT_MS = 400;
+
+/** The one door to a database, with the names of products from there and from Stripe's API. */
+export function openDoor(options: OpenDoorOptions): Door & { readonly productNames: ProductNames } {
+  const { database, api, logger, now } = options;
+  const productNames = createProductNames(
+    {
+      recall: (productId) => readProductName(database.query, productId),
+      remember: async (productId, name) => {
+        await writeProductName(database.query, productId, name);
+      },
+      retrieve: (productId) => api.retrieveProductName(productId),
+      onRetrieveError: (productId, err) => logger.warn({ productId, err }, 'no name for a product'),
+    },
+    now,
+  );
+  const limits = { maxBatch: MAX_BATCH, maxWaitMs: MAX_WAIT_MS };
+  return { ...createDoor({ ...options, ...limits, productNames }), productNames };
+}

@@ -1,0 +1,261 @@
+import { describe, expect, test } from 'vitest';
+import { eventBody, received } from '../support/events.ts';
+import { spawnInstep } from '../support/instep-process.ts';
+import { openAccount } from '../support/reconciled-account.ts';
+
+const HOUR_SECONDS = 3_600;
+const now = Math.floor(Date.now() / 1_000);
+const at = (hoursAgo: number) => now - hoursAgo * HOUR_SECONDS;
+const shown = (seconds: number) =>
+  `${new Date(seconds * 1_000).toISOString().slice(0, 19).replace('T', ' ')}Z`;
+
+/** A subscription of this customer, hours ago. */
+const pro = (customerId: string, hoursAgo: number, status = 'active') => ({
+  customerId,
+  subscriptionId: `sub_of_${customerId}`,
+  productId: 'prod_pro',
+  createdSeconds: at(hoursAgo),
+  status,
+});
+
+test('finds nothing where nothing is wrong, and exits 0', async () => {
+  const account = await openAccount();
+  await account.addTeam('cus_1');
+  await account.happen(pro('cus_1', 10));
+  expect(await account.reconcile()).toEqual({
+    code: 0,
+    lines: [],
+    stderr: '1 subscription(s), 1 team(s): no drift\n',
+  });
+});
+
+test('shows what has drifted and why, mends it, and finds nothing afterwards', async () => {
+  const account = await openAccount();
+  const missed = await account.addTeam('cus_missed');
+  await account.happen(pro('cus_missed', 10));
+  await account.happen(pro('cus_missed', 5, 'canceled'), 'missed');
+  const unseen = await account.addTeam('cus_unseen');
+  await account.happen(pro('cus_unseen', 9), 'missed');
+  const byHand = await account.addTeam('cus_hand');
+  await account.happen(pro('cus_hand', 8));
+  await account.database.query(`update teams set plan_name = 'Gold' where id = $1`, [byHand]);
+  const right = await account.addTeam('cus_right');
+  await account.happen(pro('cus_right', 7));
+  await account.happen(pro('cus_nobody', 6), 'missed');
+  const typo = await account.addTeam('cus_typo');
+  account.customers.set({ id: 'cus_without_subscription' });
+  await account.addTeam('cus_without_subscription');
+
+  const lines = [
+    `team ${missed} (cus_missed): providerSubscriptionId sub_of_cus_missed → -, providerProductId prod_pro → -, planName Pro → -, subscriptionStatus active → canceled (sub_of_cus_missed: missed event, since ${shown(at(5))})`,
+    `team ${unseen} (cus_unseen): providerSubscriptionId - → sub_of_cus_unseen, providerProductId - → prod_pro, planName - → Pro, subscriptionStatus - → active (sub_of_cus_unseen: never seen, since ${shown(at(9))})`,
+    `team ${byHand} (cus_hand): planName Gold → Pro (changed by hand)`,
+    'customer cus_nobody has no team (active)',
+    `team ${typo}: Stripe does not know its customer cus_typo`,
+  ];
+  const apart = '1 customer(s) without a team, 1 team(s) whose customer Stripe does not know';
+  const before = await Promise.all([missed, unseen, byHand].map(account.planOf));
+  expect(await account.reconcile('--dry-run')).toEqual({
+    code: 1,
+    lines,
+    stderr:
+      `5 subscription(s), 6 team(s): 3 drifted, ${apart}\n` +
+      'instep: 3 team(s) are not what they must be: without --dry-run it is mended\n',
+  });
+  expect(await Promise.all([missed, unseen, byHand].map(account.planOf))).toEqual(before);
+
+  expect(await account.reconcile()).toEqual({
+    code: 0,
+    lines,
+    stderr: `5 subscription(s), 6 team(s): 3 drifted, 3 mended, ${apart}\n`,
+  });
+  expect(await account.planOf(missed)).toMatchObject({ plan: { subscriptionStatus: 'canceled' } });
+  expect(await account.planOf(unseen)).toMatchObject({
+    plan: { subscriptionStatus: 'active', planName: 'Pro' },
+  });
+  expect(await account.planOf(byHand)).toMatchObject({ plan: { planName: 'Pro' } });
+  expect(await account.planOf(right)).toMatchObject({ plan: { subscriptionStatus: 'active' } });
+  expect(await account.reconcile('--dry-run')).toMatchObject({
+    code: 0,
+    stderr: `5 subscription(s), 6 team(s): no drift, ${apart}\n`,
+  });
+  const [left] = await account.database.query(
+    'select count(*) as count from instep.listed_subscriptions',
+  );
+  expect(left).toEqual({ count: 0 });
+});
+
+test('prints JSON, a line for each finding and one for the counts', async () => {
+  const account = await openAccount();
+  const teamId = await account.addTeam('cus_1');
+  await account.happen(pro('cus_1', 10), 'missed');
+  const { code, lines, stderr } = await account.reconcile('--json');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(lines.map((line) => JSON.parse(line))).toEqual([
+    {
+      kind: 'drift',
+      teamId,
+      customerId: 'cus_1',
+      cause: 'never seen',
+      subscriptionIds: ['sub_of_cus_1'],
+      sinceSeconds: at(10),
+      is: expect.objectContaining({ subscriptionStatus: null }),
+      shouldBe: expect.objectContaining({ subscriptionStatus: 'active' }),
+      isMended: true,
+    },
+    {
+      kind: 'counts',
+      subscriptions: 1,
+      unreadable: 0,
+      teams: 1,
+      drifts: 1,
+      mended: 1,
+      customersWithoutTeam: 0,
+      unknownCustomers: 0,
+    },
+  ]);
+});
+
+describe('--customer', () => {
+  test('looks at one customer, and at no list of all', async () => {
+    const account = await openAccount();
+    const teamId = await account.addTeam('cus_1');
+    await account.addTeam('cus_2');
+    for (const customerId of ['cus_1', 'cus_2']) await account.happen(pro(customerId, 1), 'missed');
+    const { code, lines } = await account.reconcile('--customer', 'cus_1');
+    expect({ code, lines }).toEqual({
+      code: 0,
+      lines: [expect.stringContaining(`team ${teamId} `)],
+    });
+    const lists = account.calls.filter((path) => path.startsWith('/v1/subscriptions'));
+    expect(lists).toEqual([expect.stringContaining('customer=cus_1')]);
+    expect(await account.reconcile('--dry-run')).toMatchObject({
+      code: 1,
+      lines: [expect.stringContaining('cus_2')],
+    });
+  });
+
+  test('says what is wrong with the customer', async () => {
+    const account = await openAccount();
+    await account.happen(pro('cus_nobody', 1), 'missed');
+    const teamId = await account.addTeam('cus_typo');
+    expect(await account.reconcile('--customer', 'cus_nobody')).toMatchObject({
+      code: 0,
+      lines: ['customer cus_nobody has no team (active)'],
+    });
+    expect(await account.reconcile('--customer', 'cus_typo')).toMatchObject({
+      code: 0,
+      lines: [`team ${teamId}: Stripe does not know its customer cus_typo`],
+    });
+  });
+});
+
+test('judges a customer by all subscriptions, on whatever pages they stand', async () => {
+  const account = await openAccount();
+  const teamId = await account.addTeam('cus_1');
+  const older = { ...pro('cus_1', 900), subscriptionId: 'sub_live' };
+  const newer = { ...pro('cus_1', 800, 'canceled'), subscriptionId: 'sub_over' };
+  await account.happen(older, 'missed');
+  for (let number = 0; number < 250; number += 1) {
+    const other = { ...pro(`cus_other_${number}`, 850), subscriptionId: `sub_${number}` };
+    await account.happen(other, 'missed');
+  }
+  await account.happen(newer, 'missed');
+  expect(await account.reconcile()).toMatchObject({ code: 0 });
+  expect(await account.planOf(teamId)).toMatchObject({
+    plan: { providerSubscriptionId: 'sub_live', subscriptionStatus: 'active' },
+  });
+});
+
+test('what comes while Stripe is asked is newer, and wins', async () => {
+  const account = await openAccount();
+  const teamId = await account.addTeam('cus_1');
+  await account.happen(pro('cus_1', 10));
+  await account.happen({ ...pro('cus_1', 5), productId: 'prod_base' }, 'missed');
+  const ending = { ...pro('cus_1', 0, 'canceled'), createdSeconds: Math.floor(Date.now() / 1_000) };
+  account.delayMs = 300;
+  account.fault = (path) => {
+    if (path.includes('subscriptions')) void account.accept([received(eventBody(ending))]);
+    return undefined;
+  };
+  expect(await account.reconcile()).toMatchObject({ code: 0, lines: [] });
+  expect(await account.planOf(teamId)).toMatchObject({ plan: { subscriptionStatus: 'canceled' } });
+});
+
+describe('Ctrl-C', () => {
+  test('stops it, and --resume goes on where it was', async () => {
+    const account = await openAccount();
+    for (let number = 0; number < 350; number += 1) {
+      const customerId = `cus_${number}`;
+      await account.happen({ ...pro(customerId, 400 - number), subscriptionId: `sub_${number}` });
+    }
+    const teamId = await account.addTeam('cus_300');
+    expect(await account.reconcile('--resume')).toMatchObject({
+      code: 1,
+      stderr: 'instep: there is nothing to go on with: leave out --resume\n',
+    });
+    account.delayMs = 300;
+    let stopped: Promise<number | null> | undefined;
+    const spawned = spawnInstep(['reconcile'], account.environment);
+    account.fault = (path) => {
+      if (path.includes('starting_after=sub_250')) stopped ??= spawned.stop('SIGINT');
+      return undefined;
+    };
+    expect(await spawned.exited).toBe(1);
+    expect(stopped).toBeDefined();
+    expect(spawned.stderr).toBe(
+      'instep: stopped before it was done: go on with `instep reconcile --resume`\n',
+    );
+
+    account.fault = undefined;
+    account.delayMs = undefined;
+    account.calls.length = 0;
+    expect(await account.reconcile('--resume')).toMatchObject({
+      code: 0,
+      lines: expect.arrayContaining([expect.stringMatching(/^customer cus_0 has no team/)]),
+      stderr: expect.stringMatching(/^350 subscription\(s\), 1 team\(s\): 1 drifted, 1 mended/),
+    });
+    expect(account.calls[0]).toContain('starting_after=');
+    expect(await account.planOf(teamId)).toMatchObject({ plan: { subscriptionStatus: 'active' } });
+  });
+});
+
+test('is refused while another one is under way', async () => {
+  const account = await openAccount();
+  await account.database.query(
+    `update instep.walks
+        set holder = 'other', held_until = now() + interval '1 minute', began_at = now()
+      where name = 'reconcile'`,
+  );
+  expect(await account.reconcile()).toEqual({
+    code: 1,
+    lines: [],
+    stderr: 'instep: another reconciliation is under way: try again when it is done\n',
+  });
+});
+
+test.each([
+  [{ status: 403 }, /^instep: .*\(403\)/],
+  [{ status: 503, retryAfterSeconds: 0 }, /^instep: .*\(503\)/],
+])('an API that answers %j is told of', async (fault, stderr) => {
+  const account = await openAccount();
+  account.fault = () => fault;
+  const ended = await account.reconcile();
+  expect(ended).toMatchObject({ code: 1, lines: [], stderr: expect.stringMatching(stderr) });
+});
+
+test('what the application’s tables refuse is told of, and left', async () => {
+  const account = await openAccount();
+  const teamId = await account.addTeam('cus_1');
+  await account.addTeam('cus_2');
+  for (const customerId of ['cus_1', 'cus_2']) await account.happen(pro(customerId, 1), 'missed');
+  await account.database.query(
+    `alter table teams add constraint no check (provider_subscription_id <> 'sub_of_cus_1')`,
+  );
+  const { code, stderr } = await account.reconcile();
+  expect(code).toBe(1);
+  expect(stderr).toContain('"msg":"drift not mended"');
+  expect(stderr).toContain(`"teamId":${teamId}`);
+  expect(stderr).toContain('2 drifted, 1 mended, 1 not mended\n');
+  expect(stderr).toContain('instep: 1 team(s) are not what they must be\n');
+});
