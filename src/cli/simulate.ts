@@ -15,6 +15,7 @@ import {
   type LevelOptions,
   type Summary,
 } from '../simulation/level.ts';
+import { DEFAULT_LOSSES, type Losses } from '../simulation/store/losses.ts';
 import { runStoreLevel } from '../simulation/store/store-level.ts';
 import type { TeamPlanChoice } from '../subscriptions/team-plan.ts';
 import { positiveInteger } from './arguments.ts';
@@ -27,7 +28,7 @@ class Diverged extends InstepError {
   readonly code = 'DIVERGED';
 }
 
-type SimulateOptions = Partial<Faults> & {
+type SimulateOptions = Partial<Faults & Losses> & {
   level: 'core' | 'store' | 'http';
   threads: number;
   doors: number;
@@ -59,6 +60,11 @@ const FAULT_HELP: Readonly<Record<keyof Faults, string>> = {
   databaseOutage: 'nothing can be stored for a while',
   apiOutage: "Stripe's API does not answer for a while",
   keeper: 'the keeper has a turn between two deliveries',
+};
+
+const LOSS_HELP: Readonly<Record<keyof Losses, string>> = {
+  drop: 'of a customer at the level store: some events are never delivered, only listed',
+  forget: 'of a customer at the level store: nor are they listed any more',
 };
 
 export function simulateCommand(): Command {
@@ -106,6 +112,10 @@ export function simulateCommand(): Command {
     const help = `${FAULT_HELP[name]} (default: ${DEFAULT_FAULTS[name]})`;
     const value = name.endsWith('Seconds') || name.endsWith('Hours') ? '<n>' : '<probability>';
     command.option(`--${dashed(name)} ${value}`, help, value === '<n>' ? amount : probability);
+  }
+  for (const name of LOSS_NAMES) {
+    const help = `${LOSS_HELP[name]} (default: ${DEFAULT_LOSSES[name]})`;
+    command.option(`--${name} <probability>`, help, probability);
   }
   return command;
 }
@@ -169,7 +179,9 @@ async function run(options: SimulateOptions, level: LevelOptions): Promise<Summa
     const open = () => server.open(POOL);
     if (options.level === 'store') {
       const logger = createLogger('silent');
-      return await runStoreLevel({ ...level, open, doors, logger, now: Date.now });
+      const losses = { ...DEFAULT_LOSSES };
+      for (const name of LOSS_NAMES) losses[name] = options[name] ?? losses[name];
+      return await runStoreLevel({ ...level, losses, open, doors, logger, now: Date.now });
     }
     const database = open();
     const http = { database, servers, program: PROGRAM, environment, kill, now: Date.now };
@@ -221,7 +233,7 @@ function repeatCommand(
   options: SimulateOptions,
 ): string {
   const share = Math.ceil(level.deliveries / level.seeds);
-  const faults = faultNames().flatMap((name) =>
+  const faults = [...faultNames(), ...LOSS_NAMES].flatMap((name) =>
     options[name] === undefined ? [] : [`--${dashed(name)} ${options[name]}`],
   );
   return [
@@ -230,6 +242,8 @@ function repeatCommand(
     ...faults,
   ].join(' ');
 }
+
+const LOSS_NAMES: readonly (keyof Losses)[] = ['drop', 'forget'];
 
 function faultNames(): (keyof Faults)[] {
   return [...FAULT_NAMES, 'reorderSeconds', 'delayHours'];

@@ -23,6 +23,8 @@ export type Divergence =
       readonly number: number;
       readonly times: number;
     }
+  /** A reconciliation would change it, although nothing of it is lost. */
+  | { readonly kind: 'drift'; readonly customerId: string }
   /** Still waiting, although the keeper had its turn. */
   | { readonly kind: 'parked' | 'marked'; readonly customerId: string };
 
@@ -45,6 +47,8 @@ export function describeDivergence(divergence: Divergence): string {
       return `instep rebuild would change ${JSON.stringify(divergence)}`;
     case 'count':
       return `event ${divergence.number} was decided on ${divergence.times} times`;
+    case 'drift':
+      return 'a reconciliation would change the team, although nothing is lost';
     case 'parked':
       return 'an event is still parked, although its customer has a team';
     case 'marked':

@@ -268,6 +268,48 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     '',
   ]),
 
+  // What was lost, and is looked for.
+  storeBug('what is missing in the log is taken for known', 'sync/catch-up.ts', [
+    'filter(({ key }) => !keys.has(key))',
+    'filter(({ key }) => keys.has(key))',
+  ]),
+  storeBug('the list is not read beyond its first page', 'sync/read-pages.ts', [
+    'next = page.cursor === null ? null : ask(page.cursor);',
+    'next = null;',
+  ]),
+  storeBug('a subscription that is over counts as of the look', 'sync/reconcile/drift.ts', [
+    '(one.endedSeconds ?? asOfSeconds)',
+    'asOfSeconds',
+  ]),
+  storeBug('what nobody asked for is void', DECIDE, [
+    'if (fence === null) return false;',
+    'if (fence === null) return true;',
+  ]),
+
+  // Few lives end with a change of the plan and nothing after it.
+  {
+    ...bug('another product is no drift', 'sync/reconcile/drift.ts', [
+      'if (newest.productId !== null) return newest.productId === productId;',
+      'if (newest.productId !== null) return true;',
+    ]),
+    level: 'unit',
+  },
+  // By the rule the same event twice does little harm, whoever takes it for two.
+  {
+    ...bug('an event that was listed is another one when it is delivered', 'sync/recognize.ts', [
+      'return keys.has(listed) ? listed : event.key;',
+      'return listed === event.key ? listed : event.key;',
+    ]),
+    level: 'unit',
+  },
+  {
+    ...bug('an event that was delivered is another one when it is listed', 'sync/recognize.ts', [
+      'return namesake ?? event.key;',
+      'return event.key;',
+    ]),
+    level: 'unit',
+  },
+
   // Looks are taken after the second is over, and an older second never counts: the fence holds the
   // door even if a clock is wrong.
   {

@@ -21,6 +21,8 @@ const STORE: readonly Detector[] = [
 
 const UNIT: readonly Detector[] = [
   { name: 'tests/sync/fence.test.ts', args: ['tests/sync/fence.test.ts'], isTest: true },
+  { name: 'tests/sync/recognize.test.ts', args: ['tests/sync/recognize.test.ts'], isTest: true },
+  { name: 'tests/sync/reconcile/', args: ['tests/sync/reconcile/'], isTest: true },
   { name: 'tests/subscriptions/', args: ['tests/subscriptions/'], isTest: true },
 ];
 

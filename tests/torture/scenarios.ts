@@ -13,6 +13,7 @@ import { killServer } from './scenarios/kill-server.ts';
 import { network } from './scenarios/network.ts';
 import { oneUserFlood } from './scenarios/one-user-flood.ts';
 import { overload } from './scenarios/overload.ts';
+import { reconcile } from './scenarios/reconcile.ts';
 import { rollingRestarts } from './scenarios/rolling-restarts.ts';
 import { shutdown } from './scenarios/shutdown.ts';
 import { slowSockets } from './scenarios/slow-sockets.ts';
@@ -38,6 +39,7 @@ export const OUTAGES: Scenarios = {
   'full-disk': fullDisk,
   failover,
   network,
+  reconcile,
 };
 
 export const ATTACKS: Scenarios = {

@@ -11,6 +11,7 @@ import { shrinkFailure } from '../shrink-case.ts';
 import { Account } from '../store/account.ts';
 import { atOnce } from '../store/at-once.ts';
 import { auditWorld } from '../store/audit-world.ts';
+import { NO_LOSSES } from '../store/losses.ts';
 import { createRunCase } from '../store/run-case.ts';
 import { keeperTasks } from '../store/settle.ts';
 import { createStoreDoor } from '../store/store-door.ts';
@@ -124,7 +125,7 @@ export async function runHttpLevel(options: HttpLevelOptions): Promise<Summary> 
       first += WORLDS_AT_ONCE;
       const worlds = await atOnce(places, CONNECTIONS, (place) => {
         const at = { seed: firstSeed + (place % seeds), round: Math.floor(place / seeds) };
-        return openWorld(database.query, { ...at, choice, faults });
+        return openWorld(database.query, { ...at, choice, faults, losses: NO_LOSSES });
       });
       await Promise.all(worlds.map(run));
       failure = await settled(worlds, database, options.now);

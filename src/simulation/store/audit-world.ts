@@ -11,7 +11,11 @@ import type { StoreWorld } from './store-world.ts';
  * Compares every team of a world with what the auditor says, and with what `instep rebuild` would
  * make of it. Returns the first customer that diverges.
  */
-export async function auditWorld(world: StoreWorld, database: Database): Promise<Failure | null> {
+export async function auditWorld(
+  world: StoreWorld,
+  database: Database,
+  drifting: ReadonlySet<string> = new Set(),
+): Promise<Failure | null> {
   const { seed, round, choice, schedule } = world;
   for (const { told, history, teamId } of world.customers.values()) {
     const { customerId } = told.life;
@@ -25,6 +29,7 @@ export async function auditWorld(world: StoreWorld, database: Database): Promise
     const states = [...(customers.get(customerId)?.values() ?? [])];
     if (states.some(({ isCertain }) => !isCertain))
       divergences.push({ kind: 'marked', customerId });
+    if (drifting.has(customerId)) divergences.push({ kind: 'drift', customerId });
     for await (const found of rebuild(database, { choice, teamId, isDryRun: true })) {
       const { is, shouldBe, subscriptionIds } = found;
       divergences.push({ kind: 'rebuilt', customerId, is, shouldBe, subscriptionIds });

@@ -9,6 +9,7 @@ import type { Random } from '../random.ts';
 import type { Case, RunCase } from '../shrink-case.ts';
 import type { Account } from './account.ts';
 import { auditWorld } from './audit-world.ts';
+import { NO_LOSS } from './losses.ts';
 import { runWorld } from './run-world.ts';
 import { settle } from './settle.ts';
 import type { StoreWorld } from './store-world.ts';
@@ -41,7 +42,7 @@ export function createRunCase(options: RunCaseOptions): RunCase {
       round: 0,
       choice,
       schedule: { steps, deliveries: 0, counts: noFaults() },
-      customers: new Map([[customerId, { told, history, events, teamId }]]),
+      customers: new Map([[customerId, { told, history, events, teamId, loss: NO_LOSS }]]),
     };
     account.add(history);
     await runWorld(world, { query: database.query, accepts, account, random });

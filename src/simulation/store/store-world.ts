@@ -8,8 +8,10 @@ import { SimulationBroken } from '../core/arrivals.ts';
 import { type Schedule, scheduleDeliveries } from '../delivery.ts';
 import type { Faults } from '../faults.ts';
 import { type History, type TrueEvent, tellLife } from '../provider/history.ts';
-import { createRandom } from '../random.ts';
-import { createWorld, type Told } from '../world.ts';
+import { SHAPES } from '../provider/shapes.ts';
+import { createRandom, type Random } from '../random.ts';
+import { canApiTellOrder, createWorld, type Told } from '../world.ts';
+import { type Loss, type Losses, lose } from './losses.ts';
 
 /** One world on a real database: its customers, their teams, and what is to happen. */
 export type StoreWorld = {
@@ -25,28 +27,50 @@ export type StoreCustomer = {
   readonly history: History;
   readonly events: ReadonlyMap<number, TrueEvent>;
   readonly teamId: number;
+  readonly loss: Loss;
 };
 
 export type WorldOptions = Pick<StoreWorld, 'seed' | 'round' | 'choice'> & {
   readonly faults: Faults;
+  readonly losses: Losses;
 };
 
 /** Makes a world, with teams that are not linked yet. */
 export async function openWorld(
   query: Query,
-  { seed, round, choice, faults }: WorldOptions,
+  { seed, round, choice, faults, losses }: WorldOptions,
 ): Promise<StoreWorld> {
   const customers = new Map<string, StoreCustomer>();
+  const random = createRandom(seed, 6, round);
   for (const told of createWorld(seed, `${seed}x${round}`)) {
     const { customerId } = told.life;
     const history = tellLife(told.life, told.telling);
     const events = new Map(history.events.map((event) => [event.number, event]));
     const teamId = await addTeam(query, { name: customerId, customerId: null });
-    customers.set(customerId, { told, history, events, teamId });
+    const loss = lose(told, losses, random);
+    customers.set(customerId, { told, history, events, teamId, loss });
   }
   const all = [...customers.values()].flatMap(({ history }) => history.events);
   const schedule = scheduleDeliveries(all, faults, createRandom(seed, 2, round));
-  return { seed, round, choice, schedule, customers };
+  const steps = schedule.steps.filter(
+    (step) =>
+      step.kind !== 'deliver' || !customers.get(step.customerId)?.loss.numbers.has(step.number),
+  );
+  const deliveries = steps.filter(({ kind }) => kind === 'deliver').length;
+  return { seed, round, choice, schedule: { ...schedule, steps, deliveries }, customers };
+}
+
+/**
+ * What the API lists of a customer's events: of one whose events are dropped all, and otherwise none,
+ * so that nothing else that gets lost is brought back. In the words of another version than the
+ * endpoint's, as it may be; but between the words of two versions nothing tells what followed what.
+ */
+export function listedHistory({ told, loss }: StoreCustomer, random: Random): History | null {
+  const { life, telling } = told;
+  if (loss.kind !== 'dropped') return null;
+  const hasOtherWords = telling.shape !== 'ancient' && canApiTellOrder(life);
+  const shapes = hasOtherWords ? SHAPES.filter((one) => one !== 'ancient') : [telling.shape];
+  return tellLife(life, { ...telling, shape: random.pick(shapes) });
 }
 
 /** Makes a customer's team follow it, as soon as the application gets a connection. */

@@ -44,7 +44,7 @@ export function driftOf(
   { choice, names }: DriftOptions,
 ): Drift | null {
   const telling = listed.filter((one) => effectOf(one.status) !== 'none' && !isOlder(one, known));
-  const news = telling.filter((one) => !isKnown(one, known));
+  const news = telling.filter((one) => !isKnown(one, known, names));
   const others = news.some(isAlive)
     ? telling.filter((one) => isAlive(one) && !news.includes(one))
     : [];
@@ -84,15 +84,18 @@ function isOlder({ subscriptionId, asOfSeconds }: ListedSubscription, known: Cus
   return state !== undefined && state.newest.createdSeconds > asOfSeconds;
 }
 
-/** Whether we know it to be so. An endpoint of an old API version tells no products. */
+/** Whether we know it to be so. An endpoint of an old API version tells names, and no products. */
 function isKnown(
-  { subscriptionId, status, productId }: ListedSubscription,
+  { subscriptionId, status, productId, planName }: ListedSubscription,
   known: Customer,
+  names: DriftOptions['names'],
 ): boolean {
   const newest = known.get(subscriptionId)?.newest;
   if (newest?.status !== status) return false;
-  const isSameProduct = newest.productId === null || newest.productId === productId;
-  return isSameProduct || effectOf(status) !== 'grants';
+  if (effectOf(status) !== 'grants') return true;
+  if (newest.productId !== null) return newest.productId === productId;
+  const name = planName ?? names.get(productId) ?? null;
+  return name === null || newest.planName === null || newest.planName === name;
 }
 
 function isAlive({ status, endedSeconds }: ListedSubscription): boolean {

@@ -205,8 +205,12 @@ describe('what was changed by hand', () => {
   });
 });
 
-test('an endpoint of an old API version tells no product, and that is no drift', () => {
-  const knows = [known('sub_1', 'active', 100, null)];
-  const plan = { ...PRO('sub_1'), providerProductId: null, planName: null };
+test('an endpoint of an old API version tells a name instead of a product', () => {
+  const [id, state] = known('sub_1', 'active', 100, null);
+  const named = { ...state, newest: { ...state.newest, planName: 'Pro' } };
+  const plan = { ...PRO('sub_1'), providerProductId: null };
+  const knows = [[id, named] as [string, SubscriptionState]];
   expect(drift({ plan, knows, lists: [listed('sub_1', 'active')] })).toBeNull();
+  const lists = [listed('sub_1', 'active', { productId: 'prod_base' })];
+  expect(drift({ plan, knows, lists })).toMatchObject({ shouldBe: { planName: 'Base' } });
 });
