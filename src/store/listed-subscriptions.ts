@@ -164,10 +164,13 @@ export async function readTeamlessCustomers(
   );
 }
 
-/** About how many subscriptions there are to be listed: as many as we know, or as teams. */
+/** About how many subscriptions are to be listed: as many as last time, as we know, or as teams. */
 export async function estimateListed(query: Query): Promise<number> {
   const [row] = await query<{ count: number }>(
     `select greatest(
+              (select (progress -> 'counts' ->> 'subscriptions')::bigint
+                 from instep.walks
+                where name = 'reconcile'),
               (select count(*) from instep.subscriptions),
               (select count(*) from teams where provider_customer_id is not null)
             ) as count`,
