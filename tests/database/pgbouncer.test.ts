@@ -5,6 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { migrate } from '../../src/database/migrate.ts';
+import { Collection } from '../../src/simulation/stripe-api/collection.ts';
+import { startStripeApiServer } from '../../src/simulation/stripe-api/server.ts';
+import { addTeam, readTeam } from '../../src/store/teams.ts';
+import { eventBody } from '../support/events.ts';
 import { startInstep } from '../support/instep-process.ts';
 import { PostgresCluster } from '../support/postgres-cluster.ts';
 import { connect } from '../support/test-database.ts';
@@ -61,12 +65,25 @@ describe.skipIf(!existsSync(PGBOUNCER))('PgBouncer in transaction mode', () => {
     const url = new URL(`postgres:///instep?host=${host}&port=${PORT}&user=instep`);
     const database = connect(url);
     await migrate(database);
-    const server = await startInstep({ DATABASE_URL: url.href });
+    const teamId = await addTeam(database.query, { name: 'Missed', customerId: 'cus_missed' });
+    const createdSeconds = Math.floor(Date.now() / 1_000) - 60;
+    const missed = JSON.parse(eventBody({ customerId: 'cus_missed', createdSeconds }));
+    const api = await startStripeApiServer({ productNames: {}, events: new Collection([missed]) });
+    const server = await startInstep({
+      DATABASE_URL: url.href,
+      STRIPE_API_BASE: api.url,
+      RECONCILE_INTERVAL: '1s',
+    });
     const load = await startLoad(database, { url: () => server.url });
     await vi.waitFor(() => expect(load.acknowledged).toBeGreaterThan(EVENTS), { timeout: 40_000 });
     await load.finish();
+    expect(await server.logged({ msg: 'caught up' })).toMatchObject({ missed: 1 });
+    await server.logged({ msg: 'reconciled', drifts: 0 });
+    const team = await readTeam(database.query, teamId);
+    expect(team?.plan).toMatchObject({ subscriptionStatus: 'active' });
     expect(await server.stop()).toBe(0);
     expect(await load.audit(database)).toMatchObject({ repeated: 0, lost: 0 });
+    await api.close();
     await database.close();
   });
 });
