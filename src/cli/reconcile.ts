@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { Command } from 'commander';
 import { readApiConfig, readTeamPlanChoice } from '../config.ts';
 import type { Database } from '../database/database.ts';
+import { DeadlineExceeded } from '../deadline.ts';
 import { InstepError } from '../errors.ts';
 import { createLogger } from '../logging.ts';
 import { estimateListed } from '../store/listed-subscriptions.ts';
 import { countLinkedTeams } from '../store/teams.ts';
 import { createStripeApi } from '../stripe/api.ts';
+import { StripeApiFailed } from '../stripe/api-call.ts';
 import { openDoor } from '../sync/open-door.ts';
 import { createPace } from '../sync/pace.ts';
 import { Stopped } from '../sync/patience.ts';
@@ -80,9 +82,8 @@ async function reconcile({
       await bars.prepare();
       return await reconcileEverything(options, resume, signal);
     } catch (error) {
-      if (!(error instanceof Stopped)) throw error;
       const hint = customer === undefined ? ': go on with `instep reconcile --resume`' : '';
-      throw new Interrupted(`stopped before it was done${hint}`, { cause: error });
+      throw interruption(error, hint) ?? error;
     } finally {
       bars.clear();
     }
@@ -94,6 +95,21 @@ async function reconcile({
   if (left === 0) return;
   const hint = dryRun ? ': without --dry-run it is mended' : '';
   throw new DriftLeft(`${left} team(s) are not what they must be${hint}`);
+}
+
+/** What came in between, and what to do; `null` when it is nothing that may be over soon. */
+function interruption(error: unknown, hint: string): Interrupted | null {
+  if (error instanceof Stopped) {
+    return new Interrupted(`stopped before it was done${hint}`, { cause: error });
+  }
+  if (error instanceof StripeApiFailed && error.isForbidden) {
+    const needed = 'STRIPE_SECRET_KEY must be one that may read subscriptions and customers';
+    return new Interrupted(`Stripe's API refused the key: ${needed}`, { cause: error });
+  }
+  if (error instanceof StripeApiFailed || error instanceof DeadlineExceeded) {
+    return new Interrupted(`Stripe's API failed: ${error.message}${hint}`, { cause: error });
+  }
+  return null;
 }
 
 async function reconcileEverything(
@@ -110,7 +126,10 @@ async function reconcileEverything(
     counts = await reconcileAll(walk, { ...options, mayResume }, signal);
   });
   if (counts !== undefined) return counts;
-  throw new Reconciling('another reconciliation is under way: try again when it is done');
+  throw new Reconciling(
+    'another reconciliation is under way: try again when it is done, or two minutes after its end ' +
+      'if it was killed',
+  );
 }
 
 function optionsOf(

@@ -24,6 +24,7 @@ export async function patiently<Result>(
   signal: AbortSignal,
 ): Promise<Result> {
   for (let pauseMs = FIRST_PAUSE_MS, attempt = 1; ; pauseMs *= 2, attempt += 1) {
+    if (signal.aborted) throw new Stopped(STOPPED);
     try {
       return await unlessStopped(call(), signal);
     } catch (error) {
@@ -47,8 +48,7 @@ async function unlessStopped<Value>(promise: Promise<Value>, signal: AbortSignal
   let stop: (() => void) | undefined;
   const stopped = new Promise<never>((_, reject) => {
     stop = () => reject(new Stopped(STOPPED));
-    if (signal.aborted) stop();
-    else signal.addEventListener('abort', stop);
+    signal.addEventListener('abort', stop);
   });
   try {
     return await Promise.race([promise, stopped]);
