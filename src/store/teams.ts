@@ -163,18 +163,6 @@ export async function readLinkedTeams(
   return rows.map(toLinkedTeam);
 }
 
-/** The teams that have this customer: one, unless the application's table allows more. */
-export async function readTeamsOfCustomer(query: Query, customerId: string): Promise<LinkedTeam[]> {
-  const rows = await query<LinkedTeamRow>(
-    `select ${COLUMNS}
-       from teams
-      where provider_customer_id = $1
-      order by id`,
-    [customerId],
-  );
-  return rows.map(toLinkedTeam);
-}
-
 /** How many teams have a customer. */
 export async function countLinkedTeams(query: Query): Promise<number> {
   const [row] = await query<{ count: number }>(

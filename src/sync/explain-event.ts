@@ -3,7 +3,7 @@ import { readEventsOfCustomer } from '../store/events.ts';
 import { readProductNames } from '../store/products.ts';
 import { readPrunedBefore } from '../store/prune-events.ts';
 import type { EventRow } from '../store/search-events.ts';
-import { type LinkedTeam, readTeamsOfCustomer } from '../store/teams.ts';
+import { type LinkedTeam, readTeamsOf } from '../store/teams.ts';
 import { causedEventOf } from '../stripe/logged-event.ts';
 import type { TeamPlanChoice } from '../subscriptions/team-plan.ts';
 import { type Explanation, explain } from './explain.ts';
@@ -20,7 +20,7 @@ export async function explainEvent(
   choice: TeamPlanChoice,
 ): Promise<ExplainedEvent> {
   const { customerId } = event;
-  const teams = customerId === null ? [] : await readTeamsOfCustomer(query, customerId);
+  const teams = customerId === null ? [] : await readTeamsOf(query, [customerId]);
   const log = customerId === null ? [] : await readEventsOfCustomer(query, customerId);
   const productIds = log.flatMap((row) => causedEventOf(row)?.subscription.productId ?? []);
   const names = await readProductNames(query, [...new Set(productIds)]);
