@@ -245,6 +245,11 @@ export function readAuthSecrets(environment: Environment): readonly [string, ...
   return read(sessionVariables, environment).AUTH_SECRET;
 }
 
+/** The signing secrets of the webhook endpoint, newest first. @throws ConfigInvalid */
+export function readWebhookSecrets(environment: Environment): readonly [string, ...string[]] {
+  return read(webhookVariables, environment).STRIPE_WEBHOOK_SECRET;
+}
+
 /** What it takes to sign a webhook and to send it to the server. @throws ConfigInvalid */
 export function readWebhookTarget(environment: Environment) {
   const value = read({ ...webhookVariables, ...addressVariables }, environment);
@@ -252,7 +257,9 @@ export function readWebhookTarget(environment: Environment) {
 }
 
 /** What is allowed and still unwise. */
-export function configWarnings({ authSecrets }: Pick<Config, 'authSecrets'>): string[] {
+export function configWarnings({
+  authSecrets,
+}: Readonly<{ authSecrets: readonly string[] }>): string[] {
   const isShort = authSecrets.some((text) => Buffer.byteLength(text) < 32);
   return isShort
     ? ['AUTH_SECRET is shorter than 32 bytes: HS256 is only as strong as its secret']

@@ -38,13 +38,15 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   database: [],
   store: ['database', 'subscriptions'],
   sync: ['store', 'database', 'stripe', 'subscriptions'],
+  // Looks at everything from outside, and takes part in nothing.
+  doctor: ['store', 'database', 'stripe', 'config.ts'],
   http: ['sync', 'store', 'sessions', 'stripe'],
   simulation: ['sync', 'store', 'database', 'stripe', 'subscriptions'],
   'instep.ts': ['http', 'sync', 'store', 'database', 'sessions', 'stripe', 'config.ts'],
   'index.ts': ['instep.ts', 'http', 'sync', 'store', 'database', 'config.ts'],
   cli: [
     ...['instep.ts', 'http', 'sync', 'store', 'database', 'sessions', 'stripe'],
-    ...['simulation', 'subscriptions', 'config.ts', 'duration.ts'],
+    ...['doctor', 'simulation', 'subscriptions', 'config.ts', 'duration.ts'],
   ],
   'config.ts': ['database', 'duration.ts'],
   'duration.ts': [],

@@ -12,6 +12,7 @@ const WRONG_USAGE = 2;
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./serve.ts')).serveCommand(),
   demo: async () => (await import('./demo.ts')).demoCommand(),
+  doctor: async () => (await import('./doctor.ts')).doctorCommand(),
   migrate: async () => (await import('./migrate.ts')).migrateCommand(),
   user: async () => (await import('./user.ts')).userCommand(),
   team: async () => (await import('./team.ts')).teamCommand(),

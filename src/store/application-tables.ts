@@ -4,6 +4,16 @@ import { InstepError } from '../errors.ts';
 /** A table of the application's lacks a column, or has it in a type that cannot work. */
 export class ApplicationTablesUnfit extends InstepError {
   readonly code = 'APPLICATION_TABLES_UNFIT';
+  /** Which columns, and what is the matter with each. */
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(
+      `the application's tables do not fit: ${problems.join('; ')}. ` +
+        'Add or alter the columns, or put a view with these columns in the place of the table.',
+    );
+    this.problems = problems;
+  }
 }
 
 type Kind = 'integer' | 'text' | 'label' | 'time';
@@ -55,12 +65,7 @@ export async function checkApplicationTables(query: Query): Promise<void> {
         problems.push(`${table}.${column} is ${type.slice(2)}, not ${name}`);
     }
   }
-  if (problems.length > 0) {
-    throw new ApplicationTablesUnfit(
-      `the application's tables do not fit: ${problems.join('; ')}. ` +
-        'Add or alter the columns, or put a view with these columns in the place of the table.',
-    );
-  }
+  if (problems.length > 0) throw new ApplicationTablesUnfit(problems);
 }
 
 /** Of each column, the category of its type and the type's name: `S text`, `N integer`. */
@@ -76,4 +81,24 @@ async function readColumnTypes(query: Query, table: string): Promise<Map<string,
     [table],
   );
   return new Map(rows.map(({ name, type }) => [name, type]));
+}
+
+/** Whether the team of a customer is found without reading all teams; a view knows for itself. */
+export async function hasCustomerIndex(query: Query): Promise<boolean> {
+  const [row] = await query<{ found: boolean }>(
+    `select relkind not in ('r', 'p')
+            or exists (
+                 select
+                   from pg_index
+                   join pg_attribute on attrelid = indrelid and attnum = indkey[0]
+                  where indrelid = pg_class.oid
+                    and attname = 'provider_customer_id'
+                    and indisvalid
+                    and (indpred is null
+                         or pg_get_expr(indpred, indrelid) = '(provider_customer_id IS NOT NULL)')
+               ) as found
+       from pg_class
+      where oid = to_regclass('teams')`,
+  );
+  return row?.found ?? false;
 }

@@ -44,13 +44,8 @@ const LIST_TIMEOUT_MS = 15_000;
 const PAGE_SIZE = 100;
 
 /** Stripe's API, as far as it is needed. Its calls throw `DeadlineExceeded` or `StripeApiFailed`. */
-export function createStripeApi({ secretKey, baseUrl }: StripeApiOptions): StripeApi {
-  const stripe = new Stripe(secretKey, {
-    timeout: TIMEOUT_MS,
-    maxNetworkRetries: 0,
-    telemetry: false,
-    ...(baseUrl === undefined ? {} : addressOf(baseUrl)),
-  });
+export function createStripeApi(options: StripeApiOptions): StripeApi {
+  const stripe = createClient(options, TIMEOUT_MS);
   const patience = { timeout: LIST_TIMEOUT_MS };
   return {
     async retrieveProductName(productId) {
@@ -76,14 +71,26 @@ export function createStripeApi({ secretKey, baseUrl }: StripeApiOptions): Strip
   };
 }
 
+/** The SDK, which tries once and tells nobody anything. */
+export function createClient({ secretKey, baseUrl }: StripeApiOptions, timeoutMs: number): Stripe {
+  return new Stripe(secretKey, {
+    timeout: timeoutMs,
+    maxNetworkRetries: 0,
+    telemetry: false,
+    ...(baseUrl === undefined ? {} : addressOf(baseUrl)),
+  });
+}
+
 function placeOf(cursor: string | null): Stripe.PaginationParams {
   return { limit: PAGE_SIZE, ...(cursor !== null && { starting_after: cursor }) };
 }
 
-async function pageOf<Item>(
+/** @throws DeadlineExceeded, or StripeApiFailed */
+export async function pageOf<Item>(
   request: Promise<Stripe.Response<Stripe.ApiList<Item>>>,
+  timeoutMs = LIST_TIMEOUT_MS,
 ): Promise<StripePage> {
-  const { data, has_more, lastResponse } = await answerOf(request, LIST_TIMEOUT_MS);
+  const { data, has_more, lastResponse } = await answerOf(request, timeoutMs);
   const answeredMs = Date.parse(lastResponse.headers.date ?? '');
   return {
     objects: data.map(asSent),

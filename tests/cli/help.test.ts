@@ -5,6 +5,7 @@ const COMMANDS = [
   '',
   'serve',
   'demo',
+  'doctor',
   'migrate',
   'events',
   'events list',

@@ -1,5 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, lstat, mkdir, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  lstat,
+  mkdir,
+  realpath,
+  rm,
+  stat,
+  statfs,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { findClosedFolder } from './closed-folder.ts';
 import { PostgresFolderUnfit } from './embedded-postgres-errors.ts';
@@ -38,6 +48,23 @@ export async function openHome(data: string, notice: (message: string) => void):
   const made = await findHome(path);
   if (made === undefined) throw new PostgresFolderUnfit(`${path} was deleted while we began`);
   return made;
+}
+
+/** Whether a database was ever made in this data folder; nothing is made by asking. */
+export async function hasHome(data: string): Promise<boolean> {
+  try {
+    await lstat(join(data, 'postgres'));
+    return true;
+  } catch (error) {
+    // Whatever else is the matter with the folder, opening it says what to do.
+    return systemErrorCode(error) !== 'ENOENT';
+  }
+}
+
+/** How much PostgreSQL's user may still write there, in bytes. */
+export async function freeBytesOf(data: string): Promise<number> {
+  const { bavail, bsize } = await statfs(join(data, 'postgres'));
+  return bavail * bsize;
 }
 
 /** Makes the data folder if there is none. @returns its path without symbolic links */

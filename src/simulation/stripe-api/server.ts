@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiFault, StripeAccount } from './account.ts';
 import { type ApiAnswer, answer, failure, missing } from './answer.ts';
+import { Collection } from './collection.ts';
 import { listObjects } from './list.ts';
 
 export type StripeApiServer = {
@@ -50,11 +51,17 @@ function answerTo(path: string, account: StripeAccount): ApiAnswer {
     webhook_endpoint: account.webhookEndpoints,
   };
   if (kind === '') return missing('id', 'path', pathname);
-  if (kind === 'product') return productOf(account, id ?? '');
-  const collection = collections[kind as keyof typeof collections];
+  if (kind === 'product' && id !== undefined) return productOf(account, id);
+  const collection =
+    kind === 'product' ? productsOf(account) : collections[kind as keyof typeof collections];
   if (id === undefined) return listObjects(collection, kind, searchParams, account);
   const found = collection?.get(id);
   return found === undefined ? missing('id', kind, id) : answer(200, found);
+}
+
+function productsOf({ productNames }: StripeAccount): Collection {
+  const products = Object.entries(productNames).map(([id, name]) => ({ id, name }));
+  return new Collection(products.map((product) => ({ ...product, object: 'product' })));
 }
 
 function productOf({ productNames }: StripeAccount, id: string): ApiAnswer {
