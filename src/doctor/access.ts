@@ -37,7 +37,7 @@ export function checkAccess(account: Account): Check[] {
   }
   const checks = answers.flatMap(([resource, answer]): Check[] => {
     if (answer.kind === 'granted') return [];
-    if (answer.kind === 'failed') return [unreachable(answer.reason)];
+    if (answer.kind === 'failed') return [unreachable(resource, answer.reason)];
     const { costs, isHarmful } = LACKING[resource];
     const says = `the key may not read ${resource}: ${costs}`;
     const whatToDo = `let it read them (${DASHBOARD}, the key, Edit permissions)`;
@@ -48,10 +48,10 @@ export function checkAccess(account: Account): Check[] {
   return [ok(NAME, `answers; the key may read ${readable.join(', ')}`), ...checks];
 }
 
-function unreachable(reason: string): Check {
+function unreachable(resource: Resource, reason: string): Check {
   return warning(
     NAME,
-    `does not answer as it should: ${reason}`,
+    `cannot be asked for ${resource}: ${reason}`,
     'look at the network, at a proxy or firewall (api.stripe.com, 443), and at status.stripe.com',
   );
 }

@@ -28,18 +28,19 @@ export async function* examine(options: ExamineOptions): AsyncGenerator<Check> {
   const settings = readSettings(environment);
   yield* checkConfiguration(settings);
 
+  const keyMode = settings.api === null ? null : keyKindOf(settings.api.secretKey).mode;
   let newestEventSeconds: number | null = null;
   if (settings.api === null) yield warning("Stripe's API", 'not asked', CONFIGURE_FIRST);
   else {
     const inspect = createInspection(settings.api);
-    const account = await checkStripeAccount({ inspect, url, now });
+    const expected = { url, mode: keyMode };
+    const account = await checkStripeAccount({ inspect, expected, now });
     yield* account.checks;
     newestEventSeconds = account.newestEventSeconds;
   }
 
   if (settings.database === null) yield warning('database', 'not looked at', CONFIGURE_FIRST);
   else {
-    const keyMode = settings.api === null ? null : keyKindOf(settings.api.secretKey).mode;
     const log = { keyMode, newestEventSeconds };
     yield* checkDatabase({ config: settings.database, notice, now, log });
   }

@@ -5,12 +5,11 @@ import { checkAccess } from './access.ts';
 import { type Account, askAccount } from './account.ts';
 import { type Check, warning } from './check.ts';
 import { checkClock } from './clock.ts';
-import { checkWebhookEndpoints } from './webhook-endpoints.ts';
+import { checkWebhookEndpoints, type Expected } from './webhook-endpoints.ts';
 
 export type StripeAccountOptions = {
   readonly inspect: InspectResource;
-  /** Where the server is reached from outside; `null` when nobody said. */
-  readonly url: URL | null;
+  readonly expected: Expected;
   /** In milliseconds since 1970. */
   readonly now: () => number;
 };
@@ -30,7 +29,7 @@ export async function checkStripeAccount(
     checks: [
       ...checkAccess(account),
       checkClock(clockOf(account)),
-      ...checkEndpointsOf(account, options.url),
+      ...checkEndpointsOf(account, options.expected),
     ],
     newestEventSeconds: newestEventOf(account),
   };
@@ -43,14 +42,14 @@ function clockOf(account: Account) {
   return null;
 }
 
-function checkEndpointsOf(account: Account, url: URL | null): Check[] {
+function checkEndpointsOf(account: Account, expected: Expected): Check[] {
   const answer = account.get('webhook endpoints');
   if (answer?.kind !== 'granted') return [];
   const { objects } = answer.page;
   const endpoints = objects.map(readWebhookEndpoint).filter((endpoint) => endpoint !== null);
   const odd = objects.length - endpoints.length;
   return [
-    ...checkWebhookEndpoints(endpoints, url),
+    ...checkWebhookEndpoints(endpoints, expected),
     ...(odd === 0
       ? []
       : [warning('webhook endpoint', `${odd} of no known shape`, 'upgrade Instep')]),

@@ -1,4 +1,5 @@
 import { HANDLED_TYPES } from '../stripe/handled-event-type.ts';
+import type { Mode } from '../stripe/key-kind.ts';
 import {
   isKnownVersion,
   NEWEST_KNOWN_VERSION,
@@ -14,18 +15,26 @@ const PATH = /\/api\/stripe\/webhook\/?$/;
 const DASHBOARD = 'Stripe dashboard, Developers, Webhooks';
 const REGISTER = `register https://…/api/stripe/webhook for ${HANDLED_TYPES.join(' and ')} (${DASHBOARD})`;
 
+export type Expected = {
+  /** Where Instep hears events; `null` when nobody said. */
+  readonly url: URL | null;
+  /** The mode of the key: it shows the endpoints of its own mode only. */
+  readonly mode: Mode | null;
+};
+
 /**
  * Whether Stripe sends the two types to where Instep hears them: to the URL if one is given, else to
  * all that look like it.
  */
 export function checkWebhookEndpoints(
   endpoints: readonly WebhookEndpoint[],
-  url: URL | null,
+  expected: Expected,
 ): Check[] {
+  const { url } = expected;
   const ours = endpoints.filter((endpoint) =>
     url === null ? PATH.test(endpoint.url.pathname) : endpoint.url.href === url.href,
   );
-  if (ours.length === 0) return [noneFound(endpoints, url)];
+  if (ours.length === 0) return [noneFound(endpoints, expected)];
   const enabled = ours.filter(({ isEnabled }) => isEnabled);
   const isTwice = new Set(enabled.map((endpoint) => endpoint.url.href)).size < enabled.length;
   return [
@@ -36,15 +45,17 @@ export function checkWebhookEndpoints(
   ];
 }
 
-function noneFound(endpoints: readonly WebhookEndpoint[], url: URL | null): Check {
+function noneFound(endpoints: readonly WebhookEndpoint[], { url, mode }: Expected): Check {
   const what = url === null ? 'that ends with /api/stripe/webhook' : `for ${shown(url)}`;
   const known = endpoints.map((endpoint) => shown(endpoint.url)).join(', ') || 'none';
-  const says = `none ${what} in this mode; registered: ${known}`;
+  const says = `none ${what}${mode === null ? '' : ` in ${mode} mode`}; registered: ${known}`;
+  if (url !== null) return failure(NAME, says, REGISTER);
   // Without a URL nobody can say that another path does not lead to Instep.
-  if (url === null && endpoints.length > 0) {
+  if (endpoints.length > 0) {
     return warning(NAME, says, `say which it is with --url, or ${REGISTER}`);
   }
-  return failure(NAME, says, REGISTER);
+  if (mode === 'live') return failure(NAME, says, REGISTER);
+  return warning(NAME, says, `${REGISTER}, unless \`stripe listen\` forwards them`);
 }
 
 function checkEndpoint(endpoint: WebhookEndpoint): Check[] {

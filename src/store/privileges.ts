@@ -12,7 +12,8 @@ export type LackingPrivilege = {
  * there, and for making those that are not.
  */
 export async function readLackingPrivileges(query: Query): Promise<LackingPrivilege[]> {
-  // A privilege on any column will do where one may be granted by columns.
+  // A privilege on any column will do where one may be granted by columns. `create` is needed even
+  // when there is nothing to create: at each start PostgreSQL asks for it before it looks.
   return await query<LackingPrivilege>(
     `with instep as materialized (
        select pg_class.oid, relname, relkind
@@ -23,15 +24,15 @@ export async function readLackingPrivileges(query: Query): Promise<LackingPrivil
      ), needed (privilege, is_held) as (
        select 'create on database ' || quote_ident(current_database()),
               has_database_privilege(current_database(), 'create')
-        where not exists (select from pg_namespace where nspname = 'instep')
         union all
        select 'create on schema ' || quote_ident(current_schema()),
               has_schema_privilege(current_schema(), 'create')
         where to_regclass('users') is null
            or to_regclass('teams') is null
         union all
-       select 'usage on schema instep', has_schema_privilege(oid, 'usage')
+       select format('%s on schema instep', privilege), has_schema_privilege(oid, privilege)
          from pg_namespace
+        cross join unnest(array['usage', 'create']) as privilege
         where nspname = 'instep'
         union all
        select 'select on instep.migrations', has_any_column_privilege(oid, 'select')
@@ -43,7 +44,7 @@ export async function readLackingPrivileges(query: Query): Promise<LackingPrivil
          from instep
         cross join unnest(array['select', 'insert', 'update']) as privilege
         where relkind = 'r'
-          and relname <> 'migrations'
+          and relname not in ('migrations', 'users', 'teams')
         union all
        select format('truncate on instep.%I', relname), has_table_privilege(oid, 'truncate')
          from instep
@@ -53,7 +54,7 @@ export async function readLackingPrivileges(query: Query): Promise<LackingPrivil
               -- The planner may ask before it looks at the kind.
               case relkind when 'S' then has_sequence_privilege(oid, 'usage') end
          from instep
-        where relkind = 'S'
+        where relname = 'events_position_seq'
         union all
        select format('%s on %s', privilege, name),
               has_any_column_privilege(to_regclass(name), privilege)

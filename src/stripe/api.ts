@@ -1,6 +1,6 @@
 import Stripe from 'stripe';
 import { isList, type Json } from '../subscriptions/second.ts';
-import { answerOf, found } from './api-call.ts';
+import { answerOf, found, StripeApiFailed } from './api-call.ts';
 import { HANDLED_TYPES } from './handled-event-type.ts';
 import { isStorableName } from './subscription-shape.ts';
 
@@ -91,6 +91,8 @@ export async function pageOf<Item>(
   timeoutMs = LIST_TIMEOUT_MS,
 ): Promise<StripePage> {
   const { data, has_more, lastResponse } = await answerOf(request, timeoutMs);
+  // Others may answer in Stripe's place, and the SDK looks at no shape.
+  if (!Array.isArray(data)) throw new StripeApiFailed('answered no list', { status: 200 });
   const answeredMs = Date.parse(lastResponse.headers.date ?? '');
   return {
     objects: data.map(asSent),
