@@ -1,7 +1,12 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { ENDPOINT, openExaminedAccount, troublesOf } from '../support/examined-account.ts';
+import {
+  ENDPOINT,
+  endpointWith,
+  openExaminedAccount,
+  troublesOf,
+} from '../support/examined-account.ts';
 
 /** What was found about Stripe that is not ok. */
 async function examineStripe(
@@ -113,7 +118,7 @@ describe('webhook endpoints', () => {
     ['of no known shape', { url: 'nonsense' }, /^warning .* 1 of no known shape/],
   ])('one %s', async (_, otherwise, trouble) => {
     const account = await openExaminedAccount();
-    account.webhookEndpoints.set({ ...ENDPOINT, ...otherwise });
+    account.webhookEndpoints.set(endpointWith(otherwise));
     const { troubles } = await examineStripe(account);
     expect(troubles.at(-1)).toMatch(trouble);
     expect(troubles.at(-1)).toMatch(/^\w+ webhook endpoint: /);
@@ -122,14 +127,14 @@ describe('webhook endpoints', () => {
   test('one of the account’s version is as good', async () => {
     const account = await openExaminedAccount();
     const odd = { url: 'https://other.example.com/elsewhere', status: 'disabled' };
-    account.webhookEndpoints.set({ ...ENDPOINT, api_version: null } as never);
-    account.webhookEndpoints.set({ ...ENDPOINT, ...odd, id: 'we_2' });
+    account.webhookEndpoints.set(endpointWith({ api_version: null }));
+    account.webhookEndpoints.set(endpointWith({ ...odd, id: 'we_2' }));
     expect((await examineStripe(account)).troubles).toEqual([]);
   });
 
   test('one that is registered twice', async () => {
     const account = await openExaminedAccount();
-    account.webhookEndpoints.set({ ...ENDPOINT, id: 'we_2' });
+    account.webhookEndpoints.set(endpointWith({ id: 'we_2' }));
     const { troubles } = await examineStripe(account);
     expect(troubles).toEqual([expect.stringMatching(/^warning .*registered more than once/)]);
   });
@@ -143,7 +148,7 @@ describe('webhook endpoints', () => {
       'failure webhook endpoint: none for https://app.example.com/hooks?… in test mode; ' +
         'registered: https://app.example.com/api/stripe/webhook',
     ]);
-    account.webhookEndpoints.set({ ...ENDPOINT, id: 'we_2', url } as never);
+    account.webhookEndpoints.set(endpointWith({ id: 'we_2', url }));
     const right = await examineStripe(account, {}, '--url', url);
     expect(right).toMatchObject({ code: 0, troubles: [] });
     const { says } = right.checks.find(({ name }) => name === 'webhook endpoint') ?? {};
@@ -164,7 +169,7 @@ describe('webhook endpoints', () => {
 
   test('none that looks like ours is a warning', async () => {
     const account = await openExaminedAccount();
-    account.webhookEndpoints.set({ ...ENDPOINT, url: 'https://app.example.com/other' } as never);
+    account.webhookEndpoints.set(endpointWith({ url: 'https://app.example.com/other' }));
     const { troubles } = await examineStripe(account);
     expect(troubles).toEqual([expect.stringMatching(/^warning .*registered: https:.*other$/)]);
   });

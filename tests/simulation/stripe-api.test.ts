@@ -114,6 +114,15 @@ test('customers and webhook endpoints are there, one by one and listed', async (
   await expect(stripe.customers.retrieve('cus_2')).rejects.toMatchObject({ statusCode: 404 });
 });
 
+test('products are listed by their names', async () => {
+  const stripe = await sdk({ productNames: { prod_1: 'Gold', prod_2: 'Silver' } });
+  const { data } = await stripe.products.list();
+  expect(data.map(({ id, name }) => [id, name]).sort()).toEqual([
+    ['prod_1', 'Gold'],
+    ['prod_2', 'Silver'],
+  ]);
+});
+
 describe('an API that fares badly', () => {
   test('says when to come again', async () => {
     const stripe = await sdk({ onCall: () => ({ status: 429, retryAfterSeconds: 7 }) });

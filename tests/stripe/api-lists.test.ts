@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
 import { Collection } from '../../src/simulation/stripe-api/collection.ts';
 import { startStripeApiServer } from '../../src/simulation/stripe-api/server.ts';
@@ -85,4 +88,14 @@ test.each([
   fault = undefined;
   expect(failed).toBeInstanceOf(StripeApiFailed);
   expect(failed).toMatchObject(told);
+});
+
+test('an answer that is no list is a failure, whoever gave it', async () => {
+  const odd = createServer((_, response) => response.end('{}')).listen(0, '127.0.0.1');
+  await once(odd, 'listening');
+  const url = new URL(`http://127.0.0.1:${(odd.address() as AddressInfo).port}`);
+  const { listCustomers } = createStripeApi({ secretKey: API_KEY, baseUrl: url });
+  const failed = await listCustomers({ cursor: null }).catch((error: unknown) => error);
+  odd.close().closeAllConnections();
+  expect(failed).toBeInstanceOf(StripeApiFailed);
 });

@@ -2,7 +2,7 @@ import { afterAll } from 'vitest';
 import type { Database } from '../../src/database/database.ts';
 import type { Check } from '../../src/doctor/check.ts';
 import type { ApiFault } from '../../src/simulation/stripe-api/account.ts';
-import { Collection } from '../../src/simulation/stripe-api/collection.ts';
+import { type ApiObject, Collection } from '../../src/simulation/stripe-api/collection.ts';
 import { startStripeApiServer } from '../../src/simulation/stripe-api/server.ts';
 import { HANDLED_TYPES } from '../../src/stripe/handled-event-type.ts';
 import { openDoor } from './doors.ts';
@@ -43,6 +43,11 @@ export const ENDPOINT = {
   enabled_events: [...HANDLED_TYPES],
   api_version: '2025-03-31.basil',
 };
+
+/** The same, but for these members. */
+export function endpointWith(otherwise: Partial<Record<string, unknown>>): ApiObject {
+  return { ...ENDPOINT, ...otherwise };
+}
 
 /** A database and an account at Stripe where all is well. They end with the test's file. */
 export async function openExaminedAccount(): Promise<ExaminedAccount> {
