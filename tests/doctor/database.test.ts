@@ -94,6 +94,12 @@ describe('privileges', () => {
       await query(grants);
       expect(await runInstep(['migrate'], { DATABASE_URL: url.href })).toMatchObject({ code: 0 });
       expect(troublesOf(await examine())).toEqual([expect.stringContaining('parked events')]);
+      await query(
+        `revoke truncate on instep.listed_subscriptions from ${role}; revoke update on teams from ${role}`,
+      );
+      expect(troublesOf(await examine())).toContain(
+        `failure privileges: ${role} lacks truncate on instep.listed_subscriptions, update on teams`,
+      );
     } finally {
       await query(`drop owned by ${role}; drop role ${role}`);
     }
