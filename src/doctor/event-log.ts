@@ -78,7 +78,7 @@ function checkParked({ parkedEvents, parkedCustomers, parkedSinceMs }: LogState,
     name,
     `${parkedEvents}, of ${parkedCustomers} customer(s) without a team, ` +
       `the oldest for ${durationOf(nowMs - parkedSinceMs)}`,
-    'store the customer in its team: `instep team link ID --customer CUS`',
+    'see `instep events list --outcome parked`, and link them: `instep team link ID --customer CUS`',
   );
 }
 

@@ -46,9 +46,10 @@ export async function readLackingPrivileges(query: Query): Promise<LackingPrivil
         where relkind = 'r'
           and relname not in ('migrations', 'users', 'teams')
         union all
-       select format('truncate on instep.%I', relname), has_table_privilege(oid, 'truncate')
+       select format('%s on instep.%I', privilege, relname), has_table_privilege(oid, privilege)
          from instep
-        where relname = 'listed_subscriptions'
+         join (values ('events', 'delete'), ('listed_subscriptions', 'truncate'))
+           as emptied (relname, privilege) using (relname)
         union all
        select format('usage on sequence instep.%I', relname),
               -- The planner may ask before it looks at the kind.

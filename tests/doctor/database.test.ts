@@ -83,6 +83,7 @@ describe('privileges', () => {
         'usage on schema instep',
         'insert on instep.events',
         'usage on sequence instep.events_position_seq',
+        'delete on instep.events',
         'truncate on instep.listed_subscriptions',
         'update on teams',
         'select on users',
