@@ -43,6 +43,21 @@ describe.each(postgresServers)('$name', (server) => {
     await checkSchema(database.query);
   });
 
+  test("our tables are in a schema of ours, and the application's are not", async () => {
+    const [database] = (await openNew(server)) as [Database];
+    await database.query(`
+      create schema if not exists instep;
+      do $$ begin create role instep superuser; exception when duplicate_object then null; end $$;
+      set role instep;`);
+    await migrate(database);
+    const statement = `select schemaname || '.' || tablename as name
+                         from pg_tables
+                        where tablename in ('users', 'teams', 'events')
+                        order by name`;
+    const names = (await database.query<{ name: string }>(statement)).map(({ name }) => name);
+    expect(names).toEqual(['instep.events', 'public.teams', 'public.users']);
+  });
+
   test.each([2, 10])('%i at the same moment on an empty database all succeed', async (count) => {
     const databases = await openNew(server, count);
     const applied = await Promise.all(databases.map((database) => migrate(database)));

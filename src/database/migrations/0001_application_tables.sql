@@ -1,6 +1,16 @@
 -- The application's own tables, for whoever has none yet. Where a table or a view of the name
 -- exists it is used as it is, and nothing here touches it.
 
+-- For a role of that name, PostgreSQL would put them into the schema `instep`, where no other role
+-- would find them.
+do $$
+begin
+  if current_schema() = 'instep' then
+    set local search_path = public;
+  end if;
+end
+$$;
+
 create function instep.touch_updated_at() returns trigger
   language plpgsql as
 $body$
