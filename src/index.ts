@@ -5,6 +5,7 @@ export {
   type Environment,
   readConfig,
 } from './config.ts';
+export { createConsole } from './console/console.tsx';
 export type { Query } from './database/database.ts';
 export {
   DatabaseBusy,

@@ -14,7 +14,7 @@ type Source = {
 };
 
 const sources: readonly Source[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.ts'))
+  .filter((path) => /\.tsx?$/.test(path))
   .map((path) => {
     const text = readFileSync(join(SRC, path), 'utf8');
     const imports = [...text.matchAll(/(?:from|import\() ?'([^']+)'/g)].map(
@@ -41,12 +41,14 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   // Looks at everything from outside, and takes part in nothing.
   doctor: ['store', 'database', 'stripe', 'config.ts'],
   http: ['sync', 'store', 'sessions', 'stripe'],
+  // The operators' pages, on a listener of their own.
+  console: ['sync', 'store', 'database', 'stripe', 'subscriptions'],
   simulation: ['sync', 'store', 'database', 'stripe', 'subscriptions'],
   'instep.ts': ['http', 'sync', 'store', 'database', 'sessions', 'stripe', 'config.ts'],
-  'index.ts': ['instep.ts', 'http', 'sync', 'store', 'database', 'config.ts'],
+  'index.ts': ['instep.ts', 'console', 'http', 'sync', 'store', 'database', 'config.ts'],
   cli: [
     ...['instep.ts', 'http', 'sync', 'store', 'database', 'sessions', 'stripe'],
-    ...['doctor', 'simulation', 'subscriptions', 'config.ts', 'duration.ts'],
+    ...['console', 'doctor', 'simulation', 'subscriptions', 'config.ts', 'duration.ts'],
   ],
   'config.ts': ['database', 'duration.ts'],
   'duration.ts': [],
@@ -61,8 +63,9 @@ const GROUND = ['errors.ts', 'deadline.ts', 'logging.ts'];
 /** Where a package may be imported; `node:` modules and others anywhere but in the core. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   pg: ['database'],
-  hono: ['http'],
+  hono: ['http', 'console'],
   '@hono/node-server': ['http'],
+  'htmx.org': ['console'],
   stripe: ['stripe'],
   jose: ['sessions'],
   commander: ['cli'],

@@ -36,7 +36,7 @@ export async function plant(bug: PlantedBug | null): Promise<PlantedCopy> {
   }
   // A bug may leave an import unused: what counts is what was written.
   await execute(join(ROOT, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.build.json'], folder);
-  await execute(process.execPath, ['scripts/copy-migrations.js'], folder);
+  await execute(process.execPath, ['scripts/copy-assets.js'], folder);
   return {
     run: (args) => execute(process.execPath, ['dist/cli/instep.js', ...args], folder),
     test: (args) => execute(join(ROOT, 'node_modules/.bin/vitest'), ['run', ...args], folder),
