@@ -2,10 +2,11 @@ import { defineConfig } from 'vitest/config';
 
 const CRASHES = 'tests/torture/{crashes,outages}.test.ts';
 const FLOODS = 'tests/torture/{attacks,floods}.test.ts';
+const BROWSER = 'tests/browser/*.test.ts';
 
 /** These run after those of a lower order, in so many processes. */
 function project(name: string, maxWorkers: number, groupOrder: number, include: string) {
-  const exclude = name === 'tests' ? [CRASHES, FLOODS] : [];
+  const exclude = name === 'tests' ? [CRASHES, FLOODS, BROWSER] : [];
   return {
     extends: true as const,
     test: { name, include: [include], exclude, maxWorkers, sequence: { groupOrder } },
@@ -24,6 +25,8 @@ export default defineConfig({
       project('crashes', 2, 1, CRASHES),
       // A flood takes all of the machine: what runs beside it would wait too long.
       project('floods', 1, 2, FLOODS),
+      // One browser at a time: it takes what two or three test files do.
+      project('browser', 1, 3, BROWSER),
     ],
   },
 });

@@ -1,0 +1,53 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { overhang, PHONE, seriousFaults, textWidth, useBrowser } from '../support/browser.ts';
+
+const browser = useBrowser();
+
+const BAD_PAGE = `<!doctype html>
+<html lang="en"><title>Bad</title>
+<main>
+  <h1 id="text">Nobody may build such a page</h1>
+  <img src="https://example.com/pixel.png">
+  <script>throw new Error('not by us')</script>
+  <script src="/script.js"></script>
+  <pre>${'wide '.repeat(100)}</pre>
+</main></html>`;
+
+const server = createServer((request, response) => {
+  response.setHeader('Content-Security-Policy', "default-src 'none'; script-src 'self'");
+  if (request.url === '/') response.setHeader('Content-Type', 'text/html').end(BAD_PAGE);
+  else response.writeHead(404).end();
+});
+let url: string;
+beforeAll(async () => {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+});
+afterAll(() => {
+  server.close();
+});
+
+test('whatever a page may not do is heard of', async () => {
+  const page = await browser.newPage({ viewport: PHONE });
+  await page.goto(url);
+  expect(await seriousFaults(page)).toEqual([expect.stringMatching(/^image-alt: <img/)]);
+  expect(await overhang(page)).toBeGreaterThan(500);
+  expect(browser.takeComplaints()).toEqual(
+    expect.arrayContaining([
+      expect.stringContaining('asks another host: https://example.com/pixel.png'),
+      expect.stringContaining('violates the following Content Security Policy directive'),
+      expect.stringContaining('404 http://127.0.0.1'),
+    ]),
+  );
+});
+
+test('there is a font: a text has a width', async () => {
+  const page = await browser.newPage();
+  await page.goto(url);
+  expect(await textWidth(page, '#text')).toBeGreaterThan(200);
+  browser.takeComplaints();
+});
