@@ -25,6 +25,8 @@ const MIGRATION_LOCK = 4_673_837;
  */
 export async function migrate(database: Database): Promise<string[]> {
   const { ledger, migrations } = readMigrations();
+  // Without anything to do it needs no rights but to read the list.
+  if (pendingAfter(await appliedVersion(database.query), migrations).length === 0) return [];
   return await database.transaction(async (query) => {
     // Held by the transaction, not by the session, so that it works through PgBouncer.
     await query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);

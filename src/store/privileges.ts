@@ -12,8 +12,8 @@ export type LackingPrivilege = {
  * there, and for making those that are not.
  */
 export async function readLackingPrivileges(query: Query): Promise<LackingPrivilege[]> {
-  // A privilege on any column will do where one may be granted by columns. `create` is needed even
-  // when there is nothing to create: at each start PostgreSQL asks for it before it looks.
+  // A privilege on any column will do where one may be granted by columns. `create` is needed only
+  // by whoever migrates, which on an upgrade takes the owner of the tables anyway.
   return await query<LackingPrivilege>(
     `with instep as materialized (
        select pg_class.oid, relname, relkind
@@ -24,15 +24,15 @@ export async function readLackingPrivileges(query: Query): Promise<LackingPrivil
      ), needed (privilege, is_held) as (
        select 'create on database ' || quote_ident(current_database()),
               has_database_privilege(current_database(), 'create')
+        where to_regnamespace('instep') is null
         union all
        select 'create on schema ' || quote_ident(current_schema()),
               has_schema_privilege(current_schema(), 'create')
         where to_regclass('users') is null
            or to_regclass('teams') is null
         union all
-       select format('%s on schema instep', privilege), has_schema_privilege(oid, privilege)
+       select 'usage on schema instep', has_schema_privilege(oid, 'usage')
          from pg_namespace
-        cross join unnest(array['usage', 'create']) as privilege
         where nspname = 'instep'
         union all
        select 'select on instep.migrations', has_any_column_privilege(oid, 'select')

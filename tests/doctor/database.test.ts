@@ -92,6 +92,7 @@ describe('privileges', () => {
       }
       // What it says is what helps.
       const [, grants = ''] = /^as the owner: (.*)$/.exec(lacking?.whatToDo ?? '') ?? [];
+      expect(grants).not.toContain('create');
       await query(grants);
       expect(await runInstep(['migrate'], { DATABASE_URL: url.href })).toMatchObject({ code: 0 });
       expect(troublesOf(await examine())).toEqual([expect.stringContaining('parked events')]);

@@ -1,4 +1,4 @@
--- The list of what was run. Unlike the files after it, this one runs at every start.
+-- The list of what was run. Unlike the files after it, this one runs before each of them.
 
 create schema if not exists instep;
 
