@@ -1,72 +1,18 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { type Environment, readVariables } from './config/environment.ts';
+import { interval, secret, secrets, url, wholeNumber } from './config/forms.ts';
+import {
+  operationsVariables,
+  protectedOperations,
+  toOperationsConfig,
+} from './config/operations.ts';
 import { parseDatabaseUrl } from './database/database-url.ts';
 import { parseDuration } from './duration.ts';
-import { InstepError } from './errors.ts';
 
-/** The environment is not what it must be. `problems` lists all of it, each with what to do. */
-export class ConfigInvalid extends InstepError {
-  readonly code = 'CONFIG_INVALID';
-  readonly problems: readonly string[];
-
-  constructor(problems: readonly string[]) {
-    super(`the configuration has problems:\n  - ${problems.join('\n  - ')}`);
-    this.problems = problems;
-  }
-}
-
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-const PLACEHOLDER = /\.\.\.|…|\*{3}|^<.*>$|^(?:change_?me|your[-_ ].*|x{3,})$/i;
-
-function secret(form: RegExp, whatToDo: string) {
-  return z
-    .string({ error: `is missing: ${whatToDo}` })
-    .trim()
-    .min(1, `is empty: ${whatToDo}`)
-    .refine((text) => !PLACEHOLDER.test(text), `is a placeholder: ${whatToDo}`)
-    .regex(form, `is malformed: ${whatToDo}`);
-}
-
-/** Several secrets of one kind, separated by commas, while one is being replaced. */
-function secrets(form: RegExp, whatToDo: string) {
-  const one = secret(form, whatToDo);
-  return z
-    .string({ error: `is missing: ${whatToDo}` })
-    .transform((text) => text.split(','))
-    .pipe(z.tuple([one]).rest(one));
-}
-
-function wholeNumber(fallback: number, min: number, max: number) {
-  const range = `must be a whole number from ${min} to ${max}`;
-  return z.coerce.number(range).int(range).min(min, range).max(max, range).default(fallback);
-}
-
-const LONGEST_INTERVAL_MS = 30 * 86_400_000;
-
-/** How often something is done, in milliseconds; `null` when it never is. */
-function interval(fallback: string) {
-  return z
-    .string()
-    .default(fallback)
-    .transform((text, { addIssue }) => {
-      if (text === 'off') return null;
-      const intervalMs = parseDuration(text) ?? 0;
-      if (intervalMs === 0 || intervalMs > LONGEST_INTERVAL_MS) {
-        addIssue({ code: 'custom', message: 'must be off, or such as 90s, 15m, 1h; 30d at most' });
-      }
-      return intervalMs;
-    });
-}
-
-function url(protocols: readonly string[], example: string) {
-  const whatToDo = `must be a URL such as ${example}`;
-  return z
-    .string()
-    .refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), whatToDo)
-    .transform((text) => new URL(text));
-}
+export { ConfigInvalid, type Environment } from './config/environment.ts';
+export type { OperationsConfig } from './config/operations.ts';
 
 const DATABASE_URL_FORM =
   'must be a URL such as postgres://user:password@host:5432/name (several servers: host:5432,' +
@@ -165,24 +111,8 @@ const serverVariables = {
   REQUEST_DEADLINE_MS: wholeNumber(5_000, 100, 60_000),
   SHUTDOWN_DELAY_MS: wholeNumber(0, 0, 600_000),
   SHUTDOWN_DEADLINE_MS: wholeNumber(10_000, 100, 600_000),
+  ...operationsVariables,
 };
-
-type Read<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>>;
-
-/** All problems at once. An empty variable counts as unset, but for the secrets. */
-function read<Shape extends z.ZodRawShape>(shape: Shape, environment: Environment): Read<Shape> {
-  const given = Object.entries(environment).filter(
-    ([name, value]) => value !== '' || /SECRET/.test(name),
-  );
-  const parsed = z.object(shape).safeParse(Object.fromEntries(given));
-  if (parsed.success) return parsed.data;
-  const first = new Map<string, string>();
-  for (const { path, message } of parsed.error.issues) {
-    const name = String(path[0]);
-    if (!first.has(name)) first.set(name, `${name} ${message}`);
-  }
-  throw new ConfigInvalid([...first.values()]);
-}
 
 export type DatabaseConfig = {
   /** One for each server that may be the primary; none for the embedded database. */
@@ -195,7 +125,9 @@ export type Config = ReturnType<typeof readConfig>;
 
 /** Everything that the server needs. @throws ConfigInvalid */
 export function readConfig(environment: Environment) {
-  const value = read(serverVariables, environment);
+  const { isKept, problem } = protectedOperations;
+  const schema = z.object(serverVariables).refine(isKept, problem);
+  const value = readVariables(schema, environment);
   return {
     ...toDatabaseConfig(value),
     webhookSecrets: value.STRIPE_WEBHOOK_SECRET,
@@ -216,43 +148,44 @@ export function readConfig(environment: Environment) {
     requestDeadlineMs: value.REQUEST_DEADLINE_MS,
     shutdownDelayMs: value.SHUTDOWN_DELAY_MS,
     shutdownDeadlineMs: value.SHUTDOWN_DEADLINE_MS,
+    operations: toOperationsConfig(value),
   };
 }
 
 /** What a command needs that only looks into the database. @throws ConfigInvalid */
 export function readDatabaseConfig(environment: Environment): DatabaseConfig {
-  return toDatabaseConfig(read(databaseVariables, environment));
+  return toDatabaseConfig(readVariables(z.object(databaseVariables), environment));
 }
 
 /** Which of several subscriptions a team has. @throws ConfigInvalid */
 export function readTeamPlanChoice(environment: Environment) {
-  return read(teamPlanVariables, environment).TEAM_PLAN;
+  return readVariables(z.object(teamPlanVariables), environment).TEAM_PLAN;
 }
 
 /** How long events stay in the log, in milliseconds; `null`: for ever. @throws ConfigInvalid */
 export function readEventRetention(environment: Environment) {
-  return read(retentionVariables, environment).EVENT_RETENTION;
+  return readVariables(z.object(retentionVariables), environment).EVENT_RETENTION;
 }
 
 /** What it takes to ask Stripe's API. @throws ConfigInvalid */
 export function readApiConfig(environment: Environment) {
-  const value = read(apiVariables, environment);
+  const value = readVariables(z.object(apiVariables), environment);
   return { secretKey: value.STRIPE_SECRET_KEY, baseUrl: value.STRIPE_API_BASE };
 }
 
 /** The secrets that session tokens are signed with, newest first. @throws ConfigInvalid */
 export function readAuthSecrets(environment: Environment): readonly [string, ...string[]] {
-  return read(sessionVariables, environment).AUTH_SECRET;
+  return readVariables(z.object(sessionVariables), environment).AUTH_SECRET;
 }
 
 /** The signing secrets of the webhook endpoint, newest first. @throws ConfigInvalid */
 export function readWebhookSecrets(environment: Environment): readonly [string, ...string[]] {
-  return read(webhookVariables, environment).STRIPE_WEBHOOK_SECRET;
+  return readVariables(z.object(webhookVariables), environment).STRIPE_WEBHOOK_SECRET;
 }
 
 /** What it takes to sign a webhook and to send it to the server. @throws ConfigInvalid */
 export function readWebhookTarget(environment: Environment) {
-  const value = read({ ...webhookVariables, ...addressVariables }, environment);
+  const value = readVariables(z.object({ ...webhookVariables, ...addressVariables }), environment);
   return { webhookSecrets: value.STRIPE_WEBHOOK_SECRET, port: value.PORT, host: value.HOST };
 }
 
@@ -266,6 +199,6 @@ export function configWarnings({
     : [];
 }
 
-function toDatabaseConfig(value: Read<typeof databaseVariables>): DatabaseConfig {
+function toDatabaseConfig(value: z.output<z.ZodObject<typeof databaseVariables>>): DatabaseConfig {
   return { databaseUrls: value.DATABASE_URL, dataFolder: resolve(value.INSTEP_DATA) };
 }

@@ -5,7 +5,6 @@ export {
   type Environment,
   readConfig,
 } from './config.ts';
-export { createConsole } from './console/console.tsx';
 export type { Query } from './database/database.ts';
 export {
   DatabaseBusy,
@@ -17,7 +16,8 @@ export {
 export { SchemaNewer, SchemaOutdated } from './database/migrate.ts';
 export { DeadlineExceeded } from './deadline.ts';
 export { InstepError } from './errors.ts';
-export { ListenFailed, type ListenOptions, listen, type RunningServer } from './http/server.ts';
+export { ListenFailed, type RunningServer } from './http/listener.ts';
+export { type ListenOptions, listen } from './http/server.ts';
 export { type Instep, type InstepOptions, openInstep } from './instep.ts';
 export { createLogger, type Logger, type LogLevel } from './logging.ts';
 export { ApplicationTablesUnfit } from './store/application-tables.ts';

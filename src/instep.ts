@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Config } from './config.ts';
-import { connectToServer } from './database/connect.ts';
+import { connectToServer, type DatabaseServer } from './database/connect.ts';
 import type { Query } from './database/database.ts';
 import { checkSchema } from './database/migrate.ts';
 import { InstepError } from './errors.ts';
@@ -30,6 +30,8 @@ export type Instep = {
   readonly accept: Accept;
   /** The database, for whoever composes more around it. */
   readonly query: Query;
+  /** For whoever needs connections of their own. */
+  readonly databaseServer: DatabaseServer;
   /** From now on `/readyz` says no, so that balancers send nothing more. */
   stopBeingReady(): void;
   /** Leaves the database. What was accepted is stored already. */
@@ -127,6 +129,7 @@ export async function openInstep({
     fetch: async (request) => await app.fetch(request),
     accept,
     query,
+    databaseServer: server,
     stopBeingReady() {
       isShuttingDown = true;
       void keeper.stop();

@@ -49,6 +49,7 @@ test('three secrets are enough, and all else has a default', () => {
     requestDeadlineMs: 5_000,
     shutdownDelayMs: 0,
     shutdownDeadlineMs: 10_000,
+    operations: { host: '127.0.0.1', port: 3_001, token: null },
   });
 });
 
@@ -72,6 +73,9 @@ test('every variable counts', () => {
     REQUEST_DEADLINE_MS: '250',
     SHUTDOWN_DELAY_MS: '200',
     SHUTDOWN_DEADLINE_MS: '300',
+    OPS_HOST: '0.0.0.0',
+    OPS_PORT: '0',
+    OPS_TOKEN: 'a token of 32 characters or more'.replaceAll(' ', '-'),
   });
   expect(config).toMatchObject({
     dataFolder: '/var/lib/app',
@@ -89,11 +93,56 @@ test('every variable counts', () => {
     requestDeadlineMs: 250,
     shutdownDelayMs: 200,
     shutdownDeadlineMs: 300,
+    operations: { host: '0.0.0.0', port: 0, token: 'a-token-of-32-characters-or-more' },
   });
   expect(config.databaseUrls.map(({ href }) => href)).toEqual([
     'postgresql://user:p%40ss@db.example:6432/app?sslmode=require',
   ]);
   expect(config.stripeApiBase?.href).toBe('http://127.0.0.1:12111/');
+});
+
+describe('the operations listener', () => {
+  const FAR = 'OPS_HOST is no loopback address, which needs OPS_TOKEN';
+
+  test('may be off', () => {
+    expect(readConfig({ ...REQUIRED, OPS_PORT: 'off' }).operations).toBeNull();
+    expect(readConfig({ ...REQUIRED, OPS_PORT: 'off', OPS_HOST: '0.0.0.0' }).operations).toBeNull();
+  });
+
+  test.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost'])('needs no token at %s', (OPS_HOST) => {
+    const { operations } = readConfig({ ...REQUIRED, OPS_HOST });
+    expect(operations).toEqual({ host: OPS_HOST, port: 3_001, token: null });
+  });
+
+  test.each(['0.0.0.0', '::', '10.0.0.1', 'db.example', '127.0.0.1.example', '1127.0.0.1'])(
+    'needs one at %s',
+    (OPS_HOST) => {
+      expect(problemsOf({ ...REQUIRED, OPS_HOST })).toEqual([expect.stringContaining(FAR)]);
+    },
+  );
+
+  test('tells so beside all else that is wrong', () => {
+    const problems = problemsOf({ ...REQUIRED, OPS_HOST: '0.0.0.0', PORT: 'x', AUTH_SECRET: '' });
+    expect(problems).toHaveLength(3);
+    expect(problems).toContainEqual(expect.stringContaining(FAR));
+  });
+
+  test.each([
+    ['', 'is empty'],
+    ['canary-of-31-characters-or-less', 'is malformed'],
+    ['a canary with blanks that is long enough', 'is malformed'],
+    ['<your token>', 'is a placeholder'],
+  ])('refuses the token %j, and says how to make one', (OPS_TOKEN, reason) => {
+    const [problem] = problemsOf({ ...REQUIRED, OPS_TOKEN });
+    expect(problem).toContain(`OPS_TOKEN ${reason}`);
+    expect(problem).toContain('openssl rand -base64 32');
+    expect(problem).not.toContain('canary');
+  });
+
+  test.each(['-1', '65536', 'on', '80.5'])('refuses the port %s', (OPS_PORT) => {
+    const problem = expect.stringMatching(/^OPS_PORT must be .*a whole number from 0 to 65535$/);
+    expect(problemsOf({ ...REQUIRED, OPS_PORT })).toEqual([problem]);
+  });
 });
 
 describe('intervals', () => {

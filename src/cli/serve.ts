@@ -2,9 +2,10 @@ import cluster from 'node:cluster';
 import { Command } from 'commander';
 import { configWarnings, readConfig } from '../config.ts';
 import { createLogger, type Logger, prettyLines } from '../logging.ts';
+import { runWorkers } from './run-workers.ts';
 import { runServer } from './server-process.ts';
 import { nextSignal } from './signals.ts';
-import { nextOrder, superviseWorkers } from './workers.ts';
+import { nextOrder } from './workers.ts';
 
 export function serveCommand(): Command {
   return new Command('serve')
@@ -24,7 +25,13 @@ async function serve(): Promise<void> {
   endAtDefects(logger);
   if (worker !== undefined) {
     const quiet = { onListening: () => undefined, onEnding: () => undefined };
-    const served = runServer({ config, logger, ending: nextOrder(), ...quiet });
+    // Operators have their listener in the process that watches over all workers.
+    const served = runServer({
+      config: { ...config, operations: null },
+      logger,
+      ending: nextOrder(),
+      ...quiet,
+    });
     // As long as it can be given orders it does not end.
     return await served.finally(() => worker.disconnect());
   }
@@ -36,8 +43,8 @@ async function serve(): Promise<void> {
     onListening: (url: string) => logger.info({ url }, 'listening'),
     onEnding: (signal: string) => logger.info({ signal }, 'shutting down'),
   };
-  if (config.workers === 1) await runServer({ config, logger, ...options });
-  else await superviseWorkers({ count: config.workers, logger, ...options });
+  const run = config.workers === 1 ? runServer : runWorkers;
+  await run({ config, logger, ...options });
   logger.info('stopped');
 }
 

@@ -4,6 +4,7 @@ import { DatabaseUnavailable } from '../database/errors.ts';
 import { listen } from '../http/server.ts';
 import { type Instep, type InstepOptions, openInstep } from '../instep.ts';
 import type { Logger } from '../logging.ts';
+import { OPERATIONS_DEADLINE_MS, OPERATIONS_FILES, openOperations } from '../operations.ts';
 
 export type ServerProcessOptions = {
   readonly config: Config;
@@ -26,19 +27,24 @@ export async function runServer(options: ServerProcessOptions): Promise<void> {
     // Nothing was accepted, and whatever we wait for may keep us waiting.
     process.exit(0);
   }
-  const listening = listen({ ...config, ...instep, logger, now: Date.now });
-  const server = await listening.catch(async (error) => {
-    await instep.close();
-    throw error;
-  });
-  onListening(server.url);
+  const ends = [() => instep.close()];
+  try {
+    const operations = await openOperations({ config, logger, now: Date.now });
+    if (operations !== null) ends.push(() => operations.close(OPERATIONS_DEADLINE_MS));
+    const filesNeededElsewhere = operations === null ? 0 : OPERATIONS_FILES;
+    const now = Date.now;
+    const server = await listen({ ...config, ...instep, logger, now, filesNeededElsewhere });
+    ends.push(() => server.close(config.shutdownDeadlineMs));
+    onListening(server.url);
+    await operations?.show(instep.databaseServer);
 
-  onEnding(await ending);
-  instep.stopBeingReady();
-  // Until balancers have asked, they go on sending: what comes is answered as ever.
-  await sleep(config.shutdownDelayMs);
-  await server.close(config.shutdownDeadlineMs);
-  await instep.close();
+    onEnding(await ending);
+    instep.stopBeingReady();
+    // Until balancers have asked, they go on sending: what comes is answered as ever.
+    await sleep(config.shutdownDelayMs);
+  } finally {
+    for (const end of ends.reverse()) await end();
+  }
 }
 
 /** A database that starts at the same time as we do may need a moment longer. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Command } from 'commander';
 import { readWebhookTarget } from '../config.ts';
 import { InstepError } from '../errors.ts';
-import { urlOf } from '../http/server.ts';
+import { urlOf } from '../http/listener.ts';
 import { makeSubscriptionEvent } from '../simulation/subscription-event.ts';
 import { signWebhook } from '../stripe/sign-webhook.ts';
 import { positiveInteger } from './arguments.ts';

@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { InstepError } from '../errors.ts';
-import { urlOf } from '../http/server.ts';
+import { urlOf } from '../http/listener.ts';
 import type { Logger } from '../logging.ts';
 import { SIGNALS } from './signals.ts';
 

@@ -1,10 +1,25 @@
 import { Hono } from 'hono';
+import { contextStorage } from 'hono/context-storage';
+import { access } from './access/access.ts';
+import { answerProblem, createErrorAnswers } from './answer-problem.tsx';
+import { assetPages } from './assets.ts';
+import { safeHeaders } from './headers.ts';
+import { smallBody, withinDeadline } from './limits.ts';
+import { metricsPages } from './metrics.ts';
 import type { ConsoleOptions } from './options.ts';
 import { overviewPages } from './overview/overview.tsx';
+import { notFound } from './problems.ts';
+import type { ConsoleEnv } from './request-context.ts';
 
 /** The operators' pages. Each area is a folder that brings its own routes. */
-export function createConsole(options: ConsoleOptions): Hono {
-  const app = new Hono();
+export function createConsole(options: ConsoleOptions): Hono<ConsoleEnv> {
+  const app = new Hono<ConsoleEnv>();
+  app.use(contextStorage(), safeHeaders, withinDeadline, smallBody);
+  app.route('/assets', assetPages());
+  app.route('/', access(options));
+  app.route('/metrics', metricsPages(options));
   app.route('/', overviewPages(options));
+  app.notFound((context) => answerProblem(context, notFound()));
+  app.onError(createErrorAnswers(options.logger));
   return app;
 }

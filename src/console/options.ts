@@ -18,4 +18,15 @@ export type ConsoleOptions = {
   /** In milliseconds since 1970. */
   readonly now: () => number;
   readonly nonce: () => string;
+  /** Resolves after so many milliseconds. */
+  readonly wait: (delayMs: number) => Promise<void>;
+  /** Whoever knows it may see the pages; `null` on a loopback address: whoever is on this machine. */
+  readonly token: string | null;
+  /** What `GET /metrics` says, if there is something to say. */
+  readonly metrics?: Metrics | undefined;
+};
+
+export type Metrics = {
+  readonly contentType: string;
+  expose(): Promise<string>;
 };

@@ -18,7 +18,10 @@ export function readOpenFilesLimit(): number {
   }
 }
 
-/** How many connections may be open, so that there is always a file left for the database. */
-export function connectionsWithin(openFiles: number): number {
-  return Math.max(MIN_CONNECTIONS, openFiles - RESERVED);
+/**
+ * How many connections may be open, so that there is always a file left for the database, and for
+ * what else in this process needs so many.
+ */
+export function connectionsWithin(openFiles: number, neededElsewhere = 0): number {
+  return Math.max(MIN_CONNECTIONS, openFiles - RESERVED - neededElsewhere);
 }

@@ -11,6 +11,7 @@ test.skipIf(process.platform !== 'linux')("the limit is the process's own", () =
 test('connections leave files for the database, and are never none', () => {
   expect(connectionsWithin(1_024)).toBe(984);
   expect(connectionsWithin(64)).toBe(24);
+  expect(connectionsWithin(1_024, 50)).toBe(934);
   expect(connectionsWithin(16)).toBe(8);
   expect(connectionsWithin(Number.POSITIVE_INFINITY)).toBe(Number.POSITIVE_INFINITY);
 });

@@ -19,6 +19,7 @@ export const SETTINGS: Environment = {
   AUTH_SECRET,
   STRIPE_API_BASE: 'http://127.0.0.1:1',
   PORT: '0',
+  OPS_PORT: 'off',
 };
 
 /** A new folder; a process that works there finds no `.env` file, unless a test writes one. */

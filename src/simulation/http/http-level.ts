@@ -70,6 +70,7 @@ export async function runHttpLevel(options: HttpLevelOptions): Promise<Summary> 
     STRIPE_API_BASE: api.url,
     TEAM_PLAN: choice,
     PORT: '0',
+    OPS_PORT: 'off',
   };
   const { program } = options;
   const servers = await Servers.start(options.servers, { program, environment }, random);

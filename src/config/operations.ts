@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { secret, wholeNumber } from './forms.ts';
+
+/** Where operators look, and who may. */
+export type OperationsConfig = {
+  readonly host: string;
+  /** 0 takes one that is free. */
+  readonly port: number;
+  /** Whoever knows this token; or, on a loopback address alone, whoever is on this machine. */
+  readonly token: string | null;
+};
+
+const MIN_TOKEN_LENGTH = 32;
+
+const HOW_TO_MAKE_ONE = `set ${MIN_TOKEN_LENGTH} characters or more, such as from \`openssl rand -base64 32\``;
+
+export const operationsVariables = {
+  OPS_PORT: z
+    .union([z.literal('off').transform(() => null), wholeNumber(3_001, 0, 65_535)], {
+      error: 'must be off, or a whole number from 0 to 65535',
+    })
+    .default(3_001),
+  OPS_HOST: z.string().default('127.0.0.1'),
+  OPS_TOKEN: secret(new RegExp(`^[!-~]{${MIN_TOKEN_LENGTH},512}$`), HOW_TO_MAKE_ONE).optional(),
+};
+
+type OperationsVariables = z.output<z.ZodObject<typeof operationsVariables>>;
+
+/** Whoever reaches an address that others reach, too, has to say who they are. */
+export const protectedOperations = {
+  isKept: ({ OPS_PORT, OPS_HOST, OPS_TOKEN }: Partial<OperationsVariables>) =>
+    OPS_PORT === null || OPS_TOKEN !== undefined || OPS_HOST === undefined || isLoopback(OPS_HOST),
+  /** Told beside all other problems, whatever they are. */
+  problem: {
+    path: ['OPS_HOST'],
+    when: () => true,
+    message: `is no loopback address, which needs OPS_TOKEN: ${HOW_TO_MAKE_ONE}`,
+  },
+};
+
+/** `null`: nobody looks. */
+export function toOperationsConfig(value: OperationsVariables): OperationsConfig | null {
+  const { OPS_PORT: port, OPS_HOST: host, OPS_TOKEN: token = null } = value;
+  return port === null ? null : { host, port, token };
+}
+
+/** Whether only this machine can reach this address. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
+}
