@@ -9,8 +9,10 @@ import { createApp } from './http/app.ts';
 import type { Route } from './http/call.ts';
 import { createRoutes } from './http/routes.ts';
 import type { Logger } from './logging.ts';
+import type { Metrics } from './metrics/metrics.ts';
 import { createSessionReader } from './sessions/session-reader.ts';
 import { secretKeys } from './sessions/token.ts';
+import { readOutOfStep } from './store/out-of-step.ts';
 import { prepareDatabase } from './store/prepare-database.ts';
 import { createStripeApi } from './stripe/api.ts';
 import { createSignatureVerifier } from './stripe/signature.ts';
@@ -28,6 +30,8 @@ export type Instep = {
   /** Whether an event may come in now. `fetch` asks; a server may ask before it calls that. */
   readonly admit: Admit;
   readonly accept: Accept;
+  /** What was counted until now. */
+  readonly metrics: Metrics;
   /** The database, for whoever composes more around it. */
   readonly query: Query;
   /** For whoever needs connections of their own. */
@@ -65,12 +69,15 @@ export async function openInstep({
   const onConnectionError = (err: Error) => logger.warn({ err }, 'database connection lost');
   const notice = (message: string) => logger.info(message);
   const server = await connectToServer({ ...config, notice });
-  try {
-    await prepareDatabase(server, onConnectionError);
-  } catch (error) {
+  // What counts takes as long to load as the database takes to answer.
+  const prepared = Promise.all([
+    import('./metrics/metrics.ts'),
+    prepareDatabase(server, onConnectionError),
+  ]);
+  const [{ createMetrics }] = await prepared.catch(async (error) => {
     await server.release();
     throw error;
-  }
+  });
 
   const database = server.open({
     maxConnections: MAX_CONNECTIONS,
@@ -78,18 +85,21 @@ export async function openInstep({
     statementTimeoutMs: Math.ceil(config.requestDeadlineMs * 0.8),
     onConnectionError,
   });
-  const api = createStripeApi({ secretKey: config.stripeSecretKey, baseUrl: config.stripeApiBase });
-  const { maxQueuedEvents: maxQueued, teamPlan: choice } = config;
-  const { accept, hasRoom, productNames } = openDoor({
-    database,
-    api,
-    logger,
+  const { query, poolUse } = database;
+  const metrics = createMetrics({
+    poolUse,
+    readOutOfStep: () => readOutOfStep(query),
     now,
-    choice,
-    maxQueued,
+    clockMs: () => performance.now(),
   });
+  const { onBatch, onSetAside, onSigned, onUnrouted } = metrics;
+  const { stripeSecretKey: secretKey, stripeApiBase: baseUrl } = config;
+  const api = metrics.observeApi(createStripeApi({ secretKey, baseUrl }));
+  const { maxQueuedEvents: maxQueued, teamPlan: choice } = config;
+  const { accept, hasRoom, productNames } = metrics.observeDoor(
+    openDoor({ database, api, logger, now, choice, maxQueued, onBatch }),
+  );
 
-  const { query } = database;
   const tasks = createKeeperTasks({
     ...config,
     database,
@@ -102,18 +112,21 @@ export async function openInstep({
     nonce: randomUUID,
     retentionMs: config.eventRetentionMs,
   });
-  const keeper = startKeeper(tasks, logger);
+  const keeper = startKeeper(metrics.observeKeeper(tasks), logger);
 
-  const admit = createAdmission({ hasRoom, logger, now });
+  const admit = metrics.observeAdmission(createAdmission({ hasRoom, logger, now }));
   let isShuttingDown = false;
-  const routes = createRoutes({
+  const unobserved = createRoutes({
     ...config,
     logger,
     now,
     nonce: randomUUID,
     accept,
     admit,
-    verifySignature: createSignatureVerifier(config.webhookSecrets, now),
+    onSetAside,
+    verifySignature: metrics.observeSignatures(
+      createSignatureVerifier(config.webhookSecrets, now, onSigned),
+    ),
     readSession: createSessionReader(secretKeys(config.authSecrets), now),
     findUser: createUserLookup(database.query, maxQueued),
     async checkReady() {
@@ -121,11 +134,13 @@ export async function openInstep({
       await checkSchema(database.query);
     },
   });
-  const app = createApp(routes);
+  const routes = metrics.observeRoutes(unobserved);
+  const app = createApp(routes, onUnrouted);
 
   return {
-    admit,
+    admit: metrics.observeRefusals(admit),
     routes,
+    metrics,
     fetch: async (request) => await app.fetch(request),
     accept,
     query,

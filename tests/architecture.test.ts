@@ -43,14 +43,18 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   http: ['sync', 'store', 'sessions', 'stripe'],
   // The operators' pages, on a listener of their own.
   console: ['http', 'sync', 'store', 'database', 'stripe', 'subscriptions'],
+  // Counts what the others do. They do not know of it: `instep.ts` wraps them.
+  metrics: ['http', 'sync', 'store', 'database', 'stripe'],
   simulation: ['sync', 'store', 'database', 'stripe', 'subscriptions'],
-  'instep.ts': ['http', 'sync', 'store', 'database', 'sessions', 'stripe', 'config.ts'],
+  'instep.ts': [
+    ...['http', 'metrics', 'sync', 'store', 'database', 'sessions', 'stripe', 'config.ts'],
+  ],
   // Opens the operators' listener, and loads their pages when the public is served already.
   'operations.ts': ['console', 'http', 'sync', 'database', 'stripe', 'config.ts'],
   'index.ts': ['instep.ts', 'http', 'sync', 'store', 'database', 'config.ts'],
   cli: [
     ...['instep.ts', 'operations.ts', 'http', 'sync', 'store', 'database', 'sessions', 'stripe'],
-    ...['doctor', 'simulation', 'subscriptions', 'config.ts', 'duration.ts'],
+    ...['doctor', 'metrics', 'simulation', 'subscriptions', 'config.ts', 'duration.ts'],
   ],
   'config.ts': ['config', 'database', 'duration.ts'],
   config: ['duration.ts'],
@@ -69,6 +73,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   hono: ['http', 'console'],
   '@hono/node-server': ['http'],
   'htmx.org': ['console'],
+  'prom-client': ['metrics'],
   stripe: ['stripe'],
   jose: ['sessions'],
   commander: ['cli'],

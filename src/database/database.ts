@@ -8,7 +8,7 @@ import {
   DatabaseUnusable,
   databaseError,
 } from './errors.ts';
-import { Pools } from './pools.ts';
+import { Pools, type PoolUse } from './pools.ts';
 import { StatementNames } from './statement-names.ts';
 
 /** Hands over statements on which only the commit depends: they travel together with it. */
@@ -31,6 +31,7 @@ export type Database = {
    * another transaction `work` is done again.
    */
   transaction<Result>(work: Work<Result>): Promise<Result>;
+  poolUse(): PoolUse;
   close(): Promise<void>;
 };
 
@@ -158,6 +159,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     query: (statement, values) =>
       persistently(() => using((client) => queryOn(client)(statement, values))),
     transaction: (work) => persistently(() => using((client) => transact(client, work))),
+    poolUse: () => pools.use(),
     close: () => pools.close(),
   };
 }

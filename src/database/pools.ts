@@ -10,6 +10,13 @@ export type PoolsOptions = {
   readonly onConnectionError: (error: Error) => void;
 };
 
+/** How many connections there are, how many of them are idle, and how many wait for one. */
+export type PoolUse = {
+  readonly total: number;
+  readonly idle: number;
+  readonly waiting: number;
+};
+
 /** How long connecting may take, all servers together: so long, or a little longer for several. */
 const CONNECT_TIMEOUT_MS = 2_000;
 const SEVERAL_CONNECT_TIMEOUT_MS = 3_000;
@@ -61,6 +68,17 @@ export class Pools {
    */
   failed(client: pg.PoolClient): void {
     if (this.#trusted.has(client)) this.#trusted = new WeakSet();
+  }
+
+  /** Of all servers together. */
+  use(): PoolUse {
+    let [total, idle, waiting] = [0, 0, 0];
+    for (const { totalCount, idleCount, waitingCount } of this.#pools) {
+      total += totalCount;
+      idle += idleCount;
+      waiting += waitingCount;
+    }
+    return { total, idle, waiting };
   }
 
   async close(): Promise<void> {

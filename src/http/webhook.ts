@@ -9,10 +9,14 @@ import type { Handler } from './call.ts';
 import { limitLines } from './line-limiter.ts';
 import { signatureProblem, unavailable } from './problems.ts';
 
+/** Hears of a signed event that does not go through the door. */
+export type OnSetAside = (kind: 'unhandled' | 'shapeless') => void;
+
 export type WebhookOptions = {
   readonly verifySignature: VerifySignature;
   readonly accept: Accept;
   readonly admit: Admit;
+  readonly onSetAside: OnSetAside;
   readonly logger: Logger;
   /** In milliseconds since 1970. */
   readonly now: () => number;
@@ -27,7 +31,7 @@ const RECEIVED = jsonAnswer({ received: true });
 
 /** `POST /api/stripe/webhook` (contract, sections 4 and 6). */
 export function webhookHandler(options: WebhookOptions): Handler {
-  const { verifySignature, accept, admit, logger, now, nonce, requestDeadlineMs } = options;
+  const { verifySignature, accept, admit, onSetAside, logger, now, nonce } = options;
 
   // Anybody can send what is not signed, as often as they like.
   const writeRefused = limitLines({
@@ -55,13 +59,15 @@ export function webhookHandler(options: WebhookOptions): Handler {
       case 'unreadable':
         await withDeadline(
           accept([{ ...event, body, receivedAtMs, source: 'delivery' }]),
-          requestDeadlineMs,
+          options.requestDeadlineMs,
         );
         break;
       case 'unhandled':
+        onSetAside(event.kind);
         logger.info({ eventId: event.eventId, type: event.type }, 'event type not handled');
         break;
       case 'shapeless':
+        onSetAside(event.kind);
         logger.error({ eventId: event.eventId, reason: event.reason }, 'event unreadable');
         break;
     }

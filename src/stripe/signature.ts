@@ -11,6 +11,9 @@ export class SignatureInvalid extends InstepError {
 /** Turns the received bytes into the text that was signed, or throws `SignatureInvalid`. */
 export type VerifySignature = (body: Uint8Array, header: string | null) => string;
 
+/** Hears when a body was signed by one of our secrets, in seconds since 1970 by Stripe's clock. */
+export type OnSigned = (timestampSeconds: number) => void;
+
 /**
  * Verifies webhooks with any of the endpoint's signing secrets: there are two while one is being
  * replaced. `now` is in milliseconds since 1970.
@@ -21,6 +24,7 @@ export type VerifySignature = (body: Uint8Array, header: string | null) => strin
 export function createSignatureVerifier(
   secrets: readonly string[],
   now: () => number,
+  onSigned: OnSigned = () => undefined,
 ): VerifySignature {
   const keys = secrets.map((secret) => createSecretKey(secret, 'utf8'));
   return (body, header) => {
@@ -29,6 +33,7 @@ export function createSignatureVerifier(
     if (!keys.some((key) => isSigned(body, signature, key))) {
       throw new SignatureInvalid('no signature of the body matches a signing secret');
     }
+    onSigned(signature.timestampSeconds);
     if (Math.floor(now() / 1_000) - signature.timestampSeconds > TOLERANCE_SECONDS) {
       throw new SignatureInvalid(`the signature is older than ${TOLERANCE_SECONDS} seconds`);
     }

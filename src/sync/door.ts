@@ -22,7 +22,17 @@ export type Door = {
   readonly accept: Accept;
   /** Whether what comes now would have its turn in time. Asked before anything is done for it. */
   hasRoom(): boolean;
+  queued(): Queued;
 };
+
+/** Where events wait for their turn: `held` is for teams that somebody else holds. */
+type Lane = 'free' | 'held';
+
+/** How many wait, and how many of the free ones may. */
+export type Queued = Readonly<Record<Lane | 'limit', number>>;
+
+/** Hears how many events were applied at once, and how long that took. */
+export type OnBatch = (lane: Lane, size: number, tookMs: number) => void;
 
 export type DoorOptions = QueueLimitOptions & {
   readonly database: Database;
@@ -33,6 +43,8 @@ export type DoorOptions = QueueLimitOptions & {
   /** Which of several subscriptions a team has. */
   readonly choice: TeamPlanChoice;
   readonly maxBatch: number;
+  /** Nobody hears, unless told. */
+  readonly onBatch?: OnBatch;
 };
 
 type Apply<Outcome> = (
@@ -45,7 +57,7 @@ type Apply<Outcome> = (
 const ONE_OF_MANY = [DatabaseBusy, DatabaseConflict, DatabaseRefused];
 
 export function createDoor(options: DoorOptions): Door {
-  const { database, productNames, logger, now } = options;
+  const { database, productNames, logger, now, onBatch = () => undefined } = options;
 
   const lane = {
     maxBatch: options.maxBatch,
@@ -56,19 +68,27 @@ export function createDoor(options: DoorOptions): Door {
   // Whose team somebody else holds waits for it in a lane of its own, and holds up nobody.
   const freeLane = new Batcher<NamedEvent, Result | null>({
     ...lane,
-    run: async (events) => {
-      const startedAtMs = now();
-      try {
-        return await commit(applyFree, events);
-      } finally {
-        limit.learn(events.length, now() - startedAtMs);
-      }
-    },
+    run: (events) => runBatch('free', applyFree, events),
   });
   const waitingLane = new Batcher<NamedEvent, Result>({
     ...lane,
-    run: (events) => commit(applyBatch, events),
+    run: (events) => runBatch('held', applyBatch, events),
   });
+
+  async function runBatch<Outcome>(
+    lane: Lane,
+    apply: Apply<Outcome>,
+    events: readonly NamedEvent[],
+  ): Promise<readonly Outcome[]> {
+    const startedAtMs = now();
+    try {
+      return await commit(apply, events);
+    } finally {
+      const tookMs = now() - startedAtMs;
+      if (lane === 'free') limit.learn(events.length, tookMs);
+      onBatch(lane, events.length, tookMs);
+    }
+  }
 
   async function commit<Outcome>(
     apply: Apply<Outcome>,
@@ -123,5 +143,9 @@ export function createDoor(options: DoorOptions): Door {
     );
   }
 
-  return { accept, hasRoom: () => freeLane.queued < limit.count };
+  return {
+    accept,
+    hasRoom: () => freeLane.queued < limit.count,
+    queued: () => ({ free: freeLane.queued, held: waitingLane.queued, limit: limit.count }),
+  };
 }

@@ -4,7 +4,7 @@ import { readProductName, writeProductName } from '../store/products.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { createProductNames, type ProductNames } from '../stripe/product-names.ts';
 import type { TeamPlanChoice } from '../subscriptions/team-plan.ts';
-import { createDoor, type Door } from './door.ts';
+import { createDoor, type Door, type OnBatch } from './door.ts';
 
 export type OpenDoorOptions = {
   readonly database: Database;
@@ -15,6 +15,7 @@ export type OpenDoorOptions = {
   /** Which of several subscriptions a team has. */
   readonly choice: TeamPlanChoice;
   readonly maxQueued: number;
+  readonly onBatch?: OnBatch;
 };
 
 const MAX_BATCH = 500;
