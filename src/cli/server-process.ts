@@ -4,6 +4,7 @@ import { DatabaseUnavailable } from '../database/errors.ts';
 import { listen } from '../http/server.ts';
 import { type Instep, type InstepOptions, openInstep } from '../instep.ts';
 import type { Logger } from '../logging.ts';
+import { offerSnapshots } from '../metrics/worker-snapshots.ts';
 import { OPERATIONS_DEADLINE_MS, OPERATIONS_FILES, openOperations } from '../operations.ts';
 
 export type ServerProcessOptions = {
@@ -27,6 +28,7 @@ export async function runServer(options: ServerProcessOptions): Promise<void> {
     // Nothing was accepted, and whatever we wait for may keep us waiting.
     process.exit(0);
   }
+  offerSnapshots(instep.metrics.snapshot);
   const ends = [() => instep.close()];
   try {
     const operations = await openOperations({ config, logger, now: Date.now });
@@ -36,7 +38,7 @@ export async function runServer(options: ServerProcessOptions): Promise<void> {
     const server = await listen({ ...config, ...instep, logger, now, filesNeededElsewhere });
     ends.push(() => server.close(config.shutdownDeadlineMs));
     onListening(server.url);
-    await operations?.show(instep.databaseServer);
+    await operations?.show(instep.databaseServer, instep.metrics);
 
     onEnding(await ending);
     instep.stopBeingReady();
