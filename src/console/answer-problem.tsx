@@ -5,7 +5,13 @@ import { DeadlineExceeded } from '../deadline.ts';
 import type { Logger } from '../logging.ts';
 import { ErrorNotice } from './components/error-notice.tsx';
 import { Page } from './page.tsx';
-import { databaseAway, fromElsewhere, internalProblem, PageProblem } from './problems.ts';
+import {
+  databaseAway,
+  fromElsewhere,
+  internalProblem,
+  PageProblem,
+  tookTooLong,
+} from './problems.ts';
 
 /** A page that says what is wrong; for a part of a page that was asked for, only the notice. */
 export function answerProblem(context: Context, problem: PageProblem) {
@@ -37,11 +43,16 @@ export function createErrorAnswers(logger: Logger) {
 
 function problemOf(error: Error): PageProblem {
   if (error instanceof PageProblem) return error;
-  if (error instanceof DatabaseUnavailable || error instanceof DatabaseBusy) {
-    return databaseAway(error.message);
+  if (error instanceof DatabaseUnavailable) return databaseAway(capitalized(error.message));
+  if (error instanceof DatabaseBusy || error instanceof DeadlineExceeded) {
+    return tookTooLong(capitalized(error.message));
   }
-  if (error instanceof DeadlineExceeded) return databaseAway(`It was ${error.message}`);
   // Of the packages that we use only the one that looks where forms are from throws it.
   if (error instanceof HTTPException) return fromElsewhere();
   return internalProblem();
+}
+
+/** An error's message as a sentence begins. */
+function capitalized(message: string): string {
+  return message.charAt(0).toUpperCase() + message.slice(1);
 }

@@ -5,18 +5,21 @@ import { answerProblem, createErrorAnswers } from './answer-problem.tsx';
 import { assetPages } from './assets.ts';
 import { safeHeaders } from './headers.ts';
 import { smallBody, withinDeadline } from './limits.ts';
+
+import { logActions } from './log-actions.ts';
 import { metricsPages } from './metrics.ts';
 import type { ConsoleOptions } from './options.ts';
 import { overviewPages } from './overview/overview.tsx';
 import { notFound } from './problems.ts';
-import type { ConsoleEnv } from './request-context.ts';
+import { asVisitor, type ConsoleEnv } from './request-context.ts';
 
 /** The operators' pages. Each area is a folder that brings its own routes. */
 export function createConsole(options: ConsoleOptions): Hono<ConsoleEnv> {
   const app = new Hono<ConsoleEnv>();
-  app.use(contextStorage(), safeHeaders, withinDeadline, smallBody);
+  app.use(contextStorage(), asVisitor, safeHeaders, withinDeadline, smallBody);
   app.route('/assets', assetPages());
   app.route('/', access(options));
+  app.use(logActions(options.logger));
   app.route('/metrics', metricsPages(options));
   app.route('/', overviewPages(options));
   app.notFound((context) => answerProblem(context, notFound()));

@@ -61,5 +61,13 @@ export const databaseAway = (reason: string) =>
   new PageProblem(
     503,
     'PostgreSQL does not answer',
-    `${reason}. Meanwhile events are answered 503, and Stripe sends them again: none is lost.`,
+    `${reason}. While it is away events are answered 503, and Stripe sends them again.`,
+  );
+
+/** @param reason what gave up, and after how long */
+export const tookTooLong = (reason: string) =>
+  new PageProblem(
+    503,
+    'That took too long',
+    `${reason}. Load the page again. Events have connections of their own, and go on.`,
   );

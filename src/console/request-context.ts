@@ -1,3 +1,4 @@
+import type { MiddlewareHandler } from 'hono';
 import { getContext } from 'hono/context-storage';
 
 /** Whom we answer. `visitor`: somebody who has not said who they are, and sees the login only. */
@@ -10,13 +11,15 @@ export type Viewer =
 /** What is known of each request. */
 export type ConsoleEnv = { Variables: { viewer: Viewer; csrfToken: string } };
 
+/** Until we know better, somebody asks of whom we know nothing. */
+export const asVisitor: MiddlewareHandler<ConsoleEnv> = async (context, next) => {
+  context.set('viewer', { kind: 'visitor' });
+  context.set('csrfToken', '');
+  await next();
+};
+
 /** Of the request that is being answered: components need not be handed it. */
 export function currentRequest() {
-  const { var: variables, req } = getContext<ConsoleEnv>();
-  return {
-    /** Before it is known whom we answer, it is a visitor. */
-    viewer: (variables.viewer ?? { kind: 'visitor' }) satisfies Viewer,
-    csrfToken: variables.csrfToken ?? '',
-    url: req.url,
-  };
+  const { viewer, csrfToken } = getContext<ConsoleEnv>().var;
+  return { viewer, csrfToken };
 }

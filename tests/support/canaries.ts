@@ -6,6 +6,7 @@
 export const API_KEY = 'sk_test_canaryApiKey';
 export const WEBHOOK_SECRET = 'whsec_canaryWebhookSecret';
 export const AUTH_SECRET = 'canaryAuthSecret that is longer than 32 bytes';
+export const OPERATIONS_TOKEN = 'canaryOperationsToken-of-32-characters';
 export const DATABASE_PASSWORD = 'canaryDatabasePassword';
 
 export const PROFILE = {
