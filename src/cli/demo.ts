@@ -5,24 +5,30 @@ import { Command } from 'commander';
 import { destination } from 'pino';
 import { type Config, readConfig } from '../config.ts';
 import type { Query } from '../database/database.ts';
-import { ListenFailed, type RunningServer } from '../http/listener.ts';
-import { type ListenOptions, listen } from '../http/server.ts';
+import { listen } from '../http/server.ts';
 import { openInstep } from '../instep.ts';
 import { createLogger } from '../logging.ts';
-import { SESSION_COOKIE } from '../sessions/cookie.ts';
-import { issueSession, secretKeys } from '../sessions/token.ts';
+import {
+  OPERATIONS_DEADLINE_MS,
+  type Operations,
+  type OperationsOptions,
+  openOperations,
+} from '../operations.ts';
+import { Collection } from '../simulation/stripe-api/collection.ts';
 import { startStripeApiServer } from '../simulation/stripe-api/server.ts';
-import { addTeam, readTeam } from '../store/teams.ts';
-import { addUser } from '../store/users.ts';
+import { readTeam } from '../store/teams.ts';
 import { signWebhook } from '../stripe/sign-webhook.ts';
 import type { TeamPlan } from '../subscriptions/transition.ts';
-import { demoScenes, PRODUCT_NAMES, type Scene } from './demo-scenes.ts';
+import { type Cast, createCast } from './demo-cast.ts';
+import { beginLife } from './demo-life.ts';
+import { demoScenes, inTrueOrder, PRODUCT_NAMES } from './demo-scenes.ts';
+import { atNextFreePort } from './next-free-port.ts';
 import { paint } from './output.ts';
 import { planHead, planRow } from './plan-table.ts';
 import { nextSignal } from './signals.ts';
 
-const PORTS_TO_TRY = 100;
-const DAY_MS = 24 * 60 * 60 * 1_000;
+/** Until then an event is answered, or it is sent again. */
+const POST_DEADLINE_MS = 15_000;
 
 export function demoCommand(): Command {
   return new Command('demo')
@@ -32,32 +38,54 @@ export function demoCommand(): Command {
     .action(demo);
 }
 
-async function demo({ once }: { once?: boolean }): Promise<void> {
+async function demo({ once = false }: { once?: boolean }): Promise<void> {
   const dataFolder = resolve(process.env.INSTEP_DATA || './data', 'demo');
   mkdirSync(dataFolder, { recursive: true });
   const logFile = resolve(dataFolder, 'server.log');
   const logger = createLogger('info', destination({ dest: logFile, sync: true }));
+  const now = Date.now;
+  const subscriptions = new Collection();
 
-  const ends: (() => Promise<void>)[] = [];
+  const ends: (() => Promise<unknown>)[] = [];
   try {
-    const stripe = await startStripeApiServer({ productNames: PRODUCT_NAMES });
+    const stripe = await startStripeApiServer({ productNames: PRODUCT_NAMES, subscriptions });
     ends.push(() => stripe.close());
     const config = demoConfig(dataFolder, stripe.url);
     const instep = await openInstep({ config, logger });
     ends.push(() => instep.close());
     const signalled = nextSignal();
-    const server = await listenSomewhere({ ...config, ...instep, logger, now: Date.now });
+    const server = await atNextFreePort(config.port, {
+      listenAt: (port) => listen({ ...config, ...instep, port, logger, now }),
+      onTaken,
+    });
     ends.push(() => server.close(config.shutdownDeadlineMs));
 
     print(`\n${bold('Instep')} at ${server.url}, on a database of its own in ${shown(dataFolder)}`);
     const cast = await createCast(instep.query, config);
-    await showProfile(server.url, cast.cookie);
-    await showEvents(server.url, instep.query, cast, config);
-    showNextSteps({ server, cast, config, logFile });
-    if (!once) {
-      print('\nUp until Ctrl-C.');
-      await signalled;
+    const stage = { url: server.url, query: instep.query, subscriptions, cast, config };
+    await showProfile(stage);
+    if (once) {
+      await showEvents(stage);
+      return showNextSteps(stage, { logFile });
     }
+    const life = await beginLife({
+      ...instep,
+      subscriptions,
+      suffix: cast.suffix,
+      seed: now(),
+      startMs: now(),
+    });
+    await showEvents(stage);
+    const operations = await openConsole(config, { logger, now });
+    if (operations !== null) {
+      ends.push(() => operations.close(OPERATIONS_DEADLINE_MS));
+      await operations.show(instep.databaseServer, instep.metrics);
+    }
+    showNextSteps(stage, { logFile, consoleUrl: operations?.url });
+    const stop = new AbortController();
+    void signalled.then(() => stop.abort());
+    print('\nSome companies live their lives there, until Ctrl-C.');
+    await life.goOn({ deliver: (body) => deliver(stage, body), now, signal: stop.signal });
   } finally {
     for (const end of ends.reverse()) await end();
   }
@@ -74,48 +102,40 @@ function demoConfig(dataFolder: string, apiBase: string): Config {
     INSTEP_DATA: dataFolder,
     PORT: process.env.PORT,
     HOST: process.env.HOST,
+    OPS_PORT: process.env.OPS_PORT,
+    OPS_HOST: process.env.OPS_HOST,
+    OPS_TOKEN: process.env.OPS_TOKEN,
   });
 }
 
-/** At the configured port, or the next free one. */
-async function listenSomewhere(options: ListenOptions): Promise<RunningServer> {
-  const { port } = options;
-  for (let offset = 0; ; offset += 1) {
-    try {
-      return await listen({ ...options, port: port + offset });
-    } catch (error) {
-      if (!(error instanceof ListenFailed) || !error.isTaken || offset === PORTS_TO_TRY)
-        throw error;
-      print(`Port ${port + offset} is taken: trying ${port + offset + 1}.`);
-    }
-  }
+function onTaken(port: number, next: number): void {
+  print(`Port ${port} is taken: trying ${next}.`);
 }
 
-/** Whom the demonstration is about. */
-type Cast = {
-  readonly userId: number;
-  readonly teamId: number;
-  readonly customerId: string;
-  readonly cookie: string;
+async function openConsole(
+  config: Config,
+  options: Omit<OperationsOptions, 'config'>,
+): Promise<Operations | null> {
+  const { operations } = config;
+  if (operations === null) return null;
+  return await atNextFreePort(operations.port, {
+    listenAt: (port) =>
+      openOperations({ ...options, config: { ...config, operations: { ...operations, port } } }),
+    onTaken,
+  });
+}
+
+/** Where the demonstration takes place. */
+type Stage = {
+  readonly url: string;
+  readonly query: Query;
+  readonly config: Config;
+  /** Those of Stripe's stand-in. */
+  readonly subscriptions: Collection;
+  readonly cast: Cast;
 };
 
-async function createCast(query: Query, { authSecrets }: Config): Promise<Cast> {
-  const suffix = randomBytes(3).toString('hex');
-  const customerId = `cus_${suffix}`;
-  const { id: userId } = await addUser(query, {
-    name: 'Ada',
-    email: `ada.${suffix}@example.com`,
-    passwordHash: '!',
-    role: 'owner',
-  });
-  const teamId = await addTeam(query, { name: `Ada's team ${suffix}`, customerId });
-  const [key] = secretKeys(authSecrets);
-  if (key === undefined) throw new RangeError('the configuration has no secret');
-  const token = await issueSession(userId, key, { nowMs: Date.now(), lifetimeMs: DAY_MS });
-  return { userId, teamId, customerId, cookie: `${SESSION_COOKIE}=${token}` };
-}
-
-async function showProfile(url: string, cookie: string): Promise<void> {
+async function showProfile({ url, cast: { cookie } }: Stage): Promise<void> {
   print(`\n${bold('Who is signed in?')}  GET /api/user`);
   const anonymous = await fetch(`${url}/api/user`);
   print(`  without a cookie         ${anonymous.status} ${await anonymous.text()}`);
@@ -123,30 +143,38 @@ async function showProfile(url: string, cookie: string): Promise<void> {
   print(`  with Ada's session       ${signedIn.status} ${await signedIn.text()}`);
 }
 
-async function showEvents(url: string, query: Query, cast: Cast, config: Config): Promise<void> {
+async function showEvents({ url, query, config, subscriptions, cast }: Stage): Promise<void> {
   print(`\n${bold('What plan has the team?')}  POST /api/stripe/webhook`);
   print(`\n    ${planHead()}`);
   let before = await readPlan(query, cast.teamId);
   print(`    ${planRow(before, before)}`);
   const startSeconds = Math.floor(Date.now() / 1_000) - 100;
-  for (const [index, scene] of demoScenes(cast.customerId, startSeconds).entries()) {
-    const response = await post(url, scene, config);
+  const scenes = demoScenes(cast.suffix, startSeconds);
+  for (const event of inTrueOrder(scenes)) subscriptions.set(event.data.object);
+  for (const [index, { title, event, isForged = false }] of scenes.entries()) {
+    const secret = isForged ? 'whsec_of_somebody_else' : config.webhookSecrets[0];
+    const response = await post(url, JSON.stringify(event), secret);
     const after = await readPlan(query, cast.teamId);
-    print(
-      `\n ${index + 1}. ${scene.title}  ${gray(`${response.status} ${await response.text()}`)}`,
-    );
+    print(`\n ${index + 1}. ${title}  ${gray(`${response.status} ${await response.text()}`)}`);
     print(`    ${planRow(after, before)}`);
     before = after;
   }
 }
 
-async function post(url: string, { body, isForged }: Scene, config: Config): Promise<Response> {
-  const secret = isForged ? 'whsec_of_somebody_else' : config.webhookSecrets[0];
+async function post(url: string, body: string, secret: string): Promise<Response> {
   return await fetch(`${url}/api/stripe/webhook`, {
     method: 'POST',
     headers: { 'Stripe-Signature': signWebhook(body, secret, Date.now()) },
     body,
+    signal: AbortSignal.timeout(POST_DEADLINE_MS),
   });
+}
+
+/** Whether it was answered 200. If not, it is sent again. */
+async function deliver({ url, config }: Stage, body: string): Promise<boolean> {
+  const response = await post(url, body, config.webhookSecrets[0]);
+  await response.arrayBuffer();
+  return response.status === 200;
 }
 
 async function readPlan(query: Query, teamId: number): Promise<TeamPlan> {
@@ -156,13 +184,11 @@ async function readPlan(query: Query, teamId: number): Promise<TeamPlan> {
 }
 
 type NextSteps = {
-  readonly server: RunningServer;
-  readonly cast: Cast;
-  readonly config: Config;
   readonly logFile: string;
+  readonly consoleUrl?: string | undefined;
 };
 
-function showNextSteps({ server: { url }, cast, config, logFile }: NextSteps): void {
+function showNextSteps({ url, cast, config }: Stage, { logFile, consoleUrl }: NextSteps): void {
   const { port } = new URL(url);
   const data = `INSTEP_DATA=${shown(config.dataFolder)}`;
   const secret = `STRIPE_WEBHOOK_SECRET=${config.webhookSecrets[0]}`;
@@ -176,6 +202,12 @@ ${bold('What to try next')}, from this folder in another terminal
   ${data} npx instep team show ${cast.teamId}
 
   The server's log: ${shown(logFile)}`);
+  if (consoleUrl === undefined) return;
+  print(`
+${bold('Console')}: ${consoleUrl}/
+
+  Why has ${cast.teamName} no plan? Click Teams, then the team: its page tells.
+  Whose payment was never told? Click Reconcile, then start a dry run.`);
 }
 
 function shown(path: string): string {

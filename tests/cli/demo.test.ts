@@ -8,12 +8,12 @@ import { type Ended, runInstep, spawnInstep } from '../support/instep-process.ts
 
 const folder = mkdtempSync(join(tmpdir(), 'instep-demo-'));
 const holder = createServer();
-let environment: { PORT: string; INSTEP_DATA: string };
+let environment: { PORT: string; OPS_PORT: string; INSTEP_DATA: string };
 beforeAll(async () => {
   holder.listen(0, '127.0.0.1');
   await once(holder, 'listening');
   const { port } = holder.address() as AddressInfo;
-  environment = { PORT: String(port), INSTEP_DATA: folder };
+  environment = { PORT: String(port), OPS_PORT: String(port), INSTEP_DATA: folder };
 });
 afterAll(() => {
   holder.close();
@@ -67,7 +67,7 @@ test('the second time on the same folder it shows the same', async () => {
 
 test('what it says to try next works when pasted, until Ctrl-C', async () => {
   const demo = spawnInstep(['demo'], environment);
-  await demo.writes(/Up until Ctrl-C/);
+  await demo.writes(/until Ctrl-C/);
   const [, url = '', cookie = ''] = /curl -i (\S+\/api\/user) -b '(.*?)'/.exec(demo.stdout) ?? [];
   const profile = await fetch(url, { headers: { cookie } });
   expect(await profile.json()).toMatchObject({ name: 'Ada' });
@@ -80,8 +80,26 @@ test('what it says to try next works when pasted, until Ctrl-C', async () => {
   const shown = await runInstep(['team', 'show', id], { INSTEP_DATA: join(folder, 'demo') });
   expect(shown.stdout).toMatch(/^planName +Pro$/m);
 
+  const [, console = ''] = /Console: (\S+)/.exec(demo.stdout) ?? [];
+  expect(await (await fetch(console)).text()).toContain('<h1>Overview</h1>');
+
   expect(await demo.stop('SIGINT')).toBe(0);
   await expect(fetch(url)).rejects.toThrow();
+  await expect(fetch(console)).rejects.toThrow();
+});
+
+test('some companies have lived before, and live on', async () => {
+  const demo = spawnInstep(['demo'], environment);
+  await demo.writes(/until Ctrl-C/);
+  const data = { INSTEP_DATA: join(folder, 'demo') };
+  const newest = async () => {
+    const { stdout } = await runInstep(['events', 'list', '--limit', '1', '--json'], data);
+    return JSON.parse(stdout) as { position: number };
+  };
+  const { position } = await newest();
+  expect(position).toBeGreaterThan(1_000);
+  await expect.poll(async () => (await newest()).position).toBeGreaterThan(position);
+  expect(await demo.stop('SIGINT')).toBe(0);
 });
 
 test('whoever stops reading does not break it', async () => {

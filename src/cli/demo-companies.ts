@@ -1,0 +1,35 @@
+/** Those whose lives the demonstration shows; all of them are invented. */
+export const COMPANIES: readonly string[] = [
+  'Almond & Birch',
+  'Bluebell Bakery',
+  'Candlewick Books',
+  'Dovetail Joinery',
+  'Elderflower Inn',
+  'Ferryman Kayaks',
+  'Gable & Thatch',
+  'Hazelnut Press',
+  'Inkwell Stationers',
+  'Juniper Dental',
+  'Kestrel Maps',
+  'Lantern Theatre',
+  'Marzipan & Sons',
+  'Nightingale Radio',
+  'Oakum Ropes',
+  'Pepperpot Kitchen',
+  'Quillfeather Law',
+  'Ravenglass Optics',
+  'Saffron Tailors',
+  'Thimble Repairs',
+  'Umbrella Weather',
+  'Velvet Upholstery',
+  'Windfall Orchards',
+  'Xylophone School',
+  'Yarrow Gardens',
+  'Zephyr Bicycles',
+  'Amberlight Studio',
+  'Brambleside Farm',
+  'Copperkettle Tea',
+];
+
+/** The one that Stripe has sent an event, which never came. */
+export const COMPANY_WITH_LOST_EVENT = 'Driftwood Couriers';
