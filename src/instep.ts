@@ -9,7 +9,7 @@ import { createApp } from './http/app.ts';
 import type { Route } from './http/call.ts';
 import { createRoutes } from './http/routes.ts';
 import type { Logger } from './logging.ts';
-import type { Metrics } from './metrics/metrics.ts';
+import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { createSessionReader } from './sessions/session-reader.ts';
 import { secretKeys } from './sessions/token.ts';
 import { readOutOfStep } from './store/out-of-step.ts';
@@ -69,15 +69,12 @@ export async function openInstep({
   const onConnectionError = (err: Error) => logger.warn({ err }, 'database connection lost');
   const notice = (message: string) => logger.info(message);
   const server = await connectToServer({ ...config, notice });
-  // What counts takes as long to load as the database takes to answer.
-  const prepared = Promise.all([
-    import('./metrics/metrics.ts'),
-    prepareDatabase(server, onConnectionError),
-  ]);
-  const [{ createMetrics }] = await prepared.catch(async (error) => {
+  try {
+    await prepareDatabase(server, onConnectionError);
+  } catch (error) {
     await server.release();
     throw error;
-  });
+  }
 
   const database = server.open({
     maxConnections: MAX_CONNECTIONS,

@@ -1,4 +1,5 @@
 import { connectToServer } from '../database/connect.ts';
+import { createExposition } from '../metrics/exposition.ts';
 import { collectFromWorkers } from '../metrics/worker-snapshots.ts';
 import { OPERATIONS_DEADLINE_MS, type Operations, openOperations } from '../operations.ts';
 import type { ServerProcessOptions } from './server-process.ts';
@@ -29,7 +30,6 @@ async function show(operations: Operations | null, { config, logger }: ServerPro
   if (operations === null) return null;
   const notice = (message: string) => logger.info(message);
   const server = await connectToServer({ ...config, notice });
-  const { createExposition } = await import('../metrics/exposition.ts');
   await operations.show(server, createExposition(collectFromWorkers));
   return server;
 }

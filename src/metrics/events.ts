@@ -21,11 +21,15 @@ const DELAY_BOUNDS = [
 ];
 
 type Source = ReceivedEvent['source'];
-type Count = (by?: number) => void;
 
 const SOURCES: readonly Source[] = ['delivery', 'log', 'list'];
 const OUTCOMES: readonly Result['outcome'][] = [
-  ...(['applied', 'stale', 'unchanged', 'parked', 'unreadable', 'duplicate'] as const),
+  'applied',
+  'stale',
+  'unchanged',
+  'parked',
+  'unreadable',
+  'duplicate',
 ];
 
 /** Counts events and what came of them. */
@@ -49,34 +53,18 @@ export function observeEvents(instruments: Instruments) {
     })
     .with({});
 
-  const counters = new Map<string, Count>();
-
-  function counterOf(
-    type: ReceivedEvent['type'],
-    outcome: Result['outcome'],
-    source: Source,
-  ): Count {
-    const key = `${type} ${outcome} ${source}`;
-    const known = counters.get(key);
-    if (known !== undefined) return known;
-    const { inc } = events.labels({ type, outcome, source });
-    // An increase from nothing is none: what can be counted begins with 0.
-    inc(0);
-    counters.set(key, inc);
-    return inc;
-  }
-
+  // Prometheus takes no rise from nothing: what is looked for begins with 0.
   for (const type of HANDLED_TYPES) {
     for (const outcome of OUTCOMES) {
-      for (const source of SOURCES) counterOf(type, outcome, source);
+      for (const source of SOURCES) events.with({ type, outcome, source });
     }
   }
-  const { code: queueFull } = new QueueFull('');
-  failures.inc({ code: queueFull }, 0);
+  const { code } = new QueueFull('');
+  const refusals = failures.with({ code });
 
   function count(event: ReceivedEvent, { outcome }: Result): void {
     const { type, source } = event;
-    counterOf(type, outcome, source)();
+    events.with({ type, outcome, source }).increase();
     const isFirst = source === 'delivery' && outcome !== 'duplicate';
     if (!isFirst || event.kind === 'unreadable') return;
     // Clocks differ, and a sum must not fall.
@@ -93,7 +81,7 @@ export function observeEvents(instruments: Instruments) {
           try {
             results = await door.accept(received);
           } catch (error) {
-            failures.inc({ code: error instanceof InstepError ? error.code : 'other' });
+            failures.with({ code: error instanceof InstepError ? error.code : 'other' }).increase();
             throw error;
           }
           for (const [index, event] of received.entries()) {
@@ -109,13 +97,13 @@ export function observeEvents(instruments: Instruments) {
     observeAdmission(admit: Admit): Admit {
       return () => {
         const isAdmitted = admit();
-        if (!isAdmitted) failures.inc({ code: queueFull });
+        if (!isAdmitted) refusals.increase();
         return isAdmitted;
       };
     },
 
     onSetAside: ((outcome) => {
-      events.inc({ type: 'other', outcome, source: 'delivery' });
+      events.with({ type: 'other', outcome, source: 'delivery' }).increase();
     }) satisfies OnSetAside,
   };
 }

@@ -1,4 +1,3 @@
-import { AggregatorRegistry, Registry } from 'prom-client';
 import type { Snapshot } from './snapshot.ts';
 
 /** What answers `GET /metrics`. */
@@ -11,9 +10,11 @@ export type Exposition = {
 /** Of several snapshots no two may have figures of the same name and labels. */
 export function createExposition(snapshots: () => Promise<readonly Snapshot[]>): Exposition {
   return {
-    contentType: Registry.PROMETHEUS_CONTENT_TYPE,
+    contentType: 'text/plain; version=0.0.4; charset=utf-8',
     async expose() {
-      // prom-client puts several together by an aggregator; without one it leaves some out.
+      // It takes long to load, and no start is to wait for it.
+      const { AggregatorRegistry } = await import('prom-client');
+      // It puts several together by an aggregator; without one it leaves some out.
       const metrics = (await snapshots()).map((snapshot) =>
         snapshot.map((metric) => ({ ...metric, aggregator: 'sum' })),
       );

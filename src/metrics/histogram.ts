@@ -1,40 +1,30 @@
+import type { CounterOptions } from './counter.ts';
+import { Labelled, type Labels } from './labelled.ts';
 import type { Metric } from './snapshot.ts';
 
-export type HistogramOptions<Label extends string> = {
-  readonly name: string;
-  /** A sentence for whoever reads the figures. */
-  readonly help: string;
-  readonly labelNames: readonly Label[];
+export type HistogramOptions<Label extends string> = CounterOptions<Label> & {
   /** The upper bounds of the buckets, ascending; there is one more, without a bound. */
   readonly bounds: readonly number[];
 };
 
-/**
- * How often a value was how large, for each set of labels. prom-client's own looks its labels up and
- * checks them with each observation, in 0.6 µs: two of a hundred parts of all that a profile takes.
- */
+/** How often a value was how large, for each set of labels. */
 export class Histogram<Label extends string = never> {
   readonly #options: HistogramOptions<Label>;
-  readonly #series = new Map<string, { labels: Record<Label, string>; values: Distribution }>();
+  readonly #distributions: Labelled<Label, Distribution>;
 
   constructor(options: HistogramOptions<Label>) {
     this.#options = options;
+    this.#distributions = new Labelled(options.labelNames, () => new Distribution(options.bounds));
   }
 
-  /** The one with these labels. Whoever observes often keeps it. */
-  with(labels: Record<Label, string>): Distribution {
-    const key = this.#options.labelNames.map((name) => labels[name]).join('\n');
-    const known = this.#series.get(key);
-    if (known !== undefined) return known.values;
-    const values = new Distribution(this.#options.bounds);
-    this.#series.set(key, { labels, values });
-    return values;
+  /** The one with these labels, which is shown from now on. Whoever observes often keeps it. */
+  with(labels: Labels<Label>): Distribution {
+    return this.#distributions.with(labels);
   }
 
   read(): Metric {
     const { name, help } = this.#options;
-    const series = [...this.#series.values()];
-    const values = series.flatMap(({ labels, values }) => values.read(name, labels));
+    const values = this.#distributions.flatMap((one, labels) => one.read(name, labels));
     return { name, help, type: 'histogram', values };
   }
 }

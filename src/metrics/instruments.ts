@@ -1,56 +1,37 @@
-import { Counter, collectDefaultMetrics, Registry } from 'prom-client';
+import { Counter, type CounterOptions } from './counter.ts';
 import { Histogram, type HistogramOptions } from './histogram.ts';
-import { type Metric, type Snapshot, snapshotShape } from './snapshot.ts';
-
-type CounterOptions<Label extends string> = {
-  readonly name: string;
-  /** A sentence for whoever reads the figures. */
-  readonly help: string;
-  readonly labelNames: readonly Label[];
-};
+import type { Metric, Snapshot } from './snapshot.ts';
 
 type GaugeOptions = Pick<Metric, 'name' | 'help'>;
 
 /** What a gauge shows, of each set of labels; nothing of what is not known. */
 export type Readings = Metric['values'];
 
-/** Makes what is counted with, and knows all of it. */
+/** Makes what is counted with, and reads all of it. */
 export class Instruments {
-  /** prom-client's counters, and what it tells of the process. */
-  readonly #registry = new Registry();
-  readonly #histograms: Pick<Histogram, 'read'>[] = [];
-  readonly #gauges: (() => Promise<Metric>)[] = [];
-
-  constructor() {
-    collectDefaultMetrics({ register: this.#registry });
-  }
+  readonly #reads: (() => Metric | Promise<Metric>)[] = [];
 
   counter<Label extends string>(options: CounterOptions<Label>): Counter<Label> {
-    return new Counter({ ...options, registers: [this.#registry] });
+    const counter = new Counter(options);
+    this.#reads.push(() => counter.read());
+    return counter;
   }
 
   histogram<Label extends string>(options: HistogramOptions<Label>): Histogram<Label> {
     const histogram = new Histogram(options);
-    this.#histograms.push(histogram);
+    this.#reads.push(() => histogram.read());
     return histogram;
   }
 
   /** Nothing is kept of it: it is read whenever somebody asks. */
   gauge(options: GaugeOptions, read: () => Readings | Promise<Readings>): void {
-    this.#gauges.push(async () => ({ ...options, type: 'gauge', values: await read() }));
+    this.#reads.push(async () => ({ ...options, type: 'gauge', values: await read() }));
   }
 
   async snapshot(): Promise<Snapshot> {
-    const [counted, ...gauges] = await Promise.all([
-      this.#registry.getMetricsAsJSON(),
-      ...this.#gauges.map((read) => read()),
-    ]);
-    const metrics = counted.map(({ values, ...metric }) => ({
-      ...metric,
-      // Some of the process's figures are no numbers until there is anything to measure.
-      values: values.filter(({ value }) => Number.isFinite(value)),
-    }));
-    const histograms = this.#histograms.map((histogram) => histogram.read());
-    return [...snapshotShape.parse(metrics), ...histograms, ...gauges];
+    // It takes long to load, and no start is to wait for it.
+    const { readProcessFigures } = await import('./process-figures.ts');
+    const metrics = await Promise.all(this.#reads.map((read) => read()));
+    return [...metrics, ...(await readProcessFigures())];
   }
 }

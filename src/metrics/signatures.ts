@@ -3,11 +3,13 @@ import type { Instruments } from './instruments.ts';
 
 /** Counts what is not signed as it must be, and compares our clock with Stripe's. */
 export function observeSignatures(instruments: Instruments, now: () => number) {
-  const failures = instruments.counter({
-    name: 'instep_signature_failures_total',
-    help: 'Webhooks that are not signed with a secret of ours, or too long ago.',
-    labelNames: [],
-  });
+  const failures = instruments
+    .counter({
+      name: 'instep_signature_failures_total',
+      help: 'Webhooks that are not signed with a secret of ours, or too long ago.',
+      labelNames: [],
+    })
+    .with({});
   let skewSeconds: number | null = null;
   instruments.gauge(
     {
@@ -27,7 +29,7 @@ export function observeSignatures(instruments: Instruments, now: () => number) {
         try {
           return verify(body, header);
         } catch (error) {
-          if (error instanceof SignatureInvalid) failures.inc();
+          if (error instanceof SignatureInvalid) failures.increase();
           throw error;
         }
       };
