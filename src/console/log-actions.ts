@@ -10,7 +10,7 @@ export function logActions(logger: Logger): MiddlewareHandler<ConsoleEnv> {
     await next();
     const { req, res } = context;
     const { method } = req;
-    if (method === 'GET') return;
+    if (method === 'GET' || method === 'HEAD') return;
     const path = req.path.slice(0, MAX_PATH_LENGTH);
     logger.info(
       { method, path, status: res.status, viewer: context.var.viewer.kind },

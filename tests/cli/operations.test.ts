@@ -1,0 +1,118 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { OPERATIONS_TOKEN } from '../support/canaries.ts';
+import { useService } from '../support/contract-service.ts';
+import { freePort } from '../support/free-port.ts';
+import { type InstepProcess, runInstep, SETTINGS, spawnInstep } from '../support/instep-process.ts';
+import { createDatabase } from '../support/test-database.ts';
+
+const PUBLIC_ONLY = ['/api/user', '/api/stripe/webhook', '/healthz', '/readyz'];
+const OPERATORS_ONLY = ['/', '/login', '/logout', '/metrics', '/assets/style.css'];
+
+/** Where the operators' pages are, as soon as they are there. */
+async function operationsOf(process: InstepProcess): Promise<string> {
+  return String((await process.logged({ msg: 'operations listening' })).url);
+}
+
+describe.each([
+  ['in one process', {}],
+  ['before two workers', { INSTEP_WORKERS: '2' }],
+])('the operators of a server, %s,', (_, workers) => {
+  const service = useService({ OPS_PORT: '0', ...workers });
+
+  test('have a listener of their own, on this machine', async () => {
+    const url = await operationsOf(service.process);
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    expect(url).not.toBe(service.url);
+    expect(await (await fetch(url)).text()).toContain('<h1>Overview</h1>');
+  });
+
+  test('find nothing of the public there, nor the public anything of theirs', async () => {
+    const url = await operationsOf(service.process);
+    for (const path of PUBLIC_ONLY) expect((await fetch(url + path)).status).toBe(404);
+    for (const path of OPERATORS_ONLY) expect((await fetch(service.url + path)).status).toBe(404);
+    expect((await fetch(`${url}/api/stripe/webhook`, { method: 'POST' })).status).toBe(403);
+  });
+
+  test('lose it with the server, and its end is in order', async () => {
+    const url = await operationsOf(service.process);
+    expect(await service.process.stop()).toBe(0);
+    await service.process.logged({ msg: 'stopped' });
+    await expect(fetch(url)).rejects.toThrow();
+  });
+});
+
+describe('operators elsewhere', () => {
+  const service = useService({ OPS_PORT: '0', OPS_HOST: '0.0.0.0', OPS_TOKEN: OPERATIONS_TOKEN });
+
+  test('log in with OPS_TOKEN, which nobody reads anywhere', async () => {
+    const { port } = new URL(await operationsOf(service.process));
+    const url = `http://127.0.0.1:${port}`;
+    expect((await fetch(url)).status).toBe(401);
+    const authorization = `Bearer ${OPERATIONS_TOKEN}`;
+    expect((await fetch(url, { headers: { authorization } })).status).toBe(200);
+    const wrong = { authorization: `Bearer ${OPERATIONS_TOKEN.replace('Token', 'Other')}` };
+    expect((await fetch(url, { headers: wrong })).status).toBe(401);
+    await service.process.logged({ msg: 'wrong operations token' });
+  });
+});
+
+test('without a token no address is listened on that others reach: exit code 2, and why', async () => {
+  const { code, stderr } = await runInstep(['serve'], {
+    ...SETTINGS,
+    OPS_PORT: '0',
+    OPS_HOST: '::',
+  });
+  expect(code).toBe(2);
+  expect(stderr).toContain('OPS_HOST is no loopback address, which needs OPS_TOKEN');
+});
+
+describe.each([['1'], ['2']])(
+  'with %s workers, a port of the operators that is taken',
+  (workers) => {
+    test('is told by its name, and nothing is served', async () => {
+      const taken = createServer().listen(0, '127.0.0.1');
+      onTestFinished(() => void taken.close());
+      await once(taken, 'listening');
+      const { port } = taken.address() as AddressInfo;
+      const publicPort = await freePort();
+      const { code, stderr, stdout } = await runInstep(['serve'], {
+        ...SETTINGS,
+        DATABASE_URL: (await createDatabase()).url.href,
+        INSTEP_WORKERS: workers,
+        PORT: String(publicPort),
+        OPS_PORT: String(port),
+      });
+      expect(code).toBe(1);
+      expect(stderr).toContain(`listening on 127.0.0.1:${port} is taken: set OPS_PORT to another`);
+      expect(stdout).not.toContain('listening');
+      await expect(fetch(`http://127.0.0.1:${publicPort}/healthz`)).rejects.toThrow();
+    });
+  },
+);
+
+test('the port of the public that is taken leaves no listener for operators', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void taken.close());
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  const { code, stderr, stdout } = await runInstep(['serve'], {
+    ...SETTINGS,
+    DATABASE_URL: (await createDatabase()).url.href,
+    PORT: String(port),
+    OPS_PORT: '0',
+  });
+  expect(code).toBe(1);
+  expect(stderr).toContain('set PORT to another');
+  expect(stdout).not.toContain('listening');
+});
+
+test('OPS_PORT=off: no listener, and none of its code is loaded', async () => {
+  const DATABASE_URL = (await createDatabase()).url.href;
+  const instep = spawnInstep(['serve'], { ...SETTINGS, DATABASE_URL, OPS_PORT: 'off' });
+  await instep.writes(/"listening"/);
+  expect(await instep.stop('SIGTERM')).toBe(0);
+  expect(instep.stdout).not.toContain('operations');
+});
