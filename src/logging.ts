@@ -1,6 +1,7 @@
 import { styleText } from 'node:util';
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
 import { InstepError } from './errors.ts';
+import { activeSpan } from './tracing.ts';
 
 export type { Logger } from 'pino';
 
@@ -18,8 +19,17 @@ export function createLogger(level: LogLevel, destination?: DestinationStream): 
     formatters: { level: (label) => ({ level: label }) },
     serializers: { err: describeError },
     hooks: { streamWrite: escapeControls },
+    mixin: traceOfLine,
   };
   return pino(options, destination ?? standardOutput);
+}
+
+/** Which span a line was written in, so that one leads to the other. */
+function traceOfLine(): object {
+  const span = activeSpan();
+  if (span === undefined) return {};
+  const { traceId, spanId } = span.spanContext();
+  return { traceId, spanId };
 }
 
 /** Lines that come together are written together, since each write takes longer than its line. */

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { inSpan, SpanKind } from '../tracing.ts';
 import { columnValues } from './column-values.ts';
 import {
   DatabaseBusy,
@@ -10,6 +11,7 @@ import {
 } from './errors.ts';
 import { Pools, type PoolUse } from './pools.ts';
 import { StatementNames } from './statement-names.ts';
+import { summaryOf } from './statement-summary.ts';
 
 /** Hands over statements on which only the commit depends: they travel together with it. */
 export type AtCommit = (...statements: Promise<unknown>[]) => void;
@@ -109,12 +111,13 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 
   function queryOn(client: pg.PoolClient): Query {
-    return async <Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]) => {
-      // Without values it may be several statements, which can have no name.
-      if (values === undefined) return (await client.query<Row>(text)).rows;
-      const statement = { name: names.nameOf(text), text, values: [...values] };
-      return (await client.query<Row>(statement)).rows;
-    };
+    return <Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]) =>
+      inStatementSpan(text, async () => {
+        // Without values it may be several statements, which can have no name.
+        if (values === undefined) return (await client.query<Row>(text)).rows;
+        const statement = { name: names.nameOf(text), text, values: [...values] };
+        return (await client.query<Row>(statement)).rows;
+      });
   }
 
   // `set local` works through PgBouncer too, where start-up parameters are refused. Deciding and
@@ -138,18 +141,21 @@ export function openDatabase(options: DatabaseOptions): Database {
       for (const statement of statements) statement.catch(() => undefined);
     };
     // Nothing waits for its answer: the first statement travels with it.
-    atCommit(client.query(begin));
+    atCommit(inStatementSpan('begin', () => client.query(begin)));
     let result: Result;
     try {
       result = await work(queryOn(client), atCommit);
     } catch (cause) {
       await Promise.allSettled(underWay);
       const error = databaseError(cause);
-      if (leavesConnectionSound(error)) await client.query('rollback');
+      if (leavesConnectionSound(error)) {
+        await inStatementSpan('rollback', () => client.query('rollback'));
+      }
       throw error;
     }
     // When a statement has failed, the commit undoes all, and what that one says is the reason.
-    for (const end of await Promise.allSettled([...underWay, commit(client)])) {
+    const committed = inStatementSpan('commit', () => commit(client));
+    for (const end of await Promise.allSettled([...underWay, committed])) {
       if (end.status === 'rejected') throw end.reason;
     }
     return result;
@@ -162,6 +168,12 @@ export function openDatabase(options: DatabaseOptions): Database {
     poolUse: () => pools.use(),
     close: () => pools.close(),
   };
+}
+
+function inStatementSpan<Result>(statement: string, send: () => Promise<Result>): Promise<Result> {
+  const name = summaryOf(statement);
+  const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': name };
+  return inSpan(name, { kind: SpanKind.CLIENT, attributes }, send);
 }
 
 /** @throws DatabaseUnavailable when it is not certain that the transaction is there for good */

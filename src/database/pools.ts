@@ -1,5 +1,6 @@
 import { Socket } from 'node:net';
 import pg from 'pg';
+import { outsideSpans } from '../tracing.ts';
 import { DatabaseUnavailable, databaseError } from './errors.ts';
 
 export type PoolsOptions = {
@@ -89,7 +90,8 @@ export class Pools {
 
   async #take(index: number): Promise<pg.PoolClient> {
     for (;;) {
-      const client = await this.#pools[index]?.connect();
+      // A new connection is not part of what it is made for: it outlives that.
+      const client = await outsideSpans(() => this.#pools[index]?.connect());
       if (client === undefined) throw new RangeError(`no server has the number ${index}`);
       if (this.#fresh.delete(client)) await this.#examine(client);
       if (this.#trusted.has(client)) return client;

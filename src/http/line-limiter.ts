@@ -1,3 +1,5 @@
+import { outsideSpans } from '../tracing.ts';
+
 /** So many lines are written as ever before a flood is taken for one. */
 const FIRST_LINES = 10;
 const INTERVAL_MS = 1_000;
@@ -40,7 +42,8 @@ export function limitLines({ now, write }: LineLimiterOptions): (members: object
       allowed -= 1;
       write(members);
     } else {
-      if (leftOut === 0) setTimeout(writeCount, INTERVAL_MS);
+      // What stands for many requests is part of none.
+      if (leftOut === 0) outsideSpans(() => setTimeout(writeCount, INTERVAL_MS));
       leftOut += 1;
       last = members;
     }

@@ -5,6 +5,7 @@ import type { Handler, Route } from './call.ts';
 import { healthHandler, type ReadinessOptions, readinessHandler } from './health.ts';
 import { limitLines } from './line-limiter.ts';
 import { internalProblem, Problem, unavailable } from './problems.ts';
+import { inRequestSpans } from './request-span.ts';
 import { type UserOptions, userHandler } from './user.ts';
 import { WEBHOOK_PATH, type WebhookOptions, webhookHandler } from './webhook.ts';
 
@@ -16,7 +17,7 @@ export function createRoutes(options: RoutesOptions): Route[] {
 
   function route(method: Route['method'], path: string, handler: Handler): Route {
     const onError = (error: unknown) => answerTo(error, { method, path });
-    return { method, path, handle: (call) => handler(call).catch(onError) };
+    return { method, path, handle: inRequestSpans({ method, path }, handler, onError) };
   }
 
   return [

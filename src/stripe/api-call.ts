@@ -1,6 +1,7 @@
 import Stripe from 'stripe';
 import { withDeadline } from '../deadline.ts';
 import { InstepError } from '../errors.ts';
+import { inSpan, SpanKind } from '../tracing.ts';
 
 type FailedCall = Partial<Pick<StripeApiFailed, 'status' | 'retryAfterMs' | 'isMissing'>>;
 
@@ -35,18 +36,43 @@ export class StripeApiFailed extends InstepError {
   }
 }
 
+/** Sends a request through the SDK. */
+export type Ask<Found> = () => Promise<Stripe.Response<Found>>;
+
+const STATUS_CODE = 'http.response.status_code';
+
 /**
- * What was asked for, within `timeoutMs`.
+ * What was asked for, within `timeoutMs`. A trace shows the path's pattern, `/v1/products/{id}`, and
+ * not what was asked for.
  *
  * @throws DeadlineExceeded, or StripeApiFailed
  */
-export async function answerOf<Found>(
-  request: Promise<Stripe.Response<Found>>,
+export function answerOf<Found>(
+  path: string,
+  ask: Ask<Found>,
+  timeoutMs: number,
+): Promise<Stripe.Response<Found>> {
+  const attributes = { 'http.request.method': 'GET', 'url.template': path };
+  return inSpan(`GET ${path}`, { kind: SpanKind.CLIENT, attributes }, async (span) => {
+    try {
+      const answer = await answerInTime(ask, timeoutMs);
+      span.setAttribute(STATUS_CODE, answer.lastResponse.statusCode);
+      return answer;
+    } catch (error) {
+      const status = error instanceof StripeApiFailed ? error.status : null;
+      if (status !== null) span.setAttribute(STATUS_CODE, status);
+      throw error;
+    }
+  });
+}
+
+async function answerInTime<Found>(
+  ask: Ask<Found>,
   timeoutMs: number,
 ): Promise<Stripe.Response<Found>> {
   try {
     // The SDK's own timeout begins anew with every byte that arrives.
-    const answer = await withDeadline(request, timeoutMs);
+    const answer = await withDeadline(ask(), timeoutMs);
     // The SDK sees a failure by Stripe's own words only, and others may answer in its place.
     const { statusCode } = answer.lastResponse;
     if (statusCode !== 200)
@@ -63,11 +89,12 @@ export async function answerOf<Found>(
 
 /** The same, or `null` when there is no such thing. */
 export async function found<Found>(
-  request: Promise<Stripe.Response<Found>>,
+  path: string,
+  ask: Ask<Found>,
   timeoutMs: number,
 ): Promise<Stripe.Response<Found> | null> {
   try {
-    return await answerOf(request, timeoutMs);
+    return await answerOf(path, ask, timeoutMs);
   } catch (error) {
     if (error instanceof StripeApiFailed && error.status === 404) return null;
     throw error;

@@ -1,6 +1,6 @@
 import Stripe from 'stripe';
 import { isList, type Json } from '../subscriptions/second.ts';
-import { answerOf, found, StripeApiFailed } from './api-call.ts';
+import { type Ask, answerOf, found, StripeApiFailed } from './api-call.ts';
 import { HANDLED_TYPES } from './handled-event-type.ts';
 import { isStorableName } from './subscription-shape.ts';
 
@@ -49,25 +49,28 @@ export function createStripeApi(options: StripeApiOptions): StripeApi {
   const patience = { timeout: LIST_TIMEOUT_MS };
   return {
     async retrieveProductName(productId) {
-      const product = await found(stripe.products.retrieve(productId), TIMEOUT_MS);
+      const ask = () => stripe.products.retrieve(productId);
+      const product = await found('/v1/products/{id}', ask, TIMEOUT_MS);
       return product !== null && isStorableName(product.name) ? product.name : null;
     },
     async retrieveSubscription(subscriptionId) {
-      const request = stripe.subscriptions.retrieve(subscriptionId);
-      const subscription = await found(request, TIMEOUT_MS);
+      const ask = () => stripe.subscriptions.retrieve(subscriptionId);
+      const subscription = await found('/v1/subscriptions/{id}', ask, TIMEOUT_MS);
       return subscription === null ? null : asSent(subscription);
     },
     listEvents: ({ createdSeconds, cursor }) => {
       const created = { gte: createdSeconds };
       const types = [...HANDLED_TYPES];
-      return pageOf(stripe.events.list({ created, types, ...placeOf(cursor) }, patience));
+      const parameters = { created, types, ...placeOf(cursor) };
+      return pageOf('/v1/events', () => stripe.events.list(parameters, patience));
     },
     listSubscriptions: ({ customerId, cursor }) => {
       const customer = customerId === undefined ? {} : { customer: customerId };
       const parameters = { status: 'all', ...customer, ...placeOf(cursor) } as const;
-      return pageOf(stripe.subscriptions.list(parameters, patience));
+      return pageOf('/v1/subscriptions', () => stripe.subscriptions.list(parameters, patience));
     },
-    listCustomers: ({ cursor }) => pageOf(stripe.customers.list(placeOf(cursor), patience)),
+    listCustomers: ({ cursor }) =>
+      pageOf('/v1/customers', () => stripe.customers.list(placeOf(cursor), patience)),
   };
 }
 
@@ -87,10 +90,11 @@ function placeOf(cursor: string | null): Stripe.PaginationParams {
 
 /** @throws DeadlineExceeded, or StripeApiFailed */
 export async function pageOf<Item>(
-  request: Promise<Stripe.Response<Stripe.ApiList<Item>>>,
+  path: string,
+  ask: Ask<Stripe.ApiList<Item>>,
   timeoutMs = LIST_TIMEOUT_MS,
 ): Promise<StripePage> {
-  const { data, has_more, lastResponse } = await answerOf(request, timeoutMs);
+  const { data, has_more, lastResponse } = await answerOf(path, ask, timeoutMs);
   // Others may answer in Stripe's place, and the SDK looks at no shape.
   if (!Array.isArray(data)) throw new StripeApiFailed('answered no list', { status: 200 });
   const answeredMs = Date.parse(lastResponse.headers.date ?? '');

@@ -1,4 +1,6 @@
+import type Stripe from 'stripe';
 import { createClient, pageOf, type StripeApiOptions, type StripePage } from './api.ts';
+import type { Ask } from './api-call.ts';
 import { HANDLED_TYPES } from './handled-event-type.ts';
 
 /** What a key may have access to or not, of all that is asked of Stripe's API. */
@@ -27,15 +29,20 @@ const MAX_ENDPOINTS = 100;
 /** Stripe's API, as far as it tells how things stand with the account and the key. */
 export function createInspection(options: StripeApiOptions): InspectResource {
   const stripe = createClient(options, TIMEOUT_MS);
+  const list = <Item>(path: string, ask: Ask<Stripe.ApiList<Item>>) =>
+    pageOf(path, ask, TIMEOUT_MS);
   const newest = { limit: 1 };
+  const newestEvent = { ...newest, types: [...HANDLED_TYPES] };
+  const newestSubscription = { ...newest, status: 'all' } as const;
+  const all = { limit: MAX_ENDPOINTS };
   const requests: Readonly<Record<Resource, () => Promise<StripePage>>> = {
-    events: () => pageOf(stripe.events.list({ ...newest, types: [...HANDLED_TYPES] }), TIMEOUT_MS),
+    events: () => list('/v1/events', () => stripe.events.list(newestEvent)),
     subscriptions: () =>
-      pageOf(stripe.subscriptions.list({ ...newest, status: 'all' }), TIMEOUT_MS),
-    products: () => pageOf(stripe.products.list(newest), TIMEOUT_MS),
-    customers: () => pageOf(stripe.customers.list(newest), TIMEOUT_MS),
+      list('/v1/subscriptions', () => stripe.subscriptions.list(newestSubscription)),
+    products: () => list('/v1/products', () => stripe.products.list(newest)),
+    customers: () => list('/v1/customers', () => stripe.customers.list(newest)),
     'webhook endpoints': () =>
-      pageOf(stripe.webhookEndpoints.list({ limit: MAX_ENDPOINTS }), TIMEOUT_MS),
+      list('/v1/webhook_endpoints', () => stripe.webhookEndpoints.list(all)),
   };
   return (resource) => requests[resource]();
 }

@@ -1,4 +1,5 @@
 import { InstepError } from '../errors.ts';
+import { activeSpan, inRootSpan, type Span } from '../tracing.ts';
 
 /** More is waiting than can be done in time: try again later. */
 export class QueueFull extends InstepError {
@@ -6,6 +7,8 @@ export class QueueFull extends InstepError {
 }
 
 export type BatcherOptions<Item, Result> = {
+  /** What a batch does, for who reads traces. */
+  readonly name: string;
   /** Does the work for all the items at once; the results in the order of the items. */
   readonly run: (items: readonly Item[]) => Promise<readonly Result[]>;
   readonly maxBatch: number;
@@ -16,6 +19,8 @@ export type BatcherOptions<Item, Result> = {
 
 type Waiting<Item, Result> = {
   readonly item: Item;
+  /** What waits for it. */
+  readonly cause: Span | undefined;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
 };
@@ -44,7 +49,7 @@ export class Batcher<Item, Result> {
       return Promise.reject(new QueueFull(`${this.#queue.length} are waiting already`));
     }
     return new Promise((resolve, reject) => {
-      this.#queue.push({ item, resolve, reject });
+      this.#queue.push({ item, cause: activeSpan(), resolve, reject });
       if (!this.#underWay) void this.#drain();
     });
   }
@@ -60,7 +65,7 @@ export class Batcher<Item, Result> {
 
   async #settle(batch: readonly Waiting<Item, Result>[]): Promise<void> {
     try {
-      const results = await this.#options.run(batch.map(({ item }) => item));
+      const results = await this.#run(batch);
       for (const [index, result] of results.entries()) batch[index]?.resolve(result);
     } catch (error) {
       if (batch.length > 1 && this.#options.isWorthSplitting?.(error)) {
@@ -69,5 +74,13 @@ export class Batcher<Item, Result> {
         for (const { reject } of batch) reject(error);
       }
     }
+  }
+
+  /** In a span of its own: a batch belongs to many, and whoever came first is one of them. */
+  #run(batch: readonly Waiting<Item, Result>[]): Promise<readonly Result[]> {
+    const { name, run } = this.#options;
+    const attributes = { 'messaging.batch.message_count': batch.length };
+    const causes = new Set(batch.flatMap(({ cause }) => cause ?? []));
+    return inRootSpan(causes, name, { attributes }, () => run(batch.map(({ item }) => item)));
   }
 }

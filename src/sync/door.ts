@@ -68,10 +68,12 @@ export function createDoor(options: DoorOptions): Door {
   // Whose team somebody else holds waits for it in a lane of its own, and holds up nobody.
   const freeLane = new Batcher<NamedEvent, Result | null>({
     ...lane,
+    name: 'apply events',
     run: (events) => runBatch('free', applyFree, events),
   });
   const waitingLane = new Batcher<NamedEvent, Result>({
     ...lane,
+    name: 'apply events of held teams',
     run: (events) => runBatch('held', applyBatch, events),
   });
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseUnavailable } from '../database/errors.ts';
 import type { Logger } from '../logging.ts';
+import { inRootSpan, markFailed, type Span } from '../tracing.ts';
 
 /** One thing that may be out of step, and how to mend it. */
 export type KeeperTask = {
@@ -31,11 +32,12 @@ export function startKeeper(tasks: readonly KeeperTask[], logger: Logger): Keepe
 
   async function keep({ name, intervalMs, mend }: KeeperTask): Promise<void> {
     let pauseMs = intervalMs;
-    while (!signal.aborted) {
+    async function run(span: Span): Promise<void> {
       try {
         await mend(signal);
         pauseMs = intervalMs;
       } catch (error) {
+        markFailed(span, error);
         pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
         const level = error instanceof DatabaseUnavailable ? 'debug' : 'warn';
         logger[level](
@@ -43,6 +45,9 @@ export function startKeeper(tasks: readonly KeeperTask[], logger: Logger): Keepe
           'keeper failed, will try again',
         );
       }
+    }
+    while (!signal.aborted) {
+      await inRootSpan(new Set(), `keep ${name}`, {}, run);
       await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }

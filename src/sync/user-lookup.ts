@@ -14,6 +14,7 @@ export function createUserLookup(
   maxQueued: number,
 ): (userId: number) => Promise<User | null> {
   const batcher = new Batcher<number, User | null>({
+    name: 'find users',
     run: async (userIds) => {
       const users = await readActiveUsers(query, [...new Set(userIds)]);
       return userIds.map((userId) => users.get(userId) ?? null);

@@ -17,7 +17,7 @@ test('what arrives while a batch is under way forms the next one, in the order o
     await opened;
     return items.map((item) => item * 10);
   });
-  const batcher = new Batcher({ run, maxBatch: 3, maxQueued: 10 });
+  const batcher = new Batcher({ name: 'batch', run, maxBatch: 3, maxQueued: 10 });
   const results = [1, 2, 3, 4, 5].map((item) => batcher.add(item));
   open();
   expect(await Promise.all(results)).toEqual([10, 20, 30, 40, 50]);
@@ -27,6 +27,7 @@ test('what arrives while a batch is under way forms the next one, in the order o
 test('never are two batches under way', async () => {
   let underWay = 0;
   const batcher = new Batcher<number, number>({
+    name: 'batch',
     run: async (items) => {
       underWay += 1;
       expect(underWay).toBe(1);
@@ -47,7 +48,13 @@ test('one bad item does not take the others of its batch with it', async () => {
     if (items.includes(13)) throw new RangeError('thirteen');
     return [...items];
   };
-  const batcher = new Batcher({ run, maxBatch: 10, maxQueued: 10, isWorthSplitting: () => true });
+  const batcher = new Batcher({
+    name: 'batch',
+    run,
+    maxBatch: 10,
+    maxQueued: 10,
+    isWorthSplitting: () => true,
+  });
   const results = [1, 2, 13, 3].map((item) => batcher.add(item));
   open();
   expect((await Promise.allSettled(results)).map(({ status }) => status)).toEqual([
@@ -64,7 +71,13 @@ test('a batch that is not worth splitting fails as a whole, and the next one is 
     if (fails) throw new Error('down');
     return [...items];
   });
-  const batcher = new Batcher({ run, maxBatch: 10, maxQueued: 10, isWorthSplitting: () => false });
+  const batcher = new Batcher({
+    name: 'batch',
+    run,
+    maxBatch: 10,
+    maxQueued: 10,
+    isWorthSplitting: () => false,
+  });
   const first = await Promise.allSettled([batcher.add(1), batcher.add(2), batcher.add(3)]);
   expect(first.every(({ status }) => status === 'rejected')).toBe(true);
   expect(run).toHaveBeenCalledTimes(2);
@@ -78,7 +91,7 @@ test('more than the queue holds is refused at once', async () => {
     await opened;
     return [...items];
   };
-  const batcher = new Batcher({ run, maxBatch: 10, maxQueued: 2 });
+  const batcher = new Batcher({ name: 'batch', run, maxBatch: 10, maxQueued: 2 });
   const accepted = [batcher.add(1), batcher.add(2), batcher.add(3)];
   await expect(batcher.add(4)).rejects.toThrow(QueueFull);
   open();

@@ -1,0 +1,16 @@
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { useService } from '../support/contract-service.ts';
+import { eventBody } from '../support/events.ts';
+
+const file = fileURLToPath(new URL('../support/print-spans.js', import.meta.url));
+const service = useService({ NODE_OPTIONS: `--import=${file}` });
+
+test('an SDK that is imported first gets the spans, the last ones as the server ends', async () => {
+  const { customerId } = await service.addTeam();
+  expect((await service.postSigned(eventBody({ customerId }))).status).toBe(200);
+  const { traceId, spanId } = await service.process.logged({ msg: 'event' });
+  expect(await service.process.stop()).toBe(0);
+  const span = 'POST /api/stripe/webhook';
+  expect(await service.process.logged({ span })).toMatchObject({ traceId, spanId });
+});
