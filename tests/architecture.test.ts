@@ -95,6 +95,12 @@ describe.each(sources)('src/$path', ({ path, part, text, packages, files }) => {
     if (part === 'subscriptions') expect(packages).toEqual([]);
   });
 
+  test("needs none of the operators' pages to begin", () => {
+    const imports =
+      text.match(/^(?:import|export) (?!type)[^;]*from '[^']*\/console\/[^']*'/gm) ?? [];
+    if (part !== 'console') expect(imports).toEqual([]);
+  });
+
   test('has 300 lines at most, and a name that says what it holds', () => {
     expect(text.split('\n').length).toBeLessThanOrEqual(300);
     expect(path).not.toMatch(/\b(utils?|helpers?|types|common|misc|shared|lib)\b/);

@@ -2,7 +2,7 @@ import { effectOf } from '../../subscriptions/transition.ts';
 import { Badge, type Tone } from './badge.tsx';
 import { ForeignText } from './foreign-text.tsx';
 
-const TONES = { grants: 'good', clears: 'bad', none: 'warning' } as const satisfies Record<
+const TONES = { grants: 'good', clears: 'quiet', none: 'warning' } as const satisfies Record<
   ReturnType<typeof effectOf>,
   Tone
 >;
