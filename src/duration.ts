@@ -5,3 +5,12 @@ export function parseDuration(text: string): number | null {
   const [, count, unit] = /^(\d{1,5})([smhd])$/.exec(text) ?? [];
   return count === undefined ? null : Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS];
 }
+
+/** `40 s`, `12 min`, `3 h` or `5 days` */
+export function durationOf(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1_000));
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 2 * 3_600) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 2 * 86_400) return `${Math.round(seconds / 3_600)} h`;
+  return `${Math.round(seconds / 86_400)} days`;
+}

@@ -39,10 +39,10 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   store: ['database', 'subscriptions'],
   sync: ['store', 'database', 'stripe', 'subscriptions'],
   // Looks at everything from outside, and takes part in nothing.
-  doctor: ['store', 'database', 'stripe', 'config.ts'],
+  doctor: ['store', 'database', 'stripe', 'config.ts', 'duration.ts'],
   http: ['sync', 'store', 'sessions', 'stripe'],
   // The operators' pages, on a listener of their own.
-  console: ['http', 'sync', 'store', 'database', 'stripe', 'subscriptions'],
+  console: ['http', 'sync', 'store', 'database', 'stripe', 'subscriptions', 'duration.ts'],
   // Counts what the others do. They do not know of it: `instep.ts` wraps them.
   metrics: ['http', 'sync', 'store', 'database', 'stripe'],
   simulation: ['sync', 'store', 'database', 'stripe', 'subscriptions'],

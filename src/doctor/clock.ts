@@ -1,5 +1,5 @@
+import { durationOf } from '../duration.ts';
 import { type Check, failure, ok, warning } from './check.ts';
-import { durationOf } from './figures.ts';
 
 const NAME = 'clock';
 

@@ -1,9 +1,9 @@
 import type { Query } from '../database/database.ts';
+import { durationOf } from '../duration.ts';
 import { type LogState, readLastBodies, readLogState } from '../store/log-state.ts';
 import { eventModeOf } from '../stripe/event-mode.ts';
 import type { Mode } from '../stripe/key-kind.ts';
 import { type Check, failure, ok, warning } from './check.ts';
-import { durationOf } from './figures.ts';
 
 export type EventLogOptions = {
   readonly query: Query;

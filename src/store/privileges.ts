@@ -48,7 +48,10 @@ export async function readLackingPrivileges(query: Query): Promise<LackingPrivil
         union all
        select format('%s on instep.%I', privilege, relname), has_table_privilege(oid, privilege)
          from instep
-         join (values ('events', 'delete'), ('listed_subscriptions', 'truncate'))
+         join (values ('events', 'delete'),
+                      ('figures', 'delete'),
+                      ('figures_parked', 'delete'),
+                      ('listed_subscriptions', 'truncate'))
            as emptied (relname, privilege) using (relname)
         union all
        select format('usage on sequence instep.%I', relname),

@@ -3,6 +3,28 @@ import type { Query } from '../database/database.ts';
 /** Who asks for which walk. */
 export type Walker = { readonly name: string; readonly holder: string };
 
+/** How it stands with a walk. Times in milliseconds since 1970. */
+export type WalkState = {
+  /** Whether somebody is at it now. */
+  readonly isHeld: boolean;
+  readonly beganAtMs: number | null;
+  readonly endedAtMs: number | null;
+  readonly progress: unknown;
+};
+
+export async function readWalk(query: Query, name: string): Promise<WalkState | null> {
+  const [row] = await query<WalkState>(
+    `select holder is not null and held_until >= now() as "isHeld",
+            (extract(epoch from began_at) * 1000)::bigint as "beganAtMs",
+            (extract(epoch from ended_at) * 1000)::bigint as "endedAtMs",
+            progress
+       from instep.walks
+      where name = $1`,
+    [name],
+  );
+  return row ?? null;
+}
+
 export type TakeOptions = {
   /** One is due when the last one began longer ago than this, or has not ended. */
   readonly dueAfterMs: number;

@@ -1,10 +1,12 @@
 import type { Database } from '../database/database.ts';
 import type { Logger } from '../logging.ts';
+import { countTeamsInTurn } from '../store/team-counts.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import type { ProductNames } from '../stripe/product-names.ts';
 import type { TeamPlanChoice } from '../subscriptions/team-plan.ts';
 import { createCatchUpTask } from './catch-up.ts';
 import type { Accept } from './door.ts';
+import { keepFigures } from './keep-figures.ts';
 import { keepNames } from './keep-names.ts';
 import { keepParked } from './keep-parked.ts';
 import { createReconcileTask } from './keep-reconciled.ts';
@@ -60,6 +62,16 @@ export function createKeeperTasks(options: KeeperOptions): KeeperTask[] {
       name: 'names',
       intervalMs: 5_000,
       mend: (signal) => keepNames({ query, retrieveProductName, logger }, signal),
+    },
+    {
+      name: 'figures',
+      intervalMs: 5_000,
+      mend: (signal) => keepFigures({ database, now }, signal),
+    },
+    {
+      name: 'team-counts',
+      intervalMs: 5_000,
+      mend: () => countTeamsInTurn(query),
     },
     ...unlessOff(options.catchUpIntervalMs, (intervalMs) => ({
       name: 'catch-up',

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { checkClock } from '../../src/doctor/clock.ts';
 import { checkDurability, checkSpace, checkVersion } from '../../src/doctor/database-server.ts';
-import { durationOf, sizeOf } from '../../src/doctor/figures.ts';
+import { sizeOf } from '../../src/doctor/figures.ts';
+import { durationOf } from '../../src/duration.ts';
 import { keyKindOf } from '../../src/stripe/key-kind.ts';
 import { isKnownVersion, NEWEST_KNOWN_VERSION } from '../../src/stripe/webhook-endpoint.ts';
 

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { forgetListed, readListed, rememberListed } from '../../store/listed-subscriptions.ts';
 import { readLinkedTeams } from '../../store/teams.ts';
 import { Stopped } from '../patience.ts';
@@ -7,32 +6,9 @@ import type { Walk } from '../walk.ts';
 import { findStrangers } from './find-strangers.ts';
 import { type Counts, NOTHING_COUNTED } from './finding.ts';
 import type { ReconcileOptions } from './options.ts';
+import { type Progress, readProgress } from './progress.ts';
 import { readListing } from './read-listing.ts';
 import { reconcileTeams } from './reconcile-teams.ts';
-
-const count = z.int().min(0);
-
-/** How far a reconciliation is. */
-const progressShape = z.object({
-  phase: z.enum(['listing', 'comparing', 'done']),
-  beganAtMs: z.int(),
-  isDryRun: z.boolean(),
-  /** The listing goes on after this subscription; `null`: at the beginning. */
-  cursor: z.string().nullable(),
-  /** The comparing goes on after this team. */
-  afterTeamId: z.int(),
-  counts: z.object({
-    subscriptions: count,
-    unreadable: count,
-    teams: count,
-    drifts: count,
-    mended: count,
-    customersWithoutTeam: count,
-    unknownCustomers: count,
-  }),
-});
-
-type Progress = z.infer<typeof progressShape>;
 
 /** What was listed longer ago than this tells too little of what is now. */
 const RESUMABLE_MS = 24 * 60 * 60 * 1_000;
@@ -123,8 +99,8 @@ export function resumable(
   left: unknown,
   { isDryRun, now }: Pick<ReconcileOptions, 'isDryRun' | 'now'>,
 ): Progress | null {
-  const { data } = progressShape.safeParse(left);
-  if (data === undefined || data.phase === 'done') return null;
+  const data = readProgress(left);
+  if (data === null || data.phase === 'done') return null;
   if (now() - data.beganAtMs > RESUMABLE_MS) return null;
   // What a dry run has listed is as good, but it has mended nothing.
   if (data.isDryRun === isDryRun) return data;

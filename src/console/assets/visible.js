@@ -1,0 +1,4 @@
+// A page that nobody sees asks for nothing.
+document.addEventListener('htmx:beforeRequest', (event) => {
+  if (document.hidden) event.preventDefault();
+});
