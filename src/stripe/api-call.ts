@@ -1,7 +1,8 @@
-import Stripe from 'stripe';
+import type Stripe from 'stripe';
 import { withDeadline } from '../deadline.ts';
 import { InstepError } from '../errors.ts';
 import { inSpan, SpanKind } from '../tracing.ts';
+import { loadSdk } from './sdk.ts';
 
 type FailedCall = Partial<Pick<StripeApiFailed, 'status' | 'retryAfterMs' | 'isMissing'>>;
 
@@ -79,7 +80,8 @@ async function answerInTime<Found>(
       throw new StripeApiFailed(`answered ${statusCode}`, { status: statusCode });
     return answer;
   } catch (error) {
-    if (!(error instanceof Stripe.errors.StripeError)) throw error;
+    const { errors } = await loadSdk();
+    if (!(error instanceof errors.StripeError)) throw error;
     const status = error.statusCode ?? null;
     const message = `${error.type} (${status ?? 'no answer'})`;
     const isMissing = error.code === 'resource_missing';

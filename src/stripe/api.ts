@@ -1,7 +1,8 @@
-import Stripe from 'stripe';
+import type Stripe from 'stripe';
 import { isList, type Json } from '../subscriptions/second.ts';
 import { type Ask, answerOf, found, StripeApiFailed } from './api-call.ts';
 import { HANDLED_TYPES } from './handled-event-type.ts';
+import { createClient, type StripeApiOptions } from './sdk.ts';
 import { isStorableName } from './subscription-shape.ts';
 
 export type StripeApi = {
@@ -28,12 +29,6 @@ export type StripePage = {
   readonly answeredSeconds: number | null;
 };
 
-export type StripeApiOptions = {
-  readonly secretKey: string;
-  /** Another address than Stripe's own, for tests and demonstrations. */
-  readonly baseUrl?: URL | undefined;
-};
-
 /** An event waits no longer than this for the name of its product. */
 const TIMEOUT_MS = 2_000;
 
@@ -45,16 +40,16 @@ const PAGE_SIZE = 100;
 
 /** Stripe's API, as far as it is needed. Its calls throw `DeadlineExceeded` or `StripeApiFailed`. */
 export function createStripeApi(options: StripeApiOptions): StripeApi {
-  const stripe = createClient(options, TIMEOUT_MS);
+  const send = createClient(options, TIMEOUT_MS);
   const patience = { timeout: LIST_TIMEOUT_MS };
   return {
     async retrieveProductName(productId) {
-      const ask = () => stripe.products.retrieve(productId);
+      const ask = () => send((stripe) => stripe.products.retrieve(productId));
       const product = await found('/v1/products/{id}', ask, TIMEOUT_MS);
       return product !== null && isStorableName(product.name) ? product.name : null;
     },
     async retrieveSubscription(subscriptionId) {
-      const ask = () => stripe.subscriptions.retrieve(subscriptionId);
+      const ask = () => send((stripe) => stripe.subscriptions.retrieve(subscriptionId));
       const subscription = await found('/v1/subscriptions/{id}', ask, TIMEOUT_MS);
       return subscription === null ? null : asSent(subscription);
     },
@@ -62,26 +57,20 @@ export function createStripeApi(options: StripeApiOptions): StripeApi {
       const created = { gte: createdSeconds };
       const types = [...HANDLED_TYPES];
       const parameters = { created, types, ...placeOf(cursor) };
-      return pageOf('/v1/events', () => stripe.events.list(parameters, patience));
+      const ask = () => send((stripe) => stripe.events.list(parameters, patience));
+      return pageOf('/v1/events', ask);
     },
     listSubscriptions: ({ customerId, cursor }) => {
       const customer = customerId === undefined ? {} : { customer: customerId };
       const parameters = { status: 'all', ...customer, ...placeOf(cursor) } as const;
-      return pageOf('/v1/subscriptions', () => stripe.subscriptions.list(parameters, patience));
+      const ask = () => send((stripe) => stripe.subscriptions.list(parameters, patience));
+      return pageOf('/v1/subscriptions', ask);
     },
-    listCustomers: ({ cursor }) =>
-      pageOf('/v1/customers', () => stripe.customers.list(placeOf(cursor), patience)),
+    listCustomers: ({ cursor }) => {
+      const ask = () => send((stripe) => stripe.customers.list(placeOf(cursor), patience));
+      return pageOf('/v1/customers', ask);
+    },
   };
-}
-
-/** The SDK, which tries once and tells nobody anything. */
-export function createClient({ secretKey, baseUrl }: StripeApiOptions, timeoutMs: number): Stripe {
-  return new Stripe(secretKey, {
-    timeout: timeoutMs,
-    maxNetworkRetries: 0,
-    telemetry: false,
-    ...(baseUrl === undefined ? {} : addressOf(baseUrl)),
-  });
 }
 
 function placeOf(cursor: string | null): Stripe.PaginationParams {
@@ -114,9 +103,4 @@ export function idOf(object: Json | undefined): string | null {
 /** What came over the wire, and nothing that the SDK has made of it. */
 function asSent(object: unknown): Json {
   return JSON.parse(JSON.stringify(object));
-}
-
-function addressOf(url: URL): Pick<Stripe.StripeConfig, 'protocol' | 'host' | 'port'> {
-  const protocol = url.protocol === 'http:' ? 'http' : 'https';
-  return { protocol, host: url.hostname, port: url.port || (protocol === 'http' ? 80 : 443) };
 }

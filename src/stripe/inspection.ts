@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
-import { createClient, pageOf, type StripeApiOptions, type StripePage } from './api.ts';
-import type { Ask } from './api-call.ts';
+import { pageOf, type StripePage } from './api.ts';
 import { HANDLED_TYPES } from './handled-event-type.ts';
+import { createClient, type StripeApiOptions } from './sdk.ts';
 
 /** What a key may have access to or not, of all that is asked of Stripe's API. */
 export const RESOURCES = [
@@ -28,21 +28,21 @@ const MAX_ENDPOINTS = 100;
 
 /** Stripe's API, as far as it tells how things stand with the account and the key. */
 export function createInspection(options: StripeApiOptions): InspectResource {
-  const stripe = createClient(options, TIMEOUT_MS);
-  const list = <Item>(path: string, ask: Ask<Stripe.ApiList<Item>>) =>
-    pageOf(path, ask, TIMEOUT_MS);
+  const send = createClient(options, TIMEOUT_MS);
+  const list = <Item>(path: string, ask: (stripe: Stripe) => Stripe.ApiListPromise<Item>) =>
+    pageOf(path, () => send(ask), TIMEOUT_MS);
   const newest = { limit: 1 };
   const newestEvent = { ...newest, types: [...HANDLED_TYPES] };
   const newestSubscription = { ...newest, status: 'all' } as const;
   const all = { limit: MAX_ENDPOINTS };
   const requests: Readonly<Record<Resource, () => Promise<StripePage>>> = {
-    events: () => list('/v1/events', () => stripe.events.list(newestEvent)),
+    events: () => list('/v1/events', (stripe) => stripe.events.list(newestEvent)),
     subscriptions: () =>
-      list('/v1/subscriptions', () => stripe.subscriptions.list(newestSubscription)),
-    products: () => list('/v1/products', () => stripe.products.list(newest)),
-    customers: () => list('/v1/customers', () => stripe.customers.list(newest)),
+      list('/v1/subscriptions', (stripe) => stripe.subscriptions.list(newestSubscription)),
+    products: () => list('/v1/products', (stripe) => stripe.products.list(newest)),
+    customers: () => list('/v1/customers', (stripe) => stripe.customers.list(newest)),
     'webhook endpoints': () =>
-      list('/v1/webhook_endpoints', () => stripe.webhookEndpoints.list(all)),
+      list('/v1/webhook_endpoints', (stripe) => stripe.webhookEndpoints.list(all)),
   };
   return (resource) => requests[resource]();
 }

@@ -1,0 +1,36 @@
+import type Stripe from 'stripe';
+
+export type StripeApiOptions = {
+  readonly secretKey: string;
+  /** Another address than Stripe's own, for tests and demonstrations. */
+  readonly baseUrl?: URL | undefined;
+};
+
+/**
+ * Stripe's SDK, loaded when it is asked for: it is the largest of all packages, and a server is ready
+ * before it has anything to ask.
+ */
+export async function loadSdk(): Promise<typeof Stripe> {
+  return (await import('stripe')).default;
+}
+
+/** Lets requests be made through a client, which tries once and tells nobody anything. */
+export function createClient({ secretKey, baseUrl }: StripeApiOptions, timeoutMs: number) {
+  let client: Stripe | undefined;
+  return async <Found>(
+    request: (stripe: Stripe) => Promise<Stripe.Response<Found>>,
+  ): Promise<Stripe.Response<Found>> => {
+    client ??= new (await loadSdk())(secretKey, {
+      timeout: timeoutMs,
+      maxNetworkRetries: 0,
+      telemetry: false,
+      ...(baseUrl === undefined ? {} : addressOf(baseUrl)),
+    });
+    return await request(client);
+  };
+}
+
+function addressOf(url: URL): Pick<Stripe.StripeConfig, 'protocol' | 'host' | 'port'> {
+  const protocol = url.protocol === 'http:' ? 'http' : 'https';
+  return { protocol, host: url.hostname, port: url.port || (protocol === 'http' ? 80 : 443) };
+}
