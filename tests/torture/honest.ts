@@ -81,7 +81,11 @@ export async function addSignedIn(database: Database) {
 }
 
 /** On a connection of its own, as from somebody who comes for the first time. */
-async function readProfile(url: string, cookie: string, userId: number): Promise<number | string> {
+export async function readProfile(
+  url: string,
+  cookie: string,
+  userId: number,
+): Promise<number | string> {
   try {
     const options = { agent: false, headers: { cookie }, signal: AbortSignal.timeout(TIMEOUT_MS) };
     const asked = request(`${url}/api/user`, options).end();

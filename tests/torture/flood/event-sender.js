@@ -1,10 +1,10 @@
 // A process of its own that posts signed events without ever waiting: what is not answered 200 is
 // sent again at once. Started by events.ts; plain JavaScript, so that Node runs it as it is.
-import { createHmac } from 'node:crypto';
 import { connect } from 'node:net';
+import { createSignedEvents } from './signed-events.js';
 
 const told = JSON.parse(process.argv[2] ?? '');
-const { url, secret, name, customerIds, connections, firstSecond } = told;
+const { url, connections } = told;
 /** How many profiles are asked for between two events, and by whom. */
 const { profilesPerEvent = 0, cookie = '' } = told;
 /** Whatever comes first. */
@@ -13,45 +13,18 @@ const { host, hostname, port } = new URL(url);
 /** So often it says how far it is. */
 const PROGRESS = 10_000;
 const HEAD_END = '\r\n\r\n';
-const STATUSES = ['active', 'trialing', 'canceled', 'unpaid'];
 
 const accepted = [];
 const acceptedMs = [];
 const refusedMs = [];
 const odd = [];
-let count = 0;
 let profiles = 0;
 let sent = 0;
 let broken = 0;
 let endsAtMs = Number.POSITIVE_INFINITY;
 const isEnough = () => Date.now() >= endsAtMs || sent >= requests;
 
-/** An event that nobody has sent yet, with the request that brings it. */
-function nextEvent() {
-  count += 1;
-  const customerId = customerIds[count % customerIds.length];
-  const eventId = `evt_${name}_${count}`;
-  const status = STATUSES[count % STATUSES.length];
-  const body = JSON.stringify({
-    id: eventId,
-    object: 'event',
-    type: 'customer.subscription.updated',
-    created: firstSecond + count,
-    data: {
-      object: { id: `sub_${customerId}`, object: 'subscription', customer: customerId, status },
-    },
-  });
-  const timestamp = Math.floor(Date.now() / 1_000);
-  const signature = createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex');
-  const head = [
-    'POST /api/stripe/webhook HTTP/1.1',
-    `Host: ${host}`,
-    `Stripe-Signature: t=${timestamp},v1=${signature}`,
-    `Content-Length: ${body.length}`,
-  ].join('\r\n');
-  return { eventId, customerId, status, number: count, request: head + HEAD_END + body };
-}
-
+const nextEvent = createSignedEvents(told);
 const askForProfile = `GET /api/user HTTP/1.1\r\nHost: ${host}\r\nCookie: ${cookie}${HEAD_END}`;
 
 async function sendOn() {
@@ -72,7 +45,7 @@ function sendOnOneConnection() {
     const send = () => {
       if (isEnough()) return socket.destroy();
       sent += 1;
-      if (sent % PROGRESS === 0) process.send?.({ sent });
+      if (sent % PROGRESS === 0) process.send?.({ progress: sent });
       sentAtMs = performance.now();
       socket.write(profilesLeft > 0 ? askForProfile : event.request);
     };
@@ -90,7 +63,7 @@ function sendOnOneConnection() {
       } else if (status === '200') {
         profilesLeft = profilesPerEvent;
         acceptedMs.push(tookMs);
-        accepted.push([event.eventId, event.customerId, event.number, event.status]);
+        accepted.push(event.eventId);
         event = nextEvent();
       } else if (status === '503' && /^retry-after: \d/im.test(received)) refusedMs.push(tookMs);
       else if (status !== '408') odd.push(received.slice(0, end));

@@ -1,0 +1,103 @@
+// A process of its own that posts so many signed events a second, whatever is answered and
+// whenever. What is refused comes again later, in another's place. Started by events.ts; plain
+// JavaScript, so that Node runs it as it is.
+import { connect } from 'node:net';
+import { createSignedEvents } from './signed-events.js';
+
+const told = JSON.parse(process.argv[2] ?? '');
+const { url, connections, durationMs, ratePerSecond } = told;
+const { hostname: host, port } = new URL(url);
+const TICK_MS = 1;
+const PREPARED = 2_000;
+/** How long whoever was asked may take to answer when nothing more is sent. */
+const LAST_ANSWER_MS = 10_000;
+
+const nextEvent = createSignedEvents(told);
+/** What was refused, or got no answer; at first what is signed before the first is sent. */
+const again = Array.from({ length: PREPARED }, nextEvent);
+/** The connections on which no answer is due; the one that was used last is used first. */
+const idle = [];
+const accepted = [];
+const acceptedMs = [];
+const refusedMs = [];
+const odd = [];
+let sent = 0;
+let unsent = 0;
+let underWay = 0;
+let open = 0;
+let broken = 0;
+
+/** Answers are small: all connections are read into one buffer, one after the other. */
+const buffer = Buffer.allocUnsafe(65_536);
+
+function openConnection() {
+  const connection = { socket: null, event: null, sentAtMs: 0, received: '' };
+  const hear = (length) => {
+    connection.received += buffer.latin1Slice(0, length);
+    // Each answer is an object, as JSON, and no head has a brace in it.
+    if (connection.received.endsWith('}')) settle(connection);
+    return true;
+  };
+  const onread = { buffer, callback: hear };
+  connection.socket = connect({ host, port: Number(port), noDelay: true, onread });
+  connection.socket
+    .on('error', () => connection.socket.destroy())
+    .on('close', () => {
+      open -= 1;
+      if (connection.event === null) idle.splice(idle.indexOf(connection), 1);
+      else {
+        broken += 1;
+        underWay -= 1;
+        again.push(connection.event);
+      }
+    });
+  open += 1;
+  return connection;
+}
+
+/** Sends an event on a connection that nobody waits on; where there is none, it is left out. */
+function send() {
+  const connection = idle.pop() ?? (open < connections ? openConnection() : undefined);
+  if (connection === undefined) {
+    unsent += 1;
+    return;
+  }
+  connection.event = again.pop() ?? nextEvent();
+  connection.sentAtMs = performance.now();
+  connection.socket.write(connection.event.request);
+  underWay += 1;
+  sent += 1;
+}
+
+function settle(connection) {
+  const { event, received, sentAtMs } = connection;
+  const tookMs = performance.now() - sentAtMs;
+  connection.received = '';
+  connection.event = null;
+  underWay -= 1;
+  idle.push(connection);
+  if (received.startsWith('HTTP/1.1 200 ')) {
+    acceptedMs.push(tookMs);
+    accepted.push(event.eventId);
+    return;
+  }
+  again.push(event);
+  if (received.startsWith('HTTP/1.1 503 ') && received.includes('\r\nRetry-After: ')) {
+    refusedMs.push(tookMs);
+  } else odd.push(received);
+}
+
+const startedAtMs = performance.now();
+const timer = setInterval(() => {
+  const elapsedMs = performance.now() - startedAtMs;
+  const due = (Math.min(elapsedMs, durationMs) * ratePerSecond) / 1_000;
+  while (sent + unsent < due) send();
+  const isOver = elapsedMs >= durationMs;
+  if (isOver && (underWay === 0 || elapsedMs >= durationMs + LAST_ANSWER_MS)) finish();
+}, TICK_MS);
+
+function finish() {
+  clearInterval(timer);
+  const seen = { accepted, acceptedMs, refusedMs, profiles: 0, broken, odd };
+  process.send?.({ ...seen, sent, unsent, unanswered: underWay }, () => process.exit());
+}
