@@ -22,9 +22,9 @@ export type Figures = {
 const MOST_COUNTED = 50_000;
 
 type FigureRow =
-  | { starts_at: Date; outcome: LoggedOutcome; delay_bucket: number; count: number }
+  | { starts_at_ms: number; outcome: LoggedOutcome; delay_bucket: number; count: number }
   /** There is none. */
-  | { starts_at: null };
+  | { starts_at_ms: null };
 
 /** What came since a time: the sums, and of the log itself what is not in them yet. */
 export async function readFigures(
@@ -60,7 +60,11 @@ export async function readFigures(
        select after = 0 and (select count(*) from newest) < ${MOST_COUNTED} as is_whole
          from progress
      )
-     select starts_at, outcome, delay_bucket, sum(count)::bigint as count, is_whole
+     select (date_part('epoch', starts_at) * 1000)::bigint as starts_at_ms,
+            outcome,
+            delay_bucket,
+            sum(count)::bigint as count,
+            is_whole
        from whole
        left join figure on true
       group by starts_at, outcome, delay_bucket, is_whole
@@ -71,9 +75,9 @@ export async function readFigures(
   );
   return {
     figures: rows.flatMap((row): Figure[] => {
-      if (row.starts_at === null) return [];
-      const { starts_at, outcome, delay_bucket: delayBucket, count } = row;
-      return [{ startsAtMs: starts_at.getTime(), outcome, delayBucket, count }];
+      if (row.starts_at_ms === null) return [];
+      const { starts_at_ms: startsAtMs, outcome, delay_bucket: delayBucket, count } = row;
+      return [{ startsAtMs, outcome, delayBucket, count }];
     }),
     isWhole: rows[0]?.is_whole ?? true,
   };

@@ -24,20 +24,21 @@ export async function countTeamsInTurn(query: Query): Promise<void> {
   );
   if (claimed.length === 0) return;
   await query(
+    // As text: the application's column may be of a type of its own, which knows not all of these.
     `with counted as materialized (
        select case
-                when subscription_status is null then 'none'
-                when subscription_status in ('active', 'trialing', 'past_due', 'unpaid', 'canceled',
-                                             'incomplete', 'incomplete_expired', 'paused')
-                  then subscription_status
+                when status is null then 'none'
+                when status in ('active', 'trialing', 'past_due', 'unpaid', 'canceled',
+                                'incomplete', 'incomplete_expired', 'paused') then status
                 else 'other'
-              end as status,
+              end as known_status,
               count(*) as teams
          from teams
-        group by status
+        cross join lateral (select subscription_status::text as status) as as_text
+        group by known_status
      )
      update instep.team_counts
-        set by_status = (select coalesce(jsonb_object_agg(status, teams), '{}') from counted),
+        set by_status = (select coalesce(jsonb_object_agg(known_status, teams), '{}') from counted),
             took      = clock_timestamp() - statement_timestamp()`,
   );
 }

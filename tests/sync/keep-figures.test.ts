@@ -124,7 +124,7 @@ async function pruneSummed({ query }: Database): Promise<LogRow[]> {
 function bucketOf({ received_at, created_at, deliveries }: LogRow): number {
   if (created_at === null || deliveries === 0) return NO_DELAY;
   const seconds = (received_at.getTime() - created_at.getTime()) / 1_000;
-  const bucket = DELAY_BOUNDS_SECONDS.findIndex((bound) => seconds <= bound * 1.000_001);
+  const bucket = DELAY_BOUNDS_SECONDS.findIndex((bound) => seconds < bound);
   return bucket === -1 ? DELAY_BOUNDS_SECONDS.length - 1 : bucket;
 }
 

@@ -50,4 +50,19 @@ describe.each(postgresServers)('$name', (server) => {
     await countTeamsInTurn(store.database.query);
     expect(await readTeamCounts(store.database.query)).toMatchObject({ byStatus: { none: 1 } });
   });
+
+  test('a status may be of a type of the application, and the teams a view', async () => {
+    await run(`alter table teams rename to accounts`);
+    await run(`create type plan_status as enum ('active', 'gold')`);
+    await run(`create view teams as
+               select id, 'active'::plan_status as subscription_status from accounts`);
+    try {
+      await run(`insert into accounts (name) values ('a'), ('b')`);
+      await countTeamsInTurn(store.database.query);
+      const counts = await readTeamCounts(store.database.query);
+      expect(counts?.byStatus).toEqual({ active: 2 });
+    } finally {
+      await run('drop view teams; drop type plan_status; alter table accounts rename to teams');
+    }
+  });
 });
