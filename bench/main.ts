@@ -1,4 +1,4 @@
-// npm run bench -- [compare|growth|memory]: what the options are, --help tells.
+// npm run bench -- [compare|growth|memory|console]: what the options are, --help tells.
 import { startStripeApi } from './contestants/stripe-api.ts';
 import { openBenchPostgres } from './database/bench-postgres.ts';
 import { readOptions, USAGE, UsageWrong } from './options.ts';

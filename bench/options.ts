@@ -11,7 +11,7 @@ export const MEASURES = [
 ] as const;
 export type Measure = (typeof MEASURES)[number];
 
-const STEPS = ['compare', 'growth', 'memory'] as const;
+const STEPS = ['compare', 'growth', 'memory', 'console'] as const;
 export type Step = (typeof STEPS)[number];
 
 export type Options = {
@@ -35,10 +35,11 @@ export type Options = {
   readonly isHelpAsked: boolean;
 };
 
-export const USAGE = `usage: npm run bench -- [compare|growth|memory] [options]
+export const USAGE = `usage: npm run bench -- [compare|growth|memory|console] [options]
   compare  Instep, the floor and the peers, in turns
   growth   Instep with few teams and an empty log, and with many
   memory   Instep under full load, for minutes
+  console  the operators' pages, over a long log; with DATABASE_URL it stays there for the next time
 Whatever is not a whole step as it comes is told, but not written to docs/performance.md.
   --only instep,floor      these contestants
   --measure events,tail    these measures: ${MEASURES.join(', ')}
@@ -47,8 +48,8 @@ Whatever is not a whole step as it comes is told, but not written to docs/perfor
   --warm-up 4              how long the same load runs before it, in seconds
   --connections 64
   --profile FOLDER         the servers write CPU profiles there
-  --events 10000000        growth: events in the log
-  --teams 1000000          growth: teams, and users
+  --events 10000000        growth, console: events in the log
+  --teams 1000000          growth, console: teams, and users
   --minutes 10             memory
 `;
 

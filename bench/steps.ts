@@ -1,8 +1,10 @@
 import { type CompareOptions, compare, type Sample } from './measures/compare.ts';
+import { measureConsole } from './measures/console.ts';
 import { measureGrowth } from './measures/growth.ts';
 import { watchMemory } from './measures/memory.ts';
 import type { Step } from './options.ts';
 import { comparisonChart, comparisonReport } from './report/comparison-report.ts';
+import { consoleReport } from './report/console-report.ts';
 import { figure } from './report/figures.ts';
 import { growthReport } from './report/growth-report.ts';
 import { memoryReport } from './report/memory-report.ts';
@@ -45,6 +47,12 @@ export const STEPS: Readonly<Record<Step, (told: StepOptions) => Promise<StepRes
     const problems = [...watch.events.problems, ...watch.profiles.problems];
     const report = memoryReport(watch, { minutes, machine });
     return { report, chart: null, isSound: problems.length === 0 };
+  },
+
+  async console({ machine, tell, ...told }) {
+    const measured = await measureConsole(told, tell);
+    const report = consoleReport(measured, { options: told.options, machine });
+    return { report, chart: null, isSound: measured.pages.every(({ problem }) => !problem) };
   },
 };
 

@@ -15,6 +15,8 @@ export type BenchPostgres = {
   readonly pid: number | null;
   /** Makes an empty database, in the place of one of this name. */
   create(name: string): Promise<BenchDatabase>;
+  /** The database of this name, or an empty one. On a server of somebody else's it stays there. */
+  open(name: string): Promise<BenchDatabase>;
   close(): Promise<void>;
 };
 
@@ -61,20 +63,34 @@ async function connectTo({ url: server, pid, cluster }: Server): Promise<BenchPo
     databases.delete(name);
     await pool.query(`drop database if exists ${name} with (force)`);
   };
+  const nameOf = (contestant: string) => `bench_${contestant.replaceAll('-', '_')}`;
+  const connectToDatabase = (name: string) => {
+    const url = new URL(server);
+    url.pathname = `/${name}`;
+    return openBenchDatabase(url.href);
+  };
+  const opened: BenchDatabase[] = [];
   return {
     version: rows[0]?.version ?? '',
     pid,
     async create(contestant) {
-      const name = `bench_${contestant.replaceAll('-', '_')}`;
+      const name = nameOf(contestant);
       await drop(name);
       await pool.query(`create database ${name}`);
-      const url = new URL(server);
-      url.pathname = `/${name}`;
-      const database = openBenchDatabase(url.href);
+      const database = connectToDatabase(name);
       databases.set(name, database);
       return database;
     },
+    async open(contestant) {
+      const name = nameOf(contestant);
+      const known = await pool.query('select from pg_database where datname = $1', [name]);
+      if (known.rowCount === 0) await pool.query(`create database ${name}`);
+      const database = connectToDatabase(name);
+      opened.push(database);
+      return database;
+    },
     async close() {
+      for (const database of opened) await database.close();
       for (const name of [...databases.keys()]) await drop(name);
       await pool.end();
       await cluster?.end('SIGINT');

@@ -1,7 +1,7 @@
 import { enter } from '../contestants/entrant.ts';
 import { createInstep } from '../contestants/instep.ts';
 import type { CompareOptions, Sample } from './compare.ts';
-import { seedHistory } from './seed-history.ts';
+import { LOAD_TIMES, seedHistory } from './seed-history.ts';
 import { takeTurn } from './take-turn.ts';
 
 export const SMALL = { teams: 1_000, users: 1_000 };
@@ -18,7 +18,7 @@ export async function measureGrowth(
   const instep = createInstep(stripeApiBase, 1);
   const small = await enter(instep, postgres, SMALL, SIZES.small);
   const large = await enter(instep, postgres, { teams, users: teams }, SIZES.large);
-  await seedHistory(large.database.ask, { events, teams }, (logged) =>
+  await seedHistory(large.database.ask, { events, teams, ...LOAD_TIMES }, (logged) =>
     tell(`${logged.toLocaleString('en')} events are logged`),
   );
   large.eventsSent = events;

@@ -1,18 +1,27 @@
 import type { Ask } from '../database/bench-postgres.ts';
 
-/** How much came before. */
-export type History = { readonly events: number; readonly teams: number };
+/** How much came before, and when. */
+export type History = {
+  readonly events: number;
+  readonly teams: number;
+  /** When the first event was made, in seconds since 1970. */
+  readonly firstSeconds: number;
+  readonly eventsPerSecond: number;
+};
+
+/** When the load's events are made (load/subscription-event.ts). */
+export const LOAD_TIMES = { firstSeconds: 1_750_000_000, eventsPerSecond: 1_000 } as const;
 
 /** So many events are logged by one statement. */
 const CHUNK = 500_000;
 
 /** What load/subscription-event.ts says of the event of each number, in SQL. */
-const CONTENT = `
+export const CONTENT = `
   select number,
          (number * 7919) % $3 + 1 as team,
          'cus_Bench' || lpad(((number * 7919) % $3 + 1)::text, 9, '0') as customer_id,
          'sub_1Bench' || lpad(((number * 7919) % $3 + 1)::text, 18, '0') as subscription_id,
-         1750000000 + number / 1000 as created,
+         $4::bigint + floor(number / $5::double precision)::bigint as created,
          case (number / $3) % 2 when 0 then 'active' else 'trialing' end as status,
          'prod_Bench' || lpad(((number / $3) % 3)::text, 9, '0') as product_id,
          (array['Starter', 'Pro', 'Scale'])[(number / $3) % 3 + 1] as plan_name
@@ -57,20 +66,22 @@ const TEAMS = `
 
 /**
  * Leaves Instep's tables as so many events of the load would have, each of the teams having had as
- * many: the next event has the number `events`.
+ * many: the next event has the number `events`. `log` writes a stretch of them into the log.
  */
 export async function seedHistory(
   ask: Ask,
-  { events, teams }: History,
+  { events, teams, firstSeconds, eventsPerSecond }: History,
   onLogged: (events: number) => void,
+  log = LOG,
 ): Promise<void> {
+  const times = [teams, firstSeconds, eventsPerSecond];
   for (let first = 0; first < events; first += CHUNK) {
     const last = Math.min(events, first + CHUNK) - 1;
-    await ask(LOG, [first, last, teams]);
+    await ask(log, [first, last, ...times]);
     onLogged(last + 1);
   }
   // The last event of each team.
-  const lastTurn = [Math.max(0, events - teams), events - 1, teams];
+  const lastTurn = [Math.max(0, events - teams), events - 1, ...times];
   await ask(SUBSCRIPTIONS, lastTurn);
   await ask(TEAMS, lastTurn);
   await ask('vacuum analyze');

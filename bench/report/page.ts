@@ -6,7 +6,7 @@ const ROOT = new URL('../../../../', import.meta.url);
 const PAGE = fileURLToPath(new URL('docs/performance.md', ROOT));
 const CHART = fileURLToPath(new URL('docs/img/performance.svg', ROOT));
 
-export type Section = 'compare' | 'growth' | 'memory';
+export type Section = 'compare' | 'growth' | 'memory' | 'console';
 
 const END = '<!-- end -->';
 const beginOf = (section: Section) => `<!-- Written by npm run bench -- ${section}: begin -->`;

@@ -7,6 +7,7 @@ import { readOptions, UsageWrong } from '../../bench/options.ts';
 import { parseStat } from '../../bench/processes/process-tree.ts';
 import { chart } from '../../bench/report/chart.ts';
 import { comparisonReport } from '../../bench/report/comparison-report.ts';
+import { consoleReport } from '../../bench/report/console-report.ts';
 import { figure, table } from '../../bench/report/figures.ts';
 import { goalsOf, isReached } from '../../bench/report/goals.ts';
 import { median } from '../../bench/report/median.ts';
@@ -156,6 +157,25 @@ test('tables and charts hold what they are given', () => {
   expect(widths[0]).toBe(2 * (widths[1] ?? 0));
   expect(svg).toContain('&lt;one&gt;');
   expect(svg).toContain('<title>what &amp; how</title>');
+});
+
+test('of the pages the slowest is told, and what was no page', () => {
+  const page = {
+    name: 'overview',
+    path: '/',
+    timesMs: [10, 300, 20],
+    bytes: 12_345,
+    problem: null,
+  };
+  const told = { options: readOptions(['console']), machine: 'two cores' };
+  const sound = consoleReport({ pages: [page], summedSeconds: null }, told);
+  expect(sound).toContain('| overview | 20 ms | 300 ms | 12.3 kB |');
+  expect(sound).toContain('| the slowest page, in the median | ≤ 100 ms | 20 ms | yes |');
+  expect(sound).toContain('| … at its worst | ≤ 100 ms | 300 ms | **no** |');
+  expect(sound).toContain('All pages were there.');
+  const missing = { ...page, problem: '/ was answered 404' };
+  const failed = consoleReport({ pages: [page, missing], summedSeconds: 7 }, told);
+  expect(failed).toContain('**Failed:** / was answered 404');
 });
 
 test('memory that creeps is told from memory that is flat', () => {

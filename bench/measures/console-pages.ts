@@ -1,0 +1,57 @@
+import type { Ask } from '../database/bench-postgres.ts';
+import { BUSY_TEAM } from './seed-console.ts';
+
+/** A page that an operator may ask for. */
+export type ConsolePage = { readonly name: string; readonly path: string };
+
+const count = (number: number) => String(number).padStart(9, '0');
+
+/** Every page, with all that may be asked of it; what is rare or far away, too. */
+export async function consolePages(ask: Ask, teams: number): Promise<ConsolePage[]> {
+  const [row] = await ask<{ oldest: string; newest: string; parked: string; unreadable: string }>(
+    `select (select min(position) from instep.events) as oldest,
+            (select max(position) from instep.events) as newest,
+            (select max(position) from instep.events where outcome = 'parked') as parked,
+            (select max(position) from instep.events where outcome = 'unreadable') as unreadable`,
+  );
+  if (row === undefined) throw new RangeError('a statement without a table has one row');
+  const [newest, last] = [Number(row.newest), `${teams}`];
+  const subscription = `sub_1Bench${last.padStart(18, '0')}`;
+  return [
+    { name: 'overview, the last hour', path: '/' },
+    { name: '… day', path: '/?range=day' },
+    { name: '… week', path: '/?range=week' },
+    { name: 'teams', path: '/teams' },
+    { name: '… in the middle', path: `/teams?after=${Math.floor(teams / 2)}` },
+    { name: '… by a name that many have', path: '/teams?search=Team+7' },
+    { name: '… by the name of the last one', path: `/teams?search=Team+${last}` },
+    { name: '… by a name that none has', path: '/teams?search=nobody' },
+    { name: '… by id', path: `/teams?search=${last}` },
+    { name: '… by customer', path: `/teams?search=cus_Bench${count(teams)}` },
+    { name: '… by subscription', path: `/teams?search=${subscription}` },
+    { name: '… by a subscription that none has', path: '/teams?search=sub_nobody' },
+    { name: 'a team', path: `/teams/${last}` },
+    { name: '… of ten thousand events', path: `/teams/${BUSY_TEAM}` },
+    { name: 'events', path: '/events' },
+    { name: '… in the middle', path: `/events?before=${Math.floor(newest / 2)}` },
+    { name: '… at the end', path: `/events?before=${Number(row.oldest) + 50}` },
+    { name: '… of a customer', path: `/events?customer=cus_Bench${count(teams)}` },
+    { name: '… of a customer with ten thousand', path: `/events?team=${BUSY_TEAM}` },
+    { name: '… of a customer that none has', path: '/events?customer=cus_nobody' },
+    { name: '… of a rare type', path: '/events?type=customer.subscription.deleted' },
+    { name: '… of a type that none has', path: '/events?type=instep.look' },
+    { name: '… applied', path: '/events?outcome=applied' },
+    { name: '… parked', path: '/events?outcome=parked' },
+    { name: '… unreadable', path: '/events?outcome=unreadable' },
+    { name: '… of the last hour', path: '/events?since=1h' },
+    { name: '… of the last week, parked, deleted', path: RARE },
+    { name: 'an event', path: `/events/${newest}` },
+    { name: '… of a team with ten thousand', path: `/events/${newest - 500}` },
+    { name: '… the first one', path: `/events/${row.oldest}` },
+    { name: '… parked', path: `/events/${row.parked}` },
+    { name: '… unreadable', path: `/events/${row.unreadable}` },
+    { name: 'reconcile', path: '/reconcile' },
+  ];
+}
+
+const RARE = '/events?since=7d&outcome=parked&type=customer.subscription.deleted';

@@ -1,0 +1,88 @@
+import { addUsersAndTeams } from '../contestants/application-tables.ts';
+import type { Ask } from '../database/bench-postgres.ts';
+import { CONTENT, seedHistory } from './seed-history.ts';
+
+const DAY_SECONDS = 86_400;
+
+/** Over so many days the events came, up to now. */
+const DAYS = 7;
+
+/** Of one team one event in a thousand is; of other customers without a team, one in five thousand. */
+export const BUSY_TEAM = 1;
+
+/**
+ * A log as operators look at: events of all outcomes, a few of them parked or unreadable, with
+ * bodies that can be read, and one team to which far more has happened than to the others.
+ */
+const LOG = `
+  with content as (${CONTENT}),
+  event as (
+    select number, created, status, product_id, plan_name,
+           case
+             when number % 5000 = 13 then 'cus_Parked' || lpad(number::text, 9, '0')
+             when number % 1000 = 500 then 'cus_Bench' || lpad('${BUSY_TEAM}', 9, '0')
+             else customer_id
+           end as customer_id,
+           case
+             when number % 1000 = 500 then 'sub_1Bench' || lpad('${BUSY_TEAM}', 18, '0')
+             else subscription_id
+           end as subscription_id,
+           case
+             when number % 100000 = 77 then 'unreadable'
+             when number % 5000 = 13 then 'parked'
+             when number % 50 = 1 then 'stale'
+             when number % 10 = 3 then 'unchanged'
+             else 'applied'
+           end as outcome
+      from content
+  )
+  insert into instep.events (key, event_id, type, customer_id, subscription_id, created_at,
+                             received_at, deliveries, outcome, body)
+  select (lpad(to_hex(created), 8, '0')
+           || left(encode(sha256(convert_to(subscription_id, 'UTF8')), 'hex'), 8)
+           || left(md5(number::text), 16))::uuid,
+         'evt_1Bench' || lpad(number::text, 18, '0'),
+         case number % 500
+           when 7 then 'customer.subscription.deleted'
+           else 'customer.subscription.updated'
+         end,
+         case when outcome <> 'unreadable' then customer_id end,
+         case when outcome <> 'unreadable' then subscription_id end,
+         case when outcome <> 'unreadable' then to_timestamp(created) end,
+         to_timestamp(created) + (0.4 + number % 40 * 0.1) * interval '1 second',
+         1,
+         outcome,
+         convert_to(format('{"id":"evt_1Bench%s","object":"event","type":'
+                             '"customer.subscription.updated","created":%s,"data":{"object":'
+                             '{"id":"%s","object":"subscription","customer":"%s","status":"%s",'
+                             '"items":{"data":[{"plan":{"product":"%s"}}]}},'
+                             '"previous_attributes":{"status":"incomplete"}}}',
+                           lpad(number::text, 18, '0'), created, subscription_id, customer_id,
+                           status, product_id), 'UTF8')
+    from event`;
+
+const PRODUCTS = `
+  insert into instep.products (product_id, name, looked_up_at)
+  select 'prod_Bench' || lpad(number::text, 9, '0'),
+         (array['Starter', 'Pro', 'Scale'])[number + 1],
+         now()
+    from generate_series(0, 2) as number`;
+
+/** Fills a migrated database, unless so many events are there. */
+export async function seedConsole(
+  ask: Ask,
+  { events, teams }: { readonly events: number; readonly teams: number },
+  onLogged: (events: number) => void,
+): Promise<void> {
+  const [newest] = await ask<{ events: string | null }>(
+    'select max(position) as events from instep.events',
+  );
+  if (Number(newest?.events) >= events) return;
+  await ask('truncate users, teams, instep.events, instep.subscriptions, instep.products cascade');
+  await addUsersAndTeams(ask, { users: 1, teams });
+  const seconds = DAYS * DAY_SECONDS;
+  const firstSeconds = Math.floor(Date.now() / 1_000) - seconds;
+  const history = { events, teams, firstSeconds, eventsPerSecond: events / seconds };
+  await seedHistory(ask, history, onLogged, LOG);
+  await ask(PRODUCTS);
+}

@@ -1,0 +1,46 @@
+import type { ConsoleMeasures } from '../measures/console.ts';
+import type { Options } from '../options.ts';
+import { figure, table } from './figures.ts';
+import { goalsTable } from './goals.ts';
+import { median } from './median.ts';
+
+const BYTES_PER_KILOBYTE = 1_000;
+
+/** How long each page took, for docs/performance.md. */
+export function consoleReport(
+  { pages, summedSeconds }: ConsoleMeasures,
+  { options, machine }: { readonly options: Options; readonly machine: string },
+): string {
+  const { events, teams } = options;
+  const count = (number: number) => number.toLocaleString('en');
+  const problems = pages.flatMap(({ problem }) => problem ?? []);
+  const medians = pages.map(({ timesMs }) => median(timesMs));
+  const goal = { wanted: { most: 100 }, unit: ' ms' };
+  const goals = [
+    { ...goal, what: 'the slowest page, in the median', seen: Math.max(...medians) },
+    {
+      ...goal,
+      what: '… at its worst',
+      seen: Math.max(...pages.flatMap(({ timesMs }) => timesMs)),
+    },
+  ];
+  return [
+    `Measured with \`npm run bench -- console\` on ${machine}. ${count(events)} events of a week in ` +
+      `the log, ${count(teams)} teams; each page asked for ${pages[0]?.timesMs.length} times, one ` +
+      'after the other, from the request to the last byte. ' +
+      (summedSeconds === null
+        ? ''
+        : `The keeper had summed the log ${figure(summedSeconds, ' s')} after the start. `) +
+      (problems.length === 0 ? 'All pages were there.' : `**Failed:** ${problems.join('; ')}`),
+    goalsTable(goals),
+    table(
+      ['page', 'median', 'worst', 'size'],
+      pages.map(({ name, timesMs, bytes }) => [
+        name,
+        figure(median(timesMs), ' ms'),
+        figure(Math.max(...timesMs), ' ms'),
+        figure(bytes / BYTES_PER_KILOBYTE, ' kB'),
+      ]),
+    ),
+  ].join('\n\n');
+}
