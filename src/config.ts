@@ -4,8 +4,9 @@ import { z } from 'zod';
 import { type Environment, readVariables } from './config/environment.ts';
 import { interval, secret, secrets, url, wholeNumber } from './config/forms.ts';
 import {
+  type OperationsConfig,
   operationsVariables,
-  protectedOperations,
+  protection,
   toOperationsConfig,
 } from './config/operations.ts';
 import { parseDatabaseUrl } from './database/database-url.ts';
@@ -125,8 +126,7 @@ export type Config = ReturnType<typeof readConfig>;
 
 /** Everything that the server needs. @throws ConfigInvalid */
 export function readConfig(environment: Environment) {
-  const { isKept, problem } = protectedOperations;
-  const schema = z.object(serverVariables).refine(isKept, problem);
+  const schema = z.object(serverVariables).refine(protection.isGiven, protection.problem);
   const value = readVariables(schema, environment);
   return {
     ...toDatabaseConfig(value),
@@ -171,6 +171,12 @@ export function readEventRetention(environment: Environment) {
 export function readApiConfig(environment: Environment) {
   const value = readVariables(z.object(apiVariables), environment);
   return { secretKey: value.STRIPE_SECRET_KEY, baseUrl: value.STRIPE_API_BASE };
+}
+
+/** Where operators look, and who may; `null`: nowhere. @throws ConfigInvalid */
+export function readOperationsConfig(environment: Environment): OperationsConfig | null {
+  const schema = z.object(operationsVariables).refine(protection.isGiven, protection.problem);
+  return toOperationsConfig(readVariables(schema, environment));
 }
 
 /** The secrets that session tokens are signed with, newest first. @throws ConfigInvalid */

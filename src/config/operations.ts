@@ -27,8 +27,8 @@ export const operationsVariables = {
 type OperationsVariables = z.output<z.ZodObject<typeof operationsVariables>>;
 
 /** Whoever reaches an address that others reach, too, has to say who they are. */
-export const protectedOperations = {
-  isKept: ({ OPS_PORT, OPS_HOST, OPS_TOKEN }: Partial<OperationsVariables>) =>
+export const protection = {
+  isGiven: ({ OPS_PORT, OPS_HOST, OPS_TOKEN }: Partial<OperationsVariables>) =>
     OPS_PORT === null || OPS_TOKEN !== undefined || OPS_HOST === undefined || isLoopback(OPS_HOST),
   /** Told beside all other problems, whatever they are. */
   problem: {

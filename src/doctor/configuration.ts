@@ -7,19 +7,22 @@ const WHERE = 'set it right in the environment, or in .env of the folder where t
 
 /** What the environment says, and what kind of secrets it holds: never the secrets. */
 export function checkConfiguration(settings: Settings): Check[] {
-  const { problems, api, authSecrets, webhookSecrets } = settings;
+  const { problems, api, authSecrets, webhookSecrets, operations } = settings;
   return [
     ...(problems.length === 0 ? [ok('configuration', 'complete')] : problems.map(problemOf)),
     ...(api === null ? [] : [checkKey(api)]),
     ...(webhookSecrets === null ? [] : [checkWebhookSecrets(webhookSecrets)]),
     ...(authSecrets === null ? [] : checkAuthSecrets(authSecrets)),
+    ...(operations === null ? [] : [checkOperations(operations)]),
   ];
 }
 
 /** A problem that says what to do says it after a colon. */
 function problemOf(problem: string): Check {
   const [, says = problem, whatToDo = WHERE] =
-    /^(\w+ is (?:missing|empty|malformed|a placeholder)): (.*)$/.exec(problem) ?? [];
+    /^(\w+ is (?:missing|empty|malformed|a placeholder|no loopback address.*)): (.*)$/.exec(
+      problem,
+    ) ?? [];
   return failure('configuration', says, whatToDo);
 }
 
@@ -48,4 +51,9 @@ function checkAuthSecrets(authSecrets: NonNullable<Settings['authSecrets']>): Ch
   }
   const whatToDo = 'replace it by the output of `openssl rand -base64 32`, in your app as well';
   return warnings.map((says) => warning('session secret', says, whatToDo));
+}
+
+function checkOperations({ host, port, token }: NonNullable<Settings['operations']>): Check {
+  const whom = token === null ? 'whoever is on this machine' : 'whoever knows OPS_TOKEN';
+  return ok('operators', `at ${host}:${port}, for ${whom}`);
 }

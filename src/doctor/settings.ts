@@ -6,6 +6,7 @@ import {
   readAuthSecrets,
   readConfig,
   readDatabaseConfig,
+  readOperationsConfig,
   readWebhookSecrets,
 } from '../config.ts';
 
@@ -17,6 +18,8 @@ export type Settings = {
   readonly api: ReturnType<typeof readApiConfig> | null;
   readonly authSecrets: ReturnType<typeof readAuthSecrets> | null;
   readonly webhookSecrets: readonly string[] | null;
+  /** `null` also when it is off. */
+  readonly operations: ReturnType<typeof readOperationsConfig>;
 };
 
 /** Reads each part by itself, so that what is wrong with one is no reason not to look at another. */
@@ -37,6 +40,7 @@ export function readSettings(environment: Environment): Settings {
     api: attempt(readApiConfig),
     authSecrets: attempt(readAuthSecrets),
     webhookSecrets: attempt(readWebhookSecrets),
+    operations: attempt(readOperationsConfig),
   };
   return { ...parts, problems: [...new Set(problems)] };
 }

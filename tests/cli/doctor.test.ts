@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { OPERATIONS_TOKEN } from '../support/canaries.ts';
 import { eventBody } from '../support/events.ts';
 import { openExaminedAccount, troublesOf } from '../support/examined-account.ts';
 import { createFolder, runInstep } from '../support/instep-process.ts';
@@ -9,6 +10,7 @@ const NAMES = [
   'API key',
   'signing secret',
   'session secret',
+  'operators',
   "Stripe's API",
   'clock',
   'webhook endpoint',
@@ -42,7 +44,7 @@ test('where all is well each line is ok, and the exit code 0', async () => {
   expect(checks.map(({ name }) => name)).toEqual(NAMES);
   expect(troublesOf({ checks })).toEqual([]);
   expect(checks.every(({ whatToDo }) => whatToDo === null)).toBe(true);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '19 ok, 0 warning(s), 0 failure(s)\n' });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '20 ok, 0 warning(s), 0 failure(s)\n' });
 
   const shown = await runInstep(['doctor'], environment);
   const lines = shown.stdout.trimEnd().split('\n');
@@ -57,7 +59,7 @@ test('what is wrong is followed by what to do, and the exit code is 1', async ()
   const { code, stdout, stderr } = await runInstep(['doctor'], { ...environment, PORT: '70000' });
   expect({ code, stderr }).toEqual({
     code: 1,
-    stderr: 'instep: 18 ok, 0 warning(s), 1 failure(s)\n',
+    stderr: 'instep: 19 ok, 0 warning(s), 1 failure(s)\n',
   });
   expect(stdout.split('\n').slice(0, 2)).toEqual([
     'failure  configuration      PORT must be a whole number from 0 to 65535',
@@ -103,6 +105,28 @@ test.each([
   const ended = await examine({ [name]: value });
   expect(troublesOf(ended)).toEqual([expect.stringContaining(trouble)]);
   expect(ended.code).toBe(0);
+});
+
+test.each([
+  [{}, 'at 127.0.0.1:3001, for whoever is on this machine'],
+  [
+    { OPS_HOST: '0.0.0.0', OPS_PORT: '9000', OPS_TOKEN: OPERATIONS_TOKEN },
+    'at 0.0.0.0:9000, for whoever knows OPS_TOKEN',
+  ],
+  [{ OPS_PORT: 'off' }, undefined],
+])('where operators look is told: %j', async (settings, says) => {
+  const { examine } = await openHealthyAccount();
+  const { checks } = await examine(settings);
+  expect(checks.find(({ name }) => name === 'operators')?.says).toBe(says);
+});
+
+test('an address of theirs that others reach, without a token, is a failure', async () => {
+  const { examine } = await openHealthyAccount();
+  const ended = await examine({ OPS_HOST: '0.0.0.0' });
+  expect(troublesOf(ended)).toEqual([
+    'failure configuration: OPS_HOST is no loopback address, which needs OPS_TOKEN',
+  ]);
+  expect(ended.checks[0]?.whatToDo).toMatch(/^set 32 characters or more/);
 });
 
 test('several secrets are counted, and the kind of the key is told', async () => {

@@ -65,7 +65,13 @@ export async function openExaminedAccount(): Promise<ExaminedAccount> {
     clockMs: () => Date.now() + account.clockAheadMs,
     onCall: (path) => account.fault?.(path),
   });
-  const environment = { ...SETTINGS, DATABASE_URL: url.href, STRIPE_API_BASE: server.url };
+  const environment = {
+    ...SETTINGS,
+    // The doctor listens nowhere.
+    OPS_PORT: '3001',
+    DATABASE_URL: url.href,
+    STRIPE_API_BASE: server.url,
+  };
   const account: ExaminedAccount = {
     database,
     databaseUrl: url,
