@@ -46,7 +46,9 @@ test('our files name no address of anybody else that a browser would go to', asy
   for (const [, path] of html.matchAll(/(?:href|src)="(\/assets[^"]+)"/g)) {
     const text = await (await fetch(service.url + path)).text();
     const named = text.replace('http://www.w3.org/2000/svg', '');
-    expect(named).not.toMatch(/@import|url\((?!"#)|sourceMappingURL|["'](?:https?:)?\/\/[\w-]+\.\w/);
+    expect(named).not.toMatch(
+      /@import|url\((?!"#)|sourceMappingURL|["'](?:https?:)?\/\/[\w-]+\.\w/,
+    );
   }
 });
 
