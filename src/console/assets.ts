@@ -15,7 +15,7 @@ const FILES = {
   'icon.svg': { file: ours('icon.svg'), contentType: 'image/svg+xml' },
   'times.js': { file: ours('times.js'), contentType: SCRIPT },
   'notice.js': { file: ours('notice.js'), contentType: SCRIPT },
-  'visible.js': { file: ours('visible.js'), contentType: SCRIPT },
+  'renewal.js': { file: ours('renewal.js'), contentType: SCRIPT },
   'htmx.js': {
     file: createRequire(import.meta.url).resolve('htmx.org/dist/htmx.min.js'),
     contentType: SCRIPT,

@@ -57,7 +57,7 @@ export function Page({ title, area, children }: PageProps) {
           <script src={assetUrl('htmx.js')} defer />
           <script src={assetUrl('times.js')} defer />
           <script src={assetUrl('notice.js')} defer />
-          <script src={assetUrl('visible.js')} defer />
+          <script src={assetUrl('renewal.js')} defer />
         </head>
         <body>
           <a class="skip" href="#main">

@@ -75,3 +75,14 @@ export function Legend({
     </ul>
   );
 }
+
+/** What is drawn, in figures. Nothing is renewed while it is open. */
+export function InFigures({ id, children }: { readonly id: string; readonly children: Child }) {
+  return (
+    <details class="figures">
+      {/* By its id it keeps the focus when the chart is renewed. */}
+      <summary id={`${id}-figures`}>In figures</summary>
+      {children}
+    </details>
+  );
+}

@@ -2,7 +2,7 @@ import { durationOf } from '../../duration.ts';
 import { DELAY_BOUNDS_SECONDS } from '../../store/delay-buckets.ts';
 import { Moment } from '../components/moment.tsx';
 import { Table } from '../components/table.tsx';
-import { CHART_HEIGHT, Chart, Legend } from './chart.tsx';
+import { CHART_HEIGHT, Chart, InFigures, Legend } from './chart.tsx';
 import type { Range } from './range.ts';
 import type { Slot } from './series.ts';
 
@@ -59,7 +59,7 @@ export function DelayChart({
           </path>
         ))}
       </Chart>
-      <div class="unseen">
+      <InFigures id="delay">
         <Table label="Delivery delay" columns={['From', 'p50', 'p99']}>
           {slots
             .filter(({ p50Seconds }) => p50Seconds !== null)
@@ -74,7 +74,7 @@ export function DelayChart({
               </tr>
             ))}
         </Table>
-      </div>
+      </InFigures>
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { Moment } from '../components/moment.tsx';
 import { Table } from '../components/table.tsx';
-import { CHART_HEIGHT, Chart, Legend } from './chart.tsx';
+import { CHART_HEIGHT, Chart, InFigures, Legend } from './chart.tsx';
 import { countText } from './concerns.ts';
 import type { Range } from './range.ts';
 import { OUTCOMES, type Slot, totalsOf } from './series.ts';
@@ -47,7 +47,7 @@ export function EventsChart({
           </path>
         ))}
       </Chart>
-      <div class="unseen">
+      <InFigures id="events">
         <Table label="Events by outcome" columns={['From', ...OUTCOMES]}>
           {slots.filter(countOf).map(({ startsAtMs, counts }) => (
             <tr>
@@ -60,7 +60,7 @@ export function EventsChart({
             </tr>
           ))}
         </Table>
-      </div>
+      </InFigures>
     </>
   );
 }

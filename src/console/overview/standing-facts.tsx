@@ -1,5 +1,6 @@
 import { durationOf } from '../../duration.ts';
 import type { WalkState } from '../../store/walks.ts';
+import type { Progress } from '../../sync/reconcile/progress.ts';
 import { Facts } from '../components/facts.tsx';
 import { countText, MOST_PARKED, type Standing } from './concerns.ts';
 
@@ -13,34 +14,37 @@ export function StandingFacts({
 }) {
   const { outOfStep, troubles, catchUp, reconciled } = standing;
   const ago = (ms: number | null) => (ms === null ? 'never' : `${durationOf(nowMs - ms)} ago`);
-  const { drifts = 0, mended = 0 } = reconciled?.counts ?? {};
   return (
     <Facts
       facts={[
         ['Last event', ago(troubles.lastReceivedMs)],
         [
           'Parked events',
-          <a href="/events?outcome=parked">{countText(outOfStep.parkedEvents, MOST_PARKED)}</a>,
+          <a id="parked-events" href="/events?outcome=parked">
+            {countText(outOfStep.parkedEvents, MOST_PARKED)}
+          </a>,
         ],
         ['Open ties', countText(outOfStep.ties)],
         ['Products without a name', countText(outOfStep.namelessProducts)],
         ['Caught up', walkText(catchUp, ago)],
         [
           'Reconciled',
-          reconciled === null ? (
-            <a href="/reconcile">never</a>
-          ) : (
-            <a href="/reconcile">
-              {`${ago(reconciled.beganAtMs)}: ${countText(drifts)} teams differed, ${countText(mended)} mended`}
-            </a>
-          ),
+          <a id="reconciled" href="/reconcile">
+            {reconciled === null ? 'never' : reconciledText(reconciled, ago)}
+          </a>,
         ],
       ]}
     />
   );
 }
 
-function walkText(walk: WalkState | null, ago: (ms: number | null) => string): string {
+type Ago = (ms: number | null) => string;
+
+function reconciledText({ beganAtMs, counts: { drifts, mended } }: Progress, ago: Ago): string {
+  return `${ago(beganAtMs)}: ${countText(drifts)} teams differed, ${countText(mended)} mended`;
+}
+
+function walkText(walk: WalkState | null, ago: Ago): string {
   if (walk === null || walk.beganAtMs === null) return 'never';
   return walk.endedAtMs === null ? `under way, begun ${ago(walk.beganAtMs)}` : ago(walk.endedAtMs);
 }

@@ -20,9 +20,14 @@ export function Verdict({ concerns }: { readonly concerns: readonly Concern[] })
         </strong>
       </p>
       <ul>
-        {concerns.map(({ says, whatToDo, link }) => (
+        {concerns.map(({ says, whatToDo, link }, index) => (
           <li>
-            {says} {whatToDo} {link && <a href={link.path}>{link.text}</a>}
+            {says} {whatToDo}{' '}
+            {link && (
+              <a id={`concern-${index}`} href={link.path}>
+                {link.text}
+              </a>
+            )}
           </li>
         ))}
       </ul>

@@ -1,4 +1,0 @@
-// A page that nobody sees asks for nothing.
-document.addEventListener('htmx:beforeRequest', (event) => {
-  if (document.hidden) event.preventDefault();
-});
