@@ -42,7 +42,10 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   doctor: ['store', 'database', 'stripe', 'config.ts', 'duration.ts'],
   http: ['sync', 'store', 'sessions', 'stripe'],
   // The operators' pages, on a listener of their own.
-  console: ['http', 'sync', 'store', 'database', 'stripe', 'subscriptions', 'duration.ts'],
+  console: [
+    ...['http', 'sync', 'store', 'database', 'stripe', 'subscriptions'],
+    ...['duration.ts'],
+  ],
   // Counts what the others do. They do not know of it: `instep.ts` wraps them.
   metrics: ['http', 'sync', 'store', 'database', 'stripe'],
   simulation: ['sync', 'store', 'database', 'stripe', 'subscriptions'],
@@ -54,10 +57,12 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   'index.ts': ['instep.ts', 'http', 'sync', 'store', 'database', 'config.ts'],
   cli: [
     ...['instep.ts', 'operations.ts', 'http', 'sync', 'store', 'database', 'sessions', 'stripe'],
-    ...['doctor', 'metrics', 'simulation', 'subscriptions', 'config.ts', 'duration.ts'],
+    ...['doctor', 'metrics', 'simulation', 'subscriptions', 'config.ts'],
+    ...['duration.ts', 'time-since.ts'],
   ],
   'config.ts': ['config', 'database', 'duration.ts'],
   config: ['duration.ts'],
+  'time-since.ts': ['duration.ts'],
   'duration.ts': [],
   'logging.ts': [],
   'deadline.ts': [],

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { parseDuration } from '../duration.ts';
+import { parseTimeSince } from '../time-since.ts';
 
 /** Parses an id of a user or a team. @throws InvalidArgumentError */
 export function positiveInteger(text: string): number {
@@ -19,13 +20,10 @@ export function duration(text: string): number {
   return durationMs;
 }
 
-const TIME = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/;
-
 /** Parses a time, into milliseconds since 1970. @throws InvalidArgumentError */
 export function timeSince(text: string): number {
-  const agoMs = parseDuration(text);
-  const atMs = agoMs === null ? Date.parse(TIME.test(text) ? text : '') : Date.now() - agoMs;
-  if (Number.isNaN(atMs)) {
+  const atMs = parseTimeSince(text, Date.now());
+  if (atMs === null) {
     throw new InvalidArgumentError(
       'must be a time ago, such as 2h or 30d, or a time, such as 2026-05-31 or 2026-05-31T10:00Z.',
     );

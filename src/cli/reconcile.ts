@@ -2,17 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { Command } from 'commander';
 import { readApiConfig, readTeamPlanChoice } from '../config.ts';
 import type { Database } from '../database/database.ts';
-import { DeadlineExceeded } from '../deadline.ts';
 import { InstepError } from '../errors.ts';
 import { createLogger } from '../logging.ts';
 import { estimateListed } from '../store/listed-subscriptions.ts';
 import { countLinkedTeams } from '../store/teams.ts';
 import { createStripeApi } from '../stripe/api.ts';
-import { StripeApiFailed } from '../stripe/api-call.ts';
 import { openDoor } from '../sync/open-door.ts';
 import { createPace } from '../sync/pace.ts';
-import { Stopped } from '../sync/patience.ts';
 import type { Counts } from '../sync/reconcile/finding.ts';
+import { interruptionOf } from '../sync/reconcile/interruption.ts';
 import type { Progressing, ReconcileOptions } from '../sync/reconcile/options.ts';
 import { reconcileAll, resumable } from '../sync/reconcile/reconcile-all.ts';
 import { reconcileCustomer } from '../sync/reconcile/reconcile-customer.ts';
@@ -82,8 +80,11 @@ async function reconcile({
       await bars.prepare();
       return await reconcileEverything(options, resume, signal);
     } catch (error) {
-      const hint = customer === undefined ? ': go on with `instep reconcile --resume`' : '';
-      throw interruption(error, hint) ?? error;
+      const why = interruptionOf(error);
+      if (why === null) throw error;
+      const hint = ': go on with `instep reconcile --resume`';
+      const mayResume = customer === undefined && why.mayResume;
+      throw new Interrupted(`${why.reason}${mayResume ? hint : ''}`, { cause: error });
     } finally {
       bars.clear();
     }
@@ -95,21 +96,6 @@ async function reconcile({
   if (left === 0) return;
   const hint = dryRun ? ': without --dry-run it is mended' : '';
   throw new DriftLeft(`${left} team(s) are not what they must be${hint}`);
-}
-
-/** What came in between, and what to do; `null` when it is nothing that may be over soon. */
-function interruption(error: unknown, hint: string): Interrupted | null {
-  if (error instanceof Stopped) {
-    return new Interrupted(`stopped before it was done${hint}`, { cause: error });
-  }
-  if (error instanceof StripeApiFailed && error.isForbidden) {
-    const needed = 'STRIPE_SECRET_KEY must be one that may read subscriptions and customers';
-    return new Interrupted(`Stripe's API refused the key: ${needed}`, { cause: error });
-  }
-  if (error instanceof StripeApiFailed || error instanceof DeadlineExceeded) {
-    return new Interrupted(`Stripe's API failed: ${error.message}${hint}`, { cause: error });
-  }
-  return null;
 }
 
 async function reconcileEverything(

@@ -1,0 +1,14 @@
+import { parseDuration } from './duration.ts';
+
+const TIME = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/;
+
+/**
+ * The time that a person means by `2h` (so long ago), `2026-05-31` or `2026-05-31T10:00Z`, in
+ * milliseconds since 1970; `null` when the text is no time.
+ */
+export function parseTimeSince(text: string, nowMs: number): number | null {
+  const agoMs = parseDuration(text);
+  if (agoMs !== null) return nowMs - agoMs;
+  const atMs = TIME.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(atMs) ? null : atMs;
+}
