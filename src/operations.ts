@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Background } from './background.ts';
 import type { Config } from './config.ts';
 import type { Metrics } from './console/options.ts';
 import type { DatabaseServer } from './database/connect.ts';
@@ -51,6 +52,7 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
   let answer: (request: Request) => Response | Promise<Response> = () =>
     new Response('Instep starts. Try again.', STARTING);
   let database: Database | undefined;
+  const background = new Background();
   const listener = await listenForOperators({
     ...operations,
     fetch: (request) => answer(request),
@@ -75,13 +77,25 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
       const { token } = operations;
       const nonce = randomUUID;
       const wait = (delayMs: number) => sleep(delayMs);
-      const things = { database, api, choice, logger, now, nonce, wait, token, metrics };
+      const things = {
+        database,
+        api,
+        choice,
+        logger,
+        now,
+        nonce,
+        wait,
+        token,
+        metrics,
+        background,
+      };
       const { accept, productNames } = door;
       answer = createConsole({ ...things, accept, productNames }).fetch;
       logger.info({ url: listener.url }, 'operations listening');
     },
     async close(deadlineMs) {
       await listener.close(deadlineMs);
+      await background.stop();
       await database?.close();
     },
   };

@@ -44,7 +44,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   // The operators' pages, on a listener of their own.
   console: [
     ...['http', 'sync', 'store', 'database', 'stripe', 'subscriptions'],
-    ...['duration.ts'],
+    ...['background.ts', 'duration.ts', 'time-since.ts'],
   ],
   // Counts what the others do. They do not know of it: `instep.ts` wraps them.
   metrics: ['http', 'sync', 'store', 'database', 'stripe'],
@@ -53,7 +53,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
     ...['http', 'metrics', 'sync', 'store', 'database', 'sessions', 'stripe', 'config.ts'],
   ],
   // Opens the operators' listener, and loads their pages when the public is served already.
-  'operations.ts': ['console', 'http', 'sync', 'database', 'stripe', 'config.ts'],
+  'operations.ts': ['background.ts', 'console', 'http', 'sync', 'database', 'stripe', 'config.ts'],
   'index.ts': ['instep.ts', 'http', 'sync', 'store', 'database', 'config.ts'],
   cli: [
     ...['instep.ts', 'operations.ts', 'http', 'sync', 'store', 'database', 'sessions', 'stripe'],
@@ -63,6 +63,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   'config.ts': ['config', 'database', 'duration.ts'],
   config: ['duration.ts'],
   'time-since.ts': ['duration.ts'],
+  'background.ts': [],
   'duration.ts': [],
   'logging.ts': [],
   'deadline.ts': [],

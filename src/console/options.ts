@@ -1,3 +1,4 @@
+import type { Background } from '../background.ts';
 import type { Database } from '../database/database.ts';
 import type { Logger } from '../logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
@@ -22,6 +23,8 @@ export type ConsoleOptions = {
   readonly wait: (delayMs: number) => Promise<void>;
   /** Whoever knows it may see the pages; `null` on a loopback address: whoever is on this machine. */
   readonly token: string | null;
+  /** For what goes on while no request waits for it. */
+  readonly background: Background;
   /** What `GET /metrics` says, if there is something to say. */
   readonly metrics?: Metrics | undefined;
 };

@@ -102,3 +102,18 @@ export async function hasCustomerIndex(query: Query): Promise<boolean> {
   );
   return row?.found ?? false;
 }
+
+/** Whether teams have a name that may be read: the contract's columns have none. */
+export async function hasTeamNames(query: Query): Promise<boolean> {
+  const [row] = await query<{ found: boolean }>(
+    `select exists (
+              select
+                from pg_attribute
+               where attrelid = to_regclass('teams')
+                 and attname = 'name'
+                 and not attisdropped
+                 and has_column_privilege(attrelid, attnum, 'select')
+            ) as found`,
+  );
+  return row?.found ?? false;
+}

@@ -139,6 +139,37 @@ export async function readEventsOfCustomer(query: Query, customerId: string): Pr
   return rows.map(toLogRow);
 }
 
+/** The same, but only so many up to a position, and so many after it. */
+export async function readEventsAround(
+  query: Query,
+  customerId: string,
+  { position, count }: { readonly position: number; readonly count: number },
+): Promise<LogRow[]> {
+  const rows = await query<LogTableRow>(
+    `select *
+       from (
+              (select position, key, event_id, type, outcome, received_at, body
+                 from instep.events
+                where customer_id = $1
+                  and position <= $2
+                  and outcome in ('applied', 'stale', 'unchanged')
+                order by position desc
+                limit $3)
+               union all
+              (select position, key, event_id, type, outcome, received_at, body
+                 from instep.events
+                where customer_id = $1
+                  and position > $2
+                  and outcome in ('applied', 'stale', 'unchanged')
+                order by position
+                limit $3)
+            ) as around
+      order by position`,
+    [customerId, position, count],
+  );
+  return rows.map(toLogRow);
+}
+
 function toLogRow({ event_id, received_at, ...row }: LogTableRow): LogRow {
   return { ...row, eventId: event_id, receivedAtMs: received_at.getTime() };
 }

@@ -50,28 +50,57 @@ export async function readEvents(
   { after, upTo }: Stretch,
   { order, limit }: { readonly order: Order; readonly limit: number },
 ): Promise<EventRow[]> {
-  const { sinceMs } = filter;
-  const asked: readonly (readonly [condition: string, value: unknown])[] = [
-    ['event_id =', filter.eventId],
-    ['customer_id =', filter.customerId],
-    ['type =', filter.type],
-    ['outcome =', filter.outcome],
-    ['received_at >=', sinceMs === undefined ? undefined : new Date(sinceMs)],
-  ];
-  // Only what is asked for: a plan that must do for whatever is asked for uses no index.
-  const conditions = asked.filter(([, value]) => value !== undefined);
+  const asked = conditionsOf(filter, 4);
   const rows = await query<EventTableRow>(
     `select position, key, event_id, type, customer_id, subscription_id, created_at,
             received_at, deliveries, outcome, body
        from instep.events
       where position > $1
         and position <= $2
-        ${conditions.map(([condition], index) => `and ${condition} $${index + 4}`).join(' ')}
+        ${asked.sql}
       order by position ${order === 'newest first' ? 'desc' : 'asc'}
       limit $3`,
-    [after, upTo, limit, ...conditions.map(([, value]) => value)],
+    [after, upTo, limit, ...asked.values],
   );
   return rows.map(toEventRow);
+}
+
+/** How many events after a position are so; it counts no further than to the limit. */
+export async function countEvents(
+  query: Query,
+  filter: EventFilter,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<number> {
+  const asked = conditionsOf(filter, 3);
+  const [row] = await query<{ count: number }>(
+    `select count(*) as count
+       from (select position
+               from instep.events
+              where position > $1
+                ${asked.sql}
+              limit $2) as found`,
+    [after, limit, ...asked.values],
+  );
+  return row?.count ?? 0;
+}
+
+/** Only what is asked for: a plan that must do for whatever is asked for uses no index. */
+function conditionsOf(
+  { eventId, customerId, type, outcome, sinceMs }: EventFilter,
+  firstParameter: number,
+): { sql: string; values: unknown[] } {
+  const conditions: readonly (readonly [condition: string, value: unknown])[] = [
+    ['event_id =', eventId],
+    ['customer_id =', customerId],
+    ['type =', type],
+    ['outcome =', outcome],
+    ['received_at >=', sinceMs === undefined ? undefined : new Date(sinceMs)],
+  ];
+  const asked = conditions.filter(([, value]) => value !== undefined);
+  return {
+    sql: asked.map(([condition], index) => `and ${condition} $${index + firstParameter}`).join(' '),
+    values: asked.map(([, value]) => value),
+  };
 }
 
 /** The last so many events up to a position, wherever they are; `null` when there is none. */

@@ -56,6 +56,24 @@ export async function readCustomers(
   return { customers, names };
 }
 
+/** The customers who have a subscription of this id: one, unless somebody reuses ids. */
+export async function readCustomerIdsOf(
+  query: Query,
+  subscriptionId: string,
+  limit: number,
+): Promise<string[]> {
+  const rows = await query<{ customer_id: string }>(
+    `select customer_id
+       from instep.subscriptions
+      where subscription_id = $1
+        and subscription_id <> ''
+      order by customer_id
+      limit $2`,
+    [subscriptionId, limit],
+  );
+  return rows.map(({ customer_id }) => customer_id);
+}
+
 /** Remembers the newest event of each of these subscriptions. */
 export async function writeSubscriptions(
   query: Query,

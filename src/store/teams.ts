@@ -10,7 +10,7 @@ export type Team = {
 
 export type LinkedTeam = Team & { readonly customerId: string };
 
-type TeamRow = {
+export type TeamRow = {
   id: number;
   provider_customer_id: string | null;
   provider_subscription_id: string | null;
@@ -234,7 +234,7 @@ function toLinkedTeam(row: LinkedTeamRow): LinkedTeam {
   return { ...toTeam(row), customerId: row.provider_customer_id };
 }
 
-function toTeam(row: TeamRow): Team {
+export function toTeam(row: TeamRow): Team {
   return {
     id: row.id,
     customerId: row.provider_customer_id,

@@ -1,6 +1,7 @@
 import type { CausedEvent } from '../subscriptions/second.ts';
 import { isHandledType, LOOK_TYPE } from './handled-event-type.ts';
 import {
+  BodyNotJson,
   parseCausedEvent,
   parseEvent,
   type ReadableEvent,
@@ -38,6 +39,12 @@ export function readAnew(logged: LoggedEvent): ReadableEvent | UnreadableEvent |
   const { key, receivedAtMs, body } = logged;
   // Without an id it is the same event each time that it is read.
   const receipt = { receivedAtMs, nonce: () => key };
-  const event = parseEvent(new TextDecoder().decode(body), receipt);
-  return event.kind === 'readable' || event.kind === 'unreadable' ? event : null;
+  try {
+    const event = parseEvent(new TextDecoder().decode(body), receipt);
+    return event.kind === 'readable' || event.kind === 'unreadable' ? event : null;
+  } catch (error) {
+    // It was JSON when it came: somebody else has written it since.
+    if (error instanceof BodyNotJson) return null;
+    throw error;
+  }
 }

@@ -1,5 +1,5 @@
 import type { Query } from '../database/database.ts';
-import { readEventsOfCustomer } from '../store/events.ts';
+import { readEventsAround, readEventsOfCustomer } from '../store/events.ts';
 import { readProductNames } from '../store/products.ts';
 import { readPrunedBefore } from '../store/prune-events.ts';
 import type { EventRow } from '../store/search-events.ts';
@@ -13,18 +13,33 @@ export type ExplainedEvent = Explanation & {
   readonly teams: readonly LinkedTeam[];
 };
 
-/** Reads what there is around an event, and says what was decided on it and why. */
+/**
+ * Reads what there is around an event, and says what was decided on it and why. Of the customer's
+ * events before and after it at most `maxAround` are read each, for whoever cannot wait for all.
+ */
 export async function explainEvent(
   query: Query,
   event: EventRow,
   choice: TeamPlanChoice,
+  maxAround?: number,
 ): Promise<ExplainedEvent> {
   const { customerId } = event;
   const teams = customerId === null ? [] : await readTeamsOf(query, [customerId]);
-  const log = customerId === null ? [] : await readEventsOfCustomer(query, customerId);
+  const log = customerId === null ? [] : await readLogOf(query, customerId, event, maxAround);
   const productIds = log.flatMap((row) => causedEventOf(row)?.subscription.productId ?? []);
   const names = await readProductNames(query, [...new Set(productIds)]);
   const prunedBeforeMs = await readPrunedBefore(query);
   const teamIds = teams.map(({ id }) => id);
   return { ...explain(event, { log, choice, teamIds, names, prunedBeforeMs }), teams };
+}
+
+function readLogOf(
+  query: Query,
+  customerId: string,
+  { position }: EventRow,
+  maxAround: number | undefined,
+) {
+  return maxAround === undefined
+    ? readEventsOfCustomer(query, customerId)
+    : readEventsAround(query, customerId, { position, count: maxAround });
 }

@@ -8,10 +8,8 @@ import { followedEvent, type TeamPlanChoice, teamPlan } from '../subscriptions/t
 import { effectOf, type TeamPlan } from '../subscriptions/transition.ts';
 import { type Moment, momentOfDecision } from './moment-of-decision.ts';
 
-/** What the log and the tables say around an event. */
-export type Context = {
-  /** The events of its customer that were decided on, in the order of arrival. */
-  readonly log: readonly LogRow[];
+/** What the tables say around an event. */
+export type Surroundings = {
   readonly choice: TeamPlanChoice;
   /** The teams that have its customer now. */
   readonly teamIds: readonly number[];
@@ -20,6 +18,9 @@ export type Context = {
   /** Events that were received before may have been pruned; `null`: none was. */
   readonly prunedBeforeMs: number | null;
 };
+
+/** And what the log says: the events of its customer that were decided on, as they arrived. */
+export type Context = Surroundings & { readonly log: readonly LogRow[] };
 
 /** What was decided on an event, in words. */
 export type Explanation = {
@@ -30,12 +31,21 @@ export type Explanation = {
 
 /** Says what was decided on an event and why, from nothing but what is stored. Pure. */
 export function explain(event: EventRow, context: Context): Explanation {
-  const { outcome } = event;
-  if (outcome === 'unreadable') return { why: [whyUnreadable(event)], plans: null };
-  if (outcome === 'parked') return { why: [whyParked(event, context.teamIds)], plans: null };
+  const isDecided = event.outcome !== 'unreadable' && event.outcome !== 'parked';
+  const moment = isDecided ? momentOfDecision(context.log, event, context.choice) : null;
+  return explainMoment(event, moment, context);
+}
 
-  const { log, choice, names } = context;
-  const moment = momentOfDecision(log, event, choice);
+/** The same, when it is known when it was decided on; `null` when the log does not tell. Pure. */
+export function explainMoment(
+  event: EventRow,
+  moment: Moment | null,
+  surroundings: Surroundings,
+): Explanation {
+  const { outcome } = event;
+  const { choice, names } = surroundings;
+  if (outcome === 'unreadable') return { why: [whyUnreadable(event)], plans: null };
+  if (outcome === 'parked') return { why: [whyParked(event, surroundings.teamIds)], plans: null };
   if (moment === null) {
     const reasons =
       'events around it were pruned, or were decided on in another order than they came, or ' +
@@ -44,7 +54,7 @@ export function explain(event: EventRow, context: Context): Explanation {
   }
   const reason = { applied: whyApplied, stale: whyStale, unchanged: whyUnchanged }[outcome];
   return {
-    why: [`${outcome}: ${reason(moment, choice)}.`, ...remarks(moment, context)],
+    why: [`${outcome}: ${reason(moment, choice)}.`, ...remarks(moment, surroundings)],
     plans: {
       before: teamPlan(moment.before, choice, names),
       after: teamPlan(moment.step.customer, choice, names),
@@ -54,7 +64,8 @@ export function explain(event: EventRow, context: Context): Explanation {
 
 function whyUnreadable(event: EventRow): string {
   const again = readAnew(event);
-  return again?.kind === 'unreadable'
+  if (again === null) return 'unreadable: what is stored is none of the two events.';
+  return again.kind === 'unreadable'
     ? `unreadable: ${again.reason}.`
     : `unreadable when it came. This Instep can read it: instep events replay ${event.position}`;
 }
@@ -117,7 +128,7 @@ function whyUnchanged({ event, step, rows }: Moment, choice: TeamPlanChoice): st
 }
 
 /** What else is to be known, where there is something. */
-function remarks(moment: Moment, { choice, prunedBeforeMs }: Context): string[] {
+function remarks(moment: Moment, { choice, prunedBeforeMs }: Surroundings): string[] {
   const { event, before, step, second, isOnArrival, rows } = moment;
   const said: string[] = [];
   const state = step.customer.get(event.subscription.subscriptionId);

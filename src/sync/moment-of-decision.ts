@@ -51,6 +51,38 @@ export function momentOfDecision(
   return null;
 }
 
+/**
+ * The same for all events of a log at once: each is decided on when the rule first says of it what
+ * was decided, and does nothing before. Those of which it never does are not among them. Pure.
+ */
+export function momentsOfDecisions(
+  log: readonly LogRow[],
+  choice: TeamPlanChoice,
+): ReadonlyMap<string, Moment> {
+  const seconds = new Seconds([]);
+  const rows = new Map<SubscriptionEvent, LogRow>();
+  const moments = new Map<string, Moment>();
+  let customer = UNKNOWN_CUSTOMER;
+  let open: { readonly row: LogRow; readonly event: CausedEvent }[] = [];
+  for (const row of log) {
+    const caused = causedEventOf(row);
+    if (caused === null) continue;
+    rows.set(caused.subscription, row);
+    seconds.with({ ...caused, key: row.key });
+    // What arrives comes first; then what has waited may have its turn.
+    open = [{ row, event: caused }, ...open].filter(({ row: { key, outcome }, event }) => {
+      const second = causesOf(seconds.of(event.subscription));
+      const before = customer;
+      const step = follow(before, event, second, choice);
+      if (step.verdict !== outcome) return true;
+      moments.set(key, { event, before, step, second, isOnArrival: key === row.key, rows });
+      customer = step.customer;
+      return false;
+    });
+  }
+  return moments;
+}
+
 function causesOf(entries: ReturnType<Seconds['of']>): CausedEvent[] {
   return entries.map(({ caused }) => caused);
 }

@@ -32,7 +32,7 @@ export async function* searchLog(
   order: Order,
   upTo = END,
 ): AsyncGenerator<EventRow> {
-  const stretches = backwards(query, filter, upTo);
+  const stretches = stretchesBackwards(query, filter, upTo, STRETCH);
   for await (const stretch of order === 'newest first' ? stretches : reversed(stretches)) {
     yield* eventsWithin(query, filter, stretch, order);
   }
@@ -44,7 +44,7 @@ export async function* searchLog(
  */
 export async function findEvents(query: Query, eventId: string): Promise<EventRow[]> {
   const filter = { eventId };
-  for await (const stretch of backwards(query, filter, END)) {
+  for await (const stretch of stretchesBackwards(query, filter, END, STRETCH)) {
     const found = await readEvents(query, filter, stretch, { order: 'oldest first', limit: PAGE });
     if (found.length > 0) return found;
   }
@@ -82,18 +82,19 @@ export async function* eventsWithin(
  * The stretches of the log in which such events may be, the newest first. Positions are given in
  * the order of arrival, so a long stretch of which nothing was received since ends the search.
  */
-async function* backwards(
+export async function* stretchesBackwards(
   query: Query,
   { customerId, sinceMs }: EventFilter,
   upTo: number,
+  size: number,
 ): AsyncGenerator<Stretch> {
-  let stretch = await readStretch(query, upTo, STRETCH);
+  let stretch = await readStretch(query, upTo, size);
   // Of a customer the index knows the events, wherever they are.
   if (stretch !== null && customerId !== undefined) yield { ...stretch, after: 0 };
   while (stretch !== null && customerId === undefined) {
     if (sinceMs !== undefined && !(await wasReceivedSince(query, stretch, sinceMs))) return;
     yield stretch;
-    stretch = await readStretch(query, stretch.after, STRETCH);
+    stretch = await readStretch(query, stretch.after, size);
   }
 }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
+import { Background } from '../../src/background.ts';
 import { createConsole } from '../../src/console/console.tsx';
 import type { Metrics } from '../../src/console/options.ts';
 import type { Database } from '../../src/database/database.ts';
@@ -54,6 +55,7 @@ export function useConsole({ token, metrics, extend, databaseUrl }: ConsoleServi
       },
       token: token ?? null,
       metrics,
+      background: new Background(),
     });
     extend?.(app);
     const { fetch } = app;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { API_KEY, AUTH_SECRET, HEADERS, PROFILE } from './canaries.ts';
+import { API_KEY, AUTH_SECRET, HEADERS, MEMBERS, PROFILE } from './canaries.ts';
 import { useService } from './contract-service.ts';
 import { lookAtAnswer, lookAtOutput, takeLeaks } from './leaks.ts';
 import { useStripeApis } from './stripe-apis.ts';
@@ -41,5 +41,15 @@ test('a profile may hold what is its own, and nothing else may', async () => {
   expect(takeLeaks()).toEqual([]);
   lookAtAnswer(service.url, profile.replace('member', API_KEY));
   lookAtAnswer(service.url, JSON.stringify({ error: PROFILE.email }));
+  expect(takeLeaks()).toHaveLength(2);
+});
+
+test('what arrived may be shown by its own page, and by no other', () => {
+  const url = 'http://127.0.0.1:3001';
+  lookAtAnswer(`${url}/events/7`, MEMBERS.description);
+  lookAtAnswer(`${url}/events/7/body`, MEMBERS.customer_email);
+  expect(takeLeaks()).toEqual([]);
+  lookAtAnswer(`${url}/events`, MEMBERS.description);
+  lookAtAnswer(`${url}/events/7`, API_KEY);
   expect(takeLeaks()).toHaveLength(2);
 });

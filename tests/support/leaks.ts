@@ -7,6 +7,10 @@ const SECRET = /canary[A-Z]\w*|\beyJ[\w-]+\.[\w-]+\.[\w-]+|\bv1=[\da-f]{64}/g;
 const OF_PROFILE = /^canary(?:Email|Name|PasswordHash)/;
 const PROFILE = /^\{"id":\d+,"name":/;
 
+/** What an event may hold, and the operators' pages that are there to show what arrived. */
+const OF_PAYLOAD = /^canary(?:Description|Metadata|MetadataEmail|CustomerEmail|BillingName)$/;
+const PAYLOAD = /\/events\/\d+(?:\/body|\/replay)?$/;
+
 /** The commands that are there to write a token. */
 const WRITES_TOKEN = /^(?:session|demo)\b/;
 
@@ -40,7 +44,9 @@ export function lookAtOutput(args: readonly string[], text: string): void {
 
 /** Looks at what came back from this URL. */
 export function lookAtAnswer(url: string, text: string): void {
-  const mayHold = (secret: string, line: string) => OF_PROFILE.test(secret) && PROFILE.test(line);
+  const mayHold = (secret: string, line: string) =>
+    (OF_PROFILE.test(secret) && PROFILE.test(line)) ||
+    (OF_PAYLOAD.test(secret) && PAYLOAD.test(url));
   look(`the answer of ${url}`, text, mayHold);
 }
 

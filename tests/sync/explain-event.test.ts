@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { explainEvent } from '../../src/sync/explain-event.ts';
+import { explainHistory } from '../../src/sync/explain-history.ts';
 import { searchLog } from '../../src/sync/search-log.ts';
 import { NO_PLAN } from '../support/contract-service.ts';
 import { useDatabase } from '../support/door-service.ts';
@@ -43,6 +44,14 @@ test('of every event the log tells why, and the plans before and after are those
         expect(teams).toMatchObject([{ id: teamId, plan: plans.at(-1) }]);
       }
       expect(turn).toBe(events.length);
+
+      const history = { customerId, choice: 'newest', teamIds: [teamId], before: null } as const;
+      const { entries } = await explainHistory(query, { ...history, limit: 20 });
+      expect(entries.length).toBe(events.length);
+      for (const { event, why, plans: told } of entries) {
+        const alone = await explainEvent(query, event, 'newest');
+        expect({ why, plans: told }).toEqual({ why: alone.why, plans: alone.plans });
+      }
     },
   );
   await fc.assert(property, { numRuns: 20 });

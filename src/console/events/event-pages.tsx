@@ -1,0 +1,114 @@
+import { Hono } from 'hono';
+import { type PageOfEvents, readPageOfEvents } from '../../sync/page-of-events.ts';
+import { readNewestPosition } from '../../sync/search-log.ts';
+import { EmptyState } from '../components/empty-state.tsx';
+import { ErrorNotice } from '../components/error-notice.tsx';
+import { Moment } from '../components/moment.tsx';
+import type { ConsoleOptions } from '../options.ts';
+import { Page } from '../page.tsx';
+import { badRequest } from '../problems.ts';
+import { queryNumber } from '../query-text.ts';
+import { askedFilter, type FilterFields, filterUrl, readFields } from './event-filter.ts';
+import { EventTable } from './event-table.tsx';
+import { FilterForm } from './filter-form.tsx';
+import { countNewer, NewerEvents, readKnown } from './newer-events.tsx';
+import { oneEventPages } from './one-event.tsx';
+
+const LIMIT = 50;
+
+/** `/events`: the log, the newest first; and each event by itself. */
+export function eventPages(options: ConsoleOptions): Hono {
+  const { database, now } = options;
+  const { query } = database;
+  const app = new Hono();
+
+  app.get('/', async ({ req, html }) => {
+    const fields = readFields((name) => req.query(name));
+    const { filter, errors } = await askedFilter(query, fields, now());
+    const form = <FilterForm fields={fields} errors={errors} />;
+    if (filter === null) {
+      return html(
+        <Page title="Events" area="Events">
+          {form}
+          <ErrorNotice title="That filter makes no sense">
+            {Object.values(errors).join(' ')}
+          </ErrorNotice>
+        </Page>,
+        400,
+      );
+    }
+    const before = queryNumber(req.query('before'));
+    const newest = await readNewestPosition(query);
+    // Counted first: what comes in between is then told twice rather than never.
+    const known = before === null ? await readKnown(query, filter, newest) : null;
+    const page = await readPageOfEvents(query, { filter, before, limit: LIMIT, now });
+    return html(
+      <Page title="Events" area="Events">
+        {form}
+        {known !== null && <NewerEvents fields={fields} known={known} newer={0} />}
+        {page.events.length > 0 && <EventTable events={page.events} />}
+        <Rest page={page} isLogEmpty={newest === 0} />
+        <Ways fields={fields} page={page} isFirst={before === null} />
+      </Page>,
+    );
+  });
+
+  app.get('/newer', async ({ req, html }) => {
+    const fields = readFields((name) => req.query(name));
+    const after = queryNumber(req.query('after'));
+    const count = queryNumber(req.query('count'));
+    const { filter } = await askedFilter(query, fields, now());
+    if (filter === null || after === null || count === null) {
+      throw badRequest('Load the page of events again.');
+    }
+    const known = { after, count };
+    const newer = await countNewer(query, filter, known);
+    return html(<NewerEvents fields={fields} known={known} newer={newer} />);
+  });
+
+  return app.route('/', oneEventPages(options));
+}
+
+/** What is said below the events, where there are few or none. */
+function Rest({ page, isLogEmpty }: { readonly page: PageOfEvents; readonly isLogEmpty: boolean }) {
+  if (isLogEmpty) {
+    return (
+      <EmptyState title="No event has come yet">
+        Register /api/stripe/webhook at Stripe for the two subscription events, or send one of your
+        own: npx instep trigger
+      </EmptyState>
+    );
+  }
+  if (page.searchedToMs !== null) {
+    return (
+      <p class="quiet" role="status">
+        All that was received since <Moment at={new Date(page.searchedToMs)} /> is searched. There
+        may be more before.
+      </p>
+    );
+  }
+  if (page.events.length > 0) return null;
+  return <EmptyState title="No such event">Ask for less, or for longer ago.</EmptyState>;
+}
+
+type WaysProps = {
+  readonly fields: FilterFields;
+  readonly page: PageOfEvents;
+  readonly isFirst: boolean;
+};
+
+/** From page to page. */
+function Ways({ fields, page, isFirst }: WaysProps) {
+  const { before, searchedToMs } = page;
+  if (isFirst && before === null) return null;
+  return (
+    <nav class="pager" aria-label="Pages">
+      {!isFirst && <a href={filterUrl('/events', fields)}>Newest</a>}
+      {before !== null && (
+        <a href={filterUrl('/events', fields, { before })} rel="next">
+          {searchedToMs === null ? 'Older' : 'Search further back'}
+        </a>
+      )}
+    </nav>
+  );
+}

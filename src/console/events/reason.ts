@@ -1,0 +1,10 @@
+import type { EventRow } from '../../store/search-events.ts';
+import type { Explanation } from '../../sync/explain.ts';
+
+/** Why that was decided on an event, as sentences that a page can show beside its outcome. */
+export function reasonsOf({ outcome }: EventRow, { why }: Explanation): readonly string[] {
+  const said = `${outcome}: `;
+  return why.map((sentence) =>
+    sentence.startsWith(said) ? sentence.slice(said.length) : sentence,
+  );
+}
