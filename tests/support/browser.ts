@@ -57,6 +57,10 @@ function watch(page: Page, complain: (complaint: string) => void): void {
     // A page that is left, or reloaded, ends the requests that it had begun.
     if (reason !== 'net::ERR_ABORTED') complain(`${reason}: ${request.url()}`);
   });
+  page.on('dialog', (dialog) => {
+    complain(`something says: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
   page.on('pageerror', (error) => complain(`a script failed: ${error.message}`));
   page.on('console', (message) => {
     // The status of a page that somebody went to is the test's own matter.
@@ -67,7 +71,7 @@ function watch(page: Page, complain: (complaint: string) => void): void {
 
 /** What axe finds on the page as it is now that is serious or critical. */
 export async function seriousFaults(page: Page): Promise<string[]> {
-  await page.evaluate(axe);
+  if (!(await page.evaluate<boolean>('"axe" in window'))) await page.evaluate(axe);
   const { violations } = await page.evaluate<AxeResults>('axe.run()');
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')

@@ -1,0 +1,111 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { useBrowsedInstep } from '../support/browsed-instep.ts';
+import { overhang, PHONE, seriousFaults, useBrowser } from '../support/browser.ts';
+import { HOSTILE } from '../support/hostile-texts.ts';
+
+const browser = useBrowser();
+const instep = useBrowsedInstep();
+
+/** Pages, with a text of somebody else's that each of them shows. */
+const PAGES = [
+  ['the overview', () => '/', null],
+  ['the overview of a week', () => '/?range=week', null],
+  ['the teams', () => '/teams', HOSTILE.script],
+  ['a search without a result', () => `/teams?search=${encodeURIComponent(HOSTILE.image)}`, null],
+  ['a team', () => `/teams/${teams.script}`, HOSTILE.script],
+  [
+    'a team that is written from right to left',
+    () => `/teams/${teams.rightToLeft}`,
+    HOSTILE.entity,
+  ],
+  ['a team with a long name', () => `/teams/${teams.long}`, HOSTILE.long.slice(0, 40)],
+  ['the events', () => '/events', HOSTILE.attribute],
+  ['events of a wrong filter', () => '/events?since=yesterday', null],
+  ['an event', () => `/events/${position}`, HOSTILE.attribute],
+  ['an event that cannot be read', () => `/events/${unreadable}`, null],
+  ['reconciling', () => '/reconcile', null],
+  ['mending', () => '/reconcile/mend', null],
+  ['a page that is none', () => '/teams/999999', null],
+] as const;
+
+const teams = { script: 0, rightToLeft: 0, long: 0 };
+let position = 0;
+let unreadable = 0;
+
+beforeAll(async () => {
+  const customerId = HOSTILE.image;
+  teams.script = await instep.addTeam(HOSTILE.script, customerId);
+  teams.rightToLeft = await instep.addTeam(HOSTILE.rightToLeft, HOSTILE.entity);
+  teams.long = await instep.addTeam(HOSTILE.long, 'cus_long');
+  const createdSeconds = Date.UTC(2026, 0, 2, 20, 30) / 1_000;
+  const subscriptionId = `sub_${HOSTILE.script}`;
+  const productId = `prod_${HOSTILE.rightToLeft}`;
+  const made = { customerId, subscriptionId, productId };
+  await instep.happen({ ...made, eventId: HOSTILE.attribute, createdSeconds });
+  await instep.happen({ ...made, eventId: `${HOSTILE.attribute} 2`, status: HOSTILE.script });
+  await instep.happen({ customerId: HOSTILE.entity, eventId: HOSTILE.rightToLeft });
+  await instep.happen({ customerId: 'cus_long', subscriptionId: `sub_${HOSTILE.long}` });
+  const events = await instep.database.query<{ position: number; outcome: string }>(
+    'select position, outcome from instep.events order by position',
+  );
+  position = events[0]?.position ?? 0;
+  unreadable = events.find(({ outcome }) => outcome === 'unreadable')?.position ?? 0;
+});
+
+describe.each(PAGES)('%s', (_, path, foreign) => {
+  test('axe finds nothing serious in the light, in the dark and on a phone', async () => {
+    const page = await browser.newPage();
+    await page.goto(instep.url + path());
+    expect(await seriousFaults(page)).toEqual([]);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    expect(await seriousFaults(page)).toEqual([]);
+    await page.setViewportSize(PHONE);
+    expect(await seriousFaults(page)).toEqual([]);
+  });
+
+  test('nothing is wider than a phone', async () => {
+    const page = await browser.newPage({ viewport: PHONE, hasTouch: true });
+    await page.goto(instep.url + path());
+    expect(await overhang(page)).toBe(0);
+  });
+
+  test('without a script it says the same', async () => {
+    const page = await browser.newPage({ javaScriptEnabled: false });
+    await page.goto(instep.url + path());
+    expect((await page.locator('h1').textContent())?.length).toBeGreaterThan(0);
+    expect(await page.getByText('undefined').count()).toBe(0);
+  });
+
+  test('texts from elsewhere are texts', async () => {
+    const page = await browser.newPage();
+    await page.goto(instep.url + path());
+    if (foreign !== null) expect(await page.locator('main').textContent()).toContain(foreign);
+    expect(await page.locator('main svg[onload], main img, main script').count()).toBe(0);
+    // No direction that begins in a name goes on behind it.
+    expect(await page.evaluate(OPEN_TEXTS)).toEqual([]);
+  });
+});
+
+/** Texts that turn the direction of writing where no element ends it; each text of a drawing does. */
+const OPEN_TEXTS = `(() => {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const open = [];
+  while (walker.nextNode()) {
+    const { data, parentElement } = walker.currentNode;
+    if (/[\\u202A-\\u202E]/.test(data) && parentElement.closest('bdi, svg') === null) open.push(data);
+  }
+  return open;
+})()`;
+
+test('times are those of the reader, with the exact one on hover', async () => {
+  const page = await browser.newPage({ timezoneId: 'Asia/Tokyo' });
+  await page.goto(`${instep.url}/teams/${teams.script}`);
+  const time = page.locator('td time[datetime="2026-01-02T20:30:00.000Z"]').first();
+  expect(await time.textContent()).toMatch(/^Jan 3, 2026, 5:30:00\sAM$/);
+  expect(await time.getAttribute('title')).toBe('2026-01-02 20:30:00.000 UTC');
+
+  const without = await browser.newPage({ timezoneId: 'Asia/Tokyo', javaScriptEnabled: false });
+  await without.goto(`${instep.url}/teams/${teams.script}`);
+  const plain = without.locator('td time[datetime="2026-01-02T20:30:00.000Z"]').first();
+  expect(await plain.textContent()).toBe('2026-01-02 20:30:00 UTC');
+});

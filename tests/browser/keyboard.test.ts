@@ -1,0 +1,104 @@
+import type { Page } from 'playwright-core';
+import { beforeAll, expect, test } from 'vitest';
+import { useBrowsedInstep } from '../support/browsed-instep.ts';
+import { useBrowser } from '../support/browser.ts';
+
+const browser = useBrowser();
+const instep = useBrowsedInstep();
+
+let teamId = 0;
+beforeAll(async () => {
+  const customerId = 'cus_keys';
+  teamId = await instep.addTeam('Keys', customerId);
+  await instep.happen({ customerId, eventId: 'evt_keys' });
+});
+
+type Stop = { readonly name: string; readonly isSeen: boolean; readonly isInOrder: boolean };
+
+/** Where the focus is after Tab; `null` when it has left the page. */
+const STOP = `(() => {
+  const [before, now] = [window.lastStop ?? document.body, document.activeElement];
+  if (now === document.body || now === null) return null;
+  window.lastStop = now;
+  const { outlineStyle, outlineWidth } = getComputedStyle(now);
+  const { width, height, right } = now.getBoundingClientRect();
+  const order = before.compareDocumentPosition(now);
+  return {
+    name: now.textContent.trim() || now.getAttribute('aria-label') || now.labels?.[0]?.textContent,
+    isSeen: outlineStyle !== 'none' && outlineWidth !== '0px' && width * height > 0 && right > 0,
+    isInOrder: (order & Node.DOCUMENT_POSITION_FOLLOWING) !== 0,
+  };
+})()`;
+
+const MAX_STOPS = 200;
+
+/** All that the Tab key reaches, in its order. */
+async function stopsOn(page: Page): Promise<Stop[]> {
+  const stops: Stop[] = [];
+  while (stops.length < MAX_STOPS) {
+    await page.keyboard.press('Tab');
+    const stop = await page.evaluate<Stop | null>(STOP);
+    if (stop === null) return stops;
+    stops.push(stop);
+  }
+  throw new Error('the focus never leaves the page');
+}
+
+test.each([
+  ['the overview', () => '/?live=off'],
+  ['the teams', () => '/teams'],
+  ['a team', () => `/teams/${teamId}`],
+  ['the events', () => '/events'],
+  ['reconciling', () => '/reconcile'],
+])('%s is gone through by Tab, in its order, and the focus is always seen', async (_, path) => {
+  const page = await browser.newPage();
+  await page.goto(instep.url + path());
+  const stops = await stopsOn(page);
+  expect(stops.map(({ name }) => name).slice(0, 5)).toEqual([
+    'Skip to the content',
+    'Overview',
+    'Teams',
+    'Events',
+    'Reconcile',
+  ]);
+  expect(stops.filter(({ isSeen }) => !isSeen)).toEqual([]);
+  expect(stops.filter(({ isInOrder }) => !isInOrder)).toEqual([]);
+  expect(stops.length).toBeGreaterThan(5);
+});
+
+test('whoever skips to the content is there, and no longer in the navigation', async () => {
+  const page = await browser.newPage();
+  await page.goto(`${instep.url}/teams`);
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Tab');
+  const focused = page.locator(':focus');
+  expect(await focused.getAttribute('type')).toBe('search');
+});
+
+test('a team is found, and an event replayed, without a mouse', async () => {
+  const page = await browser.newPage();
+  await page.goto(`${instep.url}/teams`);
+  await tabTo(page, 'Name, team id, customer or subscription');
+  await page.keyboard.type('Keys');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/search=Keys/);
+  await tabTo(page, 'Keys');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/teams\/\d+/);
+  await tabTo(page, 'evt_keys');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/events\/\d+/);
+  await tabTo(page, 'Replay');
+  await page.keyboard.press('Enter');
+  await page.getByText('It was decided on before').waitFor();
+});
+
+/** Presses Tab until something of this name has the focus. */
+async function tabTo(page: Page, name: string) {
+  for (let count = 0; count < MAX_STOPS; count += 1) {
+    await page.keyboard.press('Tab');
+    if ((await page.evaluate<Stop | null>(STOP))?.name === name) return;
+  }
+  throw new Error(`Tab never comes to ${name}`);
+}

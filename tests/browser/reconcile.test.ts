@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { useBrowsedInstep } from '../support/browsed-instep.ts';
+import { seriousFaults, useBrowser } from '../support/browser.ts';
+
+const browser = useBrowser();
+const instep = useBrowsedInstep();
+
+test('a dry run finds what was lost and changes nothing; mending asks first, and mends', async () => {
+  const customerId = 'cus_lost';
+  const subscriptionId = 'sub_lost';
+  const teamId = await instep.addTeam('Lost', customerId);
+  const createdSeconds = Math.floor(Date.now() / 1_000) - 600;
+  await instep.happen({ customerId, subscriptionId, createdSeconds, status: 'trialing' });
+  await instep.happen({ customerId, subscriptionId, status: 'active' }, 'missed');
+
+  const page = await browser.newPage();
+  await page.goto(`${instep.url}/reconcile`);
+  await page.getByRole('button', { name: 'Start a dry run' }).click();
+  await page.getByText('An event was missed.').waitFor();
+  expect(await page.getByRole('row', { name: /trialing.*active/ }).count()).toBe(1);
+  expect(await seriousFaults(page)).toEqual([]);
+  const team = await browser.newPage();
+  await team.goto(`${instep.url}/teams/${teamId}`);
+  await team.getByText('It has Pro (trialing) since').waitFor();
+
+  await page.getByRole('link', { name: /^Mend 1 team/ }).click();
+  await page.getByRole('heading', { name: 'Mend what has drifted?' }).waitFor();
+  expect(await seriousFaults(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Compare and mend' }).click();
+  await page.getByText('1 mended').waitFor();
+  await team.reload();
+  await team.getByText('It has Pro since').waitFor();
+});
