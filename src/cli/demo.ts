@@ -20,6 +20,7 @@ import { readTeam } from '../store/teams.ts';
 import { signWebhook } from '../stripe/sign-webhook.ts';
 import type { TeamPlan } from '../subscriptions/transition.ts';
 import { type Cast, createCast } from './demo-cast.ts';
+import { rememberEarlier } from './demo-earlier.ts';
 import { beginLife } from './demo-life.ts';
 import { demoScenes, inTrueOrder, PRODUCT_NAMES } from './demo-scenes.ts';
 import { atNextFreePort } from './next-free-port.ts';
@@ -44,15 +45,16 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
   const logFile = resolve(dataFolder, 'server.log');
   const logger = createLogger('info', destination({ dest: logFile, sync: true }));
   const now = Date.now;
-  const subscriptions = new Collection();
+  const objects = { subscriptions: new Collection(), customers: new Collection() };
 
   const ends: (() => Promise<unknown>)[] = [];
   try {
-    const stripe = await startStripeApiServer({ productNames: PRODUCT_NAMES, subscriptions });
+    const stripe = await startStripeApiServer({ productNames: PRODUCT_NAMES, ...objects });
     ends.push(() => stripe.close());
     const config = demoConfig(dataFolder, stripe.url);
     const instep = await openInstep({ config, logger });
     ends.push(() => instep.close());
+    await rememberEarlier(instep.query, objects);
     const signalled = nextSignal();
     const server = await atNextFreePort(config.port, {
       listenAt: (port) => listen({ ...config, ...instep, port, logger, now }),
@@ -62,6 +64,7 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
 
     print(`\n${bold('Instep')} at ${server.url}, on a database of its own in ${shown(dataFolder)}`);
     const cast = await createCast(instep.query, config);
+    const { subscriptions } = objects;
     const stage = { url: server.url, query: instep.query, subscriptions, cast, config };
     await showProfile(stage);
     if (once) {
