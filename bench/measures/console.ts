@@ -67,7 +67,8 @@ async function untilSummed(ask: Ask): Promise<number | null> {
   const beganAtMs = performance.now();
   for (let looks = 0; performance.now() - beganAtMs < SUM_DEADLINE_MS; looks += 1) {
     const [progress] = await ask<{ is_whole: boolean }>(
-      `select after_position = 0 as is_whole
+      `select after_position = 0
+                and up_to_position = (select max(position) from instep.events) as is_whole
          from instep.figures_progress`,
     );
     if (progress?.is_whole === true) {

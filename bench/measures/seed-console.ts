@@ -78,7 +78,9 @@ export async function seedConsole(
     'select max(position) as events from instep.events',
   );
   if (Number(newest?.events) >= events) return;
-  await ask('truncate users, teams, instep.events, instep.subscriptions, instep.products cascade');
+  await ask(`truncate users, teams, instep.events, instep.subscriptions, instep.products,
+                      instep.figures, instep.figures_progress, instep.figures_parked
+             restart identity cascade`);
   await addUsersAndTeams(ask, { users: 1, teams });
   const seconds = DAYS * DAY_SECONDS;
   const firstSeconds = Math.floor(Date.now() / 1_000) - seconds;
