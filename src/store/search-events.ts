@@ -65,6 +65,43 @@ export async function readEvents(
   return rows.map(toEventRow);
 }
 
+/** The positions of the parked events, the newest first; `null` when there are more than `most`. */
+export async function readParkedPositions(query: Query, most: number): Promise<number[] | null> {
+  // In another order the planner might go through the log for what the index of the parked ones has.
+  const rows = await query<{ position: number }>(
+    `select position
+       from instep.events
+      where outcome = 'parked'
+      order by customer_id
+      limit $1`,
+    [most + 1],
+  );
+  if (rows.length > most) return null;
+  return rows.map(({ position }) => position).sort((one, other) => other - one);
+}
+
+/** Of the events at these positions those that are so, the newest first. */
+export async function readEventsAt(
+  query: Query,
+  filter: EventFilter,
+  positions: readonly number[],
+  limit: number,
+): Promise<EventRow[]> {
+  const asked = conditionsOf(filter, 3);
+  const rows = await query<EventTableRow>(
+    `select position, key, event_id, type, customer_id, subscription_id, created_at,
+            received_at, deliveries, outcome, body
+       from unnest($1::bigint[]) as wanted (position)
+       join instep.events using (position)
+      where true
+        ${asked.sql}
+      order by position desc
+      limit $2`,
+    [positions, limit, ...asked.values],
+  );
+  return rows.map(toEventRow);
+}
+
 /** How many events after a position are so; it counts no further than to the limit. */
 export async function countEvents(
   query: Query,

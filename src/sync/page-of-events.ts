@@ -1,5 +1,11 @@
 import type { Query } from '../database/database.ts';
-import { type EventFilter, type EventRow, readEvents } from '../store/search-events.ts';
+import {
+  type EventFilter,
+  type EventRow,
+  readEvents,
+  readEventsAt,
+  readParkedPositions,
+} from '../store/search-events.ts';
 import { stretchesBackwards } from './search-log.ts';
 
 /** A page of a search through the log, the newest first. */
@@ -21,7 +27,10 @@ export type PageRequest = {
 };
 
 /** After so long no further stretch is looked at: somebody waits. */
-const BUDGET_MS = 50;
+const BUDGET_MS = 30;
+
+/** So many parked events are looked at one by one. Where there are more, no search takes long. */
+const MOST_PARKED = 10_000;
 
 /** So many events are looked at in one statement, which takes some milliseconds. */
 const STRETCH = 5_000;
@@ -37,14 +46,13 @@ export async function readPageOfEvents(query: Query, request: PageRequest): Prom
   const { filter, before, limit, now } = request;
   const upTo = before === null ? WHOLE_LOG : before - 1;
   const startedAtMs = now();
+  const parked = await searchParked(query, filter, upTo, limit + 1);
+  if (parked !== null) return pageOf(parked, limit);
   const events: EventRow[] = [];
   for await (const stretch of stretchesOf(query, filter, upTo)) {
     const wanted = { order: 'newest first', limit: limit + 1 - events.length } as const;
     events.push(...(await readEvents(query, filter, stretch, wanted)));
-    if (events.length > limit) {
-      const page = events.slice(0, limit);
-      return { events: page, before: page.at(-1)?.position ?? null, searchedToMs: null };
-    }
+    if (events.length > limit) return pageOf(events, limit);
     if (now() - startedAtMs < BUDGET_MS) continue;
 
     const rest = { after: 0, upTo: stretch.after };
@@ -52,13 +60,34 @@ export async function readPageOfEvents(query: Query, request: PageRequest): Prom
     if (next === undefined) break;
     return { events, before: stretch.after + 1, searchedToMs: next.receivedAtMs };
   }
-  return { events, before: null, searchedToMs: null };
+  return pageOf(events, limit);
+}
+
+/** The first of what was found; if there is more, another page follows. */
+function pageOf(found: readonly EventRow[], limit: number): PageOfEvents {
+  const events = found.slice(0, limit);
+  const before = found.length > limit ? (events.at(-1)?.position ?? null) : null;
+  return { events, before, searchedToMs: null };
+}
+
+/** Parked events, which an index finds; `null` where others are asked for, or they are too many. */
+async function searchParked(
+  query: Query,
+  { outcome, ...others }: EventFilter,
+  upTo: number,
+  limit: number,
+): Promise<EventRow[] | null> {
+  if (outcome !== 'parked' || others.customerId !== undefined) return null;
+  const positions = await readParkedPositions(query, MOST_PARKED);
+  if (positions === null) return null;
+  const wanted = positions.filter((position) => position <= upTo);
+  return await readEventsAt(query, { outcome, ...others }, wanted, limit);
 }
 
 /** All of the log at once where an index finds the events, wherever they are. */
 async function* stretchesOf(query: Query, filter: EventFilter, upTo: number) {
   const { customerId, outcome, ...others } = filter;
-  const isIndexed = customerId !== undefined || outcome === 'parked';
+  const isIndexed = customerId !== undefined;
   const isEverything =
     outcome === undefined && Object.values(others).every((one) => one === undefined);
   if (isIndexed || isEverything) yield { after: 0, upTo };

@@ -28,10 +28,10 @@ export type FindRequest = {
 };
 
 /** After so long no more names are looked at: somebody waits. */
-const BUDGET_MS = 50;
+const BUDGET_MS = 30;
 
 /** So many names are looked at in one statement, which takes some milliseconds. */
-const STRETCH = 10_000;
+const STRETCH = 5_000;
 
 /** The teams that a person may mean: those that an id names exactly, then those of such a name. */
 export async function findTeams(query: Query, request: FindRequest): Promise<PageOfTeams> {
