@@ -68,7 +68,8 @@ async function untilSummed(ask: Ask): Promise<number | null> {
   for (let looks = 0; performance.now() - beganAtMs < SUM_DEADLINE_MS; looks += 1) {
     const [progress] = await ask<{ is_whole: boolean }>(
       `select after_position = 0
-                and up_to_position = (select max(position) from instep.events) as is_whole
+                and up_to_position = (select max(position) from instep.events)
+                and exists (select from instep.figures) as is_whole
          from instep.figures_progress`,
     );
     if (progress?.is_whole === true) {
