@@ -20,7 +20,7 @@ export function PlanTable({
   readonly rows: readonly PlanRow[];
 }) {
   return (
-    <Table label={label} columns={['', 'Status', 'Plan', 'Product', 'Subscription']}>
+    <Table label={label} columns={['When', 'Status', 'Plan', 'Product', 'Subscription']}>
       {rows.map(({ name, plan, comparedWith }) => {
         const isChanged = (field: keyof TeamPlan) =>
           comparedWith !== null && comparedWith[field] !== plan[field];

@@ -8,14 +8,32 @@ import { Moment } from '../components/moment.tsx';
 import { Table } from '../components/table.tsx';
 import { filterUrl } from '../events/event-filter.ts';
 
-/** Why a team is not what it must be, as a sentence. */
-export const CAUSES: Readonly<Record<DriftCause, string>> = {
-  'missed event': 'An event was missed.',
-  'never seen': 'No event of the subscription ever came.',
-  'changed by hand': 'The team was changed by somebody else than Instep.',
+const CAUSES: Readonly<Record<DriftCause, string>> = {
+  'missed event': 'An event was missed',
+  'never seen': 'No event of the subscription ever came',
+  'changed by hand': 'The team was changed by somebody else than Instep',
 };
 
-const COLUMNS = ['Team', 'Customer', 'What was found', 'What is to change', 'Since', ''];
+/** Why a team is not what it must be, as a sentence. */
+export function CauseText({ finding }: { readonly finding: Drift }) {
+  const { cause, subscriptionIds } = finding;
+  return (
+    <>
+      {CAUSES[cause]}
+      {subscriptionIds.length > 0 && (
+        <>
+          {' '}
+          (<ForeignText text={subscriptionIds.join(', ')} />)
+        </>
+      )}
+      .
+    </>
+  );
+}
+
+type Drift = Extract<Finding, { kind: 'drift' }>;
+
+const COLUMNS = ['Team', 'Customer', 'What was found', 'What is to change', 'Since', 'State'];
 
 /** What a reconciliation has found, a row for each. */
 export function FindingTable({ findings }: { readonly findings: readonly Finding[] }) {
@@ -62,11 +80,11 @@ function What({ finding }: { readonly finding: Finding }) {
         </>
       );
     case 'drift': {
-      const { cause, subscriptionIds, is, shouldBe, sinceSeconds, isMended } = finding;
+      const { is, shouldBe, sinceSeconds, isMended } = finding;
       return (
         <>
           <td>
-            {CAUSES[cause]} <ForeignText text={subscriptionIds.join(', ')} />
+            <CauseText finding={finding} />
           </td>
           <td>{changesOf(is, shouldBe)}</td>
           <td>{sinceSeconds === null ? '–' : <Moment at={new Date(sinceSeconds * 1_000)} />}</td>

@@ -6,7 +6,7 @@ import { ForeignText } from '../components/foreign-text.tsx';
 import { Moment } from '../components/moment.tsx';
 import { Panel } from '../components/panel.tsx';
 import { PlanTable } from '../components/plan-table.tsx';
-import { CAUSES } from '../reconcile/finding-table.tsx';
+import { CauseText } from '../reconcile/finding-table.tsx';
 import type { Comparison } from './compare-team.ts';
 
 export type ComparePartProps = {
@@ -31,16 +31,16 @@ export function ComparePart({ team, comparison }: ComparePartProps) {
       )}
       <form method="post" action={`/teams/${team.id}/reconcile#reconcile`}>
         <CsrfField />
-        <div class="row">
+        <p>
           <Button kind={comparison === null ? 'main' : 'quiet'} name="how" value="dry run">
             {comparison === null ? 'Compare with Stripe' : 'Compare again'}
-          </Button>
+          </Button>{' '}
           {isToMend && (
             <Button kind="danger" name="how" value="mend">
               Mend this team
             </Button>
           )}
-        </div>
+        </p>
       </form>
     </Panel>
   );
@@ -62,12 +62,12 @@ function Result({ comparison }: { readonly comparison: Comparison }) {
       </p>
     );
   }
-  const { cause, subscriptionIds, sinceSeconds, is, shouldBe, isMended } = finding;
+  const { sinceSeconds, is, shouldBe, isMended } = finding;
   return (
     <>
       <p>
         {isMended ? 'The team was mended. ' : 'The team is not what Stripe says. '}
-        {CAUSES[cause]} <ForeignText text={subscriptionIds.join(', ')} />
+        <CauseText finding={finding} />
         {sinceSeconds !== null && (
           <>
             {' '}

@@ -11,7 +11,7 @@ export type SubscriptionTableProps = {
   readonly choice: TeamPlanChoice;
 };
 
-const COLUMNS = ['Subscription', 'Status', 'Product', 'Newest event with an effect', ''];
+const COLUMNS = ['Subscription', 'Status', 'Product', 'Newest event with an effect', 'Note'];
 
 /** A customer has more subscriptions only where something is odd. */
 const MAX_SHOWN = 100;
