@@ -58,12 +58,16 @@ export function EventPage({ event, explained, replayed }: EventPageProps) {
         <Facts facts={factsOf(event, explained)} />
       </Panel>
       <Panel title="What arrived" id="payload">
-        <Payload body={body} />
-        <p>
-          <a href={`${eventUrl(position)}/body`} download>
-            All {body.byteLength.toLocaleString('en')} bytes as a file
-          </a>
-        </p>
+        <details>
+          <summary>Show all {body.byteLength.toLocaleString('en')} bytes</summary>
+          <p class="quiet">
+            They may hold what is personal. As they came:{' '}
+            <a href={`${eventUrl(position)}/body`} download>
+              a file
+            </a>
+          </p>
+          <Payload body={body} />
+        </details>
       </Panel>
     </Page>
   );
