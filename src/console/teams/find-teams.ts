@@ -33,25 +33,27 @@ const BUDGET_MS = 30;
 /** So many names are looked at in one statement, which takes some milliseconds. */
 const STRETCH = 5_000;
 
-/** The teams that a person may mean: those that an id names exactly, then those of such a name. */
+/**
+ * The teams that a person may mean: those of a customer or of a subscription; otherwise the one of an
+ * id, and those of such a name.
+ */
 export async function findTeams(query: Query, request: FindRequest): Promise<PageOfTeams> {
   const { text, afterId, limit } = request;
-  const exact = afterId === 0 ? await findExactly(query, text, limit) : [];
-  const exactIds = new Set(exact.map(({ id }) => id));
+  const ofCustomer = afterId === 0 ? await findByCustomer(query, text, limit) : [];
+  if (ofCustomer.length > 0) return { teams: ofCustomer, after: null, isCutShort: false };
+  const id = afterId === 0 ? queryNumber(text) : null;
+  const byId = id === null ? null : await readNamedTeam(query, id);
   const { ids, ...rest } = await findByName(query, request);
-  const others = await readTeamsById(
+  const byName = await readTeamsById(
     query,
-    ids.filter((id) => !exactIds.has(id)),
+    ids.filter((found) => found !== byId?.id),
   );
-  return { ...rest, teams: [...exact, ...others] };
+  return { ...rest, teams: [...(byId === null ? [] : [byId]), ...byName] };
 }
 
-async function findExactly(query: Query, text: string, limit: number): Promise<NamedTeam[]> {
-  const id = queryNumber(text);
-  const byId = id === null ? null : await readNamedTeam(query, id);
+async function findByCustomer(query: Query, text: string, limit: number): Promise<NamedTeam[]> {
   const customerIds = await readCustomerIdsOf(query, text, limit);
-  const byCustomer = await readNamedTeamsOf(query, [text, ...customerIds], limit);
-  return [...(byId === null ? [] : [byId]), ...byCustomer.filter((team) => team.id !== byId?.id)];
+  return await readNamedTeamsOf(query, [text, ...customerIds], limit);
 }
 
 async function findByName(
