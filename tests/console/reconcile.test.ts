@@ -56,7 +56,7 @@ test('a dry run tells what has drifted and leaves it; mending puts it right, onc
   const found = await settled(pages);
   expect(found.text).toMatch(/Drifted teams 1 left as they are Teams compared 1/);
   expect(found.text).toMatch(
-    /An event was missed \( sub_drifted \)\. status from active to canceled/,
+    /An event was missed\. Subscription: sub_drifted \. status from active to canceled/,
   );
   expect(found.text).toMatch(
     /cus_teamless No team has this customer, whose subscriptions are active/,

@@ -178,7 +178,7 @@ describe('Reconcile this team', () => {
     await happen(0, { status: 'active' });
     await happen(60, { status: 'canceled' }, 'missed');
     const looked = await pages.post(`/teams/${teamId}/reconcile`, { how: 'dry run' });
-    expect(looked.text).toContain('The team is not what Stripe says. An event was missed (');
+    expect(looked.text).toContain('The team is not what Stripe says. An event was missed.');
     expect(looked.text).toContain('Mend this team');
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('active');
 

@@ -9,9 +9,9 @@ import { Table } from '../components/table.tsx';
 import { filterUrl } from '../events/event-filter.ts';
 
 const CAUSES: Readonly<Record<DriftCause, string>> = {
-  'missed event': 'An event was missed',
-  'never seen': 'No event of the subscription ever came',
-  'changed by hand': 'The team was changed by somebody else than Instep',
+  'missed event': 'An event was missed.',
+  'never seen': 'No event of the subscription ever came.',
+  'changed by hand': 'The team was changed by somebody else than Instep.',
 };
 
 /** Why a team is not what it must be, as a sentence. */
@@ -23,10 +23,9 @@ export function CauseText({ finding }: { readonly finding: Drift }) {
       {subscriptionIds.length > 0 && (
         <>
           {' '}
-          (<ForeignText text={subscriptionIds.join(', ')} />)
+          Subscription: <ForeignText text={subscriptionIds.join(', ')} />.
         </>
       )}
-      .
     </>
   );
 }
