@@ -8,8 +8,8 @@ import type { Slot } from './series.ts';
 
 const LEAST_SECONDS = DELAY_BOUNDS_SECONDS[0] ?? 0.25;
 
-/** The drawing ends at one of these. */
-const TOPS_SECONDS = [4, 16, 64, 300, 3_600, 21_600, 86_400, 604_800];
+/** The drawing ends at one of these: its middle is a round time too. */
+const TOPS_SECONDS = [4, 16, 100, 900, 3_600, 14_400, 129_600, 2_073_600];
 
 const LINES = [
   { name: 'half', percentile: 'p50', secondsOf: (slot: Slot) => slot.p50Seconds },
