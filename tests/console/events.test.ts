@@ -196,6 +196,12 @@ test('a search for something rare goes on from page to page, and says how far it
     expect(first.text).toMatch(
       /All that was received since .* is searched. There may be more before/,
     );
+    // With something to read it waits to be asked; with nothing it goes on by itself.
+    expect(first.html).not.toContain('hx-trigger="load');
+    const nothing = await pages.get('/events?type=instep.look');
+    const next = linkIn(nothing.html, 'Search further back');
+    expect(next).toMatch(/before=\d+/);
+    expect(nothing.html.replaceAll('&amp;', '&')).toContain(`hx-get="${next}" hx-trigger="load`);
     const found = await readAll('/events?outcome=stale');
     expect(found).toEqual(stale.map(({ position }) => position));
   } finally {

@@ -3,6 +3,7 @@ import { type PageOfEvents, readPageOfEvents } from '../../sync/page-of-events.t
 import { readNewestPosition } from '../../sync/search-log.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ErrorNotice } from '../components/error-notice.tsx';
+import { goingOn } from '../components/going-on.ts';
 import { Moment } from '../components/moment.tsx';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
@@ -46,9 +47,11 @@ export function eventPages(options: ConsoleOptions): Hono {
       <Page title="Events" area="Events">
         {form}
         {known !== null && <NewerEvents fields={fields} known={known} newer={0} />}
-        {page.events.length > 0 && <EventTable events={page.events} />}
-        <Rest page={page} isLogEmpty={newest === 0} />
-        <Ways fields={fields} page={page} isFirst={before === null} />
+        <div id="found">
+          {page.events.length > 0 && <EventTable events={page.events} />}
+          <Rest fields={fields} page={page} isLogEmpty={newest === 0} />
+          <Ways fields={fields} page={page} isFirst={before === null} />
+        </div>
       </Page>,
     );
   });
@@ -69,8 +72,14 @@ export function eventPages(options: ConsoleOptions): Hono {
   return app.route('/', oneEventPages(options));
 }
 
+type RestProps = {
+  readonly fields: FilterFields;
+  readonly page: PageOfEvents;
+  readonly isLogEmpty: boolean;
+};
+
 /** What is said below the events, where there are few or none. */
-function Rest({ page, isLogEmpty }: { readonly page: PageOfEvents; readonly isLogEmpty: boolean }) {
+function Rest({ fields, page, isLogEmpty }: RestProps) {
   if (isLogEmpty) {
     return (
       <EmptyState title="No event has come yet">
@@ -79,15 +88,17 @@ function Rest({ page, isLogEmpty }: { readonly page: PageOfEvents; readonly isLo
       </EmptyState>
     );
   }
-  if (page.searchedToMs !== null) {
+  const { events, before, searchedToMs } = page;
+  if (before !== null && searchedToMs !== null) {
+    const isEmpty = events.length === 0;
     return (
-      <p class="quiet" role="status">
-        All that was received since <Moment at={new Date(page.searchedToMs)} /> is searched. There
-        may be more before.
+      <p class="quiet" {...(isEmpty && goingOn(filterUrl('/events', fields, { before })))}>
+        All that was received since <Moment at={new Date(searchedToMs)} /> is searched. There may be
+        more before.
       </p>
     );
   }
-  if (page.events.length > 0) return null;
+  if (events.length > 0) return null;
   return <EmptyState title="No such event">Ask for less, or for longer ago.</EmptyState>;
 }
 

@@ -4,6 +4,7 @@ import { Button } from '../components/button.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { Field } from '../components/field.tsx';
 import { ForeignText } from '../components/foreign-text.tsx';
+import { goingOn } from '../components/going-on.ts';
 import { StatusBadge } from '../components/status-badge.tsx';
 import { Table } from '../components/table.tsx';
 import type { ConsoleOptions } from '../options.ts';
@@ -36,8 +37,10 @@ export function teamPages(options: ConsoleOptions, makeOptions: MakeReconcileOpt
     return html(
       <Page title="Teams" area="Teams">
         <SearchForm text={text} />
-        {page.teams.length > 0 && <TeamTable teams={page.teams} />}
-        <Rest page={page} text={text} afterId={afterId} />
+        <div id="found">
+          {page.teams.length > 0 && <TeamTable teams={page.teams} />}
+          <Rest page={page} text={text} afterId={afterId} />
+        </div>
       </Page>,
     );
   });
@@ -95,17 +98,18 @@ function Rest({ page, text, afterId }: RestProps) {
   const { teams, after, isCutShort } = page;
   if (teams.length === 0 && after === null) return <Nothing text={text} afterId={afterId} />;
   const search = text === '' ? '' : `search=${encodeURIComponent(text)}`;
+  const next = after === null ? null : `/teams?${search}&after=${after}`;
   return (
     <>
       {isCutShort && (
-        <p class="quiet" role="status">
+        <p class="quiet" {...(teams.length === 0 && next !== null && goingOn(next))}>
           The names of teams up to {after} were looked at. There may be more.
         </p>
       )}
       <nav class="pager" aria-label="Pages">
         {afterId > 0 && <a href={`/teams?${search}`}>First</a>}
-        {after !== null && (
-          <a href={`/teams?${search}&after=${after}`} rel="next">
+        {next !== null && (
+          <a href={next} rel="next">
             {isCutShort ? 'Search further' : 'More'}
           </a>
         )}
