@@ -27,12 +27,6 @@ export function TimeLinePicture({ entries }: { readonly entries: readonly Histor
         >
           <title id="time-line-title">The events of the customer, and the team's plans</title>
           <desc id="time-line-text">{described(entries, bars)}</desc>
-          {lanes.map((lane) => (
-            <LanePart lane={lane} width={width} />
-          ))}
-          {bars.map((bar) => (
-            <BarPart bar={bar} y={barsTop} />
-          ))}
           {ticks.map(({ x, atMs }) => (
             <>
               <line class="tick" x1={x} x2={x} y1={0} y2={height - 22} />
@@ -40,6 +34,12 @@ export function TimeLinePicture({ entries }: { readonly entries: readonly Histor
                 <Moment at={new Date(atMs)} />
               </foreignObject>
             </>
+          ))}
+          {lanes.map((lane) => (
+            <LanePart lane={lane} width={width} />
+          ))}
+          {bars.map((bar) => (
+            <BarPart bar={bar} y={barsTop} />
           ))}
         </svg>
       </section>
