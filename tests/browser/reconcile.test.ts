@@ -31,3 +31,15 @@ test('a dry run finds what was lost and changes nothing; mending asks first, and
   await team.reload();
   await team.getByText('It has Pro since').waitFor();
 });
+
+test('without a script a dry run is started, and looked after, by hand', async () => {
+  const page = await browser.newPage({ javaScriptEnabled: false });
+  await page.goto(`${instep.url}/reconcile`);
+  await page.getByRole('button', { name: 'Start a dry run' }).click();
+  const done = async () => {
+    const lookAgain = page.getByRole('link', { name: 'Look again' });
+    if ((await lookAgain.count()) > 0) await lookAgain.click();
+    return await page.locator('main').textContent();
+  };
+  await expect.poll(done).toMatch(/Dry run\s*Began .* Done /);
+});

@@ -34,6 +34,13 @@ export function RunPart({ state, elsewhere }: RunPartProps) {
       ) : (
         <OwnRun state={state} />
       )}
+      {isLive && (
+        <noscript>
+          <p>
+            <a href="/reconcile">Look again</a>
+          </p>
+        </noscript>
+      )}
     </div>
   );
 }
@@ -83,10 +90,6 @@ function ProgressPart({ progress }: { readonly progress: RunProgress | null }) {
     <p>
       {isMeasured && <progress max={total} value={done} aria-label={of} />}{' '}
       {isMeasured ? `${count} of about ${total.toLocaleString('en')} ${of}` : `${count} ${of}`}
-      <noscript>
-        {' '}
-        <a href="/reconcile">Look again</a>
-      </noscript>
     </p>
   );
 }
