@@ -8,8 +8,8 @@ const instep = useBrowsedInstep();
 
 /** Pages, with a text of somebody else's that each of them shows. */
 const PAGES = [
-  ['the overview', () => '/', null],
-  ['the overview of a week', () => '/?range=week', null],
+  ['the overview', () => '/?live=off', null],
+  ['the overview of a week', () => '/?range=week&live=off', null],
   ['the teams', () => '/teams', HOSTILE.script],
   ['a search without a result', () => `/teams?search=${encodeURIComponent(HOSTILE.image)}`, null],
   ['a team', () => `/teams/${teams.script}`, HOSTILE.script],
