@@ -3,8 +3,7 @@ import type { ConsoleOptions } from './options.ts';
 
 /** `GET /metrics`: figures for Prometheus, or whoever reads its format. */
 export function metricsPages({ metrics }: Pick<ConsoleOptions, 'metrics'>): Hono {
-  return new Hono().get('/', async (context, next) => {
-    if (metrics === undefined) return next();
-    return context.body(await metrics.expose(), 200, { 'Content-Type': metrics.contentType });
-  });
+  return new Hono().get('/', async (context) =>
+    context.body(await metrics.expose(), 200, { 'Content-Type': metrics.contentType }),
+  );
 }

@@ -25,8 +25,8 @@ export type ConsoleOptions = {
   readonly token: string | null;
   /** For what goes on while no request waits for it. */
   readonly background: Background;
-  /** What `GET /metrics` says, if there is something to say. */
-  readonly metrics?: Metrics | undefined;
+  /** What `GET /metrics` says. */
+  readonly metrics: Metrics;
 };
 
 export type Metrics = {

@@ -11,7 +11,8 @@ export type OutOfStep = {
   readonly lastDeliveredMs: number | null;
 };
 
-const MAX_PARKED = 10_000;
+/** More parked events than these are not counted. */
+export const MAX_PARKED = 10_000;
 
 export async function readOutOfStep(query: Query): Promise<OutOfStep> {
   const [row] = await query<OutOfStep>(

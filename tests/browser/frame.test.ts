@@ -8,7 +8,6 @@ import { Field } from '../../src/console/components/field.tsx';
 import { ForeignText } from '../../src/console/components/foreign-text.tsx';
 import { Moment } from '../../src/console/components/moment.tsx';
 import { OutcomeBadge } from '../../src/console/components/outcome-badge.tsx';
-import { Pager } from '../../src/console/components/pager.tsx';
 import { Panel } from '../../src/console/components/panel.tsx';
 import { Select } from '../../src/console/components/select.tsx';
 import { StatusBadge } from '../../src/console/components/status-badge.tsx';
@@ -90,7 +89,6 @@ function specimen() {
         row('אבג', 'unreadable'),
       ],
     }),
-    Pager({ newer: null, older: '/events?before=7' }),
     jsx('button', { class: 'button quiet', 'hx-get': '/part', 'hx-target': '#part' }, 'Load'),
     jsx('button', { class: 'button quiet', 'hx-get': '/nothing', 'hx-target': '#part' }, 'Fail'),
     jsx('div', { id: 'part' }),

@@ -3,7 +3,6 @@ import { Badge } from '../../src/console/components/badge.tsx';
 import { Field } from '../../src/console/components/field.tsx';
 import { ForeignText } from '../../src/console/components/foreign-text.tsx';
 import { Moment } from '../../src/console/components/moment.tsx';
-import { Pager } from '../../src/console/components/pager.tsx';
 import { StatusBadge } from '../../src/console/components/status-badge.tsx';
 
 const SCRIPT = '<script>alert(1)</script>';
@@ -34,13 +33,6 @@ test('whatever stands in an attribute stays in it', () => {
   expect(html).toContain('value="&quot;&gt;&lt;script&gt;"');
   expect(html).toContain('aria-invalid="true"');
   expect(html).toContain('aria-describedby="field-q-error"');
-});
-
-test('a page before or after leads only where there is one', () => {
-  expect(Pager({ newer: null, older: null })).toBeNull();
-  const html = String(Pager({ newer: null, older: '/events?before=7&outcome=parked' }));
-  expect(html).toContain('<span>Newer</span>');
-  expect(html).toContain('<a href="/events?before=7&amp;outcome=parked" rel="next">Older</a>');
 });
 
 test('a time is exact for whoever asks, and in UTC where no script runs', () => {

@@ -7,6 +7,7 @@ import type { ConsoleOptions } from '../../src/console/options.ts';
 import type { Database } from '../../src/database/database.ts';
 import { listenForOperators } from '../../src/http/server.ts';
 import { createLogger } from '../../src/logging.ts';
+import { createExposition } from '../../src/metrics/exposition.ts';
 import { createStripeApi } from '../../src/stripe/api.ts';
 import { openDoor } from '../../src/sync/open-door.ts';
 import { API_KEY } from './canaries.ts';
@@ -43,7 +44,8 @@ export async function openConsole(
   const wait = (delayMs: number) => sleep(delayMs);
   const background = new Background();
   const app = createConsole({
-    ...{ database, api, logger, now, choice, wait, nonce: randomUUID, token: null, background },
+    ...{ database, api, logger, now, choice, wait, nonce: randomUUID, token: null },
+    ...{ background, metrics: createExposition(async () => []) },
     ...{ accept: door.accept, productNames: door.productNames },
     ...options,
   });

@@ -7,6 +7,7 @@ import type { Database } from '../../src/database/database.ts';
 import type { RunningServer } from '../../src/http/listener.ts';
 import { listenForOperators } from '../../src/http/server.ts';
 import { createLogger } from '../../src/logging.ts';
+import { createExposition } from '../../src/metrics/exposition.ts';
 import { createStripeApi } from '../../src/stripe/api.ts';
 import { openDoor } from '../../src/sync/open-door.ts';
 import { API_KEY } from './canaries.ts';
@@ -23,7 +24,12 @@ export type ConsoleServiceOptions = {
 };
 
 /** The operators' pages over HTTP, as long as the tests of a suite run; their clock is the test's. */
-export function useConsole({ token, metrics, extend, databaseUrl }: ConsoleServiceOptions = {}) {
+export function useConsole({
+  token,
+  metrics = createExposition(async () => []),
+  extend,
+  databaseUrl,
+}: ConsoleServiceOptions = {}) {
   let server: RunningServer;
   let database: Database;
   const clock = { nowMs: Date.now() };

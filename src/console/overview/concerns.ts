@@ -1,5 +1,5 @@
 import { durationOf } from '../../duration.ts';
-import type { OutOfStep } from '../../store/out-of-step.ts';
+import { MAX_PARKED, type OutOfStep } from '../../store/out-of-step.ts';
 import type { Troubles } from '../../store/troubles.ts';
 import type { WalkState } from '../../store/walks.ts';
 import type { Progress } from '../../sync/reconcile/progress.ts';
@@ -50,14 +50,11 @@ function numberOf(count: number, what: string): string {
   return `${countText(count)} ${what}${count === 1 ? '' : 's'}`;
 }
 
-/** No more parked events than these are counted. */
-export const MOST_PARKED = 10_000;
-
 function parkedConcerns({ troubles, outOfStep }: Standing): Concern[] {
   if (!troubles.isParkedLong) return [];
   return [
     {
-      says: `Parked events: ${countText(outOfStep.parkedEvents, MOST_PARKED)}. No team follows their customers.`,
+      says: `Parked events: ${countText(outOfStep.parkedEvents, MAX_PARKED)}. No team follows their customers.`,
       whatToDo: 'Link each customer to its team: instep team link ID --customer CUS.',
       link: { path: '/events?outcome=parked', text: 'Parked events' },
     },

@@ -1,8 +1,9 @@
 import { durationOf } from '../../duration.ts';
+import { MAX_PARKED } from '../../store/out-of-step.ts';
 import type { WalkState } from '../../store/walks.ts';
 import type { Progress } from '../../sync/reconcile/progress.ts';
 import { Facts } from '../components/facts.tsx';
-import { countText, MOST_PARKED, type Standing } from './concerns.ts';
+import { countText, type Standing } from './concerns.ts';
 
 /** How things stand, whether or not somebody has to do something about it. */
 export function StandingFacts({
@@ -21,7 +22,7 @@ export function StandingFacts({
         [
           'Parked events',
           <a id="parked-events" href="/events?outcome=parked">
-            {countText(outOfStep.parkedEvents, MOST_PARKED)}
+            {countText(outOfStep.parkedEvents, MAX_PARKED)}
           </a>,
         ],
         ['Open ties', countText(outOfStep.ties)],
