@@ -55,6 +55,9 @@ class ShuttingDown extends InstepError {
 
 const MAX_CONNECTIONS = 10;
 
+/** Whoever waits for the server comes first: the first call of Stripe's API loads its SDK. */
+const KEEPER_STARTS_AFTER_MS = 500;
+
 /**
  * Connects to the database, migrates it and checks the application's tables.
  *
@@ -109,7 +112,7 @@ export async function openInstep({
     nonce: randomUUID,
     retentionMs: config.eventRetentionMs,
   });
-  const keeper = startKeeper(metrics.observeKeeper(tasks), logger);
+  const keeper = startKeeper(metrics.observeKeeper(tasks), logger, KEEPER_STARTS_AFTER_MS);
 
   const admit = metrics.observeAdmission(createAdmission({ hasRoom, logger, now }));
   let isShuttingDown = false;

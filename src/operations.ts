@@ -14,7 +14,7 @@ import { openDoor } from './sync/open-door.ts';
 export type Operations = {
   readonly url: string;
   /** Shows the pages, of this database. Until then whoever asks is told to come again. */
-  show(server: DatabaseServer, metrics: Metrics): void;
+  show(server: DatabaseServer, metrics: Metrics): Promise<void>;
   /** Answers the requests under way, within `deadlineMs`, and leaves the database. */
   close(deadlineMs: number): Promise<void>;
 };
@@ -25,8 +25,6 @@ export type OperationsOptions = {
   /** In milliseconds since 1970. */
   readonly now: () => number;
 };
-
-type Pages = { fetch(request: Request): Response | Promise<Response> };
 
 /** Connections of their own: a page that is slow keeps no event waiting. */
 const MAX_CONNECTIONS = 3;
@@ -42,7 +40,7 @@ const STARTING = { status: 503, headers: { 'Retry-After': '1' } };
 
 /**
  * Takes the operators' port, before anything is served to anybody, so that a wrong one is no half
- * start. The pages are loaded when somebody looks at one: until then they cost nothing. `null` when
+ * start. The pages are loaded by `show` only: the public does not wait for them. `null` when
  * `OPS_PORT` is off.
  *
  * @throws ListenFailed
@@ -63,7 +61,8 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
   });
   return {
     url: listener.url,
-    show(server, metrics) {
+    async show(server, metrics) {
+      const { createConsole } = await import('./console/console.tsx');
       database = server.open({
         maxConnections: MAX_CONNECTIONS,
         statementTimeoutMs: STATEMENT_TIMEOUT_MS,
@@ -91,15 +90,7 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
         background,
       };
       const { accept, productNames } = door;
-      let pages: Promise<Pages> | undefined;
-      const load = async () => {
-        const { createConsole } = await import('./console/console.tsx');
-        return createConsole({ ...things, accept, productNames });
-      };
-      answer = async (request) => {
-        pages ??= load();
-        return (await pages).fetch(request);
-      };
+      answer = createConsole({ ...things, accept, productNames }).fetch;
       logger.info({ url: listener.url }, 'operations listening');
     },
     async close(deadlineMs) {

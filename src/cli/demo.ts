@@ -82,7 +82,7 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
     const operations = await openConsole(config, { logger, now });
     if (operations !== null) {
       ends.push(() => operations.close(OPERATIONS_DEADLINE_MS));
-      operations.show(instep.databaseServer, instep.metrics);
+      await operations.show(instep.databaseServer, instep.metrics);
     }
     showNextSteps(stage, { logFile, consoleUrl: operations?.url });
     const stop = new AbortController();

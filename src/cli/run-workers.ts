@@ -30,6 +30,6 @@ async function show(operations: Operations | null, { config, logger }: ServerPro
   if (operations === null) return null;
   const notice = (message: string) => logger.info(message);
   const server = await connectToServer({ ...config, notice });
-  operations.show(server, createExposition(collectFromWorkers));
+  await operations.show(server, createExposition(collectFromWorkers));
   return server;
 }

@@ -38,7 +38,7 @@ export async function runServer(options: ServerProcessOptions): Promise<void> {
     const server = await listen({ ...config, ...instep, logger, now, filesNeededElsewhere });
     ends.push(() => server.close(config.shutdownDeadlineMs));
     onListening(server.url);
-    operations?.show(instep.databaseServer, instep.metrics);
+    await operations?.show(instep.databaseServer, instep.metrics);
 
     onEnding(await ending);
     instep.stopBeingReady();

@@ -80,7 +80,7 @@ async function answerInTime<Found>(
       throw new StripeApiFailed(`answered ${statusCode}`, { status: statusCode });
     return answer;
   } catch (error) {
-    const { errors } = await loadSdk();
+    const { errors } = loadSdk();
     if (!(error instanceof errors.StripeError)) throw error;
     const status = error.statusCode ?? null;
     const message = `${error.type} (${status ?? 'no answer'})`;

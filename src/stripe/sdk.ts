@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import type Stripe from 'stripe';
 
 export type StripeApiOptions = {
@@ -6,12 +7,15 @@ export type StripeApiOptions = {
   readonly baseUrl?: URL | undefined;
 };
 
+const require = createRequire(import.meta.url);
+
 /**
  * Stripe's SDK, loaded when it is asked for: it is the largest of all packages, and a server is ready
- * before it has anything to ask.
+ * before it has anything to ask. File by file: `import` opens hundreds at once, of which there may be
+ * too few in a flood of connections, and never tries again.
  */
-export async function loadSdk(): Promise<typeof Stripe> {
-  return (await import('stripe')).default;
+export function loadSdk(): typeof Stripe {
+  return require('stripe');
 }
 
 /** Lets requests be made through a client, which tries once and tells nobody anything. */
@@ -20,7 +24,7 @@ export function createClient({ secretKey, baseUrl }: StripeApiOptions, timeoutMs
   return async <Found>(
     request: (stripe: Stripe) => Promise<Stripe.Response<Found>>,
   ): Promise<Stripe.Response<Found>> => {
-    client ??= new (await loadSdk())(secretKey, {
+    client ??= new (loadSdk())(secretKey, {
       timeout: timeoutMs,
       maxNetworkRetries: 0,
       telemetry: false,

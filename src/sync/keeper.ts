@@ -24,11 +24,18 @@ const LONGEST_PAUSE_MS = 60_000;
 /**
  * Runs each task again and again, in a loop of its own: driven by state and not by messages, so
  * that a crash at any point costs nothing, and any number of instances may do it. A task that
- * fails is tried again, later each time.
+ * fails is tried again, later each time. The first time is after `startAfterMs`.
  */
-export function startKeeper(tasks: readonly KeeperTask[], logger: Logger): Keeper {
+export function startKeeper(
+  tasks: readonly KeeperTask[],
+  logger: Logger,
+  startAfterMs = 0,
+): Keeper {
   const stopping = new AbortController();
   const { signal } = stopping;
+
+  const pause = (delayMs: number) =>
+    sleep(delayMs, undefined, { signal, ref: false }).catch(() => undefined);
 
   async function keep({ name, intervalMs, mend }: KeeperTask): Promise<void> {
     let pauseMs = intervalMs;
@@ -46,9 +53,10 @@ export function startKeeper(tasks: readonly KeeperTask[], logger: Logger): Keepe
         );
       }
     }
+    if (startAfterMs > 0) await pause(startAfterMs);
     while (!signal.aborted) {
       await inRootSpan(new Set(), `keep ${name}`, {}, run);
-      await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
+      await pause(pauseMs);
     }
   }
 

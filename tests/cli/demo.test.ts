@@ -98,7 +98,8 @@ test('some companies have lived before, and live on', async () => {
   };
   const { position } = await newest();
   expect(position).toBeGreaterThan(1_000);
-  await expect.poll(async () => (await newest()).position).toBeGreaterThan(position);
+  const isPatient = { timeout: 30_000 };
+  await expect.poll(async () => (await newest()).position, isPatient).toBeGreaterThan(position);
   expect(await demo.stop('SIGINT')).toBe(0);
 });
 
