@@ -38,19 +38,29 @@ test('what was decided on an event stays when it is replayed', async () => {
   expect(await facts.getByText('once', { exact: true }).count()).toBe(1);
 });
 
-const SEEDED = 100_000;
+/** Ten millions take some minutes: `SEEDED_EVENTS=10000000 npx vitest run tests/browser/events.test.ts`. */
+const SEEDED = Number(process.env.SEEDED_EVENTS ?? 100_000);
+const SEEDED_AT_ONCE = 100_000;
 
-test(`pages of ${SEEDED} events stay right while events arrive`, async () => {
-  await instep.database.query(
-    `insert into instep.events
-            (key, event_id, type, customer_id, subscription_id, created_at, received_at,
-             deliveries, outcome, body)
-     select md5(n::text)::uuid, 'evt_seeded_' || n, 'customer.subscription.updated',
-            'cus_seeded_' || n % 1000, 'sub_seeded_' || n % 1000,
-            now() - interval '1 day', now() - interval '1 day', 1, 'unchanged', '{}'::bytea
-       from generate_series(1, $1::integer) n`,
-    [SEEDED],
-  );
+async function seedEvents(): Promise<void> {
+  for (let seeded = 0; seeded < SEEDED; seeded += SEEDED_AT_ONCE) {
+    await instep.database.query(
+      `insert into instep.events
+              (key, event_id, type, customer_id, subscription_id, created_at, received_at,
+               deliveries, outcome, body)
+       select lpad(to_hex(n), 32, '0')::uuid, 'evt_seeded_' || n, 'customer.subscription.updated',
+              'cus_seeded_' || n % 1000, 'sub_seeded_' || n % 1000,
+              now() - interval '1 day', now() - interval '1 day', 1, 'unchanged', '{}'::bytea
+         from generate_series($1::integer + 1, $2::integer) n`,
+      [seeded, Math.min(SEEDED, seeded + SEEDED_AT_ONCE)],
+    );
+  }
+}
+
+const patience = { timeout: 60_000 + SEEDED / 10 };
+
+test(`pages of ${SEEDED} events stay right while events arrive`, patience, async () => {
+  await seedEvents();
   await instep.addTeam('Meanwhile', 'cus_meanwhile');
   const page = await browser.newPage();
   await page.goto(`${instep.url}/events`);
