@@ -4,6 +4,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { StripeApiServer } from '../../src/simulation/stripe-api/server.ts';
 import { PHONE, useBrowser } from '../support/browser.ts';
+import { OPERATIONS_TOKEN } from '../support/canaries.ts';
 import { type ConsoleService, openConsole } from '../support/console-pages.ts';
 import { createDatabase } from '../support/test-database.ts';
 import { NOW_MS, setUp } from './scenery.ts';
@@ -14,12 +15,14 @@ const MAX_BYTES = 150_000;
 const browser = useBrowser();
 let stripe: StripeApiServer;
 let service: ConsoleService;
+let guarded: ConsoleService;
 
 beforeAll(async () => {
   mkdirSync(FOLDER, { recursive: true });
   const { database } = await createDatabase();
   stripe = await setUp(database);
   service = await openConsole(database, { apiBase: stripe.url, now: () => NOW_MS });
+  guarded = await openConsole(database, { token: OPERATIONS_TOKEN });
 });
 afterAll(() => stripe?.close());
 
@@ -32,6 +35,12 @@ const LOOKS: [string, BrowserContextOptions][] = [
 
 /** How somebody comes to each page, from the overview. */
 const PAGES: [string, (page: Page) => Promise<void>][] = [
+  [
+    'login',
+    async (page) => {
+      await page.goto(guarded.url);
+    },
+  ],
   ['overview', async () => undefined],
   ['teams', (page) => goTo(page, 'Teams')],
   [
