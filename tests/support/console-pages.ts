@@ -11,6 +11,7 @@ import { createExposition } from '../../src/metrics/exposition.ts';
 import { createStripeApi } from '../../src/stripe/api.ts';
 import { openDoor } from '../../src/sync/open-door.ts';
 import { API_KEY } from './canaries.ts';
+import { csrfIn } from './console-service.ts';
 
 export type Shown = {
   readonly status: number;
@@ -69,7 +70,7 @@ export async function openConsole(
         .getSetCookie()
         .map((one) => one.split(';')[0])
         .join('; ');
-      const csrf = /name="csrf" value="([^"]*)"/.exec(await page.text())?.[1] ?? '';
+      const csrf = csrfIn(await page.text());
       const body = new URLSearchParams({ csrf, ...fields });
       const headers = { cookie, origin: new URL(url).origin };
       return shown(await fetchPath(path, { method: 'POST', body, headers }));

@@ -5,6 +5,7 @@ import { EmptyState } from '../components/empty-state.tsx';
 import { ErrorNotice } from '../components/error-notice.tsx';
 import { goingOn } from '../components/going-on.ts';
 import { Moment } from '../components/moment.tsx';
+import { Pager } from '../components/pager.tsx';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
 import { badRequest } from '../problems.ts';
@@ -113,13 +114,16 @@ function Ways({ fields, page, isFirst }: WaysProps) {
   const { before, searchedToMs } = page;
   if (isFirst && before === null) return null;
   return (
-    <nav class="pager" aria-label="Pages">
-      {!isFirst && <a href={filterUrl('/events', fields)}>Newest</a>}
-      {before !== null && (
-        <a href={filterUrl('/events', fields, { before })} rel="next">
-          {searchedToMs === null ? 'Older' : 'Search further back'}
-        </a>
-      )}
-    </nav>
+    <Pager
+      first={isFirst ? null : { href: filterUrl('/events', fields), text: 'Newest' }}
+      next={
+        before === null
+          ? null
+          : {
+              href: filterUrl('/events', fields, { before }),
+              text: searchedToMs === null ? 'Older' : 'Search further back',
+            }
+      }
+    />
   );
 }

@@ -1,6 +1,7 @@
 import type { NamedTeam } from '../../store/named-teams.ts';
 import type { CustomerHistory } from '../../sync/explain-history.ts';
 import { EmptyState } from '../components/empty-state.tsx';
+import { Pager } from '../components/pager.tsx';
 import { Page } from '../page.tsx';
 import { HistoryTable } from './history-table.tsx';
 
@@ -16,14 +17,12 @@ export function OlderPage({ team, history }: OlderPageProps) {
       ) : (
         <HistoryTable entries={entries} />
       )}
-      <nav class="pager" aria-label="Pages">
-        <a href={`/teams/${team.id}`}>Newest</a>
-        {before !== null && (
-          <a href={`/teams/${team.id}?before=${before}`} rel="next">
-            Older
-          </a>
-        )}
-      </nav>
+      <Pager
+        first={{ href: `/teams/${team.id}`, text: 'Newest' }}
+        next={
+          before === null ? null : { href: `/teams/${team.id}?before=${before}`, text: 'Older' }
+        }
+      />
     </Page>
   );
 }

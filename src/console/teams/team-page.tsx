@@ -5,6 +5,7 @@ import type { CustomerHistory } from '../../sync/explain-history.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ForeignText } from '../components/foreign-text.tsx';
 import { Moment } from '../components/moment.tsx';
+import { Pager } from '../components/pager.tsx';
 import { Panel } from '../components/panel.tsx';
 import { Page } from '../page.tsx';
 import { ComparePart } from './compare-part.tsx';
@@ -56,11 +57,10 @@ export function TeamPage({ team, known, history, choice, comparison }: TeamPageP
             </>
           )}
           {before !== null && (
-            <nav class="pager" aria-label="Pages">
-              <a href={`/teams/${id}?before=${before}`} rel="next">
-                Older events
-              </a>
-            </nav>
+            <Pager
+              first={null}
+              next={{ href: `/teams/${id}?before=${before}`, text: 'Older events' }}
+            />
           )}
           {prunedBeforeMs !== null && (
             <p class="quiet">

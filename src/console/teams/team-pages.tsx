@@ -5,6 +5,7 @@ import { EmptyState } from '../components/empty-state.tsx';
 import { Field } from '../components/field.tsx';
 import { ForeignText } from '../components/foreign-text.tsx';
 import { goingOn } from '../components/going-on.ts';
+import { Pager } from '../components/pager.tsx';
 import { StatusBadge } from '../components/status-badge.tsx';
 import { Table } from '../components/table.tsx';
 import type { ConsoleOptions } from '../options.ts';
@@ -106,14 +107,10 @@ function Rest({ page, text, afterId }: RestProps) {
           The names of teams up to {after} were looked at. There may be more.
         </p>
       )}
-      <nav class="pager" aria-label="Pages">
-        {afterId > 0 && <a href={`/teams?${search}`}>First</a>}
-        {next !== null && (
-          <a href={next} rel="next">
-            {isCutShort ? 'Search further' : 'More'}
-          </a>
-        )}
-      </nav>
+      <Pager
+        first={afterId > 0 ? { href: `/teams?${search}`, text: 'First' } : null}
+        next={next === null ? null : { href: next, text: isCutShort ? 'Search further' : 'More' }}
+      />
     </>
   );
 }
