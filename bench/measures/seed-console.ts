@@ -1,6 +1,6 @@
 import { addUsersAndTeams } from '../contestants/application-tables.ts';
 import type { Ask } from '../database/bench-postgres.ts';
-import { CONTENT, seedHistory } from './seed-history.ts';
+import { CONTENT, KEY, seedHistory } from './seed-history.ts';
 
 const DAY_SECONDS = 86_400;
 
@@ -38,9 +38,7 @@ const LOG = `
   )
   insert into instep.events (key, event_id, type, customer_id, subscription_id, created_at,
                              received_at, deliveries, outcome, body)
-  select (lpad(to_hex(created), 8, '0')
-           || left(encode(sha256(convert_to(subscription_id, 'UTF8')), 'hex'), 8)
-           || left(md5(number::text), 16))::uuid,
+  select ${KEY},
          'evt_1Bench' || lpad(number::text, 18, '0'),
          case number % 500
            when 7 then 'customer.subscription.deleted'

@@ -27,14 +27,18 @@ export const CONTENT = `
          (array['Starter', 'Pro', 'Scale'])[(number / $3) % 3 + 1] as plan_name
     from generate_series($1::bigint, $2::bigint) as number`;
 
+/** As the product makes keys, but for the part that comes of the content. */
+export const KEY = `
+  (lpad(to_hex(created), 8, '0')
+    || left(encode(sha256(convert_to(subscription_id, 'UTF8')), 'hex'), 8)
+    || left(md5(number::text), 16))::uuid`;
+
 /** Their bodies are short: what is not read has no part in how fast the rest is. */
 const LOG = `
   with content as (${CONTENT})
   insert into instep.events (key, event_id, type, customer_id, subscription_id, created_at,
                              received_at, deliveries, outcome, body)
-  select (lpad(to_hex(created), 8, '0')
-           || left(encode(sha256(convert_to(subscription_id, 'UTF8')), 'hex'), 8)
-           || left(md5(number::text), 16))::uuid,
+  select ${KEY},
          'evt_1Bench' || lpad(number::text, 18, '0'),
          'customer.subscription.updated',
          customer_id,
