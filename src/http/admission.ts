@@ -1,8 +1,9 @@
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Logger } from '../logging.ts';
 import { QueueFull } from '../sync/batcher.ts';
 import { limitLines } from './line-limiter.ts';
 import { unavailable } from './problems.ts';
+import type { Turns } from './turns.ts';
 
 export type AdmissionOptions = {
   /** Whether an event that comes now would have its turn in time. */
@@ -24,17 +25,34 @@ export function createAdmission({ hasRoom, logger, now }: AdmissionOptions): Adm
   };
 }
 
+export type RefusalOptions = {
+  /** Of what may have to be refused. */
+  readonly path: string;
+  readonly admit: Admit;
+  readonly turns: Turns;
+};
+
 /**
  * Refuses what may not come in before any framework has seen it: whoever sends ten times what we
- * can bear must not take the time of what we can.
+ * can bear must not take the time of what we can. Who was refused is not heard again before others.
  */
-export function withAdmission(listener: RequestListener, path: string, admit: Admit) {
+export function withAdmission(
+  listener: RequestListener,
+  { path, admit, turns }: RefusalOptions,
+): RequestListener {
   const { status, headers, message } = unavailable();
   const body = JSON.stringify({ error: message });
   const head = { ...headers, 'Content-Type': 'application/json', 'Content-Length': body.length };
-  const refuses: RequestListener = (request, response) => {
-    if (request.url !== path || request.method !== 'POST' || admit()) listener(request, response);
+
+  function receive(request: IncomingMessage, response: ServerResponse): void {
+    const isAdmitted = admit();
+    if (!isAdmitted || turns.areTaken) turns.takeAfter(request, response);
+    if (isAdmitted) listener(request, response);
     else response.writeHead(status, head).end(body);
+  }
+
+  return (request, response) => {
+    if (request.url === path && request.method === 'POST') receive(request, response);
+    else listener(request, response);
   };
-  return refuses;
 }

@@ -30,6 +30,8 @@ export type ListenerOptions = {
   readonly portVariable: string;
   readonly maxConnections: number;
   readonly answer: RequestListener;
+  /** Hears of each connection. */
+  readonly onConnection?: () => void;
   readonly logger: Logger;
   /** In milliseconds since 1970. */
   readonly now: () => number;
@@ -49,8 +51,9 @@ const BACKLOG = 4_096;
 
 /** Serves HTTP/1.1 at an address, with limits for whoever comes there. @throws ListenFailed */
 export async function openListener(options: ListenerOptions): Promise<RunningServer> {
-  const { host, port, portVariable, maxConnections, answer, logger, now } = options;
+  const { host, port, portVariable, maxConnections, answer, onConnection, logger, now } = options;
   const server = createServer(LIMITS, answer);
+  if (onConnection !== undefined) server.on('connection', onConnection);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const isTaken = cause.code === 'EADDRINUSE';

@@ -6,6 +6,7 @@ import { type ListenerOptions, openListener, type RunningServer } from './listen
 import { connectionsWithin, readOpenFilesLimit } from './open-files.ts';
 import { hostAmbiguous } from './problems.ts';
 import { withShortWay } from './short-way.ts';
+import { Turns } from './turns.ts';
 import { WEBHOOK_PATH } from './webhook.ts';
 
 export type ListenOptions = Pick<ListenerOptions, 'host' | 'port' | 'logger' | 'now'> & {
@@ -24,11 +25,13 @@ type Fetch = (request: Request) => Response | Promise<Response>;
 export async function listen(options: ListenOptions): Promise<RunningServer> {
   const { fetch, routes, host, admit, filesNeededElsewhere } = options;
   const shortly = withShortWay(answerWith(fetch, host), routes);
+  const turns = new Turns();
   return await openListener({
     ...options,
     portVariable: 'PORT',
     maxConnections: connectionsWithin(readOpenFilesLimit(), filesNeededElsewhere),
-    answer: withAdmission(shortly, WEBHOOK_PATH, admit),
+    answer: withAdmission(shortly, { path: WEBHOOK_PATH, admit, turns }),
+    onConnection: () => turns.welcome(),
   });
 }
 

@@ -13,6 +13,7 @@ import { killServer } from './scenarios/kill-server.ts';
 import { network } from './scenarios/network.ts';
 import { oneUserFlood } from './scenarios/one-user-flood.ts';
 import { overload } from './scenarios/overload.ts';
+import { overloadOfProcessor } from './scenarios/overload-of-processor.ts';
 import { reconcile } from './scenarios/reconcile.ts';
 import { rollingRestarts } from './scenarios/rolling-restarts.ts';
 import { shutdown } from './scenarios/shutdown.ts';
@@ -45,6 +46,7 @@ export const OUTAGES: Scenarios = {
 export const ATTACKS: Scenarios = {
   hostile,
   overload,
+  'overload-of-processor': overloadOfProcessor,
   'slow-sockets': slowSockets,
   soak,
 };
