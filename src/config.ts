@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
-import { z } from 'zod';
+import * as v from 'valibot';
 import { type Environment, readVariables } from './config/environment.ts';
 import { interval, secret, secrets, url, wholeNumber } from './config/forms.ts';
 import {
@@ -20,15 +20,15 @@ const DATABASE_URL_FORM =
   'other:5432; target_session_attrs: read-write), or unset for the embedded database';
 
 const databaseVariables = {
-  DATABASE_URL: z
-    .string()
-    .transform((text, { addIssue }) => {
-      const urls = parseDatabaseUrl(text);
-      if (urls === null) addIssue({ code: 'custom', message: DATABASE_URL_FORM });
-      return urls ?? [];
-    })
-    .default([]),
-  INSTEP_DATA: z.string().default('./data'),
+  DATABASE_URL: v.optional(
+    v.pipe(
+      v.string(),
+      v.transform(parseDatabaseUrl),
+      v.check((urls) => urls !== null, DATABASE_URL_FORM),
+      v.transform((urls) => urls ?? []),
+    ),
+  ),
+  INSTEP_DATA: v.optional(v.string(), './data'),
 };
 
 const webhookVariables = {
@@ -49,34 +49,34 @@ const sessionVariables = {
 
 const addressVariables = {
   PORT: wholeNumber(3_000, 0, 65_535),
-  HOST: z.string().min(1, 'is empty: unset it, or name an address').default('127.0.0.1'),
+  HOST: v.optional(v.string(), '127.0.0.1'),
 };
 
 /** One core is left to the database and the system. */
 const coresToUse = () => Math.max(1, availableParallelism() - 1);
 
-const workersVariable = z
-  .string()
-  .regex(/^(?:auto|[1-9]\d?)$/, 'must be auto, or a whole number from 1 to 99')
-  .transform((text) => (text === 'auto' ? coresToUse() : Number(text)))
-  .default(1);
+const workersVariable = v.optional(
+  v.pipe(
+    v.string(),
+    v.regex(/^(?:auto|[1-9]\d?)$/, 'must be auto, or a whole number from 1 to 99'),
+    v.transform((text) => (text === 'auto' ? coresToUse() : Number(text))),
+  ),
+  '1',
+);
 
 const teamPlanVariables = {
-  TEAM_PLAN: z.enum(['newest', 'best'], { error: 'must be newest or best' }).default('newest'),
+  TEAM_PLAN: v.optional(v.picklist(['newest', 'best'], 'must be newest or best'), 'newest'),
 };
 
 const retentionVariables = {
-  EVENT_RETENTION: z
-    .string()
-    .default('90d')
-    .transform((text, { addIssue }) => {
-      if (text === 'off' || text === '0') return null;
-      const retentionMs = parseDuration(text);
-      if (retentionMs === null || retentionMs === 0) {
-        addIssue({ code: 'custom', message: 'must be a time such as 90d or 12h, or off' });
-      }
-      return retentionMs;
-    }),
+  EVENT_RETENTION: v.optional(
+    v.pipe(
+      v.string(),
+      v.transform((text) => (text === 'off' || text === '0' ? null : (parseDuration(text) ?? 0))),
+      v.check((retentionMs) => retentionMs !== 0, 'must be a time such as 90d or 12h, or off'),
+    ),
+    '90d',
+  ),
 };
 
 const apiVariables = {
@@ -85,8 +85,10 @@ const apiVariables = {
     "set your account's secret or restricted key, sk_ or rk_ and what follows " +
       '(Stripe dashboard, Developers, API keys)',
   ),
-  STRIPE_API_BASE: url(['http:', 'https:'], 'https://api.stripe.com').optional(),
+  STRIPE_API_BASE: v.optional(url(['http:', 'https:'], 'https://api.stripe.com')),
 };
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 const serverVariables = {
   ...databaseVariables,
@@ -94,19 +96,16 @@ const serverVariables = {
   ...sessionVariables,
   ...addressVariables,
   ...apiVariables,
-  LOG_LEVEL: z
-    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
-      error: 'must be one of fatal, error, warn, info, debug, trace, silent',
-    })
-    .default('info'),
+  LOG_LEVEL: v.optional(v.picklist(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`), 'info'),
   INSTEP_WORKERS: workersVariable,
   ...teamPlanVariables,
   ...retentionVariables,
   CATCH_UP_INTERVAL: interval('1h'),
   RECONCILE_INTERVAL: interval('off'),
-  PROFILE_PASSWORD_HASH: z
-    .enum(['include', 'omit'], { error: 'must be include or omit' })
-    .default('include'),
+  PROFILE_PASSWORD_HASH: v.optional(
+    v.picklist(['include', 'omit'], 'must be include or omit'),
+    'include',
+  ),
   MAX_BODY_BYTES: wholeNumber(1_048_576, 1_024, 67_108_864),
   MAX_QUEUED_EVENTS: wholeNumber(10_000, 1, 1_000_000),
   REQUEST_DEADLINE_MS: wholeNumber(5_000, 100, 60_000),
@@ -114,6 +113,18 @@ const serverVariables = {
   SHUTDOWN_DEADLINE_MS: wholeNumber(10_000, 100, 600_000),
   ...operationsVariables,
 };
+
+const { concerns, isGiven, problem, problemOf } = protection;
+
+const serverShape = v.pipe(
+  v.object(serverVariables),
+  v.forward(v.partialCheck(concerns, isGiven, problem), problemOf),
+);
+
+const operationsShape = v.pipe(
+  v.object(operationsVariables),
+  v.forward(v.partialCheck(concerns, isGiven, problem), problemOf),
+);
 
 export type DatabaseConfig = {
   /** One for each server that may be the primary; none for the embedded database. */
@@ -126,8 +137,7 @@ export type Config = ReturnType<typeof readConfig>;
 
 /** Everything that the server needs. @throws ConfigInvalid */
 export function readConfig(environment: Environment) {
-  const schema = z.object(serverVariables).refine(protection.isGiven, protection.problem);
-  const value = readVariables(schema, environment);
+  const value = readVariables(serverShape, environment);
   return {
     ...toDatabaseConfig(value),
     webhookSecrets: value.STRIPE_WEBHOOK_SECRET,
@@ -154,44 +164,43 @@ export function readConfig(environment: Environment) {
 
 /** What a command needs that only looks into the database. @throws ConfigInvalid */
 export function readDatabaseConfig(environment: Environment): DatabaseConfig {
-  return toDatabaseConfig(readVariables(z.object(databaseVariables), environment));
+  return toDatabaseConfig(readVariables(v.object(databaseVariables), environment));
 }
 
 /** Which of several subscriptions a team has. @throws ConfigInvalid */
 export function readTeamPlanChoice(environment: Environment) {
-  return readVariables(z.object(teamPlanVariables), environment).TEAM_PLAN;
+  return readVariables(v.object(teamPlanVariables), environment).TEAM_PLAN;
 }
 
 /** How long events stay in the log, in milliseconds; `null`: for ever. @throws ConfigInvalid */
 export function readEventRetention(environment: Environment) {
-  return readVariables(z.object(retentionVariables), environment).EVENT_RETENTION;
+  return readVariables(v.object(retentionVariables), environment).EVENT_RETENTION;
 }
 
 /** What it takes to ask Stripe's API. @throws ConfigInvalid */
 export function readApiConfig(environment: Environment) {
-  const value = readVariables(z.object(apiVariables), environment);
+  const value = readVariables(v.object(apiVariables), environment);
   return { secretKey: value.STRIPE_SECRET_KEY, baseUrl: value.STRIPE_API_BASE };
 }
 
 /** Where operators look, and who may; `null`: nowhere. @throws ConfigInvalid */
 export function readOperationsConfig(environment: Environment): OperationsConfig | null {
-  const schema = z.object(operationsVariables).refine(protection.isGiven, protection.problem);
-  return toOperationsConfig(readVariables(schema, environment));
+  return toOperationsConfig(readVariables(operationsShape, environment));
 }
 
 /** The secrets that session tokens are signed with, newest first. @throws ConfigInvalid */
 export function readAuthSecrets(environment: Environment): readonly [string, ...string[]] {
-  return readVariables(z.object(sessionVariables), environment).AUTH_SECRET;
+  return readVariables(v.object(sessionVariables), environment).AUTH_SECRET;
 }
 
 /** The signing secrets of the webhook endpoint, newest first. @throws ConfigInvalid */
 export function readWebhookSecrets(environment: Environment): readonly [string, ...string[]] {
-  return readVariables(z.object(webhookVariables), environment).STRIPE_WEBHOOK_SECRET;
+  return readVariables(v.object(webhookVariables), environment).STRIPE_WEBHOOK_SECRET;
 }
 
 /** What it takes to sign a webhook and to send it to the server. @throws ConfigInvalid */
 export function readWebhookTarget(environment: Environment) {
-  const value = readVariables(z.object({ ...webhookVariables, ...addressVariables }), environment);
+  const value = readVariables(v.object({ ...webhookVariables, ...addressVariables }), environment);
   return { webhookSecrets: value.STRIPE_WEBHOOK_SECRET, port: value.PORT, host: value.HOST };
 }
 
@@ -205,6 +214,8 @@ export function configWarnings({
     : [];
 }
 
-function toDatabaseConfig(value: z.output<z.ZodObject<typeof databaseVariables>>): DatabaseConfig {
-  return { databaseUrls: value.DATABASE_URL, dataFolder: resolve(value.INSTEP_DATA) };
+function toDatabaseConfig(
+  value: v.InferOutput<v.ObjectSchema<typeof databaseVariables, undefined>>,
+): DatabaseConfig {
+  return { databaseUrls: value.DATABASE_URL ?? [], dataFolder: resolve(value.INSTEP_DATA) };
 }

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import * as v from 'valibot';
 import { InstepError } from '../errors.ts';
 
 /** The environment is not what it must be. `problems` lists all of it, each with what to do. */
@@ -17,23 +17,27 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** Secrets that are set to nothing were meant to be something. */
 const SECRET = /SECRET|TOKEN/;
 
+/** A shape that names its variables. */
+type Variables = v.GenericSchema & { readonly entries: v.ObjectEntries };
+
 /**
  * Reads the variables that the schema names. An empty one counts as unset, but for the secrets.
  *
  * @throws ConfigInvalid with all problems at once
  */
-export function readVariables<Schema extends z.ZodType>(
+export function readVariables<Schema extends Variables>(
   schema: Schema,
   environment: Environment,
-): z.output<Schema> {
-  const given = Object.entries(environment).filter(
-    ([name, value]) => value !== '' || SECRET.test(name),
-  );
-  const parsed = schema.safeParse(Object.fromEntries(given));
-  if (parsed.success) return parsed.data;
+): v.InferOutput<Schema> {
+  const given = Object.keys(schema.entries).map((name) => {
+    const value = environment[name];
+    return [name, value === '' && !SECRET.test(name) ? undefined : value];
+  });
+  const parsed = v.safeParse(schema, Object.fromEntries(given));
+  if (parsed.success) return parsed.output;
   const first = new Map<string, string>();
-  for (const { path, message } of parsed.error.issues) {
-    const name = String(path[0]);
+  for (const { path, message } of parsed.issues) {
+    const name = String(path?.[0].key);
     if (!first.has(name)) first.set(name, `${name} ${message}`);
   }
   throw new ConfigInvalid([...first.values()]);

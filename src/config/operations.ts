@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as v from 'valibot';
 import { secret, wholeNumber } from './forms.ts';
 
 /** Where operators look, and who may. */
@@ -14,29 +14,34 @@ const MIN_TOKEN_LENGTH = 32;
 
 const HOW_TO_MAKE_ONE = `set ${MIN_TOKEN_LENGTH} characters or more, such as from \`openssl rand -base64 32\``;
 
+const noPort = v.pipe(
+  v.literal('off'),
+  v.transform(() => null),
+);
+
 export const operationsVariables = {
-  OPS_PORT: z
-    .union([z.literal('off').transform(() => null), wholeNumber(3_001, 0, 65_535)], {
-      error: 'must be off, or a whole number from 0 to 65535',
-    })
-    .default(3_001),
-  OPS_HOST: z.string().default('127.0.0.1'),
-  OPS_TOKEN: secret(new RegExp(`^[!-~]{${MIN_TOKEN_LENGTH},512}$`), HOW_TO_MAKE_ONE).optional(),
+  OPS_PORT: v.optional(
+    v.union(
+      [noPort, wholeNumber(3_001, 0, 65_535)],
+      'must be off, or a whole number from 0 to 65535',
+    ),
+    '3001',
+  ),
+  OPS_HOST: v.optional(v.string(), '127.0.0.1'),
+  OPS_TOKEN: v.optional(secret(new RegExp(`^[!-~]{${MIN_TOKEN_LENGTH},512}$`), HOW_TO_MAKE_ONE)),
 };
 
-type OperationsVariables = z.output<z.ZodObject<typeof operationsVariables>>;
+type OperationsVariables = v.InferOutput<v.ObjectSchema<typeof operationsVariables, undefined>>;
 
 /** Whoever reaches an address that others reach, too, has to say who they are. */
 export const protection = {
-  isGiven: ({ OPS_PORT, OPS_HOST, OPS_TOKEN }: Partial<OperationsVariables>) =>
-    OPS_PORT === null || OPS_TOKEN !== undefined || OPS_HOST === undefined || isLoopback(OPS_HOST),
-  /** Told beside all other problems, whatever they are. */
-  problem: {
-    path: ['OPS_HOST'],
-    when: () => true,
-    message: `is no loopback address, which needs OPS_TOKEN: ${HOW_TO_MAKE_ONE}`,
-  },
-};
+  /** Asked beside all other problems, unless these are among them. */
+  concerns: [['OPS_PORT'], ['OPS_HOST'], ['OPS_TOKEN']],
+  isGiven: ({ OPS_PORT, OPS_HOST, OPS_TOKEN }: OperationsVariables) =>
+    OPS_PORT === null || OPS_TOKEN !== undefined || isLoopback(OPS_HOST),
+  problem: `is no loopback address, which needs OPS_TOKEN: ${HOW_TO_MAKE_ONE}`,
+  problemOf: ['OPS_HOST'],
+} as const;
 
 /** `null`: nobody looks. */
 export function toOperationsConfig(value: OperationsVariables): OperationsConfig | null {

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as v from 'valibot';
 import type { InspectResource } from '../stripe/inspection.ts';
 import { readWebhookEndpoint } from '../stripe/webhook-endpoint.ts';
 import { checkAccess } from './access.ts';
@@ -59,7 +59,8 @@ function checkEndpointsOf(account: Account, expected: Expected): Check[] {
 function newestEventOf(account: Account): number | null {
   const answer = account.get('events');
   if (answer?.kind !== 'granted') return null;
-  return createdShape.safeParse(answer.page.objects[0]).data?.created ?? null;
+  const [newest] = answer.page.objects;
+  return v.is(createdShape, newest) ? newest.created : null;
 }
 
-const createdShape = z.object({ created: z.int() });
+const createdShape = v.object({ created: v.pipe(v.number(), v.integer()) });

@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
+import * as v from 'valibot';
 import { type Snapshot, snapshotShape } from './snapshot.ts';
 
 /** There is one process, whoever asks. */
@@ -13,5 +14,5 @@ export async function readProcessFigures(): Promise<Snapshot> {
     // Some are no numbers until there is anything to measure.
     values: values.filter(({ value }) => Number.isFinite(value)),
   }));
-  return snapshotShape.parse(known);
+  return v.parse(snapshotShape, known);
 }

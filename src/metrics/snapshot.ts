@@ -1,23 +1,23 @@
-import { z } from 'zod';
+import * as v from 'valibot';
 
-const metricShape = z.object({
-  name: z.string(),
-  help: z.string(),
-  type: z.string(),
-  values: z.array(
-    z.object({
+const metricShape = v.object({
+  name: v.string(),
+  help: v.string(),
+  type: v.string(),
+  values: v.array(
+    v.object({
       /** Other than the metric's, for the parts of a histogram. */
-      metricName: z.string().optional(),
-      labels: z.record(z.string(), z.union([z.string(), z.number()])),
-      value: z.number(),
+      metricName: v.optional(v.string()),
+      labels: v.record(v.string(), v.union([v.string(), v.number()])),
+      value: v.number(),
     }),
   ),
 });
 
-export const snapshotShape = z.array(metricShape);
+export const snapshotShape = v.array(metricShape);
 
 /** A metric as it stands at one moment. */
-export type Metric = Readonly<z.infer<typeof metricShape>>;
+export type Metric = Readonly<v.InferOutput<typeof metricShape>>;
 
 /** All that a process has counted until now. It may go to another process. */
 export type Snapshot = readonly Metric[];

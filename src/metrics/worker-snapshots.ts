@@ -1,11 +1,11 @@
 import cluster, { type Worker } from 'node:cluster';
 import { on } from 'node:events';
-import { z } from 'zod';
+import * as v from 'valibot';
 import { type Snapshot, snapshotShape, withLabel } from './snapshot.ts';
 
 /** What the first process asks, and what a worker answers. */
-const questionShape = z.object({ metricsQuestion: z.int() });
-const answerShape = z.object({ metricsAnswer: z.int(), snapshot: snapshotShape });
+const questionShape = v.object({ metricsQuestion: v.number() });
+const answerShape = v.object({ metricsAnswer: v.number(), snapshot: snapshotShape });
 
 const DEADLINE_MS = 2_000;
 
@@ -13,9 +13,8 @@ const DEADLINE_MS = 2_000;
 export function offerSnapshots(takeSnapshot: () => Promise<Snapshot>): void {
   const { worker } = cluster;
   worker?.on('message', async (message: unknown) => {
-    const { success, data } = questionShape.safeParse(message);
-    if (!success) return;
-    send(worker, { metricsAnswer: data.metricsQuestion, snapshot: await takeSnapshot() });
+    if (!v.is(questionShape, message)) return;
+    send(worker, { metricsAnswer: message.metricsQuestion, snapshot: await takeSnapshot() });
   });
 }
 
@@ -42,9 +41,8 @@ async function ask(worker: Worker): Promise<Snapshot | null> {
   send(worker, { metricsQuestion: question });
   try {
     for await (const [message] of messages) {
-      const { success, data } = answerShape.safeParse(message);
-      if (success && data.metricsAnswer === question) {
-        return withLabel(data.snapshot, 'worker', String(worker.id));
+      if (v.is(answerShape, message) && message.metricsAnswer === question) {
+        return withLabel(message.snapshot, 'worker', String(worker.id));
       }
     }
   } catch (error) {

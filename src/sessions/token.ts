@@ -3,7 +3,7 @@ import type { JWTPayload } from 'jose';
 import * as errors from 'jose/errors';
 import { SignJWT } from 'jose/jwt/sign';
 import { jwtVerify } from 'jose/jwt/verify';
-import { z } from 'zod';
+import * as v from 'valibot';
 
 /** What a session says, once it is verified. */
 export type Session = {
@@ -19,10 +19,12 @@ const ALGORITHM = 'HS256';
 const MAX_USER_ID = 2 ** 31 - 1;
 
 /** The claims as the Next.js SaaS Starter writes them (design, "Sessions"). */
-const claims = z.object({
-  user: z.object({ id: z.int().min(1).max(MAX_USER_ID) }),
-  exp: z.number().optional(),
-  expires: z.iso.datetime({ offset: true }).optional(),
+const claims = v.object({
+  user: v.object({
+    id: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(MAX_USER_ID)),
+  }),
+  exp: v.optional(v.pipe(v.number(), v.finite())),
+  expires: v.optional(v.pipe(v.string(), v.isoTimestamp())),
 });
 
 export type SecretKeys = readonly Uint8Array[];
@@ -59,9 +61,9 @@ async function verify(token: string, key: Uint8Array, nowMs: number): Promise<JW
 }
 
 function toSession(payload: JWTPayload, nowMs: number): Session | null {
-  const parsed = claims.safeParse(payload);
+  const parsed = v.safeParse(claims, payload);
   if (!parsed.success) return null;
-  const { user, exp, expires } = parsed.data;
+  const { user, exp, expires } = parsed.output;
   const ends = [
     ...(exp === undefined ? [] : [exp * 1_000]),
     ...(expires === undefined ? [] : [Date.parse(expires)]),

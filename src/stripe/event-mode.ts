@@ -1,12 +1,12 @@
-import { z } from 'zod';
+import * as v from 'valibot';
 import type { Mode } from './key-kind.ts';
 
-const shape = z.object({ livemode: z.boolean() });
+const shape = v.object({ livemode: v.boolean() });
 
 /** Whether a logged event is of test or of live mode; `null` when it does not say. */
 export function eventModeOf(body: Uint8Array): Mode | null {
   // What is in the log was JSON when it came.
-  const parsed = shape.safeParse(JSON.parse(new TextDecoder().decode(body)));
+  const parsed = v.safeParse(shape, JSON.parse(new TextDecoder().decode(body)));
   if (!parsed.success) return null;
-  return parsed.data.livemode ? 'live' : 'test';
+  return parsed.output.livemode ? 'live' : 'test';
 }

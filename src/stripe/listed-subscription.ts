@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as v from 'valibot';
 import type { Json } from '../subscriptions/second.ts';
 import { parseCausedEvent } from './parse-event.ts';
 
@@ -17,9 +17,9 @@ export type ListedSubscription = {
   readonly asOfSeconds: number;
 };
 
-const seconds = z.int().min(0).nullish().catch(null);
+const seconds = v.fallback(v.nullish(v.pipe(v.number(), v.integer(), v.minValue(0))), null);
 
-const timesShape = z.object({ created: seconds, ended_at: seconds });
+const timesShape = v.object({ created: seconds, ended_at: seconds });
 
 /** Understands a subscription of Stripe's list; `null` when it is of no shape that we know. */
 export function readListedSubscription(
@@ -29,7 +29,7 @@ export function readListedSubscription(
   const text = JSON.stringify({ created: asOfSeconds, data: { object: listed } });
   const subscription = parseCausedEvent(text, 0)?.subscription;
   if (subscription === undefined || subscription.subscriptionId === null) return null;
-  const times = timesShape.parse(listed);
+  const times = v.parse(timesShape, listed);
   return {
     customerId: subscription.customerId,
     subscriptionId: subscription.subscriptionId,

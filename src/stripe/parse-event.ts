@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as v from 'valibot';
 import { InstepError } from '../errors.ts';
 import { type CausedEvent, isList, type Json, type JsonObject } from '../subscriptions/second.ts';
 import { eventKey } from './event-key.ts';
@@ -62,11 +62,11 @@ export function parseEvent(text: string, { receivedAtMs, nonce }: Receipt): Stri
     return { kind: 'unreadable', key, eventId, type, reason };
   };
 
-  const parsed = subscriptionEventShape.safeParse(event);
-  if (!parsed.success) return unreadable(why(parsed.error));
+  const parsed = v.safeParse(subscriptionEventShape, event);
+  if (!parsed.success) return unreadable(why(parsed.issues[0]));
 
-  const createdSeconds = parsed.data.created ?? null;
-  const caused = toCausedEvent(event, parsed.data, receivedAtMs);
+  const createdSeconds = parsed.output.created ?? null;
+  const caused = toCausedEvent(event, parsed.output, receivedAtMs);
   const { subscriptionId } = caused.subscription;
   const data = member(event, 'data');
   try {
@@ -81,13 +81,13 @@ export function parseEvent(text: string, { receivedAtMs, nonce }: Receipt): Stri
 /** Reads the text of an event that was readable when it came; else `null`. */
 export function parseCausedEvent(text: string, receivedAtMs: number): CausedEvent | null {
   const event = parseJson(text);
-  const parsed = subscriptionEventShape.safeParse(event);
-  return parsed.success ? toCausedEvent(event, parsed.data, receivedAtMs) : null;
+  const parsed = v.safeParse(subscriptionEventShape, event);
+  return parsed.success ? toCausedEvent(event, parsed.output, receivedAtMs) : null;
 }
 
 function toCausedEvent(
   event: Json,
-  { created, data }: z.infer<typeof subscriptionEventShape>,
+  { created, data }: v.InferOutput<typeof subscriptionEventShape>,
   receivedAtMs: number,
 ): CausedEvent {
   const product = productOf(data.object);
@@ -132,10 +132,9 @@ function presentable(id: unknown): string | null {
   return id.slice(0, MAX_ID_LENGTH).toWellFormed().replaceAll('\0', '\uFFFD');
 }
 
-/** Zod's messages name places and kinds, never values: nothing of the payload gets into a log. */
-function why(error: z.ZodError): string {
-  const [issue] = error.issues;
-  return issue === undefined
-    ? 'unknown shape'
-    : `${z.core.toDotPath(issue.path)}: ${issue.message}`;
+/** Where it is not as expected, and not what stands there: nothing of the payload gets into a log. */
+function why(issue: v.InferIssue<typeof subscriptionEventShape>): string {
+  const { expected, received, message } = issue;
+  const problem = expected === null ? message : `expected ${expected}`;
+  return `${v.getDotPath(issue)}: ${received === 'undefined' ? 'is missing' : problem}`;
 }

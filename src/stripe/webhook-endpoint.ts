@@ -1,13 +1,19 @@
 import Stripe from 'stripe';
-import { z } from 'zod';
+import * as v from 'valibot';
 import type { Json } from '../subscriptions/second.ts';
 import { HANDLED_TYPES, type HandledType, isHandledType } from './handled-event-type.ts';
 
-const shape = z.object({
-  url: z.url().transform((text) => new URL(text)),
-  status: z.string(),
-  enabled_events: z.array(z.string()),
-  api_version: z.string().nullish(),
+const url = v.pipe(
+  v.string(),
+  v.url(),
+  v.transform((text) => new URL(text)),
+);
+
+const shape = v.object({
+  url,
+  status: v.string(),
+  enabled_events: v.array(v.string()),
+  api_version: v.nullish(v.string()),
 });
 
 /** Where Stripe sends events. */
@@ -29,9 +35,9 @@ const ALL_TYPES = '*';
 
 /** Understands a webhook endpoint of Stripe's list; `null` for one of no known shape. */
 export function readWebhookEndpoint(listed: Json): WebhookEndpoint | null {
-  const parsed = shape.safeParse(listed);
+  const parsed = v.safeParse(shape, listed);
   if (!parsed.success) return null;
-  const { url, status, enabled_events: types, api_version: apiVersion = null } = parsed.data;
+  const { url, status, enabled_events: types, api_version: apiVersion } = parsed.output;
   const hasAll = types.includes(ALL_TYPES);
   return {
     url,
@@ -40,7 +46,7 @@ export function readWebhookEndpoint(listed: Json): WebhookEndpoint | null {
     otherTypes: hasAll
       ? Number.POSITIVE_INFINITY
       : types.filter((one) => !isHandledType(one)).length,
-    apiVersion,
+    apiVersion: apiVersion ?? null,
   };
 }
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as v from 'valibot';
 import type { Query } from '../database/database.ts';
 import { DatabaseRefused } from '../database/errors.ts';
 import type { Logger } from '../logging.ts';
@@ -32,21 +32,22 @@ const LISTED_SECONDS = 30 * 24 * 60 * 60;
 /** An event may come into the list later than others that were made after it. */
 const MARGIN_SECONDS = 60 * 60;
 
-const seconds = z.int().nullable();
+const whole = v.pipe(v.number(), v.integer());
+const seconds = v.nullable(whole);
 
 /** How far a catch-up is. All times are in seconds since 1970. */
-const progressShape = z.object({
+const progressShape = v.object({
   /** Every event that Stripe listed until then is in the log, by Stripe's clock. */
   seenSeconds: seconds,
   /** When that was looked for, by our clock. */
   lookedSeconds: seconds,
   /** What is under way: newest first, after the cursor's event. */
-  underWay: z
-    .object({ sinceSeconds: z.int(), newestSeconds: seconds, cursor: z.string().nullable() })
-    .nullable(),
+  underWay: v.nullable(
+    v.object({ sinceSeconds: whole, newestSeconds: seconds, cursor: v.nullable(v.string()) }),
+  ),
 });
 
-type Progress = z.infer<typeof progressShape>;
+type Progress = v.InferOutput<typeof progressShape>;
 
 const NOTHING_SEEN: Progress = { seenSeconds: null, lookedSeconds: null, underWay: null };
 
@@ -72,7 +73,7 @@ export async function catchUp(
   signal: AbortSignal,
 ): Promise<void> {
   const { listEvents, logger, now } = options;
-  const before = progressShape.catch(NOTHING_SEEN).parse(walk.progress);
+  const before = v.is(progressShape, walk.progress) ? walk.progress : NOTHING_SEEN;
   const nowSeconds = Math.floor(now() / 1_000);
   let underWay = before.underWay ?? begin(before, nowSeconds);
   let [listed, missed] = [0, 0];
@@ -139,8 +140,8 @@ async function store(
 }
 
 function newestOf(objects: readonly Json[], before: number | null): number | null {
-  const created = objects.flatMap((object) => createdShape.safeParse(object).data?.created ?? []);
+  const created = objects.flatMap((object) => (v.is(createdShape, object) ? object.created : []));
   return created.reduce<number | null>((newest, one) => Math.max(newest ?? one, one), before);
 }
 
-const createdShape = z.object({ created: z.int() });
+const createdShape = v.object({ created: whole });

@@ -1,7 +1,7 @@
 import { type Profiler, Session } from 'node:inspector';
 
 /** The parsers, and the packages that do a part of their work. */
-const WATCHED = /\/src\/(stripe|sessions)\/|\/node_modules\/(stripe|jose|zod)\//;
+const WATCHED = /\/src\/(stripe|sessions)\/|\/node_modules\/(stripe|jose|valibot)\//;
 
 /** What was reached since the last look. */
 export type Reached = {

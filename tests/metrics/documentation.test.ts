@@ -1,28 +1,31 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import * as v from 'valibot';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { z } from 'zod';
 import { eventBody } from '../support/events.ts';
 import { useMetrics } from '../support/metrics-service.ts';
 
 const DOCS = resolve(import.meta.dirname, '../../docs');
 
-const place = z.object({ x: z.int(), y: z.int(), w: z.int().min(1).max(24), h: z.int() });
-const target = z.object({ refId: z.string(), expr: z.string(), legendFormat: z.string() });
-const panelShape = z.object({ id: z.int(), type: z.string(), title: z.string(), gridPos: place });
-const chartShape = panelShape.extend({
-  type: z.enum(['stat', 'timeseries']),
-  datasource: z.object({
-    type: z.literal('prometheus'),
-    uid: z.string().regex(/^\$\{datasource\}$/),
+const whole = v.pipe(v.number(), v.integer());
+const width = v.pipe(whole, v.minValue(1), v.maxValue(24));
+const place = v.object({ x: whole, y: whole, w: width, h: whole });
+const target = v.object({ refId: v.string(), expr: v.string(), legendFormat: v.string() });
+const panel = { id: whole, title: v.string(), gridPos: place };
+const chartShape = v.object({
+  ...panel,
+  type: v.picklist(['stat', 'timeseries']),
+  datasource: v.object({
+    type: v.literal('prometheus'),
+    uid: v.pipe(v.string(), v.regex(/^\$\{datasource\}$/)),
   }),
-  targets: z.array(target).min(1),
+  targets: v.pipe(v.array(target), v.minLength(1)),
 });
-const dashboardShape = z.object({
-  title: z.string(),
-  schemaVersion: z.int(),
-  templating: z.object({ list: z.array(z.object({ name: z.string(), type: z.string() })) }),
-  panels: z.array(z.union([chartShape, panelShape.extend({ type: z.literal('row') })])),
+const dashboardShape = v.object({
+  title: v.string(),
+  schemaVersion: whole,
+  templating: v.object({ list: v.array(v.object({ name: v.string(), type: v.string() })) }),
+  panels: v.array(v.union([chartShape, v.object({ ...panel, type: v.literal('row') })])),
 });
 
 const operations = readFileSync(join(DOCS, 'operations.md'), 'utf8');
@@ -30,7 +33,8 @@ const [, rules = ''] = /```yaml\n(groups:.*?)```/s.exec(operations) ?? [];
 const alerts = [...rules.matchAll(/expr:(.*?)(?=\n +for:|\n +- alert:|\n$)/gs)].map(
   ([, expression = '']) => expression.replace('>-', ''),
 );
-const dashboard = dashboardShape.parse(
+const dashboard = v.parse(
+  dashboardShape,
   JSON.parse(readFileSync(join(DOCS, 'grafana.json'), 'utf8')),
 );
 const charts = dashboard.panels.flatMap((panel) => ('targets' in panel ? [panel] : []));

@@ -152,6 +152,17 @@ test.each([
   });
 });
 
+test.each([
+  ['data.object.customer: is missing', event({ ...base, customer: undefined })],
+  ['data.object.customer: expected (string | Object)', event({ ...base, customer: 7_654 })],
+  ['data.object.status: holds NUL or a lone surrogate', event({ ...base, status: 'secret\0' })],
+  ['data.object.id: expected <=255', event({ ...base, id: LONG })],
+  ['created: is no whole number', event(base, { created: 1.5 })],
+  ['created: expected number', event(base, { created: 'secret' })],
+])('why it is unreadable is told by place, "%s", and quotes nothing', (reason, value) => {
+  expect(parse(value)).toMatchObject({ reason });
+});
+
 test('infinite numbers, prototypes and endless nesting are unreadable, not dangerous', () => {
   const text = JSON.stringify(event(base));
   const nested = `"metadata":${'['.repeat(200_000)}${']'.repeat(200_000)},"id":"sub_1"`;

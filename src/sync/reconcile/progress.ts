@@ -1,17 +1,18 @@
-import { z } from 'zod';
+import * as v from 'valibot';
 
-const count = z.int().min(0);
+const whole = v.pipe(v.number(), v.integer());
+const count = v.pipe(whole, v.minValue(0));
 
 /** How far a reconciliation is. */
-const progressShape = z.object({
-  phase: z.enum(['listing', 'comparing', 'done']),
-  beganAtMs: z.int(),
-  isDryRun: z.boolean(),
+const progressShape = v.object({
+  phase: v.picklist(['listing', 'comparing', 'done']),
+  beganAtMs: whole,
+  isDryRun: v.boolean(),
   /** The listing goes on after this subscription; `null`: at the beginning. */
-  cursor: z.string().nullable(),
+  cursor: v.nullable(v.string()),
   /** The comparing goes on after this team. */
-  afterTeamId: z.int(),
-  counts: z.object({
+  afterTeamId: whole,
+  counts: v.object({
     subscriptions: count,
     unreadable: count,
     teams: count,
@@ -22,9 +23,9 @@ const progressShape = z.object({
   }),
 });
 
-export type Progress = z.infer<typeof progressShape>;
+export type Progress = v.InferOutput<typeof progressShape>;
 
 /** What was noted of the last reconciliation; `null` when there was none. */
 export function readProgress(noted: unknown): Progress | null {
-  return progressShape.safeParse(noted).data ?? null;
+  return v.is(progressShape, noted) ? noted : null;
 }
