@@ -40,9 +40,8 @@ export function withAdmission(
   listener: RequestListener,
   { path, admit, turns }: RefusalOptions,
 ): RequestListener {
-  const { status, headers, message } = unavailable();
-  const body = JSON.stringify({ error: message });
-  const head = { ...headers, 'Content-Type': 'application/json', 'Content-Length': body.length };
+  const { status, headers, body } = unavailable().toAnswer();
+  const head = { 'Content-Length': Buffer.byteLength(body), ...headers };
 
   function receive(request: IncomingMessage, response: ServerResponse): void {
     const isAdmitted = admit();

@@ -12,12 +12,14 @@ const ALWAYS = {
   'X-Content-Type-Options': 'nosniff',
 };
 
+/** The headers of answers that need others besides. */
+export function headersWith(others: Answer['headers']): Answer['headers'] {
+  return { ...ALWAYS, ...others };
+}
+
 export function jsonAnswer(
   value: unknown,
-  {
-    status = 200,
-    headers = {},
-  }: { status?: number; headers?: Readonly<Record<string, string>> } = {},
+  { status = 200, headers = ALWAYS }: { status?: number; headers?: Answer['headers'] } = {},
 ): Answer {
-  return { status, headers: { ...ALWAYS, ...headers }, body: JSON.stringify(value) };
+  return { status, headers, body: JSON.stringify(value) };
 }

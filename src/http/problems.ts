@@ -1,5 +1,5 @@
 import { InstepError } from '../errors.ts';
-import { type Answer, jsonAnswer } from './answer.ts';
+import { type Answer, headersWith, jsonAnswer } from './answer.ts';
 
 /** An answer other than the one that was asked for, as JSON: `{"error": …}`. */
 export class Problem extends InstepError {
@@ -10,7 +10,7 @@ export class Problem extends InstepError {
   constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
     super(message);
     this.status = status;
-    this.headers = headers;
+    this.headers = headersWith(headers);
   }
 
   toAnswer(): Answer {

@@ -36,7 +36,7 @@ const PLAIN_HOST = /^[\w.:[\]-]+$/;
 const HOST = /^host$/i;
 
 function send(response: ServerResponse, { status, headers, body }: Answer): void {
-  response.writeHead(status, { ...headers, 'Content-Length': Buffer.byteLength(body) });
+  response.writeHead(status, { 'Content-Length': Buffer.byteLength(body), ...headers });
   response.end(body);
 }
 

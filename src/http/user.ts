@@ -2,7 +2,7 @@ import { withDeadline } from '../deadline.ts';
 import { sessionToken } from '../sessions/cookie.ts';
 import type { ReadSession } from '../sessions/session-reader.ts';
 import type { User } from '../store/users.ts';
-import { jsonAnswer } from './answer.ts';
+import { headersWith, jsonAnswer } from './answer.ts';
 import type { Handler } from './call.ts';
 
 export type UserOptions = {
@@ -14,10 +14,10 @@ export type UserOptions = {
 };
 
 /** What keeps a profile with the one whom it belongs to. */
-const PRIVATE = {
+const PRIVATE = headersWith({
   Vary: 'Cookie',
   'Cross-Origin-Resource-Policy': 'same-origin',
-};
+});
 
 /** `GET /api/user` (contract, section 4): the profile of whoever is signed in, or `null`. */
 export function userHandler(options: UserOptions): Handler {
@@ -41,7 +41,7 @@ function toProfile(user: User, includePasswordHash: boolean) {
     id: user.id,
     name: user.name,
     email: user.email,
-    ...(includePasswordHash && { passwordHash: user.passwordHash }),
+    passwordHash: includePasswordHash ? user.passwordHash : undefined,
     role: user.role,
     createdAt: user.createdAt.toISOString(),
     updatedAt: user.updatedAt.toISOString(),

@@ -231,18 +231,18 @@ export async function linkTeam(query: Query, id: number, customerId: string): Pr
 }
 
 function toLinkedTeam(row: LinkedTeamRow): LinkedTeam {
-  return { ...toTeam(row), customerId: row.provider_customer_id };
+  return { id: row.id, customerId: row.provider_customer_id, plan: toPlan(row) };
 }
 
 export function toTeam(row: TeamRow): Team {
+  return { id: row.id, customerId: row.provider_customer_id, plan: toPlan(row) };
+}
+
+function toPlan(row: TeamRow): TeamPlan {
   return {
-    id: row.id,
-    customerId: row.provider_customer_id,
-    plan: {
-      providerSubscriptionId: row.provider_subscription_id,
-      providerProductId: row.provider_product_id,
-      planName: row.plan_name,
-      subscriptionStatus: row.subscription_status,
-    },
+    providerSubscriptionId: row.provider_subscription_id,
+    providerProductId: row.provider_product_id,
+    planName: row.plan_name,
+    subscriptionStatus: row.subscription_status,
   };
 }

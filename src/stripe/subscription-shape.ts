@@ -29,12 +29,18 @@ export function isStorableName(text: unknown): text is string {
   return v.is(storableName, text);
 }
 
+/** Valibot's own takes a list as well. */
+function object<Entries extends v.ObjectEntries>(entries: Entries) {
+  const isNoList = (value: object) => !Array.isArray(value);
+  return v.pipe(v.instance(Object), v.check(isNoList, 'is a list'), v.object(entries));
+}
+
 /** Stripe sends an id, or the object itself when it was expanded. */
 const reference = v.union([
   id,
   v.pipe(
-    v.object({ id }),
-    v.transform((object) => object.id),
+    object({ id }),
+    v.transform((expanded) => expanded.id),
   ),
 ]);
 
@@ -43,12 +49,12 @@ const product = v.union([
     id,
     v.transform((productId) => ({ id: productId, name: null })),
   ),
-  v.object({ id, name }),
+  object({ id, name }),
 ]);
 
-const item = v.object({
-  plan: v.nullish(v.object({ product: v.nullish(product), name })),
-  price: v.nullish(v.object({ product: v.nullish(product) })),
+const item = object({
+  plan: v.nullish(object({ product: v.nullish(product), name })),
+  price: v.nullish(object({ product: v.nullish(product) })),
 });
 
 const firstItem = v.pipe(
@@ -58,12 +64,12 @@ const firstItem = v.pipe(
 );
 
 /** The subscription object (contract, section 2) in every shape that Stripe has sent since 2012. */
-const subscription = v.object({
+const subscription = object({
   id: v.nullish(id),
   customer: reference,
   status: v.pipe(storable, v.maxLength(MAX_ID_LENGTH)),
-  items: v.nullish(v.object({ data: v.nullish(firstItem) })),
-  plan: v.fallback(v.nullish(v.object({ name })), null),
+  items: v.nullish(object({ data: v.nullish(firstItem) })),
+  plan: v.fallback(v.nullish(object({ name })), null),
 });
 
 const createdSeconds = v.pipe(
@@ -74,10 +80,10 @@ const createdSeconds = v.pipe(
 );
 
 /** An event that carries a subscription. What it does not name it may leave out. */
-export const subscriptionEventShape = v.object({
+export const subscriptionEventShape = object({
   id: v.nullish(id),
   created: v.nullish(createdSeconds),
-  data: v.object({ object: subscription }),
+  data: object({ object: subscription }),
 });
 
 /**

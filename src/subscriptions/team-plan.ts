@@ -29,7 +29,7 @@ export function teamPlan(
 ): TeamPlan | null {
   const event = followedEvent(customer, choice);
   if (event === null) return null;
-  return planAfter({ ...event, planName: event.planName ?? names.get(event.productId) ?? null });
+  return planAfter(event, event.planName ?? names.get(event.productId) ?? null);
 }
 
 /**

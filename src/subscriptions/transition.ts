@@ -38,15 +38,21 @@ export function effectOf(status: string): Effect {
   }
 }
 
-/** The team's plan after an event, or `null` when the event changes nothing (contract, section 3). */
-export function planAfter(event: SubscriptionEvent): TeamPlan | null {
+/**
+ * The team's plan after an event, or `null` when the event changes nothing (contract, section 3).
+ * `planName` is for one whose name is known from elsewhere.
+ */
+export function planAfter(
+  event: SubscriptionEvent,
+  planName: string | null = event.planName,
+): TeamPlan | null {
   const effect = effectOf(event.status);
   if (effect === 'none') return null;
   const grants = effect === 'grants';
   return {
     providerSubscriptionId: grants ? event.subscriptionId : null,
     providerProductId: grants ? event.productId : null,
-    planName: grants ? event.planName : null,
+    planName: grants ? planName : null,
     subscriptionStatus: event.status,
   };
 }

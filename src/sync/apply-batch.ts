@@ -134,11 +134,15 @@ function logEntries(
   for (const event of events) {
     const outcome = outcomes.get(event.key);
     if (outcome === undefined) continue;
-    const deliveries = event.source === 'delivery' ? 1 : 0;
-    const entry = entries.get(event.key) ?? logEntry(event, outcome);
-    entries.set(event.key, { ...entry, deliveries: entry.deliveries + deliveries });
+    const entry = logEntry(event, outcome);
+    const former = entries.get(event.key);
+    entries.set(event.key, former === undefined ? entry : deliveredAgain(former, entry));
   }
   return [...entries.values()];
+}
+
+function deliveredAgain(entry: LogEntry, { deliveries }: LogEntry): LogEntry {
+  return { ...entry, deliveries: entry.deliveries + deliveries };
 }
 
 function logEntry(event: NamedEvent, outcome: LogEntry['outcome']): LogEntry {
@@ -154,7 +158,7 @@ function logEntry(event: NamedEvent, outcome: LogEntry['outcome']): LogEntry {
     receivedAtMs,
     outcome,
     body,
-    deliveries: 0,
+    deliveries: event.source === 'delivery' ? 1 : 0,
   };
 }
 

@@ -113,17 +113,17 @@ export function createDoor(options: DoorOptions): Door {
   }
 
   async function nameProduct(event: ReceivedEvent): Promise<NamedEvent> {
-    if (event.kind === 'unreadable') return { ...event, productName: null };
+    if (event.kind === 'unreadable') return { productName: null, ...event };
     const { productId, planName, status } = event.subscription;
     const isNeeded = productId !== null && planName === null && effectOf(status) === 'grants';
-    return { ...event, productName: isNeeded ? await productNames.nameOf(productId) : null };
+    return { productName: isNeeded ? await productNames.nameOf(productId) : null, ...event };
   }
 
   function report(event: ReceivedEvent, { outcome, teamIds }: Result): void {
     const line = {
       eventId: event.eventId,
       type: event.type,
-      ...(event.kind !== 'unreadable' && { customerId: event.subscription.customerId }),
+      customerId: event.kind === 'unreadable' ? undefined : event.subscription.customerId,
       teamIds,
       outcome,
       durationMs: now() - event.receivedAtMs,
