@@ -24,7 +24,9 @@ export type EventIdentity = {
 export function eventKey(identity: EventIdentity, nonce: () => string): string {
   const { eventId, type, createdSeconds, subscriptionId, data } = identity;
   const content = JSON.stringify([eventId ?? nonce(), type, createdSeconds, data]);
-  return toUuid(prefixOf(createdSeconds ?? 0, subscriptionId) + sha256(content).slice(0, 16));
+  const contentHash = sha256(content);
+  const second = secondOf(createdSeconds ?? 0, subscriptionId);
+  return `${second}-${contentHash.slice(0, 4)}-${contentHash.slice(4, 16)}`;
 }
 
 /**
@@ -43,28 +45,25 @@ export type KeyRange = { readonly low: string; readonly high: string };
 export function keysOfSameSecond(key: string): KeyRange {
   // Without `created` there is no second: such an event stands for itself.
   if (key.startsWith('00000000')) return { low: key, high: key };
-  return rangeOf(key.replaceAll('-', '').slice(0, PREFIX_LENGTH));
+  return rangeOf(key.slice(0, SECOND_LENGTH));
 }
 
 /** The keys that events of this subscription and second can have. */
 export function keysOfSecond(createdSeconds: number, subscriptionId: string): KeyRange {
-  return rangeOf(prefixOf(createdSeconds, subscriptionId));
+  return rangeOf(secondOf(createdSeconds, subscriptionId));
 }
 
-const PREFIX_LENGTH = 16;
+const SECOND_LENGTH = 'cccccccc-ssss-ssss'.length;
 
-function prefixOf(createdSeconds: number, subscriptionId: string | null): string {
+/** How the key of an event of this subscription and second begins. */
+function secondOf(createdSeconds: number, subscriptionId: string | null): string {
   const created = (createdSeconds % 2 ** 32).toString(16).padStart(8, '0');
-  return created + sha256(subscriptionId ?? '').slice(0, 8);
+  const idHash = sha256(subscriptionId ?? '');
+  return `${created}-${idHash.slice(0, 4)}-${idHash.slice(4, 8)}`;
 }
 
-function rangeOf(prefix: string): KeyRange {
-  return { low: toUuid(prefix.padEnd(32, '0')), high: toUuid(prefix.padEnd(32, 'f')) };
-}
-
-function toUuid(hex: string): string {
-  const [a, b, c, d] = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20)];
-  return `${a}-${b}-${c}-${d}-${hex.slice(20)}`;
+function rangeOf(second: string): KeyRange {
+  return { low: `${second}-0000-000000000000`, high: `${second}-ffff-ffffffffffff` };
 }
 
 function sha256(text: string): string {

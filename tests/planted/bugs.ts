@@ -151,7 +151,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'if (logged.length < 0) this.#entries.clear();',
   ]),
   bug('the events of a second are not found in the log', 'stripe/event-key.ts', [
-    "return rangeOf(key.replaceAll('-', '').slice(0, PREFIX_LENGTH));",
+    'return rangeOf(key.slice(0, SECOND_LENGTH));',
     'return { low: key, high: key };',
   ]),
 
