@@ -4,8 +4,9 @@ import * as v from 'valibot';
 import { type Snapshot, snapshotShape, withLabel } from './snapshot.ts';
 
 /** What the first process asks, and what a worker answers. */
-const questionShape = v.object({ metricsQuestion: v.number() });
-const answerShape = v.object({ metricsAnswer: v.number(), snapshot: snapshotShape });
+const number = v.pipe(v.number(), v.integer());
+const questionShape = v.object({ metricsQuestion: number });
+const answerShape = v.object({ metricsAnswer: number, snapshot: snapshotShape });
 
 const DEADLINE_MS = 2_000;
 

@@ -18,13 +18,25 @@ const ALGORITHM = 'HS256';
 /** Of a user's id, what PostgreSQL's `integer` holds. */
 const MAX_USER_ID = 2 ** 31 - 1;
 
+/** `Date.parse` takes the 30th of February for a day in March. */
+const isDayOfMonth = (text: string) =>
+  new Date(text.slice(0, 10)).getUTCDate() === Number(text.slice(8, 10));
+
+/** As `toISOString` writes it, or with an offset. Valibot's own takes other ways of writing, too. */
+const timestamp = v.pipe(
+  v.string(),
+  v.isoTimestamp(),
+  v.regex(/^\S+T\S+(?:Z|[+-]\d\d:\d\d)$/),
+  v.check(isDayOfMonth),
+);
+
 /** The claims as the Next.js SaaS Starter writes them (design, "Sessions"). */
 const claims = v.object({
   user: v.object({
     id: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(MAX_USER_ID)),
   }),
   exp: v.optional(v.pipe(v.number(), v.finite())),
-  expires: v.optional(v.pipe(v.string(), v.isoTimestamp())),
+  expires: v.optional(timestamp),
 });
 
 export type SecretKeys = readonly Uint8Array[];
