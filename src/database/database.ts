@@ -116,7 +116,9 @@ export function openDatabase(options: DatabaseOptions): Database {
         // Without values it may be several statements, which can have no name.
         if (values === undefined) return (await client.query<Row>(text)).rows;
         const statement = { name: names.nameOf(text), text, values: [...values] };
-        return (await client.query<Row>(statement)).rows;
+        const result = await client.query<Row>(statement);
+        // V8 takes a result's array for long-lived, and with it whatever it is left to hold.
+        return result.rows.splice(0);
       });
   }
 

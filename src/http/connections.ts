@@ -13,7 +13,7 @@ export type Connections = {
 };
 
 /** What came on a connection. */
-type Visit = { requests: number; last: IncomingMessage | null };
+type Visit = { requests: number; last: IncomingMessage | null; among: Set<Socket> };
 
 /**
  * Holds so many connections at most. Whoever comes when there are as many is taken, and one that
@@ -29,13 +29,15 @@ export function limitConnections(server: Server, options: ConnectionsOptions): C
   const idleOnce = new Set<Socket>();
   const idleAgain = new Set<Socket>();
 
-  function leaveSets(connection: Socket): void {
-    for (const set of [unfinished, idleOnce, idleAgain]) set.delete(connection);
+  function putLast(connection: Socket, visit: Visit, among: Set<Socket>): void {
+    visit.among.delete(connection);
+    visit.among = among;
+    among.add(connection);
   }
 
   function forget(connection: Socket): void {
+    visits.get(connection)?.among.delete(connection);
     visits.delete(connection);
-    leaveSets(connection);
   }
 
   function oldestUnfinished(): Socket | undefined {
@@ -59,7 +61,7 @@ export function limitConnections(server: Server, options: ConnectionsOptions): C
   }
 
   server.on('connection', (connection: Socket) => {
-    visits.set(connection, { requests: 0, last: null });
+    visits.set(connection, { requests: 0, last: null, among: unfinished });
     unfinished.add(connection);
     connection.once('close', () => forget(connection));
     const leaving = visits.size > maxConnections ? whoMustLeave() : undefined;
@@ -76,12 +78,10 @@ export function limitConnections(server: Server, options: ConnectionsOptions): C
     if (visit === undefined) return;
     visit.requests += 1;
     visit.last = request;
-    leaveSets(socket);
-    unfinished.add(socket);
+    putLast(socket, visit, unfinished);
     response.once('close', () => {
       if (visit.last !== request || !visits.has(socket)) return;
-      leaveSets(socket);
-      (visit.requests === 1 ? idleOnce : idleAgain).add(socket);
+      putLast(socket, visit, visit.requests === 1 ? idleOnce : idleAgain);
     });
   });
 
