@@ -1,11 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../tests/support/free-port.ts';
 import { createInstep } from '../contestants/instep.ts';
-import type { Ask, BenchPostgres } from '../database/bench-postgres.ts';
+import type { BenchPostgres } from '../database/bench-postgres.ts';
 import type { Options } from '../options.ts';
 import { startServer } from '../processes/server-process.ts';
 import { type ConsolePage, consolePages } from './console-pages.ts';
 import { seedConsole } from './seed-console.ts';
+import { untilSummed } from './until-summed.ts';
 
 export type MeasuredPage = ConsolePage & {
   /** How long it took each time, from the request to the last byte. */
@@ -28,8 +28,6 @@ export type ConsoleOptions = {
 };
 
 const TIMES = 50;
-const LOOK_AGAIN_MS = 200;
-const SUM_DEADLINE_MS = 20 * 60_000;
 
 /** Asks for every page of the operators', over a long log. */
 export async function measureConsole(
@@ -60,24 +58,6 @@ export async function measureConsole(
   } finally {
     await server.stop();
   }
-}
-
-/** What else the server does at first is over then. */
-async function untilSummed(ask: Ask): Promise<number | null> {
-  const beganAtMs = performance.now();
-  for (let looks = 0; performance.now() - beganAtMs < SUM_DEADLINE_MS; looks += 1) {
-    const [progress] = await ask<{ is_whole: boolean }>(
-      `select after_position = 0
-                and up_to_position = (select max(position) from instep.events)
-                and exists (select from instep.figures) as is_whole
-         from instep.figures_progress`,
-    );
-    if (progress?.is_whole === true) {
-      return looks === 0 ? null : (performance.now() - beganAtMs) / 1_000;
-    }
-    await sleep(LOOK_AGAIN_MS);
-  }
-  throw new Error('the log was not summed in time');
 }
 
 async function askFor(page: ConsolePage, origin: string): Promise<MeasuredPage> {

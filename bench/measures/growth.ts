@@ -1,8 +1,10 @@
-import { enter } from '../contestants/entrant.ts';
+import { type Entrant, enter } from '../contestants/entrant.ts';
 import { createInstep } from '../contestants/instep.ts';
+import { startServer } from '../processes/server-process.ts';
 import type { CompareOptions, Sample } from './compare.ts';
 import { LOAD_TIMES, seedHistory } from './seed-history.ts';
 import { takeTurn } from './take-turn.ts';
+import { untilSummed } from './until-summed.ts';
 
 export const SMALL = { teams: 1_000, users: 1_000 };
 
@@ -22,6 +24,7 @@ export async function measureGrowth(
     tell(`${logged.toLocaleString('en')} events are logged`),
   );
   large.eventsSent = events;
+  await letSum(large, tell);
 
   const samples: Sample[] = [];
   const asked = { ...options, measures: ['events', 'profiles'] as const };
@@ -38,4 +41,15 @@ export async function measureGrowth(
     }
   }
   return samples;
+}
+
+/** A server that was there when the log was written would have summed it as it came. */
+async function letSum({ contestant, database }: Entrant, tell: (text: string) => void) {
+  const server = await startServer(contestant.server(database.url));
+  try {
+    const seconds = await untilSummed(database.ask);
+    if (seconds !== null) tell(`summed after ${Math.round(seconds)} s`);
+  } finally {
+    await server.stop();
+  }
 }
