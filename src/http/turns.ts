@@ -4,13 +4,19 @@ import type { Socket } from 'node:net';
 /** So many of those that wait are heard again in one turn of the event loop. */
 const HEARD_IN_A_TURN = 8;
 
+type Waiting = {
+  readonly connection: Socket;
+  /** How long it may be idle. */
+  readonly idleMs: number;
+};
+
 /**
  * Has connections take turns while their requests are too many. In one turn of the event loop Node
  * takes a single new connection, but reads from each that has something to say, up to 48 times a
  * thousand: if each were heard again at once, nobody else would be for seconds.
  */
 export class Turns {
-  readonly #waiting: Socket[] = [];
+  readonly #waiting: Waiting[] = [];
   #hasNewcomer = false;
 
   /** Whether somebody waits, so that others should not be heard before them. */
@@ -37,7 +43,9 @@ export class Turns {
 
   #wait(connection: Socket): void {
     connection.pause();
-    this.#waiting.push(connection);
+    this.#waiting.push({ connection, idleMs: connection.timeout ?? 0 });
+    // It may have said something long ago: it is for us that it waits.
+    connection.setTimeout(0);
     if (this.#waiting.length === 1) setImmediate(() => this.#hearNext());
   }
 
@@ -45,7 +53,10 @@ export class Turns {
     // Newcomers come first, since theirs are short turns, but never alone.
     const count = this.#hasNewcomer ? 1 : HEARD_IN_A_TURN;
     this.#hasNewcomer = false;
-    for (const connection of this.#waiting.splice(0, count)) connection.resume();
+    for (const { connection, idleMs } of this.#waiting.splice(0, count)) {
+      connection.setTimeout(idleMs);
+      connection.resume();
+    }
     if (this.areTaken) setImmediate(() => this.#hearNext());
   }
 }

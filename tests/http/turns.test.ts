@@ -10,6 +10,9 @@ const CONNECTIONS = 60;
 const ROUNDS = 5;
 /** Eight are let go on in a turn; what they say may come with what the eight before them say. */
 const HEARD_IN_A_TURN = 16;
+/** How long a connection may be idle, and how much longer Node lets it be. */
+const KEPT_MS = 100;
+const KEPT_BESIDES_MS = 1_000;
 
 const POST = `POST ${PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhello`;
 
@@ -44,7 +47,7 @@ async function serve(admit: () => boolean) {
     },
     turns,
   });
-  const server = createServer(admission).listen(0, '127.0.0.1');
+  const server = createServer({ keepAliveTimeout: KEPT_MS }, admission).listen(0, '127.0.0.1');
   server.on('connection', () => turns.welcome());
   open.add(server);
   await once(server, 'listening');
@@ -65,10 +68,15 @@ async function insist(connections: readonly Socket[], times: number): Promise<st
   return (await Promise.all(statuses)).flat();
 }
 
-/** The same on many connections, all of which were taken before; then all begin in one turn. */
-async function flood(port: number): Promise<string[]> {
+function connectAll(port: number): Socket[] {
   const connections = Array.from({ length: CONNECTIONS }, () => connect(port, '127.0.0.1'));
   for (const connection of connections) open.add(connection);
+  return connections;
+}
+
+/** The same on many connections, all of which were taken before; then all begin in one turn. */
+async function flood(port: number): Promise<string[]> {
+  const connections = connectAll(port);
   return [...(await insist(connections, 1)), ...(await insist(connections, ROUNDS - 1))];
 }
 
@@ -103,4 +111,17 @@ test('whoever is let in when nobody waits takes no turns', async () => {
   const statuses = await flood(port);
   expect(new Set(statuses)).toEqual(new Set(['200']));
   expect(mostInTurn(heard)).toBeGreaterThan(HEARD_IN_A_TURN);
+});
+
+test('whoever waits longer for a turn than a connection may be idle is heard all the same', async () => {
+  let turnMs = 0;
+  const { port } = await serve(() => {
+    const beganAtMs = performance.now();
+    while (performance.now() - beganAtMs < turnMs);
+    return false;
+  });
+  const connections = connectAll(port);
+  await insist(connections, 1);
+  turnMs = (1.5 * (KEPT_MS + KEPT_BESIDES_MS)) / CONNECTIONS;
+  expect(await insist(connections, 2)).toEqual(Array(CONNECTIONS * 2).fill('503'));
 });
