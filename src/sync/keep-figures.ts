@@ -20,8 +20,11 @@ export type FiguresOptions = {
 /** So many events are summed at a time, which takes some tens of milliseconds. */
 const STEP = 10_000;
 
-/** After each step it is everybody else's turn. */
-const PAUSE_MS = 50;
+/** After each step it is everybody else's turn, for longer than the step took. */
+const PAUSE_MS = 200;
+
+/** How often the log's writers are looked at. */
+const LOOK_AGAIN_MS = 50;
 
 /** How long the log's writers are waited for. Then it is the next turn's. */
 const WRITERS_DEADLINE_MS = 10_000;
@@ -40,7 +43,7 @@ export async function keepFigures(
     if (settled === null) return;
     const isDone = await database.transaction((query) => sumStep(query, settled, now()));
     if (isDone || signal.aborted) return;
-    await pause(signal);
+    await pause(PAUSE_MS, signal);
   }
 }
 
@@ -79,7 +82,7 @@ async function readSettledPosition(
   let writers = await readLogWriters(query);
   const deadlineMs = now() + WRITERS_DEADLINE_MS;
   while (writers.length > 0) {
-    await pause(signal);
+    await pause(LOOK_AGAIN_MS, signal);
     if (signal.aborted || now() > deadlineMs) return null;
     const still = new Set(await readLogWriters(query));
     writers = writers.filter((writer) => still.has(writer));
@@ -87,6 +90,6 @@ async function readSettledPosition(
   return newest;
 }
 
-async function pause(signal: AbortSignal): Promise<void> {
-  await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
+async function pause(pauseMs: number, signal: AbortSignal): Promise<void> {
+  await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
 }
