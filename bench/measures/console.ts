@@ -46,8 +46,7 @@ export async function measureConsole(
   const environment = { ...command.environment, OPS_PORT: port };
   const server = await startServer({ ...command, environment });
   try {
-    const summedSeconds = await untilSummed(ask);
-    if (summedSeconds !== null) tell(`summed after ${Math.round(summedSeconds)} s`);
+    const summedSeconds = await untilSummed(ask, tell);
     const pages: MeasuredPage[] = [];
     for (const page of await consolePages(ask, teams)) {
       const measured = await askFor(page, `http://127.0.0.1:${port}`);

@@ -47,8 +47,7 @@ export async function measureGrowth(
 async function letSum({ contestant, database }: Entrant, tell: (text: string) => void) {
   const server = await startServer(contestant.server(database.url));
   try {
-    const seconds = await untilSummed(database.ask);
-    if (seconds !== null) tell(`summed after ${Math.round(seconds)} s`);
+    await untilSummed(database.ask, tell);
   } finally {
     await server.stop();
   }

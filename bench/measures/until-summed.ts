@@ -6,9 +6,9 @@ const DEADLINE_MS = 20 * 60_000;
 
 /**
  * Waits until a server that runs has summed the log, since what else it does at first is over then.
- * Returns how many seconds that took; `null` when it had been done before.
+ * Tells and returns how many seconds that took; `null`, untold, when it had been done before.
  */
-export async function untilSummed(ask: Ask): Promise<number | null> {
+export async function untilSummed(ask: Ask, tell: (text: string) => void): Promise<number | null> {
   const beganAtMs = performance.now();
   for (let looks = 0; performance.now() - beganAtMs < DEADLINE_MS; looks += 1) {
     const [progress] = await ask<{ is_whole: boolean }>(
@@ -18,7 +18,10 @@ export async function untilSummed(ask: Ask): Promise<number | null> {
          from instep.figures_progress`,
     );
     if (progress?.is_whole === true) {
-      return looks === 0 ? null : (performance.now() - beganAtMs) / 1_000;
+      if (looks === 0) return null;
+      const seconds = (performance.now() - beganAtMs) / 1_000;
+      tell(`summed after ${Math.round(seconds)} s`);
+      return seconds;
     }
     await sleep(LOOK_AGAIN_MS);
   }

@@ -12,7 +12,7 @@ export type Connections = {
   endSilent(): void;
 };
 
-/** What came on a connection. */
+/** What came on a connection, and among which others it was put last. */
 type Visit = { requests: number; last: IncomingMessage | null; among: Set<Socket> };
 
 /**
