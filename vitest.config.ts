@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
-const CRASHES = 'tests/torture/{crashes,outages}.test.ts';
-const FLOODS = 'tests/torture/{attacks,floods}.test.ts';
+const CRASHES = 'tests/faults/{crashes,outages}.test.ts';
+const FLOODS = 'tests/faults/{attacks,floods}.test.ts';
 const BROWSER = 'tests/browser/*.test.ts';
 
 /** These run after those of a lower order, in so many processes. */
@@ -16,7 +16,7 @@ function project(name: string, maxWorkers: number, groupOrder: number, include: 
 export default defineConfig({
   test: {
     globalSetup: 'tests/support/global-setup.ts',
-    setupFiles: 'tests/support/leaks.ts',
+    setupFiles: 'tests/support/secrets/leaks.ts',
     testTimeout: 60_000,
     hookTimeout: 60_000,
     projects: [

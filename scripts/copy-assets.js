@@ -1,6 +1,9 @@
-// The compiler copies neither SQL nor styles: they go beside the code that reads them.
+// node scripts/copy-assets.js DIRECTORY: the compiler copies neither SQL nor styles, so they are
+// copied beside the compiled code that reads them.
 import { cpSync } from 'node:fs';
 
-for (const folder of ['database/migrations', 'console/assets']) {
-  cpSync(`src/${folder}`, `dist/${folder}`, { recursive: true });
+const [target = 'dist'] = process.argv.slice(2);
+
+for (const folder of ['postgres/migrations', 'operations/console/assets']) {
+  cpSync(`src/${folder}`, `${target}/${folder}`, { recursive: true });
 }

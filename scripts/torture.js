@@ -2,8 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 
-const USAGE =
-  'usage: npm run torture -- NAME|all [--times N]   (names: tests/torture/scenarios.ts)';
+const USAGE = 'usage: npm run torture -- NAME|all [--times N]   (names: tests/faults/scenarios.ts)';
 
 function readArguments() {
   try {
@@ -25,7 +24,7 @@ if (told === null) {
   process.exitCode = 2;
 } else {
   const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--config'];
-  const { status } = spawnSync(process.execPath, [...vitest, 'tests/torture/vitest.config.ts'], {
+  const { status } = spawnSync(process.execPath, [...vitest, 'tests/faults/vitest.config.ts'], {
     stdio: 'inherit',
     env: { ...process.env, ...told },
   });

@@ -4,23 +4,23 @@ export {
   configWarnings,
   type Environment,
   readConfig,
-} from './config.ts';
-export type { Query } from './database/database.ts';
+} from './config/config.ts';
+export type { Accept } from './ingest/pipeline.ts';
+export type { ReceivedEvent, Result } from './ingest/received-event.ts';
+export { type Instep, type InstepOptions, openInstep } from './instep.ts';
+export type { Query } from './postgres/database.ts';
 export {
   DatabaseBusy,
   DatabaseConflict,
   DatabaseRefused,
   DatabaseUnavailable,
   DatabaseUnusable,
-} from './database/errors.ts';
-export { SchemaNewer, SchemaOutdated } from './database/migrate.ts';
-export { DeadlineExceeded } from './deadline.ts';
-export { InstepError } from './errors.ts';
-export { ListenFailed, type RunningServer } from './http/listener.ts';
-export { type ListenOptions, listen } from './http/server.ts';
-export { type Instep, type InstepOptions, openInstep } from './instep.ts';
-export { createLogger, type Logger, type LogLevel } from './logging.ts';
-export { ApplicationTablesUnfit } from './store/application-tables.ts';
-export { QueueFull } from './sync/batcher.ts';
-export type { Accept } from './sync/door.ts';
-export type { ReceivedEvent, Result } from './sync/received-event.ts';
+} from './postgres/errors.ts';
+export { SchemaNewer, SchemaOutdated } from './postgres/migrate.ts';
+export { ApplicationTablesUnfit } from './queries/application-tables.ts';
+export { QueueFull } from './runtime/batcher.ts';
+export { DeadlineExceeded } from './runtime/deadline.ts';
+export { InstepError } from './runtime/errors.ts';
+export { createLogger, type Logger, type LogLevel } from './runtime/logging.ts';
+export { ListenFailed, type RunningServer } from './server/listener.ts';
+export { type ListenOptions, listen } from './server/server.ts';

@@ -1,26 +1,26 @@
 import { randomUUID } from 'node:crypto';
-import type { Config } from './config.ts';
-import { connectToServer, type DatabaseServer } from './database/connect.ts';
-import type { Query } from './database/database.ts';
-import { checkSchema } from './database/migrate.ts';
-import { InstepError } from './errors.ts';
-import { type Admit, createAdmission } from './http/admission.ts';
-import { createApp } from './http/app.ts';
-import type { Route } from './http/call.ts';
-import { createRoutes } from './http/routes.ts';
-import type { Logger } from './logging.ts';
-import { createMetrics, type Metrics } from './metrics/metrics.ts';
+import type { Config } from './config/config.ts';
+import { openDoor } from './ingest/open-pipeline.ts';
+import type { Accept } from './ingest/pipeline.ts';
+import { createKeeperTasks } from './maintenance/jobs.ts';
+import { startKeeper } from './maintenance/worker.ts';
+import { createMetrics, type Metrics } from './operations/metrics/metrics.ts';
+import { connectToServer, type DatabaseServer } from './postgres/connect.ts';
+import type { Query } from './postgres/database.ts';
+import { checkSchema } from './postgres/migrate.ts';
+import { readOutOfStep } from './queries/out-of-sync.ts';
+import { prepareDatabase } from './queries/prepare-database.ts';
+import { InstepError } from './runtime/errors.ts';
+import type { Logger } from './runtime/logging.ts';
+import { type Admit, createAdmission } from './server/admission.ts';
+import { createApp } from './server/app.ts';
+import type { Route } from './server/call.ts';
+import { createRoutes } from './server/routes.ts';
 import { createSessionReader } from './sessions/session-reader.ts';
 import { secretKeys } from './sessions/token.ts';
-import { readOutOfStep } from './store/out-of-step.ts';
-import { prepareDatabase } from './store/prepare-database.ts';
+import { createUserLookup } from './sessions/user-lookup.ts';
 import { createStripeApi } from './stripe/api.ts';
 import { createSignatureVerifier } from './stripe/signature.ts';
-import type { Accept } from './sync/door.ts';
-import { startKeeper } from './sync/keeper.ts';
-import { createKeeperTasks } from './sync/keeper-tasks.ts';
-import { openDoor } from './sync/open-door.ts';
-import { createUserLookup } from './sync/user-lookup.ts';
 
 /** One running Instep: mount `fetch` wherever a Web-standard handler goes. */
 export type Instep = {

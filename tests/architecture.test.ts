@@ -2,90 +2,90 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
-const SRC = resolve(import.meta.dirname, '../src');
+const ROOT = resolve(import.meta.dirname, '..');
 
 type Source = {
+  /** From the root of the project for the simulation; from `src` for all else. */
   readonly path: string;
-  /** The folder below `src`, or the name of a file that stands in `src` itself. */
+  /** The directory below `src`, or the name of a file that stands in `src` itself. */
   readonly part: string;
   readonly text: string;
   readonly packages: readonly string[];
   readonly files: readonly string[];
 };
 
-const sources: readonly Source[] = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
-  .filter((path) => /\.tsx?$/.test(path))
-  .map((path) => {
-    const text = readFileSync(join(SRC, path), 'utf8');
-    const imports = [...text.matchAll(/(?:from|import\() ?'([^']+)'/g)].map(
-      ([, name]) => name ?? '',
-    );
-    const isFile = (name: string) => name.startsWith('.');
-    return {
-      path,
-      part: path.split('/')[0] ?? '',
-      text,
-      packages: imports.filter((name) => !isFile(name)),
-      files: imports.filter(isFile).map((name) => relative(SRC, resolve(SRC, dirname(path), name))),
-    };
-  });
+function readSources(directory: string): Source[] {
+  return readdirSync(directory, { recursive: true, encoding: 'utf8' })
+    .filter((path) => /\.tsx?$/.test(path) && !path.startsWith('dist/'))
+    .map((path) => {
+      const text = readFileSync(join(directory, path), 'utf8');
+      const imports = [...text.matchAll(/(?:from|import\() ?'([^']+)'/g)].map(
+        ([, name]) => name ?? '',
+      );
+      const isFile = (name: string) => name.startsWith('.');
+      const pathOf = (file: string) => relative(directory, file);
+      return {
+        path,
+        part: path.split('/')[0] ?? '',
+        text,
+        packages: imports.filter((name) => !isFile(name)),
+        files: imports
+          .filter(isFile)
+          .map((name) => pathOf(resolve(directory, dirname(path), name))),
+      };
+    });
+}
 
-/** Which parts a part may import, beside itself. Arrows point down only (docs/ARCHITECTURE.md). */
-const BELOW: Readonly<Record<string, readonly string[]>> = {
-  subscriptions: [],
-  stripe: ['subscriptions'],
-  sessions: [],
-  database: [],
-  store: ['database', 'subscriptions'],
-  sync: ['store', 'database', 'stripe', 'subscriptions'],
-  // Looks at everything from outside, and takes part in nothing.
-  doctor: ['store', 'database', 'stripe', 'config.ts', 'duration.ts'],
-  http: ['sync', 'store', 'sessions', 'stripe'],
-  // The operators' pages, on a listener of their own.
-  console: [
-    ...['http', 'sync', 'store', 'database', 'stripe', 'subscriptions'],
-    ...['background.ts', 'duration.ts', 'time-since.ts'],
-  ],
-  // Counts what the others do. They do not know of it: `instep.ts` wraps them.
-  metrics: ['http', 'sync', 'store', 'database', 'stripe'],
-  simulation: ['sync', 'store', 'database', 'stripe', 'subscriptions'],
-  'instep.ts': [
-    ...['http', 'metrics', 'sync', 'store', 'database', 'sessions', 'stripe', 'config.ts'],
-  ],
-  // Opens the operators' listener, and loads their pages when the public is served already.
-  'operations.ts': ['background.ts', 'console', 'http', 'sync', 'database', 'stripe', 'config.ts'],
-  'index.ts': ['instep.ts', 'http', 'sync', 'store', 'database', 'config.ts'],
-  cli: [
-    ...['instep.ts', 'operations.ts', 'http', 'sync', 'store', 'database', 'sessions', 'stripe'],
-    ...['doctor', 'metrics', 'simulation', 'subscriptions', 'config.ts'],
-    ...['duration.ts', 'time-since.ts'],
-  ],
-  'config.ts': ['config', 'database', 'duration.ts'],
-  config: ['duration.ts'],
-  'time-since.ts': ['duration.ts'],
-  'background.ts': [],
-  'duration.ts': [],
-  'logging.ts': [],
-  'deadline.ts': [],
-  'errors.ts': [],
-  'tracing.ts': [],
-};
+const sources = readSources(join(ROOT, 'src'));
+const simulation = readSources(join(ROOT, 'simulation'));
 
-/** What every part may import, but the core, which imports nothing. */
-const GROUND = ['errors.ts', 'deadline.ts', 'logging.ts', 'tracing.ts'];
+/** Every file that these files import, directly or through others; themselves included. */
+function reachedFrom(paths: readonly string[], among: readonly Source[]): Set<string> {
+  const importsOf = new Map(among.map(({ path, files }) => [path, files]));
+  const reached = new Set<string>();
+  function visit(path: string): void {
+    if (reached.has(path)) return;
+    reached.add(path);
+    for (const next of importsOf.get(path) ?? []) visit(next);
+  }
+  for (const path of paths) visit(path);
+  return reached;
+}
+
+/**
+ * The floors of the building, from the ground up: a part imports from floors below its own, and
+ * from nothing beside it (docs/ARCHITECTURE.md).
+ */
+const FLOORS: readonly (readonly string[])[] = [
+  ['core', 'runtime', 'testing'],
+  ['stripe', 'postgres'],
+  ['config'],
+  ['queries'],
+  ['ingest'],
+  ['sessions', 'event-log'],
+  ['maintenance', 'server'],
+  ['operations'],
+  ['instep.ts', 'adapters'],
+  ['index.ts', 'cli'],
+];
+
+function isBelow(part: string, other: string): boolean {
+  const floorOf = (name: string) => FLOORS.findIndex((floor) => floor.includes(name));
+  return floorOf(other) !== -1 && floorOf(other) < floorOf(part);
+}
 
 /** Where a package may be imported; `node:` modules and others anywhere but in the core. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
-  pg: ['database'],
-  hono: ['http', 'console'],
-  '@hono/node-server': ['http'],
-  'htmx.org': ['console'],
-  'prom-client': ['metrics'],
+  pg: ['postgres'],
+  hono: ['server', 'operations'],
+  '@hono/node-server': ['server'],
+  'htmx.org': ['operations'],
+  'prom-client': ['operations'],
   stripe: ['stripe'],
   jose: ['sessions'],
   commander: ['cli'],
   // What a span may say is decided in one place.
-  '@opentelemetry/api': ['tracing.ts'],
+  '@opentelemetry/api': ['runtime'],
 };
 
 /** Without what is named within it: `@hono/node-server`, `jose` of `jose/jwt/verify`. */
@@ -97,22 +97,22 @@ function packageOf(name: string): string {
 }
 
 describe.each(sources)('src/$path', ({ path, part, text, packages, files }) => {
-  test('imports only what stands below it', () => {
-    const allowed = [part, ...(BELOW[part] ?? []), ...(part === 'subscriptions' ? [] : GROUND)];
-    expect(Object.keys(BELOW)).toContain(part);
-    expect(files.filter((file) => !allowed.includes(file.split('/')[0] ?? ''))).toEqual([]);
+  test('imports only parts on floors below its own', () => {
+    const parts = files.map((file) => file.split('/')[0] ?? '').filter((other) => other !== part);
+    expect(FLOORS.flat()).toContain(part);
+    expect(parts.filter((other) => !isBelow(part, other))).toEqual([]);
   });
 
   test('imports packages only where they are at home', () => {
     const strange = packages.filter((name) => !(HOMES[packageOf(name)] ?? [part]).includes(part));
     expect(strange).toEqual([]);
-    if (part === 'subscriptions') expect(packages).toEqual([]);
+    if (part === 'core') expect(packages).toEqual([]);
   });
 
   test("needs none of the operators' pages to begin", () => {
     const imports =
       text.match(/^(?:import|export) (?!type)[^;]*from '[^']*\/console\/[^']*'/gm) ?? [];
-    if (part !== 'console') expect(imports).toEqual([]);
+    if (!path.startsWith('operations/console/')) expect(imports).toEqual([]);
   });
 
   test('has 300 lines at most, and a name that says what it holds', () => {
@@ -122,13 +122,14 @@ describe.each(sources)('src/$path', ({ path, part, text, packages, files }) => {
   });
 
   test('holds SQL only where SQL is at home', () => {
-    const isHome = part === 'store' || part === 'database';
+    const isHome = part === 'queries' || part === 'postgres';
     const sql = /['"`]\s*(select\s|insert into|update \w+\s+set|delete from|(create|alter) table)/i;
     if (!isHome) expect(text).not.toMatch(sql);
   });
 
   test('takes clock and chance as arguments', () => {
-    const isComposer = ['cli', 'database', 'instep.ts', 'operations.ts'].includes(part);
+    const isComposer =
+      ['cli', 'postgres', 'instep.ts'].includes(part) || path === 'operations/open-operations.ts';
     const impure = /Date\.now\(\)|new Date\(\)|Math\.random\(|randomUUID\(|randomBytes\(/;
     if (!isComposer) expect(text).not.toMatch(impure);
   });
@@ -155,30 +156,28 @@ test('no file imports itself, over whatever others', () => {
 });
 
 test('the auditor and the provider share no code with what they audit', () => {
-  const importsOf = new Map(sources.map(({ path, files }) => [path, files]));
-  const reached = new Set<string>();
-  function visit(path: string): void {
-    if (reached.has(path)) return;
-    reached.add(path);
-    for (const next of importsOf.get(path) ?? []) visit(next);
-  }
-  const independent = sources
-    .map(({ path }) => path)
-    .filter((path) => /^simulation\/(auditor\.ts|provider\/)/.test(path));
-  for (const path of independent) visit(path);
-  expect(independent.length).toBeGreaterThan(5);
-  expect([...reached].filter((path) => !path.startsWith('simulation/'))).toEqual([]);
+  const auditor = reachedFrom(['auditor.ts'], simulation);
+  const isIndependent = (path: string) =>
+    !path.startsWith('..') || path.startsWith('../src/testing/');
+  expect(auditor).toContain('auditor.ts');
+  expect([...auditor].filter((path) => !isIndependent(path))).toEqual([]);
+
+  const provider = sources.filter(({ path }) => path.startsWith('testing/provider/'));
+  expect(provider.length).toBeGreaterThan(5);
+  const reached = reachedFrom(
+    provider.map(({ path }) => path),
+    sources,
+  );
+  expect([...reached].filter((path) => !path.startsWith('testing/'))).toEqual([]);
 });
 
-test('every file is reached from the command or from the library', () => {
-  const importsOf = new Map(sources.map(({ path, files }) => [path, files]));
-  const reached = new Set<string>();
-  function visit(path: string): void {
-    if (reached.has(path)) return;
-    reached.add(path);
-    for (const next of importsOf.get(path) ?? []) visit(next);
+test('every file is reached from a command, the library or the simulation', () => {
+  const needed = reachedFrom(['cli/instep.ts', 'index.ts'], sources);
+  for (const { files } of simulation) {
+    for (const file of files) {
+      if (file.startsWith('../src/')) needed.add(file.slice('../src/'.length));
+    }
   }
-  visit('cli/instep.ts');
-  visit('index.ts');
+  const reached = reachedFrom([...needed], sources);
   expect(sources.map(({ path }) => path).filter((path) => !reached.has(path))).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { PostgresCluster } from '../../tests/support/postgres-cluster.ts';
+import { PostgresCluster } from '../../tests/support/postgres/postgres-cluster.ts';
 
 export type Ask = <Row extends pg.QueryResultRow>(
   statement: string,

@@ -1,4 +1,4 @@
-import { freePort } from '../../tests/support/free-port.ts';
+import { freePort } from '../../tests/support/process/free-port.ts';
 import { createInstep } from '../contestants/instep.ts';
 import type { BenchPostgres } from '../database/bench-postgres.ts';
 import type { Options } from '../options.ts';

@@ -4,7 +4,7 @@ import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../../tests/support/free-port.ts';
+import { freePort } from '../../tests/support/process/free-port.ts';
 
 export type ServerCommand = {
   readonly arguments: readonly string[];

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
-import { parseDuration } from '../duration.ts';
-import { parseTimeSince } from '../time-since.ts';
+import { parseDuration } from '../runtime/duration.ts';
+import { parseTimeSince } from '../runtime/time-since.ts';
 
 /** Parses an id of a user or a team. @throws InvalidArgumentError */
 export function positiveInteger(text: string): number {

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import type { Config } from '../config.ts';
-import type { Query } from '../database/database.ts';
+import type { Config } from '../config/config.ts';
+import type { Query } from '../postgres/database.ts';
+import { addTeam } from '../queries/teams.ts';
+import { addUser } from '../queries/users.ts';
 import { SESSION_COOKIE } from '../sessions/cookie.ts';
 import { issueSession, secretKeys } from '../sessions/token.ts';
-import { addTeam } from '../store/teams.ts';
-import { addUser } from '../store/users.ts';
 
 /** Whom the demonstration is about. */
 export type Cast = {

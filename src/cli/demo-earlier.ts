@@ -1,7 +1,7 @@
-import type { Query } from '../database/database.ts';
-import type { ApiObject, Collection } from '../simulation/stripe-api/collection.ts';
-import { makeSubscriptionEvent } from '../simulation/subscription-event.ts';
-import { type LinkedTeam, readLinkedTeams } from '../store/teams.ts';
+import type { Query } from '../postgres/database.ts';
+import { type LinkedTeam, readLinkedTeams } from '../queries/teams.ts';
+import type { ApiObject, Collection } from '../testing/stripe-api/collection.ts';
+import { makeSubscriptionEvent } from '../testing/subscription-event.ts';
 
 export type StripeObjects = { readonly subscriptions: Collection; readonly customers: Collection };
 

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Query } from '../database/database.ts';
-import { type EndlessDelivery, inOrder, liveEndlessly } from '../simulation/endless-life.ts';
-import { DEFAULT_FAULTS, type Faults } from '../simulation/faults.ts';
-import type { Clock } from '../simulation/provider/pace.ts';
-import type { Shape } from '../simulation/provider/shapes.ts';
-import { createRandom } from '../simulation/random.ts';
-import type { Collection } from '../simulation/stripe-api/collection.ts';
-import { addTeam } from '../store/teams.ts';
+import type { Accept } from '../ingest/pipeline.ts';
+import type { ReceivedEvent } from '../ingest/received-event.ts';
+import type { Query } from '../postgres/database.ts';
+import { addTeam } from '../queries/teams.ts';
 import { parseEvent } from '../stripe/parse-event.ts';
-import type { Accept } from '../sync/door.ts';
-import type { ReceivedEvent } from '../sync/received-event.ts';
+import { type EndlessDelivery, inOrder, liveEndlessly } from '../testing/endless-life.ts';
+import { DEFAULT_FAULTS, type Faults } from '../testing/faults.ts';
+import type { Clock } from '../testing/provider/pace.ts';
+import type { Shape } from '../testing/provider/shapes.ts';
+import { createRandom } from '../testing/random.ts';
+import type { Collection } from '../testing/stripe-api/collection.ts';
 import { COMPANIES, COMPANY_WITH_LOST_EVENT } from './demo-companies.ts';
 import { lostPayment } from './demo-scenes.ts';
 

@@ -1,4 +1,4 @@
-import { type MadeEvent, makeSubscriptionEvent } from '../simulation/subscription-event.ts';
+import { type MadeEvent, makeSubscriptionEvent } from '../testing/subscription-event.ts';
 
 /** What Stripe's stand-in sells, to the cast and to those who live beside it. */
 export const PRODUCT_NAMES = {

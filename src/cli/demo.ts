@@ -3,22 +3,22 @@ import { mkdirSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { Command } from 'commander';
 import { destination } from 'pino';
-import { type Config, readConfig } from '../config.ts';
-import type { Query } from '../database/database.ts';
-import { listen } from '../http/server.ts';
+import { type Config, readConfig } from '../config/config.ts';
+import type { TeamPlan } from '../core/transition.ts';
 import { openInstep } from '../instep.ts';
-import { createLogger } from '../logging.ts';
 import {
   OPERATIONS_DEADLINE_MS,
   type Operations,
   type OperationsOptions,
   openOperations,
-} from '../operations.ts';
-import { Collection } from '../simulation/stripe-api/collection.ts';
-import { startStripeApiServer } from '../simulation/stripe-api/server.ts';
-import { readTeam } from '../store/teams.ts';
+} from '../operations/open-operations.ts';
+import type { Query } from '../postgres/database.ts';
+import { readTeam } from '../queries/teams.ts';
+import { createLogger } from '../runtime/logging.ts';
+import { listen } from '../server/server.ts';
 import { signWebhook } from '../stripe/sign-webhook.ts';
-import type { TeamPlan } from '../subscriptions/transition.ts';
+import { Collection } from '../testing/stripe-api/collection.ts';
+import { startStripeApiServer } from '../testing/stripe-api/server.ts';
 import { type Cast, createCast } from './demo-cast.ts';
 import { rememberEarlier } from './demo-earlier.ts';
 import { beginLife } from './demo-life.ts';

@@ -1,4 +1,4 @@
-import type { Counts, Finding } from '../sync/reconcile/finding.ts';
+import type { Counts, Finding } from '../maintenance/reconcile/finding.ts';
 
 /** A finding in one line for a person. */
 export function describeFinding(finding: Finding): string {

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
-import type { Check } from '../doctor/check.ts';
-import { examine } from '../doctor/examine.ts';
-import { InstepError } from '../errors.ts';
+import type { Check } from '../operations/doctor/check.ts';
+import { examine } from '../operations/doctor/examine.ts';
+import { InstepError } from '../runtime/errors.ts';
 import { paint, tell } from './output.ts';
 
 type Options = { url?: URL; json?: boolean };

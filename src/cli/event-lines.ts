@@ -1,4 +1,4 @@
-import type { EventRow } from '../store/search-events.ts';
+import type { EventRow } from '../queries/search-events.ts';
 import { causedEventOf } from '../stripe/logged-event.ts';
 import { paint, printable } from './output.ts';
 

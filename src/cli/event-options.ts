@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import type { LoggedOutcome } from '../store/events.ts';
+import type { LoggedOutcome } from '../queries/events.ts';
 import { HANDLED_TYPES, LOOK_TYPE } from '../stripe/handled-event-type.ts';
 import { timeSince } from './arguments.ts';
 

@@ -1,11 +1,11 @@
 import { Command, Option } from 'commander';
-import type { Query } from '../database/database.ts';
-import { InstepError } from '../errors.ts';
-import type { LoggedOutcome } from '../store/events.ts';
-import type { EventFilter, EventRow } from '../store/search-events.ts';
-import { readTeam } from '../store/teams.ts';
-import { followLog } from '../sync/follow-log.ts';
-import { readNewestPosition, searchLog } from '../sync/search-log.ts';
+import { followLog } from '../event-log/follow.ts';
+import { readNewestPosition, searchLog } from '../event-log/search.ts';
+import type { Query } from '../postgres/database.ts';
+import type { LoggedOutcome } from '../queries/events.ts';
+import type { EventFilter, EventRow } from '../queries/search-events.ts';
+import { readTeam } from '../queries/teams.ts';
+import { InstepError } from '../runtime/errors.ts';
 import { positiveInteger } from './arguments.ts';
 import { eventHead, eventJson, eventLine } from './event-lines.ts';
 import { outcomeOption, sinceOption, typeOption } from './event-options.ts';

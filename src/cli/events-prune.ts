@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { readEventRetention } from '../config.ts';
-import { pruneLog } from '../sync/prune-log.ts';
+import { readEventRetention } from '../config/config.ts';
+import { pruneLog } from '../event-log/prune.ts';
 import { duration } from './arguments.ts';
 import { shownTime } from './event-lines.ts';
 import { printData, tell } from './output.ts';

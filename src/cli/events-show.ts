@@ -1,9 +1,9 @@
 import { Command } from 'commander';
-import { readTeamPlanChoice } from '../config.ts';
-import type { EventRow } from '../store/search-events.ts';
+import { readTeamPlanChoice } from '../config/config.ts';
+import type { TeamPlan } from '../core/transition.ts';
+import { type ExplainedEvent, explainEvent } from '../event-log/explain-event.ts';
+import type { EventRow } from '../queries/search-events.ts';
 import { causedEventOf } from '../stripe/logged-event.ts';
-import type { TeamPlan } from '../subscriptions/transition.ts';
-import { type ExplainedEvent, explainEvent } from '../sync/explain-event.ts';
 import { eventJson, shownTime } from './event-lines.ts';
 import { findEvent } from './find-event.ts';
 import { type Data, paint, printable, printData } from './output.ts';

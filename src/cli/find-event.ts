@@ -1,7 +1,7 @@
-import type { Query } from '../database/database.ts';
-import { InstepError } from '../errors.ts';
-import type { EventRow } from '../store/search-events.ts';
-import { findEvents, readEventAt } from '../sync/search-log.ts';
+import { findEvents, readEventAt } from '../event-log/search.ts';
+import type { Query } from '../postgres/database.ts';
+import type { EventRow } from '../queries/search-events.ts';
+import { InstepError } from '../runtime/errors.ts';
 import { shownTime } from './event-lines.ts';
 import { NotFound } from './not-found.ts';
 import { printable } from './output.ts';

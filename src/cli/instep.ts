@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import { ConfigInvalid } from '../config.ts';
-import { InstepError } from '../errors.ts';
+import { ConfigInvalid } from '../config/config.ts';
+import { InstepError } from '../runtime/errors.ts';
 import { tell } from './output.ts';
 
 const FAILED = 1;
@@ -21,7 +21,6 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   events: async () => (await import('./events.ts')).eventsCommand(),
   rebuild: async () => (await import('./rebuild.ts')).rebuildCommand(),
   reconcile: async () => (await import('./reconcile.ts')).reconcileCommand(),
-  simulate: async () => (await import('./simulate.ts')).simulateCommand(),
 };
 
 async function createProgram(asked: string | undefined): Promise<Command> {

@@ -1,4 +1,4 @@
-import { ListenFailed } from '../http/listener.ts';
+import { ListenFailed } from '../server/listener.ts';
 
 const PORTS_TO_TRY = 100;
 

@@ -1,4 +1,4 @@
-import { InstepError } from '../errors.ts';
+import { InstepError } from '../runtime/errors.ts';
 
 /** What a command was asked for does not exist. */
 export class NotFound extends InstepError {

@@ -1,4 +1,4 @@
-import type { TeamPlan } from '../subscriptions/transition.ts';
+import type { TeamPlan } from '../core/transition.ts';
 import { paint } from './output.ts';
 
 const COLUMNS = [

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { readTeamPlanChoice } from '../config.ts';
-import { type Difference, rebuild } from '../sync/rebuild.ts';
+import { readTeamPlanChoice } from '../config/config.ts';
+import { type Difference, rebuild } from '../event-log/rebuild.ts';
 import { positiveInteger } from './arguments.ts';
 import { tell } from './output.ts';
 import { withDatabase } from './with-database.ts';

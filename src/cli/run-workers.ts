@@ -1,7 +1,11 @@
-import { connectToServer } from '../database/connect.ts';
-import { createExposition } from '../metrics/exposition.ts';
-import { collectFromWorkers } from '../metrics/worker-snapshots.ts';
-import { OPERATIONS_DEADLINE_MS, type Operations, openOperations } from '../operations.ts';
+import { createExposition } from '../operations/metrics/exposition.ts';
+import { collectFromWorkers } from '../operations/metrics/worker-snapshots.ts';
+import {
+  OPERATIONS_DEADLINE_MS,
+  type Operations,
+  openOperations,
+} from '../operations/open-operations.ts';
+import { connectToServer } from '../postgres/connect.ts';
 import type { ServerProcessOptions } from './server-process.ts';
 import { superviseWorkers } from './workers.ts';
 

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import { Command } from 'commander';
-import { configWarnings, readConfig } from '../config.ts';
-import { createLogger, type Logger, prettyLines } from '../logging.ts';
+import { configWarnings, readConfig } from '../config/config.ts';
+import { createLogger, type Logger, prettyLines } from '../runtime/logging.ts';
 import { runWorkers } from './run-workers.ts';
 import { runServer } from './server-process.ts';
 import { nextSignal } from './signals.ts';

@@ -1,11 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Config } from '../config.ts';
-import { DatabaseUnavailable } from '../database/errors.ts';
-import { listen } from '../http/server.ts';
+import type { Config } from '../config/config.ts';
 import { type Instep, type InstepOptions, openInstep } from '../instep.ts';
-import type { Logger } from '../logging.ts';
-import { offerSnapshots } from '../metrics/worker-snapshots.ts';
-import { OPERATIONS_DEADLINE_MS, OPERATIONS_FILES, openOperations } from '../operations.ts';
+import { offerSnapshots } from '../operations/metrics/worker-snapshots.ts';
+import {
+  OPERATIONS_DEADLINE_MS,
+  OPERATIONS_FILES,
+  openOperations,
+} from '../operations/open-operations.ts';
+import { DatabaseUnavailable } from '../postgres/errors.ts';
+import type { Logger } from '../runtime/logging.ts';
+import { listen } from '../server/server.ts';
 
 export type ServerProcessOptions = {
   readonly config: Config;

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { readAuthSecrets } from '../config.ts';
+import { readAuthSecrets } from '../config/config.ts';
 import { SESSION_COOKIE } from '../sessions/cookie.ts';
 import { issueSession, secretKeys } from '../sessions/token.ts';
 import { positiveInteger } from './arguments.ts';

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import type { Query } from '../database/database.ts';
-import { addTeam, linkTeam, readTeam } from '../store/teams.ts';
+import type { Query } from '../postgres/database.ts';
+import { addTeam, linkTeam, readTeam } from '../queries/teams.ts';
 import { positiveInteger } from './arguments.ts';
 import { NotFound } from './not-found.ts';
 import { type Data, printData } from './output.ts';

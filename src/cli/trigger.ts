@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { Command } from 'commander';
-import { readWebhookTarget } from '../config.ts';
-import { InstepError } from '../errors.ts';
-import { urlOf } from '../http/listener.ts';
-import { makeSubscriptionEvent } from '../simulation/subscription-event.ts';
+import { readWebhookTarget } from '../config/config.ts';
+import { InstepError } from '../runtime/errors.ts';
+import { urlOf } from '../server/listener.ts';
 import { signWebhook } from '../stripe/sign-webhook.ts';
+import { makeSubscriptionEvent } from '../testing/subscription-event.ts';
 import { positiveInteger } from './arguments.ts';
 import { printData } from './output.ts';
 

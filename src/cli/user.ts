@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { addUser, readUser, type User } from '../store/users.ts';
+import { addUser, readUser, type User } from '../queries/users.ts';
 import { positiveInteger } from './arguments.ts';
 import { NotFound } from './not-found.ts';
 import { type Data, printData } from './output.ts';

@@ -1,8 +1,8 @@
-import { readDatabaseConfig } from '../config.ts';
-import { connectToServer } from '../database/connect.ts';
-import type { Database } from '../database/database.ts';
-import { checkSchema } from '../database/migrate.ts';
-import { prepareDatabase } from '../store/prepare-database.ts';
+import { readDatabaseConfig } from '../config/config.ts';
+import { connectToServer } from '../postgres/connect.ts';
+import type { Database } from '../postgres/database.ts';
+import { checkSchema } from '../postgres/migrate.ts';
+import { prepareDatabase } from '../queries/prepare-database.ts';
 import { tell } from './output.ts';
 
 const STATEMENT_TIMEOUT_MS = 10_000;

@@ -1,8 +1,8 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
-import { InstepError } from '../errors.ts';
-import { urlOf } from '../http/listener.ts';
-import type { Logger } from '../logging.ts';
+import { InstepError } from '../runtime/errors.ts';
+import type { Logger } from '../runtime/logging.ts';
+import { urlOf } from '../server/listener.ts';
 import { SIGNALS } from './signals.ts';
 
 /** A worker could not begin: what it wrote before says why. */

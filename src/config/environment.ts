@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { InstepError } from '../errors.ts';
+import { InstepError } from '../runtime/errors.ts';
 
 /** The environment is not what it must be. `problems` lists all of it, each with what to do. */
 export class ConfigInvalid extends InstepError {

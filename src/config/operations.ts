@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { secret, wholeNumber } from './forms.ts';
+import { secret, wholeNumber } from './validators.ts';
 
 /** Where operators look, and who may. */
 export type OperationsConfig = {

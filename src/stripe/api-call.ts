@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
-import { withDeadline } from '../deadline.ts';
-import { InstepError } from '../errors.ts';
-import { inSpan, SpanKind } from '../tracing.ts';
+import { withDeadline } from '../runtime/deadline.ts';
+import { InstepError } from '../runtime/errors.ts';
+import { inSpan, SpanKind } from '../runtime/tracing.ts';
 import { loadSdk } from './sdk.ts';
 
 type FailedCall = Partial<Pick<StripeApiFailed, 'status' | 'retryAfterMs' | 'isMissing'>>;

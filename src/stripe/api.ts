@@ -1,5 +1,5 @@
 import type Stripe from 'stripe';
-import { isList, type Json } from '../subscriptions/second.ts';
+import { isList, type Json } from '../core/same-second-order.ts';
 import { type Ask, answerOf, found, StripeApiFailed } from './api-call.ts';
 import { HANDLED_TYPES } from './handled-event-type.ts';
 import { createClient, type StripeApiOptions } from './sdk.ts';

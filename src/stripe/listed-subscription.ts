@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Json } from '../subscriptions/second.ts';
+import type { Json } from '../core/same-second-order.ts';
 import { parseCausedEvent } from './parse-event.ts';
 
 /** A subscription as Stripe's list shows it. Times are in whole seconds since 1970, by its clock. */

@@ -1,4 +1,4 @@
-import type { CausedEvent } from '../subscriptions/second.ts';
+import type { CausedEvent } from '../core/same-second-order.ts';
 import { isHandledType, LOOK_TYPE } from './handled-event-type.ts';
 import {
   BodyNotJson,

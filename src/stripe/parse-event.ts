@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { InstepError } from '../errors.ts';
-import { type CausedEvent, isList, type Json, type JsonObject } from '../subscriptions/second.ts';
+import { type CausedEvent, isList, type Json, type JsonObject } from '../core/same-second-order.ts';
+import { InstepError } from '../runtime/errors.ts';
 import { eventKey } from './event-key.ts';
 import { DELETED_TYPE, type HandledType, isHandledType } from './handled-event-type.ts';
 import { MAX_ID_LENGTH, productOf, subscriptionEventShape } from './subscription-shape.ts';

@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
-import { InstepError } from '../errors.ts';
+import { InstepError } from '../runtime/errors.ts';
 
 /** How old a signature may be (contract, section 4; Stripe's own default). */
 const TOLERANCE_SECONDS = 300;

@@ -8,7 +8,7 @@ import { runJob } from '../../bench/load/run-job.ts';
 import { bodyOf, contentOf, lastContents } from '../../bench/load/subscription-event.ts';
 import { parseEvent } from '../../src/stripe/parse-event.ts';
 import { createSignatureVerifier } from '../../src/stripe/signature.ts';
-import { WEBHOOK_SECRET } from '../support/canaries.ts';
+import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
 
 const TEAMS = 100;
 const receipt = { receivedAtMs: 0, nonce: () => 'none' };

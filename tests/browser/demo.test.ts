@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { useBrowser } from '../support/browser.ts';
-import { runInstep, type SpawnedInstep, spawnInstep } from '../support/instep-process.ts';
+import { useBrowser } from '../support/browser/browser.ts';
+import { runInstep, type SpawnedInstep, spawnInstep } from '../support/process/instep-process.ts';
 
 const browser = useBrowser();
 const folder = mkdtempSync(join(tmpdir(), 'instep-demo-'));

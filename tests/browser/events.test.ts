@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { useBrowsedInstep } from '../support/browsed-instep.ts';
-import { useBrowser } from '../support/browser.ts';
+import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
+import { useBrowser } from '../support/browser/browser.ts';
 
 const browser = useBrowser();
 const instep = useBrowsedInstep();

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { useBrowsedInstep } from '../support/browsed-instep.ts';
-import { overhang, PHONE, seriousFaults, useBrowser } from '../support/browser.ts';
-import { HOSTILE } from '../support/hostile-texts.ts';
+import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
+import { overhang, PHONE, seriousFaults, useBrowser } from '../support/browser/browser.ts';
+import { HOSTILE } from '../support/stripe/hostile-texts.ts';
 
 const browser = useBrowser();
 const instep = useBrowsedInstep();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { useBrowsedInstep } from '../support/browsed-instep.ts';
-import { seriousFaults, useBrowser } from '../support/browser.ts';
-import { OPERATIONS_TOKEN } from '../support/canaries.ts';
+import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
+import { seriousFaults, useBrowser } from '../support/browser/browser.ts';
+import { OPERATIONS_TOKEN } from '../support/secrets/canaries.ts';
 
 const browser = useBrowser();
 const instep = useBrowsedInstep({ OPS_TOKEN: OPERATIONS_TOKEN });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { useBrowsedInstep } from '../support/browsed-instep.ts';
-import { seriousFaults, useBrowser } from '../support/browser.ts';
+import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
+import { seriousFaults, useBrowser } from '../support/browser/browser.ts';
 
 const browser = useBrowser();
 const instep = useBrowsedInstep();

@@ -2,7 +2,13 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { overhang, PHONE, seriousFaults, textWidth, useBrowser } from '../support/browser.ts';
+import {
+  overhang,
+  PHONE,
+  seriousFaults,
+  textWidth,
+  useBrowser,
+} from '../support/browser/browser.ts';
 
 const browser = useBrowser();
 

@@ -2,10 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { addUser } from '../../src/queries/users.ts';
 import { secretKeys, verifySession } from '../../src/sessions/token.ts';
-import { addUser } from '../../src/store/users.ts';
-import { createFolder, runInstep, startInstep } from '../support/instep-process.ts';
-import { createDatabase } from '../support/test-database.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
+import { createFolder, runInstep, startInstep } from '../support/process/instep-process.ts';
 
 /** A folder with a file `.env` that says this. */
 function folderWith(dotEnv: string): string {

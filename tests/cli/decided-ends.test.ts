@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { signWebhook } from '../../src/stripe/sign-webhook.ts';
-import { WEBHOOK_SECRET } from '../support/canaries.ts';
-import { eventBody } from '../support/events.ts';
-import { SETTINGS, spawnInstep, startInstep } from '../support/instep-process.ts';
-import { createDatabase } from '../support/test-database.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
+import { SETTINGS, spawnInstep, startInstep } from '../support/process/instep-process.ts';
+import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
+import { eventBody } from '../support/stripe/events.ts';
 
 /** A defect that no test could find otherwise: the process has it as soon as it hears SIGUSR2. */
 const DEFECTS = {

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Ended, runInstep, spawnInstep } from '../support/instep-process.ts';
+import { type Ended, runInstep, spawnInstep } from '../support/process/instep-process.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'instep-demo-'));
 const holder = createServer();

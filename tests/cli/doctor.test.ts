@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { OPERATIONS_TOKEN } from '../support/canaries.ts';
-import { eventBody } from '../support/events.ts';
-import { openExaminedAccount, troublesOf } from '../support/examined-account.ts';
-import { createFolder, runInstep } from '../support/instep-process.ts';
-import { createEmptyDatabase } from '../support/test-database.ts';
+import { createEmptyDatabase } from '../support/postgres/test-database.ts';
+import { createFolder, runInstep } from '../support/process/instep-process.ts';
+import { OPERATIONS_TOKEN } from '../support/secrets/canaries.ts';
+import { eventBody } from '../support/stripe/events.ts';
+import { openExaminedAccount, troublesOf } from '../support/stripe/examined-account.ts';
 
 const NAMES = [
   'configuration',

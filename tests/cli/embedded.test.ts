@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { AUTH_SECRET, WEBHOOK_SECRET } from '../support/canaries.ts';
-import { runInstep, startInstep } from '../support/instep-process.ts';
+import { runInstep, startInstep } from '../support/process/instep-process.ts';
+import { AUTH_SECRET, WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'instep-data-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

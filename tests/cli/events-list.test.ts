@@ -1,6 +1,6 @@
 import { beforeAll, expect, test, vi } from 'vitest';
-import { spawnInstep } from '../support/instep-process.ts';
-import { jsonLines, useLog } from '../support/log-service.ts';
+import { spawnInstep } from '../support/process/instep-process.ts';
+import { jsonLines, useLog } from '../support/service/log-service.ts';
 
 const log = useLog();
 const MINUTE_MS = 60_000;

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
-import { readTeam } from '../../src/store/teams.ts';
-import { runInstep, spawnInstep, startInstep } from '../support/instep-process.ts';
-import { jsonLines, useLog } from '../support/log-service.ts';
+import { readTeam } from '../../src/queries/teams.ts';
+import { runInstep, spawnInstep, startInstep } from '../support/process/instep-process.ts';
+import { jsonLines, useLog } from '../support/service/log-service.ts';
 
 const log = useLog();
 const DAY_MS = 24 * 60 * 60 * 1_000;

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { linkTeam, readTeam } from '../../src/store/teams.ts';
+import { linkTeam, readTeam } from '../../src/queries/teams.ts';
 import { LOOK_TYPE } from '../../src/stripe/handled-event-type.ts';
-import { eventBody } from '../support/events.ts';
-import { jsonLines, useLog } from '../support/log-service.ts';
+import { jsonLines, useLog } from '../support/service/log-service.ts';
+import { eventBody } from '../support/stripe/events.ts';
 
 const log = useLog();
 

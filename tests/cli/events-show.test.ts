@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { jsonLines, useLog } from '../support/log-service.ts';
+import { jsonLines, useLog } from '../support/service/log-service.ts';
 
 const log = useLog();
 
@@ -126,7 +126,7 @@ test('--body is what arrived, byte for byte', async () => {
 });
 
 test('nothing but what the rule reads is shown, unless it is asked for', async () => {
-  // The bodies hold canaries: see tests/support/leaks.ts.
+  // The bodies hold canaries: see tests/support/secrets/leaks.ts.
   await log.deliver({ eventId: 'evt_canaries', previousAttributes: { metadata: { a: 1 } } });
   const { stdout } = await log.events(['show', 'evt_canaries']);
   expect(stdout).toMatch(/^replaced {6}metadata$/m);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { runInstep } from '../support/instep-process.ts';
+import { runInstep } from '../support/process/instep-process.ts';
 
 const COMMANDS = [
   '',
@@ -14,7 +14,6 @@ const COMMANDS = [
   'events prune',
   'rebuild',
   'reconcile',
-  'simulate',
   'user',
   'user add',
   'user show',

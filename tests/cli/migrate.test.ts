@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { migrate } from '../../src/database/migrate.ts';
-import { readMigrations } from '../../src/database/migrations.ts';
-import { runInstep } from '../support/instep-process.ts';
-import { connect, createEmptyDatabase } from '../support/test-database.ts';
+import { migrate } from '../../src/postgres/migrate.ts';
+import { readMigrations } from '../../src/postgres/migrations.ts';
+import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
+import { runInstep } from '../support/process/instep-process.ts';
 
 const NAMES = readMigrations().migrations.map(({ name }) => name);
 

@@ -2,11 +2,16 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { OPERATIONS_TOKEN } from '../support/canaries.ts';
-import { useService } from '../support/contract-service.ts';
-import { freePort } from '../support/free-port.ts';
-import { type InstepProcess, runInstep, SETTINGS, spawnInstep } from '../support/instep-process.ts';
-import { createDatabase } from '../support/test-database.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
+import { freePort } from '../support/process/free-port.ts';
+import {
+  type InstepProcess,
+  runInstep,
+  SETTINGS,
+  spawnInstep,
+} from '../support/process/instep-process.ts';
+import { OPERATIONS_TOKEN } from '../support/secrets/canaries.ts';
+import { useService } from '../support/service/contract-service.ts';
 
 const PUBLIC_ONLY = ['/api/user', '/api/stripe/webhook', '/healthz', '/readyz'];
 const OPERATORS_ONLY = ['/', '/login', '/logout', '/metrics', '/assets/style.css'];

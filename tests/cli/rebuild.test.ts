@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { useService } from '../support/contract-service.ts';
-import { eventBody } from '../support/events.ts';
-import { runInstep } from '../support/instep-process.ts';
+import { runInstep } from '../support/process/instep-process.ts';
+import { useService } from '../support/service/contract-service.ts';
+import { eventBody } from '../support/stripe/events.ts';
 
 const service = useService();
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { eventBody, received } from '../support/events.ts';
-import { spawnInstep } from '../support/instep-process.ts';
-import { openAccount } from '../support/reconciled-account.ts';
+import { spawnInstep } from '../support/process/instep-process.ts';
+import { eventBody, received } from '../support/stripe/events.ts';
+import { openAccount } from '../support/stripe/reconciled-account.ts';
 
 const HOUR_SECONDS = 3_600;
 const now = Math.floor(Date.now() / 1_000);

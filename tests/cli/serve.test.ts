@@ -1,10 +1,15 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { migrate } from '../../src/database/migrate.ts';
-import { runInstep, SETTINGS, spawnInstep, startInstep } from '../support/instep-process.ts';
-import { startProxy } from '../support/tcp-proxy.ts';
-import { connect, createEmptyDatabase } from '../support/test-database.ts';
+import { migrate } from '../../src/postgres/migrate.ts';
+import { startProxy } from '../support/network/tcp-proxy.ts';
+import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
+import {
+  runInstep,
+  SETTINGS,
+  spawnInstep,
+  startInstep,
+} from '../support/process/instep-process.ts';
 
 let url: URL;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { AUTH_SECRET } from '../support/canaries.ts';
-import { useService } from '../support/contract-service.ts';
-import { runInstep } from '../support/instep-process.ts';
+import { runInstep } from '../support/process/instep-process.ts';
+import { AUTH_SECRET } from '../support/secrets/canaries.ts';
+import { useService } from '../support/service/contract-service.ts';
 
 const service = useService();
 const OTHER_SECRET = 'a secret that the server does not know';

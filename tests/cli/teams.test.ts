@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Database } from '../../src/database/database.ts';
-import { addTeam, readTeam } from '../../src/store/teams.ts';
-import { NO_PLAN } from '../support/contract-service.ts';
-import { openDoor } from '../support/doors.ts';
-import { receivedEvent } from '../support/events.ts';
-import { runInstep } from '../support/instep-process.ts';
-import { createDatabase } from '../support/test-database.ts';
+import type { Database } from '../../src/postgres/database.ts';
+import { addTeam, readTeam } from '../../src/queries/teams.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
+import { runInstep } from '../support/process/instep-process.ts';
+import { NO_PLAN } from '../support/service/contract-service.ts';
+import { openDoor } from '../support/service/pipelines.ts';
+import { receivedEvent } from '../support/stripe/events.ts';
 
 let database: Database;
 let environment: { DATABASE_URL: string };

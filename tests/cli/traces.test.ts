@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { useService } from '../support/contract-service.ts';
-import { eventBody } from '../support/events.ts';
+import { useService } from '../support/service/contract-service.ts';
+import { eventBody } from '../support/stripe/events.ts';
 
-const file = fileURLToPath(new URL('../support/print-spans.js', import.meta.url));
+const file = fileURLToPath(new URL('../support/tracing/print-spans.js', import.meta.url));
 const service = useService({ NODE_OPTIONS: `--import=${file}` });
 
 test('an SDK that is imported first gets the spans, the last ones as the server ends', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { WEBHOOK_SECRET } from '../support/canaries.ts';
-import { useService } from '../support/contract-service.ts';
-import { runInstep, startInstep } from '../support/instep-process.ts';
+import { runInstep, startInstep } from '../support/process/instep-process.ts';
+import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
+import { useService } from '../support/service/contract-service.ts';
 
 const service = useService();
 const UPDATED = 'customer.subscription.updated';

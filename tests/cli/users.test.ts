@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Database } from '../../src/database/database.ts';
-import { addUser } from '../../src/store/users.ts';
-import { runInstep } from '../support/instep-process.ts';
-import { createDatabase } from '../support/test-database.ts';
+import type { Database } from '../../src/postgres/database.ts';
+import { addUser } from '../../src/queries/users.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
+import { runInstep } from '../support/process/instep-process.ts';
 
 let database: Database;
 let environment: { DATABASE_URL: string };

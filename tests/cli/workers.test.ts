@@ -2,9 +2,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
-import { useService } from '../support/contract-service.ts';
-import { eventBody } from '../support/events.ts';
-import { SETTINGS, spawnInstep } from '../support/instep-process.ts';
+import { SETTINGS, spawnInstep } from '../support/process/instep-process.ts';
+import { useService } from '../support/service/contract-service.ts';
+import { eventBody } from '../support/stripe/events.ts';
 
 const TWO = { INSTEP_WORKERS: '2' };
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { runInstep } from '../support/instep-process.ts';
+import { runInstep } from '../support/process/instep-process.ts';
 
 test.concurrent.each([
   ['nothing', '', /Usage: instep/],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { useService } from '../support/contract-service.ts';
-import { eventBody } from '../support/events.ts';
+import { useService } from '../support/service/contract-service.ts';
+import { eventBody } from '../support/stripe/events.ts';
 
 const service = useService();
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { PROFILE } from '../support/canaries.ts';
-import { useService } from '../support/contract-service.ts';
+import { PROFILE } from '../support/secrets/canaries.ts';
+import { useService } from '../support/service/contract-service.ts';
 
 const service = useService();
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { NO_PLAN, useService } from '../support/contract-service.ts';
-import { eventBody } from '../support/events.ts';
+import { NO_PLAN, useService } from '../support/service/contract-service.ts';
+import { eventBody } from '../support/stripe/events.ts';
 
 const service = useService();
 

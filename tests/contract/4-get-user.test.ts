@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { AUTH_SECRET } from '../support/canaries.ts';
-import { useService } from '../support/contract-service.ts';
+import { AUTH_SECRET } from '../support/secrets/canaries.ts';
+import { useService } from '../support/service/contract-service.ts';
 
 const service = useService();
 const nowSeconds = Math.floor(Date.now() / 1_000);

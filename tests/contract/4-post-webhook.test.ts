@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { signWebhook } from '../../src/stripe/sign-webhook.ts';
-import { WEBHOOK_SECRET } from '../support/canaries.ts';
-import { NO_PLAN, useService } from '../support/contract-service.ts';
-import { eventBody } from '../support/events.ts';
+import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
+import { NO_PLAN, useService } from '../support/service/contract-service.ts';
+import { eventBody } from '../support/stripe/events.ts';
 
 const service = useService();
 const FAILED = '{"error":"Webhook signature verification failed."}';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { signWebhook } from '../../src/stripe/sign-webhook.ts';
-import { useService } from '../support/contract-service.ts';
-import { eventBody } from '../support/events.ts';
-import { runInstep, SETTINGS } from '../support/instep-process.ts';
+import { runInstep, SETTINGS } from '../support/process/instep-process.ts';
+import { useService } from '../support/service/contract-service.ts';
+import { eventBody } from '../support/stripe/events.ts';
 
 const SECRETS = ['whsec_canaryNew', 'whsec_canaryOld'];
 const AUTH_SECRETS = [

@@ -1,4 +1,4 @@
-import type { Random } from '../../src/simulation/random.ts';
+import type { Random } from '../../src/testing/random.ts';
 
 /** Long enough to tell time that grows with the square of the length from time that does not. */
 const MAX_LENGTH = 65_536;

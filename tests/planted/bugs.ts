@@ -35,13 +35,13 @@ function storeBug(
   return { ...bug(name, file, ...edits), level: 'store' };
 }
 
-const FOLLOW = 'subscriptions/follow.ts';
-const SECOND = 'subscriptions/second.ts';
-const CUSTOMER = 'subscriptions/customer.ts';
-const PLAN = 'subscriptions/team-plan.ts';
-const TRANSITION = 'subscriptions/transition.ts';
-const DECIDE = 'sync/decide.ts';
-const SECONDS = 'sync/seconds.ts';
+const FOLLOW = 'core/follow.ts';
+const SECOND = 'core/same-second-order.ts';
+const CUSTOMER = 'core/customer.ts';
+const PLAN = 'core/plan-selection.ts';
+const TRANSITION = 'core/transition.ts';
+const DECIDE = 'ingest/decide.ts';
+const SECONDS = 'ingest/same-second-events.ts';
 
 export const PLANTED_BUGS: readonly PlantedBug[] = [
   // The clock of the rule.
@@ -226,19 +226,19 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ]),
 
   // The statements, and what only matters beside others.
-  storeBug('a parked event stays parked in the log', 'store/events.ts', [
+  storeBug('a parked event stays parked in the log', 'queries/events.ts', [
     "when 'parked' then excluded.outcome",
     "when 'parked' then logged.outcome",
   ]),
-  storeBug('that a mark is gone is not written', 'store/subscriptions.ts', [
+  storeBug('that a mark is gone is not written', 'queries/subscriptions.ts', [
     'is_certain = excluded.is_certain',
     'is_certain = instep.subscriptions.is_certain',
   ]),
-  storeBug('teams are not locked', 'store/teams.ts', [
+  storeBug('teams are not locked', 'queries/teams.ts', [
     '          for no key update skip locked\n',
     '',
   ]),
-  storeBug('the clock is not written', 'store/subscriptions.ts', [
+  storeBug('the clock is not written', 'queries/subscriptions.ts', [
     '            created_at = excluded.created_at,\n',
     '',
   ]),
@@ -249,7 +249,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ),
   storeBug(
     'what is known is read before the lock',
-    'sync/apply-batch.ts',
+    'ingest/apply-batch.ts',
     [
       '  const [teams, known] = await Promise.all([',
       '  const early = await readKnown(query, events, customerIds);\n  const [teams, known] = await Promise.all([',
@@ -259,25 +259,25 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
       'return applyTo(teams, known === null ? known : early, transaction, events, options);',
     ],
   ),
-  storeBug('the newest second is pruned', 'store/prune-events.ts', [
+  storeBug('the newest second is pruned', 'queries/prune-events.ts', [
     'state.created_at > event.created_at',
     'state.created_at >= event.created_at',
   ]),
-  storeBug("another subscription's newest event is pruned", 'store/prune-events.ts', [
+  storeBug("another subscription's newest event is pruned", 'queries/prune-events.ts', [
     "                           and state.subscription_id = coalesce(event.subscription_id, '')\n",
     '',
   ]),
 
   // What was lost, and is looked for.
-  storeBug('what is missing in the log is taken for known', 'sync/catch-up.ts', [
+  storeBug('what is missing in the log is taken for known', 'maintenance/catch-up.ts', [
     'filter(({ key }) => !keys.has(key))',
     'filter(({ key }) => keys.has(key))',
   ]),
-  storeBug('the list is not read beyond its first page', 'sync/read-pages.ts', [
+  storeBug('the list is not read beyond its first page', 'maintenance/stripe-pages.ts', [
     'next = page.cursor === null ? null : ask(page.cursor);',
     'next = null;',
   ]),
-  storeBug('a subscription that is over counts as of the look', 'sync/reconcile/drift.ts', [
+  storeBug('a subscription that is over counts as of the look', 'maintenance/reconcile/drift.ts', [
     '(one.endedSeconds ?? asOfSeconds)',
     'asOfSeconds',
   ]),
@@ -288,7 +288,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
 
   // Few lives end with a change of the plan and nothing after it.
   {
-    ...bug('another product is no drift', 'sync/reconcile/drift.ts', [
+    ...bug('another product is no drift', 'maintenance/reconcile/drift.ts', [
       'if (newest.productId !== null) return newest.productId === productId;',
       'if (newest.productId !== null) return true;',
     ]),
@@ -296,14 +296,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   // By the rule the same event twice does little harm, whoever takes it for two.
   {
-    ...bug('an event that was listed is another one when it is delivered', 'sync/recognize.ts', [
+    ...bug('an event that was listed is another one when it is delivered', 'ingest/recognize.ts', [
       'return keys.has(listed) ? listed : event.key;',
       'return listed === event.key ? listed : event.key;',
     ]),
     level: 'unit',
   },
   {
-    ...bug('an event that was delivered is another one when it is listed', 'sync/recognize.ts', [
+    ...bug('an event that was delivered is another one when it is listed', 'ingest/recognize.ts', [
       'return namesake ?? event.key;',
       'return event.key;',
     ]),

@@ -6,8 +6,8 @@ import { type PlantedBug, textWith } from './bugs.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const COPIED = [
-  ...['src', 'scripts', 'tests', 'package.json'],
-  ...['tsconfig.json', 'tsconfig.build.json', 'vitest.config.ts'],
+  ...['src', 'simulation', 'scripts', 'tests', 'package.json'],
+  ...['tsconfig.json', 'vitest.config.ts'],
 ];
 
 type Ended = {
@@ -18,7 +18,7 @@ type Ended = {
 };
 
 export type PlantedCopy = {
-  /** Runs the planted command to its end. */
+  /** Runs the simulation to its end. */
   run(args: readonly string[]): Promise<Ended>;
   /** Runs tests against it. */
   test(args: readonly string[]): Promise<Ended>;
@@ -35,10 +35,11 @@ export async function plant(bug: PlantedBug | null): Promise<PlantedCopy> {
     writeFileSync(path, textWith(bug, readFileSync(path, 'utf8')));
   }
   // A bug may leave an import unused: what counts is what was written.
-  await execute(join(ROOT, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.build.json'], folder);
-  await execute(process.execPath, ['scripts/copy-assets.js'], folder);
+  await execute(join(ROOT, 'node_modules/.bin/tsc'), ['-p', 'simulation/tsconfig.json'], folder);
+  await execute(process.execPath, ['scripts/copy-assets.js', 'simulation/dist/src'], folder);
   return {
-    run: (args) => execute(process.execPath, ['dist/cli/instep.js', ...args], folder),
+    run: (args) =>
+      execute(process.execPath, ['simulation/dist/simulation/main.js', ...args], folder),
     test: (args) => execute(join(ROOT, 'node_modules/.bin/vitest'), ['run', ...args], folder),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };

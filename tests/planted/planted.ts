@@ -20,10 +20,18 @@ const STORE: readonly Detector[] = [
 ];
 
 const UNIT: readonly Detector[] = [
-  { name: 'tests/sync/fence.test.ts', args: ['tests/sync/fence.test.ts'], isTest: true },
-  { name: 'tests/sync/recognize.test.ts', args: ['tests/sync/recognize.test.ts'], isTest: true },
-  { name: 'tests/sync/reconcile/', args: ['tests/sync/reconcile/'], isTest: true },
-  { name: 'tests/subscriptions/', args: ['tests/subscriptions/'], isTest: true },
+  {
+    name: 'tests/ingest/observed-keys.test.ts',
+    args: ['tests/ingest/observed-keys.test.ts'],
+    isTest: true,
+  },
+  {
+    name: 'tests/ingest/recognize.test.ts',
+    args: ['tests/ingest/recognize.test.ts'],
+    isTest: true,
+  },
+  { name: 'tests/maintenance/reconcile/', args: ['tests/maintenance/reconcile/'], isTest: true },
+  { name: 'tests/core/', args: ['tests/core/'], isTest: true },
 ];
 
 const DETECTORS = { core: CORE, store: STORE, unit: UNIT };
@@ -48,7 +56,7 @@ async function find(copy: PlantedCopy, detectors: readonly Detector[]) {
       if ((await copy.test(args)).code !== 0) return { name, deliveries: '' };
       continue;
     }
-    const { code, stdout, isEndless } = await copy.run(['simulate', '--json', ...args]);
+    const { code, stdout, isEndless } = await copy.run(['--json', ...args]);
     if (code === 0) continue;
     const lines = stdout.split('\n').filter((line) => line.startsWith('{'));
     const counts = lines.map((line) => Number(JSON.parse(line).deliveries));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { auditTeam, type TrueChange } from '../../src/simulation/auditor.ts';
+import { auditTeam, type TrueChange } from '../../simulation/auditor.ts';
 
 function change(subscriptionId: string, status: string, createdSeconds: number): TrueChange {
   const productId = `prod_${subscriptionId}`;

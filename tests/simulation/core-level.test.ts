@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { runCoreLevel } from '../../src/simulation/core/core-level.ts';
-import { describeFailure } from '../../src/simulation/describe-failure.ts';
-import { enumerate } from '../../src/simulation/enumeration/enumerate.ts';
-import { DEFAULT_FAULTS, FAULT_NAMES } from '../../src/simulation/faults.ts';
-import type { LevelOptions } from '../../src/simulation/level.ts';
+import { runCoreLevel } from '../../simulation/core/core-level.ts';
+import { describeFailure } from '../../simulation/describe-failure.ts';
+import { enumerate } from '../../simulation/enumeration/enumerate.ts';
+import type { LevelOptions } from '../../simulation/level.ts';
+import { DEFAULT_FAULTS, FAULT_NAMES } from '../../src/testing/faults.ts';
 
 const OPTIONS: LevelOptions = {
   firstSeed: 1,

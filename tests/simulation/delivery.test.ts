@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { type Deliverable, scheduleDeliveries } from '../../src/simulation/delivery.ts';
-import { DEFAULT_FAULTS, type Faults, noFaults } from '../../src/simulation/faults.ts';
-import { createRandom } from '../../src/simulation/random.ts';
+import { type Deliverable, scheduleDeliveries } from '../../src/testing/delivery.ts';
+import { DEFAULT_FAULTS, type Faults, noFaults } from '../../src/testing/faults.ts';
+import { createRandom } from '../../src/testing/random.ts';
 
 const EVENTS: readonly Deliverable[] = Array.from({ length: 40 }, (_, number) => ({
   customerId: `cus_${number % 2}`,

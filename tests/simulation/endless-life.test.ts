@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { type EndlessDelivery, inOrder, liveEndlessly } from '../../src/simulation/endless-life.ts';
-import { DEFAULT_FAULTS } from '../../src/simulation/faults.ts';
-import { createRandom } from '../../src/simulation/random.ts';
+import { type EndlessDelivery, inOrder, liveEndlessly } from '../../src/testing/endless-life.ts';
+import { DEFAULT_FAULTS } from '../../src/testing/faults.ts';
+import { createRandom } from '../../src/testing/random.ts';
 
 const START_MS = Date.UTC(2025, 0, 1);
 const COUNT = 500;

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { describeFailure } from '../../src/simulation/describe-failure.ts';
-import { DEFAULT_FAULTS } from '../../src/simulation/faults.ts';
-import { runHttpLevel } from '../../src/simulation/http/http-level.ts';
-import { createDatabase } from '../support/test-database.ts';
+import { describeFailure } from '../../simulation/describe-failure.ts';
+import { runHttpLevel } from '../../simulation/http/http-level.ts';
+import { DEFAULT_FAULTS } from '../../src/testing/faults.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
 
 const PROGRAM = new URL('../../dist/cli/instep.js', import.meta.url).pathname;
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { type History, tellLife } from '../../src/simulation/provider/history.ts';
-import { isObject, type Json, type JsonObject } from '../../src/simulation/provider/json.ts';
-import { SHAPES } from '../../src/simulation/provider/shapes.ts';
-import { createWorld } from '../../src/simulation/world.ts';
+import { createWorld } from '../../simulation/world.ts';
+import { type History, tellLife } from '../../src/testing/provider/history.ts';
+import { isObject, type Json, type JsonObject } from '../../src/testing/provider/json.ts';
+import { SHAPES } from '../../src/testing/provider/shapes.ts';
 
 type Body = {
   readonly type: string;

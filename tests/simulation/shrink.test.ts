@@ -1,22 +1,22 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createLogger } from '../../src/logging.ts';
-import { auditTeam } from '../../src/simulation/auditor.ts';
-import { scheduleDeliveries } from '../../src/simulation/delivery.ts';
-import { isSameTeam } from '../../src/simulation/divergence.ts';
-import { DEFAULT_FAULTS } from '../../src/simulation/faults.ts';
-import type { Failure } from '../../src/simulation/level.ts';
-import { tellLife } from '../../src/simulation/provider/history.ts';
-import { createRandom } from '../../src/simulation/random.ts';
-import { shrinkList } from '../../src/simulation/shrink.ts';
-import { shrinkFailure } from '../../src/simulation/shrink-case.ts';
-import { Account } from '../../src/simulation/store/account.ts';
-import { createRunCase } from '../../src/simulation/store/run-case.ts';
-import { keeperTasks } from '../../src/simulation/store/settle.ts';
-import { createStoreDoor } from '../../src/simulation/store/store-door.ts';
-import { createWorld } from '../../src/simulation/world.ts';
-import type { TeamPlanChoice } from '../../src/subscriptions/team-plan.ts';
-import { createDatabase } from '../support/test-database.ts';
+import { auditTeam } from '../../simulation/auditor.ts';
+import { isSameTeam } from '../../simulation/divergence.ts';
+import type { Failure } from '../../simulation/level.ts';
+import { shrinkList } from '../../simulation/shrink.ts';
+import { shrinkFailure } from '../../simulation/shrink-case.ts';
+import { Account } from '../../simulation/store/account.ts';
+import { createRunCase } from '../../simulation/store/run-case.ts';
+import { keeperTasks } from '../../simulation/store/settle.ts';
+import { createStoreDoor } from '../../simulation/store/store-door.ts';
+import { createWorld } from '../../simulation/world.ts';
+import type { TeamPlanChoice } from '../../src/core/plan-selection.ts';
+import { createLogger } from '../../src/runtime/logging.ts';
+import { scheduleDeliveries } from '../../src/testing/delivery.ts';
+import { DEFAULT_FAULTS } from '../../src/testing/faults.ts';
+import { tellLife } from '../../src/testing/provider/history.ts';
+import { createRandom } from '../../src/testing/random.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
 
 test('what is left fails, and nothing of it can be missed', async () => {
   await fc.assert(

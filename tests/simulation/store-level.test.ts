@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { createLogger } from '../../src/logging.ts';
-import { describeFailure } from '../../src/simulation/describe-failure.ts';
-import { DEFAULT_FAULTS } from '../../src/simulation/faults.ts';
-import { DEFAULT_LOSSES } from '../../src/simulation/store/losses.ts';
-import { runStoreLevel } from '../../src/simulation/store/store-level.ts';
-import { connect, createDatabase } from '../support/test-database.ts';
+import { describeFailure } from '../../simulation/describe-failure.ts';
+import { DEFAULT_LOSSES } from '../../simulation/store/losses.ts';
+import { runStoreLevel } from '../../simulation/store/store-level.ts';
+import { createLogger } from '../../src/runtime/logging.ts';
+import { DEFAULT_FAULTS } from '../../src/testing/faults.ts';
+import { connect, createDatabase } from '../support/postgres/test-database.ts';
 
 test('several doors on one database, and the keeper beside them', {
   timeout: 400_000,

@@ -1,9 +1,9 @@
 import Stripe from 'stripe';
 import { afterAll, describe, expect, test } from 'vitest';
-import type { StripeAccount } from '../../src/simulation/stripe-api/account.ts';
-import { type ApiObject, Collection } from '../../src/simulation/stripe-api/collection.ts';
-import { startStripeApiServer } from '../../src/simulation/stripe-api/server.ts';
-import { API_KEY } from '../support/canaries.ts';
+import type { StripeAccount } from '../../src/testing/stripe-api/account.ts';
+import { type ApiObject, Collection } from '../../src/testing/stripe-api/collection.ts';
+import { startStripeApiServer } from '../../src/testing/stripe-api/server.ts';
+import { API_KEY } from '../support/secrets/canaries.ts';
 
 const ends: (() => Promise<void>)[] = [];
 afterAll(async () => {

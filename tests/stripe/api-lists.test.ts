@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
-import { Collection } from '../../src/simulation/stripe-api/collection.ts';
-import { startStripeApiServer } from '../../src/simulation/stripe-api/server.ts';
 import { createStripeApi } from '../../src/stripe/api.ts';
 import { StripeApiFailed } from '../../src/stripe/api-call.ts';
-import { API_KEY } from '../support/canaries.ts';
+import { Collection } from '../../src/testing/stripe-api/collection.ts';
+import { startStripeApiServer } from '../../src/testing/stripe-api/server.ts';
+import { API_KEY } from '../support/secrets/canaries.ts';
 
 const range = Array.from({ length: 150 }, (_, index) => index);
 const updated = { type: 'customer.subscription.updated', created: 2_000 };

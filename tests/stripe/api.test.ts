@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { expect, test } from 'vitest';
-import { API_KEY } from '../support/canaries.ts';
-import { useStripeApis } from '../support/stripe-apis.ts';
+import { API_KEY } from '../support/secrets/canaries.ts';
+import { useStripeApis } from '../support/stripe/stripe-apis.ts';
 
 const apis = useStripeApis();
 

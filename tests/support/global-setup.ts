@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { openEmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.ts';
-import { startInstalledPostgres } from './installed-postgres.ts';
+import { openEmbeddedPostgres } from '../../src/postgres/embedded/embedded-postgres.ts';
+import { startInstalledPostgres } from './postgres/installed-postgres.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {

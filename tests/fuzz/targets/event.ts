@@ -10,7 +10,7 @@ import {
   type StripeEvent,
 } from '../../../src/stripe/parse-event.ts';
 import { createSignatureVerifier, SignatureInvalid } from '../../../src/stripe/signature.ts';
-import { eventBody } from '../../support/events.ts';
+import { eventBody } from '../../support/stripe/events.ts';
 import type { Target } from '../fuzz.ts';
 
 const NOW_SECONDS = 1_700_000_000;

@@ -1,0 +1,179 @@
+import {
+  type Customer,
+  type SubscriptionState,
+  UNKNOWN_CUSTOMER,
+} from '../../src/core/customer.ts';
+import { type TeamPlanChoice, teamPlan } from '../../src/core/plan-selection.ts';
+import type { CausedEvent } from '../../src/core/same-second-order.ts';
+import type { TeamPlan } from '../../src/core/transition.ts';
+import { decide } from '../../src/ingest/decide.ts';
+import type { NamedEvent, Result } from '../../src/ingest/received-event.ts';
+import type { LoggedOutcome } from '../../src/queries/events.ts';
+import type { LinkedTeam } from '../../src/queries/teams.ts';
+import { keysOfSecond } from '../../src/stripe/event-key.ts';
+
+/** An event on its way to the store. */
+export type Arrival = {
+  readonly event: NamedEvent;
+  /** The same, as the log would give it back: equal, and another object. */
+  readonly readBack: CausedEvent;
+  /** The first of the keys that events of its subscription and second can have. */
+  readonly second: string;
+};
+
+type Entry = {
+  readonly key: string;
+  outcome: LoggedOutcome;
+  readonly caused: CausedEvent;
+  readonly arrival: Arrival;
+};
+
+const NO_ENTRIES: readonly Entry[] = [];
+
+const NO_PLAN: TeamPlan = {
+  providerSubscriptionId: null,
+  providerProductId: null,
+  planName: null,
+  subscriptionStatus: null,
+};
+
+/**
+ * What PostgreSQL is to the one door, in memory: it gives `decide` what is known, and keeps what was
+ * decided. As in the log, the entries of one batch stand in the order of their keys.
+ */
+export class MemoryStore {
+  readonly names = new Map<string, string>();
+  readonly #choice: TeamPlanChoice;
+  readonly #teams = new Map<string, LinkedTeam>();
+  readonly #customers = new Map<string, Customer>();
+  readonly #seconds = new Map<string, Entry[]>();
+  readonly #parked = new Map<string, Set<Entry>>();
+
+  constructor(choice: TeamPlanChoice) {
+    this.#choice = choice;
+  }
+
+  link(customerId: string): void {
+    if (this.#teams.has(customerId)) return;
+    this.#teams.set(customerId, { id: this.#teams.size + 1, customerId, plan: NO_PLAN });
+  }
+
+  planOf(customerId: string): TeamPlan | undefined {
+    return this.#teams.get(customerId)?.plan;
+  }
+
+  /** One transaction of the one door. */
+  accept(arrivals: readonly Arrival[]): readonly Result[] {
+    const customers = new Map<string, Customer>();
+    const teams = new Map<string, LinkedTeam>();
+    const seconds = new Map<string, readonly Entry[]>();
+    for (const { event, second } of arrivals) {
+      if (event.kind === 'unreadable') continue;
+      const { customerId } = event.subscription;
+      seconds.set(second, this.#seconds.get(second) ?? NO_ENTRIES);
+      const team = this.#teams.get(customerId);
+      const customer = this.#customers.get(customerId);
+      if (team !== undefined) teams.set(customerId, team);
+      if (team !== undefined && customer !== undefined) customers.set(customerId, customer);
+    }
+
+    const decision = decide(
+      arrivals.map(({ event }) => event),
+      {
+        teams: [...teams.values()],
+        customers,
+        logged:
+          arrivals.length === 1
+            ? ([...seconds.values()][0] ?? NO_ENTRIES)
+            : [...seconds.values()].flat(),
+        names: this.names,
+      },
+      this.#choice,
+    );
+    this.#log(arrivals, decision.outcomes);
+    for (const state of decision.subscriptions) this.#remember(state);
+    for (const team of teams.values()) {
+      const plan = decision.plans.get(team.id);
+      if (plan !== undefined) this.#teams.set(team.customerId, { ...team, plan });
+    }
+    return decision.results;
+  }
+
+  /** Whether events of this customer are parked, with or without a team. */
+  hasParked(customerId: string): boolean {
+    return (this.#parked.get(customerId)?.size ?? 0) > 0;
+  }
+
+  hasMarked(customerId: string): boolean {
+    const states = this.#customers.get(customerId)?.values() ?? [];
+    return [...states].some(({ isCertain }) => !isCertain);
+  }
+
+  /** The parked events whose customer has a team by now, in the order of their arrival. */
+  parked(): Arrival[] {
+    return [...this.#parked]
+      .filter(([customerId]) => this.#teams.has(customerId))
+      .flatMap(([, entries]) => [...entries].map(({ arrival }) => fromLog(arrival)));
+  }
+
+  /** What of the teams' subscriptions is not certain. */
+  marked(): readonly SubscriptionState[] {
+    return [...this.#customers.values()].flatMap((customer) =>
+      [...customer.values()].filter(({ isCertain }) => !isCertain),
+    );
+  }
+
+  /** The keys of all events of this subscription and second. */
+  keysOfSecond({ newest }: SubscriptionState): ReadonlySet<string> {
+    const { subscriptionId, createdSeconds } = newest;
+    const { low } = keysOfSecond(createdSeconds, subscriptionId ?? '');
+    return new Set((this.#seconds.get(low) ?? []).map(({ key }) => key));
+  }
+
+  /** Learns the names of products, and gives them to the teams that lack them. */
+  learnNames(names: Iterable<readonly [string, string]>): void {
+    for (const [productId, name] of names) this.names.set(productId, name);
+    for (const team of this.#teams.values()) {
+      if (team.plan.providerProductId === null || team.plan.planName !== null) continue;
+      const customer = this.#customers.get(team.customerId) ?? UNKNOWN_CUSTOMER;
+      const plan = teamPlan(customer, this.#choice, this.names);
+      if (plan !== null) this.#teams.set(team.customerId, { ...team, plan });
+    }
+  }
+
+  #log(arrivals: readonly Arrival[], outcomes: ReadonlyMap<string, LoggedOutcome>): void {
+    const sorted = arrivals.length === 1 ? arrivals : [...arrivals].sort(byKey);
+    for (const arrival of sorted) {
+      const { key } = arrival.event;
+      const outcome = outcomes.get(key);
+      if (outcome === undefined || arrival.event.kind === 'unreadable') continue;
+      const { second } = arrival;
+      const entries = this.#seconds.get(second) ?? [];
+      const found = entries.find((entry) => entry.key === key);
+      const entry = found ?? { key, outcome, caused: arrival.readBack, arrival };
+      if (found === undefined) this.#seconds.set(second, [...entries, entry]);
+      else if (found.outcome === 'parked') found.outcome = outcome;
+      const { customerId } = arrival.event.subscription;
+      const parked = this.#parked.get(customerId);
+      if (entry.outcome !== 'parked') parked?.delete(entry);
+      else this.#parked.set(customerId, (parked ?? new Set()).add(entry));
+    }
+  }
+
+  #remember({ newest, isCertain }: SubscriptionState): void {
+    const customer = new Map(this.#customers.get(newest.customerId));
+    customer.set(newest.subscriptionId, { newest: { ...newest }, isCertain });
+    this.#customers.set(newest.customerId, customer);
+  }
+}
+
+function fromLog(arrival: Arrival): Arrival {
+  const { event, readBack } = arrival;
+  return event.kind === 'readable'
+    ? { ...arrival, event: { ...event, ...readBack, source: 'log', productName: null } }
+    : arrival;
+}
+
+function byKey(one: Arrival, other: Arrival): number {
+  return one.event.key < other.event.key ? -1 : 1;
+}

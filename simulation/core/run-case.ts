@@ -1,0 +1,11 @@
+import { tellLife } from '../../src/testing/provider/history.ts';
+import type { RunCase } from '../shrink-case.ts';
+import { readHistory } from './arrivals.ts';
+import { runCoreRound } from './core-round.ts';
+
+/** Lives one customer's case in memory. */
+export const runCase: RunCase = async ({ told, steps, choice }) => {
+  const audience = readHistory(tellLife(told.life, told.telling));
+  const audiences = new Map([[told.life.customerId, audience]]);
+  return runCoreRound({ audiences, steps, choice }).divergences;
+};

@@ -1,0 +1,37 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { tell } from '../src/cli/output.ts';
+import { connectToServer, type DatabaseServer } from '../src/postgres/connect.ts';
+import { prepareDatabase } from '../src/queries/prepare-database.ts';
+
+export type SimulatedDatabase = {
+  readonly server: DatabaseServer;
+  /** What `instep serve` needs to know to use the same database. */
+  readonly environment: Readonly<Record<string, string>>;
+};
+
+/**
+ * Runs a simulation on a database: an embedded one of its own, that is removed afterwards, or the
+ * one of this URL, which keeps what the simulation has left there.
+ */
+export async function withSimulatedDatabase<Result>(
+  url: string | undefined,
+  work: (database: SimulatedDatabase) => Promise<Result>,
+): Promise<Result> {
+  const dataFolder = mkdtempSync(join(tmpdir(), 'instep-simulation-'));
+  const databaseUrls = url === undefined ? [] : [new URL(url)];
+  const environment: Readonly<Record<string, string>> =
+    url === undefined ? { INSTEP_DATA: dataFolder } : { DATABASE_URL: url };
+  try {
+    const server = await connectToServer({ databaseUrls, dataFolder, notice: () => undefined });
+    try {
+      await prepareDatabase(server, (error) => tell(`database connection lost: ${error.message}`));
+      return await work({ server, environment });
+    } finally {
+      await server.release();
+    }
+  } finally {
+    rmSync(dataFolder, { recursive: true, force: true });
+  }
+}

@@ -1,8 +1,0 @@
-import type { EventRow } from '../../store/search-events.ts';
-import { causedEventOf } from '../../stripe/logged-event.ts';
-import type { SubscriptionEvent } from '../../subscriptions/subscription-event.ts';
-
-/** What an event said of its subscription; `null` when it was unreadable. */
-export function saidBy(event: EventRow): SubscriptionEvent | null {
-  return event.outcome === 'unreadable' ? null : (causedEventOf(event)?.subscription ?? null);
-}

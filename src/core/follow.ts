@@ -1,0 +1,44 @@
+import { type Customer, isSameEvent } from './customer.ts';
+import { followedEvent, type TeamPlanChoice } from './plan-selection.ts';
+import { type CausedEvent, endOfSecond } from './same-second-order.ts';
+import type { SubscriptionEvent } from './subscription-event.ts';
+import { planAfter } from './transition.ts';
+
+/**
+ * What one more event did: the team follows it now (or, since its cause tells the order of others,
+ * another one); or something newer was there; or it changes nothing.
+ */
+export type Verdict = 'applied' | 'stale' | 'unchanged';
+
+export type Step = { readonly verdict: Verdict; readonly customer: Customer };
+
+/**
+ * Takes one more event of a customer (the design's rule). `second` holds all events of the same
+ * subscription and second in the order of their arrival, this one and those without effect too.
+ */
+export function follow(
+  customer: Customer,
+  { subscription }: CausedEvent,
+  second: readonly CausedEvent[],
+  choice: TeamPlanChoice,
+): Step {
+  const noEffect = planAfter(subscription) === null;
+  const { newest, isCertain } = endOfSecond(second);
+  const known = customer.get(subscription.subscriptionId);
+  if (newest === null || (known !== undefined && isOlder(newest, known.newest))) {
+    return { verdict: noEffect ? 'unchanged' : 'stale', customer };
+  }
+
+  const next = new Map(customer).set(subscription.subscriptionId, { newest, isCertain });
+  const before = followedEvent(customer, choice);
+  const followed = followedEvent(next, choice);
+  if (followed === subscription || !isSameEvent(followed, before)) {
+    return { verdict: 'applied', customer: next };
+  }
+  const isNewestOfItsOwn = newest === subscription && choice === 'best';
+  return { verdict: noEffect || isNewestOfItsOwn ? 'unchanged' : 'stale', customer: next };
+}
+
+function isOlder(event: SubscriptionEvent, than: SubscriptionEvent): boolean {
+  return event.createdSeconds < than.createdSeconds;
+}

@@ -1,0 +1,127 @@
+import {
+  type Customer,
+  isSameState,
+  type SubscriptionState,
+  UNKNOWN_CUSTOMER,
+} from '../core/customer.ts';
+import { follow, type Step } from '../core/follow.ts';
+import { type TeamPlanChoice, teamPlan } from '../core/plan-selection.ts';
+import { isSamePlan, type TeamPlan } from '../core/transition.ts';
+import type { LoggedOutcome } from '../queries/events.ts';
+import type { LinkedTeam } from '../queries/teams.ts';
+import type { NamedEvent, Result } from './received-event.ts';
+import { type LoggedEvent, Seconds } from './same-second-events.ts';
+
+/** What the database says of a batch of events, while the teams are locked. */
+export type Known = {
+  readonly teams: readonly LinkedTeam[];
+  readonly customers: ReadonlyMap<string, Customer>;
+  /** The same events, and others of the same subscription and second, in the order of arrival. */
+  readonly logged: readonly LoggedEvent[];
+  /** The names of products, by id. */
+  readonly names: ReadonlyMap<string, string>;
+};
+
+/** What a batch of events does: an answer for each of them, and all that is to be written. */
+export type Decision = {
+  readonly results: readonly Result[];
+  /** What the log is to say of each event; nothing of a look that was void. */
+  readonly outcomes: ReadonlyMap<string, LoggedOutcome>;
+  readonly subscriptions: readonly SubscriptionState[];
+  readonly plans: ReadonlyMap<number, TeamPlan>;
+};
+
+type Caused = Extract<NamedEvent, { kind: 'readable' | 'look' }>;
+
+/** Decides on events in the order of their arrival. Pure: the same in, the same out. */
+export function decide(
+  events: readonly NamedEvent[],
+  known: Known,
+  choice: TeamPlanChoice,
+): Decision {
+  const followers = teamIdsByCustomer(known.teams);
+  const outcomes = new Map(known.logged.map(({ key, outcome }) => [key, outcome]));
+  const seconds = new Seconds(known.logged);
+  const customers = new Map(known.customers);
+  const touched = new Set<string>();
+
+  function decideOn(event: Caused): Step['verdict'] {
+    const { customerId } = event.subscription;
+    const customer = customers.get(customerId) ?? UNKNOWN_CUSTOMER;
+    const caused = seconds.with(event).map((entry) => entry.caused);
+    const step = follow(customer, event, caused, choice);
+    customers.set(customerId, step.customer);
+    if (step.verdict === 'applied') touched.add(customerId);
+    return step.verdict;
+  }
+
+  /** The fence: an answer that was asked for before something newer came says nothing of that. */
+  function isVoid({ subscription, fence }: Extract<Caused, { kind: 'look' }>): boolean {
+    if (!followers.has(subscription.customerId)) return true;
+    if (fence === null) return false;
+    const { customerId, subscriptionId, createdSeconds } = subscription;
+    const state = customers.get(customerId)?.get(subscriptionId);
+    const isAskedFor = state?.newest.createdSeconds === createdSeconds && !state.isCertain;
+    return !isAskedFor || seconds.of(subscription).some(({ key }) => !fence.has(key));
+  }
+
+  const results = events.map((event): Result => {
+    const earlier = outcomes.get(event.key);
+    if (event.kind === 'unreadable') {
+      outcomes.set(event.key, 'unreadable');
+      return { outcome: earlier === undefined ? 'unreadable' : 'duplicate', teamIds: [] };
+    }
+    const teamIds = followers.get(event.subscription.customerId) ?? [];
+    if (event.kind === 'look' && isVoid(event)) return { outcome: 'stale', teamIds };
+    // A parked event did nothing yet: when it comes again, it is decided on again.
+    if (earlier !== undefined && earlier !== 'parked') return { outcome: 'duplicate', teamIds };
+    const outcome = teamIds.length === 0 ? 'parked' : decideOn(event);
+    if (outcome === 'parked') seconds.with(event);
+    outcomes.set(event.key, outcome);
+    return { outcome, teamIds };
+  });
+
+  const plans = new Map<number, TeamPlan>();
+  const touchedTeams = known.teams.filter(({ customerId }) => touched.has(customerId));
+  const names = touchedTeams.length === 0 ? known.names : withNamesOf(events, known.names);
+  for (const team of touchedTeams) {
+    const plan = teamPlan(customers.get(team.customerId) ?? UNKNOWN_CUSTOMER, choice, names);
+    if (plan !== null && !isSamePlan(plan, team.plan)) plans.set(team.id, plan);
+  }
+  return { results, outcomes, plans, subscriptions: changed(customers, known.customers) };
+}
+
+/** The names of products, with those that came with the events. */
+function withNamesOf(events: readonly NamedEvent[], known: Known['names']): Known['names'] {
+  const names = new Map(known);
+  for (const event of events) {
+    if (event.kind === 'unreadable' || event.productName === null) continue;
+    const { productId } = event.subscription;
+    if (productId !== null) names.set(productId, event.productName);
+  }
+  return names;
+}
+
+function teamIdsByCustomer(teams: readonly LinkedTeam[]): Map<string, number[]> {
+  const followers = new Map<string, number[]>();
+  for (const { id, customerId } of teams) {
+    followers.set(customerId, [...(followers.get(customerId) ?? []), id]);
+  }
+  return followers;
+}
+
+/** The states that are not what they were. */
+function changed(
+  customers: ReadonlyMap<string, Customer>,
+  before: Known['customers'],
+): SubscriptionState[] {
+  const states: SubscriptionState[] = [];
+  for (const [customerId, customer] of customers) {
+    const known = before.get(customerId) ?? UNKNOWN_CUSTOMER;
+    if (customer === known) continue;
+    for (const [subscriptionId, state] of customer) {
+      if (!isSameState(state, known.get(subscriptionId))) states.push(state);
+    }
+  }
+  return states;
+}

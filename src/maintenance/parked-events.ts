@@ -1,0 +1,21 @@
+import type { Accept } from '../ingest/pipeline.ts';
+import type { ReceivedEvent } from '../ingest/received-event.ts';
+import type { Query } from '../postgres/database.ts';
+import { readDueParkedEvents } from '../queries/events.ts';
+import { readableEventOf } from '../stripe/logged-event.ts';
+
+const BATCH = 200;
+
+/** Applies parked events as soon as a team has their customer. Through the one door, by the rule. */
+export async function keepParked(query: Query, accept: Accept, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const rows = await readDueParkedEvents(query, BATCH);
+    const events = rows.flatMap((row): ReceivedEvent[] => {
+      const event = readableEventOf(row);
+      const { body, receivedAtMs } = row;
+      return event === null ? [] : [{ ...event, body, receivedAtMs, source: 'log' }];
+    });
+    if (events.length > 0) await accept(events);
+    if (rows.length < BATCH) return;
+  }
+}

@@ -1,0 +1,55 @@
+import { readTeamsOf } from '../../queries/teams.ts';
+import { StripeApiFailed } from '../../stripe/api-call.ts';
+import type { ListedSubscription } from '../../stripe/listed-subscription.ts';
+import { readPages } from '../stripe-pages.ts';
+import { type Counts, NOTHING_COUNTED } from './finding.ts';
+import type { ReconcileOptions } from './options.ts';
+import { readListing } from './read-listing.ts';
+import { reconcileTeams } from './reconcile-teams.ts';
+
+/** Reconciles what one customer has. @throws Stopped, or StripeApiFailed */
+export async function reconcileCustomer(
+  customerId: string,
+  options: ReconcileOptions,
+  signal: AbortSignal,
+): Promise<Counts> {
+  const { database, onFinding } = options;
+  const teams = await readTeamsOf(database.query, [customerId]);
+  const listed = await list(customerId, options, signal);
+  if (listed === null) {
+    for (const { id: teamId } of teams) onFinding({ kind: 'unknown customer', teamId, customerId });
+    return { ...NOTHING_COUNTED, teams: teams.length, unknownCustomers: teams.length };
+  }
+  const { subscriptions } = listed;
+  const counts = { ...NOTHING_COUNTED, ...listed, subscriptions: subscriptions.length };
+  const statuses = subscriptions
+    .filter((one) => one.endedSeconds === null)
+    .map((one) => one.status);
+  if (teams.length === 0 && statuses.length > 0) {
+    onFinding({ kind: 'customer without a team', customerId, statuses });
+    return { ...counts, customersWithoutTeam: 1 };
+  }
+  return { ...counts, ...(await reconcileTeams(teams, subscriptions, options)) };
+}
+
+/** All subscriptions of a customer; `null` when Stripe knows no such customer. */
+async function list(
+  customerId: string,
+  { listSubscriptions, now }: ReconcileOptions,
+  signal: AbortSignal,
+): Promise<{ subscriptions: ListedSubscription[]; unreadable: number } | null> {
+  const subscriptions: ListedSubscription[] = [];
+  let unreadable = 0;
+  const ofCustomer = (cursor: string | null) => listSubscriptions({ customerId, cursor });
+  try {
+    for await (const page of readPages({ list: ofCustomer, cursor: null, signal, now })) {
+      const listing = readListing(page, now());
+      subscriptions.push(...listing.subscriptions);
+      unreadable += listing.unreadable;
+    }
+  } catch (error) {
+    if (error instanceof StripeApiFailed && error.isMissing) return null;
+    throw error;
+  }
+  return { subscriptions, unreadable };
+}

@@ -1,0 +1,22 @@
+import { pruneLog } from '../event-log/prune.ts';
+import type { Query } from '../postgres/database.ts';
+import { claimPruning } from '../queries/prune-events.ts';
+import type { Logger } from '../runtime/logging.ts';
+
+export type RetentionOptions = {
+  readonly query: Query;
+  readonly retentionMs: number;
+  /** In milliseconds since 1970. */
+  readonly now: () => number;
+  readonly logger: Logger;
+};
+
+/** Prunes from the log what is older than it is to be, once an hour in one of the instances. */
+export async function keepRetention(
+  { query, retentionMs, now, logger }: RetentionOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!(await claimPruning(query))) return;
+  const count = await pruneLog({ query, cutoffMs: now() - retentionMs }, signal);
+  if (count > 0) logger.info({ count }, 'log pruned');
+}

@@ -1,0 +1,70 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DatabaseUnavailable } from '../postgres/errors.ts';
+import type { Logger } from '../runtime/logging.ts';
+import { inRootSpan, markFailed, type Span } from '../runtime/tracing.ts';
+
+/** One thing that may be out of step, and how to mend it. */
+export type KeeperTask = {
+  readonly name: string;
+  readonly intervalMs: number;
+  /**
+   * Looks for what is out of step, and mends it, until the signal asks it to leave the rest. All
+   * that it needs to know is in the database.
+   */
+  readonly mend: (signal: AbortSignal) => Promise<void>;
+};
+
+export type Keeper = {
+  /** Begins nothing more, and waits for what is under way. May be called again. */
+  stop(): Promise<void>;
+};
+
+const LONGEST_PAUSE_MS = 60_000;
+
+/**
+ * Runs each task again and again, in a loop of its own: driven by state and not by messages, so
+ * that a crash at any point costs nothing, and any number of instances may do it. A task that
+ * fails is tried again, later each time. The first time is after `startAfterMs`.
+ */
+export function startKeeper(
+  tasks: readonly KeeperTask[],
+  logger: Logger,
+  startAfterMs = 0,
+): Keeper {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+
+  const pause = (delayMs: number) =>
+    sleep(delayMs, undefined, { signal, ref: false }).catch(() => undefined);
+
+  async function keep({ name, intervalMs, mend }: KeeperTask): Promise<void> {
+    let pauseMs = intervalMs;
+    async function run(span: Span): Promise<void> {
+      try {
+        await mend(signal);
+        pauseMs = intervalMs;
+      } catch (error) {
+        markFailed(span, error);
+        pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+        const level = error instanceof DatabaseUnavailable ? 'debug' : 'warn';
+        logger[level](
+          { task: name, err: error, nextTryMs: pauseMs },
+          'keeper failed, will try again',
+        );
+      }
+    }
+    if (startAfterMs > 0) await pause(startAfterMs);
+    while (!signal.aborted) {
+      await inRootSpan(new Set(), `keep ${name}`, {}, run);
+      await pause(pauseMs);
+    }
+  }
+
+  const loops = Promise.all(tasks.map(keep));
+  return {
+    async stop() {
+      stopping.abort();
+      await loops;
+    },
+  };
+}

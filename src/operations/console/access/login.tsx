@@ -1,0 +1,75 @@
+import { Hono } from 'hono';
+import type { Logger } from '../../../runtime/logging.ts';
+import { Button } from '../components/button.tsx';
+import { CsrfField } from '../components/csrf-field.tsx';
+import { Field } from '../components/field.tsx';
+import { Page } from '../page.tsx';
+import type { ConsoleEnv } from '../request-context.ts';
+import type { CookieSessions } from './cookie-sessions.ts';
+import type { TokenCheck } from './token-check.ts';
+
+export const LOGIN_PATH = '/login';
+
+export type LoginOptions = {
+  readonly isToken: TokenCheck;
+  readonly sessions: CookieSessions;
+  readonly logger: Logger;
+};
+
+/** `/login` and `/logout`: a session for whoever knows the token. */
+export function loginPages({ isToken, sessions, logger }: LoginOptions): Hono<ConsoleEnv> {
+  const app = new Hono<ConsoleEnv>();
+  app.get(LOGIN_PATH, (context) => {
+    const next = pathWithin(context.req.query('next'));
+    if (context.var.viewer.kind !== 'visitor') return context.redirect(next, 303);
+    return context.html(<LoginPage next={next} />);
+  });
+  app.post(LOGIN_PATH, async (context) => {
+    const { token, next: wanted } = await context.req.parseBody();
+    const next = pathWithin(wanted);
+    if (typeof token !== 'string' || !(await isToken(token.trim()))) {
+      return context.html(<LoginPage next={next} error="That is not OPS_TOKEN." />, 401);
+    }
+    await sessions.begin(context);
+    logger.info('operator logged in');
+    return context.redirect(next, 303);
+  });
+  app.post('/logout', (context) => {
+    sessions.end(context);
+    logger.info('operator logged out');
+    return context.redirect(LOGIN_PATH, 303);
+  });
+  return app;
+}
+
+/** A path of ours, whatever was asked for: nobody is sent elsewhere by a link to our login. */
+function pathWithin(wanted: unknown): string {
+  const here = 'http://here.invalid';
+  if (typeof wanted !== 'string' || !URL.canParse(wanted, here)) return '/';
+  const { origin, pathname, search } = new URL(wanted, here);
+  // A path that begins with two slashes names a host.
+  return origin === here && !pathname.startsWith('//') ? pathname + search : '/';
+}
+
+function LoginPage({ next, error }: { readonly next: string; readonly error?: string }) {
+  return (
+    <Page title="Log in" area={null}>
+      <form method="post" action={LOGIN_PATH} class="narrow">
+        <CsrfField />
+        <input type="hidden" name="next" value={next} />
+        <Field
+          label="Token"
+          name="token"
+          type="password"
+          hint="OPS_TOKEN of this server."
+          error={error}
+          maxlength={600}
+          autocomplete="current-password"
+          required
+          autofocus
+        />
+        <Button kind="main">Log in</Button>
+      </form>
+    </Page>
+  );
+}

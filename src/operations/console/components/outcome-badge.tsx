@@ -1,0 +1,15 @@
+import type { LoggedOutcome } from '../../../queries/events.ts';
+import { Badge, type Tone } from './badge.tsx';
+
+const TONES = {
+  applied: 'good',
+  stale: 'quiet',
+  unchanged: 'quiet',
+  parked: 'warning',
+  unreadable: 'bad',
+} as const satisfies Record<LoggedOutcome, Tone>;
+
+/** What came of an event. */
+export function OutcomeBadge({ outcome }: { readonly outcome: LoggedOutcome }) {
+  return <Badge tone={TONES[outcome]}>{outcome}</Badge>;
+}

@@ -1,0 +1,51 @@
+import type { Progress } from '../../../maintenance/reconcile/progress.ts';
+import type { WalkState } from '../../../queries/leased-jobs.ts';
+import { MAX_PARKED } from '../../../queries/out-of-sync.ts';
+import { durationOf } from '../../../runtime/duration.ts';
+import { Facts } from '../components/facts.tsx';
+import { countText, type Standing } from './issues.ts';
+
+/** How things stand, whether or not somebody has to do something about it. */
+export function StandingFacts({
+  standing,
+  nowMs,
+}: {
+  readonly standing: Standing;
+  readonly nowMs: number;
+}) {
+  const { outOfStep, troubles, catchUp, reconciled } = standing;
+  const ago = (ms: number | null) => (ms === null ? 'never' : `${durationOf(nowMs - ms)} ago`);
+  return (
+    <Facts
+      facts={[
+        ['Last event', ago(troubles.lastReceivedMs)],
+        [
+          'Parked events',
+          <a id="parked-events" href="/events?outcome=parked">
+            {countText(outOfStep.parkedEvents, MAX_PARKED)}
+          </a>,
+        ],
+        ['Open ties', countText(outOfStep.ties)],
+        ['Products without a name', countText(outOfStep.namelessProducts)],
+        ['Caught up', walkText(catchUp, ago)],
+        [
+          'Reconciled',
+          <a id="reconciled" href="/reconcile">
+            {reconciled === null ? 'never' : reconciledText(reconciled, ago)}
+          </a>,
+        ],
+      ]}
+    />
+  );
+}
+
+type Ago = (ms: number | null) => string;
+
+function reconciledText({ beganAtMs, counts: { drifts, mended } }: Progress, ago: Ago): string {
+  return `${ago(beganAtMs)}: ${countText(drifts)} teams differed, ${countText(mended)} mended`;
+}
+
+function walkText(walk: WalkState | null, ago: Ago): string {
+  if (walk === null || walk.beganAtMs === null) return 'never';
+  return walk.endedAtMs === null ? `under way, begun ${ago(walk.beganAtMs)}` : ago(walk.endedAtMs);
+}

@@ -1,0 +1,210 @@
+import type pg from 'pg';
+import { inSpan, SpanKind } from '../runtime/tracing.ts';
+import { columnValues } from './column-values.ts';
+import {
+  DatabaseBusy,
+  DatabaseConflict,
+  DatabaseRefused,
+  DatabaseUnavailable,
+  DatabaseUnusable,
+  databaseError,
+} from './errors.ts';
+import { Pools, type PoolUse } from './pools.ts';
+import { StatementNames } from './statement-names.ts';
+import { summaryOf } from './statement-summary.ts';
+
+/** Hands over statements on which only the commit depends: they travel together with it. */
+export type AtCommit = (...statements: Promise<unknown>[]) => void;
+
+/** Runs one statement and returns its rows. */
+export type Query = <Row extends pg.QueryResultRow>(
+  statement: string,
+  values?: readonly unknown[],
+) => Promise<Row[]>;
+
+export type Work<Result> = (query: Query, atCommit: AtCommit) => Promise<Result>;
+
+export type Database = {
+  /** One statement on a connection of its own. @throws the errors of `errors.ts` */
+  readonly query: Query;
+  /**
+   * All or nothing: what `work` does is committed when this returns, and undone when it throws.
+   * Statements that `work` does not wait for one by one travel together. After a conflict with
+   * another transaction `work` is done again.
+   */
+  transaction<Result>(work: Work<Result>): Promise<Result>;
+  poolUse(): PoolUse;
+  close(): Promise<void>;
+};
+
+export type DatabaseOptions = {
+  /** One for each server that may be the primary. */
+  readonly connections: readonly pg.ClientConfig[];
+  readonly maxConnections: number;
+  /** After so long a statement is given up, and its connection with it. */
+  readonly statementTimeoutMs: number;
+  /** Called before the one retry when no connection could be made. */
+  readonly revive?: () => Promise<void>;
+  readonly onConnectionError: (error: Error) => void;
+};
+
+/** Of transactions that conflict at least one gets through, so few attempts are enough. */
+const MAX_ATTEMPTS = 5;
+
+/** Opens a pool of connections. Nothing is connected before the first statement. */
+export function openDatabase(options: DatabaseOptions): Database {
+  const { statementTimeoutMs } = options;
+  const names = new StatementNames();
+  const pools = new Pools({
+    connections: options.connections,
+    onConnectionError: options.onConnectionError,
+    pool: {
+      max: options.maxConnections,
+      application_name: 'instep',
+      types: columnValues,
+      pipeline: true,
+      keepAlive: true,
+      // The server's own timeout comes first; this one is for a server that answers nothing at all.
+      query_timeout: statementTimeoutMs + 500,
+    },
+  });
+
+  async function connect(): Promise<pg.PoolClient> {
+    try {
+      return await pools.connect();
+    } catch (error) {
+      if (options.revive === undefined) throw databaseError(error);
+    }
+    try {
+      await options.revive();
+      return await pools.connect();
+    } catch (error) {
+      throw databaseError(error);
+    }
+  }
+
+  /** A connection that may be poisoned is thrown away with those that are as old. */
+  async function using<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+    const client = await connect();
+    try {
+      const result = await work(client);
+      client.release();
+      return result;
+    } catch (cause) {
+      const error = databaseError(cause);
+      const isSound = leavesConnectionSound(error);
+      if (!isSound) pools.failed(client);
+      client.release(isSound ? undefined : error);
+      throw error;
+    }
+  }
+
+  async function persistently<Result>(attempt: () => Promise<Result>): Promise<Result> {
+    for (let count = 1; ; count += 1) {
+      try {
+        return await attempt();
+      } catch (error) {
+        const isWorthwhile = error instanceof DatabaseConflict || names.areMisunderstood(error);
+        if (!isWorthwhile || count === MAX_ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  function queryOn(client: pg.PoolClient): Query {
+    return <Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]) =>
+      inStatementSpan(text, async () => {
+        // Without values it may be several statements, which can have no name.
+        if (values === undefined) return (await client.query<Row>(text)).rows;
+        const statement = { name: names.nameOf(text), text, values: [...values] };
+        const result = await client.query<Row>(statement);
+        // V8 takes a result's array for long-lived, and with it whatever it is left to hold.
+        return result.rows.splice(0);
+      });
+  }
+
+  // `set local` works through PgBouncer too, where start-up parameters are refused. Deciding and
+  // then writing rests on each statement seeing what was committed before it began. Plans are made
+  // once, for any number of values, and by way of indexes: what was a small table may have grown. They
+  // are never worth compiling; a table without an index looks as if they were.
+  const begin = `
+    begin isolation level read committed;
+    set local plan_cache_mode = force_generic_plan;
+    set local enable_seqscan = off;
+    set local jit = off;
+    set local statement_timeout = ${statementTimeoutMs};
+    set local lock_timeout = ${Math.ceil(statementTimeoutMs / 2)};
+    set local idle_in_transaction_session_timeout = ${statementTimeoutMs * 2}`;
+
+  async function transact<Result>(client: pg.PoolClient, work: Work<Result>): Promise<Result> {
+    const underWay: Promise<unknown>[] = [];
+    const atCommit: AtCommit = (...statements) => {
+      underWay.push(...statements);
+      // Each is heard in the end; one that fails before that is not unheard of until then.
+      for (const statement of statements) statement.catch(() => undefined);
+    };
+    // Nothing waits for its answer: the first statement travels with it.
+    atCommit(inStatementSpan('begin', () => client.query(begin)));
+    let result: Result;
+    try {
+      result = await work(queryOn(client), atCommit);
+    } catch (cause) {
+      await Promise.allSettled(underWay);
+      const error = databaseError(cause);
+      if (leavesConnectionSound(error)) {
+        await inStatementSpan('rollback', () => client.query('rollback'));
+      }
+      throw error;
+    }
+    // When a statement has failed, the commit undoes all, and what that one says is the reason.
+    const committed = inStatementSpan('commit', () => commit(client));
+    for (const end of await Promise.allSettled([...underWay, committed])) {
+      if (end.status === 'rejected') throw end.reason;
+    }
+    return result;
+  }
+
+  return {
+    query: (statement, values) =>
+      persistently(() => using((client) => queryOn(client)(statement, values))),
+    transaction: (work) => persistently(() => using((client) => transact(client, work))),
+    poolUse: () => pools.use(),
+    close: () => pools.close(),
+  };
+}
+
+function inStatementSpan<Result>(statement: string, send: () => Promise<Result>): Promise<Result> {
+  const name = summaryOf(statement);
+  const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': name };
+  return inSpan(name, { kind: SpanKind.CLIENT, attributes }, send);
+}
+
+/** @throws DatabaseUnavailable when it is not certain that the transaction is there for good */
+async function commit(client: pg.PoolClient): Promise<void> {
+  let problem: string | undefined;
+  const hear = (notice: {
+    readonly routine?: string | undefined;
+    readonly message?: string | undefined;
+  }) => {
+    if (notice.routine === STANDBY_WAIT) problem = notice.message ?? 'no standby has it';
+  };
+  client.on('notice', hear);
+  try {
+    const { command } = await client.query('commit');
+    // PostgreSQL answers the commit of a failed transaction without an error.
+    if (command !== 'COMMIT') throw new DatabaseUnavailable('the transaction was rolled back');
+    // And that of one whose wait for a synchronous standby was cancelled, with only a warning: it
+    // would be lost with this server.
+    if (problem !== undefined) throw new DatabaseUnavailable(problem);
+  } finally {
+    client.off('notice', hear);
+  }
+}
+
+/** PostgreSQL's routine that warns; the application's own triggers may warn of anything. */
+const STANDBY_WAIT = 'SyncRepWaitForLSN';
+
+function leavesConnectionSound(error: Error): boolean {
+  return SOUND_ERRORS.some((kind) => error instanceof kind);
+}
+
+const SOUND_ERRORS = [DatabaseBusy, DatabaseConflict, DatabaseRefused, DatabaseUnusable];

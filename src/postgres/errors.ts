@@ -1,0 +1,71 @@
+import { InstepError } from '../runtime/errors.ts';
+
+/** The database cannot be reached, is too slow, or is not able to write now: try again later. */
+export class DatabaseUnavailable extends InstepError {
+  readonly code = 'DATABASE_UNAVAILABLE';
+}
+
+/** The database is there, but rows that we need are held by somebody else: try again later. */
+export class DatabaseBusy extends InstepError {
+  readonly code = 'DATABASE_BUSY';
+}
+
+/**
+ * Our transaction met another one at the wrong moment, and was undone: the same may go well at once.
+ */
+export class DatabaseConflict extends InstepError {
+  readonly code = 'DATABASE_CONFLICT';
+}
+
+/** The database answers, but not to us: a wrong password, a missing privilege or table. */
+export class DatabaseUnusable extends InstepError {
+  readonly code = 'DATABASE_UNUSABLE';
+}
+
+/** The database understood and refused the values: a constraint, a type, a length. */
+export class DatabaseRefused extends InstepError {
+  readonly code = 'DATABASE_REFUSED';
+}
+
+/**
+ * Cardinality, data exceptions, constraints, check options of views, program limits; and what the
+ * application's own triggers and functions raise (09, 27, 38, 39, P0).
+ */
+const REFUSED_CLASSES = new Set(['21', '22', '23', '44', '54', '09', '27', '38', '39', 'P0']);
+
+/** Authorization, unknown database, unknown schema, syntax and access rules. */
+const UNUSABLE_CLASSES = new Set(['28', '3D', '3F', '42']);
+
+/** Serialization failures, deadlocks. */
+const CONFLICT_STATES = new Set(['40001', '40P01']);
+
+/** Lock and statement timeouts. */
+const BUSY_STATES = new Set(['55P03', '57014']);
+
+/**
+ * Sorts whatever `pg` threw into the errors above, by its SQLSTATE. What is not known to be of
+ * another kind counts as unavailable, so that it is answered 503 and sent again.
+ */
+export function databaseError(cause: unknown): InstepError {
+  if (cause instanceof InstepError) return cause;
+  const state = sqlState(cause);
+  const kind = state.slice(0, 2);
+  const message = messageOf(cause);
+  if (REFUSED_CLASSES.has(kind)) return new DatabaseRefused(message, { cause });
+  if (UNUSABLE_CLASSES.has(kind)) return new DatabaseUnusable(message, { cause });
+  if (CONFLICT_STATES.has(state)) return new DatabaseConflict(message, { cause });
+  if (BUSY_STATES.has(state)) return new DatabaseBusy(message, { cause });
+  return new DatabaseUnavailable(message, { cause });
+}
+
+/** A refused connection to a name of several addresses comes as one error without a message. */
+function messageOf(cause: unknown): string {
+  if (cause instanceof AggregateError) return cause.errors.map(messageOf).join('; ');
+  return cause instanceof Error && cause.message !== '' ? cause.message : 'the database failed';
+}
+
+/** The five characters of an error's SQLSTATE; empty when it did not come from PostgreSQL. */
+export function sqlState(error: unknown): string {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return '';
+  return typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : '';
+}

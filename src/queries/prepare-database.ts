@@ -1,0 +1,25 @@
+import type { DatabaseServer } from '../postgres/connect.ts';
+import { migrate } from '../postgres/migrate.ts';
+import { checkApplicationTables } from './application-tables.ts';
+
+/** A migration may rebuild an index, and waits for another instance's. */
+const MIGRATION_TIMEOUT_MS = 60_000;
+
+/** Brings the schema up to date, and looks whether the application's tables fit. */
+export async function prepareDatabase(
+  server: DatabaseServer,
+  onConnectionError: (error: Error) => void,
+): Promise<string[]> {
+  const database = server.open({
+    maxConnections: 1,
+    statementTimeoutMs: MIGRATION_TIMEOUT_MS,
+    onConnectionError,
+  });
+  try {
+    const applied = await migrate(database);
+    await checkApplicationTables(database.query);
+    return applied;
+  } finally {
+    await database.close();
+  }
+}

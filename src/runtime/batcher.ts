@@ -1,0 +1,86 @@
+import { InstepError } from './errors.ts';
+import { activeSpan, inRootSpan, type Span } from './tracing.ts';
+
+/** More is waiting than can be done in time: try again later. */
+export class QueueFull extends InstepError {
+  readonly code = 'QUEUE_FULL';
+}
+
+export type BatcherOptions<Item, Result> = {
+  /** What a batch does, for who reads traces. */
+  readonly name: string;
+  /** Does the work for all the items at once; the results in the order of the items. */
+  readonly run: (items: readonly Item[]) => Promise<readonly Result[]>;
+  readonly maxBatch: number;
+  readonly maxQueued: number;
+  /** Whether a failed batch may succeed in part when its items are tried one by one. */
+  readonly isWorthSplitting?: (error: unknown) => boolean;
+};
+
+type Waiting<Item, Result> = {
+  readonly item: Item;
+  /** What waits for it. */
+  readonly cause: Span | undefined;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+/**
+ * Natural batches: while one is under way, what arrives meanwhile forms the next. No timers, and
+ * no waiting when it is quiet. One batch at a time, in the order of arrival.
+ */
+export class Batcher<Item, Result> {
+  readonly #options: BatcherOptions<Item, Result>;
+  #queue: Waiting<Item, Result>[] = [];
+  #underWay = false;
+
+  constructor(options: BatcherOptions<Item, Result>) {
+    this.#options = options;
+  }
+
+  /** How many wait for their turn. */
+  get queued(): number {
+    return this.#queue.length;
+  }
+
+  /** The item's own result. @throws QueueFull at once when too many are waiting */
+  add(item: Item): Promise<Result> {
+    if (this.#queue.length >= this.#options.maxQueued) {
+      return Promise.reject(new QueueFull(`${this.#queue.length} are waiting already`));
+    }
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ item, cause: activeSpan(), resolve, reject });
+      if (!this.#underWay) void this.#drain();
+    });
+  }
+
+  async #drain(): Promise<void> {
+    this.#underWay = true;
+    while (this.#queue.length > 0) {
+      const batch = this.#queue.splice(0, this.#options.maxBatch);
+      await this.#settle(batch);
+    }
+    this.#underWay = false;
+  }
+
+  async #settle(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+    try {
+      const results = await this.#run(batch);
+      for (const [index, result] of results.entries()) batch[index]?.resolve(result);
+    } catch (error) {
+      if (batch.length > 1 && this.#options.isWorthSplitting?.(error)) {
+        for (const one of batch) await this.#settle([one]);
+      } else {
+        for (const { reject } of batch) reject(error);
+      }
+    }
+  }
+
+  /** In a span of its own: a batch belongs to many, and whoever came first is one of them. */
+  #run(batch: readonly Waiting<Item, Result>[]): Promise<readonly Result[]> {
+    const { name, run } = this.#options;
+    const attributes = { 'messaging.batch.message_count': batch.length };
+    const causes = new Set(batch.flatMap(({ cause }) => cause ?? []));
+    return inRootSpan(causes, name, { attributes }, () => run(batch.map(({ item }) => item)));
+  }
+}

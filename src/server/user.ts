@@ -1,0 +1,50 @@
+import type { User } from '../queries/users.ts';
+import { withDeadline } from '../runtime/deadline.ts';
+import { sessionToken } from '../sessions/cookie.ts';
+import type { ReadSession } from '../sessions/session-reader.ts';
+import { headersWith, jsonAnswer } from './answer.ts';
+import type { Handler } from './call.ts';
+
+export type UserOptions = {
+  readonly readSession: ReadSession;
+  /** The active user of this id, or `null`. */
+  readonly findUser: (userId: number) => Promise<User | null>;
+  readonly includePasswordHash: boolean;
+  readonly requestDeadlineMs: number;
+};
+
+/** What keeps a profile with the one whom it belongs to. */
+const PRIVATE = headersWith({
+  Vary: 'Cookie',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+});
+
+/** `GET /api/user` (contract, section 4): the profile of whoever is signed in, or `null`. */
+export function userHandler(options: UserOptions): Handler {
+  const { readSession, findUser, includePasswordHash, requestDeadlineMs } = options;
+
+  async function findSignedIn(cookies: string | null): Promise<User | null> {
+    const token = sessionToken(cookies);
+    const userId = token === null ? null : await readSession(token);
+    return userId === null ? null : await withDeadline(findUser(userId), requestDeadlineMs);
+  }
+
+  return async (call) => {
+    const user = await findSignedIn(call.header('cookie'));
+    return jsonAnswer(user && toProfile(user, includePasswordHash), { headers: PRIVATE });
+  };
+}
+
+/** The contract's fields (section 2), in its order. */
+function toProfile(user: User, includePasswordHash: boolean) {
+  return {
+    id: user.id,
+    name: user.name,
+    email: user.email,
+    passwordHash: includePasswordHash ? user.passwordHash : undefined,
+    role: user.role,
+    createdAt: user.createdAt.toISOString(),
+    updatedAt: user.updatedAt.toISOString(),
+    deletedAt: user.deletedAt?.toISOString() ?? null,
+  };
+}

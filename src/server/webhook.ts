@@ -1,0 +1,77 @@
+import type { Accept } from '../ingest/pipeline.ts';
+import { withDeadline } from '../runtime/deadline.ts';
+import type { Logger } from '../runtime/logging.ts';
+import { BodyNotJson, parseEvent } from '../stripe/parse-event.ts';
+import { SignatureInvalid, type VerifySignature } from '../stripe/signature.ts';
+import type { Admit } from './admission.ts';
+import { jsonAnswer } from './answer.ts';
+import type { Handler } from './call.ts';
+import { limitLines } from './line-limiter.ts';
+import { signatureProblem, unavailable } from './problems.ts';
+
+/** Hears of a signed event that does not go through the door. */
+export type OnSetAside = (kind: 'unhandled' | 'shapeless') => void;
+
+export type WebhookOptions = {
+  readonly verifySignature: VerifySignature;
+  readonly accept: Accept;
+  readonly admit: Admit;
+  readonly onSetAside: OnSetAside;
+  readonly logger: Logger;
+  /** In milliseconds since 1970. */
+  readonly now: () => number;
+  readonly nonce: () => string;
+  readonly maxBodyBytes: number;
+  readonly requestDeadlineMs: number;
+};
+
+export const WEBHOOK_PATH = '/api/stripe/webhook';
+
+const RECEIVED = jsonAnswer({ received: true });
+
+/** `POST /api/stripe/webhook` (contract, sections 4 and 6). */
+export function webhookHandler(options: WebhookOptions): Handler {
+  const { verifySignature, accept, admit, onSetAside, logger, now, nonce } = options;
+
+  // Anybody can send what is not signed, as often as they like.
+  const writeRefused = limitLines({
+    now,
+    write: (members) => logger.error(members, 'webhook signature verification failed'),
+  });
+
+  function understand(body: Uint8Array, signature: string | null, receivedAtMs: number) {
+    try {
+      return parseEvent(verifySignature(body, signature), { receivedAtMs, nonce });
+    } catch (error) {
+      if (!(error instanceof SignatureInvalid) && !(error instanceof BodyNotJson)) throw error;
+      writeRefused({ err: error });
+      throw signatureProblem();
+    }
+  }
+
+  return async (call) => {
+    const receivedAtMs = now();
+    if (!admit()) throw unavailable();
+    const body = await call.body(options.maxBodyBytes);
+    const event = understand(body, call.header('stripe-signature'), receivedAtMs);
+    switch (event.kind) {
+      case 'readable':
+      case 'unreadable':
+        // What is spread comes last: to add to its copy would take V8 ten times as long.
+        await withDeadline(
+          accept([{ body, receivedAtMs, source: 'delivery', ...event }]),
+          options.requestDeadlineMs,
+        );
+        break;
+      case 'unhandled':
+        onSetAside(event.kind);
+        logger.info({ eventId: event.eventId, type: event.type }, 'event type not handled');
+        break;
+      case 'shapeless':
+        onSetAside(event.kind);
+        logger.error({ eventId: event.eventId, reason: event.reason }, 'event unreadable');
+        break;
+    }
+    return RECEIVED;
+  };
+}

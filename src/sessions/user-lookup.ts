@@ -1,0 +1,26 @@
+import type { Query } from '../postgres/database.ts';
+import { readActiveUsers, type User } from '../queries/users.ts';
+import { Batcher } from '../runtime/batcher.ts';
+
+const MAX_BATCH = 1_000;
+
+/**
+ * Finds active users by id. Look-ups that come while another is under way share one query.
+ *
+ * @throws DatabaseUnavailable, or QueueFull when more than `maxQueued` wait
+ */
+export function createUserLookup(
+  query: Query,
+  maxQueued: number,
+): (userId: number) => Promise<User | null> {
+  const batcher = new Batcher<number, User | null>({
+    name: 'find users',
+    run: async (userIds) => {
+      const users = await readActiveUsers(query, [...new Set(userIds)]);
+      return userIds.map((userId) => users.get(userId) ?? null);
+    },
+    maxBatch: MAX_BATCH,
+    maxQueued,
+  });
+  return (userId) => batcher.add(userId);
+}

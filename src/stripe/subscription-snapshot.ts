@@ -1,0 +1,57 @@
+import type { CausedEvent, Json } from '../core/same-second-order.ts';
+import { eventKey } from './event-key.ts';
+import { LOOK_TYPE } from './handled-event-type.ts';
+import { parseCausedEvent } from './parse-event.ts';
+
+/**
+ * What Stripe's API says of a subscription whose events within one second left their order open, or
+ * that is not as we know it. It goes through the one door like an event, and stands in the log like
+ * one.
+ */
+export type LookEvent = CausedEvent & {
+  readonly kind: 'look';
+  readonly key: string;
+  readonly eventId: null;
+  readonly type: typeof LOOK_TYPE;
+  readonly fence: Fence;
+};
+
+/**
+ * The keys of the second's events when the look was taken: if there are others, or nobody asks any
+ * more, it is void. `null` for one that holds all that happened in its second: only a newer second
+ * overtakes it.
+ */
+export type Fence = ReadonlySet<string> | null;
+
+export type Look = { readonly event: LookEvent; readonly body: Uint8Array };
+
+export type LookOptions = {
+  /** The second of which it tells, by the provider's clock. */
+  readonly createdSeconds: number;
+  readonly fence: Fence;
+  readonly takenAtMs: number;
+  readonly nonce: () => string;
+};
+
+/** Makes a look from a subscription as the API returned it; `null` when it cannot be read. */
+export function makeLook(subscription: Json, options: LookOptions): Look | null {
+  const { createdSeconds, fence, takenAtMs, nonce } = options;
+  const data = { object: subscription };
+  const text = JSON.stringify({ type: LOOK_TYPE, created: createdSeconds, data });
+  const caused = parseCausedEvent(text, takenAtMs);
+  if (caused === null) return null;
+  const { subscriptionId } = caused.subscription;
+  const identity = { eventId: null, type: LOOK_TYPE, createdSeconds, subscriptionId, data };
+  return {
+    event: {
+      ...caused,
+      isLook: true,
+      kind: 'look',
+      key: eventKey(identity, nonce),
+      eventId: null,
+      type: LOOK_TYPE,
+      fence,
+    },
+    body: Buffer.from(text),
+  };
+}

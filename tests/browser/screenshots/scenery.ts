@@ -1,0 +1,70 @@
+import { beginLife } from '../../../src/cli/demo-life.ts';
+import { demoScenes, inTrueOrder, PRODUCT_NAMES } from '../../../src/cli/demo-scenes.ts';
+import { openDoor } from '../../../src/ingest/open-pipeline.ts';
+import { createKeeperTasks } from '../../../src/maintenance/jobs.ts';
+import type { Database } from '../../../src/postgres/database.ts';
+import { addTeam } from '../../../src/queries/teams.ts';
+import { createLogger } from '../../../src/runtime/logging.ts';
+import { createStripeApi } from '../../../src/stripe/api.ts';
+import { createRandom } from '../../../src/testing/random.ts';
+import { Collection } from '../../../src/testing/stripe-api/collection.ts';
+import {
+  type StripeApiServer,
+  startStripeApiServer,
+} from '../../../src/testing/stripe-api/server.ts';
+import { API_KEY } from '../../support/secrets/canaries.ts';
+import { received } from '../../support/stripe/events.ts';
+
+/** When the pictures are taken, by every clock. */
+export const NOW_MS = Date.UTC(2026, 9, 14, 15, 30, 20);
+
+const SEED = 14;
+const SUFFIX = 'k3x9';
+const SECOND_MS = 1_000;
+
+/**
+ * What the demonstration shows, with every clock at the same time and all chance from one seed, so
+ * that pictures differ only where pages do. Returns Stripe's stand-in.
+ */
+export async function setUp(database: Database): Promise<StripeApiServer> {
+  const { query } = database;
+  const now = () => NOW_MS;
+  const logger = createLogger('silent');
+  const subscriptions = new Collection();
+  const stripe = await startStripeApiServer({ productNames: PRODUCT_NAMES, subscriptions });
+  const api = createStripeApi({ secretKey: API_KEY, baseUrl: new URL(stripe.url) });
+  const choice = 'newest';
+  const door = openDoor({ database, api, logger, now, choice, maxQueued: 10_000 });
+  const { accept, productNames } = door;
+
+  await addTeam(query, { name: "Ada's team", customerId: `cus_${SUFFIX}` });
+  await beginLife({
+    query,
+    accept,
+    subscriptions,
+    suffix: SUFFIX,
+    seed: SEED,
+    startMs: NOW_MS - 100 * SECOND_MS,
+  });
+  const scenes = demoScenes(SUFFIX, NOW_MS / SECOND_MS - 80);
+  for (const event of inTrueOrder(scenes)) subscriptions.set(event.data.object);
+  let lastSeconds = 0;
+  for (const { event, isForged = false } of scenes) {
+    // Each comes within a second, but for those that come after newer ones.
+    lastSeconds = Math.max(lastSeconds, event.created);
+    const receivedAtMs = lastSeconds * SECOND_MS + 400;
+    if (!isForged) await accept([received(JSON.stringify(event), receivedAtMs)]);
+  }
+
+  const random = createRandom(SEED);
+  const tasks = createKeeperTasks({
+    ...{ database, accept, api, productNames, choice, logger, now },
+    nonce: () => String(random.next()),
+    catchUpIntervalMs: 3_600_000,
+    reconcileIntervalMs: null,
+    retentionMs: null,
+  });
+  for (const { mend } of tasks) await mend(new AbortController().signal);
+  await query('update instep.team_counts set counted_at = $1', [new Date(NOW_MS - 4_000)]);
+  return stripe;
+}

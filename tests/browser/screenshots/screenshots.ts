@@ -1,0 +1,90 @@
+import { mkdirSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { StripeApiServer } from '../../../src/testing/stripe-api/server.ts';
+import { PHONE, useBrowser } from '../../support/browser/browser.ts';
+import { type ConsoleService, openConsole } from '../../support/browser/console-pages.ts';
+import { createDatabase } from '../../support/postgres/test-database.ts';
+import { OPERATIONS_TOKEN } from '../../support/secrets/canaries.ts';
+import { NOW_MS, setUp } from './scenery.ts';
+
+const FOLDER = resolve(import.meta.dirname, '../../../docs/img');
+const MAX_BYTES = 150_000;
+
+const browser = useBrowser();
+let stripe: StripeApiServer;
+let service: ConsoleService;
+let guarded: ConsoleService;
+
+beforeAll(async () => {
+  mkdirSync(FOLDER, { recursive: true });
+  const { database } = await createDatabase();
+  stripe = await setUp(database);
+  service = await openConsole(database, { apiBase: stripe.url, now: () => NOW_MS });
+  guarded = await openConsole(database, { token: OPERATIONS_TOKEN });
+});
+afterAll(() => stripe?.close());
+
+const DESK = { width: 1120, height: 800 };
+const LOOKS: [string, BrowserContextOptions][] = [
+  ['light', { viewport: DESK }],
+  ['dark', { viewport: DESK, colorScheme: 'dark' }],
+  ['phone', { viewport: PHONE, colorScheme: 'dark' }],
+];
+
+/** How somebody comes to each page, from the overview. */
+const PAGES: [string, (page: Page) => Promise<void>][] = [
+  [
+    'login',
+    async (page) => {
+      await page.goto(guarded.url);
+    },
+  ],
+  ['overview', async () => undefined],
+  ['teams', (page) => goTo(page, 'Teams')],
+  [
+    'team',
+    async (page) => {
+      await goTo(page, 'Teams');
+      await page.getByRole('link', { name: "Ada's team" }).click();
+    },
+  ],
+  ['events', (page) => goTo(page, 'Events')],
+  [
+    'event',
+    async (page) => {
+      await page.goto(new URL('/events?outcome=stale', service.url).href);
+      await page.getByRole('link', { name: /^evt_/ }).first().click();
+    },
+  ],
+  [
+    'reconcile',
+    async (page) => {
+      await goTo(page, 'Reconcile');
+      await page.getByRole('button', { name: 'Start a dry run' }).click();
+      await page.getByText('An event was missed.').waitFor();
+      // Without what says that it goes on.
+      await goTo(page, 'Reconcile');
+    },
+  ],
+];
+
+async function goTo(page: Page, area: string): Promise<void> {
+  await page.getByRole('navigation', { name: 'Areas' }).getByRole('link', { name: area }).click();
+}
+
+test.each(PAGES)('%s', async (name, goThere) => {
+  for (const [look, options] of LOOKS) {
+    const page = await browser.newPage({ ...options, reducedMotion: 'reduce' });
+    await page.goto(new URL('/?live=off', service.url).href);
+    await goThere(page);
+    await page.waitForLoadState('networkidle');
+    // What matters most of a team is how it came to its plan: a picture below the first screen.
+    if (name === 'team')
+      await page.setViewportSize({ ...(page.viewportSize() ?? DESK), height: 1_230 });
+    const path = join(FOLDER, `${name}-${look}.png`);
+    await page.screenshot({ path });
+    expect(statSync(path).size).toBeLessThan(MAX_BYTES);
+  }
+});

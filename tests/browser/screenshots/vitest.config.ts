@@ -1,0 +1,11 @@
+import { defineConfig } from 'vitest/config';
+
+/** `npm run screenshots` writes pictures, and tests nothing. */
+export default defineConfig({
+  test: {
+    include: ['tests/browser/screenshots/screenshots.ts'],
+    globalSetup: 'tests/support/global-setup.ts',
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+  },
+});

@@ -1,0 +1,306 @@
+import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import {
+  ConfigInvalid,
+  configWarnings,
+  readAuthSecrets,
+  readConfig,
+  readDatabaseConfig,
+  readEventRetention,
+  readWebhookTarget,
+} from '../../src/config/config.ts';
+
+const REQUIRED = {
+  STRIPE_SECRET_KEY: 'sk_test_1',
+  STRIPE_WEBHOOK_SECRET: 'whsec_1',
+  AUTH_SECRET: 'a secret of 32 bytes or even more',
+};
+
+function problemsOf(environment: Record<string, string | undefined>): readonly string[] {
+  try {
+    readConfig(environment);
+  } catch (error) {
+    if (error instanceof ConfigInvalid) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+test('three secrets are enough, and all else has a default', () => {
+  expect(readConfig(REQUIRED)).toEqual({
+    databaseUrls: [],
+    dataFolder: resolve('./data'),
+    webhookSecrets: ['whsec_1'],
+    authSecrets: ['a secret of 32 bytes or even more'],
+    stripeSecretKey: 'sk_test_1',
+    stripeApiBase: undefined,
+    port: 3_000,
+    host: '127.0.0.1',
+    logLevel: 'info',
+    workers: 1,
+    teamPlan: 'newest',
+    eventRetentionMs: 90 * 24 * 60 * 60 * 1_000,
+    catchUpIntervalMs: 3_600_000,
+    reconcileIntervalMs: null,
+    includePasswordHash: true,
+    maxBodyBytes: 1_048_576,
+    maxQueuedEvents: 10_000,
+    requestDeadlineMs: 5_000,
+    shutdownDelayMs: 0,
+    shutdownDeadlineMs: 10_000,
+    operations: { host: '127.0.0.1', port: 3_001, token: null },
+  });
+});
+
+test('every variable counts', () => {
+  const config = readConfig({
+    ...REQUIRED,
+    DATABASE_URL: 'postgresql://user:p%40ss@db.example:6432/app?sslmode=require',
+    INSTEP_DATA: '/var/lib/app',
+    STRIPE_API_BASE: 'http://127.0.0.1:12111',
+    PORT: '0',
+    HOST: '0.0.0.0',
+    LOG_LEVEL: 'trace',
+    INSTEP_WORKERS: '3',
+    TEAM_PLAN: 'best',
+    EVENT_RETENTION: '36h',
+    CATCH_UP_INTERVAL: '90s',
+    RECONCILE_INTERVAL: '7d',
+    PROFILE_PASSWORD_HASH: 'omit',
+    MAX_BODY_BYTES: '2048',
+    MAX_QUEUED_EVENTS: '5',
+    REQUEST_DEADLINE_MS: '250',
+    SHUTDOWN_DELAY_MS: '200',
+    SHUTDOWN_DEADLINE_MS: '300',
+    OPS_HOST: '0.0.0.0',
+    OPS_PORT: '0',
+    OPS_TOKEN: 'a token of 32 characters or more'.replaceAll(' ', '-'),
+  });
+  expect(config).toMatchObject({
+    dataFolder: '/var/lib/app',
+    port: 0,
+    host: '0.0.0.0',
+    logLevel: 'trace',
+    workers: 3,
+    teamPlan: 'best',
+    eventRetentionMs: 36 * 60 * 60 * 1_000,
+    catchUpIntervalMs: 90_000,
+    reconcileIntervalMs: 604_800_000,
+    includePasswordHash: false,
+    maxBodyBytes: 2_048,
+    maxQueuedEvents: 5,
+    requestDeadlineMs: 250,
+    shutdownDelayMs: 200,
+    shutdownDeadlineMs: 300,
+    operations: { host: '0.0.0.0', port: 0, token: 'a-token-of-32-characters-or-more' },
+  });
+  expect(config.databaseUrls.map(({ href }) => href)).toEqual([
+    'postgresql://user:p%40ss@db.example:6432/app?sslmode=require',
+  ]);
+  expect(config.stripeApiBase?.href).toBe('http://127.0.0.1:12111/');
+});
+
+describe('the operations listener', () => {
+  const FAR = 'OPS_HOST is no loopback address, which needs OPS_TOKEN';
+
+  test('may be off', () => {
+    expect(readConfig({ ...REQUIRED, OPS_PORT: 'off' }).operations).toBeNull();
+    expect(readConfig({ ...REQUIRED, OPS_PORT: 'off', OPS_HOST: '0.0.0.0' }).operations).toBeNull();
+  });
+
+  test.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost'])('needs no token at %s', (OPS_HOST) => {
+    const { operations } = readConfig({ ...REQUIRED, OPS_HOST });
+    expect(operations).toEqual({ host: OPS_HOST, port: 3_001, token: null });
+  });
+
+  test.each(['0.0.0.0', '::', '10.0.0.1', 'db.example', '127.0.0.1.example', '1127.0.0.1'])(
+    'needs one at %s',
+    (OPS_HOST) => {
+      expect(problemsOf({ ...REQUIRED, OPS_HOST })).toEqual([expect.stringContaining(FAR)]);
+    },
+  );
+
+  test('tells so beside all else that is wrong', () => {
+    const problems = problemsOf({ ...REQUIRED, OPS_HOST: '0.0.0.0', PORT: 'x', AUTH_SECRET: '' });
+    expect(problems).toHaveLength(3);
+    expect(problems).toContainEqual(expect.stringContaining(FAR));
+  });
+
+  test.each([
+    ['', 'is empty'],
+    ['canary-of-31-characters-or-less', 'is malformed'],
+    ['a canary with blanks that is long enough', 'is malformed'],
+    ['<your token>', 'is a placeholder'],
+  ])('refuses the token %j, and says how to make one', (OPS_TOKEN, reason) => {
+    const [problem] = problemsOf({ ...REQUIRED, OPS_TOKEN });
+    expect(problem).toContain(`OPS_TOKEN ${reason}`);
+    expect(problem).toContain('openssl rand -base64 32');
+    expect(problem).not.toContain('canary');
+  });
+
+  test.each(['-1', '65536', 'on', '80.5'])('refuses the port %s', (OPS_PORT) => {
+    const problem = expect.stringMatching(/^OPS_PORT must be .*a whole number from 0 to 65535$/);
+    expect(problemsOf({ ...REQUIRED, OPS_PORT })).toEqual([problem]);
+  });
+});
+
+describe('intervals', () => {
+  test.each([
+    ['off', null],
+    ['1s', 1_000],
+    ['15m', 900_000],
+    ['24h', 86_400_000],
+    ['30d', 2_592_000_000],
+  ])('%s', (CATCH_UP_INTERVAL, catchUpIntervalMs) => {
+    expect(readConfig({ ...REQUIRED, CATCH_UP_INTERVAL })).toMatchObject({ catchUpIntervalMs });
+  });
+
+  test.each(['0h', '1', 'h', '1.5h', '-1h', '31d', '1w', '1h30m', 'never'])(
+    '%s is none',
+    (text) => {
+      expect(problemsOf({ ...REQUIRED, CATCH_UP_INTERVAL: text })).toEqual([
+        'CATCH_UP_INTERVAL must be off, or such as 90s, 15m, 1h; 30d at most',
+      ]);
+    },
+  );
+});
+
+test('several servers are several URLs, and the session is ours to choose', () => {
+  const DATABASE_URL =
+    'postgres://u:p%40@a:1,[::1]:2,c/db?target_session_attrs=read-write&ssl=true';
+  expect(readDatabaseConfig({ DATABASE_URL }).databaseUrls.map(({ href }) => href)).toEqual([
+    'postgres://u:p%40@a:1/db?ssl=true',
+    'postgres://u:p%40@[::1]:2/db?ssl=true',
+    'postgres://u:p%40@c/db?ssl=true',
+  ]);
+});
+
+describe('secrets', () => {
+  test.each(['STRIPE_WEBHOOK_SECRET', 'AUTH_SECRET'])('%s may be several', (name) => {
+    const [one, two] = ['whsec_one_of_them', 'whsec_the_other'];
+    const config = readConfig({ ...REQUIRED, [name]: `${one}, ${two}` });
+    expect(name === 'AUTH_SECRET' ? config.authSecrets : config.webhookSecrets).toEqual([one, two]);
+  });
+
+  test.each(Object.keys(REQUIRED))('%s: nothing, and what means nothing', (name) => {
+    const problemWith = (value: string | undefined) => problemsOf({ ...REQUIRED, [name]: value });
+    expect(problemWith(undefined)).toEqual([expect.stringContaining(`${name} is missing: `)]);
+    for (const value of ['', ' ', '\t\n']) {
+      expect(problemWith(value)).toEqual([expect.stringContaining(`${name} is empty: `)]);
+    }
+  });
+
+  test.each([
+    ['STRIPE_SECRET_KEY', ['sk_test_***', 'sk_test_...', 'sk_…', '<API_KEY>', 'your-key', 'xxxx']],
+    ['STRIPE_WEBHOOK_SECRET', ['whsec_...', 'whsec_***', '<SIGNING_SECRET>', 'changeme']],
+    ['AUTH_SECRET', ['<secret>', '***', 'change_me', 'CHANGEME', 'your_secret_here', 'xxx', '...']],
+  ])('%s: placeholders', (name, values) => {
+    for (const value of values) {
+      expect(problemsOf({ ...REQUIRED, [name]: value })).toEqual([
+        expect.stringContaining(`${name} is a placeholder: `),
+      ]);
+    }
+  });
+
+  test.each([
+    ['STRIPE_SECRET_KEY', ['pk_test_1', 'whsec_1', 'sk_', 'sk_test 1']],
+    ['STRIPE_WEBHOOK_SECRET', ['sk_test_1', 'whsec_', 'whsec_a b', 'WHSEC_1']],
+    ['AUTH_SECRET', ['a\u0000b', 'a\nb']],
+  ])('%s: malformed values', (name, values) => {
+    for (const value of values) {
+      expect(problemsOf({ ...REQUIRED, [name]: value })).toEqual([
+        expect.stringContaining(`${name} is malformed: `),
+      ]);
+    }
+  });
+
+  test.each(['whsec_1,', ',whsec_1', 'whsec_1,,whsec_2'])('an empty one among "%s"', (value) => {
+    expect(problemsOf({ ...REQUIRED, STRIPE_WEBHOOK_SECRET: value })).toEqual([
+      expect.stringContaining('STRIPE_WEBHOOK_SECRET is empty: '),
+    ]);
+  });
+
+  test('no problem repeats the value that it is about', () => {
+    const canary = { AUTH_SECRET: 'canary\n', STRIPE_SECRET_KEY: 'canary', DATABASE_URL: 'canary' };
+    const problems = problemsOf({ ...canary, STRIPE_WEBHOOK_SECRET: 'canary', PORT: 'canary' });
+    expect(problems.join()).not.toContain('canary');
+    expect(problems.length).toBe(4);
+  });
+
+  test('a short one is a warning, in bytes and for each', () => {
+    const warningsOf = (authSecrets: [string, ...string[]]) => configWarnings({ authSecrets });
+    expect(warningsOf(['€'.repeat(11)])).toEqual([]);
+    expect(warningsOf(['x'.repeat(32), 'x'.repeat(31)])).toHaveLength(1);
+  });
+});
+
+test('as many workers as there are cores, but for one', () => {
+  const { workers } = readConfig({ ...REQUIRED, INSTEP_WORKERS: 'auto' });
+  expect(workers).toBe(Math.max(1, availableParallelism() - 1));
+});
+
+test('an empty variable counts as unset, unless it is a secret', () => {
+  const empty = { PORT: '', HOST: '', DATABASE_URL: '', LOG_LEVEL: '', INSTEP_DATA: '' };
+  expect(readConfig({ ...REQUIRED, ...empty })).toEqual(readConfig(REQUIRED));
+});
+
+test.each([
+  ['PORT', '65536'],
+  ['PORT', '-1'],
+  ['PORT', '3000.5'],
+  ['PORT', 'http'],
+  ['MAX_BODY_BYTES', '1023'],
+  ['MAX_QUEUED_EVENTS', '0'],
+  ['REQUEST_DEADLINE_MS', '99'],
+  ['REQUEST_DEADLINE_MS', '5s'],
+  ['SHUTDOWN_DEADLINE_MS', 'Infinity'],
+  ['DATABASE_URL', 'localhost:5432/app'],
+  ['DATABASE_URL', 'mysql://localhost/app'],
+  ['DATABASE_URL', 'postgres://a:1,b:port/app'],
+  ['DATABASE_URL', 'postgres://a:1,,b:2/app'],
+  ['DATABASE_URL', 'postgres://a:1,/app'],
+  ['DATABASE_URL', 'postgres://a:1/app?target_session_attrs=standby'],
+  ['STRIPE_API_BASE', 'ftp://stripe.com'],
+  ['LOG_LEVEL', 'INFO'],
+  ['INSTEP_WORKERS', '0'],
+  ['INSTEP_WORKERS', '100'],
+  ['INSTEP_WORKERS', 'all'],
+  ['TEAM_PLAN', 'Best'],
+  ['EVENT_RETENTION', '90'],
+  ['EVENT_RETENTION', '-1d'],
+  ['EVENT_RETENTION', '0d'],
+  ['EVENT_RETENTION', '1.5h'],
+  ['EVENT_RETENTION', '100000d'],
+  ['EVENT_RETENTION', 'never'],
+  ['PROFILE_PASSWORD_HASH', 'true'],
+])('%s=%s is a problem', (name, value) => {
+  expect(problemsOf({ ...REQUIRED, [name]: value })).toEqual([
+    expect.stringMatching(new RegExp(`^${name} must be `)),
+  ]);
+});
+
+test.each(['off', '0'])('EVENT_RETENTION=%s keeps all events', (EVENT_RETENTION) => {
+  expect(readConfig({ ...REQUIRED, EVENT_RETENTION }).eventRetentionMs).toBeNull();
+  expect(readEventRetention({ EVENT_RETENTION })).toBeNull();
+});
+
+test.each([
+  ['45s', 45_000],
+  ['30m', 1_800_000],
+  ['12h', 43_200_000],
+  ['90d', 7_776_000_000],
+])('EVENT_RETENTION=%s is %i ms', (EVENT_RETENTION, retentionMs) => {
+  expect(readEventRetention({ EVENT_RETENTION })).toBe(retentionMs);
+});
+
+test('commands need no more than they use', () => {
+  expect(readDatabaseConfig({}).databaseUrls).toEqual([]);
+  expect(readAuthSecrets({ AUTH_SECRET: 'secret' })).toEqual(['secret']);
+  expect(readWebhookTarget({ STRIPE_WEBHOOK_SECRET: 'whsec_1', PORT: '8080' })).toEqual({
+    webhookSecrets: ['whsec_1'],
+    host: '127.0.0.1',
+    port: 8_080,
+  });
+  expect(() => readWebhookTarget({})).toThrow(ConfigInvalid);
+});

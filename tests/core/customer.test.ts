@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { isSameEvent, isSameState } from '../../src/core/customer.ts';
+import type { SubscriptionEvent } from '../../src/core/subscription-event.ts';
+
+const example: SubscriptionEvent = {
+  customerId: 'cus_1',
+  subscriptionId: 'sub_1',
+  status: 'active',
+  productId: 'prod_1',
+  planName: 'Pro',
+  createdSeconds: 10,
+};
+
+const others: readonly [keyof SubscriptionEvent, SubscriptionEvent][] = [
+  ['customerId', { ...example, customerId: 'cus_2' }],
+  ['subscriptionId', { ...example, subscriptionId: null }],
+  ['status', { ...example, status: 'trialing' }],
+  ['productId', { ...example, productId: 'prod_2' }],
+  ['planName', { ...example, planName: null }],
+  ['createdSeconds', { ...example, createdSeconds: 11 }],
+];
+
+test('an event is the same as its copy, and no event as no event', () => {
+  expect(isSameEvent(example, { ...example })).toBe(true);
+  expect(isSameEvent(null, null)).toBe(true);
+});
+
+test('an event is not the same as none', () => {
+  expect(isSameEvent(example, null)).toBe(false);
+  expect(isSameEvent(null, example)).toBe(false);
+});
+
+test.each(others)('two events are not the same when their %s differs', (_, other) => {
+  expect(isSameEvent(example, other)).toBe(false);
+  expect(
+    isSameState({ newest: example, isCertain: true }, { newest: other, isCertain: true }),
+  ).toBe(false);
+});
+
+test('a state is the same as its copy, and differs from none and from one that is less certain', () => {
+  const state = { newest: example, isCertain: true };
+  expect(isSameState(state, { newest: { ...example }, isCertain: true })).toBe(true);
+  expect(isSameState(state, { newest: example, isCertain: false })).toBe(false);
+  expect(isSameState(state, undefined)).toBe(false);
+});

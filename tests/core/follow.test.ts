@@ -1,0 +1,238 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Customer, UNKNOWN_CUSTOMER } from '../../src/core/customer.ts';
+import { follow } from '../../src/core/follow.ts';
+import { type TeamPlanChoice, teamPlan } from '../../src/core/plan-selection.ts';
+import type { CausedEvent } from '../../src/core/same-second-order.ts';
+import type { SubscriptionEvent } from '../../src/core/subscription-event.ts';
+import { planAfter, type TeamPlan } from '../../src/core/transition.ts';
+import { event } from './caused-events.ts';
+
+const statuses = ['active', 'trialing', 'canceled', 'unpaid', 'past_due', 'incomplete', 'paused'];
+
+const anyEvent: fc.Arbitrary<SubscriptionEvent> = fc.record({
+  customerId: fc.constant('cus_1'),
+  subscriptionId: fc.constantFrom('sub_1', 'sub_2', null),
+  status: fc.constantFrom(...statuses),
+  productId: fc.constantFrom('prod_1', 'prod_2', null),
+  planName: fc.constantFrom('Starter', 'Pro', null),
+  createdSeconds: fc.nat({ max: 50 }),
+});
+
+/** Events of which no two were made in one second. */
+const distinctEvents = fc.uniqueArray(anyEvent, {
+  selector: (event) => event.createdSeconds,
+  maxLength: 12,
+});
+
+const caused = (subscription: SubscriptionEvent): CausedEvent => ({
+  subscription,
+  after: {},
+  replaced: null,
+  isDeletion: false,
+  isLook: false,
+});
+
+/** What the team has after events without any evidence of their cause. */
+function team(events: readonly SubscriptionEvent[], choice: TeamPlanChoice = 'newest') {
+  let customer: Customer = UNKNOWN_CUSTOMER;
+  let plan: TeamPlan | null = null;
+  const arrived: CausedEvent[] = [];
+  const verdicts = [];
+  for (const event of new Set(events)) {
+    const arriving = caused(event);
+    arrived.push(arriving);
+    const second = arrived.filter(
+      ({ subscription }) =>
+        subscription.createdSeconds === event.createdSeconds &&
+        subscription.subscriptionId === event.subscriptionId,
+    );
+    const step = follow(customer, arriving, second, choice);
+    customer = step.customer;
+    verdicts.push(step.verdict);
+    if (step.verdict === 'applied') plan = teamPlan(customer, choice, new Map());
+  }
+  return { plan, customer, verdicts };
+}
+
+test('the team ends with the plan of the newest event that has an effect', () => {
+  fc.assert(
+    fc.property(distinctEvents, (events) => {
+      const newest = events
+        .filter((event) => planAfter(event) !== null)
+        .sort((a, b) => b.createdSeconds - a.createdSeconds)[0];
+      expect(team(events).plan).toEqual(newest === undefined ? null : planAfter(newest));
+    }),
+  );
+});
+
+test.each(['newest', 'best'] as const)(
+  '%s: any order of arrival ends in the same state',
+  (choice) => {
+    const history = distinctEvents.chain((events) =>
+      fc.tuple(fc.constant(events), fc.shuffledSubarray(events, { minLength: events.length })),
+    );
+    fc.assert(
+      fc.property(history, ([events, delivered]) => {
+        const [inOrder, shuffled] = [team(events, choice), team(delivered, choice)];
+        expect(shuffled.plan).toEqual(inOrder.plan);
+        expect(new Map([...shuffled.customer].sort())).toEqual(
+          new Map([...inOrder.customer].sort()),
+        );
+      }),
+    );
+  },
+);
+
+test('best: the team has a live subscription as long as there is one', () => {
+  fc.assert(
+    fc.property(distinctEvents, (events) => {
+      const { plan, customer } = team(events, 'best');
+      const states = [...customer.values()].map(({ newest }) => newest.status);
+      const best = ['active', 'trialing'].find((status) => states.includes(status));
+      if (best !== undefined) expect(plan?.subscriptionStatus).toBe(best);
+      else if (plan !== null) expect(plan.providerSubscriptionId).toBeNull();
+    }),
+  );
+});
+
+const example: SubscriptionEvent = {
+  customerId: 'cus_1',
+  subscriptionId: 'sub_1',
+  status: 'active',
+  productId: 'prod_1',
+  planName: 'Pro',
+  createdSeconds: 10,
+};
+
+test('an event without effect moves neither the team nor the clock', () => {
+  fc.assert(
+    fc.property(distinctEvents, (events) => {
+      const { customer } = team(events);
+      const pastDue = caused({ ...example, status: 'past_due', createdSeconds: 1_000 });
+      const step = follow(customer, pastDue, [pastDue], 'newest');
+      expect(step).toEqual({ verdict: 'unchanged', customer });
+    }),
+  );
+});
+
+test('of two events in one second that tell no cause the later arrival wins, uncertain', () => {
+  const first = { ...example, status: 'trialing' };
+  const second = { ...example, status: 'active' };
+  expect(team([first, second]).plan?.subscriptionStatus).toBe('active');
+  const { plan, customer } = team([second, first]);
+  expect(plan?.subscriptionStatus).toBe('trialing');
+  expect(customer.get('sub_1')?.isCertain).toBe(false);
+});
+
+test("an older event of another subscription is remembered, and leaves the team's plan", () => {
+  const newer = { ...example, subscriptionId: 'sub_2', createdSeconds: 20 };
+  const older = { ...example, status: 'canceled', createdSeconds: 10 };
+  const { verdicts, customer } = team([newer, older]);
+  expect(verdicts).toEqual(['applied', 'stale']);
+  expect(customer.get('sub_1')?.newest).toEqual(older);
+  expect(customer.get('sub_2')?.newest).toEqual(newer);
+});
+
+test('newest: the end of another subscription strips the team, as in the contract', () => {
+  const mine = { ...example, createdSeconds: 10 };
+  const other = { ...example, subscriptionId: 'sub_2', status: 'canceled', createdSeconds: 20 };
+  expect(team([mine, other]).plan).toMatchObject({ subscriptionStatus: 'canceled' });
+});
+
+test('newest: in one second the subscription that gives a plan counts, whatever the order', () => {
+  const gone = { ...example, status: 'canceled' };
+  const begun = { ...example, subscriptionId: 'sub_0' };
+  expect(team([gone, begun]).plan).toMatchObject({ providerSubscriptionId: 'sub_0' });
+  expect(team([begun, gone]).plan).toMatchObject({ providerSubscriptionId: 'sub_0' });
+});
+
+test('best: the end of another subscription leaves the team alone', () => {
+  const mine = { ...example, createdSeconds: 10 };
+  const other = { ...example, subscriptionId: 'sub_2', status: 'canceled', createdSeconds: 20 };
+  const { plan, verdicts } = team([mine, other], 'best');
+  expect(plan).toMatchObject({ providerSubscriptionId: 'sub_1', subscriptionStatus: 'active' });
+  expect(verdicts).toEqual(['applied', 'unchanged']);
+});
+
+test("best: when the team's own ends it falls back to the next live one, and then to none", () => {
+  const live = { ...example, subscriptionId: 'sub_2', status: 'trialing', createdSeconds: 10 };
+  const mine = { ...example, createdSeconds: 20 };
+  const end = { ...example, status: 'unpaid', createdSeconds: 30 };
+  const lastEnd = { ...live, status: 'canceled', createdSeconds: 40 };
+  expect(team([live, mine], 'best').plan).toMatchObject({ providerSubscriptionId: 'sub_1' });
+  expect(team([live, mine, end], 'best').plan).toMatchObject({
+    providerSubscriptionId: 'sub_2',
+    subscriptionStatus: 'trialing',
+  });
+  expect(team([live, mine, end, lastEnd], 'best').plan).toMatchObject({
+    providerSubscriptionId: null,
+    subscriptionStatus: 'canceled',
+  });
+});
+
+/** The verdict on each of the events of one second, arriving in this order. */
+function verdictsOn(
+  arrived: readonly CausedEvent[],
+  choice: TeamPlanChoice,
+  before = UNKNOWN_CUSTOMER,
+) {
+  let customer = before;
+  return arrived.map((event, index) => {
+    const step = follow(customer, event, arrived.slice(0, index + 1), choice);
+    customer = step.customer;
+    return step.verdict;
+  });
+}
+
+describe.each(['newest', 'best'] as const)('%s: within one second', (choice) => {
+  const trial = event({ status: 'trialing' }, { status: 'incomplete' });
+  const paid = event({ status: 'active' }, { status: 'trialing' });
+  const failed = event({ status: 'past_due' }, { status: 'active' });
+  const end = event({ status: 'canceled' }, { status: 'past_due' });
+
+  test('what came before is stale when it arrives late', () => {
+    expect(verdictsOn([trial, paid], choice)).toEqual(['applied', 'applied']);
+    expect(verdictsOn([paid, trial], choice)).toEqual(['applied', 'stale']);
+  });
+
+  test('what has no effect is unchanged, whenever it arrives', () => {
+    expect(verdictsOn([paid, failed], choice)).toEqual(['applied', 'unchanged']);
+    expect(verdictsOn([failed, paid], choice)).toEqual(['unchanged', 'applied']);
+  });
+
+  test('what has no effect is applied when it tells that another one came last', () => {
+    expect(verdictsOn([end, paid, failed], choice)).toEqual(['applied', 'applied', 'applied']);
+  });
+
+  test('what says the same again is applied, since the team follows it now', () => {
+    const again = event({ status: 'active', seats: 2 }, { seats: 1 });
+    expect(verdictsOn([paid, again], choice)).toEqual(['applied', 'applied']);
+  });
+});
+
+test.each(['newest', 'best'] as const)(
+  '%s: an older event of the same subscription is stale, or unchanged without effect',
+  (choice) => {
+    const newer = { ...example, createdSeconds: 20 };
+    const pastDue = { ...example, status: 'past_due', createdSeconds: 5 };
+    const { customer, verdicts } = team([newer, example, pastDue], choice);
+    expect(verdicts).toEqual(['applied', 'stale', 'unchanged']);
+    expect(customer).toEqual(new Map([['sub_1', { newest: newer, isCertain: true }]]));
+  },
+);
+
+test("best: of another subscription's second the newest is unchanged, and what came before stale", () => {
+  const { customer } = team([{ ...example, subscriptionId: 'sub_2' }], 'best');
+  const trial = event({ status: 'trialing' }, { status: 'incomplete' });
+  const end = event({ status: 'unpaid' }, { status: 'trialing' });
+  expect(verdictsOn([end, trial], 'best', customer)).toEqual(['unchanged', 'stale']);
+});
+
+test('the customer that an event finds is left as it was', () => {
+  const { customer } = team([example]);
+  const end = caused({ ...example, status: 'canceled', createdSeconds: 20 });
+  const step = follow(customer, end, [end], 'newest');
+  expect(step.customer.get('sub_1')?.newest).toBe(end.subscription);
+  expect(customer.get('sub_1')?.newest).toBe(example);
+});

@@ -1,0 +1,112 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Customer, UNKNOWN_CUSTOMER } from '../../src/core/customer.ts';
+import { followedEvent, teamPlan } from '../../src/core/plan-selection.ts';
+import type { SubscriptionEvent } from '../../src/core/subscription-event.ts';
+import { permutations } from './caused-events.ts';
+
+const example: SubscriptionEvent = {
+  customerId: 'cus_1',
+  subscriptionId: 'sub_1',
+  status: 'active',
+  productId: 'prod_1',
+  planName: 'Pro',
+  createdSeconds: 10,
+};
+
+function customerOf(events: readonly SubscriptionEvent[]): Customer {
+  return new Map(
+    events.map((newest) => [newest.subscriptionId, { newest, isCertain: true }] as const),
+  );
+}
+
+describe.each(['newest', 'best'] as const)('%s', (choice) => {
+  test('a customer without a subscription gives no plan', () => {
+    expect(followedEvent(UNKNOWN_CUSTOMER, choice)).toBeNull();
+    expect(teamPlan(UNKNOWN_CUSTOMER, choice, new Map())).toBeNull();
+  });
+
+  test('it does not matter which subscription was heard of first', () => {
+    const event = fc.record({
+      subscriptionId: fc.constantFrom(null, '1', 'sub_1', 'sub_2', 'sub_3'),
+      status: fc.constantFrom('active', 'trialing', 'canceled', 'unpaid'),
+      createdSeconds: fc.nat({ max: 1 }),
+    });
+    const events = fc.uniqueArray(
+      event.map((fields): SubscriptionEvent => ({ ...example, ...fields })),
+      { selector: ({ subscriptionId }) => subscriptionId, maxLength: 4 },
+    );
+    fc.assert(
+      fc.property(events, (some) => {
+        const followed = followedEvent(customerOf(some), choice);
+        for (const order of permutations(some)) {
+          expect(followedEvent(customerOf(order), choice)).toBe(followed);
+        }
+      }),
+    );
+  });
+
+  test('of two that are alike within one second the larger id counts, and none is the least', () => {
+    const ids = [null, '1', 'sub_1', 'sub_2'];
+    const events = ids.map((subscriptionId) => ({ ...example, subscriptionId }));
+    for (const [index, larger] of events.entries()) {
+      for (const smaller of events.slice(0, index)) {
+        expect(followedEvent(customerOf([smaller, larger]), choice)).toBe(larger);
+        expect(followedEvent(customerOf([larger, smaller]), choice)).toBe(larger);
+      }
+    }
+  });
+
+  test('within one second active counts before trialing, and trialing before an end', () => {
+    const active = { ...example, subscriptionId: 'sub_1' };
+    const trialing = { ...example, subscriptionId: 'sub_2', status: 'trialing' };
+    const unpaid = { ...example, subscriptionId: 'sub_3', status: 'unpaid' };
+    const canceled = { ...example, subscriptionId: 'sub_4', status: 'canceled' };
+    for (const order of permutations([active, trialing, unpaid, canceled])) {
+      expect(followedEvent(customerOf(order), choice)).toBe(active);
+    }
+    for (const order of permutations([trialing, unpaid, canceled])) {
+      expect(followedEvent(customerOf(order), choice)).toBe(trialing);
+    }
+  });
+});
+
+test('newest: an end counts when it came later than what gives a plan; best: it does not', () => {
+  const live = { ...example, status: 'trialing', createdSeconds: 10 };
+  const end = { ...example, subscriptionId: 'sub_0', status: 'unpaid', createdSeconds: 11 };
+  for (const order of permutations([live, end])) {
+    expect(followedEvent(customerOf(order), 'newest')).toBe(end);
+    expect(followedEvent(customerOf(order), 'best')).toBe(live);
+  }
+});
+
+test('best: of two that are live alike the newest counts', () => {
+  const older = { ...example, subscriptionId: 'sub_2', createdSeconds: 10 };
+  const newer = { ...example, subscriptionId: 'sub_1', createdSeconds: 11 };
+  for (const order of permutations([older, newer])) {
+    expect(followedEvent(customerOf(order), 'best')).toBe(newer);
+  }
+});
+
+describe('the name of the plan', () => {
+  const names = new Map([['prod_1', 'Gold']]);
+  const nameOf = (changes: Partial<SubscriptionEvent>) =>
+    teamPlan(customerOf([{ ...example, ...changes }]), 'newest', names)?.planName;
+
+  test('is the one that the event tells', () => {
+    expect(nameOf({ planName: 'Pro' })).toBe('Pro');
+  });
+
+  test("is the product's when the event tells none", () => {
+    expect(nameOf({ planName: null })).toBe('Gold');
+  });
+
+  test('is not there when neither the event nor its product tells one', () => {
+    expect(nameOf({ planName: null, productId: 'prod_2' })).toBeNull();
+    expect(nameOf({ planName: null, productId: null })).toBeNull();
+  });
+
+  test('is taken away with the plan', () => {
+    expect(nameOf({ planName: null, status: 'canceled' })).toBeNull();
+  });
+});

@@ -1,0 +1,203 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  type CausedEvent,
+  endOfSecond,
+  type JsonObject,
+} from '../../src/core/same-second-order.ts';
+import { deletion, event, life, permutations } from './caused-events.ts';
+
+describe('cause decides, in whatever order the events arrive', () => {
+  test.each<[string, JsonObject[]]>([
+    ['two', [{ status: 'trialing' }, { status: 'active' }]],
+    ['three', [{ status: 'trialing' }, { status: 'active' }, { status: 'canceled' }]],
+    [
+      'three, the middle one without effect',
+      [{ status: 'active' }, { status: 'past_due' }, { status: 'canceled' }],
+    ],
+    [
+      'four, two of them without effect at the end',
+      [
+        { status: 'trialing', invoice: 1 },
+        { status: 'active', invoice: 2 },
+        { status: 'past_due', invoice: 3 },
+        { status: 'past_due', invoice: 4 },
+      ],
+    ],
+    [
+      'there and back again, told apart by another member',
+      [
+        { status: 'active', invoice: 1 },
+        { status: 'past_due', invoice: 2 },
+        { status: 'active', invoice: 3 },
+      ],
+    ],
+  ])('%s', (_, states) => {
+    const events = life(states);
+    const last = events.findLast(({ subscription }) => subscription.status !== 'past_due');
+    for (const arrived of permutations(events)) {
+      expect(endOfSecond(arrived)).toEqual({ newest: last?.subscription, isCertain: true });
+    }
+  });
+
+  test('any life whose members count up', () => {
+    const statuses = fc.constantFrom('active', 'trialing', 'canceled', 'unpaid', 'past_due');
+    fc.assert(
+      fc.property(fc.array(statuses, { minLength: 1, maxLength: 6 }), fc.nat(), (lived, seed) => {
+        const events = life(lived.map((status, invoice) => ({ status, invoice })));
+        const arrived = [...events].sort((a, b) => hash(a, seed) - hash(b, seed));
+        const last = events.findLast(({ subscription }) => subscription.status !== 'past_due');
+        expect(endOfSecond(arrived)).toEqual({
+          newest: last?.subscription ?? null,
+          isCertain: true,
+        });
+      }),
+    );
+  });
+});
+
+test('nested values and lists are evidence, and so is what was not there before', () => {
+  const items = (price: string): JsonObject => ({ data: [{ id: 'si_1', price: { id: price } }] });
+  const first = event({ status: 'active', product: 'a', items: items('p1') }, { pause: { a: 1 } });
+  const second = event(
+    { status: 'active', product: 'b', items: items('p2'), cancel_at: 7 },
+    { items: { data: [{ price: { id: 'p1' } }] }, cancel_at: null },
+  );
+  for (const arrived of permutations([first, second])) {
+    expect(endOfSecond(arrived)).toEqual({ newest: second.subscription, isCertain: true });
+  }
+});
+
+test('without evidence the later arrival wins, and that is uncertain', () => {
+  const one = event({ status: 'active' });
+  const other = event({ status: 'canceled' });
+  expect(endOfSecond([one, other])).toEqual({ newest: other.subscription, isCertain: false });
+  expect(endOfSecond([other, one])).toEqual({ newest: one.subscription, isCertain: false });
+});
+
+test('a circle leaves two ends possible', () => {
+  const pause = event({ status: 'unpaid' }, { status: 'active' });
+  const resume = event({ status: 'active' }, { status: 'unpaid' });
+  expect(endOfSecond([pause, resume])).toEqual({ newest: resume.subscription, isCertain: false });
+});
+
+test('a circle before an end without effect leaves two plans possible', () => {
+  const pause = event({ status: 'unpaid', note: 1 }, { status: 'active' });
+  const resume = event({ status: 'active', note: 1 }, { status: 'unpaid' });
+  const end = deletion({ status: 'incomplete_expired', note: 1 });
+  const remark = event({ status: 'incomplete_expired', note: 2 }, { note: 1 });
+  for (const arrived of permutations([pause, resume, end, remark])) {
+    expect(endOfSecond(arrived).isCertain).toBe(false);
+  }
+});
+
+test('there and back ends there: what happened once does not happen again', () => {
+  const begun = event({ status: 'unpaid' }, { status: 'incomplete' });
+  const resume = event({ status: 'active' }, { status: 'unpaid' });
+  const pause = event({ status: 'unpaid', product: 'a' }, { status: 'active' });
+  for (const arrived of permutations([begun, resume, pause])) {
+    expect(endOfSecond(arrived)).toEqual({ newest: pause.subscription, isCertain: true });
+  }
+});
+
+describe('without evidence the end is certain only if all come to the same for the team', () => {
+  test.each<[string, JsonObject, JsonObject, boolean]>([
+    ['the same plan', { status: 'active', product: 'a' }, { status: 'active', product: 'a' }, true],
+    ['products', { status: 'active', product: 'a' }, { status: 'active', product: 'b' }, false],
+    ['names', { status: 'trialing', name: 'A' }, { status: 'trialing', name: 'B' }, false],
+    ['statuses', { status: 'canceled' }, { status: 'unpaid' }, false],
+    ['ends', { status: 'canceled', product: 'a' }, { status: 'canceled', product: 'b' }, true],
+  ])('%s', (_, one, other, isCertain) => {
+    for (const arrived of permutations([event(one), event(other)])) {
+      expect(endOfSecond(arrived)).toEqual({ newest: arrived[1]?.subscription, isCertain });
+    }
+  });
+});
+
+test('ends that are the same to the team are certain', () => {
+  const on = event({ status: 'active', flag: true }, { flag: false });
+  const off = event({ status: 'active', flag: false }, { flag: true });
+  expect(endOfSecond([on, off]).isCertain).toBe(true);
+});
+
+test('a hole in the path is no evidence', () => {
+  const [first, , third] = life([
+    { status: 'trialing' },
+    { status: 'active' },
+    { status: 'unpaid' },
+  ]);
+  const arrived = [third, first].filter((found) => found !== undefined);
+  expect(endOfSecond(arrived)).toEqual({ newest: first?.subscription, isCertain: false });
+});
+
+test('events without effect alone end nothing', () => {
+  expect(endOfSecond([event({ status: 'past_due' })])).toEqual({ newest: null, isCertain: true });
+  expect(endOfSecond([event({ status: 'paused' }), event({ status: 'past_due' })])).toEqual({
+    newest: null,
+    isCertain: true,
+  });
+});
+
+test('a deletion names nothing that it replaced, and comes last all the same', () => {
+  const pause = event({ status: 'active', pause: true }, { pause: false });
+  const resume = event({ status: 'active', pause: false }, { pause: true });
+  const end = deletion({ status: 'canceled', pause: false });
+  for (const arrived of permutations([pause, resume, end])) {
+    expect(endOfSecond(arrived)).toEqual({ newest: end.subscription, isCertain: true });
+  }
+});
+
+test('what an event does not name it left alone', () => {
+  const lived = life([
+    { status: 'past_due', product: 'a' },
+    { status: 'active', product: 'a' },
+    { status: 'active', product: 'b' },
+    { status: 'past_due', product: 'b' },
+  ]);
+  for (const arrived of permutations(lived)) {
+    expect(endOfSecond(arrived)).toEqual({ newest: lived[2]?.subscription, isCertain: true });
+  }
+});
+
+test('a deletion that names nothing is no evidence of having been first', () => {
+  const pause = event({ status: 'active', pause: true, product: 'a' }, { pause: false });
+  const unknown = deletion({ status: 'active', pause: false, product: 'b' });
+  expect(endOfSecond([pause, unknown]).isCertain).toBe(false);
+});
+
+test('another event that names nothing that it replaced can only have been the first', () => {
+  const first = event({ status: 'trialing' });
+  const second = event({ status: 'active' }, { status: 'trialing' });
+  for (const arrived of permutations([first, second])) {
+    expect(endOfSecond(arrived)).toEqual({ newest: second.subscription, isCertain: true });
+  }
+});
+
+test('more events than can be put in order are left to the later arrival', () => {
+  const states = Array.from({ length: 31 }, (_, invoice) => ({
+    status: invoice % 2 === 0 ? 'active' : 'unpaid',
+    invoice,
+  }));
+  const ordered = life(states.slice(0, 30)).reverse();
+  expect(endOfSecond(ordered)).toMatchObject({ newest: { status: 'unpaid' }, isCertain: true });
+  const tooMany = life(states).reverse();
+  expect(endOfSecond(tooMany).isCertain).toBe(false);
+});
+
+test('so many paths that they cannot be looked through are left to the later arrival', () => {
+  // They replaced nothing that is told, so that each of them may follow any other.
+  const anywhere = Array.from({ length: 14 }, (_, index) =>
+    event({ status: 'active', product: `prod_${index}` }, {}),
+  );
+  const end = event({ status: 'canceled' }, { status: 'active' });
+  const few = [end, ...anywhere.slice(0, 8)];
+  expect(endOfSecond(few)).toEqual({ newest: end.subscription, isCertain: true });
+  expect(endOfSecond([end, ...anywhere])).toEqual({
+    newest: anywhere.at(-1)?.subscription,
+    isCertain: false,
+  });
+});
+
+function hash({ after }: CausedEvent, seed: number): number {
+  return (Number(after.invoice) * 7919 + seed * 104_729) % 1_009;
+}

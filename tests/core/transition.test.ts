@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { effectOf, isSamePlan, planAfter, type TeamPlan } from '../../src/core/transition.ts';
+
+const event = {
+  customerId: 'cus_1',
+  subscriptionId: 'sub_1',
+  productId: 'prod_1',
+  planName: 'Pro',
+  createdSeconds: 1,
+};
+
+test.each(['active', 'trialing'])('%s gives the team the plan', (status) => {
+  expect(effectOf(status)).toBe('grants');
+  expect(planAfter({ ...event, status })).toEqual({
+    providerSubscriptionId: 'sub_1',
+    providerProductId: 'prod_1',
+    planName: 'Pro',
+    subscriptionStatus: status,
+  });
+});
+
+test.each(['canceled', 'unpaid'])('%s takes the plan away', (status) => {
+  expect(effectOf(status)).toBe('clears');
+  expect(planAfter({ ...event, status })).toEqual({
+    providerSubscriptionId: null,
+    providerProductId: null,
+    planName: null,
+    subscriptionStatus: status,
+  });
+});
+
+test.each([
+  'past_due',
+  'incomplete',
+  'incomplete_expired',
+  'paused',
+  'Active',
+  ' active',
+  'toString',
+  '',
+])('"%s" changes nothing', (status) => {
+  expect(effectOf(status)).toBe('none');
+  expect(planAfter({ ...event, status })).toBeNull();
+});
+
+const plan: TeamPlan = {
+  providerSubscriptionId: 'sub_1',
+  providerProductId: 'prod_1',
+  planName: 'Pro',
+  subscriptionStatus: 'active',
+};
+
+test.each(Object.keys(plan))('another %s makes another plan', (field) => {
+  expect(isSamePlan(plan, { ...plan, [field]: 'another' })).toBe(false);
+  expect(isSamePlan({ ...plan, [field]: null }, plan)).toBe(false);
+});
+
+test('a plan is the same as its like, and no plan as no plan', () => {
+  expect(isSamePlan(plan, { ...plan })).toBe(true);
+  expect(isSamePlan(null, null)).toBe(true);
+  expect(isSamePlan(plan, null)).toBe(false);
+  expect(isSamePlan(null, plan)).toBe(false);
+});

@@ -1,0 +1,69 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { readPageOfEvents } from '../../src/event-log/event-page.ts';
+import type { EventFilter } from '../../src/queries/search-events.ts';
+import { postgresServers } from '../support/postgres/test-database.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+
+const LIMIT = 50;
+
+describe.each(postgresServers)('$name', (server) => {
+  const store = useDatabase(server);
+  const run = (statement: string, values?: readonly unknown[]) =>
+    store.database.query(statement, values);
+
+  beforeEach(() => run('truncate instep.events restart identity'));
+
+  /** So many events, of which every second is parked, and every fifth deletes a subscription. */
+  async function logEvents(count: number): Promise<void> {
+    await run(
+      `insert into instep.events (key, type, customer_id, received_at, deliveries, outcome, body)
+       select gen_random_uuid(),
+              case number % 5 when 0 then 'customer.subscription.deleted' else 'other' end,
+              'cus_' || number % 7, to_timestamp(number), 1,
+              case number % 2 when 0 then 'parked' else 'applied' end, ''
+         from generate_series(1, $1) as number`,
+      [count],
+    );
+  }
+
+  /** The positions on all pages, one after the other. */
+  async function searchAll(filter: EventFilter): Promise<number[]> {
+    const { query } = store.database;
+    const found: number[] = [];
+    for (let before: number | null = null; ; ) {
+      const page = await readPageOfEvents(query, { filter, before, limit: LIMIT, now: () => 0 });
+      expect(page.events.length).toBeLessThanOrEqual(LIMIT);
+      found.push(...page.events.map(({ position }) => position));
+      if (page.before === null) return found;
+      before = page.before;
+    }
+  }
+
+  /** The positions of parked events for which this holds, from the newest on. */
+  const downFrom = (newest: number, isAsked: (position: number) => boolean) =>
+    Array.from({ length: newest }, (_, index) => newest - index).filter(
+      (position) => position % 2 === 0 && isAsked(position),
+    );
+
+  test.each([1_000, 20_100])('of %i events all that are parked, on pages', async (count) => {
+    await logEvents(count);
+    const parked = { outcome: 'parked' } as const;
+    const deleted = { ...parked, type: 'customer.subscription.deleted' };
+    expect(await searchAll({ ...deleted, sinceMs: 500_000 })).toEqual(
+      downFrom(count, (position) => position % 5 === 0 && position >= 500),
+    );
+    expect(await searchAll({ ...deleted, customerId: 'cus_3' })).toEqual(
+      downFrom(count, (position) => position % 5 === 0 && position % 7 === 3),
+    );
+    expect(await searchAll({ ...parked, sinceMs: (count - 200) * 1_000 })).toEqual(
+      downFrom(count, (position) => position >= count - 200),
+    );
+    expect(await searchAll({ ...parked, type: 'nothing' })).toEqual([]);
+  });
+
+  test('what is decided while somebody looks is parked no more', async () => {
+    await logEvents(200);
+    await run(`update instep.events set outcome = 'applied' where position > 20`);
+    expect(await searchAll({ outcome: 'parked' })).toEqual(downFrom(20, () => true));
+  });
+});

@@ -1,0 +1,58 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { explainEvent } from '../../src/event-log/explain-event.ts';
+import { explainHistory } from '../../src/event-log/explain-history.ts';
+import { searchLog } from '../../src/event-log/search.ts';
+import { embeddedServer } from '../support/postgres/test-database.ts';
+import { NO_PLAN } from '../support/service/contract-service.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+import { openDoor } from '../support/service/pipelines.ts';
+import { receivedEvent } from '../support/stripe/events.ts';
+
+const store = useDatabase(embeddedServer);
+
+const anyEvent = fc.record({
+  createdSeconds: fc.nat({ max: 3 }).map((second) => 1_700_000_000 + second),
+  subscriptionId: fc.constantFrom('sub_1', 'sub_1', 'sub_2'),
+  status: fc.constantFrom('active', 'trialing', 'canceled', 'unpaid', 'past_due'),
+  productId: fc.constantFrom('prod_1', 'prod_2'),
+  replaced: fc.option(fc.constantFrom('active', 'trialing', 'past_due')),
+});
+
+test('of every event the log tells why, and the plans before and after are those of the team', async () => {
+  const accept = openDoor(store.database, async (productId) => `The plan of ${productId}`);
+  const { query } = store.database;
+  const property = fc.asyncProperty(
+    fc.array(anyEvent, { minLength: 5, maxLength: 15 }),
+    async (events) => {
+      const { teamId, customerId } = await store.addTeam();
+      const plans = [await store.planOf(teamId)];
+      for (const { replaced, ...made } of events) {
+        const previousAttributes = replaced === null ? undefined : { status: replaced };
+        await accept([
+          receivedEvent({ customerId, ...made, ...(previousAttributes && { previousAttributes }) }),
+        ]);
+        plans.push(await store.planOf(teamId));
+      }
+      let turn = 0;
+      for await (const event of searchLog(query, { customerId }, 'oldest first')) {
+        const { why, plans: told, teams } = await explainEvent(query, event, 'newest');
+        expect(why[0]).toMatch(new RegExp(`^${event.outcome}: (?!the log does not tell)`));
+        expect(told?.before ?? NO_PLAN).toEqual(plans[turn]);
+        turn += 1;
+        expect(told?.after ?? NO_PLAN).toEqual(plans[turn]);
+        expect(teams).toMatchObject([{ id: teamId, plan: plans.at(-1) }]);
+      }
+      expect(turn).toBe(events.length);
+
+      const history = { customerId, choice: 'newest', teamIds: [teamId], before: null } as const;
+      const { entries } = await explainHistory(query, { ...history, limit: 20 });
+      expect(entries.length).toBe(events.length);
+      for (const { event, why, plans: told } of entries) {
+        const alone = await explainEvent(query, event, 'newest');
+        expect({ why, plans: told }).toEqual({ why: alone.why, plans: alone.plans });
+      }
+    },
+  );
+  await fc.assert(property, { numRuns: 20 });
+});

@@ -1,0 +1,176 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { pruneLog } from '../../src/event-log/prune.ts';
+import { type Difference, rebuild } from '../../src/event-log/rebuild.ts';
+import { replayEvents } from '../../src/event-log/replay.ts';
+import { searchLog } from '../../src/event-log/search.ts';
+import type { Accept } from '../../src/ingest/pipeline.ts';
+import { keepParked } from '../../src/maintenance/parked-events.ts';
+import { readTeam } from '../../src/queries/teams.ts';
+import { postgresServers } from '../support/postgres/test-database.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+import { openDoor } from '../support/service/pipelines.ts';
+import { eventBody, received } from '../support/stripe/events.ts';
+
+const { signal } = new AbortController();
+const RUNS = 25;
+const CREATED = 1_700_000_000;
+/** Everything in these tests was received before. */
+const CUTOFF_MS = (CREATED + 1_000_000) * 1_000;
+
+type Store = ReturnType<typeof useDatabase>;
+
+const prune = ({ database: { query } }: Store, cutoffMs = CUTOFF_MS) =>
+  pruneLog({ query, cutoffMs }, signal);
+
+/** Few seconds, so that many events share one; and all that makes an event odd. */
+const anyEvent = fc.record({
+  second: fc.option(fc.nat({ max: 4 }), { freq: 3 }),
+  id: fc.option(fc.constantFrom('evt_1', 'evt_2', 'evt_3', 'evt_4'), { freq: 8 }),
+  subscription: fc.constantFrom('sub_1', 'sub_1', 'sub_2'),
+  status: fc.constantFrom('active', 'trialing', 'canceled', 'unpaid', 'past_due'),
+  replaced: fc.option(fc.constantFrom('active', 'trialing', 'canceled', 'past_due')),
+  isReadable: fc.constantFrom(true, true, true, true, false),
+});
+
+const anyAction = fc.oneof(
+  { weight: 16, arbitrary: fc.nat().map((index) => ({ kind: 'deliver' as const, index })) },
+  { weight: 4, arbitrary: fc.constant({ kind: 'prune' as const }) },
+  { weight: 2, arbitrary: fc.constant({ kind: 'link' as const }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'unlink' as const }) },
+  { weight: 2, arbitrary: fc.constant({ kind: 'keep' as const }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'replay' as const }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'rebuild' as const }) },
+);
+
+const anyStory = fc.record({
+  isLinked: fc.constantFrom(true, true, true, false),
+  events: fc.array(anyEvent, { minLength: 3, maxLength: 8 }),
+  actions: fc.array(anyAction, { minLength: 20, maxLength: 40 }),
+});
+
+type Drawn = typeof anyEvent extends fc.Arbitrary<infer Event> ? Event : never;
+
+function bodyOf(drawn: Drawn, customerId: string): string {
+  const { id, second, subscription, status, replaced } = drawn;
+  const event = JSON.parse(
+    eventBody({
+      customerId,
+      subscriptionId: `${subscription}_of_${customerId}`,
+      status,
+      ...(replaced && { previousAttributes: { status: replaced } }),
+    }),
+  );
+  event.id = id;
+  event.created = second === null ? null : CREATED + second;
+  if (!drawn.isReadable) event.data.object.customer = null;
+  return JSON.stringify(event);
+}
+
+/** A team in a database of its own, to which the same happens as to another one's. */
+class World {
+  readonly store: Store;
+  readonly accept: Accept;
+  readonly customerId: string;
+  readonly teamId: number;
+
+  constructor(store: Store, accept: Accept, customerId: string, teamId: number) {
+    this.store = store;
+    this.accept = accept;
+    this.customerId = customerId;
+    this.teamId = teamId;
+  }
+
+  static async open(store: Store, accept: Accept, customerId: string): Promise<World> {
+    // What another story has left would be replayed and kept with this one's.
+    await store.database.query('truncate instep.events, instep.subscriptions');
+    const { teamId } = await store.addTeam();
+    return new World(store, accept, customerId, teamId);
+  }
+
+  async link(isLinked: boolean): Promise<void> {
+    await this.store.database.query('update teams set provider_customer_id = $2 where id = $1', [
+      this.teamId,
+      isLinked ? this.customerId : null,
+    ]);
+  }
+
+  async replay(): Promise<void> {
+    const { accept } = this;
+    const { query } = this.store.database;
+    const all = searchLog(query, {}, 'oldest first');
+    for await (const { error } of replayEvents(all, { accept, query })) expect(error).toBeNull();
+  }
+
+  async rebuild(
+    choice: 'newest' | 'best',
+    isDryRun: boolean,
+  ): Promise<Omit<Difference, 'teamId'>[]> {
+    const differences: Omit<Difference, 'teamId'>[] = [];
+    const { teamId } = this;
+    for await (const found of rebuild(this.store.database, { choice, teamId, isDryRun })) {
+      const { teamId: _, ...difference } = found;
+      differences.push(difference);
+    }
+    return differences;
+  }
+
+  async plan() {
+    return (await readTeam(this.store.database.query, this.teamId))?.plan;
+  }
+}
+
+describe.each(postgresServers)('$name', (server) => {
+  const whole = useDatabase(server);
+  const pruned = useDatabase(server);
+
+  test('pruning at any moment changes no team, whatever comes after it', async () => {
+    const doors = [openDoor(whole.database), openDoor(pruned.database)] as const;
+    let deleted = 0;
+    const property = fc.asyncProperty(anyStory, async ({ isLinked, events, actions }) => {
+      const customerId = whole.newCustomer();
+      const worlds = [
+        await World.open(whole, doors[0], customerId),
+        await World.open(pruned, doors[1], customerId),
+      ] as const;
+      for (const world of worlds) await world.link(isLinked);
+      const bodies = events.map((event) => bodyOf(event, customerId));
+
+      for (const [turn, action] of actions.entries()) {
+        for (const world of worlds) {
+          switch (action.kind) {
+            case 'deliver': {
+              const body = bodies[action.index % bodies.length] ?? '';
+              await world.accept([received(body, (CREATED + 100 + 2 * turn) * 1_000)]);
+              break;
+            }
+            case 'prune':
+              if (world === worlds[1]) deleted += await prune(pruned);
+              break;
+            case 'link':
+            case 'unlink':
+              await world.link(action.kind === 'link');
+              break;
+            case 'keep':
+              await keepParked(world.store.database.query, world.accept, signal);
+              break;
+            case 'replay':
+              await world.replay();
+              break;
+            case 'rebuild':
+              await world.rebuild('newest', false);
+              break;
+          }
+        }
+        expect(await worlds[1].plan()).toEqual(await worlds[0].plan());
+      }
+      for (const choice of ['newest', 'best'] as const) {
+        expect(await worlds[1].rebuild(choice, true)).toEqual(
+          await worlds[0].rebuild(choice, true),
+        );
+      }
+    });
+    await fc.assert(property, { numRuns: RUNS });
+    expect(deleted).toBeGreaterThan(RUNS);
+  });
+});

@@ -1,0 +1,112 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { pruneLog } from '../../src/event-log/prune.ts';
+import { claimPruning, readPrunedBefore } from '../../src/queries/prune-events.ts';
+import { postgresServers } from '../support/postgres/test-database.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+import { openDoor } from '../support/service/pipelines.ts';
+import { eventBody, received } from '../support/stripe/events.ts';
+
+const { signal } = new AbortController();
+const CREATED = 1_700_000_000;
+/** All that is received here was received then. */
+const RECEIVED_MS = CREATED * 1_000;
+const CUTOFF_MS = RECEIVED_MS + 1;
+
+describe.each(postgresServers)('$name', (server) => {
+  const store = useDatabase(server);
+  const prune = (cutoffMs = CUTOFF_MS) =>
+    pruneLog({ query: store.database.query, cutoffMs }, signal);
+
+  beforeEach(() => store.database.query('truncate instep.events, instep.subscriptions'));
+
+  test('what stays, and what goes', async () => {
+    const { teamId, customerId } = await store.addTeam();
+    const accept = openDoor(store.database);
+    const deliver = async (eventId: string, made: object, change: object = {}) => {
+      const body = { ...JSON.parse(eventBody({ customerId, eventId, ...made })), ...change };
+      await accept([received(JSON.stringify(body), RECEIVED_MS)]);
+    };
+    const at = (second: number, status: string) => ({ createdSeconds: CREATED + second, status });
+    await deliver('older', at(1, 'trialing'));
+    await deliver('older without effect', at(2, 'past_due'));
+    await deliver('of the newest second', at(3, 'past_due'));
+    await deliver('newest', at(3, 'active'));
+    await deliver('newer without effect', at(4, 'past_due'));
+    await deliver('newest of another', { subscriptionId: 'sub_2', ...at(0, 'canceled') });
+    await deliver('older than it was there', at(1, 'active'));
+    await deliver('unreadable', at(9, 'active'), { data: null });
+    await deliver('without created', { subscriptionId: 'sub_3' }, { created: null });
+    await deliver('after it', { subscriptionId: 'sub_3', ...at(99, 'active') });
+    const unlink = 'update teams set provider_customer_id = null where id = $1';
+    await store.database.query(unlink, [teamId]);
+    await deliver('parked', at(0, 'active'));
+    const plan = await store.planOf(teamId);
+
+    // Not a second later than all of it was received.
+    expect(await prune(RECEIVED_MS)).toBe(0);
+    expect(await readPrunedBefore(store.database.query)).toBeNull();
+    expect(await prune()).toBe(4);
+    expect(await readPrunedBefore(store.database.query)).toBe(CUTOFF_MS);
+    expect(await prune()).toBe(0);
+    expect(
+      await store.database.query('select event_id from instep.events order by position'),
+    ).toEqual(
+      [
+        'of the newest second',
+        'newest',
+        'newer without effect',
+        'newest of another',
+        'without created',
+        'after it',
+        'parked',
+      ].map((event_id) => ({ event_id })),
+    );
+    expect(await store.planOf(teamId)).toEqual(plan);
+  });
+
+  test('it waits for no event that somebody else holds, and takes it the next time', async () => {
+    const { customerId } = await store.addTeam();
+    const accept = openDoor(store.database);
+    for (const second of [1, 2, 3]) {
+      await accept([
+        received(eventBody({ customerId, createdSeconds: CREATED + second }), RECEIVED_MS),
+      ]);
+    }
+    await store.database.transaction(async (query) => {
+      await query(`select from instep.events where customer_id = $1 limit 1 for update`, [
+        customerId,
+      ]);
+      expect(await prune()).toBe(1);
+    });
+    expect(await prune()).toBe(1);
+    expect(await store.logOf(customerId)).toHaveLength(1);
+  });
+
+  test('a log of many batches is pruned to its end', async () => {
+    await store.database.query(
+      `insert into instep.events (key, type, received_at, deliveries, outcome, body)
+       select gen_random_uuid(), 'customer.subscription.updated', to_timestamp($1), 1,
+              'unreadable', ''
+         from generate_series(1, 1700)`,
+      [CREATED],
+    );
+    const progress: number[] = [];
+    const { query } = store.database;
+    const onProgress = (pruned: number) => progress.push(pruned);
+    expect(await pruneLog({ query, cutoffMs: CUTOFF_MS, onProgress }, signal)).toBe(1_700);
+    expect(progress.length).toBeGreaterThan(3);
+    expect(await pruneLog({ query, cutoffMs: CUTOFF_MS }, AbortSignal.abort())).toBe(0);
+  });
+
+  test('once an hour it is the turn of one of them', async () => {
+    const claims = await Promise.all(
+      Array.from({ length: 5 }, () => claimPruning(store.openAnother().query)),
+    );
+    expect(claims.filter((isMine) => isMine)).toHaveLength(1);
+    expect(await claimPruning(store.database.query)).toBe(false);
+    await store.database.query(
+      `update instep.pruning set begun_at = now() - interval '61 minutes'`,
+    );
+    expect(await claimPruning(store.database.query)).toBe(true);
+  });
+});

@@ -1,0 +1,153 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { followLog } from '../../src/event-log/follow.ts';
+import {
+  findEvents,
+  readEventAt,
+  readNewestPosition,
+  searchLog,
+} from '../../src/event-log/search.ts';
+import type { Query } from '../../src/postgres/database.ts';
+import { pruneEvents } from '../../src/queries/prune-events.ts';
+import type { EventFilter, Order } from '../../src/queries/search-events.ts';
+import { postgresServers } from '../support/postgres/test-database.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+import { indexesUsed } from '../support/stripe/plans.ts';
+
+/** More than are looked at in one statement. */
+const COUNT = 120_000;
+const START_MS = Date.UTC(2026, 0, 1);
+/** Nobody has used up these, as duplicates do. */
+const GAP = 200_000;
+
+/** One event a second, the n-th of them at position n, and of the last ten each after a gap. */
+const INSERT = `
+  insert into instep.events (position, key, event_id, type, customer_id, subscription_id,
+                             created_at, received_at, deliveries, outcome, body)
+         overriding system value
+  select case when n > $1 - 10 then n + $3::bigint * (n - $1 + 10) else n end,
+         gen_random_uuid(), 'evt_' || n, 'customer.subscription.updated',
+         'cus_' || n % 1000, 'sub_1', to_timestamp($2 + n), to_timestamp($2 + n), 1,
+         case n when 5 then 'unreadable' else 'applied' end, ''
+    from generate_series(1, $1) as n`;
+
+describe.each(postgresServers)('$name', (server) => {
+  const store = useDatabase(server);
+  const query: Query = (...args) => store.database.query(...args);
+
+  beforeAll(async () => {
+    await query(INSERT, [COUNT, START_MS / 1_000, GAP]);
+    await query('vacuum analyze instep.events');
+  });
+
+  async function search(filter: EventFilter, order: Order, limit = 1_000): Promise<number[]> {
+    const found: number[] = [];
+    for await (const { eventId } of searchLog(query, filter, order)) {
+      found.push(Number(eventId?.replace('evt_', '')));
+      if (found.length === limit) break;
+    }
+    return found;
+  }
+
+  test('in both orders, over many pages and over what is not there', async () => {
+    const all = await search({}, 'oldest first', COUNT + 1);
+    expect(all).toEqual(Array.from({ length: COUNT }, (_, index) => index + 1));
+    expect(await search({}, 'newest first', 300)).toEqual(all.slice(-300).reverse());
+  });
+
+  test('of one customer, with one outcome, of one type', async () => {
+    const newest = await search({ customerId: 'cus_7' }, 'newest first');
+    expect(newest).toHaveLength(COUNT / 1_000);
+    expect(newest.slice(0, 2)).toEqual([COUNT - 993, COUNT - 1_993]);
+    expect(await search({ customerId: 'cus_7' }, 'oldest first')).toEqual(newest.reverse());
+    expect(await search({ outcome: 'unreadable' }, 'newest first')).toEqual([5]);
+    expect(await search({ customerId: 'cus_5', outcome: 'unreadable' }, 'oldest first')).toEqual([
+      5,
+    ]);
+    expect(await search({ type: 'instep.look' }, 'newest first')).toEqual([]);
+  });
+
+  test('since a time, and no further back than it takes', async () => {
+    const sinceMs = START_MS + (COUNT - 400) * 1_000;
+    const expected = Array.from({ length: 401 }, (_, index) => COUNT - 400 + index);
+    expect(await search({ sinceMs }, 'oldest first')).toEqual(expected);
+    expect(await search({ sinceMs, customerId: 'cus_999' }, 'newest first')).toEqual([COUNT - 1]);
+
+    let statements = 0;
+    const counting: Query = (...args) => {
+      statements += 1;
+      return query(...args);
+    };
+    for await (const _ of searchLog(counting, { sinceMs, outcome: 'parked' }, 'newest first'));
+    // The newest stretch, whether it may have any, what it has; the next one, and whether it may.
+    expect(statements).toBe(5);
+  });
+
+  test('by id, wherever it is, and by position', async () => {
+    const [old] = await findEvents(query, 'evt_3');
+    expect(old).toMatchObject({ position: 3, eventId: 'evt_3', customerId: 'cus_3' });
+    expect(await findEvents(query, 'evt_none')).toEqual([]);
+    const newest = COUNT + 10 * GAP;
+    expect(await readNewestPosition(query)).toBe(newest);
+    expect(await readEventAt(query, newest)).toMatchObject({ eventId: `evt_${COUNT}` });
+    expect(await readEventAt(query, newest - 1)).toBeNull();
+  });
+
+  test('all of one id, the oldest first', async () => {
+    await store.database.query(
+      `update instep.events set event_id = 'evt_same' where position in (9, 8)`,
+    );
+    const found = await findEvents(query, 'evt_same');
+    expect(found.map(({ position }) => position)).toEqual([8, 9]);
+  });
+
+  async function indexesOf(filter: EventFilter): Promise<Set<string>> {
+    return await indexesUsed(store.database, async (explaining) => {
+      for await (const _ of searchLog(explaining, filter, 'newest first')) break;
+    });
+  }
+
+  test('the newest are found by the primary key, those of a customer by its index', async () => {
+    expect(await indexesOf({})).toEqual(new Set(['events_pkey']));
+    expect(await indexesOf({ sinceMs: START_MS })).toEqual(new Set(['events_pkey']));
+    expect(await indexesOf({ outcome: 'applied' })).toEqual(new Set(['events_pkey']));
+    expect(await indexesOf({ customerId: 'cus_7' })).toEqual(
+      new Set(['events_pkey', 'events_of_customer']),
+    );
+  });
+
+  test('a step of pruning finds its events and their subscriptions by the primary keys', async () => {
+    const step = { afterPosition: 50_000, cutoffMs: START_MS };
+    const used = await indexesUsed(store.database, (explaining) => pruneEvents(explaining, step));
+    // Of one row.
+    used.delete('all of pruning');
+    expect(used).toEqual(new Set(['events_pkey', 'subscriptions_pkey']));
+  });
+
+  test('what comes is followed, also when it is committed after what came later', async () => {
+    const insert = `
+      insert into instep.events (key, event_id, type, customer_id, received_at, deliveries,
+                                 outcome, body)
+      values (gen_random_uuid(), $1, 'customer.subscription.updated', $2, now(), 1, 'applied', '')`;
+    await query(`select setval('instep.events_position_seq', $1)`, [COUNT + 10 * GAP]);
+    const stopping = new AbortController();
+    const after = await readNewestPosition(query);
+    const coming = followLog(
+      query,
+      { customerId: 'cus_f' },
+      { after, now: Date.now },
+      stopping.signal,
+    );
+    const next = async () => (await coming.next()).value?.eventId;
+    await store.openAnother().transaction(async (slow) => {
+      await slow(insert, ['evt_slow', 'cus_f']);
+      await query(insert, ['evt_of_another', 'cus_other']);
+      await query(insert, ['evt_fast', 'cus_f']);
+      expect(await next()).toBe('evt_fast');
+    });
+    expect(await next()).toBe('evt_slow');
+    await query(insert, ['evt_next', 'cus_f']);
+    expect(await next()).toBe('evt_next');
+    stopping.abort();
+    expect(await coming.next()).toMatchObject({ done: true });
+  });
+});

@@ -1,0 +1,340 @@
+import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { keepFigures } from '../../src/event-log/sum-statistics.ts';
+import type { Database, Work } from '../../src/postgres/database.ts';
+import { DELAY_BOUNDS_SECONDS, NO_DELAY } from '../../src/queries/delay-buckets.ts';
+import { type LogEntry, type LoggedOutcome, logEvents } from '../../src/queries/events.ts';
+import { type Figure, readFigures } from '../../src/queries/read-statistics.ts';
+import { SLOTS_SECONDS, type SlotSeconds } from '../../src/queries/write-statistics.ts';
+import { postgresServers } from '../support/postgres/test-database.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+
+const { signal } = new AbortController();
+const RUNS = 20;
+const NOW_MS = 1_800_000_000_000;
+const OUTCOMES = ['applied', 'stale', 'unchanged', 'parked', 'unreadable'] as const;
+
+/** Of each length, from when on slots are compared: no more than is kept of any. */
+const SINCE_MS = { 60: 60 * 60_000, 900: 86_400_000, 7200: 7 * 86_400_000 } as const;
+
+const anyEvent = fc.record({
+  /** How long ago it was received. */
+  ageMs: fc.oneof(
+    fc.nat({ max: 3_500_000 }),
+    fc.nat({ max: 86_000_000 }),
+    fc.nat({ max: 700_000_000 }),
+  ),
+  delaySeconds: fc.option(fc.integer({ min: -5, max: 4_000_000 })),
+  deliveries: fc.constantFrom(1, 1, 1, 0),
+  outcome: fc.constantFrom(...OUTCOMES),
+});
+
+type AnyEvent = typeof anyEvent extends fc.Arbitrary<infer Event> ? Event : never;
+
+const anyAction = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('log' as const),
+      events: fc.array(anyEvent, { minLength: 1, maxLength: 6 }),
+      /** How many actions later it commits. */
+      commitsAfter: fc.nat({ max: 3 }),
+    }),
+  },
+  { weight: 4, arbitrary: fc.constant({ kind: 'keep' as const }) },
+  { weight: 2, arbitrary: fc.constant({ kind: 'keep by two' as const }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('crash' as const),
+      at: fc.integer({ min: 1, max: 9 }),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('decide' as const),
+      outcome: fc.constantFrom('applied', 'stale', 'unchanged'),
+      share: fc.integer({ min: 1, max: 3 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.constant({ kind: 'prune' as const }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'lose' as const }) },
+);
+
+function entryOf({ ageMs, delaySeconds, deliveries, outcome }: AnyEvent): LogEntry {
+  const receivedAtMs = NOW_MS - ageMs;
+  return {
+    key: randomUUID(),
+    eventId: null,
+    type: 'customer.subscription.updated',
+    customerId: 'cus_1',
+    subscriptionId: 'sub_1',
+    createdSeconds: delaySeconds === null ? null : Math.floor(receivedAtMs / 1_000) - delaySeconds,
+    receivedAtMs,
+    outcome,
+    body: new Uint8Array(),
+    deliveries,
+  };
+}
+
+/** A clock of which each look takes its time, so that nobody is waited for for long. */
+function hastyClock(): () => number {
+  let ms = NOW_MS;
+  return () => {
+    ms += 6_000;
+    return ms;
+  };
+}
+
+/** What was pruned counts on, since it did come. */
+type LogRow = {
+  position: number;
+  received_at: Date;
+  created_at: Date | null;
+  deliveries: number;
+  outcome: LoggedOutcome;
+};
+
+const COLUMNS = 'position, received_at, created_at, deliveries, outcome';
+
+async function empty({ query }: Database): Promise<void> {
+  const tables = ['events', 'figures', 'figures_progress', 'figures_parked'];
+  await query(`truncate ${tables.map((table) => `instep.${table}`).join(', ')}`);
+}
+
+const readRows = ({ query }: Database) => query<LogRow>(`select ${COLUMNS} from instep.events`);
+
+/** Deletes some of what is in the sums already, as it is. */
+async function pruneSummed({ query }: Database): Promise<LogRow[]> {
+  return await query<LogRow>(
+    `delete from instep.events
+      using instep.figures_progress
+      where position > after_position
+        and position <= up_to_position
+        and position % 2 = 0
+        and outcome <> 'parked'
+        and position not in (select position from instep.figures_parked)
+        and exists (select from instep.figures)
+     returning ${COLUMNS}`,
+  );
+}
+
+function bucketOf({ received_at, created_at, deliveries }: LogRow): number {
+  if (created_at === null || deliveries === 0) return NO_DELAY;
+  const seconds = (received_at.getTime() - created_at.getTime()) / 1_000;
+  const bucket = DELAY_BOUNDS_SECONDS.findIndex((bound) => seconds < bound);
+  return bucket === -1 ? DELAY_BOUNDS_SECONDS.length - 1 : bucket;
+}
+
+/** Inserts events now. Returns what commits them. */
+async function logLater(database: Database, entries: readonly LogEntry[]) {
+  return await new Promise<() => Promise<void>>((resolve, reject) => {
+    const ended = database.transaction(async (query) => {
+      await logEvents(query, entries);
+      await new Promise<void>((goOn) => {
+        resolve(async () => {
+          goOn();
+          await ended;
+        });
+      });
+    });
+    ended.catch(reject);
+  });
+}
+
+class Crash extends Error {}
+
+/** Whose transactions break off at so many statements. */
+function crashing(database: Database, at: number): Database {
+  return {
+    ...database,
+    transaction: <Result>(work: Work<Result>) =>
+      database.transaction(async (query, atCommit) => {
+        let count = 0;
+        return await work(async (statement, values) => {
+          count += 1;
+          if (count === at) throw new Crash();
+          return await query(statement, values);
+        }, atCommit);
+      }),
+  };
+}
+
+function expectCrash(error: unknown): void {
+  expect(error).toMatchObject({ cause: new Crash() });
+}
+
+const sorted = (figures: readonly Figure[]) =>
+  figures.map((figure) => JSON.stringify(figure, Object.keys(figure).sort())).sort();
+
+/** Logs events of the last week, evenly. Returns when the first one came. */
+async function logMany({ query }: Database, count: number): Promise<Date> {
+  const [first] = await query<{ received_at: Date }>(
+    `with logged as (
+       insert into instep.events (key, type, created_at, received_at, deliveries, outcome, body)
+       select gen_random_uuid(), 'customer.subscription.updated', $1::timestamptz, at, 1, 'applied', ''
+         from generate_series(1, $2) as number
+        cross join lateral (select $1::timestamptz + number / $2::numeric * interval '6 days' as at) as received
+       returning received_at
+     )
+     select min(received_at) as received_at
+       from logged`,
+    [new Date(NOW_MS - 6 * 86_400_000), count],
+  );
+  if (first === undefined) throw new RangeError('an aggregate has one row');
+  return first.received_at;
+}
+
+describe.each(postgresServers)('$name', (server) => {
+  const store = useDatabase(server);
+
+  beforeEach(() => empty(store.database));
+
+  const keep = (database: Database, now = () => NOW_MS) => keepFigures({ database, now }, signal);
+
+  /** All of it: the first time may have to make the row that it locks. */
+  async function keepTwice(): Promise<void> {
+    await keep(store.database);
+    await keep(store.database);
+  }
+
+  const shown = (slotSeconds: SlotSeconds) =>
+    readFigures(store.database.query, { slotSeconds, sinceMs: NOW_MS - SINCE_MS[slotSeconds] });
+
+  /** The same from the log and what was pruned of it, in other words. */
+  async function counted(slotSeconds: SlotSeconds, pruned: readonly LogRow[]): Promise<Figure[]> {
+    const counts = new Map<string, Figure>();
+    for (const row of [...(await readRows(store.database)), ...pruned]) {
+      const receivedAtMs = row.received_at.getTime();
+      const startsAtMs = receivedAtMs - (receivedAtMs % (slotSeconds * 1_000));
+      if (startsAtMs < NOW_MS - SINCE_MS[slotSeconds]) continue;
+      const { outcome } = row;
+      const delayBucket = bucketOf(row);
+      const place = [startsAtMs, outcome, delayBucket].join();
+      const count = (counts.get(place)?.count ?? 0) + 1;
+      counts.set(place, { startsAtMs, outcome, delayBucket, count });
+    }
+    return [...counts.values()];
+  }
+
+  test('the sums are what the log says, whatever happens in whatever order', async () => {
+    const other = store.openAnother();
+    const property = fc.asyncProperty(
+      fc.array(anyAction, { minLength: 5, maxLength: 25 }),
+      async (actions) => {
+        await empty(store.database);
+        let pruned: LogRow[] = [];
+        const open: { commitsAt: number; commit: () => Promise<void> }[] = [];
+        const now = hastyClock();
+        for (const [turn, action] of actions.entries()) {
+          for (const { commit } of open.filter(({ commitsAt }) => commitsAt === turn)) {
+            await commit();
+          }
+          switch (action.kind) {
+            case 'log': {
+              const commit = await logLater(other, action.events.map(entryOf));
+              open.push({ commitsAt: turn + action.commitsAfter + 1, commit });
+              break;
+            }
+            case 'keep':
+              await keep(store.database, now);
+              break;
+            case 'keep by two':
+              await Promise.all([keep(store.database, now), keep(other, now)]);
+              break;
+            case 'crash':
+              await keep(crashing(store.database, action.at), now).catch(expectCrash);
+              break;
+            case 'decide':
+              await store.database.query(
+                `update instep.events
+                    set outcome = $1
+                  where outcome = 'parked'
+                    and position % $2 = 0`,
+                [action.outcome, action.share],
+              );
+              break;
+            case 'prune':
+              pruned.push(...(await pruneSummed(store.database)));
+              break;
+            case 'lose':
+              await store.database.query('truncate instep.figures');
+              pruned = [];
+              break;
+          }
+        }
+        for (const { commit } of open) await commit();
+        await keepTwice();
+        for (const slotSeconds of SLOTS_SECONDS) {
+          const { figures, isWhole } = await shown(slotSeconds);
+          const expected = await counted(slotSeconds, pruned);
+          expect(isWhole).toBe(true);
+          expect(sorted(figures)).toEqual(sorted(expected));
+        }
+      },
+    );
+    await fc.assert(property, { numRuns: RUNS });
+  });
+
+  const totals = async (slotSeconds: SlotSeconds) => {
+    const { figures, isWhole } = await shown(slotSeconds);
+    const total = (outcome: LoggedOutcome) =>
+      figures.reduce((sum, one) => sum + (one.outcome === outcome ? one.count : 0), 0);
+    return { applied: total('applied'), parked: total('parked'), isWhole };
+  };
+
+  test('nobody waits for the keeper: what is not summed is counted', async () => {
+    const log = (event: Partial<AnyEvent>) =>
+      logEvents(store.database.query, [
+        entryOf({ ageMs: 0, delaySeconds: 3, deliveries: 1, outcome: 'applied', ...event }),
+      ]);
+    await log({});
+    for (const slotSeconds of SLOTS_SECONDS) {
+      expect(await totals(slotSeconds)).toEqual({ applied: 1, parked: 0, isWhole: true });
+    }
+    await keepTwice();
+    await log({ ageMs: 50_000 });
+    await log({ outcome: 'parked' });
+    for (const slotSeconds of SLOTS_SECONDS) {
+      expect(await totals(slotSeconds)).toEqual({ applied: 2, parked: 1, isWhole: true });
+    }
+  });
+
+  test('a long log is summed from its newest event back, and it is said until all is there', async () => {
+    const oldest = await logMany(store.database, 25_000);
+    await keepFigures({ database: store.database, now: () => NOW_MS }, AbortSignal.abort());
+    await keepFigures({ database: store.database, now: () => NOW_MS }, AbortSignal.abort());
+    const half = await totals(7_200);
+    expect(half.isWhole).toBe(false);
+    expect(half.applied).toBeGreaterThan(0);
+    expect(half.applied).toBeLessThan(25_000);
+    expect((await shown(7_200)).figures[0]?.startsAtMs).toBeGreaterThan(oldest.getTime());
+    await keepTwice();
+    expect(await totals(7_200)).toEqual({ applied: 25_000, parked: 0, isWhole: true });
+  });
+
+  test('a parked event that was decided and pruned at once is counted no more', async () => {
+    await logEvents(store.database.query, [
+      entryOf({ ageMs: 0, delaySeconds: 3, deliveries: 1, outcome: 'parked' }),
+    ]);
+    await keepTwice();
+    expect(await totals(60)).toMatchObject({ parked: 1 });
+    await store.database.query('delete from instep.events');
+    await keepTwice();
+    expect(await totals(60)).toMatchObject({ applied: 0, parked: 0 });
+  });
+
+  test('what is too old to be shown is forgotten', async () => {
+    await logEvents(
+      store.database.query,
+      OUTCOMES.map((outcome) => entryOf({ ageMs: 0, delaySeconds: 3, deliveries: 1, outcome })),
+    );
+    await keepTwice();
+    await keep(store.database, () => NOW_MS + 11 * 86_400_000);
+    for (const table of ['figures', 'figures_parked']) {
+      expect(await store.database.query(`select from instep.${table}`)).toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,55 @@
+import { type Database, openDatabase } from '../../src/postgres/database.ts';
+import { openEmbeddedPostgres } from '../../src/postgres/embedded/embedded-postgres.ts';
+import { deleteDatabase, killServer } from '../postgres/embedded/data-folders.ts';
+import { type InstepProcess, startInstep } from '../support/process/instep-process.ts';
+
+/** A real server with its embedded PostgreSQL, which nobody but the server makes run again. */
+export class EmbeddedService {
+  readonly server: InstepProcess;
+  /** Another program's way to the same database. */
+  readonly database: Database;
+  readonly #dataFolder: string;
+
+  private constructor(dataFolder: string, server: InstepProcess, database: Database) {
+    this.#dataFolder = dataFolder;
+    this.server = server;
+    this.database = database;
+  }
+
+  static async start(dataFolder: string): Promise<EmbeddedService> {
+    const server = await startInstep({ INSTEP_DATA: dataFolder });
+    const { connection, release } = await openEmbeddedPostgres({ dataFolder, notice });
+    await release();
+    const database = openDatabase({
+      connections: [connection],
+      maxConnections: 4,
+      statementTimeoutMs: 10_000,
+      onConnectionError: () => undefined,
+    });
+    return new EmbeddedService(dataFolder, server, database);
+  }
+
+  /** kill -9. */
+  killPostgres(): Promise<void> {
+    return killServer(this.#dataFolder);
+  }
+
+  /** Ends the server, and looks into the database that it leaves. */
+  async stop<Result>(look: (database: Database) => Promise<Result>): Promise<Result> {
+    await this.server.stop();
+    const embedded = await openEmbeddedPostgres({ dataFolder: this.#dataFolder, notice });
+    try {
+      return await look(this.database);
+    } finally {
+      await this.database.close();
+      await embedded.release();
+    }
+  }
+
+  async remove(): Promise<void> {
+    await this.server.stop('SIGKILL');
+    await deleteDatabase(this.#dataFolder);
+  }
+}
+
+const notice = () => undefined;

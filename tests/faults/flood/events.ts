@@ -1,0 +1,146 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { expect } from 'vitest';
+import { bodyOf, productIdOf } from '../../../bench/load/subscription-event.ts';
+import type { Database } from '../../../src/postgres/database.ts';
+import { writeProductName } from '../../../src/queries/products.ts';
+import { readTeamsOf } from '../../../src/queries/teams.ts';
+import { WEBHOOK_SECRET } from '../../support/secrets/canaries.ts';
+
+const SENDER = new URL('event-sender.js', import.meta.url).pathname;
+const RATE_SENDER = new URL('rate-sender.js', import.meta.url).pathname;
+/** No multiple of the number of statuses, so that each event changes its team. */
+const TEAMS = 4_999;
+const FIRST_SECOND = 1_700_000_000;
+/** What every event has that is not told apart by it, as large as Stripe's. */
+const SAMPLE = JSON.parse(bodyOf(0, 1));
+
+export type EventFlood = {
+  /** The events that were answered 200; all of them are in the log, and every team is right. */
+  readonly acknowledged: number;
+  readonly acceptedMs: readonly number[];
+  readonly refusedMs: readonly number[];
+  /** Profiles that came. */
+  readonly profiles: number;
+  /** Connections that ended before their time. */
+  readonly broken: number;
+  /** The heads of answers that are neither 200 nor 503 with Retry-After. */
+  readonly odd: readonly string[];
+};
+
+type Told<Flood extends EventFlood> = Omit<Flood, 'acknowledged'> & {
+  /** The ids of the events that were answered 200. */
+  readonly accepted: readonly string[];
+};
+
+export type EventFloodOptions = {
+  readonly url: string;
+  readonly connections: number;
+  /** It ends after so long, or so many requests. */
+  readonly durationMs?: number;
+  readonly requests?: number;
+  /** How many profiles each connection asks for between two events. */
+  readonly profilesPerEvent?: number;
+  readonly cookie?: string;
+  /** Called now and then with how many requests were sent. */
+  readonly onSent?: ((count: number) => void) | undefined;
+};
+
+/**
+ * Floods a server with events, each sent again until it is answered 200, from a process of its own;
+ * audits what was acknowledged.
+ */
+export function floodWithEvents(
+  database: Database,
+  { onSent, ...options }: EventFloodOptions,
+): Promise<EventFlood> {
+  return flood<EventFlood>(database, { program: SENDER, options, onSent });
+}
+
+/** A flood that comes whatever is answered. */
+export type RateFlood = EventFlood & {
+  readonly sent: number;
+  /** Those that were due when there was an answer to come on every connection. */
+  readonly unsent: number;
+  /** Those that got no answer for seconds. */
+  readonly unanswered: number;
+};
+
+export type RateFloodOptions = {
+  readonly url: string;
+  /** At most. */
+  readonly connections: number;
+  readonly durationMs: number;
+  readonly ratePerSecond: number;
+};
+
+/** The same with so many events a second, whatever is answered, and whenever. */
+export function floodAtRate(database: Database, options: RateFloodOptions): Promise<RateFlood> {
+  return flood<RateFlood>(database, { program: RATE_SENDER, options });
+}
+
+type Sending = {
+  readonly program: string;
+  readonly options: { readonly url: string; readonly connections: number };
+  readonly onSent?: EventFloodOptions['onSent'];
+};
+
+async function flood<Flood extends EventFlood>(
+  database: Database,
+  { program, options, onSent }: Sending,
+): Promise<Omit<Told<Flood>, 'accepted'> & { readonly acknowledged: number }> {
+  const name = `flood_${Date.now()}`;
+  await addTeams(database, name);
+  await writeProductName(database.query, productIdOf(0), 'Starter');
+  const events = { name, teams: TEAMS, firstSecond: FIRST_SECOND, sample: SAMPLE };
+  const told = { ...options, ...events, secret: WEBHOOK_SECRET };
+  const child = fork(program, [JSON.stringify(told)], { serialization: 'advanced' });
+  const { accepted, ...seen } = await heard<Flood>(child, onSent);
+  await audit(database, name, accepted);
+  return { acknowledged: accepted.length, ...seen };
+}
+
+/** Teams that nobody has sent an event about, with the customers that the senders count. */
+async function addTeams(database: Database, name: string): Promise<void> {
+  await database.query(
+    `insert into teams (name, provider_customer_id)
+     select 'A team', $1 || number
+       from generate_series(0, $2 - 1) as number`,
+    [`cus_${name}_`, TEAMS],
+  );
+}
+
+/**
+ * All that was acknowledged is in the log, and every team is what the newest event in there says. That
+ * one may have been refused: what took too long is answered 503, and stored all the same.
+ */
+async function audit(database: Database, name: string, accepted: readonly string[]): Promise<void> {
+  const logged = await database.query<{ event_id: string; customer_id: string; status: string }>(
+    `select event_id,
+            customer_id,
+            convert_from(body, 'UTF8')::json #>> '{data,object,status}' as status
+       from instep.events
+      where event_id like $1
+      order by created_at`,
+    [`evt_${name}_%`],
+  );
+  const stored = new Set(logged.map(({ event_id }) => event_id));
+  expect(accepted.filter((eventId) => !stored.has(eventId))).toEqual([]);
+  const newest = new Map(logged.map(({ customer_id, status }) => [customer_id, status]));
+  for (const { customerId, plan } of await readTeamsOf(database.query, [...newest.keys()])) {
+    expect(plan.subscriptionStatus).toBe(newest.get(customerId));
+  }
+}
+
+/** What the sender has to say in the end. */
+function heard<Flood extends EventFlood>(
+  child: ChildProcess,
+  onSent: EventFloodOptions['onSent'],
+): Promise<Told<Flood>> {
+  return new Promise((resolve, reject) => {
+    child.on('message', (message: Told<Flood> | { readonly progress: number }) => {
+      if ('progress' in message) onSent?.(message.progress);
+      else resolve(message);
+    });
+    child.once('exit', (code) => reject(new Error(`the sender ended with ${code}`)));
+  });
+}

@@ -1,0 +1,203 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { auditTeam, type TrueChange } from '../../simulation/auditor.ts';
+import type { Database } from '../../src/postgres/database.ts';
+import { addTeam, readTeam } from '../../src/queries/teams.ts';
+import { signWebhook } from '../../src/stripe/sign-webhook.ts';
+import { createRandom, type Random } from '../../src/testing/random.ts';
+import { HEADERS, WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
+import { eventBody } from '../support/stripe/events.ts';
+
+/** What a sender that behaves like Stripe has seen. */
+export type Figures = {
+  /** Events that were answered 200. */
+  readonly acknowledged: number;
+  /** Attempts that were not, and were repeated. */
+  readonly repeated: number;
+  /** Events that were sent once more although they were answered 200. */
+  readonly duplicates: number;
+  /** Acknowledged events that the log does not hold: the audit throws when there are any. */
+  readonly lost: 0;
+};
+
+export type Load = {
+  readonly acknowledged: number;
+  /** Waits until so many more were answered 200. Returns for how long; throws where none are. */
+  untilMore(count: number): Promise<{ readonly waitedMs: number }>;
+  /** Waits until an attempt is not answered 200. */
+  untilRefused(): Promise<void>;
+  /** Sends until everything that was begun was answered 200, and begins nothing more. */
+  finish(): Promise<void>;
+  /** After `finish`: is everything in the log, and every team what the auditor says? */
+  audit(database: Database): Promise<Figures>;
+};
+
+export type LoadOptions = {
+  /** Where the next attempt goes. */
+  readonly url: () => string;
+  readonly senders?: number;
+  readonly teams?: number;
+  readonly seed?: number;
+  /** How long an attempt waits for its answer. */
+  readonly timeoutMs?: number;
+  /** Called with every attempt that was not answered 200: its status, or the network's error. */
+  readonly onRefused?: (reason: number | string) => void;
+  /** Called with every attempt. */
+  readonly onAttempt?: (attempt: {
+    readonly beganAtMs: number;
+    readonly tookMs: number;
+    readonly answer: number | string;
+  }) => void;
+};
+
+const STATUSES = ['active', 'trialing', 'past_due', 'active', 'canceled', 'unpaid'] as const;
+const FIRST_SECOND = 1_700_000_000;
+/** Stripe waits for hours; what counts is that it comes again. */
+const RETRY_AFTER_MS = 25;
+const POLL_MS = 10;
+/** Of how many events one is an older one once more, out of so many that were acknowledged last. */
+const DUPLICATE = 0.1;
+const REMEMBERED = 500;
+/** Longer than any outage of the tests. */
+const GIVE_UP_AFTER_MS = 120_000;
+
+type Team = { readonly customerId: string; readonly teamId: number; readonly truth: TrueChange[] };
+
+let loads = 0;
+
+/** Posts signed events of some teams from several senders, and again until they are answered 200. */
+export async function startLoad(database: Database, options: LoadOptions): Promise<Load> {
+  const { senders = 8, timeoutMs = 20_000, onRefused = () => undefined } = options;
+  loads += 1;
+  const name = `${loads}_${Date.now()}`;
+  const random = createRandom(options.seed ?? 1);
+  const teams = await addTeams(database, name, options.teams ?? 16);
+  const acknowledged: string[] = [];
+  let isOver = false;
+  let count = 0;
+  let repeated = 0;
+  let duplicates = 0;
+  const remembered: string[] = [];
+
+  async function attempt(body: string): Promise<number | string> {
+    try {
+      const response = await fetch(`${options.url()}/api/stripe/webhook`, {
+        method: 'POST',
+        headers: {
+          ...HEADERS,
+          'stripe-signature': signWebhook(body, WEBHOOK_SECRET, Date.now()),
+        },
+        body,
+        signal: AbortSignal.timeout(timeoutMs),
+      });
+      await response.arrayBuffer();
+      return response.status;
+    } catch (error) {
+      return error instanceof Error ? String(error.cause ?? error) : String(error);
+    }
+  }
+
+  async function untilAcknowledged(body: string): Promise<void> {
+    const giveUpAtMs = Date.now() + GIVE_UP_AFTER_MS;
+    for (;;) {
+      const beganAtMs = Date.now();
+      const answer = await attempt(body);
+      options.onAttempt?.({ beganAtMs, tookMs: Date.now() - beganAtMs, answer });
+      if (answer === 200) return;
+      repeated += 1;
+      onRefused(answer);
+      if (Date.now() > giveUpAtMs) throw new Error(`never acknowledged: ${answer}`);
+      await sleep(RETRY_AFTER_MS);
+    }
+  }
+
+  async function sendNew(): Promise<void> {
+    count += 1;
+    const eventId = `evt_${name}_${count}`;
+    const body = bodyOf(happen(random.pick(teams), FIRST_SECOND + count, random), eventId);
+    await untilAcknowledged(body);
+    acknowledged.push(eventId);
+    remembered[acknowledged.length % REMEMBERED] = body;
+  }
+
+  async function send(): Promise<void> {
+    while (!isOver) {
+      const former = remembered[random.below(REMEMBERED)];
+      if (former === undefined || !random.chance(DUPLICATE)) await sendNew();
+      else {
+        duplicates += 1;
+        await untilAcknowledged(former);
+      }
+    }
+  }
+
+  const sending = Promise.all(Array.from({ length: senders }, send));
+  // Whoever waits for the end hears of it.
+  sending.catch(() => undefined);
+
+  return {
+    get acknowledged() {
+      return acknowledged.length;
+    },
+    async untilMore(more) {
+      const startedAtMs = Date.now();
+      const goal = acknowledged.length + more;
+      while (acknowledged.length < goal) await Promise.race([sleep(POLL_MS), sending]);
+      return { waitedMs: Date.now() - startedAtMs };
+    },
+    async untilRefused() {
+      const before = repeated;
+      const giveUpAtMs = Date.now() + GIVE_UP_AFTER_MS;
+      while (repeated === before) {
+        if (Date.now() > giveUpAtMs) throw new Error('the outage makes no difference');
+        await sleep(POLL_MS);
+      }
+    },
+    async finish() {
+      isOver = true;
+      await sending;
+    },
+    async audit(audited) {
+      const logged = await audited.query<{ event_id: string }>(
+        'select event_id from instep.events where event_id like $1',
+        [`evt_${name}_%`],
+      );
+      const stored = new Set(logged.map(({ event_id }) => event_id));
+      expect(acknowledged.filter((eventId) => !stored.has(eventId))).toEqual([]);
+      // The log holds each of them once.
+      expect(logged).toHaveLength(stored.size);
+      for (const { teamId, truth } of teams) {
+        const { planName: _, ...expected } = auditTeam(truth, 'newest');
+        expect((await readTeam(audited.query, teamId))?.plan).toMatchObject(expected);
+      }
+      return { acknowledged: acknowledged.length, repeated, duplicates, lost: 0 };
+    },
+  };
+}
+
+async function addTeams(database: Database, name: string, count: number): Promise<Team[]> {
+  return await Promise.all(
+    Array.from({ length: count }, async (_, index) => {
+      const customerId = `cus_${name}_${index}`;
+      const teamId = await addTeam(database.query, { name: customerId, customerId });
+      return { customerId, teamId, truth: [] };
+    }),
+  );
+}
+
+/** Something happens at Stripe: a second of its own keeps the order told. */
+function happen({ customerId, truth }: Team, createdSeconds: number, random: Random) {
+  const change = {
+    createdSeconds,
+    subscriptionId: `sub_${customerId}_${random.below(2)}`,
+    status: random.pick(STATUSES),
+    productId: `prod_${random.below(3)}`,
+    productName: '',
+  };
+  truth.push(change);
+  return { ...change, customerId };
+}
+
+function bodyOf({ productName: _, ...made }: ReturnType<typeof happen>, eventId: string): string {
+  return eventBody({ ...made, eventId });
+}

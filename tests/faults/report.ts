@@ -1,0 +1,50 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { Scenario } from './scenario.ts';
+
+const FILE = new URL('../../docs/reliability.md', import.meta.url);
+const BEGIN = '<!-- Written by npm run torture: begin -->\n';
+const END = '<!-- end -->';
+const HEAD = ['| fault | promise | test | seen | command |', '|---|---|---|---|---|'];
+
+export type Report = {
+  readonly name: string;
+  readonly scenario: Scenario;
+  readonly times: number;
+  readonly figures: Readonly<Record<string, number>>;
+};
+
+/** Puts a scenario's row into the table of `docs/reliability.md`, in the place of its former one. */
+export function reportFigures(report: Report): void {
+  writeFileSync(FILE, withRow(readFileSync(FILE, 'utf8'), report));
+}
+
+/** The page with the row. One of a shorter run than the long form is kept out by a longer one's. */
+export function withRow(page: string, { name, scenario, times, figures }: Report): string {
+  const from = page.indexOf(BEGIN) + BEGIN.length;
+  const until = page.indexOf(END);
+  const rows = page
+    .slice(from, until)
+    .split('\n')
+    .slice(HEAD.length)
+    .filter((line) => line !== '');
+  const mark = `\`tests/faults/scenarios/${name}.ts\``;
+  const former = rows.find((row) => row.includes(mark));
+  if (former !== undefined && timesOf(former, scenario) > times) return page;
+
+  const shorter = times === scenario.times.long ? '' : ` --times ${times}`;
+  const command = `\`npm run torture -- ${name}${shorter}\``;
+  const seen = Object.entries(figures).map(
+    ([what, count]) => `${count.toLocaleString('en')} ${what}`,
+  );
+  const { fault, promise } = scenario;
+  const row = `| ${[fault, promise, mark, seen.join(', '), command].join(' | ')} |`;
+  const others = rows.filter((line) => line !== former);
+  const table = [...HEAD, ...[...others, row].sort()].join('\n');
+  return `${page.slice(0, from)}${table}\n${page.slice(until)}`;
+}
+
+/** How often it was done for this row, going by its command. */
+function timesOf(row: string, { times }: Scenario): number {
+  const [, told] = / --times (\d+)`/.exec(row) ?? [];
+  return told === undefined ? times.long : Number(told);
+}

@@ -1,0 +1,162 @@
+import { expect } from 'vitest';
+import { auditTeam } from '../../../simulation/auditor.ts';
+import { Account } from '../../../simulation/store/account.ts';
+import { keeperTasks } from '../../../simulation/store/settle.ts';
+import { received } from '../../../simulation/store/store-world.ts';
+import { createWorld } from '../../../simulation/world.ts';
+import type { Database } from '../../../src/postgres/database.ts';
+import { readUncertainSubscriptions } from '../../../src/queries/subscriptions.ts';
+import { addTeam, linkTeam, readTeam } from '../../../src/queries/teams.ts';
+import { createLogger } from '../../../src/runtime/logging.ts';
+import { type History, tellLife } from '../../../src/testing/provider/history.ts';
+import { createRandom } from '../../../src/testing/random.ts';
+import { createDatabase } from '../../support/postgres/test-database.ts';
+import { openDoor } from '../../support/service/pipelines.ts';
+import { CrashPlan, type CrashPoint } from '../crash-plan.ts';
+import type { Scenario } from '../scenario.ts';
+
+const SIDES = ['before', 'after'] as const;
+
+export const everyAwait: Scenario = {
+  fault: 'a crash at each await of the one door and of the keeper in turn, before it and after it',
+  promise: 'what was acknowledged is stored, nothing is done twice, and every team is right',
+  times: { short: 1, long: 40 },
+  async run({ times, onProgress }) {
+    const { database } = await createDatabase();
+    const figures = { lives: 0, crashes: 0, acknowledged: 0, lost: 0 };
+    for (let done = 1; done <= times; done += 1) {
+      for (const side of SIDES) {
+        for (let at = 1, hasCrashed = true; hasCrashed; at += 1) {
+          const life = new Life(database, { at, side }, done);
+          hasCrashed = await life.live();
+          figures.lives += 1;
+          figures.crashes += hasCrashed ? 1 : 0;
+          figures.acknowledged += life.history.events.length;
+        }
+      }
+      onProgress?.(done);
+    }
+    await database.close();
+    return figures;
+  },
+};
+
+let lives = 0;
+/** With fewer there is little that a lost half of a batch could do to the team. */
+const EVENTS = 6;
+/** The first of them goes alone, and the others form a batch meanwhile. */
+const BATCH = 3;
+
+/** A short history with a second that nothing but the API can put in order; the n-th there is. */
+function historyWithTie(n: number, name: string): History {
+  let found = 0;
+  for (let seed = 1; ; seed += 1) {
+    for (const { life, telling } of createWorld(seed, `${name}_${seed}`)) {
+      const moments = life.moments.slice(0, EVENTS);
+      const history = tellLife({ ...life, moments }, { ...telling, hasSharedIds: false });
+      const seconds = history.events.map(
+        (event) => `${event.subscriptionId} ${event.createdSeconds}`,
+      );
+      const hasTie = !telling.namesReplaced && new Set(seconds).size < seconds.length;
+      if (!hasTie || moments.length < EVENTS) continue;
+      found += 1;
+      if (found === n) return history;
+    }
+  }
+}
+
+/** A customer's events, some of them in one second without a cause, the team linked amidst them. */
+class Life {
+  readonly history: History;
+  readonly #database: Database;
+  readonly #account = new Account();
+  readonly #random = createRandom(5);
+  #plan: CrashPlan;
+  #hasCrashed = false;
+
+  constructor(database: Database, point: CrashPoint, seed: number) {
+    lives += 1;
+    this.history = historyWithTie(seed, `await_${lives}`);
+    this.#account.add(this.history);
+    this.#database = database;
+    this.#plan = new CrashPlan(point);
+  }
+
+  /** Returns whether the process died; everything is right in the end. */
+  async live(): Promise<boolean> {
+    const { customerId, events } = this.history;
+    const { query } = this.#database;
+    const teamId = await addTeam(query, { name: customerId, customerId: null });
+    const backwards = events.toReversed();
+    for (let index = 0; index < backwards.length; index += BATCH) {
+      if (index + BATCH >= backwards.length / 2) await linkTeam(query, teamId, customerId);
+      const batch = backwards.slice(index, index + BATCH);
+      for (const { subscriptionId } of batch) {
+        this.#account.tell(subscriptionId, Number.MAX_SAFE_INTEGER - 1_000);
+      }
+      // One that is sent again although it was stored is a duplicate.
+      await this.#untilDone(({ accept }) => accept(batch.map(received)));
+    }
+    for (let turn = 0; turn < 3; turn += 1) {
+      const { signal } = new AbortController();
+      await this.#untilDone(async ({ tasks }) => {
+        for (const { mend } of tasks) await mend(signal);
+      });
+    }
+    await this.#audit(teamId);
+    return this.#hasCrashed;
+  }
+
+  async #untilDone(work: (process: ReturnType<Life['start']>) => Promise<unknown>): Promise<void> {
+    for (;;) {
+      try {
+        await work(this.start());
+        return;
+      } catch (error) {
+        if (!this.#plan.isOver) throw error;
+        this.#hasCrashed = true;
+        this.#plan = new CrashPlan({ at: Number.POSITIVE_INFINITY, side: 'before' });
+      }
+    }
+  }
+
+  /** All that a process has: nothing of it outlives the process. */
+  start() {
+    const plan = this.#plan;
+    const account = this.#account;
+    const database = plan.database(this.#database);
+    const api = {
+      retrieveProductName: (id: string) => plan.outside(() => account.retrieveProductName(id)),
+      retrieveSubscription: (id: string) => plan.outside(() => account.retrieveSubscription(id)),
+    };
+    const accept = openDoor(database, api.retrieveProductName);
+    const tasks = keeperTasks({
+      query: database.query,
+      accept,
+      account: api,
+      logger: createLogger('silent'),
+      now: Date.now,
+      nonce: () => `nonce_${this.#random.next()}`,
+    });
+    return { accept, tasks };
+  }
+
+  async #audit(teamId: number): Promise<void> {
+    const { customerId, events } = this.history;
+    const { query } = this.#database;
+    expect((await readTeam(query, teamId))?.plan).toEqual(auditTeam(events, 'newest'));
+    const logged = await query<{ event_id: string }>(
+      `select event_id
+         from instep.events
+        where customer_id = $1
+          and outcome <> 'parked'
+          and type like 'customer.%'`,
+      [customerId],
+    );
+    expect(logged.map(({ event_id }) => event_id).sort()).toEqual(
+      events.map(({ eventId }) => eventId).sort(),
+    );
+    const marked = await readUncertainSubscriptions(query, 1);
+    expect(marked).toEqual([]);
+  }
+}

@@ -1,0 +1,99 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { migrate } from '../../../src/postgres/migrate.ts';
+import { createRandom } from '../../../src/testing/random.ts';
+import { PostgresCluster } from '../../support/postgres/postgres-cluster.ts';
+import { connect } from '../../support/postgres/test-database.ts';
+import { startInstep } from '../../support/process/instep-process.ts';
+import { startLoad } from '../load.ts';
+import type { Scenario } from '../scenario.ts';
+
+const MAX_LIFE_MS = 800;
+const DEADLINE_MS = 60_000;
+
+/** In which the standby takes over. */
+const WAYS: readonly ((primary: PostgresCluster, standby: PostgresCluster) => Promise<void>)[] = [
+  async function shutDown(primary, standby) {
+    await primary.end('SIGINT');
+    await standby.ask(PROMOTE);
+  },
+  async function killed(primary, standby) {
+    await primary.end('SIGKILL');
+    await standby.ask(PROMOTE);
+  },
+  // What the old one takes meanwhile nobody will ever hear of: it may acknowledge nothing.
+  async function replacedWhileAlive(primary, standby) {
+    await standby.ask(PROMOTE);
+    await sleep(OVERLAP_MS);
+    await primary.end('SIGKILL');
+  },
+];
+
+const PROMOTE = 'select pg_promote()';
+const OVERLAP_MS = 500;
+
+export const failover: Scenario = {
+  fault:
+    'the primary is killed, shut down or cut off, its synchronous standby promoted, the old one ' +
+    'comes back read-only',
+  promise: 'nothing acknowledged is lost, and writes go on with the new primary, without a restart',
+  times: { short: 3, long: 50 },
+  async run({ times, onProgress }) {
+    let primary = await PostgresCluster.create();
+    let standby = await PostgresCluster.create();
+    await primary.start();
+    await migrateOn(primary);
+    await join(primary, standby);
+    const hosts = [primary, standby].map(({ port }) => `127.0.0.1:${port}`).join(',');
+    const { username, pathname } = primary.url;
+    const DATABASE_URL = `postgres://${username}@${hosts}${pathname}?target_session_attrs=read-write`;
+    const random = createRandom(6);
+    const server = await startInstep({ DATABASE_URL });
+    const first = connect(primary.url);
+    const load = await startLoad(first, { url: () => server.url });
+    await first.close();
+    let slowestMs = 0;
+    try {
+      for (let done = 1; done <= times; done += 1) {
+        await sleep(random.next() * MAX_LIFE_MS);
+        await WAYS[done % WAYS.length]?.(primary, standby);
+        const promotedAtMs = Date.now();
+        const acknowledged = load.acknowledged;
+        while (load.acknowledged === acknowledged) {
+          if (Date.now() > promotedAtMs + DEADLINE_MS) throw new Error('no writes after promotion');
+          await sleep(20);
+        }
+        slowestMs = Math.max(slowestMs, Date.now() - promotedAtMs);
+        [primary, standby] = [standby, primary];
+        await join(primary, standby);
+        onProgress?.(done);
+      }
+      await load.finish();
+      await server.stop();
+      const database = connect(primary.url);
+      const figures = await load.audit(database);
+      await database.close();
+      return { promotions: times, ...figures, 'ms until writes at the slowest': slowestMs };
+    } finally {
+      server.process.kill('SIGKILL');
+      await primary.remove();
+      await standby.remove();
+    }
+  },
+};
+
+async function migrateOn(cluster: PostgresCluster): Promise<void> {
+  const database = connect(cluster.url);
+  await migrate(database);
+  await database.close();
+}
+
+/** From now on no commit is answered that the standby does not have. */
+async function join(primary: PostgresCluster, standby: PostgresCluster): Promise<void> {
+  await primary.ask("alter system set synchronous_standby_names = ''");
+  await primary.ask('select pg_reload_conf()');
+  await standby.follow(primary);
+  await primary.ask("alter system set synchronous_standby_names = '*'");
+  await primary.ask('select pg_reload_conf()');
+  const isSynchronous = "select from pg_stat_replication where sync_state = 'sync'";
+  while ((await primary.ask(isSynchronous)).length === 0) await sleep(20);
+}

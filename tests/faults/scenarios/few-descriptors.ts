@@ -1,0 +1,94 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { PostgresCluster } from '../../support/postgres/postgres-cluster.ts';
+import { connect } from '../../support/postgres/test-database.ts';
+import { createFlood } from '../flood/flood.ts';
+import { expectServed, shareServed, startHonest } from '../honest.ts';
+import { canLimit, startLimitedServer } from '../limited-server.ts';
+import type { Scenario } from '../scenario.ts';
+
+const DESCRIPTORS = 64;
+const CONNECTIONS = 300;
+const FLOOD_MS = 500;
+const CALM_MS = 300;
+/** The first lines of a flood, one a second, and what is logged of names and by the keeper. */
+const MAX_LINES_A_FLOOD = 30;
+
+/** What the connections of a flood say, before they say nothing more; one kind a flood. */
+const KINDS: readonly (readonly string[])[] = [
+  [''],
+  ['GET /api/user HTTP/1.1\r\nHost: x\r\nX-Slow: '],
+  ['POST /api/stripe/webhook HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n{'],
+  ['GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'],
+];
+const EVERY_KIND = KINDS.flat();
+
+const CUT_OFF = `select pg_terminate_backend(pid) from pg_stat_activity
+  where application_name = 'instep' and pid <> pg_backend_pid()`;
+
+/** Between two times, of which the second may be yet to come. */
+type Phase = { readonly fromMs: number; untilMs: number };
+
+export const fewDescriptors: Scenario = {
+  fault:
+    `${CONNECTIONS} connections at once, again and again, to a server that may have ` +
+    `${DESCRIPTORS} files open; one time in five its connections to the database end, too`,
+  promise:
+    'new and kept connections of others are served, 99 % during a flood and 99.9 % after it; it ' +
+    'always gets to its database, nothing acknowledged is lost, and the log stays small',
+  times: { short: 5, long: 300 },
+  isPossible: canLimit,
+  async run({ times, onProgress }) {
+    const cluster = await PostgresCluster.create();
+    const server = await startLimitedServer(cluster, DESCRIPTORS);
+    const database = connect(cluster.url);
+    const flood = createFlood(server.url);
+    const honest = await startHonest(database, server.url);
+    const floods: Phase[] = [];
+    const cuts: Phase[] = [];
+    for (let done = 1; done <= times; done += 1) {
+      await sleep(CALM_MS);
+      const phase = { fromMs: Date.now(), untilMs: Number.POSITIVE_INFINITY };
+      const texts = KINDS[done % (KINDS.length + 1)];
+      (texts === undefined ? cuts : floods).push(phase);
+      await flood.open({ count: CONNECTIONS, texts: texts ?? EVERY_KIND });
+      if (texts === undefined) {
+        await cluster.ask(CUT_OFF);
+        await honest.untilMore(1);
+      }
+      await sleep(FLOOD_MS);
+      await flood.close();
+      phase.untilMs = Date.now();
+      onProgress?.(done);
+    }
+    await sleep(CALM_MS);
+    await honest.finish();
+    const { ended } = await flood.state();
+    await flood.end();
+    const figures = await honest.audit();
+    expect(await server.instep.stop('SIGTERM')).toBe(0);
+    await database.close();
+    await cluster.remove();
+
+    const { stdout, stderr } = server.instep;
+    const lines = [stdout, stderr]
+      .flatMap((text) => text.split('\n'))
+      .filter((line) => !line.includes('"msg":"event"'));
+    expect(lines.filter((line) => /EMFILE|unexpected error/.test(line))).toEqual([]);
+    expect(lines.length).toBeLessThan(MAX_LINES_A_FLOOD * times);
+    const isIn = (phases: readonly Phase[], beganAtMs: number) =>
+      phases.some(({ fromMs, untilMs }) => beganAtMs >= fromMs && beganAtMs <= untilMs);
+    const during = honest.attempts.filter(({ beganAtMs }) => isIn(floods, beganAtMs));
+    const after = honest.attempts.filter(({ beganAtMs }) => !isIn([...floods, ...cuts], beganAtMs));
+    expectServed(during, 99);
+    expectServed(after, 99.9);
+    return {
+      floods: times,
+      'connections ended': ended,
+      'requests of others during them': during.length,
+      '% of these served': shareServed(during),
+      '% served after a flood': shareServed(after),
+      ...figures,
+    };
+  },
+};

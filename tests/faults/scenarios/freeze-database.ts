@@ -1,0 +1,50 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { migrate } from '../../../src/postgres/migrate.ts';
+import { PostgresCluster } from '../../support/postgres/postgres-cluster.ts';
+import { connect } from '../../support/postgres/test-database.ts';
+import { startInstep } from '../../support/process/instep-process.ts';
+import { startLoad } from '../load.ts';
+import type { Scenario } from '../scenario.ts';
+
+const DEADLINE_MS = 1_000;
+/** Between the deadline and the sender's clock there is a busy machine. */
+const MARGIN_MS = 5_000;
+
+export const freezeDatabase: Scenario = {
+  fault: 'PostgreSQL is frozen (SIGSTOP) for so many seconds under load',
+  promise: 'every request is answered in time, nothing acknowledged is lost, and it goes on after',
+  times: { short: 3, long: 30 },
+  async run({ times: seconds, onProgress }) {
+    const cluster = await PostgresCluster.create();
+    await cluster.start();
+    const database = connect(cluster.url);
+    await migrate(database);
+    const environment = { DATABASE_URL: cluster.url.href, REQUEST_DEADLINE_MS: `${DEADLINE_MS}` };
+    const server = await startInstep(environment);
+    const refusals = new Map<number | string, number>();
+    const load = await startLoad(database, {
+      url: () => server.url,
+      timeoutMs: DEADLINE_MS + MARGIN_MS,
+      onRefused: (reason) => refusals.set(reason, (refusals.get(reason) ?? 0) + 1),
+    });
+    try {
+      await sleep(500);
+      const thaw = await cluster.freeze();
+      for (let second = 1; second <= seconds; second += 1) {
+        await sleep(1_000);
+        onProgress?.(second);
+      }
+      thaw();
+      const { waitedMs } = await load.untilMore(20);
+      await load.finish();
+      await server.stop();
+      const figures = await load.audit(database);
+      const others = [...refusals.keys()].filter((reason) => reason !== 503);
+      if (others.length > 0) throw new Error(`not answered 503: ${others.join(', ')}`);
+      return { seconds, ...figures, 'ms until answered again': waitedMs };
+    } finally {
+      await database.close();
+      await cluster.remove();
+    }
+  },
+};

@@ -1,0 +1,125 @@
+import { createHmac } from 'node:crypto';
+import { atOnce } from '../../../simulation/store/at-once.ts';
+import { addTeam, readTeam } from '../../../src/queries/teams.ts';
+import { addUser } from '../../../src/queries/users.ts';
+import { issueSession, secretKeys } from '../../../src/sessions/token.ts';
+import { signWebhook } from '../../../src/stripe/sign-webhook.ts';
+import { createRandom, type Random } from '../../../src/testing/random.ts';
+import { openConnection, statusesIn } from '../../support/network/raw-connection.ts';
+import { createDatabase } from '../../support/postgres/test-database.ts';
+import { type InstepProcess, startInstep } from '../../support/process/instep-process.ts';
+import { AUTH_SECRET, PROFILE, WEBHOOK_SECRET } from '../../support/secrets/canaries.ts';
+import { eventBody } from '../../support/stripe/events.ts';
+import { type Genuine, makeForgery, requestOf } from '../hostile/forgeries.ts';
+import { makeOddEvent } from '../hostile/odd-events.ts';
+import { makeRawRequest } from '../hostile/raw-requests.ts';
+import type { Scenario } from '../scenario.ts';
+
+const CONNECTIONS = 16;
+/** So many of one server's, whose lines are all kept. */
+const BATCH = 10_000;
+const DEADLINE_MS = 20_000;
+const HOUR_MS = 3_600_000;
+const GUARDED = 'cus_guarded';
+
+type Kind = 'malformed' | 'forged' | 'odd';
+const KINDS: readonly Kind[] = ['malformed', 'forged', 'odd'];
+
+/** What a case may be answered. Malformed ones may ask for anything that is there, too. */
+const ALLOWED: Readonly<Record<Kind, readonly number[]>> = {
+  malformed: [100, 200, 400, 404, 405, 408, 413, 414, 417, 431],
+  forged: [200, 400, 431],
+  odd: [200, 400, 413],
+};
+
+export const hostile: Scenario = {
+  fault: 'malformed HTTP, forged signatures and sessions, signed but odd events, by chance',
+  promise: 'no 5xx, no change of state by what is not signed, an answer in time, and it lives on',
+  times: { short: 10_000, long: 1_000_000 },
+  async run({ times, onProgress }) {
+    const { url, database } = await createDatabase();
+    const { id } = await addUser(database.query, { ...PROFILE, role: 'owner' });
+    const teamId = await addTeam(database.query, { name: 'Guarded', customerId: GUARDED });
+    await addTeam(database.query, { name: 'Odd', customerId: 'cus_odd' });
+    const before = await readTeam(database.query, teamId);
+    const [key = new Uint8Array()] = secretKeys([AUTH_SECRET]);
+    const token = await issueSession(id, key, { nowMs: Date.now(), lifetimeMs: 24 * HOUR_MS });
+    const statuses: Record<string, number> = {};
+
+    async function attack(server: InstepProcess, number: number): Promise<void> {
+      const random = createRandom(number);
+      const kind = KINDS[number % KINDS.length] ?? 'odd';
+      const bytes = makeCase(kind, random, token);
+      const received = await exchangeInTime(server.url, kind, bytes).catch((error: Error) => {
+        throw new Error(`case ${number} (${kind}): ${error.message}\n${show(bytes)}`);
+      });
+      for (const status of statusesIn(received)) {
+        const name = `${kind} answered ${status}`;
+        statuses[name] = (statuses[name] ?? 0) + 1;
+        const isFine = ALLOWED[kind].includes(status) && !received.includes(PROFILE.email);
+        const isTaken = kind === 'forged' && status === 200 && !received.endsWith('\r\nnull');
+        if (!isFine || isTaken) {
+          throw new Error(`case ${number} (${kind}) was answered ${received}\n${show(bytes)}`);
+        }
+      }
+    }
+
+    for (let done = 0; done < times; done += BATCH) {
+      const numbers = Array.from({ length: Math.min(BATCH, times - done) }, (_, n) => done + n);
+      const server = await startInstep({ DATABASE_URL: url.href });
+      await atOnce(numbers, CONNECTIONS, (number) => attack(server, number));
+      await checkAlive(server);
+      onProgress?.(done + numbers.length);
+    }
+    const after = await readTeam(database.query, teamId);
+    if (JSON.stringify(after) !== JSON.stringify(before)) throw new Error('the team was changed');
+    await database.close();
+    return { cases: times, ...statuses };
+  },
+};
+
+async function checkAlive(server: InstepProcess): Promise<void> {
+  const ready = await fetch(`${server.url}/readyz`);
+  const failed = server.lines.filter((line) => /request failed|not ready/.test(line));
+  if (ready.status !== 200 || failed.length > 0) throw new Error(`failed: ${failed[0]}`);
+  if ((await server.stop()) !== 0) throw new Error(`it did not live on: ${server.lines.at(-1)}`);
+}
+
+function makeCase(kind: Kind, random: Random, token: string): Buffer {
+  if (kind === 'malformed') return makeRawRequest(random);
+  if (kind === 'odd') {
+    const body = makeOddEvent(random, random.pick(['cus_odd', 'cus_of_nobody']));
+    return requestOf('POST /api/stripe/webhook', [`Stripe-Signature: ${sign(body)}`], body);
+  }
+  const body = eventBody({ customerId: GUARDED });
+  const genuine: Genuine = {
+    body,
+    token,
+    signature: signWebhook(body, WEBHOOK_SECRET, Date.now()),
+  };
+  return makeForgery(random, genuine);
+}
+
+/** Of bytes that are no text, as Stripe's own signature is. */
+function sign(body: Uint8Array): string {
+  const seconds = Math.floor(Date.now() / 1_000);
+  const hash = createHmac('sha256', WEBHOOK_SECRET).update(`${seconds}.`).update(body);
+  return `t=${seconds},v1=${hash.digest('hex')}`;
+}
+
+async function exchangeInTime(url: string, kind: Kind, bytes: Uint8Array): Promise<string> {
+  const connection = openConnection(url);
+  const late = setTimeout(() => connection.destroy(), DEADLINE_MS);
+  connection.write(bytes);
+  // Whoever ends early is not answered; of what is malformed nobody knows when it is over.
+  if (kind === 'malformed') connection.halfClose();
+  const startedAtMs = Date.now();
+  const received = await connection.closed();
+  clearTimeout(late);
+  if (Date.now() - startedAtMs >= DEADLINE_MS) throw new Error('no end in time');
+  return received;
+}
+
+function show(bytes: Uint8Array): string {
+  return JSON.stringify(Buffer.from(bytes).toString('latin1').slice(0, 3_000));
+}

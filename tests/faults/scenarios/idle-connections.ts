@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connectionsWithin, readOpenFilesLimit } from '../../../src/server/open-files.ts';
+import { createDatabase } from '../../support/postgres/test-database.ts';
+import { startInstep } from '../../support/process/instep-process.ts';
+import { createFlood, type Flood } from '../flood/flood.ts';
+import { expectServed, shareServed, slowestMs, startHonest } from '../honest.ts';
+import { canTellUse, useOf } from '../process-use.ts';
+import type { Scenario } from '../scenario.ts';
+
+const ASK = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
+/** Sooner than the server ends a connection on which nothing comes, with time for a busy machine. */
+const AGAIN_MS = 3_500;
+const HELD_MS = 1_000;
+const OPENED_AT_ONCE = 50;
+/** What others may have open beside. */
+const OTHERS = 100;
+/** What a warm server takes more than one that has just begun, and what a connection may take. */
+const MAX_GROWTH_MB = 100;
+const MAX_KILOBYTES = 24;
+const GIVE_UP_AFTER_MS = 60_000;
+
+export const idleConnections: Scenario = {
+  fault: 'so many connections that stay after their first answer and ask again now and then',
+  promise:
+    'all are kept, 99.9 % of the others are served, memory is bounded, and those that ask nothing ' +
+    'more are ended until nothing of them is left',
+  times: { short: 500, long: 10_000 },
+  isPossible: canTellUse,
+  async run({ times, onProgress }) {
+    const count = Math.min(times, connectionsWithin(readOpenFilesLimit()) - OTHERS);
+    if (count < times) process.stderr.write(`ulimit -n allows for ${count} connections only\n`);
+    const { url, database } = await createDatabase();
+    const server = await startInstep({ DATABASE_URL: url.href });
+    const { pid = 0 } = server.process;
+    const honest = await startHonest(database, server.url);
+    await honest.untilMore(100);
+    const before = useOf(pid);
+
+    const flood = createFlood(server.url);
+    await flood.open({ count, texts: [ASK], again: AGAIN_MS, atOnce: OPENED_AT_ONCE });
+    await sleep(HELD_MS);
+    const { open, answered } = await flood.state();
+    const held = useOf(pid);
+    await flood.quiet();
+    await untilEnded(flood, (left) => onProgress?.(Math.max(0, times - left)));
+    await honest.finish();
+    const after = useOf(pid);
+    await flood.end();
+    await server.stop();
+    const figures = await honest.audit();
+    await database.close();
+
+    const others = Object.keys(answered).filter((status) => status !== '200');
+    if (others.length > 0) throw new Error(`answered ${others.join(', ')}`);
+    if (open < count) throw new Error(`${open} of ${count} were kept`);
+    const growthMb = held.megabytes - before.megabytes;
+    if (growthMb > MAX_GROWTH_MB + (count * MAX_KILOBYTES) / 1_024) {
+      throw new Error(`${before.megabytes} MB have become ${held.megabytes}`);
+    }
+    if (after.files > before.files + OTHERS) {
+      throw new Error(`${before.files} open files have become ${after.files}`);
+    }
+    expectServed(honest.attempts, 99.9);
+    return {
+      'idle connections': count,
+      'kB a connection': Math.max(0, Math.round((growthMb * 1_024) / count)),
+      'left of them': 0,
+      'requests of others': honest.attempts.length,
+      '% of these served': shareServed(honest.attempts),
+      'ms 99 of 100 took at most': slowestMs(honest.attempts),
+      ...figures,
+    };
+  },
+};
+
+async function untilEnded(flood: Flood, onLeft: (left: number) => void): Promise<void> {
+  const giveUpAtMs = Date.now() + GIVE_UP_AFTER_MS;
+  for (;;) {
+    const { open } = await flood.state();
+    onLeft(open);
+    if (open === 0) return;
+    if (Date.now() > giveUpAtMs) throw new Error(`${open} idle connections are still open`);
+    await sleep(100);
+  }
+}

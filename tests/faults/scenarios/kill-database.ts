@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { migrate } from '../../../src/postgres/migrate.ts';
+import { createRandom } from '../../../src/testing/random.ts';
+import { PostgresCluster } from '../../support/postgres/postgres-cluster.ts';
+import { connect } from '../../support/postgres/test-database.ts';
+import { startInstep } from '../../support/process/instep-process.ts';
+import { startLoad } from '../load.ts';
+import type { Scenario } from '../scenario.ts';
+
+const MAX_LIFE_MS = 500;
+
+/** Each in its turn. */
+const OUTAGES: readonly ((cluster: PostgresCluster) => Promise<void>)[] = [
+  async (cluster) => {
+    await cluster.end('SIGKILL');
+    await cluster.start();
+  },
+  async (cluster) => {
+    await cluster.end('SIGINT');
+    await cluster.start();
+  },
+  async (cluster) => {
+    await cluster.ask(
+      'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()',
+    );
+  },
+];
+
+export const killDatabase: Scenario = {
+  fault: 'an external PostgreSQL is killed with -9, is restarted, ends all connections; in turns',
+  promise:
+    '503 meanwhile, what was acknowledged is stored, every team is right, no restart of ours',
+  times: { short: 6, long: 600 },
+  async run({ times, onProgress }) {
+    const cluster = await PostgresCluster.create();
+    await cluster.start();
+    const database = connect(cluster.url);
+    await migrate(database);
+    const random = createRandom(4);
+    const server = await startInstep({ DATABASE_URL: cluster.url.href });
+    const load = await startLoad(database, { url: () => server.url });
+    try {
+      for (let done = 1; done <= times; done += 1) {
+        await sleep(random.next() * MAX_LIFE_MS);
+        await OUTAGES[done % OUTAGES.length]?.(cluster);
+        onProgress?.(done);
+      }
+      await load.finish();
+      await server.stop();
+      const figures = await load.audit(database);
+      return { outages: times, ...figures };
+    } finally {
+      await database.close();
+      await cluster.remove();
+    }
+  },
+};

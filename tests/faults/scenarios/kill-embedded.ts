@@ -1,0 +1,33 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
+import { createRandom } from '../../../src/testing/random.ts';
+import { makeOpenFolder } from '../../postgres/embedded/data-folders.ts';
+import { EmbeddedService } from '../embedded-service.ts';
+import { startLoad } from '../load.ts';
+import type { Scenario } from '../scenario.ts';
+
+const MAX_LIFE_MS = 500;
+
+export const killEmbedded: Scenario = {
+  fault: 'kill -9 of the embedded PostgreSQL at random moments under load',
+  promise: 'the server makes it run again by itself, nothing acknowledged is lost',
+  times: { short: 3, long: 200 },
+  async run({ times, onProgress }) {
+    const service = await EmbeddedService.start(await makeOpenFolder());
+    onTestFinished(() => service.remove());
+    const random = createRandom(7);
+    const load = await startLoad(service.database, { url: () => service.server.url });
+    let slowestMs = 0;
+    for (let done = 1; done <= times; done += 1) {
+      await sleep(random.next() * MAX_LIFE_MS);
+      await service.killPostgres();
+      // Some were answered already when it died; what comes later has a new server.
+      const { waitedMs } = await load.untilMore(20);
+      slowestMs = Math.max(slowestMs, waitedMs);
+      onProgress?.(done);
+    }
+    await load.finish();
+    const figures = await service.stop((database) => load.audit(database));
+    return { kills: times, ...figures, 'ms until answered again at the slowest': slowestMs };
+  },
+};

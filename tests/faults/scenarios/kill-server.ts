@@ -1,0 +1,40 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createRandom } from '../../../src/testing/random.ts';
+import { createDatabase } from '../../support/postgres/test-database.ts';
+import { SETTINGS, spawnInstep, startInstep } from '../../support/process/instep-process.ts';
+import { startLoad } from '../load.ts';
+import type { Scenario } from '../scenario.ts';
+
+const MAX_LIFE_MS = 400;
+/** Of how many one does not live to listen. */
+const STILLBORN = 0.25;
+const MAX_START_MS = 500;
+
+export const killServer: Scenario = {
+  fault: 'kill -9 of the server at random moments under load, and while it starts',
+  promise: 'what was acknowledged is stored, and every team is right',
+  times: { short: 5, long: 500 },
+  async run({ times, onProgress }) {
+    const { url, database } = await createDatabase();
+    const random = createRandom(2);
+    const start = () => startInstep({ DATABASE_URL: url.href });
+    let server = await start();
+    const load = await startLoad(database, { url: () => server.url });
+    for (let done = 1; done <= times; done += 1) {
+      await sleep(random.next() * MAX_LIFE_MS);
+      await server.stop('SIGKILL');
+      if (random.chance(STILLBORN)) {
+        const stillborn = spawnInstep(['serve'], { ...SETTINGS, DATABASE_URL: url.href });
+        await sleep(random.next() * MAX_START_MS);
+        await stillborn.stop('SIGKILL');
+      }
+      server = await start();
+      onProgress?.(done);
+    }
+    await load.finish();
+    await server.stop();
+    const figures = await load.audit(database);
+    await database.close();
+    return { kills: times, ...figures };
+  },
+};

@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { migrate } from '../../../src/postgres/migrate.ts';
+import { signWebhook } from '../../../src/stripe/sign-webhook.ts';
+import { type Behaviour, startProxy } from '../../support/network/tcp-proxy.ts';
+import { PostgresCluster } from '../../support/postgres/postgres-cluster.ts';
+import { connect } from '../../support/postgres/test-database.ts';
+import { startInstep } from '../../support/process/instep-process.ts';
+import { WEBHOOK_SECRET } from '../../support/secrets/canaries.ts';
+import { eventBody } from '../../support/stripe/events.ts';
+import { startLoad } from '../load.ts';
+import type { Scenario } from '../scenario.ts';
+
+/** In turn, with how long each lasts. What hangs by then hangs until the server gives it up. */
+const TROUBLES: readonly (readonly [Behaviour, number])[] = [
+  ['slow', 1_500],
+  ['mute', 200],
+  ['reset', 300],
+  ['swallow', 200],
+  ['refuse', 300],
+];
+
+const DEADLINE_MS = 5_000;
+/** Between the deadline and the sender's clock there is a busy machine. */
+const MARGIN_MS = 3_000;
+const CALM_MS = 300;
+/** As many as the server has connections, so that none of them is left out. */
+const LOOKS = 10;
+
+export const network: Scenario = {
+  fault:
+    'the network to PostgreSQL is slow, loses answers, loses everything, resets connections, or ' +
+    'is away, under load',
+  promise:
+    'no request outlives its deadline, nothing acknowledged is lost, one deadline after the ' +
+    'trouble all is well, and no connection stays poisoned',
+  times: { short: 5, long: 100 },
+  async run({ times, onProgress }) {
+    const cluster = await PostgresCluster.create();
+    await cluster.start();
+    const database = connect(cluster.url);
+    await migrate(database);
+    const proxy = await startProxy(cluster.url);
+    const environment = { DATABASE_URL: proxy.url.href, REQUEST_DEADLINE_MS: `${DEADLINE_MS}` };
+    const server = await startInstep(environment);
+    const refusals = new Set<number | string>();
+    const load = await startLoad(database, {
+      url: () => server.url,
+      timeoutMs: DEADLINE_MS + MARGIN_MS,
+      onRefused: (reason) => refusals.add(reason),
+    });
+    let slowestMs = 0;
+    try {
+      for (let done = 0; done < times; done += 1) {
+        const [behaviour, durationMs] = TROUBLES[done % TROUBLES.length] ?? ['forward', 0];
+        await sleep(CALM_MS);
+        await proxy.become(behaviour);
+        await sleep(durationMs);
+        await proxy.become('forward');
+        slowestMs = Math.max(slowestMs, await untilAccepted(server.url, behaviour));
+        await expectSound(server.url, behaviour);
+        onProgress?.(done + 1);
+      }
+      await load.finish();
+      await server.stop();
+      const others = [...refusals].filter((reason) => reason !== 503);
+      if (others.length > 0) throw new Error(`not answered 503: ${others.join(', ')}`);
+      const figures = await load.audit(database);
+      return { troubles: times, ...figures, 'ms until writes at the slowest': slowestMs };
+    } finally {
+      server.process.kill('SIGKILL');
+      await proxy.close();
+      await database.close();
+      await cluster.remove();
+    }
+  },
+};
+
+/** How long it takes until an event is accepted again, in milliseconds. */
+async function untilAccepted(url: string, behaviour: Behaviour): Promise<number> {
+  const startedAtMs = Date.now();
+  while ((await post(url)) !== 200) {
+    if (Date.now() > startedAtMs + DEADLINE_MS + MARGIN_MS) {
+      throw new Error(`no event was accepted in time after ${behaviour}`);
+    }
+    await sleep(20);
+  }
+  return Date.now() - startedAtMs;
+}
+
+/** Each look needs a connection for itself, and one that is poisoned would show. */
+async function expectSound(url: string, behaviour: Behaviour): Promise<void> {
+  const look = async () => (await fetch(`${url}/readyz`)).status;
+  const looks = await Promise.all(Array.from({ length: LOOKS }, look));
+  const posts = await Promise.all(Array.from({ length: LOOKS }, () => post(url)));
+  const failed = [...looks, ...posts].filter((status) => status !== 200);
+  if (failed.length > 0) throw new Error(`after ${behaviour} and an accepted event: ${failed}`);
+}
+
+async function post(url: string): Promise<number> {
+  const body = eventBody({ customerId: 'cus_of_nobody' });
+  const response = await fetch(`${url}/api/stripe/webhook`, {
+    method: 'POST',
+    headers: { 'stripe-signature': signWebhook(body, WEBHOOK_SECRET, Date.now()) },
+    body,
+    signal: AbortSignal.timeout(DEADLINE_MS + MARGIN_MS),
+  });
+  await response.arrayBuffer();
+  return response.status;
+}

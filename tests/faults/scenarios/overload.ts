@@ -1,0 +1,119 @@
+import type { Database } from '../../../src/postgres/database.ts';
+import { createDatabase } from '../../support/postgres/test-database.ts';
+import { startInstep } from '../../support/process/instep-process.ts';
+import { type EventFlood, floodAtRate, floodWithEvents } from '../flood/events.ts';
+import { startProfileReader } from '../flood/profiles.ts';
+import { expectServed, slowestMs } from '../honest.ts';
+import { percentile } from '../percentile.ts';
+import { canTellUse, useOf } from '../process-use.ts';
+import type { RunOptions, Scenario } from '../scenario.ts';
+
+/** As many senders as keep it busy: what it bears is what they get through. */
+const ENOUGH = 64;
+const CALM_MS = 3_000;
+/** How many times as much comes then, each event on a connection on which no answer is due. */
+const TIMES_TOO_MUCH = 10;
+const MAX_CONNECTIONS = 4_096;
+/** Thousands of connections take some; what is not bounded would take more within seconds. */
+const MAX_MB = 512;
+
+type Overload = Pick<Scenario, 'fault' | 'promise'> & {
+  /** What else burdens the server. */
+  burden(database: Database): Promise<void>;
+};
+
+export const FAULT =
+  'ten times the events that the server bears, for so many seconds, sent whatever is answered';
+
+/**
+ * What the server bears is lowered, in a way that any application may lower it: a refusal takes a
+ * quarter of an event's time, so that nobody can refuse ten times what a processor bears
+ * (docs/decisions/0015-what-is-turned-away.md).
+ */
+export const overload = createOverload({
+  fault: `${FAULT}; a trigger of the application's takes a millisecond over every team`,
+  promise:
+    'what is accepted is stored within a second, the rest is told to come again within 100 ms, ' +
+    'profiles are answered as before, memory stays, and it bears as much as before at once after',
+  burden: slowTeams,
+});
+
+/** Of one that is borne less well for this burden. */
+export function createOverload({ fault, promise, burden }: Overload): Scenario {
+  return { fault, promise, times: { short: 4, long: 60 }, isPossible: canTellUse, run };
+
+  async function run({ times: seconds, onProgress }: RunOptions) {
+    const { url: databaseUrl, database } = await createDatabase();
+    await burden(database);
+    const server = await startInstep({ DATABASE_URL: databaseUrl.href });
+    const { url } = server;
+    const calm = { url, connections: ENOUGH, durationMs: CALM_MS };
+
+    // The first time code is compiled and statements are planned.
+    await floodWithEvents(database, calm);
+    const calmReader = await startProfileReader(database, url);
+    const before = await floodWithEvents(database, calm);
+    const calmProfiles = await calmReader.finish();
+
+    const megabytes: number[] = [];
+    const watch = setInterval(() => {
+      megabytes.push(useOf(server.process.pid ?? 0).megabytes);
+      onProgress?.(Math.min(seconds, megabytes.length));
+    }, 1_000);
+    const reader = await startProfileReader(database, url);
+    const flood = await floodAtRate(database, {
+      url,
+      connections: MAX_CONNECTIONS,
+      durationMs: seconds * 1_000,
+      ratePerSecond: TIMES_TOO_MUCH * perSecond(before),
+    });
+    const profiles = await reader.finish();
+    clearInterval(watch);
+    const after = await floodWithEvents(database, calm);
+    await server.stop();
+    await database.close();
+
+    const odd = [before, flood, after].flatMap((one) => one.odd);
+    const mostMegabytes = Math.max(...megabytes);
+    if (odd.length > 0) throw new Error(`${odd.length} odd answers, the first: ${odd[0]}`);
+    if (flood.unanswered > 0) throw new Error(`${flood.unanswered} events got no answer`);
+    // What only took too long is answered 503 as well.
+    if (!server.lines.some((line) => line.includes('QUEUE_FULL'))) {
+      throw new Error('nothing was refused at the door: it was not too much');
+    }
+    if (mostMegabytes > MAX_MB) throw new Error(`it took ${mostMegabytes} MB`);
+    expectServed(profiles, 100);
+    return {
+      'events/s borne before': Math.round(perSecond(before)),
+      'sent/s then': Math.round(flood.sent / seconds),
+      'not sent for want of a connection': flood.unsent,
+      'acknowledged/s': Math.round(flood.acknowledged / seconds),
+      'refused/s': Math.round(flood.refusedMs.length / seconds),
+      'events/s borne after': Math.round(perSecond(after)),
+      'ms p99 of the accepted': percentile(flood.acceptedMs, 99),
+      'ms p99 of the refused': percentile(flood.refusedMs, 99),
+      'ms p99 of profiles before': slowestMs(calmProfiles),
+      'ms p99 of profiles': slowestMs(profiles),
+      'connections broken': flood.broken,
+      'MB resident after a tenth': megabytes[Math.floor(megabytes.length / 10)] ?? 0,
+      'MB resident at most': mostMegabytes,
+      acknowledged: before.acknowledged + flood.acknowledged + after.acknowledged,
+      lost: 0,
+    };
+  }
+}
+
+const perSecond = ({ acknowledged }: EventFlood) => (acknowledged * 1_000) / CALM_MS;
+
+async function slowTeams(database: Database): Promise<void> {
+  await database.query(`
+    create function take_time() returns trigger language plpgsql as $$
+    begin
+      perform pg_sleep(0.001);
+      return new;
+    end
+    $$;
+    create trigger takes_time
+      before update on teams
+      for each row execute function take_time()`);
+}

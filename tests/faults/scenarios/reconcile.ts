@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../../../src/postgres/database.ts';
+import { type ApiObject, Collection } from '../../../src/testing/stripe-api/collection.ts';
+import { startStripeApiServer } from '../../../src/testing/stripe-api/server.ts';
+import { makeSubscriptionEvent } from '../../../src/testing/subscription-event.ts';
+import { createDatabase } from '../../support/postgres/test-database.ts';
+import { spawnInstep } from '../../support/process/instep-process.ts';
+import { API_KEY } from '../../support/secrets/canaries.ts';
+import { openDoor } from '../../support/service/pipelines.ts';
+import { received } from '../../support/stripe/events.ts';
+import { canTellUse, peakMegabytesOf } from '../process-use.ts';
+import type { Scenario } from '../scenario.ts';
+
+const CHUNK = 500;
+const PAGE = 100;
+/** What Stripe allows in test mode. */
+const CALLS_PER_SECOND = 25;
+const MAX_MEGABYTES = 200;
+/** As long as Stripe's own. */
+const METADATA = { note: 'x'.repeat(2_000) };
+/** What counts as bound by the pace of ten calls a second, where there are enough of them to tell. */
+const MIN_CALLS_PER_SECOND = 8;
+const ENOUGH_CALLS = 1_000;
+
+const CAUSES = ['missed event', 'never seen', 'changed by hand'] as const;
+type Cause = (typeof CAUSES)[number];
+
+/** One in a hundred has drifted, in each of the three ways in turn. */
+const causeOf = (number: number): Cause | null =>
+  number % 100 === 0 ? (CAUSES[(number / 100) % CAUSES.length] ?? null) : null;
+
+export const reconcile: Scenario = {
+  fault: 'so many subscriptions at Stripe, of which the teams of 1 % have drifted',
+  promise: `instep reconcile finds exactly these, mends them, asks no more often than it may, and takes ${MAX_MEGABYTES} MB at most`,
+  times: { short: 2_000, long: 100_000 },
+  isPossible: canTellUse,
+  async run({ times, onProgress }) {
+    const { url, database } = await createDatabase();
+    const subscriptions = await prepare(database, times, onProgress);
+    const callsAtMs: number[] = [];
+    const api = await startStripeApiServer({
+      productNames: { prod_1: 'One', prod_2: 'Two' },
+      subscriptions,
+      rateLimit: { callsPerSecond: CALLS_PER_SECOND, nowMs: Date.now },
+      onCall(path) {
+        if (path.startsWith('/v1/subscriptions')) callsAtMs.push(performance.now());
+        return undefined;
+      },
+    });
+    const environment = {
+      DATABASE_URL: url.href,
+      STRIPE_SECRET_KEY: API_KEY,
+      STRIPE_API_BASE: api.url,
+    };
+
+    const shown = await run(['--dry-run'], environment);
+    const calls = callsAtMs.length;
+    const listedSeconds = ((callsAtMs.at(-1) ?? 0) - (callsAtMs[0] ?? 0)) / 1_000;
+    const mended = await run([], environment);
+    const after = await run(['--dry-run'], environment);
+    await api.close();
+    await database.close();
+
+    const drifted = Array.from({ length: times }, (_, number) => number).filter(causeOf);
+    for (const { findings } of [shown, mended]) expectExactly(findings, drifted);
+    expectExactly(after.findings, []);
+    if (calls > Math.ceil(times / PAGE)) throw new Error(`${calls} calls for ${times}`);
+    const callsPerSecond = (calls - 1) / listedSeconds;
+    if (calls >= ENOUGH_CALLS && callsPerSecond < MIN_CALLS_PER_SECOND) {
+      throw new Error(`${callsPerSecond} calls a second: that is not the API's limit but ours`);
+    }
+    const megabytes = Math.max(shown.megabytes, mended.megabytes, after.megabytes);
+    if (megabytes > MAX_MEGABYTES) throw new Error(`${megabytes} MB`);
+    return {
+      drifted: drifted.length,
+      'found and mended': mended.findings.length,
+      'found that were none': 0,
+      'calls for a hundred subscriptions each': calls,
+      'calls/s': Math.round(callsPerSecond * 10) / 10,
+      'seconds in all': Math.round(shown.seconds),
+      'MB at most': megabytes,
+      cases: times,
+    };
+  },
+};
+
+/** Teams, most of which follow their customer's events, and what Stripe has. */
+async function prepare(
+  database: Database,
+  count: number,
+  onProgress: ((done: number) => void) | undefined,
+): Promise<Collection> {
+  const accept = openDoor(database, async () => 'One');
+  const objects: ApiObject[] = [];
+  await database.query(
+    `insert into teams (name, provider_customer_id)
+     select 'Team', 'cus_' || number from generate_series(0, $1::integer) as number`,
+    [count - 1],
+  );
+  for (let from = 0; from < count; from += CHUNK) {
+    const numbers = Array.from({ length: Math.min(CHUNK, count - from) }, (_, at) => from + at);
+    const seen = numbers.filter((number) => causeOf(number) !== 'never seen');
+    await accept(seen.map((number) => received(JSON.stringify(eventOf(number)))));
+    for (const number of numbers) {
+      const { object } = eventOf(number).data;
+      const now = causeOf(number) === 'missed event' ? { status: 'unpaid' } : {};
+      objects.push(Object.assign(object, now, { metadata: METADATA }));
+    }
+    onProgress?.(from);
+  }
+  const byHand = objects.flatMap((_, number) =>
+    causeOf(number) === 'changed by hand' ? `cus_${number}` : [],
+  );
+  await database.query(
+    `update teams set subscription_status = 'trialing' where provider_customer_id = any ($1)`,
+    [byHand],
+  );
+  await database.query('analyze');
+  return new Collection(objects);
+}
+
+function eventOf(number: number) {
+  return makeSubscriptionEvent({
+    eventId: `evt_${number}`,
+    type: 'customer.subscription.updated',
+    createdSeconds: 1_600_000_000 + number,
+    customerId: `cus_${number}`,
+    subscriptionId: `sub_${number}`,
+    status: 'active',
+    productId: 'prod_1',
+  });
+}
+
+type Found = { readonly kind: string; readonly customerId: string; readonly cause?: Cause };
+
+async function run(args: readonly string[], environment: Readonly<Record<string, string>>) {
+  const startedAtMs = performance.now();
+  const spawned = spawnInstep(['reconcile', '--json', ...args], environment);
+  let megabytes = 0;
+  let code: number | null | undefined;
+  void spawned.exited.then((exit) => {
+    code = exit;
+  });
+  while (code === undefined) {
+    megabytes = Math.max(megabytes, peakMegabytesOf(spawned.process.pid ?? 0));
+    await sleep(100);
+  }
+  const lines: Found[] = spawned.stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+  const findings = lines.filter(({ kind }) => kind !== 'counts');
+  const expected = args.length > 0 && findings.length > 0 ? 1 : 0;
+  if (code !== expected) throw new Error(`exit ${code}: ${spawned.stderr}`);
+  return { findings, megabytes, seconds: (performance.now() - startedAtMs) / 1_000 };
+}
+
+/** @throws Error when anything else was found, or not all of it, or for another reason */
+function expectExactly(findings: readonly Found[], drifted: readonly number[]): void {
+  const found = new Map(findings.map((finding) => [finding.customerId, finding.cause]));
+  const wrong = drifted.filter((number) => found.get(`cus_${number}`) !== causeOf(number));
+  if (wrong.length === 0 && findings.length === drifted.length) return;
+  throw new Error(
+    `${findings.length} found of ${drifted.length}, ${wrong.length} wrong or missing`,
+  );
+}

@@ -1,0 +1,70 @@
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createDatabase } from '../../support/postgres/test-database.ts';
+import { startInstep } from '../../support/process/instep-process.ts';
+import { startLoad } from '../load.ts';
+import type { Scenario } from '../scenario.ts';
+
+const BYTE_INTERVAL_MS = 1_000;
+/** Longer than the server waits for a head or a body. */
+const DURATION_MS = 12_000;
+
+/** What is sent byte by byte; the last one says nothing at all once it was answered. */
+const BEGINNINGS = [
+  'GET /api/user HTTP/1.1\r\nHost: x\r\nX-Slow: ',
+  'POST /api/stripe/webhook HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n',
+  'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n',
+];
+const IDLE = BEGINNINGS.length - 1;
+
+export const slowSockets: Scenario = {
+  fault: 'so many connections that send a byte a second, or nothing more after their first answer',
+  promise: 'others are served as ever; the slow ones are ended, and nothing of them is left',
+  times: { short: 300, long: 5_000 },
+  async run({ times, onProgress }) {
+    const { url, database } = await createDatabase();
+    const server = await startInstep({ DATABASE_URL: url.href });
+    const sockets = Array.from({ length: times }, (_, index) => open(server.url, index));
+    const drip = setInterval(() => {
+      for (const { socket, index } of sockets) if (index !== IDLE) socket.write('a');
+    }, BYTE_INTERVAL_MS);
+    let profiles = 0;
+    let refusedProfiles = 0;
+    const refusals: (number | string)[] = [];
+    const load = await startLoad(database, {
+      url: () => server.url,
+      senders: 2,
+      onRefused: (reason) => refusals.push(reason),
+    });
+    const startedAtMs = Date.now();
+    while (Date.now() < startedAtMs + DURATION_MS) {
+      const answer = await fetch(`${server.url}/api/user`).catch(() => null);
+      profiles += 1;
+      if (answer?.status !== 200) refusedProfiles += 1;
+      await sleep(20);
+      onProgress?.(Math.round((times * (Date.now() - startedAtMs)) / DURATION_MS));
+    }
+    clearInterval(drip);
+    await load.finish();
+    const left = sockets.filter(({ socket }) => !socket.closed).length;
+    for (const { socket } of sockets) socket.destroy();
+    const figures = await load.audit(database);
+    if (left > 0) throw new Error(`${left} slow connections are still open`);
+    if (refusedProfiles > profiles / 1_000 || refusals.length > figures.acknowledged / 1_000) {
+      throw new Error(`honest ones were refused: ${refusedProfiles} profiles, ${refusals.join()}`);
+    }
+    await server.stop();
+    await database.close();
+    return { 'slow connections': times, profiles, 'of them refused': refusedProfiles, ...figures };
+  },
+};
+
+function open(url: string, number: number): { readonly socket: Socket; readonly index: number } {
+  const { hostname, port } = new URL(url);
+  const index = number % BEGINNINGS.length;
+  const socket = connect(Number(port), hostname);
+  // That it is ended is what is hoped for.
+  socket.on('error', () => socket.destroy());
+  socket.resume().write(BEGINNINGS[index] ?? '');
+  return { socket, index };
+}

@@ -1,0 +1,71 @@
+import { addUser } from '../../../src/queries/users.ts';
+import { createDatabase } from '../../support/postgres/test-database.ts';
+import { startInstep } from '../../support/process/instep-process.ts';
+import { sessionCookie } from '../../support/service/session-cookie.ts';
+import { floodWithEvents } from '../flood/events.ts';
+import { canTellUse, useOf } from '../process-use.ts';
+import type { Scenario } from '../scenario.ts';
+
+const CONNECTIONS = 32;
+const PROFILES_PER_EVENT = 19;
+/** What a warm server may take more than one that has just begun: its caches, its compiled code. */
+const MAX_GROWTH_MB = 100;
+/** Connections come and go; a leak would be one for each of many events. */
+const MAX_MORE_FILES = 64;
+
+const USER = { name: 'Ada', email: 'ada@example.com', passwordHash: '', role: 'member' };
+
+export const soak: Scenario = {
+  fault: 'so many requests, one event among twenty, one after the other',
+  promise: 'open files and memory stay as they are',
+  times: { short: 10_000, long: 20_000_000 },
+  isPossible: canTellUse,
+  async run({ times, onProgress }) {
+    const { url, database } = await createDatabase();
+    const server = await startInstep({ DATABASE_URL: url.href });
+    const { pid = 0 } = server.process;
+    const { id } = await addUser(database.query, USER);
+    const load = {
+      url: server.url,
+      connections: CONNECTIONS,
+      profilesPerEvent: PROFILES_PER_EVENT,
+      cookie: await sessionCookie(id),
+    };
+    const warmUp = Math.ceil(times / 10);
+    const first = await floodWithEvents(database, {
+      ...load,
+      requests: warmUp,
+      onSent: onProgress,
+    });
+    const before = useOf(pid);
+    const startedAtMs = performance.now();
+    const second = await floodWithEvents(database, {
+      ...load,
+      requests: times - warmUp,
+      onSent: (count) => onProgress?.(warmUp + count),
+    });
+    const seconds = (performance.now() - startedAtMs) / 1_000;
+    const after = useOf(pid);
+    await server.stop();
+    await database.close();
+
+    const odd = [...first.odd, ...second.odd];
+    if (odd.length > 0) throw new Error(`${odd.length} odd answers, the first: ${odd[0]}`);
+    if (first.broken + second.broken > 0) throw new Error('connections ended before their time');
+    if (after.files > before.files + MAX_MORE_FILES) {
+      throw new Error(`${before.files} open files have become ${after.files}`);
+    }
+    if (after.megabytes > before.megabytes + MAX_GROWTH_MB) {
+      throw new Error(`${before.megabytes} MB have become ${after.megabytes}`);
+    }
+    return {
+      'requests/s': Math.round((times - warmUp) / seconds),
+      'MB resident after a tenth': before.megabytes,
+      'MB resident': after.megabytes,
+      'open files': after.files,
+      profiles: first.profiles + second.profiles,
+      acknowledged: first.acknowledged + second.acknowledged,
+      lost: 0,
+    };
+  },
+};

@@ -1,0 +1,85 @@
+import { expect } from 'vitest';
+import { signWebhook } from '../../../src/stripe/sign-webhook.ts';
+import { createDatabase } from '../../support/postgres/test-database.ts';
+import { startInstep } from '../../support/process/instep-process.ts';
+import { WEBHOOK_SECRET } from '../../support/secrets/canaries.ts';
+import { eventBody } from '../../support/stripe/events.ts';
+import { floodWithRequests, sum } from '../flood/requests.ts';
+import { expectServed, slowestMs } from '../honest.ts';
+import type { Scenario } from '../scenario.ts';
+
+const CONNECTIONS = 64;
+const MAX_BODY_BYTES = 1_048_576;
+/** Longer ago than a signature may be. */
+const STALE_MS = 400_000;
+/** The first ones, one a second, and those of a start that took a second more. */
+const maxLines = (seconds: number) => 10 + seconds + 10;
+/** What the keeper does by itself, and what prepares the honest ones, is far less than one in ten. */
+const MAX_TRANSACTIONS_A_POST = 0.1;
+
+export const unsignedFlood: Scenario = {
+  fault:
+    `${CONNECTIONS} connections post webhooks without a valid signature as fast as they can: none, ` +
+    'forged, stale, bodies of 1 MiB; for so many seconds',
+  promise:
+    'each is answered 400 without a trip to the database, others are served all the same, and the ' +
+    'log gets a line a second',
+  times: { short: 3, long: 60 },
+  async run({ times: seconds, onProgress }) {
+    const { url, database } = await createDatabase();
+    const server = await startInstep({ DATABASE_URL: url.href });
+    const { alone, answered, transactions, attempts, figures } = await floodWithRequests({
+      url: server.url,
+      database,
+      texts: makePosts(),
+      connections: CONNECTIONS,
+      seconds,
+      onProgress,
+    });
+    await server.stop();
+    await database.close();
+    expect(Object.keys(answered)).toEqual(['400']);
+    expect(transactions / sum(alone)).toBeLessThan(MAX_TRANSACTIONS_A_POST);
+    expectServed(attempts, 100);
+    const lines = server.lines.filter((line) => line.includes('signature verification failed'));
+    expect(lines.length).toBeGreaterThanOrEqual(10);
+    expect(lines.length).toBeLessThan(maxLines(seconds));
+    expect(counted(lines)).toBeGreaterThanOrEqual(sum(answered));
+    return {
+      seconds,
+      'posts refused': sum(answered),
+      'lines about them': lines.length,
+      'transactions beside the first posts': transactions,
+      'of these posts': sum(alone),
+      'requests of others': attempts.length,
+      'of them refused': 0,
+      'ms 99 of 100 took at most': slowestMs(attempts),
+      ...figures,
+    };
+  },
+};
+
+/** So many refusals do these lines stand for. */
+function counted(lines: readonly string[]): number {
+  return lines.reduce((total, line) => total + (JSON.parse(line).leftOut ?? 1), 0);
+}
+
+/** Of each kind, three small ones for each large one. */
+function makePosts(): string[] {
+  const small = eventBody({ customerId: 'cus_of_nobody' });
+  const large = 'a'.repeat(MAX_BODY_BYTES);
+  const nowMs = Date.now();
+  const forged = signWebhook(small, 'whsec_of_somebody_else', nowMs);
+  const stale = signWebhook(small, WEBHOOK_SECRET, nowMs - STALE_MS);
+  return [
+    ...[post(small), post(small, forged), post(small, stale), post(large)],
+    ...[post(small), post(small, forged), post(small, stale), post(large, forged)],
+  ];
+}
+
+function post(body: string, signature?: string): string {
+  const header = signature === undefined ? '' : `Stripe-Signature: ${signature}\r\n`;
+  const length = Buffer.byteLength(body);
+  const head = `POST /api/stripe/webhook HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n`;
+  return `${head}${header}\r\n${body}`;
+}

@@ -1,0 +1,85 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Customer, UNKNOWN_CUSTOMER } from '../../src/core/customer.ts';
+import { follow } from '../../src/core/follow.ts';
+import { teamPlan } from '../../src/core/plan-selection.ts';
+import type { TeamPlan } from '../../src/core/transition.ts';
+import type { ReceivedEvent } from '../../src/ingest/received-event.ts';
+import type { MadeEvent } from '../../src/testing/subscription-event.ts';
+import { postgresServers } from '../support/postgres/test-database.ts';
+import { NO_PLAN } from '../support/service/contract-service.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+import { openDoor } from '../support/service/pipelines.ts';
+import { receivedEvent } from '../support/stripe/events.ts';
+
+const CUSTOMERS = 3;
+const PRODUCTS = ['prod_1', 'prod_2', 'prod_3'];
+
+type Drawn = Pick<MadeEvent, 'createdSeconds' | 'subscriptionId' | 'status' | 'productId'> & {
+  readonly customer: number;
+};
+
+const anyEvent: fc.Arbitrary<Drawn> = fc.record({
+  createdSeconds: fc.nat({ max: 1_000 }),
+  customer: fc.nat({ max: CUSTOMERS - 1 }),
+  subscriptionId: fc.constantFrom('sub_1', 'sub_2', 'sub_3'),
+  status: fc.constantFrom('active', 'trialing', 'canceled', 'unpaid', 'past_due', 'paused'),
+  productId: fc.constantFrom(...PRODUCTS),
+});
+
+/** Events of different seconds, and an order of arrival in which some come more than once. */
+const anyDelivery = fc
+  .uniqueArray(anyEvent, { selector: (event) => event.createdSeconds, maxLength: 25 })
+  .chain((events) => {
+    const indices = events.map((_, index) => index);
+    const repeated = fc.shuffledSubarray([...indices, ...indices], { minLength: indices.length });
+    const rest = fc.shuffledSubarray(indices, { minLength: indices.length });
+    return fc.record({
+      events: fc.constant(events),
+      order: fc.tuple(repeated, rest).map(([some, all]) => [...some, ...all]),
+    });
+  });
+
+const nameOf = (productId: string) => `The plan of ${productId}`;
+
+/** What the pure core makes of a customer's events, one after the other by the provider's clock. */
+function planAfterAll(events: readonly ReceivedEvent[]): TeamPlan {
+  let customer: Customer = UNKNOWN_CUSTOMER;
+  const caused = events.flatMap((event) => (event.kind === 'readable' ? event : []));
+  caused.sort((a, b) => a.subscription.createdSeconds - b.subscription.createdSeconds);
+  for (const event of caused) customer = follow(customer, event, [event], 'newest').customer;
+  const names = new Map(PRODUCTS.map((productId) => [productId, nameOf(productId)]));
+  return teamPlan(customer, 'newest', names) ?? NO_PLAN;
+}
+
+describe.each(postgresServers)('$name', (server) => {
+  const store = useDatabase(server);
+
+  test('any order of arrival over two doors ends as the events in their own order', async () => {
+    const retrieve = async (productId: string) => nameOf(productId);
+    const doors = [openDoor(store.database, retrieve), openDoor(store.openAnother(), retrieve)];
+
+    const property = fc.asyncProperty(anyDelivery, async ({ events, order }) => {
+      const teams = await Promise.all(Array.from({ length: CUSTOMERS }, () => store.addTeam()));
+      const received = events.map(({ customer, ...made }) =>
+        receivedEvent({ ...made, customerId: teams[customer]?.customerId ?? '' }),
+      );
+      await Promise.all(
+        order.map((index, turn) => doors[turn % 2]?.([received[index] as ReceivedEvent])),
+      );
+      for (const { teamId, customerId } of teams) {
+        const mine = received.filter(
+          (event) => event.kind === 'readable' && event.subscription.customerId === customerId,
+        );
+        expect(await store.planOf(teamId)).toEqual(planAfterAll(mine));
+        const log = await store.logOf(customerId);
+        const delivered = order.filter((index) => mine.includes(received[index] as ReceivedEvent));
+        expect(log.reduce((sum, { deliveries }) => sum + deliveries, 0)).toBe(delivered.length);
+        expect(new Set(log.map((row) => row.event_id))).toEqual(
+          new Set(mine.map(({ eventId }) => eventId)),
+        );
+      }
+    });
+    await fc.assert(property, { numRuns: 25 });
+  });
+});

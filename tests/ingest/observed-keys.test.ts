@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest';
+import type { Json } from '../../src/core/same-second-order.ts';
+import { decide, type Known } from '../../src/ingest/decide.ts';
+import type { NamedEvent } from '../../src/ingest/received-event.ts';
+import { makeLook } from '../../src/stripe/subscription-snapshot.ts';
+import { receivedEvent } from '../support/stripe/events.ts';
+
+const CREATED = 1_700_000_000;
+const team = { id: 1, customerId: 'cus_1', plan: plan('active') };
+
+function plan(status: string) {
+  return {
+    providerSubscriptionId: 'sub_1',
+    providerProductId: 'prod_1',
+    planName: null,
+    subscriptionStatus: status,
+  };
+}
+
+function event(status: string): NamedEvent & { readonly kind: 'readable' } {
+  const made = receivedEvent({ status, createdSeconds: CREATED });
+  if (made.kind !== 'readable') throw new RangeError('not readable');
+  return { ...made, productName: null };
+}
+
+/** Two events of one second, neither of which tells what it replaced: the later one is followed. */
+const [one, other] = [event('trialing'), event('active')];
+
+function known(events: readonly (typeof one)[]): Known {
+  const { subscription } = other;
+  return {
+    teams: [team],
+    customers: new Map([
+      ['cus_1', new Map([['sub_1', { newest: subscription, isCertain: false }]])],
+    ]),
+    logged: events.map((caused) => ({ key: caused.key, outcome: 'applied', caused })),
+    names: new Map(),
+  };
+}
+
+function look(fence: readonly string[]): NamedEvent {
+  const shown: Json = { id: 'sub_1', customer: 'cus_1', status: 'canceled' };
+  const made = makeLook(shown, {
+    createdSeconds: CREATED,
+    fence: new Set(fence),
+    takenAtMs: (CREATED + 10) * 1_000,
+    nonce: () => 'nonce',
+  });
+  if (made === null) throw new RangeError('unreadable');
+  return { ...made.event, body: made.body, receivedAtMs: 0, source: 'log', productName: null };
+}
+
+describe('a look counts only if nothing has come since it began', () => {
+  test('nothing has come', () => {
+    const decision = decide([look([one.key, other.key])], known([one, other]), 'newest');
+    expect(decision.results).toEqual([{ outcome: 'applied', teamIds: [1] }]);
+    expect(decision.plans.get(1)?.subscriptionStatus).toBe('canceled');
+  });
+
+  test('an event of the same second has come', () => {
+    const decision = decide([look([one.key])], known([one, other]), 'newest');
+    expect(decision.results).toEqual([{ outcome: 'stale', teamIds: [1] }]);
+    expect(decision.plans.size).toBe(0);
+    expect(decision.outcomes.size).toBe(2);
+  });
+});

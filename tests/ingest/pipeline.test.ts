@@ -1,0 +1,173 @@
+import { describe, expect, test } from 'vitest';
+import type { ReceivedEvent } from '../../src/ingest/received-event.ts';
+import { postgresServers } from '../support/postgres/test-database.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+import { openDoor } from '../support/service/pipelines.ts';
+import { eventBody, received, receivedEvent } from '../support/stripe/events.ts';
+
+const UNKNOWN_SHAPE = JSON.stringify({
+  id: 'evt_unreadable',
+  type: 'customer.subscription.updated',
+  data: null,
+});
+
+describe.each(postgresServers)('$name', (server) => {
+  const store = useDatabase(server);
+
+  test('every event of a batch gets its own result, and its row in the log', async () => {
+    const accept = openDoor(store.database);
+    const team = await store.addTeam();
+    const other = await store.addTeam();
+    const nobody = store.newCustomer();
+    const of = (eventId: string, created: number, status: string, { customerId } = team) =>
+      receivedEvent({ eventId, customerId, createdSeconds: created, status });
+
+    const first = of('evt_first', 100, 'active');
+    const second = of('evt_second', 200, 'trialing');
+    const unreadable = received(UNKNOWN_SHAPE);
+    const parked = of('evt_parked', 100, 'active', { teamId: 0, customerId: nobody });
+    const results = await accept([
+      first,
+      second,
+      of('evt_older', 150, 'canceled'),
+      of('evt_no_effect', 300, 'past_due'),
+      parked,
+      unreadable,
+      of('evt_other', 50, 'unpaid', other),
+      first,
+      second,
+      unreadable,
+      parked,
+    ]);
+
+    const [mine, others, none] = [[team.teamId], [other.teamId], []];
+    expect(results).toEqual([
+      { outcome: 'applied', teamIds: mine },
+      { outcome: 'applied', teamIds: mine },
+      { outcome: 'stale', teamIds: mine },
+      { outcome: 'unchanged', teamIds: mine },
+      { outcome: 'parked', teamIds: none },
+      { outcome: 'unreadable', teamIds: none },
+      { outcome: 'applied', teamIds: others },
+      { outcome: 'duplicate', teamIds: mine },
+      { outcome: 'duplicate', teamIds: mine },
+      { outcome: 'duplicate', teamIds: none },
+      { outcome: 'parked', teamIds: none },
+    ]);
+    expect(await store.planOf(team.teamId)).toMatchObject({ subscriptionStatus: 'trialing' });
+    expect(await store.planOf(other.teamId)).toMatchObject({ subscriptionStatus: 'unpaid' });
+
+    const rows = await store.database.query<{ event_id: string; transaction: string }>(
+      `select event_id, outcome, deliveries, customer_id, subscription_id, type,
+              extract(epoch from created_at)::int as created,
+              extract(epoch from received_at)::int as received,
+              xmin::text as transaction
+         from instep.events`,
+    );
+    const row = (
+      event_id: string,
+      outcome: string,
+      deliveries: number,
+      created: number | null,
+    ) => ({
+      event_id,
+      outcome,
+      deliveries,
+      customer_id: team.customerId,
+      subscription_id: 'sub_1',
+      type: 'customer.subscription.updated',
+      created,
+      received: 1_700_000_000,
+      transaction: expect.any(String),
+    });
+    expect(new Set(rows)).toEqual(
+      new Set([
+        row('evt_first', 'applied', 2, 100),
+        row('evt_second', 'applied', 2, 200),
+        row('evt_older', 'stale', 1, 150),
+        row('evt_no_effect', 'unchanged', 1, 300),
+        { ...row('evt_parked', 'parked', 2, 100), customer_id: nobody },
+        {
+          ...row('evt_unreadable', 'unreadable', 2, null),
+          customer_id: null,
+          subscription_id: null,
+        },
+        { ...row('evt_other', 'applied', 1, 50), customer_id: other.customerId },
+      ]),
+    );
+    // The first event found nothing under way; all the others came in one transaction.
+    expect(new Set(rows.map(({ transaction }) => transaction)).size).toBe(1);
+  });
+
+  test('a parked event is applied when it comes again and a team follows the customer', async () => {
+    const accept = openDoor(store.database);
+    const { teamId, customerId } = await store.addTeam();
+    const link = (to: string | null) =>
+      store.database.query(`update teams set provider_customer_id = $1 where id = ${teamId}`, [to]);
+    await link(null);
+    const [older, newer] = ['trialing', 'active'].map((status) =>
+      receivedEvent({ customerId, status }),
+    ) as [ReceivedEvent, ReceivedEvent];
+    const none: number[] = [];
+    expect(await accept([older, newer])).toEqual([
+      { outcome: 'parked', teamIds: none },
+      { outcome: 'parked', teamIds: none },
+    ]);
+    await link(customerId);
+    const teamIds = [teamId];
+    expect(await accept([newer])).toEqual([{ outcome: 'applied', teamIds }]);
+    expect(await accept([older])).toEqual([{ outcome: 'stale', teamIds }]);
+    expect(await accept([newer])).toEqual([{ outcome: 'duplicate', teamIds }]);
+    expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+    expect(await store.logOf(customerId)).toEqual([
+      { event_id: older.eventId, outcome: 'stale', deliveries: 2 },
+      { event_id: newer.eventId, outcome: 'applied', deliveries: 3 },
+    ]);
+  });
+
+  test('a second door knows what the first one did', async () => {
+    const { teamId, customerId } = await store.addTeam();
+    const [first, second] = [openDoor(store.database), openDoor(store.openAnother())];
+    const event = receivedEvent({ customerId, createdSeconds: 20 });
+    await first([event]);
+    const older = receivedEvent({ customerId, createdSeconds: 19, status: 'unpaid' });
+    expect(await second([event, older])).toMatchObject([
+      { outcome: 'duplicate' },
+      { outcome: 'stale' },
+    ]);
+    expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+  });
+
+  test('the log keeps the order of arrival, whatever the keys', async () => {
+    const accept = openDoor(store.database);
+    const { customerId } = await store.addTeam();
+    const eventIds = Array.from({ length: 20 }, (_, index) => `evt_arrival_${index}`);
+    await accept(
+      eventIds.map((eventId, index) =>
+        receivedEvent({ eventId, customerId, createdSeconds: 1_000 - index }),
+      ),
+    );
+    const log = await store.logOf(customerId);
+    expect(log.map((row) => row.event_id)).toEqual(eventIds);
+  });
+
+  test.each([
+    ['NUL and half surrogate pairs', { metadata: { nul: '\0', half: '\ud800', other: '\udc00x' } }],
+    ['all that UTF-8 has', { metadata: { text: 'ü€𝄞\u2028\u0085\u001b' } }],
+    ['a customer that cannot be stored', { customer: 'cus_\0' }],
+    ['numbers that are no numbers here', { big: 'NUMBER' }],
+  ])('the body is stored byte for byte: %s', async (_, members) => {
+    const accept = openDoor(store.database);
+    const event = JSON.parse(eventBody({ eventId: 'evt_bytes', customerId: store.newCustomer() }));
+    Object.assign(event.data.object, members);
+    const text = JSON.stringify(event, null, 1).replace('"NUMBER"', '1e999, "dup": 1, "dup": 2');
+    const body = `\n ${text.replaceAll('\n', '\r\n')}\t`;
+    await accept([received(body)]);
+    const rows = await store.database.query<{ body: Buffer }>(
+      `delete from instep.events where event_id = 'evt_bytes' returning body`,
+    );
+    expect(rows.map((row) => row.body.toString('hex'))).toEqual([
+      Buffer.from(body).toString('hex'),
+    ]);
+  });
+});

@@ -1,0 +1,49 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { QueueLimit } from '../../src/ingest/queue-limit.ts';
+
+const OPTIONS = { maxQueued: 10_000, maxWaitMs: 400 };
+const MIN_QUEUED = 64;
+
+/** After many batches of so many, that took so long. */
+function taught(size: number, tookMs: number): number {
+  const limit = new QueueLimit(OPTIONS);
+  for (let batch = 0; batch < 50; batch += 1) limit.learn(size, tookMs);
+  return limit.count;
+}
+
+describe('how many may wait', () => {
+  test('as many as are done in time, going by the latest batches', () => {
+    expect(taught(100, 100)).toBe(400);
+    expect(taught(100, 200)).toBe(200);
+    expect(taught(500, 50)).toBe(4_000);
+  });
+
+  test('never so few that no batch could tell that it goes faster again', () => {
+    const limit = new QueueLimit(OPTIONS);
+    for (let batch = 0; batch < 50; batch += 1) limit.learn(64, 60_000);
+    expect(limit.count).toBe(MIN_QUEUED);
+    for (let batch = 0; batch < 50; batch += 1) limit.learn(MIN_QUEUED, 64);
+    expect(limit.count).toBeGreaterThanOrEqual(399);
+  });
+
+  test('small batches, which mostly wait for the disk, tell nothing', () => {
+    expect(taught(1, 1_000)).toBe(new QueueLimit(OPTIONS).count);
+  });
+
+  test('whatever it learns, it stays within its bounds', () => {
+    const batches = fc.array(fc.tuple(fc.integer({ min: 1, max: 500 }), fc.integer({ min: -50 })));
+    fc.assert(
+      fc.property(batches, (learnt) => {
+        const limit = new QueueLimit(OPTIONS);
+        for (const [size, tookMs] of learnt) limit.learn(size, tookMs);
+        expect(limit.count).toBeGreaterThanOrEqual(MIN_QUEUED);
+        expect(limit.count).toBeLessThanOrEqual(OPTIONS.maxQueued);
+      }),
+    );
+  });
+
+  test('a setting below that counts nevertheless', () => {
+    expect(new QueueLimit({ maxQueued: 3, maxWaitMs: 400 }).count).toBe(3);
+  });
+});

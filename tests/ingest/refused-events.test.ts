@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'vitest';
+import type { ReceivedEvent } from '../../src/ingest/received-event.ts';
+import { DatabaseRefused } from '../../src/postgres/errors.ts';
+import { postgresServers } from '../support/postgres/test-database.ts';
+import { NO_PLAN } from '../support/service/contract-service.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+import { openDoor } from '../support/service/pipelines.ts';
+import { eventBody, received, receivedEvent } from '../support/stripe/events.ts';
+
+/** An event whose product came as an object, and so with its name. */
+function namedEvent(customerId: string, name: string): ReceivedEvent {
+  const event = JSON.parse(eventBody({ customerId }));
+  event.data.object.items.data[0].plan.product = { id: 'prod_1', name };
+  return received(JSON.stringify(event));
+}
+
+describe.each(postgresServers)('$name', (server) => {
+  const store = useDatabase(server);
+
+  test('a name that does not fit is left out, and the team gets all else', async () => {
+    await store.database.query('alter table teams alter column plan_name type varchar(5)');
+    const accept = openDoor(store.database);
+    const teams = await Promise.all([store.addTeam(), store.addTeam(), store.addTeam()]);
+    const names = ['Short', 'Professional', 'Basic'];
+    const events = teams.map(({ customerId }, index) => namedEvent(customerId, `${names[index]}`));
+    // Behind one that is under way, so that they are one batch.
+    const [, ...results] = await accept([receivedEvent({ customerId: 'cus_nobody' }), ...events]);
+    expect(results).toMatchObject(teams.map(() => ({ outcome: 'applied' })));
+
+    const plans = await Promise.all(teams.map(({ teamId }) => store.planOf(teamId)));
+    const plan = { providerProductId: 'prod_1', subscriptionStatus: 'active' };
+    expect(plans).toMatchObject([
+      { ...plan, planName: 'Short' },
+      { ...plan, planName: null },
+      { ...plan, planName: 'Basic' },
+    ]);
+    await store.database.query('alter table teams alter column plan_name type text');
+  });
+
+  /** What the application does, and how it is undone. */
+  const objections: [by: string, objection: string, withdrawal: string][] = [
+    [
+      'a check constraint',
+      `alter table teams add constraint objection check (provider_subscription_id <> 'sub_bad')`,
+      'alter table teams drop constraint objection',
+    ],
+    [
+      'a trigger that raises an exception',
+      `create function object() returns trigger language plpgsql as
+       $$begin if new.provider_subscription_id = 'sub_bad' then raise exception 'no'; end if;
+       return new; end$$;
+       create trigger objection before update on teams for each row execute function object()`,
+      'drop trigger objection on teams',
+    ],
+    [
+      'a view with a check option',
+      `alter table teams rename to all_teams;
+       create view teams as select * from all_teams
+        where provider_subscription_id is distinct from 'sub_bad' with check option`,
+      'drop view teams; alter table all_teams rename to teams',
+    ],
+  ];
+
+  test.each(objections)(
+    'an event that is refused by %s fails alone, and leaves nothing behind',
+    async (_, objection, withdrawal) => {
+      await store.database.query(objection);
+      const accept = openDoor(store.database);
+      const [before, bad, after] = [
+        await store.addTeam(),
+        await store.addTeam(),
+        await store.addTeam(),
+      ];
+      const settled = await Promise.allSettled(
+        [
+          receivedEvent({ customerId: 'cus_nobody' }),
+          receivedEvent({ customerId: before.customerId }),
+          receivedEvent({ customerId: bad.customerId, subscriptionId: 'sub_bad' }),
+          receivedEvent({ customerId: after.customerId }),
+        ].map((event) => accept([event])),
+      );
+      await store.database.query(withdrawal);
+
+      expect(settled.map(({ status }) => status)).toEqual([
+        'fulfilled',
+        'fulfilled',
+        'rejected',
+        'fulfilled',
+      ]);
+      expect(settled[2]).toMatchObject({ reason: expect.any(DatabaseRefused) });
+      for (const { teamId } of [before, after]) {
+        expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+      }
+      expect(await store.planOf(bad.teamId)).toEqual(NO_PLAN);
+      expect(await store.logOf(bad.customerId)).toEqual([]);
+      const known = 'select from instep.subscriptions where customer_id = $1';
+      expect(await store.database.query(known, [bad.customerId])).toEqual([]);
+
+      const again = receivedEvent({ customerId: bad.customerId, subscriptionId: 'sub_bad' });
+      expect(await accept([again])).toEqual([{ outcome: 'applied', teamIds: [bad.teamId] }]);
+    },
+  );
+});

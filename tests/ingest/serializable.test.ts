@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest';
+import { addTeam, readTeam, renamePlans } from '../../src/queries/teams.ts';
+import { connect, createDatabase, postgresServers } from '../support/postgres/test-database.ts';
+import { openDoor } from '../support/service/pipelines.ts';
+import { receivedEvent } from '../support/stripe/events.ts';
+
+const BATCH = 20;
+const ROUNDS = 10;
+
+describe.each(postgresServers)('$name', (server) => {
+  test('doors and renamings on a database whose transactions are serializable', async () => {
+    const { url, database } = await createDatabase(server);
+    const name = url.pathname.slice(1);
+    await database.query(
+      `alter database ${name} set default_transaction_isolation = 'serializable'`,
+    );
+    await database.close();
+    const pools = [connect(url), connect(url), connect(url)] as const;
+    const { query } = pools[2];
+    const customers = Array.from({ length: BATCH }, (_, index) => `cus_${index}`);
+    const teamIds = await Promise.all(
+      customers.map((customerId) => addTeam(query, { name: 'Team', customerId })),
+    );
+    const doors = [openDoor(pools[0]), openDoor(pools[1])];
+
+    for (let round = 1; round <= ROUNDS; round += 1) {
+      const events = customers.map((customerId) =>
+        receivedEvent({ customerId, productId: 'prod_1', createdSeconds: round }),
+      );
+      const [results] = await Promise.all([
+        Promise.all(doors.map((accept) => accept(events))),
+        renamePlans(query, {
+          id: 'prod_1',
+          name: `Plan ${round}`,
+          formerName: `Plan ${round - 1}`,
+        }),
+      ]);
+      const outcomes = results.flat().map(({ outcome }) => outcome);
+      expect(outcomes.filter((outcome) => outcome === 'applied')).toHaveLength(BATCH);
+      expect(outcomes.filter((outcome) => outcome === 'duplicate')).toHaveLength(BATCH);
+    }
+
+    await renamePlans(query, { id: 'prod_1', name: 'Last', formerName: `Plan ${ROUNDS}` });
+    const plans = await Promise.all(teamIds.map((id) => readTeam(query, id)));
+    expect(new Set(plans.map((team) => team?.plan.planName))).toEqual(new Set(['Last']));
+    for (const pool of pools) await pool.close();
+  });
+});

@@ -1,0 +1,61 @@
+import type { RequestListener } from 'node:http';
+import { expect, test } from 'vitest';
+import { embeddedServer } from '../support/postgres/test-database.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+import { openDoor } from '../support/service/pipelines.ts';
+import { receivedEvent } from '../support/stripe/events.ts';
+import { useStripeApis } from '../support/stripe/stripe-apis.ts';
+
+const store = useDatabase(embeddedServer);
+const apis = useStripeApis();
+
+const saysNothing: RequestListener = () => undefined;
+const saysALittle: RequestListener = (_, response) => {
+  response.writeHead(200, { 'Content-Type': 'application/json' });
+  const timer = setInterval(() => response.write(' '), 300);
+  response.on('close', () => clearInterval(timer));
+};
+
+/** How long an event of a new team takes, which gets all but the name. */
+async function timeToApply(
+  accept: ReturnType<typeof openDoor>,
+  productId: string,
+  status = 'active',
+) {
+  const { teamId, customerId } = await store.addTeam();
+  const startedAt = Date.now();
+  await accept([receivedEvent({ customerId, productId, status })]);
+  const tookMs = Date.now() - startedAt;
+  const plan = await store.planOf(teamId);
+  expect(plan).toMatchObject({ subscriptionStatus: status, planName: null });
+  return tookMs;
+}
+
+test.concurrent.each([
+  ['says nothing', saysNothing],
+  ['says a little now and then', saysALittle],
+])('an event waits two seconds and no longer when the API %s', async (_, listener) => {
+  const { retrieve } = await apis.startOdd(listener);
+  const accept = openDoor(store.database, retrieve);
+  expect(await timeToApply(accept, 'prod_slow')).toBeLessThan(4_000);
+  // The next one does not wait for what did not come.
+  expect(await timeToApply(accept, 'prod_slow')).toBeLessThan(1_500);
+});
+
+test.concurrent('events that need no name do not wait for those that do', async () => {
+  const { retrieve } = await apis.startOdd(saysNothing);
+  const accept = openDoor(store.database, retrieve);
+  const order: string[] = [];
+  const waiting = timeToApply(accept, 'prod_slow').then(() => order.push('named'));
+  await timeToApply(accept, 'prod_other', 'canceled').then(() => order.push('nameless'));
+  await waiting;
+  expect(order).toEqual(['nameless', 'named']);
+});
+
+test.concurrent('many events that wait for names wait together', async () => {
+  const { retrieve } = await apis.startOdd(saysNothing);
+  const accept = openDoor(store.database, retrieve);
+  const products = Array.from({ length: 30 }, (_, index) => `prod_slow_${index % 15}`);
+  const times = await Promise.all(products.map((product) => timeToApply(accept, product)));
+  expect(Math.max(...times)).toBeLessThan(4_500);
+});

@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest';
+import { applyBatch } from '../../src/ingest/apply-batch.ts';
+import type { NamedEvent } from '../../src/ingest/received-event.ts';
+import { postgresServers } from '../support/postgres/test-database.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+import { openDoor } from '../support/service/pipelines.ts';
+import { receivedEvent } from '../support/stripe/events.ts';
+
+describe.each(postgresServers)('$name', (server) => {
+  const store = useDatabase(server);
+  const openTwo = () => [openDoor(store.database), openDoor(store.openAnother())] as const;
+  const count = (outcomes: readonly { outcome: string }[], outcome: string) =>
+    outcomes.filter((one) => one.outcome === outcome).length;
+
+  test('two hundred copies over two doors are applied once', async () => {
+    const doors = openTwo();
+    const { teamId, customerId } = await store.addTeam();
+    const event = receivedEvent({ customerId });
+    const results = await Promise.all(
+      Array.from({ length: 200 }, (_, index) => doors[index % 2 === 0 ? 0 : 1]([event])),
+    );
+    expect(count(results.flat(), 'applied')).toBe(1);
+    expect(count(results.flat(), 'duplicate')).toBe(199);
+    expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+    expect(await store.logOf(customerId)).toEqual([
+      { event_id: event.eventId, outcome: 'applied', deliveries: 200 },
+    ]);
+  });
+
+  test.each(['whom teams follow', 'whom nobody follows'])(
+    'batches of many customers %s in opposite orders wait for each other, and never deadlock',
+    async (followed) => {
+      const pools = [store.database, store.openAnother()];
+      for (let round = 0; round < 3; round += 1) {
+        const customers = await Promise.all(
+          Array.from({ length: 60 }, async () =>
+            followed === 'whom teams follow' ? await store.addTeam() : null,
+          ),
+        );
+        const events = customers.map((team): NamedEvent => {
+          const customerId = team?.customerId ?? store.newCustomer();
+          return { ...receivedEvent({ customerId }), productName: null };
+        });
+        let attempts = 0;
+        const results = await Promise.all(
+          [events, events.toReversed()].map((batch, index) =>
+            pools[index]?.transaction((query, atCommit) => {
+              attempts += 1;
+              return applyBatch({ query, atCommit }, batch, { choice: 'newest' });
+            }),
+          ),
+        );
+        // After a deadlock one of them would be tried again.
+        expect(attempts).toBe(2);
+        const outcomes = results.flatMap((batch) => batch ?? []);
+        const isFollowed = followed === 'whom teams follow';
+        expect(count(outcomes, 'applied')).toBe(isFollowed ? events.length : 0);
+        expect(count(outcomes, 'duplicate')).toBe(isFollowed ? events.length : 0);
+        expect(count(outcomes, 'parked')).toBe(isFollowed ? 0 : events.length * 2);
+      }
+      const deliveries = 'select distinct deliveries from instep.events where outcome = any ($1)';
+      const rows = await store.database.query(deliveries, [['parked']]);
+      expect(rows).toEqual(followed === 'whom teams follow' ? [] : [{ deliveries: 2 }]);
+    },
+  );
+
+  test('doors that get the same customers in opposite orders apply each once', async () => {
+    const doors = openTwo();
+    const teams = await Promise.all(Array.from({ length: 40 }, () => store.addTeam()));
+    const events = teams.map(({ customerId }) => receivedEvent({ customerId }));
+    const results = await Promise.all([doors[0](events), doors[1](events.toReversed())]);
+    expect(count(results.flat(), 'applied')).toBe(events.length);
+    expect(count(results.flat(), 'duplicate')).toBe(events.length);
+  });
+
+  test('different events of one customer over two doors end with the newest', async () => {
+    const doors = openTwo();
+    const { teamId, customerId } = await store.addTeam();
+    const events = Array.from({ length: 60 }, (_, index) =>
+      receivedEvent({
+        customerId,
+        createdSeconds: 1_000 + index,
+        subscriptionId: `sub_${index}`,
+        status: index % 3 === 0 ? 'canceled' : 'active',
+      }),
+    );
+    await Promise.all(
+      events.map((event, index) => doors[index % 2 === 0 ? 0 : 1]([event])).reverse(),
+    );
+    expect(await store.planOf(teamId)).toMatchObject({ providerSubscriptionId: 'sub_59' });
+  });
+});

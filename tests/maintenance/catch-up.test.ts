@@ -1,0 +1,320 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import type { Accept } from '../../src/ingest/pipeline.ts';
+import { createCatchUpTask } from '../../src/maintenance/catch-up.ts';
+import type { Database } from '../../src/postgres/database.ts';
+import { DatabaseUnavailable } from '../../src/postgres/errors.ts';
+import { addTeam, readTeam } from '../../src/queries/teams.ts';
+import { createLogger } from '../../src/runtime/logging.ts';
+import { createStripeApi } from '../../src/stripe/api.ts';
+import type { ApiFault } from '../../src/testing/stripe-api/account.ts';
+import { Collection } from '../../src/testing/stripe-api/collection.ts';
+import { startStripeApiServer } from '../../src/testing/stripe-api/server.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
+import { API_KEY } from '../support/secrets/canaries.ts';
+import { openDoor } from '../support/service/pipelines.ts';
+import { eventBody, received } from '../support/stripe/events.ts';
+
+const ends: (() => Promise<unknown>)[] = [];
+afterAll(async () => {
+  for (const end of ends) await end();
+});
+
+const NOW_SECONDS = Math.floor(Date.now() / 1_000);
+const DAY_SECONDS = 86_400;
+const BEGIN_SECONDS = NOW_SECONDS - 20 * DAY_SECONDS;
+
+let count = 0;
+/** An event of some days ago, each a minute later than the one before. */
+const nextEvent = (made: Parameters<typeof eventBody>[0] = {}) => {
+  count += 1;
+  const eventId = `evt_${String(count).padStart(5, '0')}`;
+  return eventBody({ eventId, createdSeconds: BEGIN_SECONDS + count * 60, ...made });
+};
+
+type Setting = {
+  readonly database: Database;
+  readonly accept: Accept;
+  readonly events: Collection;
+  /** The calls to the API, as paths. */
+  readonly calls: URLSearchParams[];
+  /** The log lines, at level info and above. */
+  readonly lines: Record<string, unknown>[];
+  fault: ((call: number) => ApiFault | undefined) | undefined;
+  /** A keeper's task, as another instance has one of its own. */
+  instance(accept?: Accept, startedAtMs?: number): (signal?: AbortSignal) => Promise<void>;
+};
+
+/** An account with these events, and a team that follows their customer. */
+async function setUp(bodies: readonly string[]): Promise<Setting & { teamId: number }> {
+  const { database } = await createDatabase();
+  const accept = openDoor(database);
+  const events = new Collection(bodies.map((body) => JSON.parse(body)));
+  const calls: URLSearchParams[] = [];
+  const lines: Record<string, unknown>[] = [];
+  const logger = createLogger('info', { write: (line) => void lines.push(JSON.parse(line)) });
+  const setting: Setting = {
+    database,
+    accept,
+    events,
+    calls,
+    lines,
+    fault: undefined,
+    instance(through = accept, startedAtMs = Date.now()) {
+      const times = [startedAtMs];
+      const mend = createCatchUpTask({
+        query: database.query,
+        accept: through,
+        listEvents: api.listEvents,
+        logger,
+        now: () => times.pop() ?? Date.now(),
+        nonce: () => `holder_${Math.random()}`,
+        intervalMs: 3_600_000,
+      });
+      return (signal = new AbortController().signal) => mend(signal);
+    },
+  };
+  const server = await startStripeApiServer({
+    productNames: {},
+    events,
+    onCall(path) {
+      calls.push(new URLSearchParams(path.split('?')[1]));
+      return setting.fault?.(calls.length);
+    },
+  });
+  const api = createStripeApi({ secretKey: API_KEY, baseUrl: new URL(server.url) });
+  ends.push(server.close, () => database.close());
+  const teamId = await addTeam(database.query, { name: 'Team', customerId: 'cus_1' });
+  return Object.assign(setting, { teamId });
+}
+
+type Row = { event_id: string; outcome: string; deliveries: number };
+
+const logOf = ({ database }: Setting) =>
+  database.query<Row>(
+    'select event_id, outcome, deliveries from instep.events order by created_at, event_id',
+  );
+
+const planOf = async ({ database, teamId }: Setting & { teamId: number }) =>
+  (await readTeam(database.query, teamId))?.plan;
+
+const seenBy = async ({ database }: Setting) => {
+  const [row] = await database.query<{ progress: { seenSeconds: number } | null }>(
+    `select progress from instep.walks where name = 'catch-up'`,
+  );
+  return row?.progress;
+};
+
+const idOf = (body: string): string => JSON.parse(body).id;
+const createdOf = (body: string): number => JSON.parse(body).created;
+
+test('stores what was missed under its own ids and times, and nothing twice', async () => {
+  const [first, missed, last] = [
+    nextEvent({ status: 'trialing' }),
+    nextEvent({ status: 'active' }),
+    nextEvent({ status: 'canceled' }),
+  ] as const;
+  const setting = await setUp([first, missed, last]);
+  await setting.accept([received(first)]);
+  await setting.instance()();
+  expect(await logOf(setting)).toEqual([
+    { event_id: idOf(first), outcome: 'applied', deliveries: 1 },
+    { event_id: idOf(missed), outcome: expect.any(String), deliveries: 0 },
+    { event_id: idOf(last), outcome: 'applied', deliveries: 0 },
+  ]);
+  expect(await planOf(setting)).toMatchObject({ subscriptionStatus: 'canceled' });
+  expect(setting.lines).toContainEqual(
+    expect.objectContaining({ msg: 'caught up', listed: 3, missed: 2 }),
+  );
+
+  // Stripe delivers it after all.
+  expect(await setting.accept([received(last), received(missed)])).toMatchObject([
+    { outcome: 'duplicate' },
+    { outcome: 'duplicate' },
+  ]);
+  expect((await logOf(setting)).map(({ deliveries }) => deliveries)).toEqual([1, 1, 1]);
+  await setting.instance()();
+  expect(await logOf(setting)).toHaveLength(3);
+});
+
+test('knows an event again that the list tells in another API version’s words', async () => {
+  const [one, other] = [nextEvent({ status: 'trialing' }), nextEvent({ status: 'active' })];
+  const inOtherWords = (body: string) => {
+    const event = JSON.parse(body);
+    event.data.object.items.data[0].price = undefined;
+    return JSON.stringify(event);
+  };
+  const setting = await setUp([inOtherWords(one), inOtherWords(other)]);
+  await setting.accept([received(one)]);
+  await setting.instance()();
+  expect(await setting.accept([received(other)])).toMatchObject([{ outcome: 'duplicate' }]);
+  expect(await logOf(setting)).toEqual([
+    { event_id: idOf(one), outcome: 'applied', deliveries: 1 },
+    { event_id: idOf(other), outcome: 'applied', deliveries: 1 },
+  ]);
+});
+
+test('asks for the two types of 30 days at first, and then since the last one seen', async () => {
+  const bodies = [nextEvent(), nextEvent()];
+  const setting = await setUp(bodies);
+  await setting.instance()();
+  expect(setting.calls[0]?.getAll('types[0]')).toEqual(['customer.subscription.updated']);
+  expect(setting.calls[0]?.getAll('types[1]')).toEqual(['customer.subscription.deleted']);
+  const since = () => Number(setting.calls.at(-1)?.get('created[gte]'));
+  expect(Math.abs(since() - (NOW_SECONDS - 30 * DAY_SECONDS))).toBeLessThan(600);
+  await setting.instance()();
+  expect(since()).toBe(createdOf(bodies[1] ?? '') - 3_600);
+});
+
+test('moves on only when everything before is stored, and goes on where it was', async () => {
+  const bodies = Array.from({ length: 250 }, () => nextEvent());
+  const setting = await setUp(bodies);
+  let isDown = true;
+  const shaky: Accept = async (events) => {
+    // What is on the second page cannot be stored for now.
+    const isOfSecondPage = events.some(({ eventId }) => eventId === idOf(bodies[120] ?? ''));
+    if (isDown && isOfSecondPage) throw new DatabaseUnavailable('away');
+    return await setting.accept(events);
+  };
+  const instance = setting.instance(shaky);
+  await expect(instance()).rejects.toThrow(DatabaseUnavailable);
+  expect(await seenBy(setting)).toMatchObject({
+    seenSeconds: null,
+    underWay: { cursor: idOf(bodies[150] ?? '') },
+  });
+
+  isDown = false;
+  const before = setting.calls.length;
+  const late = nextEvent();
+  setting.events.set(JSON.parse(late));
+  await setting.instance(shaky)();
+  expect(setting.calls[before]?.get('starting_after')).toBe(idOf(bodies[150] ?? ''));
+  expect(await logOf(setting)).toHaveLength(250);
+  expect(await seenBy(setting)).toMatchObject({
+    seenSeconds: createdOf(bodies[249] ?? ''),
+    underWay: null,
+  });
+  // What came meanwhile is the next one's.
+  await setting.instance(shaky)();
+  expect(await logOf(setting)).toHaveLength(251);
+});
+
+test('of several instances one does it; of one that is gone another takes over', async () => {
+  const setting = await setUp([nextEvent()]);
+  const aMinuteAgo = Date.now() - 60_000;
+  const instances = Array.from({ length: 5 }, () => setting.instance(setting.accept, aMinuteAgo));
+  await Promise.all(instances.map((mend) => mend()));
+  for (const mend of instances) await mend();
+  expect(setting.calls).toHaveLength(1);
+
+  const hold = (until: string) =>
+    setting.database.query(
+      `update instep.walks set holder = 'gone', held_until = now() + $1::interval, ended_at = null`,
+      [until],
+    );
+  await hold('1 minute');
+  await setting.instance()();
+  expect(setting.calls).toHaveLength(1);
+  await hold('-1 minute');
+  await setting.instance()();
+  expect(setting.calls).toHaveLength(2);
+});
+
+test('whoever was taken over from leaves the rest to the other', async () => {
+  const setting = await setUp(Array.from({ length: 250 }, () => nextEvent()));
+  let stolen = false;
+  const slow: Accept = async (events) => {
+    const results = await setting.accept(events);
+    if (!stolen) {
+      stolen = true;
+      await setting.database.query(
+        `update instep.walks set holder = 'other', held_until = now() + interval '1 minute'`,
+      );
+    }
+    return results;
+  };
+  await setting.instance(slow)();
+  expect(await logOf(setting)).toHaveLength(100);
+  const [row] = await setting.database.query(
+    `select holder, ended_at from instep.walks where name = 'catch-up'`,
+  );
+  expect(row).toEqual({ holder: 'other', ended_at: null });
+});
+
+describe('an API that', () => {
+  test('has enough of it is asked again', async () => {
+    const setting = await setUp([nextEvent()]);
+    setting.fault = (call) => (call < 3 ? { status: 429, retryAfterSeconds: 0 } : undefined);
+    await setting.instance()();
+    expect(await logOf(setting)).toHaveLength(1);
+  });
+
+  test('is down leaves everything for the next time', async () => {
+    const setting = await setUp([nextEvent()]);
+    setting.fault = () => ({ status: 503, retryAfterSeconds: 0 });
+    const instance = setting.instance();
+    await expect(instance()).rejects.toMatchObject({ code: 'STRIPE_API_FAILED', status: 503 });
+    setting.fault = undefined;
+    await instance();
+    expect(await logOf(setting)).toHaveLength(1);
+  });
+
+  test.each([401, 403])(
+    'refuses the key with %i is left alone, and a line says so once',
+    async (status) => {
+      const setting = await setUp([nextEvent()]);
+      setting.fault = () => ({ status });
+      const instance = setting.instance();
+      for (let turn = 0; turn < 3; turn += 1) await instance();
+      expect(setting.calls).toHaveLength(1);
+      expect(setting.lines).toMatchObject([
+        {
+          level: 'warn',
+          msg: expect.stringContaining('STRIPE_SECRET_KEY may not read what this needs'),
+        },
+      ]);
+    },
+  );
+
+  test('has forgotten where we were is asked from the beginning', async () => {
+    const bodies = Array.from({ length: 150 }, () => nextEvent());
+    const setting = await setUp(bodies);
+    setting.fault = (call) => (call === 2 ? { status: 400 } : undefined);
+    const instance = setting.instance();
+    await expect(instance()).rejects.toMatchObject({ status: 400 });
+    await instance();
+    expect(setting.calls.map((call) => call.get('starting_after'))).toEqual([
+      null,
+      idOf(bodies[50] ?? ''),
+      null,
+      idOf(bodies[50] ?? ''),
+    ]);
+    expect(await logOf(setting)).toHaveLength(150);
+  });
+});
+
+test('what the application’s tables refuse is passed over, with a line that says so', async () => {
+  const [good, bad] = [nextEvent(), nextEvent({ subscriptionId: 'sub_bad' })];
+  const setting = await setUp([bad, good]);
+  await setting.database.query(
+    `alter table teams add constraint no check (provider_subscription_id <> 'sub_bad')`,
+  );
+  await setting.instance()();
+  expect((await logOf(setting)).map(({ event_id }) => event_id)).toEqual([idOf(good)]);
+  expect(setting.lines).toContainEqual(
+    expect.objectContaining({ level: 'error', msg: 'event refused', eventId: idOf(bad) }),
+  );
+});
+
+test('stops between two pages when it is asked to, and lets others have it', async () => {
+  const setting = await setUp(Array.from({ length: 150 }, () => nextEvent()));
+  const stopping = new AbortController();
+  const stops: Accept = async (events) => {
+    const results = await setting.accept(events);
+    stopping.abort();
+    return results;
+  };
+  await setting.instance(stops)(stopping.signal);
+  expect(await logOf(setting)).toHaveLength(100);
+  await setting.instance()();
+  expect(await logOf(setting)).toHaveLength(150);
+});

@@ -1,0 +1,71 @@
+import { afterAll, expect, test, vi } from 'vitest';
+import { addTeam, linkTeam } from '../../src/queries/teams.ts';
+import { Collection } from '../../src/testing/stripe-api/collection.ts';
+import { startStripeApiServer } from '../../src/testing/stripe-api/server.ts';
+import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
+import { startInstep } from '../support/process/instep-process.ts';
+import { useService } from '../support/service/contract-service.ts';
+import { eventBody } from '../support/stripe/events.ts';
+
+const nowSeconds = Math.floor(Date.now() / 1_000);
+const eventOf = (customerId: string) =>
+  JSON.parse(eventBody({ customerId, createdSeconds: nowSeconds }));
+
+const paths: string[] = [];
+const events = new Collection([eventOf('cus_missed_before')]);
+const api = await startStripeApiServer({
+  productNames: {},
+  events,
+  onCall: (path) => {
+    paths.push(path);
+    return undefined;
+  },
+});
+afterAll(() => api.close());
+
+let proxy: TcpProxy;
+const service = useService(
+  { STRIPE_API_BASE: api.url, LOG_LEVEL: 'debug' },
+  async (databaseUrl) => {
+    proxy = await startProxy(databaseUrl);
+    return proxy.url;
+  },
+);
+afterAll(() => proxy?.close());
+
+async function eventuallyActive(teamId: number): Promise<void> {
+  const look = async () =>
+    expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+  await vi.waitFor(look, { timeout: 50_000, interval: 200 });
+}
+
+const teamOf = (customerId: string) =>
+  addTeam(service.database.query, { name: 'Team', customerId });
+
+test('are looked for at the start', async () => {
+  await eventuallyActive(await teamOf('cus_missed_before'));
+});
+
+test('are looked for after an outage of the database', async () => {
+  const teamId = await teamOf('cus_missed_meanwhile');
+  await proxy.become('refuse');
+  events.set(eventOf('cus_missed_meanwhile'));
+  await service.process.logged({ task: 'catch-up', msg: 'keeper failed, will try again' });
+  await proxy.become('forward');
+  await eventuallyActive(teamId);
+});
+
+test('are not looked for where that is turned off', async () => {
+  const before = paths.length;
+  const off = await startInstep({
+    DATABASE_URL: service.databaseUrl,
+    STRIPE_API_BASE: api.url,
+    CATCH_UP_INTERVAL: 'off',
+  });
+  const teamId = await addTeam(service.database.query, { name: 'Late', customerId: null });
+  await service.postSigned(eventBody({ customerId: 'cus_parked' }));
+  await linkTeam(service.database.query, teamId, 'cus_parked');
+  await eventuallyActive(teamId);
+  expect(await off.stop()).toBe(0);
+  expect(paths.slice(before).filter((path) => path.startsWith('/v1/events'))).toEqual([]);
+});

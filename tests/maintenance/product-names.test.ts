@@ -1,0 +1,115 @@
+import type { RequestListener } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import { postgresServers } from '../support/postgres/test-database.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+import { openDoor } from '../support/service/pipelines.ts';
+import { receivedEvent } from '../support/stripe/events.ts';
+import { useStripeApis } from '../support/stripe/stripe-apis.ts';
+
+const apis = useStripeApis();
+let count = 0;
+function newProduct(): string {
+  count += 1;
+  return `prod_names_${count}`;
+}
+
+describe.each(postgresServers)('$name', (server) => {
+  const store = useDatabase(server);
+
+  /** The name that a new team gets from an event with this product. */
+  async function nameBy(accept: ReturnType<typeof openDoor>, productId: string, status = 'active') {
+    const { teamId, customerId } = await store.addTeam();
+    const results = await accept([receivedEvent({ customerId, productId, status })]);
+    expect(results).toEqual([{ outcome: 'applied', teamIds: [teamId] }]);
+    const plan = await store.planOf(teamId);
+    expect(plan?.subscriptionStatus).toBe(status);
+    return plan?.planName;
+  }
+
+  const storedName = async (productId: string) => {
+    const statement = 'select name from instep.products where product_id = $1';
+    const [row] = await store.database.query<{ name: string }>(statement, [productId]);
+    return row?.name;
+  };
+
+  test('from the API, and then from memory', async () => {
+    const productId = newProduct();
+    const api = await apis.start({ [productId]: 'Alpha' });
+    const accept = openDoor(store.database, api.retrieve);
+    expect(await nameBy(accept, productId)).toBe('Alpha');
+    await api.close();
+    await store.database.query('delete from instep.products where product_id = $1', [productId]);
+    expect(await nameBy(accept, productId)).toBe('Alpha');
+  });
+
+  test('from the table, which another instance has filled', async () => {
+    const productId = newProduct();
+    const api = await apis.start({ [productId]: 'Beta' });
+    await nameBy(openDoor(store.openAnother(), api.retrieve), productId);
+    await api.close();
+    expect(await storedName(productId)).toBe('Beta');
+    expect(await nameBy(openDoor(store.database, api.retrieve), productId)).toBe('Beta');
+  });
+
+  test('nobody asks for the name of a product that an event takes away', async () => {
+    const asked: string[] = [];
+    const accept = openDoor(store.database, async (productId) => {
+      asked.push(productId);
+      return null;
+    });
+    for (const status of ['canceled', 'unpaid']) await nameBy(accept, newProduct(), status);
+    await accept([receivedEvent({ productId: newProduct(), status: 'past_due' })]);
+    expect(asked).toEqual([]);
+  });
+
+  test('at most one call at a time for a product, however many events wait for it', async () => {
+    const underWay = new Map<string, number>();
+    const calls: string[] = [];
+    let most = 0;
+    const { retrieve } = await apis.startOdd((request, response) => {
+      const path = request.url ?? '';
+      calls.push(path);
+      underWay.set(path, (underWay.get(path) ?? 0) + 1);
+      most = Math.max(most, underWay.get(path) ?? 0);
+      setTimeout(() => {
+        underWay.set(path, (underWay.get(path) ?? 0) - 1);
+        response.setHeader('Content-Type', 'application/json').end('{"name":"Gamma"}');
+      }, 100);
+    });
+    const accept = openDoor(store.database, retrieve);
+    const products = [newProduct(), newProduct()];
+    const names = await Promise.all(
+      Array.from({ length: 60 }, (_, index) => nameBy(accept, products[index % 2] ?? '')),
+    );
+    expect(new Set(names)).toEqual(new Set(['Gamma']));
+    expect(most).toBe(1);
+    expect(calls.sort()).toEqual(products.map((productId) => `/v1/products/${productId}`));
+  });
+
+  test.each<[string, RequestListener]>([
+    ['knows no such product', (_, response) => void response.writeHead(404).end('{"error":{}}')],
+    ['fails', (_, response) => void response.writeHead(500).end('{}')],
+    ['has enough of us', (_, response) => void response.writeHead(429).end('{"error":{}}')],
+    ['does not know our key', (_, response) => void response.writeHead(401).end('{"error":{}}')],
+    ['talks nonsense', (_, response) => void response.end('<html>')],
+    ['sends us elsewhere', (_, response) => void response.writeHead(302, { Location: '/' }).end()],
+    ['answers null', (_, response) => void response.end('null')],
+    ['has no name for it', (_, response) => void response.end('{"name":null}')],
+    ['has a name that cannot be stored', (_, response) => void response.end('{"name":"\\u0000"}')],
+    ['hangs up', (_, response) => void response.destroy()],
+    [
+      'hangs up in the middle',
+      (_, response) => {
+        response.writeHead(200, { 'Content-Length': 100 }).write('{"name"');
+        setTimeout(() => response.destroy(), 20);
+      },
+    ],
+  ])('the team gets all else when the API %s', async (_, listener) => {
+    const productId = newProduct();
+    const { retrieve } = await apis.startOdd(listener);
+    const accept = openDoor(store.database, retrieve);
+    expect(await nameBy(accept, productId)).toBeNull();
+    // Noted, so that the keeper finds one later.
+    expect(await storedName(productId)).toBeNull();
+  });
+});

@@ -1,0 +1,216 @@
+import { describe, expect, test } from 'vitest';
+import type { Customer, SubscriptionState } from '../../../src/core/customer.ts';
+import type { TeamPlanChoice } from '../../../src/core/plan-selection.ts';
+import type { TeamPlan } from '../../../src/core/transition.ts';
+import { driftOf } from '../../../src/maintenance/reconcile/drift.ts';
+import type { ListedSubscription } from '../../../src/stripe/listed-subscription.ts';
+import { NO_PLAN } from '../../support/service/contract-service.ts';
+
+const AS_OF = 1_000_000;
+const NAMES = new Map([
+  ['prod_pro', 'Pro'],
+  ['prod_base', 'Base'],
+]);
+
+/** A subscription as Stripe lists it. */
+function listed(subscriptionId: string, status: string, more: Partial<ListedSubscription> = {}) {
+  return {
+    customerId: 'cus_1',
+    subscriptionId,
+    status,
+    productId: 'prod_pro',
+    planName: null,
+    beganSeconds: 10,
+    endedSeconds: status === 'canceled' ? 500 : null,
+    asOfSeconds: AS_OF,
+    ...more,
+  };
+}
+
+/** What we know of a subscription. */
+function known(
+  subscriptionId: string,
+  status: string,
+  createdSeconds: number,
+  productId: string | null = 'prod_pro',
+): [string, SubscriptionState] {
+  const newest = { customerId: 'cus_1', subscriptionId, status, productId, planName: null };
+  return [subscriptionId, { newest: { ...newest, createdSeconds }, isCertain: true }];
+}
+
+const PRO = (subscriptionId: string, subscriptionStatus = 'active'): TeamPlan => ({
+  providerSubscriptionId: subscriptionId,
+  providerProductId: 'prod_pro',
+  planName: 'Pro',
+  subscriptionStatus,
+});
+
+const cleared = (subscriptionStatus: string): TeamPlan => ({ ...NO_PLAN, subscriptionStatus });
+
+type Given = {
+  readonly plan?: TeamPlan;
+  readonly knows?: readonly [string, SubscriptionState][];
+  readonly lists: readonly ListedSubscription[];
+  readonly choice?: TeamPlanChoice;
+};
+
+function drift({ plan = NO_PLAN, knows = [], lists, choice = 'newest' }: Given) {
+  const team = { id: 1, customerId: 'cus_1', plan };
+  const customer: Customer = new Map(knows);
+  return driftOf(team, customer, lists, { choice, names: NAMES });
+}
+
+/** Which subscriptions are looked at, as of which second. */
+const looksOf = (found: ReturnType<typeof drift>) =>
+  found?.looks.map(({ listed: { subscriptionId }, seconds }) => [subscriptionId, seconds]);
+
+test('a team that is as Stripe shows it has not drifted', () => {
+  const lists = [listed('sub_1', 'active')];
+  expect(drift({ plan: PRO('sub_1'), knows: [known('sub_1', 'active', 100)], lists })).toBeNull();
+});
+
+test('a team of which nobody knows anything has not drifted', () => {
+  expect(drift({ lists: [] })).toBeNull();
+  expect(drift({ lists: [listed('sub_1', 'incomplete')] })).toBeNull();
+});
+
+describe('a missed event', () => {
+  test('that ended a subscription counts since the end', () => {
+    const found = drift({
+      plan: PRO('sub_1'),
+      knows: [known('sub_1', 'active', 100)],
+      lists: [listed('sub_1', 'canceled', { endedSeconds: 500 })],
+    });
+    expect(found).toMatchObject({
+      cause: 'missed event',
+      shouldBe: cleared('canceled'),
+      subscriptionIds: ['sub_1'],
+      sinceSeconds: 500,
+    });
+    expect(looksOf(found)).toEqual([['sub_1', 500]]);
+  });
+
+  test('of one that lives counts as of the look, and is no older than our last event', () => {
+    const found = drift({
+      plan: PRO('sub_1'),
+      knows: [known('sub_1', 'active', 100)],
+      lists: [listed('sub_1', 'active', { productId: 'prod_base' })],
+    });
+    expect(found).toMatchObject({
+      cause: 'missed event',
+      shouldBe: { providerProductId: 'prod_base', planName: 'Base' },
+      sinceSeconds: 100,
+    });
+    expect(looksOf(found)).toEqual([['sub_1', AS_OF]]);
+  });
+
+  test('does not count when a newer one came since it was listed', () => {
+    const lists = [listed('sub_1', 'active')];
+    const knows = [known('sub_1', 'canceled', AS_OF + 1)];
+    expect(drift({ plan: cleared('canceled'), knows, lists })).toBeNull();
+  });
+
+  test('to a status without effect cannot be told', () => {
+    const lists = [listed('sub_1', 'past_due', { productId: 'prod_base' })];
+    expect(drift({ plan: PRO('sub_1'), knows: [known('sub_1', 'active', 100)], lists })).toBeNull();
+  });
+});
+
+describe('a subscription that we have never seen', () => {
+  test('is drift when the team must follow it', () => {
+    const found = drift({ lists: [listed('sub_1', 'trialing')] });
+    expect(found).toMatchObject({
+      cause: 'never seen',
+      shouldBe: PRO('sub_1', 'trialing'),
+      sinceSeconds: 10,
+    });
+    expect(drift({ lists: [listed('sub_1', 'canceled')] })).toMatchObject({
+      cause: 'never seen',
+      shouldBe: cleared('canceled'),
+    });
+  });
+
+  test('and that was over before is none of our concern', () => {
+    const lists = [listed('sub_old', 'canceled', { endedSeconds: 50 }), listed('sub_1', 'active')];
+    expect(drift({ plan: PRO('sub_1'), knows: [known('sub_1', 'active', 100)], lists })).toBeNull();
+  });
+
+  test('and lives is to be known, even where the team follows a better one', () => {
+    const lists = [listed('sub_2', 'trialing'), listed('sub_1', 'active')];
+    const knows = [known('sub_1', 'active', 100)];
+    const found = drift({ plan: PRO('sub_1'), knows, lists, choice: 'best' });
+    expect(found).toMatchObject({ subscriptionIds: ['sub_2'], shouldBe: PRO('sub_1') });
+  });
+});
+
+describe('nobody is stripped of what they pay for', () => {
+  const live = known('sub_new', 'active', 700);
+
+  test('by an old subscription whose end was missed', () => {
+    const found = drift({
+      plan: PRO('sub_new'),
+      knows: [known('sub_old', 'active', 100), live],
+      lists: [listed('sub_new', 'active'), listed('sub_old', 'canceled', { endedSeconds: 500 })],
+    });
+    // It is remembered, so that nothing falls back to it, and the team stays as it is.
+    expect(found).toMatchObject({ subscriptionIds: ['sub_old'], shouldBe: PRO('sub_new') });
+    expect(looksOf(found)).toEqual([['sub_old', 500]]);
+  });
+
+  test.each(['newest', 'best'] as const)('by another one that is unpaid now: %s', (choice) => {
+    const found = drift({
+      plan: PRO('sub_new'),
+      knows: [known('sub_old', 'active', 800), live],
+      lists: [
+        listed('sub_new', 'active', { asOfSeconds: AS_OF - 60 }),
+        listed('sub_old', 'unpaid'),
+      ],
+      choice,
+    });
+    expect(found).toMatchObject({ subscriptionIds: ['sub_old'], shouldBe: PRO('sub_new') });
+    // Nothing tells which of them changed last: both are as of one second.
+    expect(looksOf(found)).toEqual([
+      ['sub_old', AS_OF - 60],
+      ['sub_new', AS_OF - 60],
+    ]);
+  });
+});
+
+describe('what was changed by hand', () => {
+  test('is told apart from what was missed', () => {
+    const found = drift({
+      plan: { ...PRO('sub_1'), planName: 'Gold' },
+      knows: [known('sub_1', 'active', 100)],
+      lists: [listed('sub_1', 'active')],
+    });
+    expect(found).toMatchObject({
+      cause: 'changed by hand',
+      shouldBe: PRO('sub_1'),
+      subscriptionIds: [],
+      sinceSeconds: null,
+      looks: [],
+    });
+  });
+
+  test('is seen where Stripe lists nothing, too', () => {
+    const knows = [known('sub_1', 'active', 100)];
+    expect(drift({ knows, lists: [] })).toMatchObject({ cause: 'changed by hand' });
+  });
+
+  test('a name that nobody tells may be right', () => {
+    const knows = [known('sub_1', 'active', 100, 'prod_nameless')];
+    const plan = { ...PRO('sub_1'), providerProductId: 'prod_nameless' };
+    const lists = [listed('sub_1', 'active', { productId: 'prod_nameless' })];
+    expect(drift({ plan, knows, lists })).toBeNull();
+  });
+});
+
+test('an endpoint of an old API version tells a name instead of a product', () => {
+  const [id, state] = known('sub_1', 'active', 100, null);
+  const named = { ...state, newest: { ...state.newest, planName: 'Pro' } };
+  const plan = { ...PRO('sub_1'), providerProductId: null };
+  const knows = [[id, named] as [string, SubscriptionState]];
+  expect(drift({ plan, knows, lists: [listed('sub_1', 'active')] })).toBeNull();
+  const lists = [listed('sub_1', 'active', { productId: 'prod_base' })];
+  expect(drift({ plan, knows, lists })).toMatchObject({ shouldBe: { planName: 'Base' } });
+});

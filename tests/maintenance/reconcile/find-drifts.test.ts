@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { findDrifts } from '../../../src/maintenance/reconcile/find-drifts.ts';
+import { type LinkedTeam, readTeamsOf } from '../../../src/queries/teams.ts';
+import { lockTeam, whileHeld } from '../../support/postgres/locks.ts';
+import { embeddedServer } from '../../support/postgres/test-database.ts';
+import { useDatabase } from '../../support/service/ingest-service.ts';
+import { openDoor } from '../../support/service/pipelines.ts';
+import { receivedEvent } from '../../support/stripe/events.ts';
+
+const store = useDatabase(embeddedServer);
+
+const find = (teams: readonly LinkedTeam[]) =>
+  findDrifts(teams, [], { database: store.database, nameOf: async () => null, choice: 'newest' });
+
+const teamsOf = (customerId: string) => readTeamsOf(store.database.query, [customerId]);
+
+async function followingTeam() {
+  const team = await store.addTeam();
+  const accept = openDoor(store.database);
+  await accept([receivedEvent({ customerId: team.customerId, status: 'trialing' })]);
+  return { ...team, accept };
+}
+
+test('an event that comes between reading the team and its subscriptions is no drift', async () => {
+  const { customerId, accept } = await followingTeam();
+  const before = await teamsOf(customerId);
+  await accept([receivedEvent({ customerId, status: 'active' })]);
+  expect(await find(before)).toEqual([]);
+});
+
+test('of a team that somebody holds nothing is told, and nobody waits for it', async () => {
+  const { teamId, customerId } = await followingTeam();
+  await store.database.query(`update teams set subscription_status = 'unpaid' where id = $1`, [
+    teamId,
+  ]);
+  await whileHeld(store.openAnother(), lockTeam(teamId), async () => {
+    expect(await find(await teamsOf(customerId))).toEqual([]);
+  });
+  expect(await find(await teamsOf(customerId))).toMatchObject([{ cause: 'changed by hand' }]);
+});

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { startInstep } from '../support/process/instep-process.ts';
+import { openAccount } from '../support/stripe/reconciled-account.ts';
+
+test('every so often all teams are reconciled, and the log says what was mended', async () => {
+  const account = await openAccount();
+  const teamId = await account.addTeam('cus_1');
+  await account.happen({ customerId: 'cus_1', productId: 'prod_pro' }, 'missed');
+  const server = await startInstep({ ...account.environment, RECONCILE_INTERVAL: '1h' });
+  expect(await server.logged({ msg: 'drift' })).toMatchObject({
+    level: 'warn',
+    teamId,
+    cause: 'never seen',
+    isMended: true,
+  });
+  expect(await server.logged({ msg: 'reconciled' })).toMatchObject({ drifts: 1, mended: 1 });
+  expect(await account.planOf(teamId)).toMatchObject({ plan: { planName: 'Pro' } });
+  expect(await server.stop()).toBe(0);
+});
+
+test('unless it is asked for, it is not', async () => {
+  const account = await openAccount();
+  const server = await startInstep({ ...account.environment, LOG_LEVEL: 'debug' });
+  await server.logged({ msg: 'caught up' });
+  expect(await server.stop()).toBe(0);
+  expect(account.calls.filter((path) => path.startsWith('/v1/subscriptions'))).toEqual([]);
+});

@@ -1,0 +1,175 @@
+import { afterAll, describe, expect, test, vi } from 'vitest';
+import { addTeam, linkTeam } from '../../src/queries/teams.ts';
+import { Collection } from '../../src/testing/stripe-api/collection.ts';
+import { startStripeApiServer } from '../../src/testing/stripe-api/server.ts';
+import { startInstep } from '../support/process/instep-process.ts';
+import { useService } from '../support/service/contract-service.ts';
+import { eventBody } from '../support/stripe/events.ts';
+
+const account = {
+  productNames: { prod_known: 'Known' } as Record<string, string>,
+  subscriptions: new Collection(),
+  isDown: false,
+};
+const api = await startStripeApiServer(account);
+afterAll(() => api.close());
+
+const service = useService({ STRIPE_API_BASE: api.url });
+const query = (statement: string) => service.database.query(statement);
+
+async function eventually(teamId: number, plan: object): Promise<void> {
+  const look = async () => expect(await service.planOf(teamId)).toMatchObject(plan);
+  await vi.waitFor(look, { timeout: 15_000, interval: 100 });
+}
+
+async function outcomesOf(customerId: string) {
+  return await query(
+    `select event_id, outcome, deliveries from instep.events
+      where customer_id = '${customerId}' order by position`,
+  );
+}
+
+describe('parked events', () => {
+  test('are applied as soon as a team has their customer, by the rule', async () => {
+    const customerId = 'cus_faster_than_the_app';
+    const event = { customerId, productId: 'prod_known' };
+    await service.postSigned(eventBody({ ...event, eventId: 'evt_p2', createdSeconds: 200 }));
+    await service.postSigned(
+      eventBody({ ...event, eventId: 'evt_p1', createdSeconds: 100, status: 'canceled' }),
+    );
+    const teamId = await addTeam(service.database.query, { name: 'Late', customerId: null });
+    expect(await outcomesOf(customerId)).toMatchObject([
+      { outcome: 'parked' },
+      { outcome: 'parked' },
+    ]);
+    await linkTeam(service.database.query, teamId, customerId);
+    await eventually(teamId, { subscriptionStatus: 'active', planName: 'Known' });
+    await vi.waitFor(async () =>
+      expect(await outcomesOf(customerId)).toEqual([
+        { event_id: 'evt_p2', outcome: 'applied', deliveries: 1 },
+        { event_id: 'evt_p1', outcome: 'stale', deliveries: 1 },
+      ]),
+    );
+  });
+
+  test('do not undo what came after the link', async () => {
+    const customerId = 'cus_overtaken';
+    await service.postSigned(eventBody({ customerId, createdSeconds: 100 }));
+    const teamId = await addTeam(service.database.query, { name: 'Overtaken', customerId });
+    const ended = eventBody({ customerId, createdSeconds: 200, status: 'canceled' });
+    await service.postSigned(ended);
+    await vi.waitFor(
+      async () =>
+        expect(await outcomesOf(customerId)).toMatchObject([
+          { outcome: 'stale' },
+          { outcome: 'applied' },
+        ]),
+      { timeout: 15_000 },
+    );
+    expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'canceled' });
+  });
+
+  test('are applied once, by however many instances', async () => {
+    const DATABASE_URL = service.databaseUrl;
+    const second = await startInstep({ DATABASE_URL, STRIPE_API_BASE: api.url });
+    const customers = Array.from({ length: 20 }, (_, index) => `cus_many_${index}`);
+    for (const customerId of customers) {
+      await service.postSigned(eventBody({ customerId, createdSeconds: 10, status: 'trialing' }));
+      await service.postSigned(eventBody({ customerId, createdSeconds: 20 }));
+    }
+    const teamIds = await Promise.all(
+      customers.map((customerId) => addTeam(service.database.query, { name: 'Many', customerId })),
+    );
+    for (const teamId of teamIds) await eventually(teamId, { subscriptionStatus: 'active' });
+    await vi.waitFor(async () => {
+      const left = await query(`select 1 from instep.events where outcome = 'parked'`);
+      expect(left).toEqual([]);
+    });
+    const counted = await query(
+      `select distinct deliveries from instep.events where customer_id like 'cus_many_%'`,
+    );
+    expect(counted).toEqual([{ deliveries: 1 }]);
+    expect(await second.stop()).toBe(0);
+  });
+});
+
+describe('names', () => {
+  test('come as soon as the API answers', async () => {
+    account.isDown = true;
+    const { teamId, customerId } = await service.addTeam();
+    await service.postSigned(eventBody({ customerId, productId: 'prod_late' }));
+    expect(await service.planOf(teamId)).toMatchObject({
+      providerProductId: 'prod_late',
+      planName: null,
+    });
+    account.productNames.prod_late = 'Late';
+    account.isDown = false;
+    await eventually(teamId, { planName: 'Late' });
+  });
+
+  test('follow a renaming', async () => {
+    const { teamId, customerId } = await service.addTeam();
+    account.productNames.prod_renamed = 'Before';
+    await service.postSigned(eventBody({ customerId, productId: 'prod_renamed' }));
+    await eventually(teamId, { planName: 'Before' });
+    account.productNames.prod_renamed = 'After';
+    await query(
+      `update instep.products set looked_up_at = now() - interval '21 hours'
+        where product_id = 'prod_renamed'`,
+    );
+    await eventually(teamId, { planName: 'After' });
+  });
+});
+
+describe('ties', () => {
+  const tied = (customerId: string, subscriptionId: string) => ({
+    customerId,
+    subscriptionId,
+    createdSeconds: 1_600_000_000,
+  });
+
+  const isCertain = async (subscriptionId: string) =>
+    (await query(
+      `select is_certain from instep.subscriptions where subscription_id = '${subscriptionId}'`,
+    )) as { is_certain: boolean }[];
+
+  test('are put right by what the API says', async () => {
+    const { teamId, customerId } = await service.addTeam();
+    const event = tied(customerId, 'sub_tied');
+    const canceled = JSON.parse(eventBody({ ...event, status: 'canceled' }));
+    account.subscriptions.set(canceled.data.object);
+    await service.postSigned(eventBody({ ...event, status: 'canceled' }));
+    await service.postSigned(eventBody({ ...event, status: 'active' }));
+    await eventually(teamId, { subscriptionStatus: 'canceled' });
+    expect(await isCertain('sub_tied')).toEqual([{ is_certain: true }]);
+  });
+
+  test('stay marked while there is no API, and nothing waits for it', async () => {
+    account.isDown = true;
+    const { teamId, customerId } = await service.addTeam();
+    const event = tied(customerId, 'sub_open');
+    await service.postSigned(eventBody({ ...event, status: 'canceled' }));
+    await service.postSigned(eventBody({ ...event, status: 'active' }));
+    expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+    expect(await isCertain('sub_open')).toEqual([{ is_certain: false }]);
+    await service.postSigned(
+      eventBody({ customerId, subscriptionId: 'sub_open', status: 'unpaid' }),
+    );
+    expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'unpaid' });
+    account.isDown = false;
+  });
+
+  test('told by their cause need no look', async () => {
+    const { teamId, customerId } = await service.addTeam();
+    const event = tied(customerId, 'sub_caused');
+    const last = eventBody({
+      ...event,
+      status: 'active',
+      previousAttributes: { status: 'trialing' },
+    });
+    await service.postSigned(last);
+    await service.postSigned(eventBody({ ...event, status: 'trialing' }));
+    expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+    expect(await isCertain('sub_caused')).toEqual([{ is_certain: true }]);
+  });
+});

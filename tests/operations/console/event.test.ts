@@ -1,0 +1,177 @@
+import { describe, expect, test } from 'vitest';
+import { addTeam, linkTeam } from '../../../src/queries/teams.ts';
+import { type ConsoleService, openConsole } from '../../support/browser/console-pages.ts';
+import { eventBody, received } from '../../support/stripe/events.ts';
+import { openAccount } from '../../support/stripe/reconciled-account.ts';
+
+const account = await openAccount();
+const { database, accept } = account;
+const pages: ConsoleService = await openConsole(database);
+
+let customers = 0;
+function newCustomer(): string {
+  customers += 1;
+  return `cus_${customers}`;
+}
+
+const addTeamOf = (customerId: string) => addTeam(database.query, { name: 'Acme', customerId });
+
+/** Brings an event through the one door; returns its position. */
+async function deliver(made: Parameters<typeof eventBody>[0]): Promise<number> {
+  return await deliverBody(eventBody(made));
+}
+
+async function deliverBody(body: string): Promise<number> {
+  const event = received(body, Date.now());
+  await accept([event]);
+  return await positionOf(event.key);
+}
+
+async function positionOf(key: string): Promise<number> {
+  const [row] = await database.query<{ position: number }>(
+    'select position from instep.events where key = $1',
+    [key],
+  );
+  return row?.position ?? 0;
+}
+
+describe('what was decided, in words', () => {
+  test('an event that came late, after a newer one', async () => {
+    const customerId = newCustomer();
+    const teamId = await addTeamOf(customerId);
+    await deliver({ eventId: 'evt_end', customerId, createdSeconds: 2_000, status: 'canceled' });
+    const position = await deliver({ customerId, createdSeconds: 1_000, status: 'active' });
+    const { text, html } = await pages.get(`/events/${position}`);
+    expect(text).toContain(
+      'stale evt_end (position 1) of the same subscription was there before, created 16 min later.',
+    );
+    expect(html).toContain(`href="/teams/${teamId}"`);
+  });
+
+  test('the plan before and after, and what of it changed', async () => {
+    const customerId = newCustomer();
+    await addTeamOf(customerId);
+    await deliver({ customerId, createdSeconds: 1_000, status: 'trialing' });
+    const position = await deliver({ customerId, createdSeconds: 2_000, status: 'active' });
+    const { text } = await pages.get(`/events/${position}`);
+    expect(text).toMatch(/Before trialing – prod_1 sub_1 After active changed – prod_1 sub_1/);
+  });
+
+  test('how often and how late it came', async () => {
+    const customerId = newCustomer();
+    await addTeamOf(customerId);
+    const createdSeconds = Math.floor(Date.now() / 1_000) - 600;
+    const event = received(eventBody({ customerId, createdSeconds }), Date.now());
+    await accept([event]);
+    await accept([event]);
+    const position = await positionOf(event.key);
+    const { text } = await pages.get(`/events/${position}`);
+    expect(text).toMatch(/Delay 10 minutes Delivered 2 times/);
+  });
+});
+
+describe('Replay', () => {
+  test('applies what was parked, when a team has its customer now', async () => {
+    const customerId = newCustomer();
+    const position = await deliver({ customerId, createdSeconds: 1_000 });
+    expect((await pages.get(`/events/${position}`)).text).toContain('parked no team has');
+    const early = await pages.post(`/events/${position}/replay`);
+    expect(early.text).toContain('Replayed. It is still parked: no team has its customer.');
+
+    const teamId = await addTeam(database.query, { name: 'Acme', customerId: null });
+    await linkTeam(database.query, teamId, customerId);
+    const { status, text } = await pages.post(`/events/${position}/replay`);
+    expect(status).toBe(200);
+    expect(text).toContain(`Replayed. It is applied now: team ${teamId} follows it.`);
+    expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('active');
+  });
+
+  test('changes nothing of what was decided on before', async () => {
+    const customerId = newCustomer();
+    const teamId = await addTeamOf(customerId);
+    const position = await deliver({ customerId, createdSeconds: 1_000 });
+    const before = await account.planOf(teamId);
+    const { text } = await pages.post(`/events/${position}/replay`);
+    expect(text).toContain('It was decided on before, and what was decided stays.');
+    expect(await account.planOf(teamId)).toEqual(before);
+  });
+
+  test('leaves what is still unreadable', async () => {
+    const body = { id: 'evt_odd', type: 'customer.subscription.updated', data: { object: 7 } };
+    const position = await deliverBody(JSON.stringify(body));
+    expect((await pages.get(`/events/${position}`)).text).toContain('unreadable data.object:');
+    const { text } = await pages.post(`/events/${position}/replay`);
+    expect(text).toContain('This Instep cannot read it either. Nothing was changed.');
+  });
+
+  test('is refused without the secret of a form, and then does nothing', async () => {
+    const customerId = newCustomer();
+    const position = await deliver({ customerId, createdSeconds: 1_000 });
+    const teamId = await addTeamOf(customerId);
+    const forged = await pages.post(`/events/${position}/replay`, { csrf: 'forged' });
+    expect(forged.status).toBe(403);
+    expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe(null);
+  });
+});
+
+describe('what arrived', () => {
+  test('stands there as it was sent, and is text whatever it holds', async () => {
+    const customerId = newCustomer();
+    const body = eventBody({ customerId, createdSeconds: 1_000 });
+    const odd =
+      '"odd":{"large":12345678901234567890,"small":1.0e-3,"html":"<script>alert(1)</script>"}';
+    const position = await deliverBody(body.replace('{', `{${odd},`));
+    const { html, text } = await pages.get(`/events/${position}`);
+    expect(text).toContain('large : 12345678901234567890');
+    expect(text).toContain('small : 1.0e-3');
+    expect(text).toContain('<script>alert(1)</script>');
+    expect(html).not.toContain('<script>alert');
+  });
+
+  test('is there byte for byte as a file', async () => {
+    const body = eventBody({ customerId: newCustomer(), createdSeconds: 1_000 });
+    const position = await deliverBody(body);
+    const response = await pages.fetch(`/events/${position}/body`);
+    expect(await response.text()).toBe(body);
+    expect(response.headers.get('Content-Disposition')).toContain('attachment');
+  });
+
+  test('is shown when it is no JSON', async () => {
+    const position = await write(Buffer.from([0xff, 0x00, ...Buffer.from('<b>no JSON')]));
+    const { text } = await pages.get(`/events/${position}`);
+    expect(text).toContain('These bytes are no JSON.');
+    expect(text).toContain('<b>no JSON');
+    expect((await pages.post(`/events/${position}/replay`)).text).toContain(
+      'cannot read it either',
+    );
+  });
+
+  test.each([
+    ['very long', JSON.stringify({ list: Array.from({ length: 200_000 }, (_, index) => index) })],
+    ['nested very deeply', `{"deep":${'['.repeat(200_000)}${']'.repeat(200_000)}}`],
+  ])('is bounded when it is %s', async (_, body) => {
+    const { status, html } = await pages.get(`/events/${await write(Buffer.from(body))}`);
+    expect(status).toBe(200);
+    expect(html.length).toBeLessThan(1_000_000);
+  });
+});
+
+/** An event that is in the log, whatever its body: somebody else wrote it there. */
+async function write(body: Uint8Array): Promise<number> {
+  const [row] = await database.query<{ position: number }>(
+    `insert into instep.events (key, type, received_at, deliveries, outcome, body)
+     values (gen_random_uuid(), 'customer.subscription.updated', now(), 1, 'unreadable', $1)
+     returning position`,
+    [body],
+  );
+  return row?.position ?? 0;
+}
+
+test.each(['/events/999999', '/events/0', '/events/x', '/events/99999999999999999999'])(
+  '%s is not found',
+  async (path) => {
+    const { status, text } = await pages.get(path);
+    expect(status).toBe(404);
+    expect(text).toContain('There is no event at this position');
+  },
+);

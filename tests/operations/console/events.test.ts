@@ -1,0 +1,210 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { addTeam } from '../../../src/queries/teams.ts';
+import type { MadeEvent } from '../../../src/testing/subscription-event.ts';
+import { openConsole } from '../../support/browser/console-pages.ts';
+import { createDatabase } from '../../support/postgres/test-database.ts';
+import { openDoor } from '../../support/service/pipelines.ts';
+import { eventBody, received } from '../../support/stripe/events.ts';
+
+const { database } = await createDatabase();
+const accept = openDoor(database);
+/** A clock that the test may turn, so that the time of a search is over when the test wants. */
+let passMs = 0;
+let nowMs = Date.now();
+const now = () => {
+  nowMs += passMs;
+  return nowMs;
+};
+const pages = await openConsole(database, { now });
+
+async function deliver(made: Partial<MadeEvent>, receivedAtMs = Date.now()): Promise<void> {
+  await accept([received(eventBody(made), receivedAtMs)]);
+}
+
+const positionsIn = (html: string) =>
+  [...html.matchAll(/href="\/events\/(\d+)"/g)].map(([, position]) => Number(position));
+
+const linkIn = (html: string, text: string) => {
+  const [, href] = new RegExp(`href="([^"]*)"[^>]*>${text}`).exec(html) ?? [];
+  return href?.replaceAll('&amp;', '&') ?? null;
+};
+
+/** Goes on from page to page until there is none. */
+async function readAll(path: string, between: () => Promise<void> = async () => undefined) {
+  const positions: number[] = [];
+  for (let next: string | null = path; next !== null; ) {
+    const { html } = await pages.get(next);
+    positions.push(...positionsIn(html));
+    next = linkIn(html, '(?:Older|Search further back)');
+    await between();
+  }
+  return positions;
+}
+
+test('an empty log says how an event comes into it', async () => {
+  const { text } = await pages.get('/events');
+  expect(text).toContain('No event has come yet Register /api/stripe/webhook at Stripe');
+});
+
+describe('filters', () => {
+  test.each([
+    ['customer', 'customer=cus_a', ['evt_a1', 'evt_a2']],
+    ['type', 'type=customer.subscription.deleted', ['evt_a2']],
+    ['outcome', 'outcome=parked', ['evt_b1', 'evt_old']],
+    ['several', 'customer=cus_a&outcome=applied&since=2h', ['evt_a1', 'evt_a2']],
+    ['nothing so', 'customer=cus_a&outcome=stale', []],
+  ])('by %s', async (_, parameters, expected) => {
+    await arrange();
+    const { html } = await pages.get(`/events?${parameters}`);
+    expect(['evt_a1', 'evt_a2', 'evt_b1', 'evt_old'].filter((id) => html.includes(id))).toEqual(
+      expected,
+    );
+  });
+
+  test('a team stands for its customer', async () => {
+    const teamId = await arrange();
+    const { html } = await pages.get(`/events?team=${teamId}`);
+    expect(html).toContain('evt_a1');
+    expect(html).not.toContain('evt_b1');
+  });
+
+  test.each([
+    ['team=7x', "Write the team's id, a whole number."],
+    ['team=999', 'There is no team 999.'],
+    ['outcome=lost', 'There is no such outcome.'],
+    ['type=invoice.paid', 'There are no events of this type.'],
+    ['since=yesterday', 'Write 2h, 30d, 2026-05-31 or 2026-05-31T10:00Z.'],
+  ])('that make no sense are refused with what to do: %s', async (parameters, message) => {
+    const { status, text } = await pages.get(`/events?${parameters}`);
+    expect(status).toBe(400);
+    expect(text).toContain(message);
+  });
+
+  test('a filter is text, whatever it holds', async () => {
+    await arrange();
+    const hostile = `"><script>alert(1)</script>\0\u202e${'x'.repeat(10_000)}`;
+    const { status, html } = await pages.get(`/events?customer=${encodeURIComponent(hostile)}`);
+    expect(status).toBe(200);
+    expect(html).not.toContain('<script>alert');
+    expect(html).toContain('No such event');
+  });
+
+  let arranged: Promise<number> | undefined;
+  function arrange(): Promise<number> {
+    arranged ??= (async () => {
+      const teamId = await addTeam(database.query, { name: 'A', customerId: 'cus_a' });
+      const old = Date.now() - 10 * 60 * 60 * 1_000;
+      await deliver({ eventId: 'evt_old', customerId: 'cus_old', createdSeconds: 900 }, old);
+      await deliver({ eventId: 'evt_a1', customerId: 'cus_a', createdSeconds: 1_000 });
+      const end = { type: 'customer.subscription.deleted', status: 'canceled' };
+      await deliver({ eventId: 'evt_a2', customerId: 'cus_a', createdSeconds: 2_000, ...end });
+      await deliver({ eventId: 'evt_b1', customerId: 'cus_b', createdSeconds: 1_000 });
+      return teamId;
+    })();
+    return arranged;
+  }
+});
+
+test('pages hold every event once that was there, whatever comes meanwhile', async () => {
+  const property = fc.asyncProperty(
+    fc.integer({ min: 60, max: 130 }),
+    fc.integer({ min: 0, max: 70 }),
+    async (there, coming) => {
+      const customerId = `cus_${there}_${coming}`;
+      const come = (count: number) =>
+        accept(
+          Array.from({ length: count }, () => received(eventBody({ customerId }), Date.now())),
+        );
+      await come(there);
+      const before = await positionsOf(customerId);
+      const read = await readAll(`/events?customer=${customerId}`, async () => {
+        await come(coming);
+      });
+      expect(read).toEqual(before.toReversed());
+      await database.query('delete from instep.events where customer_id = $1', [customerId]);
+    },
+  );
+  await fc.assert(property, { numRuns: 10 });
+});
+
+async function positionsOf(customerId: string): Promise<number[]> {
+  const rows = await database.query<{ position: number }>(
+    'select position from instep.events where customer_id = $1 order by position',
+    [customerId],
+  );
+  return rows.map(({ position }) => position);
+}
+
+describe('newer events', () => {
+  const noticeIn = (html: string) =>
+    /id="newer"[^>]*hx-get="([^"]*)"/.exec(html)?.[1]?.replaceAll('&amp;', '&') ?? '';
+
+  test('are told as soon as there are some, those of the filter only', async () => {
+    const all = noticeIn((await pages.get('/events')).html);
+    const some = noticeIn((await pages.get('/events?customer=cus_new')).html);
+    expect((await pages.get(all)).text.trim()).toBe('');
+    await deliver({ customerId: 'cus_new' });
+    await deliver({ customerId: 'cus_other' });
+    expect((await pages.get(all)).text).toContain('2 newer events');
+    const told = await pages.get(some);
+    expect(told.text).toContain('1 newer event');
+    expect(told.html).toContain('href="/events?customer=cus_new"');
+    // It goes on asking.
+    expect(noticeIn(told.html)).toBe(some);
+  });
+
+  test('are told too when they are committed after others with larger positions', async () => {
+    const positions = await database.query<{ position: number }>(
+      "select nextval('instep.events_position_seq') as position",
+    );
+    await deliver({ customerId: 'cus_later' });
+    const notice = noticeIn((await pages.get('/events')).html);
+    await database.query(
+      `insert into instep.events (position, key, type, received_at, deliveries, outcome, body)
+       overriding system value
+       values ($1, gen_random_uuid(), 'customer.subscription.updated', now(), 1, 'unreadable', '')`,
+      [positions[0]?.position],
+    );
+    expect((await pages.get(notice)).text).toContain('1 newer event');
+  });
+
+  test('are told only from a page of ours', async () => {
+    expect((await pages.get('/events/newer')).status).toBe(400);
+  });
+});
+
+test('a search for something rare goes on from page to page, and says how far it is', async () => {
+  // At both ends of each stretch that is looked at.
+  await database.query(
+    `insert into instep.events
+            (key, type, customer_id, received_at, deliveries, outcome, body)
+     select gen_random_uuid(), 'customer.subscription.updated', 'cus_many', now(), 1,
+            case when (20000 - number) % 5000 in (0, 1, 4999) then 'stale' else 'applied' end,
+            '{"data":{"object":{}}}'
+       from generate_series(1, 20000) as number`,
+  );
+  const stale = await database.query<{ position: number }>(
+    `select position
+       from instep.events
+      where outcome = 'stale'
+      order by position desc`,
+  );
+  passMs = 100;
+  try {
+    const first = await pages.get('/events?outcome=stale');
+    expect(first.text).toMatch(
+      /All that was received since .* is searched. There may be more before/,
+    );
+    // With something to read it waits to be asked; with nothing it goes on by itself.
+    expect(first.html).not.toContain('hx-trigger="load');
+    const nothing = await pages.get('/events?type=instep.look');
+    const next = linkIn(nothing.html, 'Search further back');
+    expect(next).toMatch(/before=\d+/);
+    expect(nothing.html.replaceAll('&amp;', '&')).toContain(`hx-get="${next}" hx-trigger="load`);
+    const found = await readAll('/events?outcome=stale');
+    expect(found).toEqual(stale.map(({ position }) => position));
+  } finally {
+    passMs = 0;
+  }
+});

@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest';
+import { CsrfField } from '../../../src/operations/console/components/csrf-field.tsx';
+import type { createConsole } from '../../../src/operations/console/console.tsx';
+import { OPERATIONS_TOKEN } from '../../support/secrets/canaries.ts';
+import { type Operator, useConsole } from '../../support/service/console-service.ts';
+
+const FORM = '/a-form';
+const extend = (app: ReturnType<typeof createConsole>) => {
+  app.get(FORM, (context) => context.html(CsrfField()));
+};
+const guarded = useConsole({ token: OPERATIONS_TOKEN, extend });
+const local = useConsole({ extend });
+
+const OTHER = 'https://evil.example';
+
+/** What a form of ours is answered that nobody takes. */
+const TAKEN = 404;
+
+describe.each([
+  ['with a login', guarded, (operator: Operator) => operator.logIn(OPERATIONS_TOKEN)],
+  ['on this machine', local, (operator: Operator) => operator.get('/')],
+] as const)('a form, %s,', (_, service, enter) => {
+  async function enterWithForm() {
+    const operator = service.newOperator();
+    await enter(operator);
+    return { operator, csrf: await operator.csrfOn(FORM) };
+  }
+
+  test('is taken with its token', async () => {
+    const { operator, csrf } = await enterWithForm();
+    expect((await operator.post('/nothing', { csrf })).status).toBe(TAKEN);
+    const headers = { origin: 'null', 'sec-fetch-site': 'same-origin' };
+    expect((await operator.post('/nothing', { csrf }, headers)).status).toBe(TAKEN);
+  });
+
+  test.each<[string, Record<string, string>]>([
+    ['none', {}],
+    ['an empty one', { csrf: '' }],
+    ['a wrong one', { csrf: 'A'.repeat(43) }],
+  ])('is refused with %s', async (_, fields) => {
+    const { operator } = await enterWithForm();
+    const answer = await operator.post('/nothing', fields);
+    expect(answer.status).toBe(403);
+    expect(await answer.text()).toContain('The form is too old');
+  });
+
+  test("is refused with another operator's token", async () => {
+    const { operator } = await enterWithForm();
+    const { csrf } = await enterWithForm();
+    expect((await operator.post('/nothing', { csrf })).status).toBe(403);
+  });
+
+  test.each<Record<string, string>>([
+    { origin: OTHER },
+    { origin: OTHER, 'sec-fetch-site': 'cross-site' },
+    { origin: 'null', 'sec-fetch-site': 'same-site' },
+    { origin: 'null' },
+    { origin: '' },
+  ])('is refused from %j', async (headers) => {
+    const { operator, csrf } = await enterWithForm();
+    const answer = await operator.post('/nothing', { csrf }, headers);
+    expect(answer.status).toBe(403);
+    expect(await answer.text()).toContain('another site');
+  });
+
+  test('of another kind is refused', async () => {
+    const { operator, csrf } = await enterWithForm();
+    const headers = { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' };
+    expect((await operator.post('/nothing', { csrf }, headers)).status).toBe(415);
+  });
+});
+
+test('a login needs the token of its form, too', async () => {
+  const operator = guarded.newOperator();
+  expect((await operator.post('/login', { token: OPERATIONS_TOKEN })).status).toBe(403);
+  await operator.get('/login');
+  expect((await operator.post('/login', { token: OPERATIONS_TOKEN })).status).toBe(403);
+  expect(operator.cookies.has('instep_operator')).toBe(false);
+});
+
+test("a visitor's token is none of an operator's", async () => {
+  const operator = guarded.newOperator();
+  const csrf = await operator.csrfOn('/login');
+  await operator.logIn(OPERATIONS_TOKEN);
+  expect((await operator.post('/nothing', { csrf })).status).toBe(403);
+});
+
+test('whatever an operator does is logged, and looking is not', async () => {
+  const operator = guarded.newOperator();
+  await operator.logIn(OPERATIONS_TOKEN);
+  await operator.post('/events/7/replay', { csrf: await operator.csrfOn('/') });
+  const acts = guarded.lines.filter(
+    ({ msg, path }) => msg === 'operator acted' && path === '/events/7/replay',
+  );
+  expect(acts).toEqual([
+    expect.objectContaining({ method: 'POST', status: 404, viewer: 'session' }),
+  ]);
+});

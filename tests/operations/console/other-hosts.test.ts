@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest';
+import { exchange, statusesIn } from '../../support/network/raw-connection.ts';
+import { OPERATIONS_TOKEN } from '../../support/secrets/canaries.ts';
+import { useConsole } from '../../support/service/console-service.ts';
+
+const local = useConsole();
+const guarded = useConsole({ token: OPERATIONS_TOKEN });
+
+async function statusFor(url: string, head: string): Promise<number | undefined> {
+  const received = await exchange(url, `GET / HTTP/1.1\r\n${head}Connection: close\r\n\r\n`);
+  return statusesIn(received)[0];
+}
+
+describe('without a token, a page of a site whose name leads to this machine', () => {
+  test.each(['localhost', 'LOCALHOST:3001', '127.0.0.1:3001', '127.9.9.9', '[::1]:3001'])(
+    'is not what asks for %s',
+    async (host) => {
+      expect(await statusFor(local.url, `Host: ${host}\r\n`)).toBe(200);
+    },
+  );
+
+  test.each([
+    'evil.example',
+    'evil.example:3001',
+    'localhost.evil.example',
+    '127.0.0.1.evil.example',
+    'evil-localhost',
+    '10.0.0.1',
+    '[::2]',
+  ])('is refused with %s', async (host) => {
+    expect(await statusFor(local.url, `Host: ${host}\r\n`)).toBe(403);
+  });
+
+  test.each([
+    ['two hosts', 'Host: localhost\r\nHost: evil.example\r\n'],
+    ['a host of two', 'Host: localhost,evil.example\r\n'],
+    ['no host', ''],
+  ])('is refused with %s', async (_, head) => {
+    expect(await statusFor(local.url, head)).toBe(400);
+  });
+
+  test('is told what to do', async () => {
+    const head = 'GET /teams HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n';
+    expect(await exchange(local.url, head)).toContain('set OPS_TOKEN');
+  });
+});
+
+test('with a token any name will do, since no other site has the cookie', async () => {
+  const head = `Host: ops.example\r\nAuthorization: Bearer ${OPERATIONS_TOKEN}\r\n`;
+  expect(await statusFor(guarded.url, head)).toBe(200);
+});

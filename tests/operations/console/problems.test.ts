@@ -1,0 +1,105 @@
+import { Hono } from 'hono';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { withinDeadline } from '../../../src/operations/console/limits.ts';
+import { withDeadline } from '../../../src/runtime/deadline.ts';
+import { useConsole } from '../../support/service/console-service.ts';
+
+const FORM = {
+  'content-type': 'application/x-www-form-urlencoded',
+  'sec-fetch-site': 'same-origin',
+};
+
+describe('what goes wrong', () => {
+  const service = useConsole({
+    extend: (app) => {
+      app.get('/fails', () => {
+        throw new TypeError('the detail of a defect');
+      });
+      app.get('/waits', () => withDeadline(new Promise<Response>(() => undefined), 1));
+      app.get('/too-slow', async (context) => {
+        await service.database.query("set statement_timeout = '1ms'; select pg_sleep(1)");
+        return context.text('never');
+      });
+    },
+  });
+
+  test('a defect is logged, and nothing of it told', async () => {
+    const answer = await fetch(`${service.url}/fails`);
+    expect(answer.status).toBe(500);
+    const html = await answer.text();
+    expect(html).toContain('Something went wrong here');
+    expect(html).not.toContain('detail');
+    expect(html).not.toContain('TypeError');
+    const err = expect.objectContaining({ message: 'the detail of a defect' });
+    expect(service.lines).toContainEqual(expect.objectContaining({ level: 'error', err }));
+  });
+
+  test('who waited too long is told so, and that events go on', async () => {
+    for (const path of ['/waits', '/too-slow']) {
+      const answer = await fetch(service.url + path);
+      expect(answer.status).toBe(503);
+      const html = await answer.text();
+      expect(html).toContain('That took too long');
+      expect(html).toContain('Events have connections of their own');
+    }
+  });
+
+  test('an address with nothing', async () => {
+    const answer = await fetch(`${service.url}/nothing`);
+    expect(answer.status).toBe(404);
+    expect(await answer.text()).toContain('<h1>Not found</h1>');
+  });
+
+  test('of a part of a page only the notice is answered', async () => {
+    const answer = await fetch(`${service.url}/nothing`, { headers: { 'hx-request': 'true' } });
+    expect(answer.status).toBe(404);
+    expect(await answer.text()).toMatch(/^<div class="error-notice"><strong>Not found<\/strong>/);
+  });
+
+  test.each([
+    ['with a length', (body: string) => body],
+    ['in chunks', (body: string) => new Blob([body]).stream()],
+  ])('a form of more than 64 kB, %s, is not read', async (_, send) => {
+    const answer = await fetch(`${service.url}/nothing`, {
+      method: 'POST',
+      headers: FORM,
+      body: send(`csrf=${'x'.repeat(65_536)}`),
+      duplex: 'half',
+    });
+    expect(answer.status).toBe(413);
+    expect(await answer.text()).toContain('65536 bytes');
+  });
+});
+
+describe('a database that is away', () => {
+  const databaseUrl = new URL('postgres://instep:canaryDatabasePassword@127.0.0.1:1/app');
+  const service = useConsole({
+    databaseUrl,
+    extend: (app) => {
+      app.get('/asks', async (context) => context.json(await service.database.query('select 1')));
+    },
+  });
+
+  test('is named as the reason, with what becomes of events', async () => {
+    const answer = await fetch(`${service.url}/asks`);
+    expect(answer.status).toBe(503);
+    const html = await answer.text();
+    expect(html).toContain('PostgreSQL does not answer');
+    expect(html).toContain(
+      'Connect ECONNREFUSED 127.0.0.1:1. While it is away events are answered',
+    );
+    expect(service.lines).toContainEqual(
+      expect.objectContaining({ level: 'error', msg: 'operations request failed', path: '/asks' }),
+    );
+  });
+});
+
+test('every request is answered within ten seconds', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const app = new Hono().use(withinDeadline).get('/', () => new Promise<Response>(() => undefined));
+  app.onError(({ name }, context) => context.text(name, 503));
+  const answer = app.request('/');
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(await (await answer).text()).toBe('DeadlineExceeded');
+});

@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'vitest';
+import { readCustomerIdsOf } from '../../../src/queries/subscriptions.ts';
+import { addTeam } from '../../../src/queries/teams.ts';
+import { openConsole } from '../../support/browser/console-pages.ts';
+import { createDatabase } from '../../support/postgres/test-database.ts';
+import { openDoor } from '../../support/service/pipelines.ts';
+import { receivedEvent } from '../../support/stripe/events.ts';
+import { indexesUsed } from '../../support/stripe/plans.ts';
+
+const HOSTILE = '<script>alert("x")</script>\u202eright to left';
+
+const { database } = await createDatabase();
+let passMs = 0;
+let nowMs = 0;
+const now = () => {
+  nowMs += passMs;
+  return nowMs;
+};
+const pages = await openConsole(database, { now });
+
+test('an empty table says where teams come from', async () => {
+  const { text } = await pages.get('/teams');
+  expect(text).toContain('There are no teams yet Your app adds them to the table teams.');
+});
+
+describe('one field finds', () => {
+  let arranged: Promise<{ acme: number; odd: number }> | undefined;
+  function arrange() {
+    arranged ??= (async () => {
+      const { query } = database;
+      const acme = await addTeam(query, { name: 'Acme Rockets', customerId: 'cus_acme' });
+      const odd = await addTeam(query, { name: HOSTILE, customerId: 'cus_odd' });
+      await addTeam(query, { name: 'x'.repeat(10_000), customerId: null });
+      const accept = openDoor(database);
+      const end = { status: 'canceled', subscriptionId: 'sub_acme' };
+      await accept([receivedEvent({ customerId: 'cus_acme', createdSeconds: 2_000, ...end })]);
+      return { acme, odd };
+    })();
+    return arranged;
+  }
+  const find = async (text: string) => {
+    const { html, status } = await pages.get(`/teams?search=${encodeURIComponent(text)}`);
+    expect(status).toBe(200);
+    expect(html).not.toContain('<script>alert');
+    return [...new Set([...html.matchAll(/href="\/teams\/(\d+)"/g)].map(([, id]) => Number(id)))];
+  };
+
+  test.each(['acme', 'ROCKETS', 'me rock', 'cus_acme', ' cus_acme ', 'sub_acme'])(
+    'a team by %j',
+    async (text) => {
+      const { acme } = await arrange();
+      expect(await find(text)).toEqual([acme]);
+    },
+  );
+
+  test('a team by its id, and others of that name', async () => {
+    const { acme, odd } = await arrange();
+    const named = await addTeam(database.query, { name: `Number ${acme}`, customerId: null });
+    expect(await find(String(acme))).toEqual([acme, named]);
+    expect(await find(String(odd))).toEqual([odd]);
+  });
+
+  test.each([
+    '<script>',
+    '\u202e',
+    '%',
+    '_',
+    "'",
+    '\\',
+    '\0',
+    '99999999999999',
+    'nobody@example.com',
+  ])('whatever stands in it: %j', async (text) => {
+    const { odd } = await arrange();
+    const isOfOdd = HOSTILE.includes(text);
+    const found = await find(text);
+    if (isOfOdd && text.length > 1) expect(found).toEqual([odd]);
+  });
+
+  test('nothing, and says what may stand there', async () => {
+    await arrange();
+    const { text } = await pages.get('/teams?search=nobody');
+    expect(text).toContain('No such team A part of the name will do.');
+  });
+
+  test('a subscription by an index', async () => {
+    const used = await indexesUsed(database, (query) => readCustomerIdsOf(query, 'sub_acme', 50));
+    expect([...used]).toEqual(['subscriptions_by_id']);
+  });
+});
+
+test('many teams are shown page by page, each once', async () => {
+  await database.query("insert into teams (name) select 'Many' from generate_series(1, 120)");
+  const all = await database.query<{ id: number }>('select id from teams order by id');
+  expect(await readAll('/teams')).toEqual(all.map(({ id }) => id));
+  const many = await database.query<{ id: number }>(
+    "select id from teams where name = 'Many' order by id",
+  );
+  expect(await readAll('/teams?search=many')).toEqual(many.map(({ id }) => id));
+});
+
+test('names are looked at as far as the time goes, and then it is said how far', async () => {
+  const { query } = database;
+  await query("insert into teams (name) select 'Crowd' from generate_series(1, 20000)");
+  // At both ends of each stretch that is looked at.
+  const seams = await query<{ id: number }>(
+    `update teams
+        set name = 'Seam'
+       from (select id, row_number() over (order by id) as number from teams) as numbered
+      where numbered.id = teams.id
+        and number % 5000 in (0, 1)
+        and number > 1
+     returning teams.id`,
+  );
+  passMs = 100;
+  try {
+    const { html, text } = await pages.get('/teams?search=seam');
+    // With something to read it waits to be asked; with nothing it goes on by itself.
+    expect(html).not.toContain('hx-trigger="load');
+    const nothing = await pages.get('/teams?search=nobody%20at%20all');
+    expect(nothing.html).toMatch(/hx-get="[^"]*after=5000" hx-trigger="load/);
+    expect(text).toMatch(/The names of teams up to \d+ were looked at. There may be more./);
+    const ids = seams.map(({ id }) => id);
+    expect(await readAll('/teams?search=seam')).toEqual(ids.toSorted((one, other) => one - other));
+  } finally {
+    passMs = 0;
+  }
+});
+
+test('teams without names, as a view may have them, are found by their ids', async () => {
+  const other = await createDatabase();
+  await other.database.query(
+    `alter table teams rename to organisations;
+     create view teams as
+     select id, provider_customer_id, provider_subscription_id, provider_product_id, plan_name,
+            subscription_status
+       from organisations;
+     insert into organisations (name, provider_customer_id) values ('Hidden', 'cus_hidden')`,
+  );
+  const others = await openConsole(other.database);
+  for (const path of ['/teams', '/teams?search=cus_hidden', '/teams/1']) {
+    const { status, text } = await others.get(path);
+    expect(status).toBe(200);
+    expect(text).toContain('Team 1');
+    expect(text).not.toContain('Hidden');
+  }
+  expect((await others.get('/teams?search=hidden')).text).toContain('No such team');
+});
+
+async function readAll(path: string): Promise<number[]> {
+  const ids: number[] = [];
+  for (let next: string | undefined = path; next !== undefined; ) {
+    const { html } = await pages.get(next);
+    ids.push(...[...html.matchAll(/href="\/teams\/(\d+)"/g)].map(([, id]) => Number(id)));
+    next = /href="([^"]*)" rel="next"/.exec(html)?.[1]?.replaceAll('&amp;', '&');
+  }
+  return ids;
+}

@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest';
+import { createTokenCheck } from '../../../src/operations/console/access/token-check.ts';
+import { createLogger } from '../../../src/runtime/logging.ts';
+
+const TOKEN = 'the token of 32 characters or more';
+
+/** A check whose clock the test sets, and whose delays end when the test says. */
+function check() {
+  const clock = { nowMs: 1_000_000 };
+  const waits: number[] = [];
+  const ends: (() => void)[] = [];
+  const lines: string[] = [];
+  const isToken = createTokenCheck({
+    token: TOKEN,
+    now: () => clock.nowMs,
+    wait: (delayMs) => {
+      waits.push(delayMs);
+      return new Promise((resolve) => ends.push(resolve));
+    },
+    logger: createLogger('info', { write: (line) => lines.push(line) }),
+  });
+  const endWaits = () => {
+    for (const end of ends.splice(0)) end();
+  };
+  return { isToken, clock, waits, endWaits, lines };
+}
+
+test('whoever is right waits for nothing, whoever was wrong before', async () => {
+  const { isToken, waits } = check();
+  void isToken('wrong');
+  void isToken('wrong');
+  expect(await isToken(TOKEN)).toBe(true);
+  expect(waits).toHaveLength(2);
+});
+
+test('each wrong one waits twice as long, up to a bound', async () => {
+  const { isToken, waits, endWaits } = check();
+  for (let time = 0; time < 8; time += 1) {
+    const answer = isToken(`wrong ${time}`);
+    endWaits();
+    expect(await answer).toBe(false);
+  }
+  expect(waits).toEqual([250, 500, 1_000, 2_000, 4_000, 4_000, 4_000, 4_000]);
+});
+
+test('after a minute without any all is forgotten', () => {
+  const { isToken, waits, clock } = check();
+  void isToken('wrong');
+  clock.nowMs += 60_000;
+  void isToken('wrong');
+  clock.nowMs += 60_001;
+  void isToken('wrong');
+  expect(waits).toEqual([250, 500, 250]);
+});
+
+test('no more than twenty wait at once: more are sent away, and the right one is not', async () => {
+  const { isToken, waits, endWaits } = check();
+  const answers = Array.from({ length: 20 }, () => isToken('wrong'));
+  await expect(isToken('wrong')).rejects.toMatchObject({ status: 429 });
+  expect(await isToken(TOKEN)).toBe(true);
+  endWaits();
+  expect(await Promise.all(answers)).toEqual(Array.from({ length: 20 }, () => false));
+  void isToken('wrong');
+  expect(waits).toHaveLength(21);
+});
+
+test.each(['', 'the token', `${TOKEN} `, TOKEN.toUpperCase(), '\0'.repeat(34), 'é'.repeat(10_000)])(
+  '%j is not the token',
+  async (text) => {
+    const { isToken, endWaits } = check();
+    const answer = isToken(text);
+    endWaits();
+    expect(await answer).toBe(false);
+  },
+);
+
+test('a flood of wrong ones is few lines, which hold nothing of what was tried', () => {
+  const { isToken, lines } = check();
+  for (let time = 0; time < 20; time += 1) void isToken('what was tried');
+  expect(lines).toHaveLength(10);
+  expect(lines.join()).not.toContain('what was tried');
+});

@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest';
+import { checkClock } from '../../../src/operations/doctor/clock.ts';
+import {
+  checkDurability,
+  checkSpace,
+  checkVersion,
+} from '../../../src/operations/doctor/database-server.ts';
+import { sizeOf } from '../../../src/operations/doctor/figures.ts';
+import { durationOf } from '../../../src/runtime/duration.ts';
+import { keyKindOf } from '../../../src/stripe/key-kind.ts';
+import { isKnownVersion, NEWEST_KNOWN_VERSION } from '../../../src/stripe/webhook-endpoint.ts';
+
+test.each([
+  [0, '0 bytes'],
+  [999, '999 bytes'],
+  [8_234_567, '8.2 MB'],
+  [75e9, '75 GB'],
+  [2e15, '2000 TB'],
+])('%d bytes are %s', (bytes, text) => expect(sizeOf(bytes)).toBe(text));
+
+test.each([
+  [-5, '0 s'],
+  [119_000, '119 s'],
+  [120_000, '2 min'],
+  [3 * 3_600_000, '3 h'],
+  [72 * 3_600_000, '3 days'],
+])('%d ms are %s', (ms, text) => expect(durationOf(ms)).toBe(text));
+
+test.each([
+  ['sk_test_1', { isRestricted: false, mode: 'test' }],
+  ['sk_live_1', { isRestricted: false, mode: 'live' }],
+  ['rk_test_1', { isRestricted: true, mode: 'test' }],
+  ['rk_live_1', { isRestricted: true, mode: 'live' }],
+  ['sk_org_live_1', { isRestricted: false, mode: 'live' }],
+  ['sk_1_test_1', { isRestricted: false, mode: null }],
+])('the key %s says of itself what it is', (key, kind) => expect(keyKindOf(key)).toEqual(kind));
+
+test.each([
+  ['2015-10-16', true],
+  [NEWEST_KNOWN_VERSION, true],
+  ['2999-01-01.far', false],
+  ['beta', false],
+])('API version %s is known: %s', (version, isKnown) =>
+  expect(isKnownVersion(version)).toBe(isKnown),
+);
+
+test.each([
+  [130_022, 'failure'],
+  [140_000, 'ok'],
+  [180_004, 'ok'],
+])('PostgreSQL %d: %s', (versionNumber, state) =>
+  expect(checkVersion({ versionNumber, version: 'x' })).toMatchObject({ state }),
+);
+
+test.each([
+  ['off', 'on', 'failure'],
+  ['on', 'off', 'warning'],
+  ['remote_apply', 'on', 'ok'],
+])('synchronous_commit %s, fsync %s: %s', (synchronousCommit, fsync, state) =>
+  expect(checkDurability({ synchronousCommit, fsync })).toMatchObject({ state }),
+);
+
+test.each([
+  [100e6, 'failure'],
+  [900e6, 'warning'],
+  [2e9, 'ok'],
+  [null, 'ok'],
+])('%s bytes free: %s', (freeBytes, state) =>
+  expect(checkSpace(8e6, freeBytes)).toMatchObject({ state }),
+);
+
+describe('a clock', () => {
+  const began = 1_700_000_000_000;
+  const at = (answeredMs: number, tookMs = 100) =>
+    checkClock({ beganMs: began, endedMs: began + tookMs, answeredMs });
+
+  test.each([
+    [0, 'ok', /^as Stripe's$/],
+    [-4_000, 'ok', /^as/],
+    [-20_000, 'warning', /^20 s ahead of Stripe's$/],
+    [20_100, 'warning', /^20 s behind Stripe's$/],
+    [-600_000, 'failure', /^10 min ahead of .*refused/],
+    [600_000, 'failure', /^10 min behind .*refused/],
+  ])('that Stripe’s is %d ms ahead of: %s', (aheadMs, state, says) =>
+    expect(at(began + aheadMs)).toMatchObject({ state, says: expect.stringMatching(says) }),
+  );
+
+  test('is not off for a call that took long', () => {
+    expect(at(began + 9_000, 10_000)).toMatchObject({ state: 'ok' });
+  });
+});

@@ -1,0 +1,176 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import {
+  ENDPOINT,
+  endpointWith,
+  openExaminedAccount,
+  troublesOf,
+} from '../../support/stripe/examined-account.ts';
+
+/** What was found about Stripe that is not ok. */
+async function examineStripe(
+  account: Awaited<ReturnType<typeof openExaminedAccount>>,
+  more: Readonly<Record<string, string>> = {},
+  ...args: string[]
+) {
+  const ended = await account.examine(more, ...args);
+  const isOfLog = /^\w+ (?:last event|events' mode)/;
+  return { ...ended, troubles: troublesOf(ended).filter((trouble) => !isOfLog.test(trouble)) };
+}
+
+describe('the API', () => {
+  test.each([
+    ['events', 'failure', /caught up/],
+    ['subscriptions', 'failure', /ties/],
+    ['products', 'failure', /name/],
+    ['customers', 'warning', /reconcile/],
+    ['webhook_endpoints', 'warning', /cannot look/],
+  ])('a key that may not read %s: %s, and what is lost by it', async (resource, state, lost) => {
+    const account = await openExaminedAccount();
+    account.fault = (path) => (path.startsWith(`/v1/${resource}`) ? { status: 403 } : undefined);
+    const { code, troubles, checks } = await examineStripe(account);
+    expect(troubles).toEqual([expect.stringMatching(lost)]);
+    expect(troubles[0]).toContain(
+      `${state} Stripe's API: the key may not read ${resource.replace('_', ' ')}: `,
+    );
+    expect(code).toBe(state === 'failure' ? 1 : 0);
+    expect(checks.find(({ name }) => name === "Stripe's API")?.says).toMatch(/^answers; .* read /);
+  });
+
+  test('a key that Stripe does not know is one failure', async () => {
+    const account = await openExaminedAccount();
+    account.fault = () => ({ status: 401 });
+    const { code, troubles } = await examineStripe(account);
+    expect(code).toBe(1);
+    expect(troubles).toEqual([
+      expect.stringMatching(/^failure Stripe's API: does not know the key/),
+      expect.stringMatching(/^warning clock/),
+    ]);
+  });
+
+  test.each([
+    ['is away', { STRIPE_API_BASE: 'http://127.0.0.1:1' }, 0, undefined],
+    ['is slow', {}, 60_000, undefined],
+    ['is down', {}, 0, { status: 503 }],
+    ['has enough of us', {}, 0, { status: 429 }],
+  ])('one that %s is a warning, and the rest goes on', async (_, more, delayMs, fault) => {
+    const account = await openExaminedAccount();
+    account.delayMs = delayMs;
+    account.fault = () => fault;
+    const { code, troubles, checks } = await examineStripe(account, more);
+    expect(troubles).toEqual([
+      expect.stringMatching(/^warning Stripe's API: cannot be asked for events: /),
+      "warning clock: could not be compared with Stripe's",
+    ]);
+    expect(code).toBe(0);
+    expect(checks.map(({ name }) => name)).toContain('schema');
+  });
+
+  test.each([
+    ['{}', 'application/json'],
+    ['<html>Sign in to the network</html>', 'text/html'],
+  ])('somebody else who answers %s in its place is a warning', async (body, type) => {
+    const server = createServer((_, response) => {
+      response.writeHead(200, { 'Content-Type': type }).end(body);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const account = await openExaminedAccount();
+    const STRIPE_API_BASE = `http://127.0.0.1:${port}`;
+    const { code, troubles } = await examineStripe(account, { STRIPE_API_BASE });
+    server.close();
+    expect(code).toBe(0);
+    expect(troubles[0]).toMatch(/^warning Stripe's API: cannot be asked for events: /);
+  });
+});
+
+test.each([
+  [60_000, 'warning', 'behind'],
+  [-60_000, 'warning', 'ahead of'],
+  [3_600_000, 'failure', 'behind'],
+])('a clock that Stripe’s is %d ms ahead of: %s', async (aheadMs, state, side) => {
+  const account = await openExaminedAccount();
+  account.clockAheadMs = aheadMs;
+  const { troubles } = await examineStripe(account);
+  expect(troubles).toEqual([expect.stringMatching(`^${state} clock: .* ${side} Stripe's`)]);
+});
+
+describe('webhook endpoints', () => {
+  test.each([
+    ['that is disabled', { status: 'disabled' }, /^failure .* is disabled/],
+    [
+      'without a type',
+      { enabled_events: ['customer.subscription.updated'] },
+      /^failure .* does not get customer\.subscription\.deleted$/,
+    ],
+    [
+      'with other types',
+      { enabled_events: [...ENDPOINT.enabled_events, 'invoice.paid'] },
+      /^warning .* gets 1 other type\(s\)/,
+    ],
+    ['with all types', { enabled_events: ['*'] }, /^warning .* gets events of all types/],
+    [
+      'of a version to come',
+      { api_version: '2999-01-01.far' },
+      /^warning .* API version "2999-01-01\.far", which/,
+    ],
+    ['of no known shape', { url: 'nonsense' }, /^warning .* 1 of no known shape/],
+  ])('one %s', async (_, otherwise, trouble) => {
+    const account = await openExaminedAccount();
+    account.webhookEndpoints.set(endpointWith(otherwise));
+    const { troubles } = await examineStripe(account);
+    expect(troubles.at(-1)).toMatch(trouble);
+    expect(troubles.at(-1)).toMatch(/^\w+ webhook endpoint: /);
+  });
+
+  test('one of the account’s version is as good', async () => {
+    const account = await openExaminedAccount();
+    const odd = { url: 'https://other.example.com/elsewhere', status: 'disabled' };
+    account.webhookEndpoints.set(endpointWith({ api_version: null }));
+    account.webhookEndpoints.set(endpointWith({ ...odd, id: 'we_2' }));
+    expect((await examineStripe(account)).troubles).toEqual([]);
+  });
+
+  test('one that is registered twice', async () => {
+    const account = await openExaminedAccount();
+    account.webhookEndpoints.set(endpointWith({ id: 'we_2' }));
+    const { troubles } = await examineStripe(account);
+    expect(troubles).toEqual([expect.stringMatching(/^warning .*registered more than once/)]);
+  });
+
+  test('--url names the one, and no query of a URL is shown', async () => {
+    const account = await openExaminedAccount();
+    const url = 'https://app.example.com/hooks?token=canaryToken';
+    const wrong = await examineStripe(account, {}, '--url', url);
+    expect(wrong).toMatchObject({ code: 1 });
+    expect(wrong.troubles).toEqual([
+      'failure webhook endpoint: none for https://app.example.com/hooks?… in test mode; ' +
+        'registered: https://app.example.com/api/stripe/webhook',
+    ]);
+    account.webhookEndpoints.set(endpointWith({ id: 'we_2', url }));
+    const right = await examineStripe(account, {}, '--url', url);
+    expect(right).toMatchObject({ code: 0, troubles: [] });
+    const { says } = right.checks.find(({ name }) => name === 'webhook endpoint') ?? {};
+    expect(says).toMatch(/^https:\/\/app\.example\.com\/hooks\?… is enabled/);
+  });
+
+  test.each([
+    ['sk_test_canaryKey', 'warning'],
+    ['sk_live_canaryKey', 'failure'],
+  ])('none at all, with %s: %s', async (STRIPE_SECRET_KEY, state) => {
+    const account = await openExaminedAccount();
+    account.webhookEndpoints.delete('we_1');
+    const { troubles } = await examineStripe(account, { STRIPE_SECRET_KEY });
+    expect(troubles).toEqual([
+      expect.stringMatching(`^${state} webhook endpoint: none .* registered: none$`),
+    ]);
+  });
+
+  test('none that looks like ours is a warning', async () => {
+    const account = await openExaminedAccount();
+    account.webhookEndpoints.set(endpointWith({ url: 'https://app.example.com/other' }));
+    const { troubles } = await examineStripe(account);
+    expect(troubles).toEqual([expect.stringMatching(/^warning .*registered: https:.*other$/)]);
+  });
+});

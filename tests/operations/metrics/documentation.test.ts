@@ -1,0 +1,119 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import * as v from 'valibot';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { useMetrics } from '../../support/service/metrics-service.ts';
+import { eventBody } from '../../support/stripe/events.ts';
+
+const DOCS = resolve(import.meta.dirname, '../../../docs');
+
+const whole = v.pipe(v.number(), v.integer());
+const width = v.pipe(whole, v.minValue(1), v.maxValue(24));
+const place = v.object({ x: whole, y: whole, w: width, h: whole });
+const target = v.object({ refId: v.string(), expr: v.string(), legendFormat: v.string() });
+const panel = { id: whole, title: v.string(), gridPos: place };
+const chartShape = v.object({
+  ...panel,
+  type: v.picklist(['stat', 'timeseries']),
+  datasource: v.object({
+    type: v.literal('prometheus'),
+    uid: v.pipe(v.string(), v.regex(/^\$\{datasource\}$/)),
+  }),
+  targets: v.pipe(v.array(target), v.minLength(1)),
+});
+const dashboardShape = v.object({
+  title: v.string(),
+  schemaVersion: whole,
+  templating: v.object({ list: v.array(v.object({ name: v.string(), type: v.string() })) }),
+  panels: v.array(v.union([chartShape, v.object({ ...panel, type: v.literal('row') })])),
+});
+
+const operations = readFileSync(join(DOCS, 'operations.md'), 'utf8');
+const [, rules = ''] = /```yaml\n(groups:.*?)```/s.exec(operations) ?? [];
+const alerts = [...rules.matchAll(/expr:(.*?)(?=\n +for:|\n +- alert:|\n$)/gs)].map(
+  ([, expression = '']) => expression.replace('>-', ''),
+);
+const dashboard = v.parse(
+  dashboardShape,
+  JSON.parse(readFileSync(join(DOCS, 'grafana.json'), 'utf8')),
+);
+const charts = dashboard.panels.flatMap((panel) => ('targets' in panel ? [panel] : []));
+const queries = charts.flatMap(({ targets }) => targets.map(({ expr }) => expr));
+
+/** What Prometheus and Grafana add themselves, and what only several workers have. */
+const LABELS_OF_OTHERS = ['instance', 'le', 'worker'];
+
+const service = useMetrics();
+let names: Set<string>;
+let labels: Set<string>;
+beforeAll(async () => {
+  // So that there is something of everything.
+  await service.post(eventBody());
+  const series = [...(await service.figures()).keys()];
+  names = new Set(series.map((one) => one.replace(/\{.*/, '')));
+  labels = new Set([
+    ...series.flatMap((one) => [...one.matchAll(/[{,](\w+)="/g)].map(([, label = '']) => label)),
+    ...LABELS_OF_OTHERS,
+  ]);
+});
+
+/** The metrics and the labels that an expression names, whatever else stands in it. */
+function namesIn(expression: string): { metrics: string[]; labels: string[] } {
+  const bare = expression.replace(/"[^"]*"/g, '""');
+  const matchers = [...bare.matchAll(/(\w+) *(?:=~|!~|!=|=)""/g)];
+  const groups = [...bare.matchAll(/\b(?:by|without) *\(([^)]*)\)/g)];
+  const named = groups.flatMap(([, list = '']) => list.split(',').map((label) => label.trim()));
+  const rest = bare.replace(/\{[^}]*\}|\[[^\]]*\]|\b(?:by|without) *\([^)]*\)/g, ' ');
+  const words = [...rest.matchAll(/[A-Za-z_]\w*(?! *\()\b/g)].map(([word]) => word);
+  return {
+    metrics: words.filter((word) => !['and', 'or', 'unless'].includes(word)),
+    labels: [...matchers.map(([, label = '']) => label), ...named],
+  };
+}
+
+test('there are five alerts, and each says what to do', () => {
+  const alertNames = [...rules.matchAll(/alert: (\w+)/g)].map(([, name]) => name);
+  expect(alertNames).toHaveLength(5);
+  expect(alerts).toHaveLength(5);
+  for (const name of alertNames)
+    expect(operations).toMatch(new RegExp(`^\\| \`${name}\` \\|`, 'm'));
+});
+
+describe.each([...alerts, ...queries])('%s', (expression) => {
+  test('names only metrics and labels that there are', () => {
+    const named = namesIn(expression);
+    expect(named.metrics.length).toBeGreaterThan(0);
+    expect(named.metrics.filter((name) => !names.has(name))).toEqual([]);
+    expect(named.labels.filter((label) => !labels.has(label))).toEqual([]);
+  });
+});
+
+test('operations.md names all metrics of ours, and no others', () => {
+  const documented = [...operations.matchAll(/^\| `(instep_\w+)` \|/gm)].map(([, name]) => name);
+  const ours = [...names].filter((name) => name.startsWith('instep_'));
+  const parts = /_(?:bucket|sum|count)$/;
+  expect(documented.sort()).toEqual(
+    [...new Set(ours.map((name) => name.replace(parts, '')))].sort(),
+  );
+});
+
+describe('the dashboard', () => {
+  test('asks whichever source is chosen', () => {
+    expect(dashboard.templating.list).toContainEqual({ name: 'datasource', type: 'datasource' });
+  });
+
+  test('has its panels side by side', () => {
+    const ids = dashboard.panels.map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    const taken = new Map<string, string>();
+    for (const { title, gridPos } of dashboard.panels) {
+      expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
+      for (let x = gridPos.x; x < gridPos.x + gridPos.w; x += 1) {
+        for (let y = gridPos.y; y < gridPos.y + gridPos.h; y += 1) {
+          expect(taken.get(`${x} ${y}`)).toBeUndefined();
+          taken.set(`${x} ${y}`, title);
+        }
+      }
+    }
+  });
+});

@@ -1,0 +1,157 @@
+import { describe, expect, test, vi } from 'vitest';
+import { lockTeam, untilWaiting, whileHeld } from '../../support/postgres/locks.ts';
+import { useMetrics } from '../../support/service/metrics-service.ts';
+import { eventBody } from '../../support/stripe/events.ts';
+
+const UPDATED = 'customer.subscription.updated';
+const MAX_QUEUED = 3;
+const service = useMetrics({
+  MAX_QUEUED_EVENTS: String(MAX_QUEUED),
+  REQUEST_DEADLINE_MS: '60000',
+});
+
+const counted = (outcome: string, type = UPDATED, source = 'delivery') =>
+  service.figure(`instep_events_total{type="${type}",outcome="${outcome}",source="${source}"}`);
+
+describe('events are counted by type and outcome', () => {
+  test('from zero on', async () => {
+    expect(await counted('applied')).toBe(0);
+    expect(await counted('applied', 'customer.subscription.deleted', 'list')).toBe(0);
+  });
+
+  test('as the log has them', async () => {
+    const { customerId } = await service.addTeam();
+    const first = eventBody({ customerId });
+    const second = eventBody({ customerId });
+    for (const body of [second, first, second]) await service.post(body);
+    await service.post(eventBody({ customerId, status: 'past_due' }));
+    await service.post(`{"type":"${UPDATED}"}`);
+    expect(await counted('applied')).toBe(1);
+    expect(await counted('stale')).toBe(1);
+    expect(await counted('duplicate')).toBe(1);
+    expect(await counted('unchanged')).toBe(1);
+    expect(await counted('unreadable')).toBe(1);
+  });
+
+  test('again when a team has the customer of a parked one', async () => {
+    const { customerId } = await service.addTeam();
+    await service.database.query(
+      'update teams set provider_customer_id = null where provider_customer_id = $1',
+      [customerId],
+    );
+    await service.post(eventBody({ customerId }));
+    expect(await counted('parked')).toBe(1);
+    expect(await counted('applied', UPDATED, 'log')).toBe(0);
+    await service.database.query(
+      'update teams set provider_customer_id = $1 where provider_customer_id is null',
+      [customerId],
+    );
+    await vi.waitFor(async () => expect(await counted('applied', UPDATED, 'log')).toBe(1), 20_000);
+  });
+
+  test('and also those that go through no door', async () => {
+    await service.post('{"type":"invoice.paid"}');
+    await service.post('{"type":1}');
+    expect(await counted('unhandled', 'other')).toBe(1);
+    expect(await counted('shapeless', 'other')).toBe(1);
+  });
+});
+
+test('the delay of a delivery is counted when an event comes for the first time', async () => {
+  const { customerId } = await service.addTeam();
+  const count = () => service.figure('instep_event_delivery_delay_seconds_count');
+  const sum = () => service.figure('instep_event_delivery_delay_seconds_sum');
+  const [countBefore = 0, sumBefore = 0] = [await count(), await sum()];
+  const hourAgo = Math.floor(Date.now() / 1_000) - 3_600;
+  const body = eventBody({ customerId, createdSeconds: hourAgo });
+  await service.post(body);
+  await service.post(body);
+  expect(await count()).toBe(countBefore + 1);
+  expect(((await sum()) ?? 0) - sumBefore).toBeGreaterThanOrEqual(3_600);
+  // Stripe's clock may be ahead of ours.
+  await service.post(eventBody({ customerId, createdSeconds: hourAgo + 7_200 }));
+  expect(await count()).toBe(countBefore + 2);
+  expect(((await sum()) ?? 0) - sumBefore).toBeGreaterThanOrEqual(3_600);
+});
+
+test('batches are measured', async () => {
+  const figures = await service.figures();
+  const batches = figures.get('instep_batch_events_count{lane="free"}');
+  expect(batches).toBeGreaterThan(0);
+  expect(figures.get('instep_batch_duration_seconds_count{lane="free"}')).toBe(batches);
+  expect(figures.get('instep_batch_events_sum{lane="free"}')).toBeGreaterThanOrEqual(batches ?? 0);
+});
+
+test('what waits for its turn is shown, and what is turned away is counted', async () => {
+  const { teamId, customerId } = await service.addTeam();
+  const failed = () => service.figure('instep_event_failures_total{code="QUEUE_FULL"}');
+  expect(await failed()).toBe(0);
+  expect(await service.figure('instep_queued_events_limit')).toBe(MAX_QUEUED);
+  const answers: Promise<Response>[] = [];
+  await whileHeld(service.database, lockTeam(teamId), async () => {
+    answers.push(service.post(eventBody({ customerId })));
+    await untilWaiting(service.database);
+    answers.push(
+      ...Array.from({ length: MAX_QUEUED + 4 }, () => service.post(eventBody({ customerId }))),
+    );
+    await vi.waitFor(async () => {
+      expect(await service.figure('instep_queued_events{lane="held"}')).toBe(MAX_QUEUED);
+      expect(await failed()).toBe(4);
+    }, 20_000);
+  });
+  const statuses = (await Promise.all(answers)).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 503)).toHaveLength(4);
+  const answered = 'instep_http_request_duration_seconds_count{route="/api/stripe/webhook"';
+  expect(await service.figure(`${answered},status="503"}`)).toBe(4);
+  expect(await service.figure('instep_queued_events{lane="held"}')).toBe(0);
+});
+
+test('what is not even read is counted, whichever way it came', async () => {
+  const answered = 'instep_http_request_duration_seconds_count{route="/api/stripe/webhook"';
+  const counted = async () => {
+    const figures = await service.figures();
+    return [
+      figures.get('instep_event_failures_total{code="QUEUE_FULL"}'),
+      figures.get(`${answered},status="503"}`),
+    ];
+  };
+  const [failed = 0, refused = 0] = await counted();
+  const accepted: Promise<Response>[] = [];
+  // Nothing gets through, so that the queue fills up.
+  await whileHeld(service.database, 'lock table teams', async () => {
+    accepted.push(service.post(eventBody()));
+    await untilWaiting(service.database);
+    accepted.push(...Array.from({ length: MAX_QUEUED }, () => service.post(eventBody())));
+    await vi.waitFor(async () => {
+      expect(await service.figure('instep_queued_events{lane="free"}')).toBe(MAX_QUEUED);
+    }, 20_000);
+    const url = `${service.url}/api/stripe/webhook`;
+    for (const one of [url, url, `${url}?odd`]) {
+      expect((await fetch(one, { method: 'POST', body: '{}' })).status).toBe(503);
+    }
+    expect(await counted()).toEqual([failed + 3, refused + 3]);
+  });
+  for (const response of accepted) expect((await response).status).toBe(200);
+});
+
+describe('signatures', () => {
+  const failures = () => service.figure('instep_signature_failures_total');
+
+  test('that are not ours are counted, and say nothing of the clock', async () => {
+    const before = (await failures()) ?? 0;
+    const skew = await service.figure('instep_clock_skew_seconds');
+    expect((await service.post('{}', 'whsec_wrong', Date.now() - 250_000)).status).toBe(400);
+    expect(await failures()).toBe(before + 1);
+    expect(await service.figure('instep_clock_skew_seconds')).toBe(skew);
+  });
+
+  test('that are ours tell how far our clock is from theirs, even when they are too old', async () => {
+    await service.post('{"type":"invoice.paid"}', undefined, Date.now() + 100_000);
+    expect(await service.figure('instep_clock_skew_seconds')).toBeLessThan(-50);
+    const before = (await failures()) ?? 0;
+    const tooOld = Date.now() - 1_000_000;
+    expect((await service.post('{}', undefined, tooOld)).status).toBe(400);
+    expect(await service.figure('instep_clock_skew_seconds')).toBeGreaterThanOrEqual(1_000);
+    expect(await failures()).toBe(before + 1);
+  });
+});

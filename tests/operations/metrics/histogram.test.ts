@@ -1,0 +1,45 @@
+import fc from 'fast-check';
+import { Histogram as Reference, Registry } from 'prom-client';
+import { expect, test } from 'vitest';
+import { createExposition } from '../../../src/operations/metrics/exposition.ts';
+import { Histogram } from '../../../src/operations/metrics/histogram.ts';
+
+const ROUTES = ['/', '/api', 'other'];
+const BOUNDS = [0.1, 1, 10];
+const options = { name: 'took_seconds', help: 'How long it took.' };
+
+test('a histogram says what the one of prom-client says', async () => {
+  const observation = fc.record({
+    route: fc.constantFrom(...ROUTES),
+    value: fc.oneof(fc.constantFrom(0, ...BOUNDS), fc.double({ min: 0, max: 20, noNaN: true })),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(observation), async (observations) => {
+      const registry = new Registry();
+      const labelNames = ['route'] as const;
+      const reference = new Reference({
+        ...options,
+        labelNames,
+        buckets: BOUNDS,
+        registers: [registry],
+      });
+      const histogram = new Histogram({ ...options, labelNames, bounds: BOUNDS });
+      for (const { route, value } of observations) {
+        reference.observe({ route }, value);
+        histogram.with({ route }).observe(value);
+      }
+      const ours = await createExposition(async () => [[histogram.read()]]).expose();
+      expect(sorted(ours)).toEqual(sorted(await registry.metrics()));
+    }),
+  );
+});
+
+/** The lines, each with its labels in one order. */
+function sorted(text: string): string[] {
+  const lines = text
+    .split('\n')
+    .map((line) =>
+      line.replace(/\{(.*)\}/, (_, labels: string) => `{${labels.split(',').sort().join(',')}}`),
+    );
+  return lines.sort();
+}

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Database } from '../../src/postgres/database.ts';
+import { DatabaseConflict } from '../../src/postgres/errors.ts';
+import {
+  connect,
+  createEmptyDatabase,
+  postgresServers,
+} from '../support/postgres/test-database.ts';
+
+describe.each(postgresServers)('$name', (server) => {
+  let database: Database;
+  beforeAll(async () => {
+    const url = await createEmptyDatabase(server);
+    const operator = connect(url);
+    await operator.query(
+      `alter database ${url.pathname.slice(1)} set default_transaction_isolation = 'serializable'`,
+    );
+    await operator.close();
+    database = connect(url);
+    await database.query('create table pair (id integer primary key, n integer default 0)');
+    await database.query('insert into pair values (1), (2)');
+  });
+  afterAll(() => database?.close());
+
+  const readPair = () => database.query('select n from pair order by id');
+
+  test('transactions that wait for each other both come through', async () => {
+    let attempts = 0;
+    const arrived = new Set<number>();
+    const cross = (first: number, second: number) =>
+      database.transaction(async (query) => {
+        attempts += 1;
+        await query(`set local deadlock_timeout = '50ms'`);
+        await query('update pair set n = n + 1 where id = $1', [first]);
+        arrived.add(first);
+        while (arrived.size < 2) await new Promise(setImmediate);
+        await query('update pair set n = n + 1 where id = $1', [second]);
+      });
+    await Promise.all([cross(1, 2), cross(2, 1)]);
+    expect(attempts).toBeGreaterThan(2);
+    expect(await readPair()).toEqual([{ n: 2 }, { n: 2 }]);
+  });
+
+  test('serializable statements that meet on one row all come through', async () => {
+    await database.query('update pair set n = 0');
+    // Each of them starts from what it saw before the one that it waits for was committed.
+    const holder = database.transaction(async (query) => {
+      await query('update pair set n = n + 1 where id = 1');
+      const waiting = [1, 2, 3].map(() => database.query('update pair set n = n + 1 where id = 1'));
+      while ((await query(`select from pg_locks where not granted`)).length === 0);
+      return { waiting };
+    });
+    await Promise.all((await holder).waiting);
+    expect(await readPair()).toEqual([{ n: 4 }, { n: 0 }]);
+  });
+
+  test('one that conflicts again and again gives up, and leaves its connection sound', async () => {
+    let attempts = 0;
+    const hopeless = database.transaction(async (query) => {
+      attempts += 1;
+      await query(`do $$begin raise exception 'again' using errcode = '40001'; end$$`);
+    });
+    await expect(hopeless).rejects.toThrow(DatabaseConflict);
+    expect(attempts).toBe(5);
+    expect(await database.query('select 1 as one')).toEqual([{ one: 1 }]);
+  });
+});

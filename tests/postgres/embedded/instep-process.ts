@@ -1,0 +1,98 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { Connection } from '../../../src/postgres/embedded/presence-lock.ts';
+
+const FIXTURE = fileURLToPath(new URL('instep-process.js', import.meta.url));
+const MODULE = fileURLToPath(
+  new URL('../../../dist/postgres/embedded/embedded-postgres.js', import.meta.url),
+);
+
+export type Opened = { readonly connection: Connection; readonly notices: readonly string[] };
+
+export type InstepProcessOptions = {
+  /** The program and the module that it opens PostgreSQL with; those of this tree otherwise. */
+  readonly program?: { readonly fixture: string; readonly module: string };
+  /** Whom to run it as; only for root. */
+  readonly uid?: number;
+};
+
+/** The code of an error of the embedded PostgreSQL that another process met with. */
+export class ErrorOfProcess extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Another process that opens the embedded PostgreSQL in `dataFolder`, and obeys. */
+export class InstepProcess {
+  static readonly #all = new Set<InstepProcess>();
+  readonly #child: ChildProcess;
+  #sent = 0;
+
+  /** It leads a process group of its own, as a command in a terminal does. */
+  constructor(dataFolder: string, { program, uid }: InstepProcessOptions = {}) {
+    const identity = uid === undefined ? {} : { uid, gid: uid };
+    // Nothing of the tests' own arguments: an ordinary user may not read what root's load.
+    const options = { detached: true, cwd: '/', execArgv: [], ...identity };
+    this.#child = fork(
+      program?.fixture ?? FIXTURE,
+      [program?.module ?? MODULE, dataFolder],
+      options,
+    );
+    this.#child.setMaxListeners(0);
+    InstepProcess.#all.add(this);
+  }
+
+  /** For the end of a test. */
+  static async killAll(): Promise<void> {
+    for (const each of InstepProcess.#all) await each.kill();
+    InstepProcess.#all.clear();
+  }
+
+  open(): Promise<Opened> {
+    return this.#tell<Opened>('open');
+  }
+
+  ensureRunning(): Promise<void> {
+    return this.#tell<void>('ensureRunning');
+  }
+
+  release(): Promise<void> {
+    return this.#tell<void>('release');
+  }
+
+  /** Ctrl-C in its terminal. */
+  interruptGroup(): void {
+    if (this.#child.pid !== undefined) process.kill(-this.#child.pid, 'SIGINT');
+  }
+
+  /** kill -9. */
+  async kill(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const exited = once(this.#child, 'exit');
+    this.#child.kill('SIGKILL');
+    await exited;
+  }
+
+  #tell<Result>(command: string): Promise<Result> {
+    this.#sent += 1;
+    const number = this.#sent;
+    const child = this.#child;
+    return new Promise((resolve, reject) => {
+      type Answer = { number: number; result: Result; error?: { code: string; message: string } };
+      const hear = (answer: Answer) => {
+        if (answer.number !== number) return;
+        child.off('message', hear);
+        if (answer.error === undefined) resolve(answer.result);
+        else reject(new ErrorOfProcess(answer.error.code, answer.error.message));
+      };
+      child.on('message', hear);
+      child.once('exit', () => reject(new Error(`the process ended before ${command} did`)));
+      child.send({ number, command });
+    });
+  }
+}

@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Database } from '../../src/postgres/database.ts';
+import { migrate } from '../../src/postgres/migrate.ts';
+import { checkApplicationTables } from '../../src/queries/application-tables.ts';
+import { readTeam } from '../../src/queries/teams.ts';
+import { createUserLookup } from '../../src/sessions/user-lookup.ts';
+import {
+  connect,
+  createEmptyDatabase,
+  postgresServers,
+} from '../support/postgres/test-database.ts';
+import { openDoor } from '../support/service/pipelines.ts';
+import { receivedEvent } from '../support/stripe/events.ts';
+
+/** Tables as an application may have made them, with columns and types of its own. */
+const TABLES = `
+  create type user_role as enum ('guest', 'owner');
+  create table users (
+    tenant        text not null default 'main',
+    id            bigint primary key,
+    email         varchar(255) not null,
+    password_hash char(60) not null,
+    name          varchar(100),
+    avatar        bytea not null default 'none',
+    role          user_role not null default 'guest',
+    created_at    timestamp not null,
+    updated_at    timestamp(0) not null,
+    deleted_at    timestamp
+  );
+  create table teams (
+    settings                 jsonb not null default '{}',
+    id                       smallint primary key,
+    provider_customer_id     varchar(255),
+    provider_subscription_id varchar(255),
+    provider_product_id      varchar(255),
+    plan_name                varchar(50),
+    subscription_status      varchar(20),
+    seats                    integer not null
+  );
+  insert into users values
+    ('main', 5000000000, 'far@example.com', 'x', null, 'a', 'guest', '2024-01-01', '2024-01-01'),
+    ('main', 7, 'ada@example.com', 'x', 'Ada', 'a', 'owner', '2024-02-29 12:00:00.5', '2024-03-01');
+  insert into teams values
+    ('{"color": "red"}', 1, 'cus_shared', null, null, null, null, 5),
+    ('{}', 2, 'cus_shared', 'sub_old', 'prod_old', 'Old', 'active', 6),
+    ('{}', 3, 'cus_other', 'sub_other', 'prod_other', 'Other', 'active', 7);`;
+
+/** All that PostgreSQL knows of them, and all that is in them. */
+const PICTURE = `
+  select (select json_agg(c order by c.table_name, c.ordinal_position)
+            from information_schema.columns c where table_schema = 'public') as columns,
+         (select json_agg(pg_get_constraintdef(oid) order by conname) from pg_constraint
+           where connamespace = 'public'::regnamespace) as constraints,
+         (select count(*)::int from pg_trigger
+           where tgrelid in ('users'::regclass, 'teams'::regclass)) as triggers,
+         (select json_agg(u order by id) from users u) as users,
+         (select json_agg(t order by id) from teams t) as teams`;
+
+describe.each(postgresServers)('$name', (server) => {
+  let database: Database;
+  beforeAll(async () => {
+    database = connect(await createEmptyDatabase(server));
+    await database.query(TABLES);
+  });
+  afterAll(() => database?.close());
+
+  test('existing tables are used as they are, and nothing about them is changed', async () => {
+    const [before] = await database.query(PICTURE);
+    await migrate(database);
+    await checkApplicationTables(database.query);
+    const [after] = await database.query(PICTURE);
+    expect(after).toEqual(before);
+  });
+
+  test('events change the plan, and no other column', async () => {
+    const others = 'select id, settings, seats, provider_customer_id from teams order by id';
+    const before = await database.query(others);
+    const results = await openDoor(database)([receivedEvent({ customerId: 'cus_shared' })]);
+    expect(results).toEqual([{ outcome: 'applied', teamIds: [1, 2] }]);
+    expect(await database.query(others)).toEqual(before);
+    for (const id of [1, 2]) {
+      expect((await readTeam(database.query, id))?.plan).toEqual({
+        providerSubscriptionId: 'sub_1',
+        providerProductId: 'prod_1',
+        planName: null,
+        subscriptionStatus: 'active',
+      });
+    }
+    expect((await readTeam(database.query, 3))?.plan.planName).toBe('Other');
+  });
+
+  test('users are found, with ids, roles and timestamps of other types', async () => {
+    const find = createUserLookup(database.query, 10);
+    expect(await find(7)).toEqual({
+      id: 7,
+      name: 'Ada',
+      email: 'ada@example.com',
+      passwordHash: 'x'.padEnd(60),
+      role: 'owner',
+      createdAt: new Date('2024-02-29T12:00:00.500Z'),
+      updatedAt: new Date('2024-03-01T00:00:00.000Z'),
+      deletedAt: null,
+    });
+    expect(await find(8)).toBeNull();
+  });
+});

@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Database, openDatabase } from '../../src/postgres/database.ts';
+import { DatabaseUnavailable } from '../../src/postgres/errors.ts';
+import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
+
+let cluster: PostgresCluster;
+const open: Database[] = [];
+
+beforeAll(async () => {
+  cluster = await PostgresCluster.create();
+  await cluster.start();
+  await cluster.ask('create table notes (text text)');
+});
+afterAll(async () => {
+  await Promise.all(open.map((database) => database.close()));
+  await cluster?.remove();
+});
+
+function connectTo(...urls: readonly string[]): Database {
+  const database = openDatabase({
+    connections: urls.map((connectionString) => ({ connectionString })),
+    maxConnections: 5,
+    statementTimeoutMs: 1_000,
+    onConnectionError: () => undefined,
+  });
+  open.push(database);
+  return database;
+}
+
+/** As on a server that was demoted, for the connections that are open as well. */
+async function become(setting: string): Promise<void> {
+  await cluster.ask(`alter system set ${setting}`);
+  await cluster.ask('select pg_reload_conf()');
+}
+
+const write = (database: Database) => database.query("insert into notes values ('a note')");
+
+test('of connections that became read-only one fails, and none is handed out again', async () => {
+  const database = connectTo(cluster.url.href);
+  const poison = 'set session characteristics as transaction read only; select pg_sleep(0.1)';
+  await Promise.all(Array.from({ length: 5 }, () => database.query(poison)));
+  await expect(write(database)).rejects.toThrow(DatabaseUnavailable);
+  for (let count = 0; count < 10; count += 1) await write(database);
+});
+
+test('a server that is read-only is not connected to', async () => {
+  await become('default_transaction_read_only = on');
+  const database = connectTo(cluster.url.href);
+  await expect(write(database)).rejects.toThrow(/read-only \(a standby\?\)/);
+  await become('default_transaction_read_only = off');
+  await write(database);
+});
+
+test('of several servers the one that takes writes is found', async () => {
+  const gone = 'postgres://127.0.0.1:1/none';
+  const database = connectTo(gone, cluster.url.href);
+  for (let count = 0; count < 3; count += 1) await write(database);
+  await expect(write(connectTo(gone, gone))).rejects.toThrow(DatabaseUnavailable);
+});
+
+describe('while no synchronous standby answers', () => {
+  const waiting = "wait_event = 'SyncRep'";
+  beforeEach(() => become("synchronous_standby_names = 'nobody'"));
+  afterEach(() => become("synchronous_standby_names = ''"));
+
+  test('a commit is given up in time', async () => {
+    const database = connectTo(cluster.url.href);
+    const commit = database.transaction((query) => query("insert into notes values ('alone')"));
+    await expect(commit).rejects.toThrow(DatabaseUnavailable);
+  });
+
+  test('a commit whose wait was cancelled is not taken for one', async () => {
+    const database = connectTo(cluster.url.href);
+    const commit = database.transaction((query) => query("insert into notes values ('alone')"));
+    // Heard before anybody waits for it.
+    const outcome = commit.then(
+      () => 'committed',
+      (error: Error) => error.message,
+    );
+    const cancel = `select pg_cancel_backend(pid) from pg_stat_activity where ${waiting}`;
+    while ((await cluster.ask(cancel)).length === 0) await sleep(10);
+    expect(await outcome).toMatch(/synchronous replication/);
+  });
+});
+
+test('what a trigger of the application says at a commit is no reason to doubt it', async () => {
+  await cluster.ask(`
+    create table talked (text text);
+    create function talk() returns trigger language plpgsql as $$
+      begin raise notice 'by the way'; raise warning 'mind this'; return null; end$$;
+    create constraint trigger talk after insert on talked
+      deferrable initially deferred for each row execute function talk()`);
+  const database = connectTo(cluster.url.href);
+  await database.transaction((query) => query("insert into talked values ('once')"));
+  expect(await cluster.ask('select from talked')).toHaveLength(1);
+});

@@ -1,0 +1,119 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Database } from '../../src/postgres/database.ts';
+import { checkSchema, migrate, SchemaNewer, SchemaOutdated } from '../../src/postgres/migrate.ts';
+import { readMigrations } from '../../src/postgres/migrations.ts';
+import {
+  connect,
+  createEmptyDatabase,
+  postgresServers,
+} from '../support/postgres/test-database.ts';
+
+const NAMES = readMigrations().migrations.map(({ name }) => name);
+
+const opened: Database[] = [];
+afterEach(async () => {
+  for (const database of opened.splice(0)) await database.close();
+});
+
+/** So many pools on one new, empty database. */
+async function openNew(server: (typeof postgresServers)[number], pools = 1): Promise<Database[]> {
+  const url = await createEmptyDatabase(server);
+  opened.push(...Array.from({ length: pools }, () => connect(url)));
+  return opened;
+}
+
+async function ledgerOf(database: Database | undefined) {
+  return await database?.query<{ version: number; name: string }>(
+    'select version, name from instep.migrations order by applied_at, version',
+  );
+}
+
+const LEDGER = NAMES.map((name, index) => ({ version: index + 1, name }));
+
+test('migrations are numbered from 1 on, without a gap', () => {
+  expect(NAMES.length).toBeGreaterThan(1);
+  expect(NAMES.map((name) => Number(/^(\d{4})_[a-z0-9_]+$/.exec(name)?.[1]))).toEqual(
+    NAMES.map((_, index) => index + 1),
+  );
+});
+
+describe.each(postgresServers)('$name', (server) => {
+  test('all run once, in order', async () => {
+    const [database] = (await openNew(server)) as [Database];
+    expect(await migrate(database)).toEqual(NAMES);
+    expect(await ledgerOf(database)).toEqual(LEDGER);
+    expect(await migrate(database)).toEqual([]);
+    expect(await ledgerOf(database)).toEqual(LEDGER);
+    await checkSchema(database.query);
+  });
+
+  test("our tables are in a schema of ours, and the application's are not", async () => {
+    const [database] = (await openNew(server)) as [Database];
+    await database.query(`
+      create schema if not exists instep;
+      do $$ begin create role instep superuser; exception when duplicate_object then null; end $$;
+      set role instep;`);
+    await migrate(database);
+    const statement = `select schemaname || '.' || tablename as name
+                         from pg_tables
+                        where tablename in ('users', 'teams', 'events')
+                        order by name`;
+    const names = (await database.query<{ name: string }>(statement)).map(({ name }) => name);
+    expect(names).toEqual(['instep.events', 'public.teams', 'public.users']);
+  });
+
+  test.each([2, 10])('%i at the same moment on an empty database all succeed', async (count) => {
+    const databases = await openNew(server, count);
+    const applied = await Promise.all(databases.map((database) => migrate(database)));
+    expect(applied.filter((names) => names.length > 0)).toEqual([NAMES]);
+    expect(await ledgerOf(databases[0])).toEqual(LEDGER);
+  });
+
+  test('those that are missing run, and no others', async () => {
+    const [database] = (await openNew(server)) as [Database];
+    await migrate(database);
+    const tables = await database.query<{ name: string }>(
+      `select format('instep.%I', tablename) as name
+         from pg_tables
+        where schemaname = 'instep'
+          and tablename <> 'migrations'`,
+    );
+    await database.query(`drop table ${tables.map(({ name }) => name).join(', ')}`);
+    await database.query('delete from instep.migrations where version > 1');
+    await expect(checkSchema(database.query)).rejects.toThrow(SchemaOutdated);
+    await expect(checkSchema(database.query)).rejects.toThrow(/0002_instep.*instep migrate/);
+    expect(await migrate(database)).toEqual(NAMES.slice(1));
+    expect((await ledgerOf(database))?.map(({ name }) => name)).toEqual(NAMES);
+  });
+
+  test('all or nothing: one that fails takes those before it back', async () => {
+    const [database] = (await openNew(server)) as [Database];
+    await database.query('create schema instep');
+    await database.query('create table instep.products (mine text)');
+    await expect(migrate(database)).rejects.toThrow(/"products" already exists/);
+    const [row] = await database.query(
+      `select to_regclass('users') as users, to_regclass('instep.migrations') as ledger`,
+    );
+    expect(row).toEqual({ users: null, ledger: null });
+    await database.query('drop table instep.products');
+    expect(await migrate(database)).toEqual(NAMES);
+  });
+
+  test('a database that is newer than the program is refused by name, and left alone', async () => {
+    const [database] = (await openNew(server)) as [Database];
+    await migrate(database);
+    await database.query(`insert into instep.migrations (version, name) values (9999, 'tomorrow')`);
+    for (const attempt of [() => migrate(database), () => checkSchema(database.query)]) {
+      const error = await attempt().catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(SchemaNewer);
+      expect(error).toMatchObject({ code: 'SCHEMA_NEWER' });
+      expect(String(error)).toMatch(/9999.*run the newer Instep/);
+    }
+    expect((await ledgerOf(database))?.length).toBe(NAMES.length + 1);
+  });
+
+  test('an empty database is told to be migrated', async () => {
+    const [database] = (await openNew(server)) as [Database];
+    await expect(checkSchema(database.query)).rejects.toMatchObject({ code: 'SCHEMA_OUTDATED' });
+  });
+});

@@ -1,0 +1,89 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { migrate } from '../../src/postgres/migrate.ts';
+import { addTeam, readTeam } from '../../src/queries/teams.ts';
+import { Collection } from '../../src/testing/stripe-api/collection.ts';
+import { startStripeApiServer } from '../../src/testing/stripe-api/server.ts';
+import { startLoad } from '../faults/load.ts';
+import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
+import { connect } from '../support/postgres/test-database.ts';
+import { startInstep } from '../support/process/instep-process.ts';
+import { eventBody } from '../support/stripe/events.ts';
+
+const PGBOUNCER = '/usr/sbin/pgbouncer';
+const PORT = 6_432;
+/** Fewer than the server's own pool has, so that transactions change places. */
+const POOL_SIZE = 3;
+const UNPRIVILEGED_ID = 65_534;
+const EVENTS = 300;
+
+describe.skipIf(!existsSync(PGBOUNCER))('PgBouncer in transaction mode', () => {
+  let cluster: PostgresCluster;
+  let folder: string;
+  let pgbouncer: ChildProcess;
+
+  beforeAll(async () => {
+    cluster = await PostgresCluster.create();
+    await cluster.start();
+    folder = mkdtempSync(join(tmpdir(), 'instep-pgbouncer-'));
+    chmodSync(folder, 0o777);
+    const { username, pathname } = cluster.url;
+    const settings = [
+      '[databases]',
+      `* = host=127.0.0.1 port=${cluster.port} dbname=${pathname.slice(1)} user=${username}`,
+      '[pgbouncer]',
+      'listen_addr =',
+      `unix_socket_dir = ${folder}`,
+      `listen_port = ${PORT}`,
+      'auth_type = any',
+      'pool_mode = transaction',
+      `default_pool_size = ${POOL_SIZE}`,
+    ];
+    writeFileSync(join(folder, 'settings.ini'), `${settings.join('\n')}\n`);
+    const isRoot = process.getuid?.() === 0;
+    pgbouncer = spawn(PGBOUNCER, [join(folder, 'settings.ini')], {
+      ...(isRoot && { uid: UNPRIVILEGED_ID, gid: UNPRIVILEGED_ID }),
+      stdio: 'ignore',
+    });
+    const socket = join(folder, `.s.PGSQL.${PORT}`);
+    await vi.waitFor(() => expect(existsSync(socket)).toBe(true), { timeout: 10_000 });
+  });
+  afterAll(async () => {
+    const exited = pgbouncer && once(pgbouncer, 'exit');
+    pgbouncer?.kill('SIGQUIT');
+    await exited;
+    await cluster?.remove();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('a server migrates and works through it, and nothing acknowledged is lost', async () => {
+    const host = encodeURIComponent(folder);
+    const url = new URL(`postgres:///instep?host=${host}&port=${PORT}&user=instep`);
+    const database = connect(url);
+    await migrate(database);
+    const teamId = await addTeam(database.query, { name: 'Missed', customerId: 'cus_missed' });
+    const createdSeconds = Math.floor(Date.now() / 1_000) - 60;
+    const missed = JSON.parse(eventBody({ customerId: 'cus_missed', createdSeconds }));
+    const api = await startStripeApiServer({ productNames: {}, events: new Collection([missed]) });
+    const server = await startInstep({
+      DATABASE_URL: url.href,
+      STRIPE_API_BASE: api.url,
+      RECONCILE_INTERVAL: '1s',
+    });
+    const load = await startLoad(database, { url: () => server.url });
+    await vi.waitFor(() => expect(load.acknowledged).toBeGreaterThan(EVENTS), { timeout: 40_000 });
+    await load.finish();
+    expect(await server.logged({ msg: 'caught up' })).toMatchObject({ missed: 1 });
+    await server.logged({ msg: 'reconciled', drifts: 0 });
+    const team = await readTeam(database.query, teamId);
+    expect(team?.plan).toMatchObject({ subscriptionStatus: 'active' });
+    expect(await server.stop()).toBe(0);
+    expect(await load.audit(database)).toMatchObject({ repeated: 0, lost: 0 });
+    await api.close();
+    await database.close();
+  });
+});

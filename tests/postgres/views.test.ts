@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Database } from '../../src/postgres/database.ts';
+import { migrate } from '../../src/postgres/migrate.ts';
+import { checkApplicationTables } from '../../src/queries/application-tables.ts';
+import { createUserLookup } from '../../src/sessions/user-lookup.ts';
+import {
+  connect,
+  createEmptyDatabase,
+  postgresServers,
+} from '../support/postgres/test-database.ts';
+import { openDoor } from '../support/service/pipelines.ts';
+import { receivedEvent } from '../support/stripe/events.ts';
+
+/** The tables of the Next.js SaaS Starter, and the view that shows its teams to Instep. */
+const STARTER = `
+  create table users (
+    id            serial primary key,
+    name          varchar(100),
+    email         varchar(255) not null unique,
+    password_hash text not null,
+    role          varchar(20) not null default 'member',
+    created_at    timestamp not null default now(),
+    updated_at    timestamp not null default now(),
+    deleted_at    timestamp
+  );
+  create table teams (
+    id                     serial primary key,
+    name                   varchar(100) not null,
+    created_at             timestamp not null default now(),
+    updated_at             timestamp not null default now(),
+    stripe_customer_id     text unique,
+    stripe_subscription_id text unique,
+    stripe_product_id      text,
+    plan_name              varchar(50),
+    subscription_status    varchar(20)
+  );
+  create schema for_instep;
+  create view for_instep.teams as
+    select id,
+           stripe_customer_id     as provider_customer_id,
+           stripe_subscription_id as provider_subscription_id,
+           stripe_product_id      as provider_product_id,
+           plan_name,
+           subscription_status
+      from public.teams;
+  insert into users (email, password_hash, created_at) values ('ada@example.com', 'x', '2024-02-29');
+  insert into public.teams (name, stripe_customer_id) values ('Acme', 'cus_1'), ('Other', 'cus_2');`;
+
+describe.each(postgresServers)('$name', (server) => {
+  let database: Database;
+  beforeAll(async () => {
+    const url = await createEmptyDatabase(server);
+    url.searchParams.set('options', '-c search_path=for_instep,public');
+    database = connect(url);
+    await database.query(STARTER);
+  });
+  afterAll(() => database?.close());
+
+  const starterTeams = () =>
+    database.query(
+      `select stripe_subscription_id, stripe_product_id, plan_name, subscription_status
+         from public.teams
+        order by id`,
+    );
+  const untouched = {
+    stripe_subscription_id: null,
+    stripe_product_id: null,
+    plan_name: null,
+    subscription_status: null,
+  };
+
+  test('a view stands in for a table, and no table is made in its place', async () => {
+    await migrate(database);
+    await checkApplicationTables(database.query);
+    const tables = await database.query<{ name: string }>(
+      `select format('%s.%s', table_schema, table_name) as name
+         from information_schema.tables
+        where table_name in ('users', 'teams')
+        order by name`,
+    );
+    expect(tables.map(({ name }) => name)).toEqual([
+      'for_instep.teams',
+      'public.teams',
+      'public.users',
+    ]);
+  });
+
+  test('events go through it: grant, duplicate, older one, end', async () => {
+    const accept = openDoor(database, async () => 'Pro');
+    const active = receivedEvent({ customerId: 'cus_1', createdSeconds: 20 });
+    const teamIds = [1];
+    expect(await accept([active])).toEqual([{ outcome: 'applied', teamIds }]);
+    const granted = {
+      stripe_subscription_id: 'sub_1',
+      stripe_product_id: 'prod_1',
+      plan_name: 'Pro',
+      subscription_status: 'active',
+    };
+    expect(await starterTeams()).toEqual([granted, untouched]);
+
+    const older = receivedEvent({ customerId: 'cus_1', createdSeconds: 10, status: 'unpaid' });
+    expect(await accept([active, older])).toEqual([
+      { outcome: 'duplicate', teamIds },
+      { outcome: 'stale', teamIds },
+    ]);
+    expect(await starterTeams()).toEqual([granted, untouched]);
+
+    await accept([receivedEvent({ customerId: 'cus_1', createdSeconds: 30, status: 'canceled' })]);
+    const ended = { ...untouched, subscription_status: 'canceled' };
+    expect(await starterTeams()).toEqual([ended, untouched]);
+  });
+
+  test('events of one team at once wait for each other through it', async () => {
+    const doors = [openDoor(database), openDoor(database)];
+    const events = Array.from({ length: 40 }, (_, index) =>
+      receivedEvent({ customerId: 'cus_2', subscriptionId: `sub_${index}`, createdSeconds: index }),
+    );
+    await Promise.all(events.reverse().map((event, index) => doors[index % 2]?.([event])));
+    expect((await starterTeams())[1]).toMatchObject({ stripe_subscription_id: 'sub_39' });
+  });
+
+  test('users are read from the table beside it', async () => {
+    const user = await createUserLookup(database.query, 10)(1);
+    expect(user).toMatchObject({ email: 'ada@example.com', role: 'member' });
+    expect(user?.createdAt).toEqual(new Date('2024-02-29T00:00:00.000Z'));
+  });
+});

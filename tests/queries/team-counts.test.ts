@@ -1,0 +1,68 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { countTeamsInTurn, readTeamCounts } from '../../src/queries/team-counts.ts';
+import { postgresServers } from '../support/postgres/test-database.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+
+describe.each(postgresServers)('$name', (server) => {
+  const store = useDatabase(server);
+  const run = (statement: string) => store.database.query(statement);
+
+  beforeEach(async () => {
+    await run('truncate teams');
+    await run(
+      `update instep.team_counts set counted_at = '-infinity', took = '0', by_status = null`,
+    );
+  });
+
+  test('before the first count there is none', async () => {
+    expect(await readTeamCounts(store.database.query)).toBeNull();
+    await countTeamsInTurn(store.database.query);
+    expect(await readTeamCounts(store.database.query)).toMatchObject({ byStatus: {} });
+  });
+
+  test('teams by status: without one, and with whatever the application writes', async () => {
+    await run(
+      `insert into teams (name, subscription_status)
+       values ('a', 'active'), ('b', 'active'), ('c', 'canceled'), ('d', null), ('e', 'gold'),
+              ('f', '<script>')`,
+    );
+    await countTeamsInTurn(store.database.query);
+    const counts = await readTeamCounts(store.database.query);
+    expect(counts?.byStatus).toEqual({ active: 2, canceled: 1, none: 1, other: 2 });
+  });
+
+  test('it is the turn of one of them, and not again at once', async () => {
+    const database = store.openAnother();
+    await Promise.all([countTeamsInTurn(database.query), countTeamsInTurn(store.database.query)]);
+    const before = await readTeamCounts(store.database.query);
+    await run(`insert into teams (name) values ('late')`);
+    await countTeamsInTurn(store.database.query);
+    expect(await readTeamCounts(store.database.query)).toEqual(before);
+  });
+
+  test('the longer it takes, the rarer it is done', async () => {
+    await run(`update instep.team_counts
+                  set counted_at = now() - interval '15 seconds', took = '1 second', by_status = '{}'`);
+    await run(`insert into teams (name) values ('late')`);
+    await countTeamsInTurn(store.database.query);
+    expect(await readTeamCounts(store.database.query)).toMatchObject({ byStatus: {} });
+    await run(`update instep.team_counts set took = '0.1 seconds'`);
+    await countTeamsInTurn(store.database.query);
+    expect(await readTeamCounts(store.database.query)).toMatchObject({ byStatus: { none: 1 } });
+  });
+
+  test('a status may be of a type of the application, and the teams a view', async () => {
+    await run(`alter table teams rename to accounts`);
+    await run(`create type plan_status as enum ('active', 'gold')`);
+    await run(`create view teams as
+               select id, 'active'::plan_status as subscription_status from accounts`);
+    try {
+      await run(`insert into accounts (name) values ('a'), ('b')`);
+      await countTeamsInTurn(store.database.query);
+      const counts = await readTeamCounts(store.database.query);
+      expect(counts?.byStatus).toEqual({ active: 2 });
+    } finally {
+      await run('drop view teams; drop type plan_status; alter table accounts rename to teams');
+    }
+  });
+});

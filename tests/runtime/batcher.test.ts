@@ -1,0 +1,99 @@
+import { expect, test, vi } from 'vitest';
+import { Batcher, QueueFull } from '../../src/runtime/batcher.ts';
+
+type Run = (items: readonly number[]) => Promise<number[]>;
+
+function gate() {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open, opened };
+}
+
+test('what arrives while a batch is under way forms the next one, in the order of arrival', async () => {
+  const { open, opened } = gate();
+  const run = vi.fn<Run>(async (items) => {
+    await opened;
+    return items.map((item) => item * 10);
+  });
+  const batcher = new Batcher({ name: 'batch', run, maxBatch: 3, maxQueued: 10 });
+  const results = [1, 2, 3, 4, 5].map((item) => batcher.add(item));
+  open();
+  expect(await Promise.all(results)).toEqual([10, 20, 30, 40, 50]);
+  expect(run.mock.calls).toEqual([[[1]], [[2, 3, 4]], [[5]]]);
+});
+
+test('never are two batches under way', async () => {
+  let underWay = 0;
+  const batcher = new Batcher<number, number>({
+    name: 'batch',
+    run: async (items) => {
+      underWay += 1;
+      expect(underWay).toBe(1);
+      await new Promise((resolve) => setImmediate(resolve));
+      underWay -= 1;
+      return items;
+    },
+    maxBatch: 2,
+    maxQueued: 100,
+  });
+  await Promise.all(Array.from({ length: 20 }, (_, item) => batcher.add(item)));
+});
+
+test('one bad item does not take the others of its batch with it', async () => {
+  const { open, opened } = gate();
+  const run: Run = async (items) => {
+    await opened;
+    if (items.includes(13)) throw new RangeError('thirteen');
+    return [...items];
+  };
+  const batcher = new Batcher({
+    name: 'batch',
+    run,
+    maxBatch: 10,
+    maxQueued: 10,
+    isWorthSplitting: () => true,
+  });
+  const results = [1, 2, 13, 3].map((item) => batcher.add(item));
+  open();
+  expect((await Promise.allSettled(results)).map(({ status }) => status)).toEqual([
+    'fulfilled',
+    'fulfilled',
+    'rejected',
+    'fulfilled',
+  ]);
+});
+
+test('a batch that is not worth splitting fails as a whole, and the next one is tried', async () => {
+  let fails = true;
+  const run = vi.fn<Run>(async (items) => {
+    if (fails) throw new Error('down');
+    return [...items];
+  });
+  const batcher = new Batcher({
+    name: 'batch',
+    run,
+    maxBatch: 10,
+    maxQueued: 10,
+    isWorthSplitting: () => false,
+  });
+  const first = await Promise.allSettled([batcher.add(1), batcher.add(2), batcher.add(3)]);
+  expect(first.every(({ status }) => status === 'rejected')).toBe(true);
+  expect(run).toHaveBeenCalledTimes(2);
+  fails = false;
+  expect(await batcher.add(4)).toBe(4);
+});
+
+test('more than the queue holds is refused at once', async () => {
+  const { open, opened } = gate();
+  const run: Run = async (items) => {
+    await opened;
+    return [...items];
+  };
+  const batcher = new Batcher({ name: 'batch', run, maxBatch: 10, maxQueued: 2 });
+  const accepted = [batcher.add(1), batcher.add(2), batcher.add(3)];
+  await expect(batcher.add(4)).rejects.toThrow(QueueFull);
+  open();
+  expect(await Promise.all(accepted)).toEqual([1, 2, 3]);
+});

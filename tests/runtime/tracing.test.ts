@@ -1,0 +1,341 @@
+import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { readConfig } from '../../src/config/config.ts';
+import { type Instep, openInstep } from '../../src/instep.ts';
+import { startKeeper } from '../../src/maintenance/worker.ts';
+import type { Database } from '../../src/postgres/database.ts';
+import { addTeam } from '../../src/queries/teams.ts';
+import { addUser } from '../../src/queries/users.ts';
+import { createLogger } from '../../src/runtime/logging.ts';
+import type { RunningServer } from '../../src/server/listener.ts';
+import { listen } from '../../src/server/server.ts';
+import { signWebhook } from '../../src/stripe/sign-webhook.ts';
+import { startStripeApiServer } from '../../src/testing/stripe-api/server.ts';
+import { lockTeam, untilWaiting, whileHeld } from '../support/postgres/locks.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
+import { SETTINGS } from '../support/process/instep-process.ts';
+import { HEADERS, PROFILE, WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
+import { sessionCookie } from '../support/service/session-cookie.ts';
+import { eventBody } from '../support/stripe/events.ts';
+import { idOf, recordSpans } from '../support/tracing/recorded-spans.ts';
+
+type Line = Readonly<Record<string, unknown>>;
+
+const account = { productNames: { prod_traced: 'Traced' }, isDown: false };
+const lines: Line[] = [];
+const logger = createLogger('debug', { write: (line) => void lines.push(JSON.parse(line)) });
+let api: Awaited<ReturnType<typeof startStripeApiServer>>;
+let database: Database;
+let instep: Instep;
+let server: RunningServer;
+let spans: ReturnType<typeof recordSpans>;
+
+beforeAll(async () => {
+  api = await startStripeApiServer(account);
+  const created = await createDatabase();
+  database = created.database;
+  const config = readConfig({
+    ...SETTINGS,
+    DATABASE_URL: created.url.href,
+    STRIPE_API_BASE: api.url,
+    REQUEST_DEADLINE_MS: '2000',
+  });
+  instep = await openInstep({ config, logger });
+  server = await listen({ ...config, ...instep, logger, now: Date.now });
+  await actsWithoutSdk();
+  // Whoever registers one comes after our start, or before it.
+  spans = recordSpans();
+});
+
+afterAll(async () => {
+  await server?.close(1_000);
+  await instep?.close();
+  await database?.close();
+  await api?.close();
+});
+
+const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
+const CALLER_ID = 'b7ad6b7169203331';
+const TRACEPARENT = `00-${TRACE_ID}-${CALLER_ID}-01`;
+const WEBHOOK = 'POST /api/stripe/webhook';
+
+async function post(body: string, headers: Record<string, string> = {}): Promise<number> {
+  const signature = signWebhook(body, WEBHOOK_SECRET, Date.now());
+  const answer = await fetch(`${server.url}/api/stripe/webhook`, {
+    method: 'POST',
+    body,
+    headers: { ...HEADERS, 'stripe-signature': signature, ...headers },
+  });
+  return answer.status;
+}
+
+let count = 0;
+
+async function newTeam() {
+  count += 1;
+  const customerId = `cus_traced${count}`;
+  return { teamId: await addTeam(database.query, { name: 'Team', customerId }), customerId };
+}
+
+/** The line with these members, and the span that it names. */
+async function lineWith(members: Line) {
+  const line = await vi.waitFor(() => {
+    const found = lines.find((line) => Object.entries(members).every(([k, v]) => line[k] === v));
+    if (found === undefined) throw new Error('no such line');
+    return found;
+  });
+  return { line, isOfIt: (span: Parameters<typeof idOf>[0]) => idOf(span) === line.spanId };
+}
+
+let linesWithoutSdk: readonly Line[] = [];
+
+async function actsWithoutSdk(): Promise<void> {
+  const { customerId } = await newTeam();
+  expect(await post(eventBody({ customerId }), { traceparent: TRACEPARENT })).toBe(200);
+  expect(await post('{}', { 'stripe-signature': 't=1,v1=0' })).toBe(400);
+  linesWithoutSdk = [...lines];
+}
+
+test('without an SDK all is as ever, and no line names a trace', () => {
+  expect(linesWithoutSdk.map(({ msg }) => msg)).toEqual(
+    expect.arrayContaining(['event', 'webhook signature verification failed']),
+  );
+  for (const line of linesWithoutSdk) {
+    expect(line).not.toHaveProperty('traceId');
+    expect(line).not.toHaveProperty('spanId');
+  }
+});
+
+describe('a request', () => {
+  test('is a span, part of what its caller names', async () => {
+    const { customerId } = await newTeam();
+    const body = eventBody({ customerId, eventId: 'evt_named' });
+    expect(await post(body, { traceparent: TRACEPARENT })).toBe(200);
+    const { line, isOfIt } = await lineWith({ eventId: 'evt_named' });
+    const request = await spans.find(WEBHOOK, isOfIt);
+    expect(request).toMatchObject({
+      kind: SpanKind.SERVER,
+      parentSpanContext: { traceId: TRACE_ID, spanId: CALLER_ID, isRemote: true },
+      status: { code: SpanStatusCode.UNSET },
+    });
+    expect(request.attributes).toEqual({
+      'http.request.method': 'POST',
+      'http.route': '/api/stripe/webhook',
+      'http.response.status_code': 200,
+    });
+    expect(line.traceId).toBe(TRACE_ID);
+  });
+
+  test.each(['', 'nonsense', `00-${'0'.repeat(32)}-${CALLER_ID}-01`, 'x'.repeat(5_000)])(
+    'begins a trace when its caller names none: %.40s',
+    async (traceparent) => {
+      const { customerId } = await newTeam();
+      const eventId = `evt_${customerId}`;
+      expect(await post(eventBody({ customerId, eventId }), { traceparent })).toBe(200);
+      const request = await spans.find(WEBHOOK, (await lineWith({ eventId })).isOfIt);
+      expect(request.parentSpanContext).toBeUndefined();
+    },
+  );
+
+  test('is part of what mounts us, if that is a span', async () => {
+    const url = 'http://localhost/readyz';
+    const host = await trace.getTracer('host').startActiveSpan('host', async (span) => {
+      await instep.fetch(new Request(url, { headers: { traceparent: TRACEPARENT } }));
+      span.end();
+      return span.spanContext();
+    });
+    const { parentSpanContext } = await spans.find('GET /readyz');
+    expect(parentSpanContext?.spanId).toBe(host.spanId);
+  });
+
+  test('is one by the long way, too', async () => {
+    const { status } = await fetch(`${server.url}/healthz?`, { headers: HEADERS });
+    expect(status).toBe(200);
+    const { attributes } = await spans.find('GET /healthz');
+    expect(attributes['http.response.status_code']).toBe(200);
+  });
+
+  test('that is refused is no failure', async () => {
+    const before = lines.length;
+    expect(await post('{}', { 'stripe-signature': 't=1,v1=0' })).toBe(400);
+    const { spanId } = lines[before] ?? {};
+    const request = await spans.find(WEBHOOK, (span) => idOf(span) === spanId);
+    expect(request.attributes['http.response.status_code']).toBe(400);
+    expect(request.attributes).not.toHaveProperty('error.type');
+    expect(request.status.code).toBe(SpanStatusCode.UNSET);
+  });
+
+  test('that fails says why, by class and code', async () => {
+    await database.query(
+      `alter table teams add constraint objection check (subscription_status <> 'unpaid')`,
+    );
+    const { customerId } = await newTeam();
+    expect(await post(eventBody({ customerId, status: 'unpaid' }))).toBe(503);
+    await database.query('alter table teams drop constraint objection');
+    const { isOfIt } = await lineWith({ msg: 'request failed' });
+    const request = await spans.find(WEBHOOK, isOfIt);
+    const failed = { 'exception.type': 'DatabaseRefused', 'error.type': 'DATABASE_REFUSED' };
+    expect(request.attributes).toMatchObject({ ...failed, 'http.response.status_code': 503 });
+    expect(request.status).toEqual({ code: SpanStatusCode.ERROR });
+    const [batch] = spans.linkedWith(request);
+    expect(batch).toMatchObject({ attributes: failed, status: { code: SpanStatusCode.ERROR } });
+    const statement = batch && spans.partsOf(batch).find(({ name }) => name === 'update teams');
+    expect(statement?.attributes['error.type']).toBe('23514');
+  });
+});
+
+describe('a batch', () => {
+  const itemsOf = ({ attributes }: ReadableSpan) =>
+    Number(attributes['messaging.batch.message_count']);
+  const itemsIn = (name: string) =>
+    spans
+      .all()
+      .filter((span) => span.name === name)
+      .reduce((sum, span) => sum + itemsOf(span), 0);
+
+  test('is part of nothing, is linked with its request, and its statements are part of it', async () => {
+    const { customerId } = await newTeam();
+    expect(await post(eventBody({ customerId, eventId: 'evt_batched' }))).toBe(200);
+    const request = await spans.find(WEBHOOK, (await lineWith({ eventId: 'evt_batched' })).isOfIt);
+    const [batch, ...others] = spans.linkedWith(request);
+    if (batch === undefined) throw new Error('no batch');
+    expect(others).toEqual([]);
+    expect(batch.name).toBe('apply events');
+    expect(batch.parentSpanContext).toBeUndefined();
+    expect(batch.attributes).toEqual({ 'messaging.batch.message_count': 1 });
+    const statements = spans.partsOf(batch);
+    expect(statements.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['begin', 'select teams', 'insert instep.events', 'update teams']),
+    );
+    expect(statements.at(-1)?.name).toBe('commit');
+    for (const { name, kind, attributes } of statements) {
+      expect(kind).toBe(SpanKind.CLIENT);
+      expect(attributes).toEqual({ 'db.system.name': 'postgresql', 'db.query.summary': name });
+    }
+  });
+
+  test('is linked with all whose events it holds', async () => {
+    const { teamId, customerId } = await newTeam();
+    const events = [1, 2, 3, 4].map((number) => `evt_together${number}`);
+    await whileHeld(database, lockTeam(teamId), async () => {
+      const first = post(eventBody({ customerId, eventId: 'evt_first' }));
+      await untilWaiting(database);
+      const looks = itemsIn('apply events');
+      const rest = events.map((eventId) => post(eventBody({ customerId, eventId })));
+      void Promise.allSettled([first, ...rest]);
+      // All were found to be held, and wait together for the first one's end.
+      await vi.waitFor(() => expect(itemsIn('apply events')).toBe(looks + events.length));
+    });
+    const batch = await spans.find(
+      'apply events of held teams',
+      (span) => itemsOf(span) === events.length,
+    );
+    expect(batch.parentSpanContext).toBeUndefined();
+    await vi.waitFor(() => {
+      const requests = spans.linkedWith(batch).filter(({ name }) => name === WEBHOOK);
+      expect(requests).toHaveLength(events.length);
+    });
+  });
+
+  test('looks up users, too', async () => {
+    const { id } = await addUser(database.query, { ...PROFILE, role: 'member' });
+    const headers = { ...HEADERS, cookie: await sessionCookie(id) };
+    const answer = await fetch(`${server.url}/api/user`, { headers });
+    expect(await answer.json()).toMatchObject({ id });
+    const request = await spans.find('GET /api/user');
+    const [batch] = spans.linkedWith(request);
+    expect(batch?.name).toBe('find users');
+    expect(batch && spans.partsOf(batch).map(({ name }) => name)).toEqual(['select users']);
+  });
+});
+
+describe("a call of Stripe's API", () => {
+  test('is part of the request whose event needs it', async () => {
+    const { customerId } = await newTeam();
+    const made = { customerId, productId: 'prod_traced', eventId: 'evt_named_product' };
+    expect(await post(eventBody(made))).toBe(200);
+    const request = await spans.find(WEBHOOK, (await lineWith({ eventId: made.eventId })).isOfIt);
+    const call = spans
+      .partsOf(request)
+      .find(({ kind, name }) => kind === SpanKind.CLIENT && /^GET/.test(name));
+    expect(call).toMatchObject({ name: 'GET /v1/products/{id}' });
+    expect(call?.attributes).toEqual({
+      'http.request.method': 'GET',
+      'url.template': '/v1/products/{id}',
+      'http.response.status_code': 200,
+    });
+  });
+
+  test('that fails says why', async () => {
+    const { customerId } = await newTeam();
+    account.isDown = true;
+    expect(await post(eventBody({ customerId, productId: 'prod_unnamed' }))).toBe(200);
+    account.isDown = false;
+    const call = await spans.find(
+      'GET /v1/products/{id}',
+      ({ attributes }) => attributes['http.response.status_code'] === 503,
+    );
+    expect(call.attributes['error.type']).toBe('STRIPE_API_FAILED');
+    expect(call.status).toEqual({ code: SpanStatusCode.ERROR });
+  });
+});
+
+describe("a run of a keeper's task", () => {
+  test('is a trace of its own', async () => {
+    const run = await spans.find('keep parked');
+    expect(run.parentSpanContext).toBeUndefined();
+    expect(spans.partsOf(run).map(({ name }) => name)).toContain('select instep.events');
+  });
+
+  test('that fails says why', async () => {
+    const mend = () => Promise.reject(new TypeError('of cus_1'));
+    const keeper = startKeeper([{ name: 'nothing', intervalMs: 60_000, mend }], logger);
+    const run = await spans.find('keep nothing', (await lineWith({ task: 'nothing' })).isOfIt);
+    await keeper.stop();
+    expect(run.attributes).toEqual({ 'exception.type': 'TypeError', 'error.type': 'TypeError' });
+    expect(run.status).toEqual({ code: SpanStatusCode.ERROR });
+  });
+});
+
+describe('a line that is part of no request names none', () => {
+  test('of a connection that outlived the request that it was made for', async () => {
+    const { customerId } = await newTeam();
+    const end = `
+      select pg_terminate_backend(pid)
+        from pg_stat_activity
+       where datname = current_database()
+         and pid <> pg_backend_pid()`;
+    // Those from before the SDK first, so that a request makes a new one.
+    await database.query(end);
+    await vi.waitFor(async () => expect(await post(eventBody({ customerId }))).toBe(200));
+    const before = lines.length;
+    await database.query(end);
+    const lost = await vi.waitFor(() => {
+      const found = lines.slice(before).find(({ msg }) => msg === 'database connection lost');
+      if (found === undefined) throw new Error('no such line');
+      return found;
+    });
+    expect(lost).not.toHaveProperty('traceId');
+  });
+
+  test('of one that stands for many', async () => {
+    for (let number = 0; number < 15; number += 1) {
+      expect(await post('{}', { 'stripe-signature': 't=1,v1=0' })).toBe(400);
+    }
+    const counted = await vi.waitFor(() => {
+      const found = lines.find(({ leftOut }) => leftOut !== undefined);
+      if (found === undefined) throw new Error('no such line');
+      return found;
+    }, 5_000);
+    expect(counted).not.toHaveProperty('traceId');
+  });
+});
+
+test('no span holds anybody’s data, an id or a secret, whatever went wrong', () => {
+  const all = spans.all().map(({ name, attributes, events, status, links }) => {
+    return JSON.stringify({ name, attributes, events, status, links });
+  });
+  expect(all.length).toBeGreaterThan(50);
+  expect(all.filter((span) => /canary|evt_|cus_|sub_|prod_|v1=|eyJ|\$\d/.test(span))).toEqual([]);
+});

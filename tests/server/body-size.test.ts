@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest';
+import { signWebhook } from '../../src/stripe/sign-webhook.ts';
+import { exchange, openConnection, statusesIn } from '../support/network/raw-connection.ts';
+import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
+import { NO_PLAN, useService } from '../support/service/contract-service.ts';
+import { eventBody } from '../support/stripe/events.ts';
+
+const LIMIT_BYTES = 4_096;
+const service = useService({ MAX_BODY_BYTES: String(LIMIT_BYTES) });
+const PATH = '/api/stripe/webhook';
+
+/** A good event of so many bytes. Spaces behind it are JSON as well. */
+function bodyOf(customerId: string, bytes: number): string {
+  return eventBody({ customerId }).padEnd(bytes, ' ');
+}
+
+function sign(body: string): Record<string, string> {
+  return { 'stripe-signature': signWebhook(body, WEBHOOK_SECRET, Date.now()) };
+}
+
+/** A body in parts has no length declared: it is sent in chunks. */
+function postInParts(body: string, partBytes: number): Promise<Response> {
+  const bytes = Buffer.from(body);
+  let sent = 0;
+  const stream = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (sent >= bytes.length) return controller.close();
+      controller.enqueue(bytes.subarray(sent, sent + partBytes));
+      sent += partBytes;
+    },
+  });
+  const init = { method: 'POST', body: stream, headers: sign(body), duplex: 'half' as const };
+  return fetch(service.url + PATH, init);
+}
+
+const ways: [string, (body: string) => Promise<Response>][] = [
+  ['with its length declared', (body) => service.postSigned(body)],
+  ['in one chunk', (body) => postInParts(body, body.length)],
+  ['in chunks of 100 bytes', (body) => postInParts(body, 100)],
+];
+
+async function storedBytes(customerId: string): Promise<number[]> {
+  const rows = await service.database.query<{ size: number }>(
+    'select octet_length(body) as size from instep.events where customer_id = $1',
+    [customerId],
+  );
+  return rows.map(({ size }) => size);
+}
+
+test.each(ways)('a body of exactly the limit is taken whole: %s', async (_, post) => {
+  const { teamId, customerId } = await service.addTeam();
+  const response = await post(bodyOf(customerId, LIMIT_BYTES));
+  expect(response.status).toBe(200);
+  expect(await storedBytes(customerId)).toEqual([LIMIT_BYTES]);
+  expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+});
+
+test.each(ways)('one byte more is answered 413, and nothing is stored: %s', async (_, post) => {
+  const { teamId, customerId } = await service.addTeam();
+  const response = await post(bodyOf(customerId, LIMIT_BYTES + 1));
+  expect(response.status).toBe(413);
+  expect(response.headers.get('content-type')).toBe('application/json');
+  expect(await response.json()).toEqual({ error: 'The body is larger than 4096 bytes.' });
+  expect(await storedBytes(customerId)).toEqual([]);
+  expect(await service.planOf(teamId)).toEqual(NO_PLAN);
+});
+
+test('the limit counts bytes and not characters', async () => {
+  const { customerId } = await service.addTeam();
+  const event = JSON.parse(eventBody({ customerId }));
+  const body = JSON.stringify({ ...event, note: '€'.repeat(1_300) });
+  expect(body.length).toBeLessThan(LIMIT_BYTES);
+  expect(Buffer.byteLength(body)).toBeGreaterThan(LIMIT_BYTES);
+  for (const [, post] of ways) expect((await post(body)).status).toBe(413);
+});
+
+test('a length over the limit is answered 413 before any of the body has come', async () => {
+  const declared = `POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: 9999999999\r\n\r\n`;
+  const received = await exchange(service.url, declared);
+  expect(statusesIn(received)).toEqual([413]);
+});
+
+test('chunks without an end are answered 413 as soon as they are too much', async () => {
+  const connection = openConnection(service.url);
+  connection.write(`POST ${PATH} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`);
+  connection.write(`${(LIMIT_BYTES + 1).toString(16)}\r\n${' '.repeat(LIMIT_BYTES + 1)}\r\n`);
+  expect(statusesIn(await connection.closed())).toEqual([413]);
+});
+
+test('many large bodies at once leave the server as it was', async () => {
+  const large = ' '.repeat(2_000_000);
+  // The sender may hear of it by a closed connection while it still sends.
+  const posts = Array.from({ length: 20 }, () => service.postRaw(large, sign('')));
+  for (const settled of await Promise.allSettled(posts)) {
+    if (settled.status === 'fulfilled') expect(settled.value.status).toBe(413);
+  }
+  const { customerId } = await service.addTeam();
+  expect((await service.postSigned(eventBody({ customerId }))).status).toBe(200);
+});

@@ -1,0 +1,123 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { limitConnections } from '../../src/server/connections.ts';
+import {
+  openConnection,
+  type RawConnection,
+  statusesIn,
+} from '../support/network/raw-connection.ts';
+
+const ASK = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
+const HALF = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{';
+
+/** A server of so many connections, which answers when it is told to. */
+async function serve(maxConnections: number) {
+  let crowded = 0;
+  let answer = () => {};
+  let mayAnswer = Promise.resolve();
+  const server = createServer((request, response) => {
+    request.on('error', () => undefined).resume();
+    request.on('end', () => void mayAnswer.then(() => response.end('ok')));
+  });
+  limitConnections(server, {
+    maxConnections,
+    onCrowded: () => {
+      crowded += 1;
+    },
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    get crowded() {
+      return crowded;
+    },
+    hold() {
+      mayAnswer = new Promise((resolve) => {
+        answer = resolve;
+      });
+    },
+    answer: () => answer(),
+    /** One that the server has, after it said this. */
+    async open(says = ''): Promise<RawConnection> {
+      const taken = once(server, 'connection');
+      const asked = says === '' ? taken : once(server, 'request');
+      const connection = openConnection(url);
+      connection.write(says);
+      await Promise.all([taken, asked]);
+      return connection;
+    },
+    /** One that was answered so often. */
+    async openIdle(times = 1): Promise<RawConnection> {
+      const connection = openConnection(url);
+      for (let time = 1; time <= times; time += 1) {
+        connection.write(ASK);
+        await connection.receives(new RegExp(`^(HTTP[^]*?ok){${time}}$`));
+      }
+      return connection;
+    },
+  };
+}
+
+async function expectAnswered(connection: RawConnection): Promise<void> {
+  connection.write(ASK);
+  expect(statusesIn(await connection.receives(/ok$/)).at(-1)).toBe(200);
+}
+
+test.each([
+  ['says nothing', ''],
+  ['sends half a body', HALF],
+])('the oldest that %s makes room for whoever comes', async (_, says) => {
+  const server = await serve(4);
+  const silent = [];
+  for (let count = 0; count < 4; count += 1) silent.push(await server.open(says));
+  expect(server.crowded).toBe(0);
+  await expectAnswered(await server.open());
+  await silent[0]?.closed();
+  expect(server.crowded).toBe(1);
+  for (const other of silent.slice(1)) expect(other.received).toBe('');
+  await expectAnswered(await server.open());
+  await silent[1]?.closed();
+});
+
+test('the one that is idle the longest makes room, and one that came again stays', async () => {
+  const server = await serve(4);
+  const kept = await server.openIdle(2);
+  const idle = [await server.openIdle(), await server.openIdle(), await server.openIdle()];
+  for (const former of idle) {
+    await server.openIdle();
+    await former.closed();
+  }
+  await expectAnswered(kept);
+  expect(server.crowded).toBe(3);
+});
+
+test('silent ones drive out no idle ones beyond half of the room', async () => {
+  const server = await serve(4);
+  const idle = [await server.openIdle(), await server.openIdle()];
+  for (let count = 0; count < 20; count += 1) await server.open();
+  for (const connection of idle) await expectAnswered(connection);
+});
+
+test('idle ones do not keep others from asking', async () => {
+  const server = await serve(4);
+  for (let count = 0; count < 20; count += 1) await server.openIdle(3);
+  await expectAnswered(await server.open());
+});
+
+test('whose request came whole is answered, and nobody else is taken until then', async () => {
+  const server = await serve(2);
+  server.hold();
+  const asking = [await server.open(ASK), await server.open(ASK)];
+  const refused = await server.open();
+  expect(await refused.closed()).toBe('');
+  server.answer();
+  for (const connection of asking) await connection.receives(/ok$/);
+  await expectAnswered(await server.open());
+});

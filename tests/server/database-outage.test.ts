@@ -1,0 +1,130 @@
+import { afterAll, describe, expect, test, vi } from 'vitest';
+import { signWebhook } from '../../src/stripe/sign-webhook.ts';
+import { type Behaviour, startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
+import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
+import { NO_PLAN, useService } from '../support/service/contract-service.ts';
+import { eventBody } from '../support/stripe/events.ts';
+
+const DEADLINE_MS = 1_500;
+/** A machine that is busy with other tests needs longer than the server does. */
+const MARGIN_MS = 2_000;
+const OUTAGES: Behaviour[] = ['refuse', 'reset', 'swallow'];
+
+let proxy: TcpProxy;
+const service = useService({ REQUEST_DEADLINE_MS: String(DEADLINE_MS) }, async (databaseUrl) => {
+  proxy = await startProxy(databaseUrl);
+  return proxy.url;
+});
+afterAll(() => proxy?.close());
+
+const inTime = () => AbortSignal.timeout(DEADLINE_MS + MARGIN_MS);
+
+function post(body: string): Promise<Response> {
+  const headers = { 'stripe-signature': signWebhook(body, WEBHOOK_SECRET, Date.now()) };
+  const url = `${service.url}/api/stripe/webhook`;
+  return fetch(url, { method: 'POST', body, headers, signal: inTime() });
+}
+
+function getUser(cookie: string): Promise<Response> {
+  return fetch(`${service.url}/api/user`, { headers: { cookie }, signal: inTime() });
+}
+
+async function expectUnavailable(response: Response): Promise<void> {
+  expect(response.status).toBe(503);
+  expect(response.headers.get('retry-after')).toBe('5');
+  expect(response.headers.get('content-type')).toBe('application/json');
+  expect(await response.json()).toEqual({ error: 'Temporarily unavailable. Try again.' });
+}
+
+/** Until the server has found its database again, by itself. */
+async function untilWell(cookie: string): Promise<void> {
+  const { customerId } = await service.addTeam();
+  const isWell = async () => {
+    expect((await post(eventBody({ customerId }))).status).toBe(200);
+    expect((await getUser(cookie)).status).toBe(200);
+  };
+  await vi.waitFor(isWell, { timeout: 15_000, interval: 100 });
+}
+
+describe.each(OUTAGES)('while the database is away: %s', (behaviour) => {
+  test('what needs it is answered 503 in time, and all else as ever', async () => {
+    const { id } = await service.addUser();
+    const cookie = await service.cookieOf(id);
+    const { teamId, customerId } = await service.addTeam();
+    const body = eventBody({ customerId });
+    // Connections are open now, and in the middle of their lives.
+    await untilWell(cookie);
+    await proxy.become(behaviour);
+
+    for (let round = 0; round < 2; round += 1) {
+      const answers = await Promise.all([post(body), getUser(cookie), post(body)]);
+      for (const answer of answers) await expectUnavailable(answer);
+    }
+    for (const useless of ['', 'session=x', await service.cookieOf(id, 'of somebody else')]) {
+      const response = await getUser(useless);
+      expect(response.status).toBe(200);
+      expect(await response.text()).toBe('null');
+    }
+    for (const type of ['invoice.paid', 'customer.subscription.created']) {
+      expect((await post(eventBody({ type }))).status).toBe(200);
+    }
+    expect((await service.postRaw(body, { 'stripe-signature': 't=1,v1=0' })).status).toBe(400);
+    expect(await service.planOf(teamId)).toEqual(NO_PLAN);
+
+    await proxy.become('forward');
+    await untilWell(cookie);
+    expect(await (await getUser(cookie)).json()).toMatchObject({ id });
+    expect((await post(body)).status).toBe(200);
+    expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+  });
+});
+
+test('nothing that was answered 200 is lost, however often the database goes', async () => {
+  const { id } = await service.addUser();
+  const cookie = await service.cookieOf(id);
+  const teams = await Promise.all(Array.from({ length: 4 }, () => service.addTeam()));
+  const answered: { eventId: string; status: number }[] = [];
+  let isOver = false;
+  let count = 0;
+
+  /** Returns the number of the last event that was answered 200. */
+  async function send(customerId: string): Promise<number> {
+    let last = 0;
+    while (!isOver) {
+      count += 1;
+      const number = count;
+      const eventId = `evt_outage_${number}`;
+      const made = { eventId, customerId, subscriptionId: `sub_${number}` };
+      const { status } = await post(eventBody(made));
+      answered.push({ eventId, status });
+      if (status === 200) last = number;
+    }
+    return last;
+  }
+  const senders = teams.map(({ customerId }) => send(customerId));
+
+  for (const behaviour of OUTAGES) {
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    await proxy.become(behaviour);
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    await proxy.become('forward');
+    await untilWell(cookie);
+  }
+  isOver = true;
+  const last = await Promise.all(senders);
+
+  const statuses = new Set(answered.map(({ status }) => status));
+  expect(statuses).toEqual(new Set([200, 503]));
+  const acknowledged = answered.filter(({ status }) => status === 200);
+  const rows = await service.database.query<{ event_id: string }>(
+    `select event_id from instep.events where event_id like 'evt_outage_%'`,
+  );
+  const stored = new Set(rows.map((row) => row.event_id));
+  expect(acknowledged.filter(({ eventId }) => !stored.has(eventId))).toEqual([]);
+  for (const [index, { teamId }] of teams.entries()) {
+    const plan = await service.planOf(teamId);
+    const number = Number(plan?.providerSubscriptionId?.slice('sub_'.length));
+    // A newer one that was answered 503 may have come through nevertheless.
+    expect(number).toBeGreaterThanOrEqual(last[index] ?? Number.NaN);
+  }
+});

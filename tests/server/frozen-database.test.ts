@@ -1,0 +1,20 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
+import { startInstep } from '../support/process/instep-process.ts';
+
+let cluster: PostgresCluster;
+beforeAll(async () => {
+  cluster = await PostgresCluster.create();
+  await cluster.start();
+});
+afterAll(() => cluster?.remove());
+
+test('a server whose database is frozen ends in time when it is told to', async () => {
+  const instep = await startInstep({ DATABASE_URL: cluster.url.href });
+  expect((await fetch(`${instep.url}/readyz`)).status).toBe(200);
+  const thaw = await cluster.freeze();
+  const hanging = setTimeout(() => instep.process.kill('SIGKILL'), 15_000);
+  expect(await instep.stop('SIGTERM')).toBe(0);
+  clearTimeout(hanging);
+  thaw();
+});

@@ -1,0 +1,129 @@
+import { expect, test } from 'vitest';
+import { addTeam } from '../../src/queries/teams.ts';
+import { lockTeam, untilWaiting, whileHeld } from '../support/postgres/locks.ts';
+import { NO_PLAN, useService } from '../support/service/contract-service.ts';
+import { eventBody } from '../support/stripe/events.ts';
+
+const service = useService({ REQUEST_DEADLINE_MS: '3000' });
+
+async function expectUnavailable(answer: Promise<Response>): Promise<void> {
+  const response = await answer;
+  expect(response.status).toBe(503);
+  expect(response.headers.get('retry-after')).toBe('5');
+  expect(await response.json()).toEqual({ error: 'Temporarily unavailable. Try again.' });
+}
+
+test('a webhook behind a locked team is answered 503, and 200 when it comes again', async () => {
+  const { teamId, customerId } = await service.addTeam();
+  const body = eventBody({ customerId });
+  await whileHeld(service.database, lockTeam(teamId), async () => {
+    await expectUnavailable(service.postSigned(body));
+    expect(await service.planOf(teamId)).toEqual(NO_PLAN);
+  });
+  expect((await service.postSigned(body)).status).toBe(200);
+  expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+});
+
+test('a webhook waits for a team that is locked for a moment', async () => {
+  const { teamId, customerId } = await service.addTeam();
+  let answer: Promise<Response> | undefined;
+  await whileHeld(service.database, lockTeam(teamId), async () => {
+    answer = service.postSigned(eventBody({ customerId }));
+    await untilWaiting(service.database);
+  });
+  expect((await answer)?.status).toBe(200);
+  expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+});
+
+test('profiles are answered while webhooks wait', async () => {
+  const { id } = await service.addUser();
+  const cookie = await service.cookieOf(id);
+  const { teamId, customerId } = await service.addTeam();
+  await whileHeld(service.database, lockTeam(teamId), async () => {
+    let isAnswered = false;
+    const answer = service.postSigned(eventBody({ customerId })).finally(() => {
+      isAnswered = true;
+    });
+    await untilWaiting(service.database);
+    expect(await (await service.getUser(cookie)).json()).toMatchObject({ id });
+    expect((await service.postSigned(eventBody({ type: 'invoice.paid' }))).status).toBe(200);
+    expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
+    expect(isAnswered).toBe(false);
+    await expectUnavailable(answer);
+  });
+});
+
+test('a locked team holds no other one up', async () => {
+  const locked = await service.addTeam();
+  const body = eventBody({ customerId: locked.customerId });
+  await whileHeld(service.database, lockTeam(locked.teamId), async () => {
+    let isAnswered = false;
+    const answer = service.postSigned(body).finally(() => {
+      isAnswered = true;
+    });
+    await untilWaiting(service.database);
+    const others = await Promise.all(Array.from({ length: 5 }, () => service.addTeam()));
+    const bodies = others.map(({ customerId }) => eventBody({ customerId }));
+    // In one batch with more of the team that is locked, too.
+    const again = service.postSigned(eventBody({ customerId: locked.customerId }));
+    const answers = await Promise.all(bodies.map((other) => service.postSigned(other)));
+    expect(answers.map(({ status }) => status)).toEqual(others.map(() => 200));
+    expect(isAnswered).toBe(false);
+    for (const { teamId } of others) {
+      expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+    }
+    await Promise.all([expectUnavailable(answer), expectUnavailable(again)]);
+  });
+  expect((await service.postSigned(body)).status).toBe(200);
+  expect(await service.planOf(locked.teamId)).toMatchObject({ subscriptionStatus: 'active' });
+});
+
+test('whoever is one of two teams of a customer is not forgotten while it is locked', async () => {
+  const { teamId, customerId } = await service.addTeam();
+  // An application's own table may allow it.
+  await service.database.query('alter table teams drop constraint teams_provider_customer_id_key');
+  const twinId = await addTeam(service.database.query, { name: 'Twin', customerId });
+  let answer: Promise<Response> | undefined;
+  await whileHeld(service.database, lockTeam(twinId), async () => {
+    answer = service.postSigned(eventBody({ customerId }));
+    await untilWaiting(service.database);
+    expect(await service.planOf(teamId)).toEqual(NO_PLAN);
+  });
+  expect((await answer)?.status).toBe(200);
+  expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+  expect(await service.planOf(twinId)).toMatchObject({ subscriptionStatus: 'active' });
+});
+
+test('the application may insert rows that refer to a team while its event is applied', async () => {
+  const { teamId, customerId } = await service.addTeam();
+  await service.database.query('create table members (team_id integer references teams (id))');
+  await whileHeld(service.database, `insert into members values (${teamId})`, async () => {
+    expect((await service.postSigned(eventBody({ customerId }))).status).toBe(200);
+  });
+});
+
+test('profiles behind a locked table are answered 503, and webhooks 200', async () => {
+  const { id } = await service.addUser();
+  const cookie = await service.cookieOf(id);
+  const { customerId } = await service.addTeam();
+  await whileHeld(service.database, 'lock table users in access exclusive mode', async () => {
+    const profile = service.getUser(cookie);
+    expect((await service.postSigned(eventBody({ customerId }))).status).toBe(200);
+    await expectUnavailable(profile);
+  });
+  expect(await (await service.getUser(cookie)).json()).toMatchObject({ id });
+});
+
+test('a webhook behind a locked log is answered 503, and 200 when it comes again', async () => {
+  const { teamId, customerId } = await service.addTeam();
+  const body = eventBody({ customerId });
+  await whileHeld(
+    service.database,
+    'lock table instep.events in access exclusive mode',
+    async () => {
+      await expectUnavailable(service.postSigned(body));
+      expect(await service.planOf(teamId)).toEqual(NO_PLAN);
+    },
+  );
+  expect((await service.postSigned(body)).status).toBe(200);
+});

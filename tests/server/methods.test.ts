@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest';
+import { useService } from '../support/service/contract-service.ts';
+
+const service = useService();
+
+const GETTABLE = ['/api/user', '/healthz', '/readyz'];
+const PATHS = [
+  ...GETTABLE.map((path) => ({ path, allow: 'GET, HEAD' })),
+  { path: '/api/stripe/webhook', allow: 'POST' },
+];
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY', 'PROPFIND'];
+
+/** What the client asked for differently, and what goes with the body. */
+const INCOMPARABLE = ['connection', 'keep-alive', 'date', 'content-length', 'transfer-encoding'];
+
+function comparable({ headers }: Response) {
+  return [...headers].filter(([name]) => !INCOMPARABLE.includes(name));
+}
+
+test.each(GETTABLE)('HEAD %s is answered as GET, without the body', async (path) => {
+  const { id } = await service.addUser();
+  const headers = { cookie: await service.cookieOf(id) };
+  const get = await fetch(service.url + path, { headers });
+  const head = await fetch(service.url + path, { headers, method: 'HEAD' });
+  expect(head.status).toBe(200);
+  expect(comparable(head)).toEqual(comparable(get));
+  expect(await get.text()).not.toBe('');
+  expect(await head.text()).toBe('');
+});
+
+describe.each(PATHS)('$path', ({ path, allow }) => {
+  const others = METHODS.filter((method) => !allow.split(', ').includes(method));
+
+  test.each(others)('%s is answered 405, with what is allowed', async (method) => {
+    const response = await fetch(service.url + path, { method });
+    expect(response.status).toBe(405);
+    expect(response.headers.get('allow')).toBe(allow);
+    await expectError(response, method);
+  });
+});
+
+test.each([
+  '/',
+  '/api',
+  '/api/user/',
+  '/api/user/1',
+  '/api/users',
+  '/API/user',
+  '/api/stripe/webhook/',
+  '/api/stripe',
+  '//api/user',
+  '/api//user',
+  '/healthz/',
+  '/readyz/deep',
+  '/api/%zz',
+  '/.env',
+])('any method at %s is answered 404', async (path) => {
+  for (const method of METHODS) {
+    const response = await fetch(service.url + path, { method });
+    expect(response.status).toBe(404);
+    await expectError(response, method);
+  }
+});
+
+test('a query changes nothing', async () => {
+  const response = await fetch(`${service.url}/api/user?id=1&_method=DELETE`);
+  expect(response.status).toBe(200);
+  expect(await response.text()).toBe('null');
+});
+
+async function expectError(response: Response, method: string): Promise<void> {
+  expect(response.headers.get('content-type')).toBe('application/json');
+  expect(response.headers.get('cache-control')).toBe('no-store');
+  expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+  const text = await response.text();
+  if (method === 'HEAD') expect(text).toBe('');
+  else expect(JSON.parse(text)).toEqual({ error: expect.stringMatching(/^\S.*\.$/) });
+}

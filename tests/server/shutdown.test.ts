@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest';
+import { openConnection, statusesIn } from '../support/network/raw-connection.ts';
+import { lockTeam, untilWaiting, whileHeld } from '../support/postgres/locks.ts';
+import { useService } from '../support/service/contract-service.ts';
+import { eventBody } from '../support/stripe/events.ts';
+
+const PATIENT = { REQUEST_DEADLINE_MS: '20000' };
+
+describe('SIGTERM while requests are under way', () => {
+  const service = useService(PATIENT);
+
+  test('they are answered, the server is not ready any more, and the exit code is 0', async () => {
+    const { id } = await service.addUser();
+    const cookie = await service.cookieOf(id);
+    const { teamId, customerId } = await service.addTeam();
+    const kept = openConnection(service.url);
+    kept.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+    await kept.receives(/ok/);
+
+    let webhook: Promise<Response> | undefined;
+    let exit: Promise<number | null> | undefined;
+    const lock = `lock table users in access exclusive mode; ${lockTeam(teamId)}`;
+    await whileHeld(service.database, lock, async () => {
+      webhook = service.postSigned(eventBody({ customerId }));
+      kept.write(`GET /api/user HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\n\r\n`);
+      await untilWaiting(service.database, 2);
+
+      exit = service.process.stop();
+      await service.process.logged({ msg: 'shutting down' });
+      kept.write('GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n');
+      await service.process.logged({ msg: 'not ready' });
+      await expect(fetch(`${service.url}/healthz`)).rejects.toThrow();
+    });
+
+    expect((await webhook)?.status).toBe(200);
+    expect(statusesIn(await kept.closed())).toEqual([200, 200, 503]);
+    expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+    expect(await exit).toBe(0);
+  });
+});
+
+describe('SIGTERM under load', () => {
+  const service = useService();
+
+  test('what was answered 200 is stored, and the exit code is 0', async () => {
+    const { customerId } = await service.addTeam();
+    const answered: string[] = [];
+    let count = 0;
+    async function send(): Promise<void> {
+      for (;;) {
+        count += 1;
+        const eventId = `evt_load_${count}`;
+        const response = await service.postSigned(eventBody({ eventId, customerId }));
+        if (response.status === 200) answered.push(eventId);
+      }
+    }
+    // Each sends until nobody listens any more.
+    const senders = Array.from({ length: 8 }, () => send().catch(() => undefined));
+    while (answered.length < 100) await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(await service.process.stop()).toBe(0);
+    await Promise.all(senders);
+
+    const rows = await service.database.query<{ event_id: string }>(
+      'select event_id from instep.events',
+    );
+    const stored = new Set(rows.map((row) => row.event_id));
+    expect(answered.filter((eventId) => !stored.has(eventId))).toEqual([]);
+  });
+});
+
+describe('SIGINT', () => {
+  // Longer than any test may take.
+  const service = useService({ SHUTDOWN_DEADLINE_MS: '600000' });
+
+  test('ends an idle server as well, whoever is connected and says nothing', async () => {
+    const silent = openConnection(service.url);
+    const begun = openConnection(service.url);
+    begun.write('GET /healthz HTTP/1.1\r\nHost');
+    const kept = openConnection(service.url);
+    kept.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
+    await kept.receives(/ok/);
+
+    expect(await service.process.stop('SIGINT')).toBe(0);
+    for (const connection of [silent, begun, kept]) await connection.closed();
+    const messages = service.process.lines.map((line) => JSON.parse(line).msg);
+    expect(messages.slice(-2)).toEqual(['shutting down', 'stopped']);
+  });
+});
+
+describe('a request that does not end in time', () => {
+  const service = useService({ REQUEST_DEADLINE_MS: '4000', SHUTDOWN_DEADLINE_MS: '200' });
+
+  test('is cut off at the deadline of the shutdown', async () => {
+    const { teamId, customerId } = await service.addTeam();
+    await whileHeld(service.database, lockTeam(teamId), async () => {
+      const webhook = service.postSigned(eventBody({ customerId }));
+      await untilWaiting(service.database);
+      const exit = service.process.stop();
+      await expect(webhook).rejects.toThrow();
+      expect(await exit).toBe(0);
+    });
+  });
+});
+
+describe('a second signal', () => {
+  const service = useService(PATIENT);
+
+  test('ends the server at once, with exit code 1', async () => {
+    const { teamId, customerId } = await service.addTeam();
+    await whileHeld(service.database, lockTeam(teamId), async () => {
+      const webhook = service.postSigned(eventBody({ customerId }));
+      await untilWaiting(service.database);
+      const exit = service.process.stop();
+      await service.process.logged({ msg: 'shutting down' });
+      service.process.process.kill('SIGTERM');
+      await expect(webhook).rejects.toThrow();
+      expect(await exit).toBe(1);
+    });
+  });
+});

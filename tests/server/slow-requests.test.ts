@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest';
+import { signWebhook } from '../../src/stripe/sign-webhook.ts';
+import {
+  openConnection,
+  type RawConnection,
+  statusesIn,
+} from '../support/network/raw-connection.ts';
+import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
+import { NO_PLAN, useService } from '../support/service/contract-service.ts';
+import { eventBody } from '../support/stripe/events.ts';
+
+const service = useService();
+
+/** Writes a little now and then, until the server has enough of it. */
+async function drip(connection: RawConnection, bytes: string): Promise<string> {
+  let position = 0;
+  const timer = setInterval(() => {
+    connection.write(bytes.charAt(position % bytes.length));
+    position += 1;
+  }, 200);
+  try {
+    return await connection.closed();
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** Answered that it was too slow, or not at all; the connection is closed in any case. */
+function expectTooSlow(received: string): void {
+  for (const status of statusesIn(received)) expect(status).toBe(408);
+}
+
+test.concurrent('a head that never ends is given up', async () => {
+  const connection = openConnection(service.url);
+  connection.write('GET /api/user HTTP/1.1\r\nHost: x\r\n');
+  expectTooSlow(await drip(connection, 'X-Slow: x\r\n'));
+});
+
+test.concurrent('a connection on which nothing comes is closed', async () => {
+  expectTooSlow(await openConnection(service.url).closed());
+});
+
+test.concurrent('a body that takes too long is given up, and changes nothing', async () => {
+  const { teamId, customerId } = await service.addTeam();
+  const body = eventBody({ customerId });
+  const signature = signWebhook(body, WEBHOOK_SECRET, Date.now());
+  const connection = openConnection(service.url);
+  connection.write(
+    `POST /api/stripe/webhook HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n` +
+      `Stripe-Signature: ${signature}\r\n\r\n`,
+  );
+  expectTooSlow(await drip(connection, body));
+  expect(await service.planOf(teamId)).toEqual(NO_PLAN);
+});
+
+test.concurrent('chunks that take too long are given up', async () => {
+  const connection = openConnection(service.url);
+  connection.write(
+    'POST /api/stripe/webhook HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n',
+  );
+  expectTooSlow(await drip(connection, '1\r\nx\r\n'));
+});
+
+test.concurrent('a hundred slow senders hold nobody else up', async () => {
+  const slow = Array.from({ length: 100 }, () => openConnection(service.url));
+  for (const connection of slow) {
+    connection.write(
+      'POST /api/stripe/webhook HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{',
+    );
+  }
+  const { id } = await service.addUser();
+  const cookie = await service.cookieOf(id);
+  const { teamId, customerId } = await service.addTeam();
+  for (let round = 0; round < 10; round += 1) {
+    const signal = AbortSignal.timeout(5_000);
+    const profile = await fetch(`${service.url}/api/user`, { headers: { cookie }, signal });
+    expect(await profile.json()).toMatchObject({ id });
+    expect((await service.postSigned(eventBody({ customerId }))).status).toBe(200);
+  }
+  expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+  for (const received of await Promise.all(slow.map((connection) => connection.closed()))) {
+    expectTooSlow(received);
+  }
+});

@@ -1,0 +1,77 @@
+import { afterAll, beforeAll } from 'vitest';
+import type { Database } from '../../../src/postgres/database.ts';
+import { addTeam } from '../../../src/queries/teams.ts';
+import { signWebhook } from '../../../src/stripe/sign-webhook.ts';
+import { Collection } from '../../../src/testing/stripe-api/collection.ts';
+import {
+  type StripeApiServer,
+  startStripeApiServer,
+} from '../../../src/testing/stripe-api/server.ts';
+import type { MadeEvent } from '../../../src/testing/subscription-event.ts';
+import { createDatabase } from '../postgres/test-database.ts';
+import { type InstepProcess, startInstep } from '../process/instep-process.ts';
+import { WEBHOOK_SECRET } from '../secrets/canaries.ts';
+import { eventBody } from '../stripe/events.ts';
+
+type Environment = Readonly<Record<string, string>>;
+
+/**
+ * The real server with its operators' pages, a database of its own and a stand-in for Stripe, as
+ * long as the tests of a file run.
+ */
+export function useBrowsedInstep(environment: Environment = {}) {
+  const subscriptions = new Collection();
+  let stripe: StripeApiServer;
+  let database: Database;
+  let server: InstepProcess;
+  let url: string;
+
+  beforeAll(async () => {
+    stripe = await startStripeApiServer({ productNames: { prod_pro: 'Pro' }, subscriptions });
+    const created = await createDatabase();
+    database = created.database;
+    server = await startInstep({
+      DATABASE_URL: created.url.href,
+      STRIPE_API_BASE: stripe.url,
+      OPS_PORT: '0',
+      ...environment,
+    });
+    url = String((await server.logged({ msg: 'operations listening' })).url);
+  });
+  afterAll(async () => {
+    await server?.stop();
+    await database?.close();
+    await stripe?.close();
+  });
+
+  /** Signs a body, and posts it as Stripe does. */
+  async function post(body: string): Promise<void> {
+    const response = await fetch(`${server.url}/api/stripe/webhook`, {
+      method: 'POST',
+      headers: { 'Stripe-Signature': signWebhook(body, WEBHOOK_SECRET, Date.now()) },
+      body,
+    });
+    if (response.status !== 200) throw new Error(`answered ${response.status}`);
+  }
+
+  return {
+    /** Where the operators' pages are. */
+    get url() {
+      return url;
+    },
+    get database() {
+      return database;
+    },
+    post,
+    addTeam: (name: string, customerId: string | null = null) =>
+      addTeam(database.query, { name, customerId }),
+
+    /** Something happens at Stripe now, and its event is delivered, unless it is missed. */
+    async happen(made: Partial<MadeEvent>, how: 'delivered' | 'missed' = 'delivered') {
+      const createdSeconds = Math.floor(Date.now() / 1_000);
+      const body = eventBody({ createdSeconds, productId: 'prod_pro', ...made });
+      subscriptions.set(JSON.parse(body).data.object);
+      if (how === 'delivered') await post(body);
+    },
+  };
+}

@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll } from 'vitest';
+import { openDoor } from '../../../src/ingest/open-pipeline.ts';
+import { createConsole } from '../../../src/operations/console/console.tsx';
+import type { ConsoleOptions } from '../../../src/operations/console/options.ts';
+import { createExposition } from '../../../src/operations/metrics/exposition.ts';
+import type { Database } from '../../../src/postgres/database.ts';
+import { Background } from '../../../src/runtime/background.ts';
+import { createLogger } from '../../../src/runtime/logging.ts';
+import { listenForOperators } from '../../../src/server/server.ts';
+import { createStripeApi } from '../../../src/stripe/api.ts';
+import { API_KEY } from '../secrets/canaries.ts';
+import { csrfIn } from '../service/console-service.ts';
+
+export type Shown = {
+  readonly status: number;
+  readonly html: string;
+  /** What a person reads: no tags, one space between words. */
+  readonly text: string;
+};
+
+export type ConsoleService = {
+  readonly url: string;
+  get(path: string): Promise<Shown>;
+  /** Sends a form as a page of ours has it, with what only that page could know. */
+  post(path: string, fields?: Readonly<Record<string, string>>): Promise<Shown>;
+  /** What a path answers, as it comes. */
+  fetch(path: string, init?: RequestInit): Promise<Response>;
+};
+
+const ends: (() => Promise<unknown>)[] = [];
+
+/** The operators' pages of a database, over HTTP. They end with the test's file. */
+export async function openConsole(
+  database: Database,
+  given: { readonly apiBase?: string } & Partial<ConsoleOptions> = {},
+): Promise<ConsoleService> {
+  const { apiBase = 'http://127.0.0.1:9', ...options } = given;
+  const logger = createLogger('silent');
+  const api = createStripeApi({ secretKey: API_KEY, baseUrl: new URL(apiBase) });
+  const now = Date.now;
+  const choice = 'newest';
+  const door = openDoor({ database, api, logger, now, choice, maxQueued: 1_000 });
+  const wait = (delayMs: number) => sleep(delayMs);
+  const background = new Background();
+  const app = createConsole({
+    ...{ database, api, logger, now, choice, wait, nonce: randomUUID, token: null },
+    ...{ background, metrics: createExposition(async () => []) },
+    ...{ accept: door.accept, productNames: door.productNames },
+    ...options,
+  });
+  const fetchPage = (request: Request) => app.fetch(request);
+  const host = '127.0.0.1';
+  const listener = await listenForOperators({ host, port: 0, fetch: fetchPage, logger, now });
+  ends.push(
+    () => listener.close(1_000),
+    () => background.stop(),
+  );
+
+  const { url } = listener;
+  const fetchPath: ConsoleService['fetch'] = (path, init) => fetch(new URL(path, url), init);
+  return {
+    url,
+    fetch: fetchPath,
+    get: async (path) => shown(await fetchPath(path)),
+    async post(path, fields = {}) {
+      const page = await fetchPath('/reconcile');
+      const cookie = page.headers
+        .getSetCookie()
+        .map((one) => one.split(';')[0])
+        .join('; ');
+      const csrf = csrfIn(await page.text());
+      const body = new URLSearchParams({ csrf, ...fields });
+      const headers = { cookie, origin: new URL(url).origin };
+      return shown(await fetchPath(path, { method: 'POST', body, headers }));
+    },
+  };
+}
+
+async function shown(response: Response): Promise<Shown> {
+  const html = await response.text();
+  return { status: response.status, html, text: textOf(html) };
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&amp;': '&',
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&#39;': "'",
+};
+
+function textOf(html: string): string {
+  return html
+    .replace(/<(head|template)\b.*?<\/\1>/gs, ' ')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/&(?:amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity] ?? entity)
+    .replace(/\s+/g, ' ');
+}
+
+afterAll(async () => {
+  for (const end of ends) await end();
+});

@@ -1,0 +1,129 @@
+import { once } from 'node:events';
+import { connect, createServer, type NetConnectOpts, type Server, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../process/free-port.ts';
+import { DATABASE_PASSWORD } from '../secrets/canaries.ts';
+
+/**
+ * What becomes of connections to the proxy, those that are open and those that come:
+ *
+ * - `forward`: they reach the server behind it
+ * - `refuse`: nobody listens, and open ones end
+ * - `reset`: they are reset
+ * - `swallow`: they stay open, and nothing comes through any more, for good
+ * - `mute`: what the client says comes through, and what it would hear does not, for good
+ * - `slow`: each piece comes a while after the one before it
+ */
+export type Behaviour = 'forward' | 'refuse' | 'reset' | 'swallow' | 'mute' | 'slow';
+
+const SLOW_MS = 100;
+
+export type ProxyOptions = {
+  /** How long each piece takes when it is slow. */
+  readonly slowMs?: number;
+};
+
+export type TcpProxy = {
+  /** The URL of the database, through the proxy. */
+  readonly url: URL;
+  become(behaviour: Behaviour): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** Stands between a client and the PostgreSQL of this URL: a port, or a folder with a socket in it. */
+export async function startProxy(
+  databaseUrl: URL,
+  { slowMs = SLOW_MS }: ProxyOptions = {},
+): Promise<TcpProxy> {
+  const upstream = addressOf(databaseUrl);
+  const pairs = new Set<Pair>();
+  let behaviour: Behaviour = 'forward';
+
+  const server = createServer((client) => {
+    if (behaviour === 'reset') {
+      client.resetAndDestroy();
+      return;
+    }
+    const pair = new Pair(client, upstream, slowMs);
+    pairs.add(pair);
+    client.on('close', () => pairs.delete(pair));
+    pair.become(behaviour);
+  });
+  // Its port must still be free when it listens again.
+  const port = await freePort();
+  await listen(server, port);
+
+  async function become(next: Behaviour): Promise<void> {
+    behaviour = next;
+    if (next === 'refuse') {
+      const closed = once(server, 'close');
+      server.close();
+      for (const pair of pairs) pair.destroy();
+      await closed;
+    } else if (!server.listening) await listen(server, port);
+    for (const pair of pairs) pair.become(next);
+  }
+
+  const url = new URL(`postgres://127.0.0.1:${port}${databaseUrl.pathname}`);
+  url.username = databaseUrl.searchParams.get('user') ?? databaseUrl.username;
+  url.password = DATABASE_PASSWORD;
+  return { url, become, close: () => become('refuse') };
+}
+
+/** A connection of the client's, and the one to the server that belongs to it. */
+class Pair {
+  readonly #client: Socket;
+  readonly #upstream: Socket;
+  readonly #slowMs: number;
+  #isDeaf = false;
+  #isMute = false;
+  #isSlow = false;
+
+  constructor(client: Socket, upstream: NetConnectOpts, slowMs: number) {
+    this.#slowMs = slowMs;
+    this.#client = client;
+    this.#upstream = connect(upstream);
+    for (const socket of [client, this.#upstream]) socket.on('error', () => this.destroy());
+    this.#carry(client, this.#upstream, () => !this.#isDeaf);
+    this.#carry(this.#upstream, client, () => !this.#isMute);
+  }
+
+  become(behaviour: Behaviour): void {
+    if (behaviour === 'reset') this.#client.resetAndDestroy();
+    this.#isDeaf ||= behaviour === 'swallow';
+    this.#isMute ||= behaviour === 'swallow' || behaviour === 'mute';
+    this.#isSlow = behaviour === 'slow';
+  }
+
+  destroy(): void {
+    this.#client.destroy();
+    this.#upstream.destroy();
+  }
+
+  /** Piece after piece. What gets lost is read nevertheless, so that the end is still noticed. */
+  #carry(from: Socket, to: Socket, getsThrough: () => boolean): void {
+    let last = Promise.resolve();
+    from.on('data', (piece) => {
+      last = last.then(async () => {
+        if (this.#isSlow) await sleep(this.#slowMs);
+        if (getsThrough() && to.writable) to.write(piece);
+      });
+    });
+    from.on('close', () => {
+      last = last.then(() => {
+        to.end();
+      });
+    });
+  }
+}
+
+async function listen(server: Server, port: number): Promise<void> {
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+}
+
+function addressOf({ hostname, port, searchParams }: URL): NetConnectOpts {
+  const folder = searchParams.get('host');
+  if (folder === null) return { host: hostname, port: Number(port) };
+  return { path: `${folder}/.s.PGSQL.${searchParams.get('port') ?? 5432}` };
+}

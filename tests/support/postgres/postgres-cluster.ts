@@ -1,0 +1,181 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  appendFileSync,
+  chmodSync,
+  chownSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { prepareBinaries } from '../../../src/postgres/embedded/binaries.ts';
+import { createCluster, DATABASE, USER } from '../../../src/postgres/embedded/cluster.ts';
+import { findPostgresPackage } from '../../../src/postgres/embedded/postgres-package.ts';
+import { spawnAs } from '../../../src/postgres/embedded/run-program.ts';
+import { type ServerUser, userOfNewCluster } from '../../../src/postgres/embedded/server-user.ts';
+import { freePort } from '../process/free-port.ts';
+import { DATABASE_PASSWORD } from '../secrets/canaries.ts';
+
+const run = promisify(execFile);
+
+const WHO_MAY_CONNECT = [
+  'host all all 127.0.0.1/32 trust',
+  'host replication all 127.0.0.1/32 trust',
+];
+const START_DEADLINE_MS = 30_000;
+const ASK_TIMEOUT_MS = 2_000;
+
+/** A PostgreSQL server of a test's own on a port of loopback, which may be treated badly. */
+export class PostgresCluster {
+  readonly folder: string;
+  readonly port: number;
+  readonly #postgres: string;
+  readonly #user: ServerUser;
+  #process: ChildProcess | null = null;
+
+  private constructor(folder: string, port: number, postgres: string, user: ServerUser) {
+    this.folder = folder;
+    this.port = port;
+    this.#postgres = postgres;
+    this.#user = user;
+  }
+
+  /** Makes an empty one, that does not run yet; below `home` or in a new folder. */
+  static async create(home?: string): Promise<PostgresCluster> {
+    const user = await userOfNewCluster();
+    const parent = home ?? mkdtempSync(join(tmpdir(), 'instep-cluster-'));
+    chmodSync(parent, 0o755);
+    const binaries = await prepareBinaries(await findPostgresPackage(), parent, user);
+    const folder = join(parent, 'cluster');
+    await createCluster(folder, binaries, user);
+    writeFileSync(join(folder, 'pg_hba.conf'), `${WHO_MAY_CONNECT.join('\n')}\n`);
+    appendFileSync(join(folder, 'postgresql.conf'), "unix_socket_directories = ''\n");
+    return new PostgresCluster(folder, await freePort(), binaries.postgres, user);
+  }
+
+  /** What was there becomes a copy of the primary that follows it. Both run in the end. */
+  async follow(primary: PostgresCluster): Promise<void> {
+    await this.end('SIGKILL');
+    rmSync(this.folder, { recursive: true, force: true });
+    const backup = new pg.Client({ connectionString: primary.url.href });
+    await backup.connect();
+    await backup.query("select pg_backup_start('standby', fast => true)");
+    // Files that vanish meanwhile make `cp` fail, and are not needed.
+    await run('/bin/cp', ['-a', primary.folder, this.folder]).catch(() => undefined);
+    const { rows } = await backup.query('select labelfile from pg_backup_stop(false)');
+    await backup.end();
+    for (const name of readdirSync(join(this.folder, 'pg_wal'))) {
+      rmSync(join(this.folder, 'pg_wal', name), { recursive: true });
+    }
+    rmSync(join(this.folder, 'postmaster.pid'), { force: true });
+    this.#write('backup_label', rows[0].labelfile);
+    this.#write('standby.signal', '');
+    appendFileSync(
+      join(this.folder, 'postgresql.auto.conf'),
+      `primary_conninfo = 'host=127.0.0.1 port=${primary.port} user=${USER}'\n`,
+    );
+    await this.start();
+  }
+
+  get url(): URL {
+    return new URL(`postgres://${USER}:${DATABASE_PASSWORD}@127.0.0.1:${this.port}/${DATABASE}`);
+  }
+
+  get isRunning(): boolean {
+    return this.#process?.exitCode === null && this.#process.signalCode === null;
+  }
+
+  /** Starts it, and waits until it answers. One that was killed recovers first. */
+  async start(): Promise<void> {
+    const giveUpAtMs = Date.now() + START_DEADLINE_MS;
+    // The children of one that was killed may hold its memory for a moment.
+    while (Date.now() < giveUpAtMs) {
+      const child = this.#spawn();
+      this.#process = child;
+      while (child.exitCode === null && child.signalCode === null && Date.now() < giveUpAtMs) {
+        if (await this.#answers()) return;
+        await sleep(20);
+      }
+    }
+    throw new Error('PostgreSQL does not start');
+  }
+
+  /** Ends it as a crash would, or in an orderly way; resolves when it is gone. */
+  async end(signal: 'SIGKILL' | 'SIGINT' | 'SIGTERM'): Promise<void> {
+    const child = this.#process;
+    if (child === null || !this.isRunning) return;
+    const exited = once(child, 'exit');
+    child.kill(signal);
+    await exited;
+  }
+
+  /** Stops the clock of all its processes; the function that it returns lets it go on. */
+  async freeze(): Promise<() => void> {
+    const rows = await this.ask<{ pid: number }>('select pid from pg_stat_activity');
+    const pids = [this.#process?.pid, ...rows.map(({ pid }) => pid)].filter((pid) => pid != null);
+    const tell = (signal: NodeJS.Signals) => {
+      for (const pid of pids) {
+        try {
+          process.kill(pid, signal);
+        } catch (error) {
+          // A connection may have ended by itself.
+          if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+        }
+      }
+    };
+    tell('SIGSTOP');
+    return () => tell('SIGCONT');
+  }
+
+  /** Runs one statement on a connection of its own. */
+  async ask<Row extends pg.QueryResultRow>(statement: string): Promise<Row[]> {
+    const client = new pg.Client({
+      connectionString: this.url.href,
+      connectionTimeoutMillis: ASK_TIMEOUT_MS,
+    });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      return (await client.query<Row>(statement)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  async remove(): Promise<void> {
+    await this.end('SIGKILL');
+    rmSync(join(this.folder, '../..'), { recursive: true, force: true });
+  }
+
+  #write(name: string, text: string): void {
+    const path = join(this.folder, name);
+    writeFileSync(path, text);
+    if (this.#user.isSwitched) chownSync(path, this.#user.uid, this.#user.gid);
+  }
+
+  #spawn(): ChildProcess {
+    const settings = ['listen_addresses=127.0.0.1', `port=${this.port}`, 'wal_keep_size=256MB'];
+    const options = settings.flatMap((setting) => ['-c', setting]);
+    return spawn(this.#postgres, ['-D', this.folder, ...options], {
+      ...spawnAs(this.#user),
+      cwd: '/',
+      env: { LC_ALL: 'C', TZ: 'UTC' },
+      stdio: 'ignore',
+    });
+  }
+
+  async #answers(): Promise<boolean> {
+    try {
+      await this.ask('select 1');
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { inject } from 'vitest';
+import { type Database, openDatabase } from '../../../src/postgres/database.ts';
+import { migrate } from '../../../src/postgres/migrate.ts';
+import { DATABASE_PASSWORD } from '../secrets/canaries.ts';
+
+export type TestServer = { readonly name: string; readonly url: string };
+
+/** The servers that the tests of the store run against, the embedded one first. */
+export const postgresServers: readonly TestServer[] = inject('postgresServers');
+
+export const embeddedServer = postgresServers[0] as TestServer;
+
+/** A new, empty database, and its URL. */
+export async function createEmptyDatabase(server: TestServer = embeddedServer): Promise<URL> {
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  const client = new pg.Client({ connectionString: server.url });
+  await client.connect();
+  await client.query(`create database ${name}`);
+  await client.end();
+  const url = new URL(server.url);
+  url.pathname = `/${name}`;
+  // The server trusts whoever comes to its socket, and asks for none.
+  url.searchParams.set('password', DATABASE_PASSWORD);
+  return url;
+}
+
+/** A connection to the database of this URL. */
+export function connect(url: URL): Database {
+  return openDatabase({
+    connections: [{ connectionString: url.href }],
+    maxConnections: 10,
+    statementTimeoutMs: 10_000,
+    onConnectionError: () => undefined,
+  });
+}
+
+/** A new database with Instep's tables. */
+export async function createDatabase(
+  server?: TestServer,
+): Promise<{ url: URL; database: Database }> {
+  const url = await createEmptyDatabase(server);
+  const database = connect(url);
+  await migrate(database);
+  return { url, database };
+}

@@ -1,0 +1,215 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { afterAll } from 'vitest';
+import { API_KEY, AUTH_SECRET, WEBHOOK_SECRET } from '../secrets/canaries.ts';
+import { lookAtOutput } from '../secrets/leaks.ts';
+
+const PROGRAM = new URL('../../dist/cli/instep.js', import.meta.url).pathname;
+
+type Environment = Readonly<Record<string, string>>;
+
+/** What the server needs beside a database. No API answers at the address. */
+export const SETTINGS: Environment = {
+  STRIPE_SECRET_KEY: API_KEY,
+  STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
+  AUTH_SECRET,
+  STRIPE_API_BASE: 'http://127.0.0.1:1',
+  PORT: '0',
+  OPS_PORT: 'off',
+};
+
+/** A new folder; a process that works there finds no `.env` file, unless a test writes one. */
+export function createFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'instep-cwd-'));
+  folders.push(folder);
+  return folder;
+}
+
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** Nothing of the tests' own environment. */
+function processOptions(environment: Environment, folder = createFolder()) {
+  return { cwd: folder, env: { PATH: process.env.PATH, ...environment } };
+}
+
+/** Those that run; a test that fails does not come to stop its own. */
+const running = new Set<ChildProcess>();
+afterAll(() => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+function spawnCommand(args: readonly string[], options: ReturnType<typeof processOptions>) {
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
+    ...options,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  for (const stream of [child.stdout, child.stderr]) {
+    onLine(stream, (line) => lookAtOutput(args, line));
+  }
+  running.add(child);
+  child.once('exit', () => running.delete(child));
+  return child;
+}
+
+export type Ended = {
+  /** The exit code, or the signal that ended it. */
+  readonly code: number | string;
+  readonly stdout: string;
+  readonly stderr: string;
+};
+
+/** Runs the real command to its end, in a folder of its own or in this one. */
+export function runInstep(
+  args: readonly string[],
+  environment: Environment = {},
+  folder?: string,
+): Promise<Ended> {
+  return new Promise((resolve) => {
+    const options = { ...processOptions(environment, folder), timeout: 30_000 };
+    execFile(process.execPath, [PROGRAM, ...args], options, (error, stdout, stderr) => {
+      lookAtOutput(args, stdout);
+      lookAtOutput(args, stderr);
+      const code = error === null ? 0 : (error.code ?? error.signal ?? 'unknown');
+      resolve({ code, stdout, stderr });
+    });
+  });
+}
+
+export type SpawnedInstep = {
+  readonly process: ChildProcess;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Waits until standard output matches. */
+  writes(pattern: RegExp): Promise<void>;
+  /** Its exit code, as soon as it has one. */
+  readonly exited: Promise<number | null>;
+  /** Sends the signal; resolves with the exit code. */
+  stop(signal: NodeJS.Signals): Promise<number | null>;
+};
+
+/** Starts the real command, and lets it run. */
+export function spawnInstep(args: readonly string[], environment: Environment): SpawnedInstep {
+  const child = spawnCommand(args, processOptions(environment));
+  const written = { stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    written.stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    written.stderr += text;
+  });
+  const exited = once(child, 'close').then(([code]: (number | null)[]) => code ?? null);
+  return {
+    process: child,
+    get stdout() {
+      return written.stdout;
+    },
+    get stderr() {
+      return written.stderr;
+    },
+    async writes(pattern) {
+      while (!pattern.test(written.stdout)) {
+        const end = await Promise.race([once(child.stdout, 'data'), exited]);
+        if (!Array.isArray(end)) throw new Error(`exit ${end}:\n${written.stderr}`);
+      }
+    },
+    exited,
+    stop(signal) {
+      child.kill(signal);
+      return exited;
+    },
+  };
+}
+
+export type LogLine = Readonly<Record<string, unknown>>;
+
+export type InstepProcess = {
+  readonly url: string;
+  readonly process: ChildProcess;
+  /** Every line that it has written, to standard output and to standard error. */
+  readonly lines: readonly string[];
+  /** Those of them that went to standard output. */
+  readonly stdoutLines: readonly string[];
+  /** Waits for a line with these members. */
+  logged(members: LogLine): Promise<LogLine>;
+  /** Sends the signal; resolves with the exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+};
+
+/**
+ * Starts the real server, with `SETTINGS` unless the environment says otherwise, in a folder of
+ * its own or in this one, and waits until it listens.
+ */
+export async function startInstep(
+  environment: Environment,
+  folder?: string,
+): Promise<InstepProcess> {
+  const child = spawnCommand(['serve'], processOptions({ ...SETTINGS, ...environment }, folder));
+  const lines: string[] = [];
+  const stdoutLines: string[] = [];
+  const waiting = new Set<() => void>();
+  for (const stream of [child.stdout, child.stderr]) {
+    onLine(stream, (line) => {
+      lines.push(line);
+      if (stream === child.stdout) stdoutLines.push(line);
+      for (const look of waiting) look();
+    });
+  }
+  // Not before all that it wrote was read.
+  const exited = once(child, 'close').then(([code]: (number | null)[]) => code ?? null);
+
+  function logged(members: LogLine): Promise<LogLine> {
+    return new Promise((resolve, reject) => {
+      const look = () => {
+        const found = lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
+        const match = found.find((line) => contains(line, members));
+        if (match !== undefined) {
+          waiting.delete(look);
+          resolve(match);
+        }
+      };
+      waiting.add(look);
+      look();
+      void exited.then((code) => reject(new Error(`exit ${code}:\n${lines.join('\n')}`)));
+    });
+  }
+
+  const { url } = await logged({ msg: 'listening' });
+  return {
+    url: String(url),
+    process: child,
+    lines,
+    stdoutLines,
+    logged,
+    stop(signal = 'SIGTERM') {
+      child.kill(signal);
+      return exited;
+    },
+  };
+}
+
+/** A line ends with a line feed and with nothing else, so that nothing else can forge one. */
+function onLine(stream: Readable, hear: (line: string) => void): void {
+  let rest = '';
+  stream.setEncoding('utf8');
+  stream.on('data', (text: string) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) hear(line);
+  });
+  stream.on('end', () => {
+    if (rest !== '') hear(rest);
+  });
+}
+
+function contains(line: LogLine, members: LogLine): boolean {
+  return Object.entries(members).every(
+    ([name, value]) => JSON.stringify(line[name]) === JSON.stringify(value),
+  );
+}

@@ -1,0 +1,146 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll } from 'vitest';
+import { openDoor } from '../../../src/ingest/open-pipeline.ts';
+import { createConsole } from '../../../src/operations/console/console.tsx';
+import type { Metrics } from '../../../src/operations/console/options.ts';
+import { createExposition } from '../../../src/operations/metrics/exposition.ts';
+import type { Database } from '../../../src/postgres/database.ts';
+import { Background } from '../../../src/runtime/background.ts';
+import { createLogger } from '../../../src/runtime/logging.ts';
+import type { RunningServer } from '../../../src/server/listener.ts';
+import { listenForOperators } from '../../../src/server/server.ts';
+import { createStripeApi } from '../../../src/stripe/api.ts';
+import { connect, createDatabase } from '../postgres/test-database.ts';
+import { API_KEY } from '../secrets/canaries.ts';
+import { lookAtOutput } from '../secrets/leaks.ts';
+
+export type ConsoleServiceOptions = {
+  readonly token?: string;
+  readonly metrics?: Metrics;
+  /** Adds pages of the test's own. */
+  readonly extend?: (app: ReturnType<typeof createConsole>) => void;
+  /** Another database than one of their own. */
+  readonly databaseUrl?: URL;
+};
+
+/** The operators' pages over HTTP, as long as the tests of a suite run; their clock is the test's. */
+export function useConsole({
+  token,
+  metrics = createExposition(async () => []),
+  extend,
+  databaseUrl,
+}: ConsoleServiceOptions = {}) {
+  let server: RunningServer;
+  let database: Database;
+  const clock = { nowMs: Date.now() };
+  const waits: number[] = [];
+  const lines: Record<string, unknown>[] = [];
+
+  beforeAll(async () => {
+    database = databaseUrl === undefined ? (await createDatabase()).database : connect(databaseUrl);
+    const logger = createLogger('info', {
+      write(line) {
+        lookAtOutput(['the console'], line);
+        lines.push(JSON.parse(line));
+      },
+    });
+    const now = () => clock.nowMs;
+    const api = createStripeApi({ secretKey: API_KEY, baseUrl: new URL('http://127.0.0.1:1') });
+    const choice = 'newest';
+    const door = openDoor({ database, api, logger, now, choice, maxQueued: 1_000 });
+    const app = createConsole({
+      ...door,
+      database,
+      api,
+      choice,
+      logger,
+      now,
+      nonce: randomUUID,
+      async wait(delayMs) {
+        waits.push(delayMs);
+      },
+      token: token ?? null,
+      metrics,
+      background: new Background(),
+    });
+    extend?.(app);
+    const { fetch } = app;
+    server = await listenForOperators({ host: '127.0.0.1', port: 0, fetch, logger, now });
+  });
+  afterAll(async () => {
+    await server?.close(1_000);
+    await database?.close();
+  });
+
+  return {
+    get url() {
+      return server.url;
+    },
+    get database() {
+      return database;
+    },
+    clock,
+    /** How long whoever was wrong was made to wait, each time. */
+    waits,
+    lines,
+    newOperator: () => new Operator(() => server.url),
+  };
+}
+
+/** Somebody with a browser: cookies are kept, and forms sent as they stand on a page. */
+export class Operator {
+  readonly cookies = new Map<string, string>();
+  readonly #url: () => string;
+
+  constructor(url: () => string) {
+    this.#url = url;
+  }
+
+  /** Follows no redirect. */
+  async get(path: string, headers: Record<string, string> = {}): Promise<Response> {
+    return await this.#ask(path, { headers: { accept: 'text/html', ...headers } });
+  }
+
+  /** Sends a form with these fields, as a browser says that it is one of ours. */
+  async post(
+    path: string,
+    fields: Record<string, string>,
+    headers: Record<string, string> = {},
+  ): Promise<Response> {
+    return await this.#ask(path, {
+      method: 'POST',
+      headers: { accept: 'text/html', origin: this.#url(), ...headers },
+      body: new URLSearchParams(fields),
+    });
+  }
+
+  /** The token of the first form on the page. */
+  async csrfOn(path: string): Promise<string> {
+    return csrfIn(await (await this.get(path)).text());
+  }
+
+  async logIn(token: string, next = '/'): Promise<Response> {
+    const csrf = await this.csrfOn('/login');
+    return await this.post('/login', { csrf, token, next });
+  }
+
+  async #ask(path: string, request: RequestInit): Promise<Response> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const response = await fetch(this.#url() + path, {
+      ...request,
+      redirect: 'manual',
+      headers: { ...request.headers, ...(cookie && { cookie }) },
+    });
+    for (const set of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? [];
+      if (value === '') this.cookies.delete(name);
+      else this.cookies.set(name, value);
+    }
+    return response;
+  }
+}
+
+/** The token that the first form in this page holds. */
+export function csrfIn(html: string): string {
+  return /name="csrf" value="([^"]+)"/.exec(html)?.[1] ?? '';
+}

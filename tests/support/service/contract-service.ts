@@ -1,0 +1,96 @@
+import { afterAll, beforeAll } from 'vitest';
+import type { TeamPlan } from '../../../src/core/transition.ts';
+import type { Database } from '../../../src/postgres/database.ts';
+import { addTeam, readTeam } from '../../../src/queries/teams.ts';
+import { addUser } from '../../../src/queries/users.ts';
+import { signWebhook } from '../../../src/stripe/sign-webhook.ts';
+import { createDatabase } from '../postgres/test-database.ts';
+import { type InstepProcess, startInstep } from '../process/instep-process.ts';
+import { HEADERS, PROFILE, WEBHOOK_SECRET } from '../secrets/canaries.ts';
+import { sessionCookie } from './session-cookie.ts';
+
+let count = 0;
+
+/**
+ * The real server on a database of its own, as long as the tests of a file run. `reach` may put
+ * something between the two.
+ */
+export function useService(
+  environment: Readonly<Record<string, string>> = {},
+  reach: (databaseUrl: URL) => Promise<URL> = async (url) => url,
+) {
+  let instep: InstepProcess;
+  let database: Database;
+  let databaseUrl: string;
+
+  beforeAll(async () => {
+    const created = await createDatabase();
+    database = created.database;
+    databaseUrl = (await reach(created.url)).href;
+    instep = await startInstep({ DATABASE_URL: databaseUrl, ...environment });
+  });
+  afterAll(async () => {
+    await instep?.stop();
+    await database?.close();
+  });
+
+  const service = {
+    get url() {
+      return instep.url;
+    },
+    get database() {
+      return database;
+    },
+    /** As the server has it. */
+    get databaseUrl() {
+      return databaseUrl;
+    },
+    get process() {
+      return instep;
+    },
+
+    getUser: (cookie?: string) =>
+      fetch(`${instep.url}/api/user`, { headers: { ...HEADERS, ...(cookie && { cookie }) } }),
+
+    postRaw: (body: string | Uint8Array, headers: Record<string, string>) =>
+      fetch(`${instep.url}/api/stripe/webhook`, {
+        method: 'POST',
+        body,
+        headers: { ...HEADERS, ...headers },
+      }),
+
+    /** Posts a body, signed as Stripe signs it. */
+    postSigned: (body: string) =>
+      service.postRaw(body, { 'stripe-signature': signWebhook(body, WEBHOOK_SECRET, Date.now()) }),
+
+    async addUser() {
+      count += 1;
+      const email = `${count}${PROFILE.email}`;
+      return await addUser(database.query, { ...PROFILE, email, role: 'member' });
+    },
+
+    /** The cookie of a session; of the tests' own secret, or another. */
+    cookieOf: sessionCookie,
+
+    /** A team that follows a new customer. */
+    async addTeam() {
+      count += 1;
+      const customerId = `cus_team${count}`;
+      const teamId = await addTeam(database.query, { name: 'Team', customerId });
+      return { teamId, customerId };
+    },
+
+    async planOf(teamId: number): Promise<TeamPlan | undefined> {
+      return (await readTeam(database.query, teamId))?.plan;
+    },
+  };
+  return service;
+}
+
+/** The plan of a team that never had a subscription. */
+export const NO_PLAN: TeamPlan = {
+  providerSubscriptionId: null,
+  providerProductId: null,
+  planName: null,
+  subscriptionStatus: null,
+};

@@ -1,0 +1,62 @@
+import { afterAll, beforeAll } from 'vitest';
+import type { Accept } from '../../../src/ingest/pipeline.ts';
+import type { Database } from '../../../src/postgres/database.ts';
+import { addTeam } from '../../../src/queries/teams.ts';
+import type { MadeEvent } from '../../../src/testing/subscription-event.ts';
+import { createDatabase } from '../postgres/test-database.ts';
+import { runInstep } from '../process/instep-process.ts';
+import { eventBody, received } from '../stripe/events.ts';
+import { openDoor } from './pipelines.ts';
+
+/** A database with events in its log, and the command `instep events` on it. */
+export function useLog() {
+  let database: Database;
+  let accept: Accept;
+  let url: string;
+  beforeAll(async () => {
+    const created = await createDatabase();
+    database = created.database;
+    url = created.url.href;
+    accept = openDoor(database, async () => 'Pro');
+  });
+  afterAll(() => database?.close());
+
+  return {
+    get database() {
+      return database;
+    },
+    get databaseUrl() {
+      return url;
+    },
+
+    addTeam: (customerId: string) => addTeam(database.query, { name: 'Team', customerId }),
+
+    /** Brings an event through the one door, as if it had been received then. */
+    async deliver(made: Partial<MadeEvent>, receivedAtMs = Date.now()): Promise<void> {
+      await accept([received(eventBody(made), receivedAtMs)]);
+    },
+
+    /** The same with a body of any kind. */
+    async deliverBody(body: string): Promise<void> {
+      await accept([received(body, Date.now())]);
+    },
+
+    /** The position of the event with this id. */
+    async positionOf(eventId: string): Promise<number> {
+      const [row] = await database.query<{ position: number }>(
+        'select position from instep.events where event_id = $1',
+        [eventId],
+      );
+      return row?.position ?? 0;
+    },
+
+    events: (args: readonly string[], environment: Readonly<Record<string, string>> = {}) =>
+      runInstep(['events', ...args], { DATABASE_URL: url, ...environment }),
+  };
+}
+
+/** The JSON lines that a command wrote. */
+export function jsonLines(stdout: string): Record<string, unknown>[] {
+  const lines = stdout.split('\n').filter((line) => line !== '');
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+}

@@ -1,0 +1,93 @@
+import { afterAll, beforeAll } from 'vitest';
+import {
+  type Instep,
+  listen,
+  openInstep,
+  type RunningServer,
+  readConfig,
+} from '../../../src/index.ts';
+import type { Database } from '../../../src/postgres/database.ts';
+import { addTeam } from '../../../src/queries/teams.ts';
+import { createLogger } from '../../../src/runtime/logging.ts';
+import { signWebhook } from '../../../src/stripe/sign-webhook.ts';
+import { createDatabase } from '../postgres/test-database.ts';
+import { SETTINGS } from '../process/instep-process.ts';
+import { HEADERS, WEBHOOK_SECRET } from '../secrets/canaries.ts';
+import { lookAtAnswer } from '../secrets/leaks.ts';
+
+/**
+ * A server in the test's own process, on a database of its own, and what it has counted. `reach` may
+ * put something between the two.
+ */
+export function useMetrics(
+  environment: Readonly<Record<string, string>> = {},
+  reach: (databaseUrl: URL) => Promise<URL> = async (url) => url,
+) {
+  let instep: Instep;
+  let server: RunningServer;
+  let database: Database;
+  let count = 0;
+
+  beforeAll(async () => {
+    const created = await createDatabase();
+    database = created.database;
+    const { href } = await reach(created.url);
+    const config = readConfig({ ...SETTINGS, DATABASE_URL: href, ...environment });
+    const logger = createLogger('silent');
+    instep = await openInstep({ config, logger });
+    server = await listen({ ...config, ...instep, logger, now: Date.now });
+  });
+  afterAll(async () => {
+    await server?.close(1_000);
+    await instep?.close();
+    await database?.close();
+  });
+
+  const service = {
+    get url() {
+      return server.url;
+    },
+    get database() {
+      return database;
+    },
+
+    /** Every figure, by its name and labels as they stand there. */
+    async figures(): Promise<ReadonlyMap<string, number>> {
+      const text = await instep.metrics.expose();
+      lookAtAnswer('/metrics', text);
+      return figuresIn(text);
+    },
+
+    /** The figure of this name and these labels. */
+    figure: async (series: string) => (await service.figures()).get(series),
+
+    expose: () => instep.metrics.expose(),
+
+    post: (body: string, secret = WEBHOOK_SECRET, signedAtMs = Date.now()) =>
+      fetch(`${server.url}/api/stripe/webhook`, {
+        method: 'POST',
+        body,
+        headers: { ...HEADERS, 'stripe-signature': signWebhook(body, secret, signedAtMs) },
+      }),
+
+    /** A team that follows a new customer. */
+    async addTeam() {
+      count += 1;
+      const customerId = `cus_metrics${count}`;
+      const teamId = await addTeam(database.query, { name: 'Team', customerId });
+      return { teamId, customerId };
+    },
+  };
+  return service;
+}
+
+/** Every figure of a text that Prometheus reads, by its name and labels as they stand there. */
+export function figuresIn(text: string): Map<string, number> {
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    lines.map((line) => {
+      const end = line.lastIndexOf(' ');
+      return [line.slice(0, end), Number(line.slice(end + 1))];
+    }),
+  );
+}

@@ -1,0 +1,38 @@
+import type { ReceivedEvent } from '../../../src/ingest/received-event.ts';
+import { parseEvent } from '../../../src/stripe/parse-event.ts';
+import { type MadeEvent, makeSubscriptionEvent } from '../../../src/testing/subscription-event.ts';
+import { MEMBERS } from '../secrets/canaries.ts';
+
+let count = 0;
+
+/** The body of an event as Stripe sends it; of each member that the test does not name, any. */
+export function eventBody(made: Partial<MadeEvent> = {}): string {
+  count += 1;
+  const event = makeSubscriptionEvent({
+    eventId: `evt_${count}`,
+    type: 'customer.subscription.updated',
+    createdSeconds: 1_700_000_000 + count,
+    customerId: 'cus_1',
+    subscriptionId: 'sub_1',
+    status: 'active',
+    productId: 'prod_1',
+    ...made,
+  });
+  Object.assign(event.data.object, MEMBERS);
+  return JSON.stringify(event);
+}
+
+/** A body as it comes to the one door. */
+export function received(body: string, receivedAtMs = 1_700_000_000_000): ReceivedEvent {
+  count += 1;
+  const event = parseEvent(body, { receivedAtMs, nonce: () => `nonce_${count}` });
+  if (event.kind === 'readable' || event.kind === 'unreadable') {
+    return { ...event, body: Buffer.from(body), receivedAtMs, source: 'delivery' };
+  }
+  throw new RangeError(`an event that is ${event.kind} does not come to the one door`);
+}
+
+/** An event as it comes to the one door. */
+export function receivedEvent(made: Partial<MadeEvent> = {}): ReceivedEvent {
+  return received(eventBody(made));
+}

@@ -1,0 +1,103 @@
+import { afterAll } from 'vitest';
+import type { Check } from '../../../src/operations/doctor/check.ts';
+import type { Database } from '../../../src/postgres/database.ts';
+import { HANDLED_TYPES } from '../../../src/stripe/handled-event-type.ts';
+import type { ApiFault } from '../../../src/testing/stripe-api/account.ts';
+import { type ApiObject, Collection } from '../../../src/testing/stripe-api/collection.ts';
+import { startStripeApiServer } from '../../../src/testing/stripe-api/server.ts';
+import { createDatabase } from '../postgres/test-database.ts';
+import { runInstep, SETTINGS } from '../process/instep-process.ts';
+import { openDoor } from '../service/pipelines.ts';
+import { received } from './events.ts';
+
+type Ended = { readonly code: number | string; readonly checks: Check[]; readonly stderr: string };
+
+export type ExaminedAccount = {
+  readonly database: Database;
+  readonly databaseUrl: URL;
+  readonly events: Collection;
+  readonly webhookEndpoints: Collection;
+  /** The paths of the API that are answered otherwise. */
+  fault: ((path: string) => ApiFault | undefined) | undefined;
+  delayMs: number;
+  /** How far Stripe's clock is ahead of ours. */
+  clockAheadMs: number;
+  readonly environment: Readonly<Record<string, string>>;
+  /** An event comes, now or when it is said. */
+  deliver(body: string, receivedAtMs?: number): Promise<void>;
+  /** What the command finds, with these settings beside its own. */
+  examine(more?: Readonly<Record<string, string>>, ...args: string[]): Promise<Ended>;
+};
+
+const ends: (() => Promise<unknown>)[] = [];
+afterAll(async () => {
+  for (const end of ends) await end();
+});
+
+/** A webhook endpoint as it must be. */
+export const ENDPOINT = {
+  id: 'we_1',
+  object: 'webhook_endpoint',
+  url: 'https://app.example.com/api/stripe/webhook',
+  status: 'enabled',
+  enabled_events: [...HANDLED_TYPES],
+  api_version: '2025-03-31.basil',
+};
+
+/** The same, but for these members. */
+export function endpointWith(otherwise: Partial<Record<string, unknown>>): ApiObject {
+  return { ...ENDPOINT, ...otherwise };
+}
+
+/** A database and an account at Stripe where all is well. They end with the test's file. */
+export async function openExaminedAccount(): Promise<ExaminedAccount> {
+  const { url, database } = await createDatabase();
+  const accept = openDoor(database, async () => 'Pro');
+  const events = new Collection();
+  const webhookEndpoints = new Collection([ENDPOINT]);
+  const server = await startStripeApiServer({
+    productNames: { prod_1: 'Pro' },
+    events,
+    webhookEndpoints,
+    get delayMs() {
+      return account.delayMs;
+    },
+    clockMs: () => Date.now() + account.clockAheadMs,
+    onCall: (path) => account.fault?.(path),
+  });
+  const environment = {
+    ...SETTINGS,
+    // The doctor listens nowhere.
+    OPS_PORT: '3001',
+    DATABASE_URL: url.href,
+    STRIPE_API_BASE: server.url,
+  };
+  const account: ExaminedAccount = {
+    database,
+    databaseUrl: url,
+    events,
+    webhookEndpoints,
+    fault: undefined,
+    delayMs: 0,
+    clockAheadMs: 0,
+    environment,
+    async deliver(body, receivedAtMs = Date.now()) {
+      await accept([received(body, receivedAtMs)]);
+    },
+    async examine(more = {}, ...args) {
+      const command = ['doctor', '--json', ...args];
+      const { code, stdout, stderr } = await runInstep(command, { ...environment, ...more });
+      const lines = stdout.split('\n').filter((line) => line !== '');
+      return { code, checks: lines.map((line) => JSON.parse(line)), stderr };
+    },
+  };
+  ends.push(server.close, () => database.close());
+  return account;
+}
+
+/** What was found that is not ok, as `failure clock: 300 s behind Stripe's`. */
+export function troublesOf({ checks }: { readonly checks: readonly Check[] }): string[] {
+  return checks
+    .filter(({ state }) => state !== 'ok')
+    .map(({ name, state, says }) => `${state} ${name}: ${says}`);
+}

@@ -1,0 +1,31 @@
+import type { Database, Query } from '../../../src/postgres/database.ts';
+
+/**
+ * The indexes that all the statements of this work use, whether they are planned for their values
+ * or for any; and `all of events`, say, if one of them reads the whole of that table.
+ */
+export async function indexesUsed(
+  database: Database,
+  work: (query: Query) => Promise<unknown>,
+): Promise<Set<string>> {
+  const plans: string[] = [];
+  const explaining: Query = async (statement, values = []) => {
+    for (const mode of ['force_custom_plan', 'force_generic_plan']) {
+      await database.transaction(async (query) => {
+        await query(`set local plan_cache_mode = ${mode}`);
+        await query(`prepare asked as ${statement}`);
+        const given = values.map(literal).join(', ');
+        plans.push(JSON.stringify(await query(`explain (format json) execute asked (${given})`)));
+        await query('deallocate asked');
+      });
+    }
+    return await database.query(statement, values);
+  };
+  await work(explaining);
+  const used = plans.join().matchAll(/Seq Scan"[^{}]*?"Relation Name":"(\w+)|"Index Name":"(\w+)/g);
+  return new Set([...used].map(([, table, index]) => index ?? `all of ${table}`));
+}
+
+function literal(value: unknown): string {
+  return value instanceof Date ? `'${value.toISOString()}'` : `'${String(value)}'`;
+}

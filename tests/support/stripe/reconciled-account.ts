@@ -1,0 +1,92 @@
+import { afterAll } from 'vitest';
+import type { Accept } from '../../../src/ingest/pipeline.ts';
+import type { Database } from '../../../src/postgres/database.ts';
+import { addTeam, readTeam } from '../../../src/queries/teams.ts';
+import type { ApiFault } from '../../../src/testing/stripe-api/account.ts';
+import { Collection } from '../../../src/testing/stripe-api/collection.ts';
+import { startStripeApiServer } from '../../../src/testing/stripe-api/server.ts';
+import { createDatabase } from '../postgres/test-database.ts';
+import { runInstep } from '../process/instep-process.ts';
+import { API_KEY } from '../secrets/canaries.ts';
+import { openDoor } from '../service/pipelines.ts';
+import { eventBody, received } from './events.ts';
+
+type Made = NonNullable<Parameters<typeof eventBody>[0]>;
+
+export type ReconciledAccount = {
+  readonly database: Database;
+  readonly accept: Accept;
+  readonly subscriptions: Collection;
+  readonly customers: Collection;
+  /** What the API was asked, as paths. */
+  readonly calls: string[];
+  fault: ((path: string) => ApiFault | undefined) | undefined;
+  delayMs: number | undefined;
+  readonly environment: Readonly<Record<string, string>>;
+  /** A team that follows this customer. */
+  addTeam(customerId: string): Promise<number>;
+  planOf(teamId: number): ReturnType<typeof readTeam>;
+  /** Something happens at Stripe, and its event is delivered, unless it is missed. */
+  happen(made: Made, how?: 'delivered' | 'missed'): Promise<void>;
+  reconcile(...args: string[]): Promise<{ code: number | string; lines: string[]; stderr: string }>;
+};
+
+const ends: (() => Promise<unknown>)[] = [];
+
+/** A database and an account at Stripe that may come to disagree. They end with the test's file. */
+export async function openAccount(): Promise<ReconciledAccount> {
+  const { url, database } = await createDatabase();
+  const accept = openDoor(database, async (productId) => NAMES[productId] ?? null);
+  const calls: string[] = [];
+  const subscriptions = new Collection();
+  const customers = new Collection();
+  const server = await startStripeApiServer({
+    productNames: NAMES,
+    subscriptions,
+    customers,
+    get delayMs() {
+      return account.delayMs ?? 0;
+    },
+    onCall(path) {
+      calls.push(path);
+      return account.fault?.(path);
+    },
+  });
+  const environment = {
+    DATABASE_URL: url.href,
+    STRIPE_SECRET_KEY: API_KEY,
+    STRIPE_API_BASE: server.url,
+  };
+  const account: ReconciledAccount = {
+    database,
+    accept,
+    subscriptions,
+    customers,
+    calls,
+    fault: undefined,
+    delayMs: undefined,
+    environment,
+    addTeam: (customerId) => addTeam(database.query, { name: 'Team', customerId }),
+    planOf: (teamId) => readTeam(database.query, teamId),
+    async happen(made, how = 'delivered') {
+      const body = eventBody(made);
+      const { object } = JSON.parse(body).data;
+      const before = subscriptions.get(object.id);
+      subscriptions.set({ ...object, created: before?.created ?? object.created });
+      customers.set({ id: object.customer });
+      if (how === 'delivered') await accept([received(body, Date.now())]);
+    },
+    async reconcile(...args) {
+      const { code, stdout, stderr } = await runInstep(['reconcile', ...args], environment);
+      return { code, lines: stdout.split('\n').filter((line) => line !== ''), stderr };
+    },
+  };
+  ends.push(server.close, () => database.close());
+  return account;
+}
+
+const NAMES: Readonly<Record<string, string>> = { prod_pro: 'Pro', prod_base: 'Base' };
+
+afterAll(async () => {
+  for (const end of ends) await end();
+});
