@@ -4,13 +4,19 @@ import { describeDivergence } from './divergence.ts';
 import type { Failure } from './level.ts';
 
 /** A divergence for a person: what happened, what was done with it, and what came of it. */
-export function describeFailure({ told, steps, divergences, isShrunk, choice }: Failure): string[] {
+export function describeFailure({
+  told,
+  steps,
+  divergences,
+  isShrunk,
+  planSelection,
+}: Failure): string[] {
   const { events } = tellLife(told.life, told.telling);
   const startSeconds = events[0]?.createdSeconds ?? 0;
   const after = (seconds: number) => `${seconds - startSeconds} s`.padStart(10);
   return [
     `${isShrunk ? 'The fewest events that still diverge' : 'The customer'}: ${told.life.customerId}, ` +
-      `API shape ${told.telling.shape}, TEAM_PLAN=${choice}`,
+      `API shape ${told.telling.shape}, TEAM_PLAN=${planSelection}`,
     'What truly happened, in the true order:',
     ...events.map(
       ({ number, createdSeconds, subscriptionId, status, productId, body }) =>
@@ -36,7 +42,7 @@ function describeStep(step: Step): string {
       return `event ${step.number} is delivered${step.isTogether ? ', in the same batch' : ''}`;
     case 'link':
       return 'the team is linked';
-    case 'mend':
+    case 'repair':
       return 'the keeper applies what is parked';
     case 'ask':
       return 'the keeper asks the API for what is marked';

@@ -1,4 +1,4 @@
-import type { TeamPlanChoice } from '../src/core/plan-selection.ts';
+import type { PlanSelection } from '../src/core/plan-selection.ts';
 import type { Step } from '../src/testing/delivery.ts';
 import { addFaults, type FaultCounts, type Faults, noFaults } from '../src/testing/faults.ts';
 import type { Divergence } from './divergence.ts';
@@ -11,7 +11,7 @@ export type LevelOptions = {
   /** Together; every seed gets the same share, in as many rounds as it takes. */
   readonly deliveries: number;
   /** `null`: one round with the one, the next with the other. */
-  readonly choice: TeamPlanChoice | null;
+  readonly planSelection: PlanSelection | null;
   readonly faults: Faults;
   readonly onProgress?: (deliveries: number) => void;
 };
@@ -20,7 +20,7 @@ export type LevelOptions = {
 export type Failure = {
   readonly seed: number;
   readonly round: number;
-  readonly choice: TeamPlanChoice;
+  readonly planSelection: PlanSelection;
   readonly divergences: readonly Divergence[];
   /** The customer's life and the steps: the fewest that still diverge, where that was to be had. */
   readonly told: Told;

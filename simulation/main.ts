@@ -5,7 +5,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { positiveInteger } from '../src/cli/arguments.ts';
 import { type Data, printData, tell } from '../src/cli/output.ts';
 import { createProgress } from '../src/cli/progress.ts';
-import type { TeamPlanChoice } from '../src/core/plan-selection.ts';
+import type { PlanSelection } from '../src/core/plan-selection.ts';
 import { InstepError } from '../src/runtime/errors.ts';
 import { createLogger } from '../src/runtime/logging.ts';
 import { DEFAULT_FAULTS, FAULT_NAMES, type Faults } from '../src/testing/faults.ts';
@@ -27,7 +27,7 @@ class Diverged extends InstepError {
 type SimulateOptions = Partial<Faults & Losses> & {
   level: 'core' | 'store' | 'http';
   threads: number;
-  doors: number;
+  acceptors: number;
   alphabet: Alphabet;
   servers: number;
   kill: number;
@@ -35,7 +35,7 @@ type SimulateOptions = Partial<Faults & Losses> & {
   seed: number;
   seeds: number;
   deliveries: number;
-  teamPlan?: TeamPlanChoice;
+  teamPlan?: PlanSelection;
   enumerate?: number;
   extra: number;
   json?: boolean;
@@ -86,7 +86,7 @@ function createCommand(): Command {
       positiveInteger,
       availableParallelism(),
     )
-    .option('--doors <n>', 'how many acceptors the level store has', positiveInteger, 3)
+    .option('--acceptors <n>', 'how many acceptors the level store has', positiveInteger, 3)
     .option('--servers <n>', 'how many servers the level http has', positiveInteger, 2)
     .option('--kill <probability>', 'of a delivery: a server is killed', probability, 0.0005)
     .option('--database-url <url>', 'an empty PostgreSQL (default: an embedded one of its own)')
@@ -167,7 +167,7 @@ async function sample(options: SimulateOptions): Promise<void> {
     firstSeed: seed,
     seeds,
     deliveries,
-    choice: teamPlan ?? null,
+    planSelection: teamPlan ?? null,
     faults,
     onProgress: progress.show,
   };
@@ -183,7 +183,7 @@ async function sample(options: SimulateOptions): Promise<void> {
 }
 
 async function run(options: SimulateOptions, level: LevelOptions): Promise<Summary> {
-  const { doors, servers, kill, databaseUrl } = options;
+  const { acceptors, servers, kill, databaseUrl } = options;
   if (options.level === 'core') return await runCoreThreads(level, options.threads);
   return await withSimulatedDatabase(databaseUrl, async ({ server, environment }) => {
     const open = () => server.open(POOL);
@@ -191,22 +191,22 @@ async function run(options: SimulateOptions, level: LevelOptions): Promise<Summa
       const logger = createLogger('silent');
       const losses = { ...DEFAULT_LOSSES };
       for (const name of LOSS_NAMES) losses[name] = options[name] ?? losses[name];
-      return await runStoreLevel({ ...level, losses, open, doors, logger, now: Date.now });
+      return await runStoreLevel({ ...level, losses, open, acceptors, logger, now: Date.now });
     }
     const database = open();
     const http = { database, servers, program: PROGRAM, environment, kill, now: Date.now };
     try {
-      if (level.choice !== null) {
-        return await runHttpLevel({ ...level, ...http, choice: level.choice });
+      if (level.planSelection !== null) {
+        return await runHttpLevel({ ...level, ...http, planSelection: level.planSelection });
       }
       // A server has one setting: half of the seeds are for the one, half for the other.
       const seeds = Math.ceil(level.seeds / 2);
       const half = { ...level, ...http, seeds, deliveries: Math.ceil(level.deliveries / 2) };
-      const newest = await runHttpLevel({ ...half, choice: 'newest' });
+      const newest = await runHttpLevel({ ...half, planSelection: 'newest' });
       if (newest.failure !== null) return newest;
       const best = await runHttpLevel({
         ...half,
-        choice: 'best',
+        planSelection: 'best',
         firstSeed: level.firstSeed + seeds,
         onProgress: (deliveries) => level.onProgress?.(newest.deliveries + deliveries),
       });
@@ -238,7 +238,7 @@ function dataOf({ counts, failure, ...summary }: Summary, seconds: number): Data
 
 /** The same seed with the same share of deliveries is the same run. */
 function repeatCommand(
-  { seed, choice }: Failure,
+  { seed, planSelection }: Failure,
   level: LevelOptions,
   options: SimulateOptions,
 ): string {
@@ -248,7 +248,9 @@ function repeatCommand(
   );
   return [
     `npm run simulate -- --level ${options.level} --seed ${seed} --seeds 1 --deliveries ${share}`,
-    ...(options.level === 'core' && level.choice === null ? [] : [`--team-plan ${choice}`]),
+    ...(options.level === 'core' && level.planSelection === null
+      ? []
+      : [`--team-plan ${planSelection}`]),
     ...faults,
   ].join(' ');
 }

@@ -6,7 +6,7 @@ import type { Failure } from './level.ts';
 import { shrinkList } from './shrink.ts';
 
 /** One customer's life and what happened to its events: all that a divergence needs. */
-export type Case = Pick<Failure, 'told' | 'steps' | 'choice'>;
+export type Case = Pick<Failure, 'told' | 'steps' | 'planSelection'>;
 
 /** Lives a case once more, and says where it diverges. */
 export type RunCase = (candidate: Case) => Promise<readonly Divergence[]>;
@@ -44,10 +44,10 @@ function sizeOf({ told, steps }: Case): number {
   return told.life.moments.length + steps.length;
 }
 
-function withMoments({ told, steps, choice }: Case, moments: readonly Moment[]): Case {
+function withMoments({ told, steps, planSelection }: Case, moments: readonly Moment[]): Case {
   const numbers = new Set(moments.map(({ number }) => number));
   return {
-    choice,
+    planSelection,
     told: { ...told, life: { ...told.life, moments } },
     steps: steps.filter((step) => step.kind !== 'deliver' || numbers.has(step.number)),
   };

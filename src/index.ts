@@ -5,7 +5,7 @@ export {
   type Environment,
   readConfig,
 } from './config/config.ts';
-export type { Accept } from './ingest/pipeline.ts';
+export type { Ingest } from './ingest/pipeline.ts';
 export type { ReceivedEvent, Result } from './ingest/received-event.ts';
 export { type Instep, type InstepOptions, openInstep } from './instep.ts';
 export type { Query } from './postgres/database.ts';

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Config } from './config/config.ts';
-import { openDoor } from './ingest/open-pipeline.ts';
-import type { Accept } from './ingest/pipeline.ts';
-import { createKeeperTasks } from './maintenance/jobs.ts';
-import { startKeeper } from './maintenance/worker.ts';
+import { openIngestPipeline } from './ingest/open-pipeline.ts';
+import type { Ingest } from './ingest/pipeline.ts';
+import { createJobs } from './maintenance/jobs.ts';
+import { startMaintenance } from './maintenance/worker.ts';
 import { createMetrics, type Metrics } from './operations/metrics/metrics.ts';
 import { connectToServer, type DatabaseServer } from './postgres/connect.ts';
 import type { Query } from './postgres/database.ts';
 import { checkSchema } from './postgres/migrate.ts';
-import { readOutOfStep } from './queries/out-of-sync.ts';
+import { readOutOfSync } from './queries/out-of-sync.ts';
 import { prepareDatabase } from './queries/prepare-database.ts';
 import { InstepError } from './runtime/errors.ts';
 import type { Logger } from './runtime/logging.ts';
@@ -29,7 +29,7 @@ export type Instep = {
   readonly routes: readonly Route[];
   /** Whether an event may come in now. `fetch` asks; a server may ask before it calls that. */
   readonly admit: Admit;
-  readonly accept: Accept;
+  readonly ingest: Ingest;
   /** What was counted until now. */
   readonly metrics: Metrics;
   /** The database, for whoever composes more around it. */
@@ -88,31 +88,31 @@ export async function openInstep({
   const { query, poolUse } = database;
   const metrics = createMetrics({
     poolUse,
-    readOutOfStep: () => readOutOfStep(query),
+    readOutOfStep: () => readOutOfSync(query),
     now,
     clockMs: () => performance.now(),
   });
   const { onBatch, onSetAside, onSigned, onUnrouted } = metrics;
   const { stripeSecretKey: secretKey, stripeApiBase: baseUrl } = config;
   const api = metrics.observeApi(createStripeApi({ secretKey, baseUrl }));
-  const { maxQueuedEvents: maxQueued, teamPlan: choice } = config;
-  const { accept, hasRoom, productNames } = metrics.observeDoor(
-    openDoor({ database, api, logger, now, choice, maxQueued, onBatch }),
+  const { maxQueuedEvents: maxQueued, teamPlan: planSelection } = config;
+  const { ingest, hasRoom, productNames } = metrics.observeDoor(
+    openIngestPipeline({ database, api, logger, now, planSelection, maxQueued, onBatch }),
   );
 
-  const tasks = createKeeperTasks({
+  const tasks = createJobs({
     ...config,
     database,
-    accept,
+    ingest,
     api,
     productNames,
-    choice,
+    planSelection,
     logger,
     now,
     nonce: randomUUID,
     retentionMs: config.eventRetentionMs,
   });
-  const keeper = startKeeper(metrics.observeKeeper(tasks), logger, KEEPER_STARTS_AFTER_MS);
+  const keeper = startMaintenance(metrics.observeKeeper(tasks), logger, KEEPER_STARTS_AFTER_MS);
 
   const admit = metrics.observeAdmission(createAdmission({ hasRoom, logger, now }));
   let isShuttingDown = false;
@@ -121,7 +121,7 @@ export async function openInstep({
     logger,
     now,
     nonce: randomUUID,
-    accept,
+    ingest,
     admit,
     onSetAside,
     verifySignature: metrics.observeSignatures(
@@ -142,7 +142,7 @@ export async function openInstep({
     routes,
     metrics,
     fetch: async (request) => await app.fetch(request),
-    accept,
+    ingest,
     query,
     databaseServer: server,
     stopBeingReady() {

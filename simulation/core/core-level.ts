@@ -1,4 +1,4 @@
-import type { TeamPlanChoice } from '../../src/core/plan-selection.ts';
+import type { PlanSelection } from '../../src/core/plan-selection.ts';
 import { scheduleDeliveries } from '../../src/testing/delivery.ts';
 import { addFaults, noFaults } from '../../src/testing/faults.ts';
 import { tellLife } from '../../src/testing/provider/history.ts';
@@ -10,10 +10,10 @@ import { readHistory } from './arrivals.ts';
 import { runCoreRound } from './core-round.ts';
 import { runCase } from './run-case.ts';
 
-const CHOICES: readonly [TeamPlanChoice, TeamPlanChoice] = ['newest', 'best'];
+const CHOICES: readonly [PlanSelection, PlanSelection] = ['newest', 'best'];
 
 /** Which setting a round has, unless all have the same. */
-export function choiceOfRound(round: number): TeamPlanChoice {
+export function choiceOfRound(round: number): PlanSelection {
   return CHOICES[round % 2 === 0 ? 0 : 1];
 }
 
@@ -41,10 +41,10 @@ export async function runCoreLevel(options: LevelOptions): Promise<Summary> {
     let delivered = 0;
     let seedDigest = seed | 0;
     for (let round = 0; delivered < share && failure === null; round += 1) {
-      const choice = options.choice ?? choiceOfRound(round);
+      const planSelection = options.planSelection ?? choiceOfRound(round);
       const schedule = scheduleDeliveries(events, options.faults, createRandom(seed, 2, round));
       const { steps } = schedule;
-      const end = runCoreRound({ audiences, steps, choice });
+      const end = runCoreRound({ audiences, steps, planSelection });
       delivered += schedule.deliveries;
       addFaults(counts, schedule.counts);
       sum.rounds += 1;
@@ -53,7 +53,7 @@ export async function runCoreLevel(options: LevelOptions): Promise<Summary> {
       const { divergences } = end;
       const told = world.find(({ life }) => life.customerId === divergences[0]?.customerId);
       if (told === undefined) continue;
-      const found = { seed, round, choice, divergences, told, steps, isShrunk: false };
+      const found = { seed, round, planSelection, divergences, told, steps, isShrunk: false };
       failure = await shrinkFailure(found, runCase);
     }
     // A sum: whatever the order in which threads come to an end, it is the same.

@@ -1,6 +1,6 @@
-import type { TeamPlanChoice } from '../../src/core/plan-selection.ts';
+import type { PlanSelection } from '../../src/core/plan-selection.ts';
 import { keysOfSameSecond } from '../../src/stripe/event-key.ts';
-import { makeLook } from '../../src/stripe/subscription-snapshot.ts';
+import { makeSnapshot } from '../../src/stripe/subscription-snapshot.ts';
 import type { Step } from '../../src/testing/delivery.ts';
 import { PRODUCTS } from '../../src/testing/provider/subscription.ts';
 import { auditTeam } from '../auditor.ts';
@@ -11,7 +11,7 @@ import { type Arrival, MemoryStore } from './memory-store.ts';
 export type CoreRound = {
   readonly audiences: ReadonlyMap<string, Audience>;
   readonly steps: readonly Step[];
-  readonly choice: TeamPlanChoice;
+  readonly planSelection: PlanSelection;
 };
 
 export type RoundEnd = {
@@ -29,15 +29,15 @@ const LOOK_AFTER_MS = 2_000;
 const MAX_TURNS = 10;
 
 /** Delivers a schedule to the pure core, has the keeper take its turns, and audits every team. */
-export function runCoreRound({ audiences, steps, choice }: CoreRound): RoundEnd {
-  const store = new MemoryStore(choice);
+export function runCoreRound({ audiences, steps, planSelection }: CoreRound): RoundEnd {
+  const store = new MemoryStore(planSelection);
   const decided = new Map<Arrival['event']['key'], number>();
   let asked: Arrival[] = [];
   let digest = 0;
   let looks = 0;
 
-  function accept(arrivals: readonly Arrival[]): void {
-    const results = store.accept(arrivals);
+  function ingest(arrivals: readonly Arrival[]): void {
+    const results = store.ingest(arrivals);
     for (const [index, { outcome }] of results.entries()) {
       const event = arrivals[index]?.event;
       digest = (Math.imul(digest, 31) + (CODES[outcome] ?? 0)) | 0;
@@ -56,7 +56,7 @@ export function runCoreRound({ audiences, steps, choice }: CoreRound): RoundEnd 
       const shown = audiences.get(customerId)?.history.view(subscriptionId ?? '', atMs) ?? null;
       looks += 1;
       const nonce = () => `look_${looks}`;
-      const look = makeLook(shown, { createdSeconds, fence, takenAtMs: atMs, nonce });
+      const look = makeSnapshot(shown, { createdSeconds, fence, takenAtMs: atMs, nonce });
       if (look === null) throw new SimulationBroken('the API has shown nothing that can be read');
       const { event, body } = look;
       const { subscription, after, replaced, isDeletion, isLook } = event;
@@ -69,9 +69,9 @@ export function runCoreRound({ audiences, steps, choice }: CoreRound): RoundEnd 
     });
   }
 
-  function mend(hasApi: boolean): void {
+  function repair(hasApi: boolean): void {
     const parked = store.parked();
-    if (parked.length > 0) accept(parked);
+    if (parked.length > 0) ingest(parked);
     if (hasApi) store.learnNames(NAMES);
   }
 
@@ -84,33 +84,33 @@ export function runCoreRound({ audiences, steps, choice }: CoreRound): RoundEnd 
         batch.push(step.hasApi ? arrivals.named : arrivals.nameless);
         const next = steps[index + 1];
         if (next?.kind === 'deliver' && next.isTogether) break;
-        accept(batch);
+        ingest(batch);
         batch = [];
         break;
       }
       case 'link':
         store.link(step.customerId);
         break;
-      case 'mend':
-        mend(step.hasApi);
+      case 'repair':
+        repair(step.hasApi);
         break;
       case 'ask':
         if (step.hasApi) asked = ask(step.atMs);
         break;
       case 'answer':
-        if (asked.length > 0) accept(asked);
+        if (asked.length > 0) ingest(asked);
         asked = [];
         break;
     }
   }
-  if (batch.length > 0) accept(batch);
+  if (batch.length > 0) ingest(batch);
 
-  mend(true);
+  repair(true);
   for (let turn = 0; turn < MAX_TURNS && store.marked().length > 0; turn += 1) {
-    accept(ask(END_OF_TIME_MS));
+    ingest(ask(END_OF_TIME_MS));
   }
   const divergences = [...audiences.values()].flatMap((audience) =>
-    audit(audience, store, decided, choice),
+    audit(audience, store, decided, planSelection),
   );
   return { divergences, digest, looks };
 }
@@ -136,11 +136,11 @@ function audit(
   { history, arrivals }: Audience,
   store: MemoryStore,
   decided: ReadonlyMap<string, number>,
-  choice: TeamPlanChoice,
+  planSelection: PlanSelection,
 ): Divergence[] {
   const { customerId, events } = history;
   const divergences: Divergence[] = [];
-  const expected = auditTeam(events, choice);
+  const expected = auditTeam(events, planSelection);
   const actual = store.planOf(customerId);
   if (!isSameTeam(expected, actual)) {
     divergences.push({ kind: 'team', customerId, expected, actual });

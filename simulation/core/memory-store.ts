@@ -3,7 +3,7 @@ import {
   type SubscriptionState,
   UNKNOWN_CUSTOMER,
 } from '../../src/core/customer.ts';
-import { type TeamPlanChoice, teamPlan } from '../../src/core/plan-selection.ts';
+import { type PlanSelection, teamPlan } from '../../src/core/plan-selection.ts';
 import type { CausedEvent } from '../../src/core/same-second-order.ts';
 import type { TeamPlan } from '../../src/core/transition.ts';
 import { decide } from '../../src/ingest/decide.ts';
@@ -43,14 +43,14 @@ const NO_PLAN: TeamPlan = {
  */
 export class MemoryStore {
   readonly names = new Map<string, string>();
-  readonly #choice: TeamPlanChoice;
+  readonly #planSelection: PlanSelection;
   readonly #teams = new Map<string, LinkedTeam>();
   readonly #customers = new Map<string, Customer>();
   readonly #seconds = new Map<string, Entry[]>();
   readonly #parked = new Map<string, Set<Entry>>();
 
-  constructor(choice: TeamPlanChoice) {
-    this.#choice = choice;
+  constructor(planSelection: PlanSelection) {
+    this.#planSelection = planSelection;
   }
 
   link(customerId: string): void {
@@ -63,7 +63,7 @@ export class MemoryStore {
   }
 
   /** One transaction of the one door. */
-  accept(arrivals: readonly Arrival[]): readonly Result[] {
+  ingest(arrivals: readonly Arrival[]): readonly Result[] {
     const customers = new Map<string, Customer>();
     const teams = new Map<string, LinkedTeam>();
     const seconds = new Map<string, readonly Entry[]>();
@@ -88,7 +88,7 @@ export class MemoryStore {
             : [...seconds.values()].flat(),
         names: this.names,
       },
-      this.#choice,
+      this.#planSelection,
     );
     this.#log(arrivals, decision.outcomes);
     for (const state of decision.subscriptions) this.#remember(state);
@@ -136,7 +136,7 @@ export class MemoryStore {
     for (const team of this.#teams.values()) {
       if (team.plan.providerProductId === null || team.plan.planName !== null) continue;
       const customer = this.#customers.get(team.customerId) ?? UNKNOWN_CUSTOMER;
-      const plan = teamPlan(customer, this.#choice, this.names);
+      const plan = teamPlan(customer, this.#planSelection, this.names);
       if (plan !== null) this.#teams.set(team.customerId, { ...team, plan });
     }
   }

@@ -4,8 +4,8 @@ import { readHistory } from './arrivals.ts';
 import { runCoreRound } from './core-round.ts';
 
 /** Lives one customer's case in memory. */
-export const runCase: RunCase = async ({ told, steps, choice }) => {
+export const runCase: RunCase = async ({ told, steps, planSelection }) => {
   const audience = readHistory(tellLife(told.life, told.telling));
   const audiences = new Map([[told.life.customerId, audience]]);
-  return runCoreRound({ audiences, steps, choice }).divergences;
+  return runCoreRound({ audiences, steps, planSelection }).divergences;
 };

@@ -42,13 +42,21 @@ export async function enumerate(options: EnumerationOptions): Promise<Enumerated
     for (const order of allOrders) {
       const variant = sum.orders;
       const steps = stepsOf(life, order, variant);
-      const choice = choiceOfRound(variant);
-      const { divergences } = runCoreRound({ audiences, steps, choice });
+      const planSelection = choiceOfRound(variant);
+      const { divergences } = runCoreRound({ audiences, steps, planSelection });
       sum.orders += 1;
       sum.deliveries += order.length;
       if (divergences.length > 0) {
         const told = { life, telling };
-        const found = { seed: 0, round: 0, choice, divergences, told, steps, isShrunk: false };
+        const found = {
+          seed: 0,
+          round: 0,
+          planSelection,
+          divergences,
+          told,
+          steps,
+          isShrunk: false,
+        };
         return { ...sum, failure: await shrinkFailure(found, runCase) };
       }
     }
@@ -77,7 +85,7 @@ function stepsOf(life: CustomerLife, order: readonly number[], variant: number):
   return linkedAfter >= order.length ? [...steps, link] : steps;
 }
 
-const KEEPER = ['mend', 'ask', 'answer'] as const;
+const KEEPER = ['repair', 'ask', 'answer'] as const;
 
 function turn(kind: (typeof KEEPER)[number], atMs: number): Step {
   return kind === 'answer' ? { kind, atMs } : { kind, atMs, hasApi: true };

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { TeamPlanChoice } from '../../src/core/plan-selection.ts';
+import type { PlanSelection } from '../../src/core/plan-selection.ts';
 import type { Database } from '../../src/postgres/database.ts';
 import { createLogger } from '../../src/runtime/logging.ts';
 import { signWebhook } from '../../src/stripe/sign-webhook.ts';
@@ -21,7 +21,7 @@ import { link, openWorld, type StoreWorld } from '../store/store-world.ts';
 import { Servers } from './servers.ts';
 
 export type HttpLevelOptions = LevelOptions & {
-  readonly choice: TeamPlanChoice;
+  readonly planSelection: PlanSelection;
   /** A connection of the application's own, to the database that the servers use. */
   readonly database: Database;
   readonly servers: number;
@@ -57,7 +57,7 @@ const SECRET = 'whsec_of_the_simulation';
  * killed now and then, and their own keepers, with a stand-in for Stripe's API.
  */
 export async function runHttpLevel(options: HttpLevelOptions): Promise<Summary> {
-  const { firstSeed, seeds, choice, faults, database } = options;
+  const { firstSeed, seeds, planSelection, faults, database } = options;
   const random = createRandom(firstSeed, 4);
   const subscriptions = new Collection();
   const productNames = Object.fromEntries(PRODUCTS.map(({ id, name }) => [id, name]));
@@ -68,7 +68,7 @@ export async function runHttpLevel(options: HttpLevelOptions): Promise<Summary> 
     STRIPE_WEBHOOK_SECRET: SECRET,
     AUTH_SECRET: 'the secret of the simulation is longer than 32 bytes',
     STRIPE_API_BASE: api.url,
-    TEAM_PLAN: choice,
+    TEAM_PLAN: planSelection,
     PORT: '0',
     OPS_PORT: 'off',
   };
@@ -126,7 +126,7 @@ export async function runHttpLevel(options: HttpLevelOptions): Promise<Summary> 
       first += WORLDS_AT_ONCE;
       const worlds = await atOnce(places, CONNECTIONS, (place) => {
         const at = { seed: firstSeed + (place % seeds), round: Math.floor(place / seeds) };
-        return openWorld(database.query, { ...at, choice, faults, losses: NO_LOSSES });
+        return openWorld(database.query, { ...at, planSelection, faults, losses: NO_LOSSES });
       });
       await Promise.all(worlds.map(run));
       failure = await settled(worlds, database, options.now);
@@ -151,15 +151,15 @@ export async function runHttpLevel(options: HttpLevelOptions): Promise<Summary> 
 
 /** The fewest events that still diverge, with the same code in this process. */
 function shrinkOnStore(failure: Failure, options: HttpLevelOptions): Promise<Failure> {
-  const { database, choice, now } = options;
+  const { database, planSelection, now } = options;
   const random = createRandom(failure.seed, 5);
   const account = new Account();
   const logger = createLogger('silent');
-  const door = createStoreDoor(database, { choice, account, random, logger, now });
+  const door = createStoreDoor(database, { planSelection, account, random, logger, now });
   const nonce = () => `nonce_${random.next()}`;
   const { query } = database;
-  const tasks = keeperTasks({ query, accept: door, account, logger, now, nonce });
-  const runCase = createRunCase({ database, accepts: [door], account, random, tasks });
+  const tasks = keeperTasks({ query, ingest: door, account, logger, now, nonce });
+  const runCase = createRunCase({ database, ingests: [door], account, random, tasks });
   const giveUpAtMs = now() + SHRINK_DEADLINE_MS;
   return shrinkFailure(failure, async (candidate) =>
     now() < giveUpAtMs ? await runCase(candidate) : [],

@@ -16,11 +16,11 @@ export async function auditWorld(
   database: Database,
   drifting: ReadonlySet<string> = new Set(),
 ): Promise<Failure | null> {
-  const { seed, round, choice, schedule } = world;
+  const { seed, round, planSelection, schedule } = world;
   for (const { told, history, teamId } of world.customers.values()) {
     const { customerId } = told.life;
     const divergences: Divergence[] = [];
-    const expected = auditTeam(history.events, choice);
+    const expected = auditTeam(history.events, planSelection);
     const actual = (await readTeam(database.query, teamId))?.plan;
     if (!isSameTeam(expected, actual)) {
       divergences.push({ kind: 'team', customerId, expected, actual });
@@ -30,14 +30,14 @@ export async function auditWorld(
     if (states.some(({ isCertain }) => !isCertain))
       divergences.push({ kind: 'marked', customerId });
     if (drifting.has(customerId)) divergences.push({ kind: 'drift', customerId });
-    for await (const found of rebuild(database, { choice, teamId, isDryRun: true })) {
+    for await (const found of rebuild(database, { planSelection, teamId, isDryRun: true })) {
       const { is, shouldBe, subscriptionIds } = found;
       divergences.push({ kind: 'rebuilt', customerId, is, shouldBe, subscriptionIds });
     }
     const isConcerned = (one: object) => !('customerId' in one) || one.customerId === customerId;
     const steps = schedule.steps.filter(isConcerned);
     if (divergences.length > 0) {
-      return { seed, round, choice, divergences, told, steps, isShrunk: false };
+      return { seed, round, planSelection, divergences, told, steps, isShrunk: false };
     }
   }
   return null;

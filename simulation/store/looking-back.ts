@@ -1,8 +1,8 @@
 import { catchUp } from '../../src/maintenance/catch-up.ts';
-import type { Walk } from '../../src/maintenance/lease.ts';
+import type { LeasedRun } from '../../src/maintenance/lease.ts';
 import type { ReconcileOptions } from '../../src/maintenance/reconcile/options.ts';
 import { reconcileCustomer } from '../../src/maintenance/reconcile/reconcile-customer.ts';
-import type { KeeperTask } from '../../src/maintenance/worker.ts';
+import type { Job } from '../../src/maintenance/worker.ts';
 import { DatabaseUnavailable } from '../../src/postgres/errors.ts';
 import type { Account } from './account.ts';
 import type { KeepingOptions } from './settle.ts';
@@ -19,34 +19,34 @@ const BEFORE_ALL_MS = 0;
  * The keeper's catch-up, as the one instance that is at it. Every world has a clock of its own, so
  * each walk goes through all that is listed; one that failed is gone on with.
  */
-export function createCatchUp(options: LookingBackOptions): KeeperTask {
+export function createCatchUp(options: LookingBackOptions): Job {
   const { listEvents } = options.account;
   let left: unknown = null;
-  const walk: Walk = {
+  const walk: LeasedRun = {
     get progress() {
       return left;
     },
-    async keep(progress) {
+    async saveProgress(progress) {
       left = progress;
     },
-    async end() {
+    async complete() {
       left = null;
     },
   };
   return {
     name: 'catch-up',
     intervalMs: INTERVAL_MS,
-    mend: (signal) => catchUp(walk, { ...options, listEvents, now: () => BEFORE_ALL_MS }, signal),
+    run: (signal) => catchUp(walk, { ...options, listEvents, now: () => BEFORE_ALL_MS }, signal),
   };
 }
 
 /**
- * Reconciles customers one by one: mends those whose events are forgotten, and only looks at all
+ * Reconciles customers one by one: repairs those whose events are forgotten, and only looks at all
  * others. Returns the ids of those among these that it would change. What fails is tried again.
  */
 export async function reconcileCustomers(
   customers: readonly StoreCustomer[],
-  options: LookingBackOptions & Pick<ReconcileOptions, 'database' | 'choice'>,
+  options: LookingBackOptions & Pick<ReconcileOptions, 'database' | 'planSelection'>,
 ): Promise<ReadonlySet<string>> {
   const { account } = options;
   const { signal } = new AbortController();

@@ -1,5 +1,5 @@
-import type { Accept } from '../../src/ingest/pipeline.ts';
-import type { KeeperTask } from '../../src/maintenance/worker.ts';
+import type { Ingest } from '../../src/ingest/pipeline.ts';
+import type { Job } from '../../src/maintenance/worker.ts';
 import type { Database } from '../../src/postgres/database.ts';
 import { addTeam } from '../../src/queries/teams.ts';
 import { noFaults } from '../../src/testing/faults.ts';
@@ -16,10 +16,10 @@ import type { StoreWorld } from './store-world.ts';
 
 export type RunCaseOptions = {
   readonly database: Database;
-  readonly accepts: readonly Accept[];
+  readonly ingests: readonly Ingest[];
   readonly account: Account;
   readonly random: Random;
-  readonly tasks: readonly KeeperTask[];
+  readonly tasks: readonly Job[];
 };
 
 /** What depends on who comes first does not diverge every time. */
@@ -27,12 +27,12 @@ const ATTEMPTS = 3;
 
 /** Lives one customer's case again and again on a real database, each time as another customer. */
 export function createRunCase(options: RunCaseOptions): RunCase {
-  const { database, accepts, account, random, tasks } = options;
+  const { database, ingests, account, random, tasks } = options;
   let attempts = 0;
 
   async function attempt(candidate: Case) {
     attempts += 1;
-    const { told, steps, choice } = renamed(candidate, `again_${attempts}`);
+    const { told, steps, planSelection } = renamed(candidate, `again_${attempts}`);
     const { customerId } = told.life;
     const history = tellLife(told.life, told.telling);
     const events = new Map(history.events.map((event) => [event.number, event]));
@@ -40,12 +40,12 @@ export function createRunCase(options: RunCaseOptions): RunCase {
     const world: StoreWorld = {
       seed: 0,
       round: 0,
-      choice,
+      planSelection,
       schedule: { steps, deliveries: 0, counts: noFaults() },
       customers: new Map([[customerId, { told, history, events, teamId, loss: NO_LOSS }]]),
     };
     account.add(history);
-    await runWorld(world, { query: database.query, accepts, account, random });
+    await runWorld(world, { query: database.query, ingests, account, random });
     account.isOut = false;
     await settle(tasks, database.query);
     account.remove(history);
@@ -62,7 +62,7 @@ export function createRunCase(options: RunCaseOptions): RunCase {
 }
 
 /** The same case with ids that nobody has had before. */
-function renamed({ told, steps, choice }: Case, suffix: string): Case {
+function renamed({ told, steps, planSelection }: Case, suffix: string): Case {
   const rename = (id: string) => `${id}_${suffix}`;
   const of = (subscription: Subscription): Subscription => ({
     ...subscription,
@@ -76,7 +76,7 @@ function renamed({ told, steps, choice }: Case, suffix: string): Case {
     moments: life.moments.map((moment) => ({ ...moment, subscription: of(moment.subscription) })),
   };
   return {
-    choice,
+    planSelection,
     told: { ...told, life: renamedLife },
     steps: steps.map((step) =>
       'customerId' in step ? { ...step, customerId: rename(step.customerId) } : step,

@@ -1,4 +1,4 @@
-import type { Accept } from '../../src/ingest/pipeline.ts';
+import type { Ingest } from '../../src/ingest/pipeline.ts';
 import type { Query } from '../../src/postgres/database.ts';
 import { DatabaseUnavailable } from '../../src/postgres/errors.ts';
 import type { Random } from '../../src/testing/random.ts';
@@ -7,7 +7,7 @@ import { link, received, type StoreWorld } from './store-world.ts';
 
 export type RunOptions = {
   readonly query: Query;
-  readonly accepts: readonly Accept[];
+  readonly ingests: readonly Ingest[];
   readonly account: Account;
   readonly random: Random;
 };
@@ -17,7 +17,7 @@ const MAX_UNDER_WAY = 24;
 
 /** Delivers a world's schedule, each event to any of the doors, several of them at once. */
 export async function runWorld(world: StoreWorld, options: RunOptions): Promise<void> {
-  const { query, accepts, account, random } = options;
+  const { query, ingests, account, random } = options;
   const underWay = new Set<Promise<void>>();
   const failures: unknown[] = [];
 
@@ -41,14 +41,14 @@ export async function runWorld(world: StoreWorld, options: RunOptions): Promise<
     if (event === undefined) continue;
     account.isOut = !step.hasApi;
     account.tell(event.subscriptionId, Math.max(event.atMs, step.atMs));
-    await start(() => deliver(random.pick(accepts)));
+    await start(() => deliver(random.pick(ingests)));
 
     /** Whoever is not answered sends it again. */
-    async function deliver(accept: Accept): Promise<void> {
+    async function deliver(ingest: Ingest): Promise<void> {
       if (event === undefined) return;
       for (;;) {
         try {
-          await accept([received(event)]);
+          await ingest([received(event)]);
           return;
         } catch (error) {
           if (!(error instanceof DatabaseUnavailable)) throw error;

@@ -1,6 +1,6 @@
-import type { TeamPlanChoice } from '../../src/core/plan-selection.ts';
-import { openDoor } from '../../src/ingest/open-pipeline.ts';
-import type { Accept } from '../../src/ingest/pipeline.ts';
+import type { PlanSelection } from '../../src/core/plan-selection.ts';
+import { openIngestPipeline } from '../../src/ingest/open-pipeline.ts';
+import type { Ingest } from '../../src/ingest/pipeline.ts';
 import type { Database } from '../../src/postgres/database.ts';
 import type { Logger } from '../../src/runtime/logging.ts';
 import type { Random } from '../../src/testing/random.ts';
@@ -8,7 +8,7 @@ import type { Account } from './account.ts';
 import { shakyDatabase } from './shaky-database.ts';
 
 export type StoreDoorOptions = {
-  readonly choice: TeamPlanChoice;
+  readonly planSelection: PlanSelection;
   readonly account: Account;
   readonly random: Random;
   readonly logger: Logger;
@@ -22,8 +22,8 @@ const LOST_ANSWER = 0.01;
 const MAX_QUEUED = 100_000;
 
 /** The one door on connections that break, with the simulated API. */
-export function createStoreDoor(pool: Database, options: StoreDoorOptions): Accept {
+export function createStoreDoor(pool: Database, options: StoreDoorOptions): Ingest {
   const { account, random } = options;
   const database = shakyDatabase(pool, { outage: OUTAGE, lostAnswer: LOST_ANSWER, random });
-  return openDoor({ ...options, database, api: account, maxQueued: MAX_QUEUED }).accept;
+  return openIngestPipeline({ ...options, database, api: account, maxQueued: MAX_QUEUED }).ingest;
 }

@@ -1,6 +1,6 @@
-import type { TeamPlanChoice } from '../../src/core/plan-selection.ts';
-import type { Accept } from '../../src/ingest/pipeline.ts';
-import { startKeeper } from '../../src/maintenance/worker.ts';
+import type { PlanSelection } from '../../src/core/plan-selection.ts';
+import type { Ingest } from '../../src/ingest/pipeline.ts';
+import { startMaintenance } from '../../src/maintenance/worker.ts';
 import type { Database } from '../../src/postgres/database.ts';
 import type { Logger } from '../../src/runtime/logging.ts';
 import { addFaults, noFaults } from '../../src/testing/faults.ts';
@@ -24,7 +24,7 @@ export type StoreLevelOptions = LevelOptions & {
   /** Opens one more pool of connections to a database that is migrated. */
   readonly open: () => Database;
   /** How many acceptors there are, each with connections of its own. */
-  readonly doors: number;
+  readonly acceptors: number;
   readonly losses: Losses;
   readonly logger: Logger;
   readonly now: () => number;
@@ -52,13 +52,13 @@ export async function runStoreLevel(options: StoreLevelOptions): Promise<StoreSu
   const { open, faults, losses } = options;
   const random = createRandom(options.firstSeed, 3);
   const database = open();
-  const pools = Array.from({ length: options.doors }, open);
+  const pools = Array.from({ length: options.acceptors }, open);
   const account = new Account();
-  const doors = new Map<TeamPlanChoice, readonly Accept[]>();
-  for (const choice of ['newest', 'best'] as const) {
-    doors.set(
-      choice,
-      pools.map((pool) => createStoreDoor(pool, { ...options, choice, account, random })),
+  const acceptors = new Map<PlanSelection, readonly Ingest[]>();
+  for (const planSelection of ['newest', 'best'] as const) {
+    acceptors.set(
+      planSelection,
+      pools.map((pool) => createStoreDoor(pool, { ...options, planSelection, account, random })),
     );
   }
   const counts = noFaults();
@@ -76,25 +76,25 @@ export async function runStoreLevel(options: StoreLevelOptions): Promise<StoreSu
         account.add(customer.history, listedHistory(customer, random));
         lost[customer.loss.kind] += customer.loss.numbers.size;
       }
-      const choice = worlds[0]?.choice ?? 'newest';
-      const accepts = doors.get(choice) ?? [];
-      const [accept] = accepts;
-      if (accept === undefined) break;
+      const planSelection = worlds[0]?.planSelection ?? 'newest';
+      const ingests = acceptors.get(planSelection) ?? [];
+      const [ingest] = ingests;
+      if (ingest === undefined) break;
       const nonce = () => `nonce_${random.next()}`;
-      const keeping = { query: database.query, accept, account, ...options, nonce };
+      const keeping = { query: database.query, ingest, account, ...options, nonce };
       const pruning = createPruneTask(database.query, options.now);
       const tasks = [...keeperTasks(keeping), pruning];
 
-      const keeper = startKeeper([...tasks, createCatchUp(keeping)], options.logger);
+      const keeper = startMaintenance([...tasks, createCatchUp(keeping)], options.logger);
       await Promise.all(
-        worlds.map((world) => runWorld(world, { query: database.query, accepts, account, random })),
+        worlds.map((world) => runWorld(world, { query: database.query, ingests, account, random })),
       );
       await keeper.stop();
       account.isOut = false;
       account.end();
       // A walk that was stopped would go on without what has come since it began.
       await settle([...tasks, createCatchUp(keeping)], database.query);
-      const drifting = await reconcileCustomers(customers, { ...keeping, database, choice });
+      const drifting = await reconcileCustomers(customers, { ...keeping, database, planSelection });
       await settle(tasks, database.query);
 
       for (const world of worlds) {
@@ -109,7 +109,7 @@ export async function runStoreLevel(options: StoreLevelOptions): Promise<StoreSu
       );
       const found = audits.find((audit) => audit !== null);
       if (found !== undefined) {
-        const runCase = createRunCase({ database, accepts, account, random, tasks });
+        const runCase = createRunCase({ database, ingests, account, random, tasks });
         failure = await shrinkFailure(found, runCase);
       }
       for (const { history } of customers) account.remove(history);
@@ -124,17 +124,21 @@ export async function runStoreLevel(options: StoreLevelOptions): Promise<StoreSu
   return { ...sum, dropped, forgotten, counts, digest: 0, failure };
 }
 
-type Place = Pick<StoreWorld, 'seed' | 'round' | 'choice'>;
+type Place = Pick<StoreWorld, 'seed' | 'round' | 'planSelection'>;
 
 /** Seeds in their order, again and again; the worlds of one batch have the same setting. */
-function* batches({ firstSeed, seeds, choice }: StoreLevelOptions): Generator<readonly Place[]> {
+function* batches({
+  firstSeed,
+  seeds,
+  planSelection,
+}: StoreLevelOptions): Generator<readonly Place[]> {
   for (let batch = 0; ; batch += 1) {
     yield Array.from({ length: WORLDS_AT_ONCE }, (_, index) => {
       const place = batch * WORLDS_AT_ONCE + index;
       return {
         seed: firstSeed + (place % seeds),
         round: Math.floor(place / seeds),
-        choice: choice ?? choiceOfRound(batch),
+        planSelection: planSelection ?? choiceOfRound(batch),
       };
     });
   }

@@ -1,4 +1,4 @@
-import type { TeamPlanChoice } from '../../src/core/plan-selection.ts';
+import type { PlanSelection } from '../../src/core/plan-selection.ts';
 import type { ReceivedEvent } from '../../src/ingest/received-event.ts';
 import type { Query } from '../../src/postgres/database.ts';
 import { DatabaseUnavailable } from '../../src/postgres/errors.ts';
@@ -17,7 +17,7 @@ import { type Loss, type Losses, lose } from './losses.ts';
 export type StoreWorld = {
   readonly seed: number;
   readonly round: number;
-  readonly choice: TeamPlanChoice;
+  readonly planSelection: PlanSelection;
   readonly schedule: Schedule;
   readonly customers: ReadonlyMap<string, StoreCustomer>;
 };
@@ -30,7 +30,7 @@ export type StoreCustomer = {
   readonly loss: Loss;
 };
 
-export type WorldOptions = Pick<StoreWorld, 'seed' | 'round' | 'choice'> & {
+export type WorldOptions = Pick<StoreWorld, 'seed' | 'round' | 'planSelection'> & {
   readonly faults: Faults;
   readonly losses: Losses;
 };
@@ -38,7 +38,7 @@ export type WorldOptions = Pick<StoreWorld, 'seed' | 'round' | 'choice'> & {
 /** Makes a world, with teams that are not linked yet. */
 export async function openWorld(
   query: Query,
-  { seed, round, choice, faults, losses }: WorldOptions,
+  { seed, round, planSelection, faults, losses }: WorldOptions,
 ): Promise<StoreWorld> {
   const customers = new Map<string, StoreCustomer>();
   const random = createRandom(seed, 6, round);
@@ -57,7 +57,7 @@ export async function openWorld(
       step.kind !== 'deliver' || !customers.get(step.customerId)?.loss.numbers.has(step.number),
   );
   const deliveries = steps.filter(({ kind }) => kind === 'deliver').length;
-  return { seed, round, choice, schedule: { ...schedule, steps, deliveries }, customers };
+  return { seed, round, planSelection, schedule: { ...schedule, steps, deliveries }, customers };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Accept } from '../ingest/pipeline.ts';
+import type { Ingest } from '../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../ingest/received-event.ts';
 import type { Query } from '../postgres/database.ts';
 import { addTeam } from '../queries/teams.ts';
@@ -15,7 +15,7 @@ import { lostPayment } from './demo-scenes.ts';
 
 export type LifeOptions = {
   readonly query: Query;
-  readonly accept: Accept;
+  readonly ingest: Ingest;
   /** What the stand-in for Stripe says of the subscriptions. */
   readonly subscriptions: Collection;
   /** Keeps the customers of several demonstrations on one database apart. */
@@ -75,7 +75,7 @@ const SHAPES: readonly Shape[] = ['classic', 'price', 'basil'];
 
 /** Gives companies a team each, and the history that they have until now. */
 export async function beginLife(options: LifeOptions): Promise<Life> {
-  const { query, accept, subscriptions, suffix, startMs } = options;
+  const { query, ingest, subscriptions, suffix, startMs } = options;
   const random = createRandom(options.seed);
   const clock = paceAround(startMs);
   const lives = [];
@@ -97,7 +97,7 @@ export async function beginLife(options: LifeOptions): Promise<Life> {
   for (let first = 0; first < past.length; first += BATCH) {
     const batch = past.slice(first, first + BATCH);
     for (const { subscription } of batch) subscriptions.set(subscription);
-    await accept(batch.map(toReceived));
+    await ingest(batch.map(toReceived));
   }
 
   return {
@@ -112,13 +112,13 @@ export async function beginLife(options: LifeOptions): Promise<Life> {
 }
 
 /** The last company's payment is known to Stripe, and its event never came. */
-async function losePayment({ query, accept, subscriptions, suffix, startMs }: LifeOptions) {
+async function losePayment({ query, ingest, subscriptions, suffix, startMs }: LifeOptions) {
   const customerId = `cus_${suffix}_lost`;
   await addTeam(query, { name: COMPANY_WITH_LOST_EVENT, customerId });
   const beganAtMs = startMs - HISTORY_MS;
   const { trial, payment } = lostPayment(customerId, Math.floor(beganAtMs / 1_000));
   subscriptions.set(payment.data.object);
-  await accept([toReceived({ body: JSON.stringify(trial), atMs: beganAtMs })]);
+  await ingest([toReceived({ body: JSON.stringify(trial), atMs: beganAtMs })]);
 }
 
 /** A day is short in the history, and shorter from then on. */

@@ -34,12 +34,12 @@ function timeOf(seconds: number): string {
 
 /** All that was counted, in one line. */
 export function describeCounts(counts: Counts, isDryRun: boolean): string {
-  const { subscriptions, teams, drifts, mended, unreadable } = counts;
-  const left = drifts - mended;
+  const { subscriptions, teams, drifts, repaired, unreadable } = counts;
+  const left = drifts - repaired;
   const parts = [
     drifts === 0 ? 'no drift' : `${number(drifts)} drifted`,
-    ...(mended > 0 ? [`${number(mended)} mended`] : []),
-    ...(left > 0 && !isDryRun ? [`${number(left)} not mended`] : []),
+    ...(repaired > 0 ? [`${number(repaired)} repaired`] : []),
+    ...(left > 0 && !isDryRun ? [`${number(left)} not repaired`] : []),
     ...some(counts.customersWithoutTeam, 'customer(s) without a team'),
     ...some(counts.unknownCustomers, 'team(s) whose customer Stripe does not know'),
     ...some(unreadable, 'subscription(s) of no known shape'),

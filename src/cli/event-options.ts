@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import type { LoggedOutcome } from '../queries/events.ts';
-import { HANDLED_TYPES, LOOK_TYPE } from '../stripe/handled-event-type.ts';
+import { HANDLED_TYPES, SNAPSHOT_TYPE } from '../stripe/handled-event-type.ts';
 import { timeSince } from './arguments.ts';
 
 const OUTCOMES: readonly LoggedOutcome[] = [
@@ -16,7 +16,10 @@ export function outcomeOption(): Option {
 }
 
 export function typeOption(): Option {
-  return new Option('--type <type>', 'only of this type').choices([...HANDLED_TYPES, LOOK_TYPE]);
+  return new Option('--type <type>', 'only of this type').choices([
+    ...HANDLED_TYPES,
+    SNAPSHOT_TYPE,
+  ]);
 }
 
 export function sinceOption(): Option {

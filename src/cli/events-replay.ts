@@ -1,9 +1,9 @@
 import { Command } from 'commander';
-import { readTeamPlanChoice } from '../config/config.ts';
-import type { TeamPlanChoice } from '../core/plan-selection.ts';
+import { readPlanSelection } from '../config/config.ts';
+import type { PlanSelection } from '../core/plan-selection.ts';
 import { type Replayed, replayEvents } from '../event-log/replay.ts';
 import { readNewestPosition, searchLog } from '../event-log/search.ts';
-import { type Accept, createDoor } from '../ingest/pipeline.ts';
+import { createIngestPipeline, type Ingest } from '../ingest/pipeline.ts';
 import type { Database } from '../postgres/database.ts';
 import type { LoggedOutcome } from '../queries/events.ts';
 import { readProductName } from '../queries/products.ts';
@@ -35,14 +35,14 @@ export function eventsReplayCommand(): Command {
     if ((id !== undefined) === hasFilter) {
       command.error('error: name one event, or --outcome, --since or both');
     }
-    const choice = readTeamPlanChoice(process.env);
-    await withDatabase((database) => replay(database, choice, id, options));
+    const planSelection = readPlanSelection(process.env);
+    await withDatabase((database) => replay(database, planSelection, id, options));
   });
 }
 
 async function replay(
   database: Database,
-  choice: TeamPlanChoice,
+  planSelection: PlanSelection,
   id: string | undefined,
   { outcome, since, json }: ReplayOptions,
 ): Promise<void> {
@@ -54,8 +54,8 @@ async function replay(
       ? searchLog(query, filter, 'oldest first', newest)
       : only(await findEvent(query, id));
   const counts = new Map<string, number>();
-  const accept = openDoor(database, choice);
-  for await (const replayed of replayEvents(events, { accept, query })) {
+  const ingest = openPipeline(database, planSelection);
+  for await (const replayed of replayEvents(events, { ingest, query })) {
     counts.set(replayed.outcome, (counts.get(replayed.outcome) ?? 0) + 1);
     await writeLine(json ? replayJson(replayed) : replayLine(replayed));
   }
@@ -75,18 +75,18 @@ async function* only(event: EventRow): AsyncGenerator<EventRow> {
 const MAX_BATCH = 200;
 
 /** The one door, without Stripe's API: the names that it does not know a running server finds. */
-function openDoor(database: Database, choice: TeamPlanChoice): Accept {
-  const { accept } = createDoor({
+function openPipeline(database: Database, planSelection: PlanSelection): Ingest {
+  const { ingest } = createIngestPipeline({
     database,
     productNames: { nameOf: (productId) => readProductName(database.query, productId) },
     logger: createLogger('silent'),
     now: Date.now,
-    choice,
+    planSelection,
     maxBatch: MAX_BATCH,
     maxQueued: Number.MAX_SAFE_INTEGER,
     maxWaitMs: Number.MAX_SAFE_INTEGER,
   });
-  return accept;
+  return ingest;
 }
 
 function replayLine({ event, outcome, teamIds, error }: Replayed): string {

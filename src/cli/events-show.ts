@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { readTeamPlanChoice } from '../config/config.ts';
+import { readPlanSelection } from '../config/config.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import { type ExplainedEvent, explainEvent } from '../event-log/explain-event.ts';
 import type { EventRow } from '../queries/search-events.ts';
@@ -20,10 +20,10 @@ export function eventsShowCommand(): Command {
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  instep events show evt_123')
     .action(async (id: string, { body, json }: ShowOptions) => {
-      const choice = readTeamPlanChoice(process.env);
+      const planSelection = readPlanSelection(process.env);
       const { event, explained } = await withDatabase(async ({ query }) => {
         const event = await findEvent(query, id);
-        return { event, explained: await explainEvent(query, event, choice) };
+        return { event, explained: await explainEvent(query, event, planSelection) };
       });
       if (body) process.stdout.write(event.body);
       else if (json) process.stdout.write(`${showJson(event, explained)}\n`);

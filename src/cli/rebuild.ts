@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { readTeamPlanChoice } from '../config/config.ts';
+import { readPlanSelection } from '../config/config.ts';
 import { type Difference, rebuild } from '../event-log/rebuild.ts';
 import { positiveInteger } from './arguments.ts';
 import { tell } from './output.ts';
@@ -9,17 +9,17 @@ type RebuildOptions = { team?: number; dryRun?: boolean; json?: boolean };
 
 export function rebuildCommand(): Command {
   return new Command('rebuild')
-    .description('fold the log anew: show and mend what is not as the events say')
+    .description('fold the log anew: show and repair what is not as the events say')
     .option('--team <id>', 'only this team', positiveInteger)
     .option('--dry-run', 'show the differences, and leave them')
     .option('--json', 'print a JSON line for each difference')
     .addHelpText('after', '\nExample:\n  TEAM_PLAN=best instep rebuild --dry-run')
     .action(async ({ team, dryRun = false, json }: RebuildOptions) => {
-      const choice = readTeamPlanChoice(process.env);
+      const planSelection = readPlanSelection(process.env);
       const count = await withDatabase(async (database) => {
         let found = 0;
         for await (const difference of rebuild(database, {
-          choice,
+          planSelection,
           teamId: team,
           isDryRun: dryRun,
         })) {
@@ -28,7 +28,7 @@ export function rebuildCommand(): Command {
         }
         return found;
       });
-      const outcome = dryRun ? 'found' : 'mended';
+      const outcome = dryRun ? 'found' : 'repaired';
       tell(count === 0 ? 'no differences' : `${count} difference(s) ${outcome}`);
     });
 }

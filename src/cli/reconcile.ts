@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { Command } from 'commander';
-import { readApiConfig, readTeamPlanChoice } from '../config/config.ts';
-import { openDoor } from '../ingest/open-pipeline.ts';
-import { takeTurn } from '../maintenance/lease.ts';
-import { createPace } from '../maintenance/rate-limiter.ts';
+import { readApiConfig, readPlanSelection } from '../config/config.ts';
+import { openIngestPipeline } from '../ingest/open-pipeline.ts';
+import { withLease } from '../maintenance/lease.ts';
+import { createRateLimiter } from '../maintenance/rate-limiter.ts';
 import type { Counts } from '../maintenance/reconcile/finding.ts';
 import { interruptionOf } from '../maintenance/reconcile/interruption.ts';
 import type { Progressing, ReconcileOptions } from '../maintenance/reconcile/options.ts';
@@ -46,7 +46,7 @@ const MAX_QUEUED = 100_000;
 
 export function reconcileCommand(): Command {
   return new Command('reconcile')
-    .description('compare all teams with what Stripe lists: show and mend what has drifted')
+    .description('compare all teams with what Stripe lists: show and repair what has drifted')
     .option('--dry-run', 'show what has drifted, and leave it')
     .option('--customer <id>', 'only this customer')
     .option('--resume', 'go on where the last one was stopped')
@@ -92,9 +92,9 @@ async function reconcile({
 
   if (json) process.stdout.write(`${JSON.stringify({ kind: 'counts', ...counts })}\n`);
   else tell(describeCounts(counts, dryRun));
-  const left = counts.drifts - counts.mended;
+  const left = counts.drifts - counts.repaired;
   if (left === 0) return;
-  const hint = dryRun ? ': without --dry-run it is mended' : '';
+  const hint = dryRun ? ': without --dry-run it is repaired' : '';
   throw new DriftLeft(`${left} team(s) are not what they must be${hint}`);
 }
 
@@ -105,7 +105,7 @@ async function reconcileEverything(
 ): Promise<Counts> {
   let counts: Counts | undefined;
   const walker = { name: 'reconcile', holder: randomUUID(), dueAfterMs: 0 };
-  await takeTurn(options.database.query, walker, async (walk) => {
+  await withLease(options.database.query, walker, async (walk) => {
     if (mayResume && resumable(walk.progress, options) === null) {
       throw new NothingToResume('there is nothing to go on with: leave out --resume');
     }
@@ -122,20 +122,20 @@ function optionsOf(
   database: Database,
   given: Pick<ReconcileOptions, 'isDryRun' | 'onFinding' | 'onProgress'>,
 ): ReconcileOptions {
-  const choice = readTeamPlanChoice(process.env);
+  const planSelection = readPlanSelection(process.env);
   const api = createStripeApi(readApiConfig(process.env));
   const logger = createLogger('warn', { write: (line) => void process.stderr.write(line) });
-  const door = { database, api, logger, choice, now: Date.now, maxQueued: MAX_QUEUED };
-  const { accept, productNames } = openDoor(door);
-  const pace = createPace(Date.now);
+  const door = { database, api, logger, planSelection, now: Date.now, maxQueued: MAX_QUEUED };
+  const { ingest, productNames } = openIngestPipeline(door);
+  const pace = createRateLimiter(Date.now);
   return {
     ...given,
     database,
-    accept,
+    ingest,
     listSubscriptions: (from) => pace(() => api.listSubscriptions(from)),
     listCustomers: (from) => pace(() => api.listCustomers(from)),
     nameOf: productNames.nameOf,
-    choice,
+    planSelection,
     logger,
     now: Date.now,
     nonce: randomUUID,

@@ -168,7 +168,7 @@ export function readDatabaseConfig(environment: Environment): DatabaseConfig {
 }
 
 /** Which of several subscriptions a team has. @throws ConfigInvalid */
-export function readTeamPlanChoice(environment: Environment) {
+export function readPlanSelection(environment: Environment) {
   return readVariables(v.object(teamPlanVariables), environment).TEAM_PLAN;
 }
 

@@ -1,6 +1,6 @@
 import { type Customer, isSameEvent } from './customer.ts';
-import { followedEvent, type TeamPlanChoice } from './plan-selection.ts';
-import { type CausedEvent, endOfSecond } from './same-second-order.ts';
+import { followedEvent, type PlanSelection } from './plan-selection.ts';
+import { type CausedEvent, lastOfSecond } from './same-second-order.ts';
 import type { SubscriptionEvent } from './subscription-event.ts';
 import { planAfter } from './transition.ts';
 
@@ -20,22 +20,22 @@ export function follow(
   customer: Customer,
   { subscription }: CausedEvent,
   second: readonly CausedEvent[],
-  choice: TeamPlanChoice,
+  planSelection: PlanSelection,
 ): Step {
   const noEffect = planAfter(subscription) === null;
-  const { newest, isCertain } = endOfSecond(second);
+  const { newest, isCertain } = lastOfSecond(second);
   const known = customer.get(subscription.subscriptionId);
   if (newest === null || (known !== undefined && isOlder(newest, known.newest))) {
     return { verdict: noEffect ? 'unchanged' : 'stale', customer };
   }
 
   const next = new Map(customer).set(subscription.subscriptionId, { newest, isCertain });
-  const before = followedEvent(customer, choice);
-  const followed = followedEvent(next, choice);
+  const before = followedEvent(customer, planSelection);
+  const followed = followedEvent(next, planSelection);
   if (followed === subscription || !isSameEvent(followed, before)) {
     return { verdict: 'applied', customer: next };
   }
-  const isNewestOfItsOwn = newest === subscription && choice === 'best';
+  const isNewestOfItsOwn = newest === subscription && planSelection === 'best';
   return { verdict: noEffect || isNewestOfItsOwn ? 'unchanged' : 'stale', customer: next };
 }
 

@@ -6,14 +6,14 @@ import { effectOf, planAfter, type TeamPlan } from './transition.ts';
  * Which of several subscriptions of a customer the team has (the design's rule, point 6): the one
  * with the newest event, or the best live one.
  */
-export type TeamPlanChoice = 'newest' | 'best';
+export type PlanSelection = 'newest' | 'best';
 
 /** The event that the team follows, or `null` when the customer has none. */
 export function followedEvent(
   customer: Customer,
-  choice: TeamPlanChoice,
+  planSelection: PlanSelection,
 ): SubscriptionEvent | null {
-  const compare = choice === 'newest' ? compareNewest : compareBest;
+  const compare = planSelection === 'newest' ? compareNewest : compareBest;
   const events = [...customer.values()].map(({ newest }) => newest);
   return events.sort(compare).at(-1) ?? null;
 }
@@ -24,10 +24,10 @@ export function followedEvent(
  */
 export function teamPlan(
   customer: Customer,
-  choice: TeamPlanChoice,
+  planSelection: PlanSelection,
   names: ReadonlyMap<string | null, string>,
 ): TeamPlan | null {
-  const event = followedEvent(customer, choice);
+  const event = followedEvent(customer, planSelection);
   if (event === null) return null;
   return planAfter(event, event.planName ?? names.get(event.productId) ?? null);
 }

@@ -18,7 +18,7 @@ export type CausedEvent = {
 };
 
 /** How a second ends: with the event that the team may follow, and whether that is known. */
-export type SecondEnd = {
+export type LastOfSecond = {
   /** `null` when none of them has an effect. */
   readonly newest: SubscriptionEvent | null;
   readonly isCertain: boolean;
@@ -36,7 +36,7 @@ const MAX_PATHS = 10_000;
  * replaced, so all of them form a path. If that leaves several ends possible that differ for the
  * team, or none, the later arrival wins and the end is uncertain. `events` in order of arrival.
  */
-export function endOfSecond(events: readonly CausedEvent[]): SecondEnd {
+export function lastOfSecond(events: readonly CausedEvent[]): LastOfSecond {
   const withEffect = events
     .map(({ subscription }) => subscription)
     .filter((subscription) => planAfter(subscription) !== null);

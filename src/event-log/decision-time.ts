@@ -1,9 +1,9 @@
 import { type Customer, UNKNOWN_CUSTOMER } from '../core/customer.ts';
 import { follow, type Step } from '../core/follow.ts';
-import type { TeamPlanChoice } from '../core/plan-selection.ts';
+import type { PlanSelection } from '../core/plan-selection.ts';
 import type { CausedEvent } from '../core/same-second-order.ts';
 import type { SubscriptionEvent } from '../core/subscription-event.ts';
-import { Seconds } from '../ingest/same-second-events.ts';
+import { SameSecondEvents } from '../ingest/same-second-events.ts';
 import type { LogRow } from '../queries/events.ts';
 import { causedEventOf } from '../stripe/logged-event.ts';
 
@@ -28,9 +28,9 @@ export type Moment = {
 export function momentOfDecision(
   log: readonly LogRow[],
   decided: LogRow,
-  choice: TeamPlanChoice,
+  planSelection: PlanSelection,
 ): Moment | null {
-  const seconds = new Seconds([]);
+  const seconds = new SameSecondEvents([]);
   const rows = new Map<SubscriptionEvent, LogRow>();
   let event: CausedEvent | null = null;
   let before = UNKNOWN_CUSTOMER;
@@ -40,11 +40,11 @@ export function momentOfDecision(
     rows.set(caused.subscription, row);
     const entries = seconds.with({ ...caused, key: row.key });
     if (row.key === decided.key) event = caused;
-    else before = follow(before, caused, causesOf(entries), choice).customer;
+    else before = follow(before, caused, causesOf(entries), planSelection).customer;
     if (event === null) continue;
 
     const second = causesOf(seconds.of(event.subscription));
-    const step = follow(before, event, second, choice);
+    const step = follow(before, event, second, planSelection);
     if (step.verdict !== decided.outcome) continue;
     return { event, before, step, second, isOnArrival: row.key === decided.key, rows };
   }
@@ -57,9 +57,9 @@ export function momentOfDecision(
  */
 export function momentsOfDecisions(
   log: readonly LogRow[],
-  choice: TeamPlanChoice,
+  planSelection: PlanSelection,
 ): ReadonlyMap<string, Moment> {
-  const seconds = new Seconds([]);
+  const seconds = new SameSecondEvents([]);
   const rows = new Map<SubscriptionEvent, LogRow>();
   const moments = new Map<string, Moment>();
   let customer = UNKNOWN_CUSTOMER;
@@ -73,7 +73,7 @@ export function momentsOfDecisions(
     open = [{ row, event: caused }, ...open].filter(({ row: { key, outcome }, event }) => {
       const second = causesOf(seconds.of(event.subscription));
       const before = customer;
-      const step = follow(before, event, second, choice);
+      const step = follow(before, event, second, planSelection);
       if (step.verdict !== outcome) return true;
       moments.set(key, { event, before, step, second, isOnArrival: key === row.key, rows });
       customer = step.customer;
@@ -83,6 +83,6 @@ export function momentsOfDecisions(
   return moments;
 }
 
-function causesOf(entries: ReturnType<Seconds['of']>): CausedEvent[] {
+function causesOf(entries: ReturnType<SameSecondEvents['of']>): CausedEvent[] {
   return entries.map(({ caused }) => caused);
 }

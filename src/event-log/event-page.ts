@@ -6,7 +6,7 @@ import {
   readEventsAt,
   readParkedPositions,
 } from '../queries/search-events.ts';
-import { stretchesBackwards } from './search.ts';
+import { positionRangesBackwards } from './search.ts';
 
 /** A page of a search through the log, the newest first. */
 export type PageOfEvents = {
@@ -91,5 +91,5 @@ async function* stretchesOf(query: Query, filter: EventFilter, upTo: number) {
   const isEverything =
     outcome === undefined && Object.values(others).every((one) => one === undefined);
   if (isIndexed || isEverything) yield { after: 0, upTo };
-  else yield* stretchesBackwards(query, filter, upTo, STRETCH);
+  else yield* positionRangesBackwards(query, filter, upTo, STRETCH);
 }

@@ -1,4 +1,4 @@
-import type { TeamPlanChoice } from '../core/plan-selection.ts';
+import type { PlanSelection } from '../core/plan-selection.ts';
 import type { Query } from '../postgres/database.ts';
 import { readEventsAround, readEventsOfCustomer } from '../queries/events.ts';
 import { readProductNames } from '../queries/products.ts';
@@ -20,7 +20,7 @@ export type ExplainedEvent = Explanation & {
 export async function explainEvent(
   query: Query,
   event: EventRow,
-  choice: TeamPlanChoice,
+  planSelection: PlanSelection,
   maxAround?: number,
 ): Promise<ExplainedEvent> {
   const { customerId } = event;
@@ -30,7 +30,7 @@ export async function explainEvent(
   const names = await readProductNames(query, [...new Set(productIds)]);
   const prunedBeforeMs = await readPrunedBefore(query);
   const teamIds = teams.map(({ id }) => id);
-  return { ...explain(event, { log, choice, teamIds, names, prunedBeforeMs }), teams };
+  return { ...explain(event, { log, planSelection, teamIds, names, prunedBeforeMs }), teams };
 }
 
 function readLogOf(

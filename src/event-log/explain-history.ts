@@ -1,4 +1,4 @@
-import type { TeamPlanChoice } from '../core/plan-selection.ts';
+import type { PlanSelection } from '../core/plan-selection.ts';
 import type { SubscriptionEvent } from '../core/subscription-event.ts';
 import type { Query } from '../postgres/database.ts';
 import { readProductNames } from '../queries/products.ts';
@@ -25,7 +25,7 @@ export type CustomerHistory = {
 
 export type HistoryRequest = {
   readonly customerId: string;
-  readonly choice: TeamPlanChoice;
+  readonly planSelection: PlanSelection;
   /** The teams that have the customer now. */
   readonly teamIds: readonly number[];
   /** What stands before this position; `null`: all. */
@@ -42,7 +42,7 @@ const FOLDED_BEFORE = 250;
 /** The newest events of a customer, explained all at once. */
 export async function explainHistory(
   query: Query,
-  { customerId, choice, teamIds, before, limit }: HistoryRequest,
+  { customerId, planSelection, teamIds, before, limit }: HistoryRequest,
 ): Promise<CustomerHistory> {
   const upTo = before === null ? Number.MAX_SAFE_INTEGER : before - 1;
   const newest = await readEvents(
@@ -55,7 +55,7 @@ export async function explainHistory(
   const productIds = log.flatMap((event) => causedEventOf(event)?.subscription.productId ?? []);
   const names = await readProductNames(query, [...new Set(productIds)]);
   const prunedBeforeMs = await readPrunedBefore(query);
-  const entries = explainLog(log, { choice, teamIds, names, prunedBeforeMs });
+  const entries = explainLog(log, { planSelection, teamIds, names, prunedBeforeMs });
   const isMore = entries.length > limit;
   const told = entries.slice(-limit);
   return {
@@ -71,7 +71,7 @@ export function explainLog(
   surroundings: Surroundings,
 ): readonly HistoryEntry[] {
   const decided = log.filter(({ outcome }) => outcome !== 'parked' && outcome !== 'unreadable');
-  const moments = momentsOfDecisions(decided, surroundings.choice);
+  const moments = momentsOfDecisions(decided, surroundings.planSelection);
   return log.flatMap((event) => {
     const subscription = causedEventOf(event)?.subscription;
     if (subscription === undefined) return [];

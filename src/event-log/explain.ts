@@ -1,16 +1,16 @@
-import { followedEvent, type TeamPlanChoice, teamPlan } from '../core/plan-selection.ts';
-import { endOfSecond } from '../core/same-second-order.ts';
+import { followedEvent, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
+import { lastOfSecond } from '../core/same-second-order.ts';
 import type { SubscriptionEvent } from '../core/subscription-event.ts';
 import { effectOf, type TeamPlan } from '../core/transition.ts';
 import type { LogRow } from '../queries/events.ts';
 import type { EventRow } from '../queries/search-events.ts';
-import { LOOK_TYPE } from '../stripe/handled-event-type.ts';
+import { SNAPSHOT_TYPE } from '../stripe/handled-event-type.ts';
 import { readAnew } from '../stripe/logged-event.ts';
 import { type Moment, momentOfDecision } from './decision-time.ts';
 
 /** What the tables say around an event. */
 export type Surroundings = {
-  readonly choice: TeamPlanChoice;
+  readonly planSelection: PlanSelection;
   /** The teams that have its customer now. */
   readonly teamIds: readonly number[];
   /** The names of products, by id. */
@@ -32,7 +32,7 @@ export type Explanation = {
 /** Says what was decided on an event and why, from nothing but what is stored. Pure. */
 export function explain(event: EventRow, context: Context): Explanation {
   const isDecided = event.outcome !== 'unreadable' && event.outcome !== 'parked';
-  const moment = isDecided ? momentOfDecision(context.log, event, context.choice) : null;
+  const moment = isDecided ? momentOfDecision(context.log, event, context.planSelection) : null;
   return explainMoment(event, moment, context);
 }
 
@@ -43,7 +43,7 @@ export function explainMoment(
   surroundings: Surroundings,
 ): Explanation {
   const { outcome } = event;
-  const { choice, names } = surroundings;
+  const { planSelection, names } = surroundings;
   if (outcome === 'unreadable') return { why: [whyUnreadable(event)], plans: null };
   if (outcome === 'parked') return { why: [whyParked(event, surroundings.teamIds)], plans: null };
   if (moment === null) {
@@ -54,10 +54,10 @@ export function explainMoment(
   }
   const reason = { applied: whyApplied, stale: whyStale, unchanged: whyUnchanged }[outcome];
   return {
-    why: [`${outcome}: ${reason(moment, choice)}.`, ...remarks(moment, surroundings)],
+    why: [`${outcome}: ${reason(moment, planSelection)}.`, ...remarks(moment, surroundings)],
     plans: {
-      before: teamPlan(moment.before, choice, names),
-      after: teamPlan(moment.step.customer, choice, names),
+      before: teamPlan(moment.before, planSelection, names),
+      after: teamPlan(moment.step.customer, planSelection, names),
     },
   };
 }
@@ -78,9 +78,9 @@ function whyParked({ customerId }: EventRow, teamIds: readonly number[]): string
         'running server applies it within seconds.';
 }
 
-function whyApplied({ event, step, rows }: Moment, choice: TeamPlanChoice): string {
+function whyApplied({ event, step, rows }: Moment, planSelection: PlanSelection): string {
   const own = event.subscription;
-  const followed = followedEvent(step.customer, choice);
+  const followed = followedEvent(step.customer, planSelection);
   if (followed !== null && followed !== own) {
     return isSameSubscription(followed, own)
       ? `it told in which order the events of its second happened: the team followed ` +
@@ -92,13 +92,13 @@ function whyApplied({ event, step, rows }: Moment, choice: TeamPlanChoice): stri
     effectOf(own.status) === 'grants' ? 'gives the team its plan' : 'takes the plan away';
   const because = event.isLook
     ? "Stripe's API showed the subscription so"
-    : choice === 'newest'
+    : planSelection === 'newest'
       ? "it was the newest of the customer's events"
       : "its subscription was the customer's best one (TEAM_PLAN=best)";
   return `${because}, and ${own.status} ${effect}`;
 }
 
-function whyStale(moment: Moment, choice: TeamPlanChoice): string {
+function whyStale(moment: Moment, planSelection: PlanSelection): string {
   const { event, before, step, second, isOnArrival, rows } = moment;
   const own = event.subscription;
   const isThere = isOnArrival ? 'was there before' : 'is newer';
@@ -106,11 +106,11 @@ function whyStale(moment: Moment, choice: TeamPlanChoice): string {
   if (known !== undefined && known.createdSeconds > own.createdSeconds) {
     return `${nameOf(known, rows)} of the same subscription ${isThere}, ${created(known, own)}`;
   }
-  const { newest } = endOfSecond(second);
+  const { newest } = lastOfSecond(second);
   if (newest !== null && newest !== own) {
     return `of the ${second.length} events of its second ${nameOf(newest, rows)} came last`;
   }
-  const followed = followedEvent(step.customer, choice);
+  const followed = followedEvent(step.customer, planSelection);
   if (followed === null) return 'the team follows another event';
   const rule =
     followed.createdSeconds === own.createdSeconds
@@ -119,16 +119,16 @@ function whyStale(moment: Moment, choice: TeamPlanChoice): string {
   return `${nameWithSubscription(followed, rows)} ${isThere}, ${created(followed, own)}${rule}`;
 }
 
-function whyUnchanged({ event, step, rows }: Moment, choice: TeamPlanChoice): string {
+function whyUnchanged({ event, step, rows }: Moment, planSelection: PlanSelection): string {
   const { status } = event.subscription;
   if (effectOf(status) === 'none') return `${status} has no effect on a team (contract, section 3)`;
-  const followed = followedEvent(step.customer, choice);
+  const followed = followedEvent(step.customer, planSelection);
   const kept = followed === null ? 'another one' : nameWithSubscription(followed, rows);
   return `the team kept ${kept}, the customer's best one (TEAM_PLAN=best)`;
 }
 
 /** What else is to be known, where there is something. */
-function remarks(moment: Moment, { choice, prunedBeforeMs }: Surroundings): string[] {
+function remarks(moment: Moment, { planSelection, prunedBeforeMs }: Surroundings): string[] {
   const { event, before, step, second, isOnArrival, rows } = moment;
   const said: string[] = [];
   const state = step.customer.get(event.subscription.subscriptionId);
@@ -146,7 +146,7 @@ function remarks(moment: Moment, { choice, prunedBeforeMs }: Surroundings): stri
         : 'It was parked at first, or what was there when it came has been pruned.',
     );
   }
-  const followed = followedEvent(before, choice);
+  const followed = followedEvent(before, planSelection);
   const row = followed === null ? undefined : rows.get(followed);
   if (prunedBeforeMs !== null && (row === undefined || row.receivedAtMs < prunedBeforeMs)) {
     said.push(
@@ -165,7 +165,7 @@ function isSameSubscription(one: SubscriptionEvent, other: SubscriptionEvent): b
 function nameOf(event: SubscriptionEvent, rows: Moment['rows']): string {
   const row = rows.get(event);
   if (row === undefined) return 'an event';
-  const name = row.type === LOOK_TYPE ? "a look at Stripe's API" : 'an event without an id';
+  const name = row.type === SNAPSHOT_TYPE ? "a look at Stripe's API" : 'an event without an id';
   return `${row.eventId ?? name} (position ${row.position})`;
 }
 

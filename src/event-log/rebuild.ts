@@ -5,9 +5,9 @@ import {
   UNKNOWN_CUSTOMER,
 } from '../core/customer.ts';
 import { follow } from '../core/follow.ts';
-import { type TeamPlanChoice, teamPlan } from '../core/plan-selection.ts';
+import { type PlanSelection, teamPlan } from '../core/plan-selection.ts';
 import { isSamePlan, type TeamPlan } from '../core/transition.ts';
-import { Seconds } from '../ingest/same-second-events.ts';
+import { SameSecondEvents } from '../ingest/same-second-events.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import { readEventsOfCustomer } from '../queries/events.ts';
 import { readProductNames } from '../queries/products.ts';
@@ -16,7 +16,7 @@ import { type LinkedTeam, lockTeams, readLinkedTeams, writePlans } from '../quer
 import { causedEventOf } from '../stripe/logged-event.ts';
 
 export type RebuildOptions = {
-  readonly choice: TeamPlanChoice;
+  readonly planSelection: PlanSelection;
   /** Only this team. */
   readonly teamId?: number | undefined;
   /** Shows the differences, and leaves them. */
@@ -36,7 +36,7 @@ export type Difference = {
 const PAGE = 500;
 
 /**
- * Folds the log anew, team by team, and shows and mends every difference. Each team is locked
+ * Folds the log anew, team by team, and shows and repairs every difference. Each team is locked
  * meanwhile, so that it may run at any time. Teams of which no event has come are left alone.
  */
 export async function* rebuild(
@@ -58,15 +58,15 @@ export async function* rebuild(
 async function rebuildCustomer(
   query: Query,
   customerId: string,
-  { choice, isDryRun }: RebuildOptions,
+  { planSelection, isDryRun }: RebuildOptions,
 ): Promise<Difference[]> {
   const teams = await lockTeams(query, [customerId]);
-  const customer = await fold(query, customerId, choice);
+  const customer = await fold(query, customerId, planSelection);
   const { customers, names: knownNames } = await readCustomers(query, [customerId]);
   const before = customers.get(customerId) ?? UNKNOWN_CUSTOMER;
   const productIds = [...customer.values()].flatMap(({ newest }) => newest.productId ?? []);
   const names = new Map([...knownNames, ...(await readProductNames(query, productIds))]);
-  const plan = teamPlan(customer, choice, names);
+  const plan = teamPlan(customer, planSelection, names);
   if (plan === null) return [];
 
   const states = [...customer.values()].filter(
@@ -80,14 +80,18 @@ async function rebuildCustomer(
   return differences;
 }
 
-async function fold(query: Query, customerId: string, choice: TeamPlanChoice): Promise<Customer> {
-  const seconds = new Seconds([]);
+async function fold(
+  query: Query,
+  customerId: string,
+  planSelection: PlanSelection,
+): Promise<Customer> {
+  const seconds = new SameSecondEvents([]);
   let customer = UNKNOWN_CUSTOMER;
   for (const row of await readEventsOfCustomer(query, customerId)) {
     const caused = causedEventOf(row);
     if (caused === null) continue;
     const second = seconds.with({ ...caused, key: row.key }).map((entry) => entry.caused);
-    customer = follow(customer, caused, second, choice).customer;
+    customer = follow(customer, caused, second, planSelection).customer;
   }
   return customer;
 }

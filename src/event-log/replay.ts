@@ -1,4 +1,4 @@
-import type { Accept } from '../ingest/pipeline.ts';
+import type { Ingest } from '../ingest/pipeline.ts';
 import type { ReceivedEvent, Result } from '../ingest/received-event.ts';
 import type { Query } from '../postgres/database.ts';
 import { DatabaseBusy, DatabaseRefused } from '../postgres/errors.ts';
@@ -16,7 +16,7 @@ export type Replayed = {
 };
 
 export type ReplayOptions = {
-  readonly accept: Accept;
+  readonly ingest: Ingest;
   readonly query: Query;
 };
 
@@ -49,7 +49,7 @@ async function replayBatch(
 ): Promise<Replayed[]> {
   const pairs = events.map((event) => ({ event, received: receivedAgain(event) }));
   try {
-    const results = [...(await options.accept(pairs.flatMap(({ received }) => received ?? [])))];
+    const results = [...(await options.ingest(pairs.flatMap(({ received }) => received ?? [])))];
     return pairs.map(({ event, received }) => {
       const result = received === null ? undefined : results.shift();
       return replayed(event, result ?? { outcome: unread(event), teamIds: [] });
@@ -63,11 +63,11 @@ async function replayBatch(
 }
 
 /** After a batch of which one was refused: others are done already, and the log says how. */
-async function replayAlone(event: EventRow, { accept, query }: ReplayOptions): Promise<Replayed> {
+async function replayAlone(event: EventRow, { ingest, query }: ReplayOptions): Promise<Replayed> {
   const received = receivedAgain(event);
   if (received === null) return replayed(event, { outcome: unread(event), teamIds: [] });
   try {
-    const [result] = await accept([received]);
+    const [result] = await ingest([received]);
     if (result === undefined) throw new RangeError('the door gave no result');
     const outcome = (await readEventAt(query, event.position))?.outcome ?? event.outcome;
     return replayed(event, outcome === event.outcome ? result : { ...result, outcome });

@@ -3,9 +3,9 @@ import {
   type EventFilter,
   type EventRow,
   type Order,
+  type PositionRange,
   readEvents,
-  readStretch,
-  type Stretch,
+  readPositionRange,
   wasReceivedSince,
 } from '../queries/search-events.ts';
 
@@ -19,7 +19,7 @@ const END = Number.MAX_SAFE_INTEGER;
 
 /** The position of the newest event; 0 when there is none. */
 export async function readNewestPosition(query: Query): Promise<number> {
-  return (await readStretch(query, END, 1))?.upTo ?? 0;
+  return (await readPositionRange(query, END, 1))?.upTo ?? 0;
 }
 
 /**
@@ -32,7 +32,7 @@ export async function* searchLog(
   order: Order,
   upTo = END,
 ): AsyncGenerator<EventRow> {
-  const stretches = stretchesBackwards(query, filter, upTo, STRETCH);
+  const stretches = positionRangesBackwards(query, filter, upTo, STRETCH);
   for await (const stretch of order === 'newest first' ? stretches : reversed(stretches)) {
     yield* eventsWithin(query, filter, stretch, order);
   }
@@ -44,7 +44,7 @@ export async function* searchLog(
  */
 export async function findEvents(query: Query, eventId: string): Promise<EventRow[]> {
   const filter = { eventId };
-  for await (const stretch of stretchesBackwards(query, filter, END, STRETCH)) {
+  for await (const stretch of positionRangesBackwards(query, filter, END, STRETCH)) {
     const found = await readEvents(query, filter, stretch, { order: 'oldest first', limit: PAGE });
     if (found.length > 0) return found;
   }
@@ -62,7 +62,7 @@ export async function readEventAt(query: Query, position: number): Promise<Event
 export async function* eventsWithin(
   query: Query,
   filter: EventFilter,
-  stretch: Stretch,
+  stretch: PositionRange,
   order: Order,
 ): AsyncGenerator<EventRow> {
   let rest = stretch;
@@ -82,19 +82,19 @@ export async function* eventsWithin(
  * The stretches of the log in which such events may be, the newest first. Positions are given in
  * the order of arrival, so a long stretch of which nothing was received since ends the search.
  */
-export async function* stretchesBackwards(
+export async function* positionRangesBackwards(
   query: Query,
   { customerId, sinceMs }: EventFilter,
   upTo: number,
   size: number,
-): AsyncGenerator<Stretch> {
-  let stretch = await readStretch(query, upTo, size);
+): AsyncGenerator<PositionRange> {
+  let stretch = await readPositionRange(query, upTo, size);
   // Of a customer the index knows the events, wherever they are.
   if (stretch !== null && customerId !== undefined) yield { ...stretch, after: 0 };
   while (stretch !== null && customerId === undefined) {
     if (sinceMs !== undefined && !(await wasReceivedSince(query, stretch, sinceMs))) return;
     yield stretch;
-    stretch = await readStretch(query, stretch.after, size);
+    stretch = await readPositionRange(query, stretch.after, size);
   }
 }
 

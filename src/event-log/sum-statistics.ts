@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, Query } from '../postgres/database.ts';
 import { readLogWriters } from '../queries/log-writers.ts';
-import { readStretch, type Stretch } from '../queries/search-events.ts';
+import { type PositionRange, readPositionRange } from '../queries/search-events.ts';
 import {
-  addToFigures,
-  forgetOldFigures,
-  lockFigures,
+  addToStatistics,
+  deleteOldStatistics,
+  lockStatistics,
   moveDecided,
-  writeFiguresProgress,
+  writeStatisticsProgress,
 } from '../queries/write-statistics.ts';
 import { readNewestPosition } from './search.ts';
 
-export type FiguresOptions = {
+export type SumStatisticsOptions = {
   readonly database: Database;
   /** In milliseconds since 1970. */
   readonly now: () => number;
@@ -34,8 +34,8 @@ const WRITERS_DEADLINE_MS = 10_000;
  * as anything is shown of it. Each event is added once, in whatever order they were committed, since
  * no step begins before all is committed that will ever stand in it.
  */
-export async function keepFigures(
-  { database, now }: FiguresOptions,
+export async function sumStatistics(
+  { database, now }: SumStatisticsOptions,
   signal: AbortSignal,
 ): Promise<void> {
   for (;;) {
@@ -49,26 +49,26 @@ export async function keepFigures(
 
 /** One step in each direction. Returns whether there is nothing left for us to do. */
 async function sumStep(query: Query, settled: number, nowMs: number): Promise<boolean> {
-  const progress = await lockFigures(query, nowMs);
+  const progress = await lockStatistics(query, nowMs);
   if (progress === null) return true;
   const { after, upTo } = progress.summed ?? { after: settled, upTo: settled };
 
   await moveDecided(query, nowMs);
   const ahead = { after: upTo, upTo: Math.max(upTo, Math.min(settled, upTo + STEP)) };
-  await addToFigures(query, ahead, nowMs);
+  await addToStatistics(query, ahead, nowMs);
   const beginning = await sumBack(query, after, nowMs);
-  await forgetOldFigures(query, nowMs);
+  await deleteOldStatistics(query, nowMs);
 
-  const summed: Stretch = { after: beginning, upTo: ahead.upTo };
-  await writeFiguresProgress(query, summed);
+  const summed: PositionRange = { after: beginning, upTo: ahead.upTo };
+  await writeStatisticsProgress(query, summed);
   return summed.after === 0 && summed.upTo >= settled;
 }
 
 /** Adds the last events up to a position. Returns after which one now all is summed that is shown. */
 async function sumBack(query: Query, upTo: number, nowMs: number): Promise<number> {
-  const stretch = upTo === 0 ? null : await readStretch(query, upTo, STEP);
+  const stretch = upTo === 0 ? null : await readPositionRange(query, upTo, STEP);
   if (stretch === null) return 0;
-  const count = await addToFigures(query, stretch, nowMs);
+  const count = await addToStatistics(query, stretch, nowMs);
   return count === 0 ? 0 : stretch.after;
 }
 

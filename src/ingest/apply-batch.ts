@@ -1,4 +1,4 @@
-import type { TeamPlanChoice } from '../core/plan-selection.ts';
+import type { PlanSelection } from '../core/plan-selection.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import type { AtCommit, Query } from '../postgres/database.ts';
 import { type LogEntry, type LogRow, logEvents, readLog } from '../queries/events.ts';
@@ -16,7 +16,7 @@ export type Transaction = { readonly query: Query; readonly atCommit: AtCommit }
 
 export type ApplyOptions = {
   /** Which of several subscriptions a team has. */
-  readonly choice: TeamPlanChoice;
+  readonly planSelection: PlanSelection;
   /** For a table of the application's that refuses the name of a plan. */
   readonly withoutNames?: boolean;
 };
@@ -92,10 +92,14 @@ function applyTo(
   { log, customers }: Known,
   { query, atCommit }: Transaction,
   received: readonly NamedEvent[],
-  { choice, withoutNames = false }: ApplyOptions,
+  { planSelection, withoutNames = false }: ApplyOptions,
 ): readonly Result[] {
   const events = recognize(received, log);
-  const decision = decide(events, { ...customers, teams, logged: log.map(readBack) }, choice);
+  const decision = decide(
+    events,
+    { ...customers, teams, logged: log.map(readBack) },
+    planSelection,
+  );
 
   const entries = logEntries(events, decision.outcomes);
   const { subscriptions } = decision;

@@ -5,12 +5,12 @@ import {
   UNKNOWN_CUSTOMER,
 } from '../core/customer.ts';
 import { follow, type Step } from '../core/follow.ts';
-import { type TeamPlanChoice, teamPlan } from '../core/plan-selection.ts';
+import { type PlanSelection, teamPlan } from '../core/plan-selection.ts';
 import { isSamePlan, type TeamPlan } from '../core/transition.ts';
 import type { LoggedOutcome } from '../queries/events.ts';
 import type { LinkedTeam } from '../queries/teams.ts';
 import type { NamedEvent, Result } from './received-event.ts';
-import { type LoggedEvent, Seconds } from './same-second-events.ts';
+import { type LoggedEvent, SameSecondEvents } from './same-second-events.ts';
 
 /** What the database says of a batch of events, while the teams are locked. */
 export type Known = {
@@ -37,11 +37,11 @@ type Caused = Extract<NamedEvent, { kind: 'readable' | 'look' }>;
 export function decide(
   events: readonly NamedEvent[],
   known: Known,
-  choice: TeamPlanChoice,
+  planSelection: PlanSelection,
 ): Decision {
   const followers = teamIdsByCustomer(known.teams);
   const outcomes = new Map(known.logged.map(({ key, outcome }) => [key, outcome]));
-  const seconds = new Seconds(known.logged);
+  const seconds = new SameSecondEvents(known.logged);
   const customers = new Map(known.customers);
   const touched = new Set<string>();
 
@@ -49,7 +49,7 @@ export function decide(
     const { customerId } = event.subscription;
     const customer = customers.get(customerId) ?? UNKNOWN_CUSTOMER;
     const caused = seconds.with(event).map((entry) => entry.caused);
-    const step = follow(customer, event, caused, choice);
+    const step = follow(customer, event, caused, planSelection);
     customers.set(customerId, step.customer);
     if (step.verdict === 'applied') touched.add(customerId);
     return step.verdict;
@@ -85,7 +85,7 @@ export function decide(
   const touchedTeams = known.teams.filter(({ customerId }) => touched.has(customerId));
   const names = touchedTeams.length === 0 ? known.names : withNamesOf(events, known.names);
   for (const team of touchedTeams) {
-    const plan = teamPlan(customers.get(team.customerId) ?? UNKNOWN_CUSTOMER, choice, names);
+    const plan = teamPlan(customers.get(team.customerId) ?? UNKNOWN_CUSTOMER, planSelection, names);
     if (plan !== null && !isSamePlan(plan, team.plan)) plans.set(team.id, plan);
   }
   return { results, outcomes, plans, subscriptions: changed(customers, known.customers) };

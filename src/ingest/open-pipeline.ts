@@ -1,19 +1,19 @@
-import type { TeamPlanChoice } from '../core/plan-selection.ts';
+import type { PlanSelection } from '../core/plan-selection.ts';
 import type { Database } from '../postgres/database.ts';
 import { readProductName, writeProductName } from '../queries/products.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { createProductNames, type ProductNames } from '../stripe/product-names.ts';
-import { createDoor, type Door, type OnBatch } from './pipeline.ts';
+import { createIngestPipeline, type IngestPipeline, type OnBatch } from './pipeline.ts';
 
-export type OpenDoorOptions = {
+export type OpenIngestPipelineOptions = {
   readonly database: Database;
   readonly api: Pick<StripeApi, 'retrieveProductName'>;
   readonly logger: Logger;
   /** In milliseconds since 1970. */
   readonly now: () => number;
   /** Which of several subscriptions a team has. */
-  readonly choice: TeamPlanChoice;
+  readonly planSelection: PlanSelection;
   readonly maxQueued: number;
   readonly onBatch?: OnBatch;
 };
@@ -26,7 +26,9 @@ const MAX_BATCH = 500;
 const MAX_WAIT_MS = 300;
 
 /** The one door to a database, with the names of products from there and from Stripe's API. */
-export function openDoor(options: OpenDoorOptions): Door & { readonly productNames: ProductNames } {
+export function openIngestPipeline(
+  options: OpenIngestPipelineOptions,
+): IngestPipeline & { readonly productNames: ProductNames } {
   const { database, api, logger, now } = options;
   const productNames = createProductNames(
     {
@@ -40,5 +42,5 @@ export function openDoor(options: OpenDoorOptions): Door & { readonly productNam
     now,
   );
   const limits = { maxBatch: MAX_BATCH, maxWaitMs: MAX_WAIT_MS };
-  return { ...createDoor({ ...options, ...limits, productNames }), productNames };
+  return { ...createIngestPipeline({ ...options, ...limits, productNames }), productNames };
 }

@@ -1,4 +1,4 @@
-import type { TeamPlanChoice } from '../core/plan-selection.ts';
+import type { PlanSelection } from '../core/plan-selection.ts';
 import { effectOf } from '../core/transition.ts';
 import type { Database } from '../postgres/database.ts';
 import { DatabaseBusy, DatabaseConflict, DatabaseRefused } from '../postgres/errors.ts';
@@ -16,10 +16,10 @@ import type { NamedEvent, ReceivedEvent, Result } from './received-event.ts';
  * @throws the errors of the database, or QueueFull; the events may then
  * come again, by the rule without harm
  */
-export type Accept = (events: readonly ReceivedEvent[]) => Promise<readonly Result[]>;
+export type Ingest = (events: readonly ReceivedEvent[]) => Promise<readonly Result[]>;
 
-export type Door = {
-  readonly accept: Accept;
+export type IngestPipeline = {
+  readonly ingest: Ingest;
   /** Whether what comes now would have its turn in time. Asked before anything is done for it. */
   hasRoom(): boolean;
   queued(): Queued;
@@ -34,14 +34,14 @@ export type Queued = Readonly<Record<Lane | 'limit', number>>;
 /** Hears how many events were applied at once, and how long that took. */
 export type OnBatch = (lane: Lane, size: number, tookMs: number) => void;
 
-export type DoorOptions = QueueLimitOptions & {
+export type IngestPipelineOptions = QueueLimitOptions & {
   readonly database: Database;
   readonly productNames: ProductNames;
   readonly logger: Logger;
   /** In milliseconds since 1970. */
   readonly now: () => number;
   /** Which of several subscriptions a team has. */
-  readonly choice: TeamPlanChoice;
+  readonly planSelection: PlanSelection;
   readonly maxBatch: number;
   /** Nobody hears, unless told. */
   readonly onBatch?: OnBatch;
@@ -56,7 +56,7 @@ type Apply<Outcome> = (
 /** What one event of a batch may have brought upon the others. */
 const ONE_OF_MANY = [DatabaseBusy, DatabaseConflict, DatabaseRefused];
 
-export function createDoor(options: DoorOptions): Door {
+export function createIngestPipeline(options: IngestPipelineOptions): IngestPipeline {
   const { database, productNames, logger, now, onBatch = () => undefined } = options;
 
   const lane = {
@@ -96,16 +96,16 @@ export function createDoor(options: DoorOptions): Door {
     apply: Apply<Outcome>,
     events: readonly NamedEvent[],
   ): Promise<readonly Outcome[]> {
-    const { choice } = options;
+    const { planSelection } = options;
     try {
       return await database.transaction((query, atCommit) =>
-        apply({ query, atCommit }, events, { choice }),
+        apply({ query, atCommit }, events, { planSelection }),
       );
     } catch (error) {
       if (!(error instanceof DatabaseRefused) || events.length > 1) throw error;
       // An application's column may be too short for a name: an entitlement never waits for one.
       const results = await database.transaction((query, atCommit) =>
-        apply({ query, atCommit }, events, { choice, withoutNames: true }),
+        apply({ query, atCommit }, events, { planSelection, withoutNames: true }),
       );
       logger.warn({ eventId: events[0]?.eventId, err: error }, 'stored without the plan name');
       return results;
@@ -134,7 +134,7 @@ export function createDoor(options: DoorOptions): Door {
     } else logger.info(line, 'event');
   }
 
-  async function accept(events: readonly ReceivedEvent[]): Promise<readonly Result[]> {
+  async function ingest(events: readonly ReceivedEvent[]): Promise<readonly Result[]> {
     const named = await Promise.all(events.map(nameProduct));
     return await Promise.all(
       named.map(async (event) => {
@@ -146,7 +146,7 @@ export function createDoor(options: DoorOptions): Door {
   }
 
   return {
-    accept,
+    ingest,
     hasRoom: () => freeLane.queued < limit.count,
     queued: () => ({ free: freeLane.queued, held: waitingLane.queued, limit: limit.count }),
   };

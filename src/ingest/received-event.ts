@@ -1,9 +1,9 @@
 import type { LoggedOutcome } from '../queries/events.ts';
 import type { ReadableEvent, UnreadableEvent } from '../stripe/parse-event.ts';
-import type { LookEvent } from '../stripe/subscription-snapshot.ts';
+import type { SnapshotEvent } from '../stripe/subscription-snapshot.ts';
 
 /** An event on its way through the one door. */
-export type ReceivedEvent = (ReadableEvent | UnreadableEvent | LookEvent) & {
+export type ReceivedEvent = (ReadableEvent | UnreadableEvent | SnapshotEvent) & {
   readonly body: Uint8Array;
   readonly receivedAtMs: number;
   /**

@@ -13,7 +13,7 @@ export type LoggedEvent = {
 type Entry = { readonly key: string; readonly caused: CausedEvent };
 
 /** Events by subscription and second, in the order of their arrival. */
-export class Seconds {
+export class SameSecondEvents {
   readonly #entries = new Map<string, Entry[]>();
 
   constructor(logged: readonly LoggedEvent[]) {

@@ -1,5 +1,5 @@
 import type { Json } from '../core/same-second-order.ts';
-import type { Accept } from '../ingest/pipeline.ts';
+import type { Ingest } from '../ingest/pipeline.ts';
 import type { Database } from '../postgres/database.ts';
 import { readKeys } from '../queries/events.ts';
 import {
@@ -7,12 +7,12 @@ import {
   type UncertainSubscription,
 } from '../queries/subscriptions.ts';
 import { keysOfSecond } from '../stripe/event-key.ts';
-import { makeLook } from '../stripe/subscription-snapshot.ts';
-import type { KeeperTask } from './worker.ts';
+import { makeSnapshot } from '../stripe/subscription-snapshot.ts';
+import type { Job } from './worker.ts';
 
-export type TiesOptions = {
+export type AmbiguousOrderOptions = {
   readonly query: Database['query'];
-  readonly accept: Accept;
+  readonly ingest: Ingest;
   readonly retrieveSubscription: (subscriptionId: string) => Promise<Json | null>;
   readonly now: () => number;
   readonly nonce: () => string;
@@ -28,8 +28,8 @@ const UNKNOWN_LIFETIME_MS = 60 * 60 * 1_000;
  * the answer fenced: only if nothing has come since the look began. Without an answer the mark
  * stays, and nothing waits for it.
  */
-export function createTiesTask(options: TiesOptions): KeeperTask['mend'] {
-  const { query, accept, retrieveSubscription, now, nonce } = options;
+export function createAmbiguousOrderJob(options: AmbiguousOrderOptions): Job['run'] {
+  const { query, ingest, retrieveSubscription, now, nonce } = options;
   const unknown = new Map<string, number>();
 
   async function look({ subscriptionId, createdSeconds }: UncertainSubscription): Promise<void> {
@@ -37,9 +37,9 @@ export function createTiesTask(options: TiesOptions): KeeperTask['mend'] {
     const takenAtMs = now();
     const subscription = await retrieveSubscription(subscriptionId);
     const options = { createdSeconds, fence, takenAtMs, nonce };
-    const made = subscription === null ? null : makeLook(subscription, options);
+    const made = subscription === null ? null : makeSnapshot(subscription, options);
     if (made === null) unknown.set(subscriptionId, takenAtMs + UNKNOWN_LIFETIME_MS);
-    else await accept([{ ...made.event, body: made.body, receivedAtMs: takenAtMs, source: 'log' }]);
+    else await ingest([{ ...made.event, body: made.body, receivedAtMs: takenAtMs, source: 'log' }]);
   }
 
   return async (signal) => {

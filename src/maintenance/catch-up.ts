@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Json } from '../core/same-second-order.ts';
-import type { Accept } from '../ingest/pipeline.ts';
+import type { Ingest } from '../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../ingest/received-event.ts';
 import { recognize } from '../ingest/recognize.ts';
 import type { Query } from '../postgres/database.ts';
@@ -11,14 +11,14 @@ import type { StripeApi } from '../stripe/api.ts';
 import { StripeApiFailed } from '../stripe/api-call.ts';
 import { keysOfSameSecond } from '../stripe/event-key.ts';
 import { readListedEvent } from '../stripe/listed-event.ts';
-import type { Walk } from './lease.ts';
-import { createWalkTask } from './leased-job.ts';
+import type { LeasedRun } from './lease.ts';
+import { createLeasedJob } from './leased-job.ts';
 import { readPages } from './stripe-pages.ts';
-import type { KeeperTask } from './worker.ts';
+import type { Job } from './worker.ts';
 
 export type CatchUpOptions = {
   readonly query: Query;
-  readonly accept: Accept;
+  readonly ingest: Ingest;
   readonly listEvents: StripeApi['listEvents'];
   readonly logger: Logger;
   /** In milliseconds since 1970. */
@@ -52,10 +52,10 @@ type Progress = v.InferOutput<typeof progressShape>;
 const NOTHING_SEEN: Progress = { seenSeconds: null, lookedSeconds: null, underWay: null };
 
 /** Catches up at the start, after an outage of the database, and every so often. */
-export function createCatchUpTask(
+export function createCatchUpJob(
   options: CatchUpOptions & { readonly intervalMs: number },
-): KeeperTask['mend'] {
-  return createWalkTask({
+): Job['run'] {
+  return createLeasedJob({
     ...options,
     name: 'catch-up',
     isDueAfterOutage: true,
@@ -68,7 +68,7 @@ export function createCatchUpTask(
  * the log. What was seen moves on only when all of it is stored; a crash goes on where it was.
  */
 export async function catchUp(
-  walk: Walk,
+  walk: LeasedRun,
   options: CatchUpOptions,
   signal: AbortSignal,
 ): Promise<void> {
@@ -86,18 +86,18 @@ export async function catchUp(
       listed += page.objects.length;
       const newestSeconds = newestOf(page.objects, underWay.newestSeconds);
       underWay = { ...underWay, newestSeconds, cursor: page.cursor };
-      if (page.cursor !== null) await walk.keep({ ...before, underWay });
+      if (page.cursor !== null) await walk.saveProgress({ ...before, underWay });
     }
   } catch (error) {
     // Stripe has forgotten the event that the page is to follow: from the beginning, the next time.
     if (error instanceof StripeApiFailed && error.isRefused) {
-      await walk.keep({ ...before, underWay: null });
+      await walk.saveProgress({ ...before, underWay: null });
     }
     throw error;
   }
 
   const seenSeconds = underWay.newestSeconds ?? before.seenSeconds;
-  await walk.end({ seenSeconds, lookedSeconds: nowSeconds, underWay: null });
+  await walk.complete({ seenSeconds, lookedSeconds: nowSeconds, underWay: null });
   logger[missed > 0 ? 'info' : 'debug']({ listed, missed }, 'caught up');
   if (nowSeconds - (before.lookedSeconds ?? 0) > LISTED_SECONDS) {
     logger.info('Stripe lists events for 30 days: for what is older, run `instep reconcile`');
@@ -112,7 +112,7 @@ function begin({ seenSeconds }: Progress, nowSeconds: number) {
 /** Stores what is not in the log yet. Returns how many these were. */
 async function store(
   objects: readonly Json[],
-  { query, accept, logger, now, nonce }: CatchUpOptions,
+  { query, ingest, logger, now, nonce }: CatchUpOptions,
 ): Promise<number> {
   const receivedAtMs = now();
   const events = objects.flatMap((object): ReceivedEvent[] => {
@@ -128,7 +128,7 @@ async function store(
   await Promise.all(
     missed.map(async (event) => {
       try {
-        await accept([event]);
+        await ingest([event]);
       } catch (err) {
         // A constraint of the application's: what it refuses now it will refuse again.
         if (!(err instanceof DatabaseRefused)) throw err;

@@ -1,27 +1,27 @@
-import type { TeamPlanChoice } from '../core/plan-selection.ts';
-import { keepFigures } from '../event-log/sum-statistics.ts';
-import type { Accept } from '../ingest/pipeline.ts';
+import type { PlanSelection } from '../core/plan-selection.ts';
+import { sumStatistics } from '../event-log/sum-statistics.ts';
+import type { Ingest } from '../ingest/pipeline.ts';
 import type { Database } from '../postgres/database.ts';
 import { countTeamsInTurn } from '../queries/team-counts.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import type { ProductNames } from '../stripe/product-names.ts';
-import { createTiesTask } from './ambiguous-order.ts';
-import { createCatchUpTask } from './catch-up.ts';
-import { keepParked } from './parked-events.ts';
-import { keepNames } from './product-names.ts';
-import { createPace } from './rate-limiter.ts';
-import { keepRetention } from './retention.ts';
-import { createReconcileTask } from './scheduled-reconciliation.ts';
-import type { KeeperTask } from './worker.ts';
+import { createAmbiguousOrderJob } from './ambiguous-order.ts';
+import { createCatchUpJob } from './catch-up.ts';
+import { applyParkedEvents } from './parked-events.ts';
+import { lookUpProductNames } from './product-names.ts';
+import { createRateLimiter } from './rate-limiter.ts';
+import { pruneExpiredEvents } from './retention.ts';
+import { createReconcileJob } from './scheduled-reconciliation.ts';
+import type { Job } from './worker.ts';
 
-export type KeeperOptions = {
+export type JobsOptions = {
   readonly database: Database;
-  readonly accept: Accept;
+  readonly ingest: Ingest;
   readonly api: StripeApi;
   readonly productNames: ProductNames;
   /** Which of several subscriptions a team has. */
-  readonly choice: TeamPlanChoice;
+  readonly planSelection: PlanSelection;
   readonly logger: Logger;
   /** How often Stripe is asked for missed events; `null`: never. */
   readonly catchUpIntervalMs: number | null;
@@ -35,10 +35,10 @@ export type KeeperOptions = {
 };
 
 /** Everything that can be out of step while no event tells of it. */
-export function createKeeperTasks(options: KeeperOptions): KeeperTask[] {
-  const { database, accept, api, productNames, logger, now, nonce } = options;
+export function createJobs(options: JobsOptions): Job[] {
+  const { database, ingest, api, productNames, logger, now, nonce } = options;
   const { query } = database;
-  const pace = createPace(now);
+  const pace = createRateLimiter(now);
   const retrieveProductName = (id: string) => pace(() => api.retrieveProductName(id));
   const retrieveSubscription = (id: string) => pace(() => api.retrieveSubscription(id));
   const lists = {
@@ -51,47 +51,47 @@ export function createKeeperTasks(options: KeeperOptions): KeeperTask[] {
     {
       name: 'parked',
       intervalMs: 1_000,
-      mend: (signal) => keepParked(query, accept, signal),
+      run: (signal) => applyParkedEvents(query, ingest, signal),
     },
     {
       name: 'ties',
       intervalMs: 2_000,
-      mend: createTiesTask({ query, accept, retrieveSubscription, now, nonce }),
+      run: createAmbiguousOrderJob({ query, ingest, retrieveSubscription, now, nonce }),
     },
     {
       name: 'names',
       intervalMs: 5_000,
-      mend: (signal) => keepNames({ query, retrieveProductName, logger }, signal),
+      run: (signal) => lookUpProductNames({ query, retrieveProductName, logger }, signal),
     },
     {
       name: 'figures',
       intervalMs: 5_000,
-      mend: (signal) => keepFigures({ database, now }, signal),
+      run: (signal) => sumStatistics({ database, now }, signal),
     },
     {
       name: 'team-counts',
       intervalMs: 5_000,
-      mend: () => countTeamsInTurn(query),
+      run: () => countTeamsInTurn(query),
     },
     ...unlessOff(options.catchUpIntervalMs, (intervalMs) => ({
       name: 'catch-up',
       intervalMs: 5_000,
-      mend: createCatchUpTask({ ...walks, intervalMs }),
+      run: createCatchUpJob({ ...walks, intervalMs }),
     })),
     ...unlessOff(options.reconcileIntervalMs, (intervalMs) => ({
       name: 'reconcile',
       intervalMs: 5_000,
-      mend: createReconcileTask({ ...walks, intervalMs }),
+      run: createReconcileJob({ ...walks, intervalMs }),
     })),
     ...unlessOff(options.retentionMs, (retentionMs) => ({
       name: 'retention',
       intervalMs: 60_000,
-      mend: (signal) => keepRetention({ query, retentionMs, now, logger }, signal),
+      run: (signal) => pruneExpiredEvents({ query, retentionMs, now, logger }, signal),
     })),
   ];
 }
 
 /** A task, unless the time that it needs is turned off. */
-function unlessOff(timeMs: number | null, create: (timeMs: number) => KeeperTask): KeeperTask[] {
+function unlessOff(timeMs: number | null, create: (timeMs: number) => Job): Job[] {
   return timeMs === null ? [] : [create(timeMs)];
 }

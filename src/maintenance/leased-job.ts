@@ -3,10 +3,10 @@ import { DatabaseUnavailable } from '../postgres/errors.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { StripeApiFailed } from '../stripe/api-call.ts';
 import { Stopped } from '../stripe/retry.ts';
-import { takeTurn, type Walk } from './lease.ts';
-import type { KeeperTask } from './worker.ts';
+import { type LeasedRun, withLease } from './lease.ts';
+import type { Job } from './worker.ts';
 
-export type WalkTaskOptions = {
+export type LeasedJobOptions = {
   readonly name: string;
   readonly query: Query;
   readonly logger: Logger;
@@ -17,11 +17,11 @@ export type WalkTaskOptions = {
   readonly intervalMs: number;
   /** Whether it is due at the start, too, and when the database was away. */
   readonly isDueAfterOutage: boolean;
-  readonly work: (walk: Walk, signal: AbortSignal) => Promise<void>;
+  readonly work: (walk: LeasedRun, signal: AbortSignal) => Promise<void>;
 };
 
 /** A keeper's task that goes through what Stripe lists every so often, in one instance at a time. */
-export function createWalkTask(options: WalkTaskOptions): KeeperTask['mend'] {
+export function createLeasedJob(options: LeasedJobOptions): Job['run'] {
   const { name, query, logger, now, intervalMs, isDueAfterOutage, work } = options;
   const holder = options.nonce();
   /** Until then something may have been missed. */
@@ -33,7 +33,7 @@ export function createWalkTask(options: WalkTaskOptions): KeeperTask['mend'] {
     const sinceMissedMs = isDueAfterOutage ? now() - missedUntilMs : intervalMs;
     const dueAfterMs = Math.min(intervalMs, sinceMissedMs);
     try {
-      await takeTurn(query, { name, holder, dueAfterMs }, (walk) => work(walk, signal));
+      await withLease(query, { name, holder, dueAfterMs }, (walk) => work(walk, signal));
     } catch (error) {
       if (error instanceof Stopped) return;
       if (error instanceof DatabaseUnavailable) missedUntilMs = now();

@@ -1,4 +1,4 @@
-import type { Accept } from '../ingest/pipeline.ts';
+import type { Ingest } from '../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../ingest/received-event.ts';
 import type { Query } from '../postgres/database.ts';
 import { readDueParkedEvents } from '../queries/events.ts';
@@ -7,7 +7,11 @@ import { readableEventOf } from '../stripe/logged-event.ts';
 const BATCH = 200;
 
 /** Applies parked events as soon as a team has their customer. Through the one door, by the rule. */
-export async function keepParked(query: Query, accept: Accept, signal: AbortSignal): Promise<void> {
+export async function applyParkedEvents(
+  query: Query,
+  ingest: Ingest,
+  signal: AbortSignal,
+): Promise<void> {
   while (!signal.aborted) {
     const rows = await readDueParkedEvents(query, BATCH);
     const events = rows.flatMap((row): ReceivedEvent[] => {
@@ -15,7 +19,7 @@ export async function keepParked(query: Query, accept: Accept, signal: AbortSign
       const { body, receivedAtMs } = row;
       return event === null ? [] : [{ ...event, body, receivedAtMs, source: 'log' }];
     });
-    if (events.length > 0) await accept(events);
+    if (events.length > 0) await ingest(events);
     if (rows.length < BATCH) return;
   }
 }

@@ -15,7 +15,7 @@ const BATCH = 100;
  * Finds the names of products that have none, looks daily whether one was renamed, and gives the
  * names to the teams.
  */
-export async function keepNames(
+export async function lookUpProductNames(
   { query, retrieveProductName, logger }: NamesOptions,
   signal: AbortSignal,
 ): Promise<void> {

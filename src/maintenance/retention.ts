@@ -12,7 +12,7 @@ export type RetentionOptions = {
 };
 
 /** Prunes from the log what is older than it is to be, once an hour in one of the instances. */
-export async function keepRetention(
+export async function pruneExpiredEvents(
   { query, retentionMs, now, logger }: RetentionOptions,
   signal: AbortSignal,
 ): Promise<void> {

@@ -1,19 +1,19 @@
-import { createWalkTask } from './leased-job.ts';
+import { createLeasedJob } from './leased-job.ts';
 import type { Finding } from './reconcile/finding.ts';
 import type { ReconcileOptions } from './reconcile/options.ts';
 import { reconcileAll } from './reconcile/reconcile-all.ts';
-import type { KeeperTask } from './worker.ts';
+import type { Job } from './worker.ts';
 
-export type KeepReconciledOptions = Omit<ReconcileOptions, 'isDryRun' | 'onFinding'> & {
+export type ReconcileJobOptions = Omit<ReconcileOptions, 'isDryRun' | 'onFinding'> & {
   readonly intervalMs: number;
 };
 
-/** Reconciles all teams with Stripe every so often, and says what it found and mended. */
-export function createReconcileTask(options: KeepReconciledOptions): KeeperTask['mend'] {
+/** Reconciles all teams with Stripe every so often, and says what it found and repaired. */
+export function createReconcileJob(options: ReconcileJobOptions): Job['run'] {
   const { database, logger } = options;
   const onFinding = ({ kind, ...finding }: Finding) => logger.warn(finding, kind);
   const reconciling = { ...options, isDryRun: false, mayResume: true, onFinding };
-  return createWalkTask({
+  return createLeasedJob({
     ...options,
     name: 'reconcile',
     query: database.query,

@@ -1,7 +1,7 @@
 import type { Json } from '../core/same-second-order.ts';
 import { idOf, type StripePage } from '../stripe/api.ts';
 import { StripeApiFailed } from '../stripe/api-call.ts';
-import { patiently, Stopped } from '../stripe/retry.ts';
+import { Stopped, withRetries } from '../stripe/retry.ts';
 
 export type ListPage = StripePage & {
   /** Where the next page begins. */
@@ -29,7 +29,7 @@ export async function* readPages(options: ReadPagesOptions): AsyncGenerator<List
   const { list, signal, now } = options;
 
   async function ask(cursor: string | null): Promise<ListPage> {
-    const { page, tookMs } = await patiently(async () => {
+    const { page, tookMs } = await withRetries(async () => {
       const startedAtMs = now();
       const page = await list(cursor);
       return { page, tookMs: now() - startedAtMs };

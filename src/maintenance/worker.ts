@@ -3,18 +3,18 @@ import { DatabaseUnavailable } from '../postgres/errors.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { inRootSpan, markFailed, type Span } from '../runtime/tracing.ts';
 
-/** One thing that may be out of step, and how to mend it. */
-export type KeeperTask = {
+/** One thing that may be out of step, and how to repair it. */
+export type Job = {
   readonly name: string;
   readonly intervalMs: number;
   /**
-   * Looks for what is out of step, and mends it, until the signal asks it to leave the rest. All
+   * Looks for what is out of step, and repairs it, until the signal asks it to leave the rest. All
    * that it needs to know is in the database.
    */
-  readonly mend: (signal: AbortSignal) => Promise<void>;
+  readonly run: (signal: AbortSignal) => Promise<void>;
 };
 
-export type Keeper = {
+export type MaintenanceWorker = {
   /** Begins nothing more, and waits for what is under way. May be called again. */
   stop(): Promise<void>;
 };
@@ -26,22 +26,22 @@ const LONGEST_PAUSE_MS = 60_000;
  * that a crash at any point costs nothing, and any number of instances may do it. A task that
  * fails is tried again, later each time. The first time is after `startAfterMs`.
  */
-export function startKeeper(
-  tasks: readonly KeeperTask[],
+export function startMaintenance(
+  tasks: readonly Job[],
   logger: Logger,
   startAfterMs = 0,
-): Keeper {
+): MaintenanceWorker {
   const stopping = new AbortController();
   const { signal } = stopping;
 
   const pause = (delayMs: number) =>
     sleep(delayMs, undefined, { signal, ref: false }).catch(() => undefined);
 
-  async function keep({ name, intervalMs, mend }: KeeperTask): Promise<void> {
+  async function keep({ name, intervalMs, run }: Job): Promise<void> {
     let pauseMs = intervalMs;
-    async function run(span: Span): Promise<void> {
+    async function runOnce(span: Span): Promise<void> {
       try {
-        await mend(signal);
+        await run(signal);
         pauseMs = intervalMs;
       } catch (error) {
         markFailed(span, error);
@@ -55,7 +55,7 @@ export function startKeeper(
     }
     if (startAfterMs > 0) await pause(startAfterMs);
     while (!signal.aborted) {
-      await inRootSpan(new Set(), `keep ${name}`, {}, run);
+      await inRootSpan(new Set(), `maintain ${name}`, {}, runOnce);
       await pause(pauseMs);
     }
   }

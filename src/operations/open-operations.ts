@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
-import { openDoor } from '../ingest/open-pipeline.ts';
+import { openIngestPipeline } from '../ingest/open-pipeline.ts';
 import type { DatabaseServer } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
 import { Background } from '../runtime/background.ts';
@@ -72,15 +72,15 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
         secretKey: config.stripeSecretKey,
         baseUrl: config.stripeApiBase,
       });
-      const { teamPlan: choice, maxQueuedEvents: maxQueued } = config;
-      const door = openDoor({ database, api, logger, now, choice, maxQueued });
+      const { teamPlan: planSelection, maxQueuedEvents: maxQueued } = config;
+      const door = openIngestPipeline({ database, api, logger, now, planSelection, maxQueued });
       const { token } = operations;
       const nonce = randomUUID;
       const wait = (delayMs: number) => sleep(delayMs);
       const things = {
         database,
         api,
-        choice,
+        planSelection,
         logger,
         now,
         nonce,
@@ -89,8 +89,8 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
         metrics,
         background,
       };
-      const { accept, productNames } = door;
-      answer = createConsole({ ...things, accept, productNames }).fetch;
+      const { ingest, productNames } = door;
+      answer = createConsole({ ...things, ingest, productNames }).fetch;
       logger.info({ url: listener.url }, 'operations listening');
     },
     async close(deadlineMs) {

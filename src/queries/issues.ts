@@ -1,7 +1,7 @@
 import type { Query } from '../postgres/database.ts';
 
-/** What only a person can mend, and what the newest thousand events tell of how they come. */
-export type Troubles = {
+/** What only a person can repair, and what the newest thousand events tell of how they come. */
+export type Issues = {
   /** Whether an event has been parked since before the time that was asked for. */
   readonly isParkedLong: boolean;
   /** Whether Stripe was asked for the name of a product, and told none. */
@@ -14,13 +14,13 @@ export type Troubles = {
 };
 
 /** What is asked for: parked before this time, and events that are of no type of our own. */
-export type TroublesQuestion = { readonly parkedBeforeMs: number; readonly lookType: string };
+export type IssuesRequest = { readonly parkedBeforeMs: number; readonly lookType: string };
 
-export async function readTroubles(
+export async function readIssues(
   query: Query,
-  { parkedBeforeMs, lookType }: TroublesQuestion,
-): Promise<Troubles> {
-  const [row] = await query<Troubles>(
+  { parkedBeforeMs, lookType }: IssuesRequest,
+): Promise<Issues> {
+  const [row] = await query<Issues>(
     // In order, so that no plan goes through the log for what the index of the parked events has.
     `with newest as materialized (
        select position, outcome, received_at, deliveries

@@ -1,10 +1,10 @@
 import type { Query } from '../postgres/database.ts';
 
 /** Who asks for which walk. */
-export type Walker = { readonly name: string; readonly holder: string };
+export type LeaseHolder = { readonly name: string; readonly holder: string };
 
 /** How it stands with a walk. Times in milliseconds since 1970. */
-export type WalkState = {
+export type LeasedJobState = {
   /** Whether somebody is at it now. */
   readonly isHeld: boolean;
   readonly beganAtMs: number | null;
@@ -12,8 +12,8 @@ export type WalkState = {
   readonly progress: unknown;
 };
 
-export async function readWalk(query: Query, name: string): Promise<WalkState | null> {
-  const [row] = await query<WalkState>(
+export async function readLeasedJob(query: Query, name: string): Promise<LeasedJobState | null> {
+  const [row] = await query<LeasedJobState>(
     `select holder is not null and held_until >= now() as "isHeld",
             (extract(epoch from began_at) * 1000)::bigint as "beganAtMs",
             (extract(epoch from ended_at) * 1000)::bigint as "endedAtMs",
@@ -37,9 +37,9 @@ export type TakeOptions = {
  * when there is none. A lease in a row and no advisory lock: such a lock belongs to a connection,
  * and goes through no PgBouncer in transaction mode.
  */
-export async function takeWalk(
+export async function acquireLease(
   query: Query,
-  { name, holder }: Walker,
+  { name, holder }: LeaseHolder,
   { dueAfterMs, leaseMs }: TakeOptions,
 ): Promise<{ progress: unknown } | null> {
   const [row] = await query<{ progress: unknown }>(
@@ -59,9 +59,9 @@ export async function takeWalk(
 }
 
 /** Notes how far a walk is, and goes on holding it. Returns whether nobody else has taken it. */
-export async function keepWalk(
+export async function saveProgress(
   query: Query,
-  { name, holder }: Walker,
+  { name, holder }: LeaseHolder,
   { progress, leaseMs }: { readonly progress: unknown; readonly leaseMs: number },
 ): Promise<boolean> {
   const rows = await query(
@@ -77,9 +77,9 @@ export async function keepWalk(
 }
 
 /** Notes that a walk has come to its end. */
-export async function endWalk(
+export async function completeJob(
   query: Query,
-  { name, holder }: Walker,
+  { name, holder }: LeaseHolder,
   progress: unknown,
 ): Promise<void> {
   await query(
@@ -93,7 +93,7 @@ export async function endWalk(
 }
 
 /** Lets others have a walk, wherever it is. */
-export async function leaveWalk(query: Query, { name, holder }: Walker): Promise<void> {
+export async function releaseLease(query: Query, { name, holder }: LeaseHolder): Promise<void> {
   await query(
     `update instep.walks
         set holder     = null,

@@ -1,7 +1,7 @@
 import type { Query } from '../postgres/database.ts';
 
 /** What is not done, as cheaply as it can be told: it is read again and again. */
-export type OutOfStep = {
+export type OutOfSync = {
   /** No more than `MAX_PARKED` are counted. */
   readonly parkedEvents: number;
   /** Subscriptions of which nothing has told for ten minutes what came last in a second. */
@@ -14,8 +14,8 @@ export type OutOfStep = {
 /** More parked events than these are not counted. */
 export const MAX_PARKED = 10_000;
 
-export async function readOutOfStep(query: Query): Promise<OutOfStep> {
-  const [row] = await query<OutOfStep>(
+export async function readOutOfSync(query: Query): Promise<OutOfSync> {
+  const [row] = await query<OutOfSync>(
     // In order, so that no plan goes through the log for what the index of the parked events has.
     `select (
               select count(*)

@@ -4,7 +4,7 @@ import type { LoggedOutcome } from './events.ts';
 import type { SlotSeconds } from './write-statistics.ts';
 
 /** How many events of a slot of time had this outcome and this delay. */
-export type Figure = {
+export type StatisticsRow = {
   /** In milliseconds since 1970. */
   readonly startsAtMs: number;
   readonly outcome: LoggedOutcome;
@@ -12,8 +12,8 @@ export type Figure = {
   readonly count: number;
 };
 
-export type Figures = {
-  readonly figures: readonly Figure[];
+export type Statistics = {
+  readonly figures: readonly StatisticsRow[];
   /** Whether all of it is there; otherwise the keeper is still summing the log. */
   readonly isWhole: boolean;
 };
@@ -27,10 +27,10 @@ type FigureRow =
   | { starts_at_ms: null };
 
 /** What came since a time: the sums, and of the log itself what is not in them yet. */
-export async function readFigures(
+export async function readStatistics(
   query: Query,
   { slotSeconds, sinceMs }: { readonly slotSeconds: SlotSeconds; readonly sinceMs: number },
-): Promise<Figures> {
+): Promise<Statistics> {
   // One statement, so that nothing is summed between the one and the other.
   const rows = await query<FigureRow & { is_whole: boolean }>(
     `with progress as materialized (
@@ -74,7 +74,7 @@ export async function readFigures(
     [slotSeconds, new Date(sinceMs)],
   );
   return {
-    figures: rows.flatMap((row): Figure[] => {
+    figures: rows.flatMap((row): StatisticsRow[] => {
       if (row.starts_at_ms === null) return [];
       const { starts_at_ms: startsAtMs, outcome, delay_bucket: delayBucket, count } = row;
       return [{ startsAtMs, outcome, delayBucket, count }];

@@ -21,7 +21,7 @@ export type EventFilter = {
 };
 
 /** Positions after `after`, up to `upTo`. */
-export type Stretch = { readonly after: number; readonly upTo: number };
+export type PositionRange = { readonly after: number; readonly upTo: number };
 
 export type Order = 'newest first' | 'oldest first';
 
@@ -47,7 +47,7 @@ type EventTableRow = {
 export async function readEvents(
   query: Query,
   filter: EventFilter,
-  { after, upTo }: Stretch,
+  { after, upTo }: PositionRange,
   { order, limit }: { readonly order: Order; readonly limit: number },
 ): Promise<EventRow[]> {
   const asked = conditionsOf(filter, 4);
@@ -141,11 +141,11 @@ function conditionsOf(
 }
 
 /** The last so many events up to a position, wherever they are; `null` when there is none. */
-export async function readStretch(
+export async function readPositionRange(
   query: Query,
   upTo: number,
   limit: number,
-): Promise<Stretch | null> {
+): Promise<PositionRange | null> {
   const [row] = await query<{ oldest: number | null; newest: number | null }>(
     `select min(position) as oldest, max(position) as newest
        from (select position
@@ -162,7 +162,7 @@ export async function readStretch(
 /** Whether anything in a stretch of the log was received then or later. */
 export async function wasReceivedSince(
   query: Query,
-  { after, upTo }: Stretch,
+  { after, upTo }: PositionRange,
   sinceMs: number,
 ): Promise<boolean> {
   const rows = await query(
@@ -179,7 +179,10 @@ export async function wasReceivedSince(
 }
 
 /** The positions in a stretch of the log, the oldest first. */
-export async function readPositions(query: Query, { after, upTo }: Stretch): Promise<number[]> {
+export async function readPositions(
+  query: Query,
+  { after, upTo }: PositionRange,
+): Promise<number[]> {
   const rows = await query<{ position: number }>(
     `select position
        from instep.events

@@ -1,6 +1,6 @@
 import type { Query } from '../postgres/database.ts';
 import { DELAY_BUCKET } from './delay-buckets.ts';
-import type { Stretch } from './search-events.ts';
+import type { PositionRange } from './search-events.ts';
 
 /** Into slots of these lengths the log is summed. */
 export const SLOTS_SECONDS = [60, 900, 7_200] as const;
@@ -13,13 +13,16 @@ const KEPT_SLOTS = 128;
 const LONGEST_KEPT_MS = Math.max(...SLOTS_SECONDS) * KEPT_SLOTS * 1_000;
 
 /** Which stretch of the log is in the sums; `null` until the first sum. */
-export type FiguresProgress = { readonly summed: Stretch | null };
+export type StatisticsProgress = { readonly summed: PositionRange | null };
 
 /**
  * Locks the sums until the transaction ends, and says what is in them. `null` when another instance
  * is at it, or when there was nothing to lock yet.
  */
-export async function lockFigures(query: Query, nowMs: number): Promise<FiguresProgress | null> {
+export async function lockStatistics(
+  query: Query,
+  nowMs: number,
+): Promise<StatisticsProgress | null> {
   const [row] = await query<{ after: number | null; upTo: number | null; is_lost: boolean }>(
     // Whoever loses the sums has them made anew. They are also empty when nothing came for long.
     `select after_position as after,
@@ -50,7 +53,10 @@ export async function lockFigures(query: Query, nowMs: number): Promise<FiguresP
 }
 
 /** Notes what is in the sums. */
-export async function writeFiguresProgress(query: Query, { after, upTo }: Stretch): Promise<void> {
+export async function writeStatisticsProgress(
+  query: Query,
+  { after, upTo }: PositionRange,
+): Promise<void> {
   await query(
     `update instep.figures_progress
         set after_position = $1,
@@ -78,9 +84,9 @@ const ADD = `
  * Adds a stretch of the log to the sums; all that will ever stand there must be committed. Returns
  * how many of its events are new enough to be shown.
  */
-export async function addToFigures(
+export async function addToStatistics(
   query: Query,
-  { after, upTo }: Stretch,
+  { after, upTo }: PositionRange,
   nowMs: number,
 ): Promise<number> {
   const [row] = await query<{ count: number }>(
@@ -133,7 +139,7 @@ export async function moveDecided(query: Query, nowMs: number): Promise<void> {
 }
 
 /** Forgets what is too old to be shown. */
-export async function forgetOldFigures(query: Query, nowMs: number): Promise<void> {
+export async function deleteOldStatistics(query: Query, nowMs: number): Promise<void> {
   await query(
     `with forgotten as (
        delete from instep.figures_parked

@@ -1,4 +1,4 @@
-import type { Accept } from '../ingest/pipeline.ts';
+import type { Ingest } from '../ingest/pipeline.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { BodyNotJson, parseEvent } from '../stripe/parse-event.ts';
@@ -14,7 +14,7 @@ export type OnSetAside = (kind: 'unhandled' | 'shapeless') => void;
 
 export type WebhookOptions = {
   readonly verifySignature: VerifySignature;
-  readonly accept: Accept;
+  readonly ingest: Ingest;
   readonly admit: Admit;
   readonly onSetAside: OnSetAside;
   readonly logger: Logger;
@@ -31,7 +31,7 @@ const RECEIVED = jsonAnswer({ received: true });
 
 /** `POST /api/stripe/webhook` (contract, sections 4 and 6). */
 export function webhookHandler(options: WebhookOptions): Handler {
-  const { verifySignature, accept, admit, onSetAside, logger, now, nonce } = options;
+  const { verifySignature, ingest, admit, onSetAside, logger, now, nonce } = options;
 
   // Anybody can send what is not signed, as often as they like.
   const writeRefused = limitLines({
@@ -59,7 +59,7 @@ export function webhookHandler(options: WebhookOptions): Handler {
       case 'unreadable':
         // What is spread comes last: to add to its copy would take V8 ten times as long.
         await withDeadline(
-          accept([{ body, receivedAtMs, source: 'delivery', ...event }]),
+          ingest([{ body, receivedAtMs, source: 'delivery', ...event }]),
           options.requestDeadlineMs,
         );
         break;

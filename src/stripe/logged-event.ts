@@ -1,5 +1,5 @@
 import type { CausedEvent } from '../core/same-second-order.ts';
-import { isHandledType, LOOK_TYPE } from './handled-event-type.ts';
+import { isHandledType, SNAPSHOT_TYPE } from './handled-event-type.ts';
 import {
   BodyNotJson,
   parseCausedEvent,
@@ -20,7 +20,7 @@ export type LoggedEvent = {
 /** What a logged event or look says; `null` for one that was unreadable. */
 export function causedEventOf({ type, body, receivedAtMs }: LoggedEvent): CausedEvent | null {
   const caused = parseCausedEvent(new TextDecoder().decode(body), receivedAtMs);
-  return caused && { ...caused, isLook: type === LOOK_TYPE };
+  return caused && { ...caused, isLook: type === SNAPSHOT_TYPE };
 }
 
 /** A logged event as it came; `null` for one that was unreadable, or is a look of our own. */

@@ -19,7 +19,7 @@ const LONGEST_PAUSE_MS = 20_000;
  *
  * @throws Stopped as soon as the signal says so; otherwise what the last attempt threw
  */
-export async function patiently<Result>(
+export async function withRetries<Result>(
   call: () => Promise<Result>,
   signal: AbortSignal,
 ): Promise<Result> {
@@ -28,7 +28,7 @@ export async function patiently<Result>(
     try {
       return await unlessStopped(call(), signal);
     } catch (error) {
-      if (attempt === ATTEMPTS || !mayEndWell(error)) throw error;
+      if (attempt === ATTEMPTS || !isRetryable(error)) throw error;
       const retryAfterMs = error instanceof StripeApiFailed ? error.retryAfterMs : null;
       const longEnoughMs = Math.min(retryAfterMs ?? pauseMs, LONGEST_PAUSE_MS);
       await sleep(longEnoughMs, undefined, { signal }).catch(() => {
@@ -38,7 +38,7 @@ export async function patiently<Result>(
   }
 }
 
-function mayEndWell(error: unknown): boolean {
+function isRetryable(error: unknown): boolean {
   if (error instanceof DeadlineExceeded) return true;
   return error instanceof StripeApiFailed && !error.isForbidden && !error.isRefused;
 }

@@ -1,6 +1,6 @@
 import type { CausedEvent, Json } from '../core/same-second-order.ts';
 import { eventKey } from './event-key.ts';
-import { LOOK_TYPE } from './handled-event-type.ts';
+import { SNAPSHOT_TYPE } from './handled-event-type.ts';
 import { parseCausedEvent } from './parse-event.ts';
 
 /**
@@ -8,12 +8,12 @@ import { parseCausedEvent } from './parse-event.ts';
  * that is not as we know it. It goes through the one door like an event, and stands in the log like
  * one.
  */
-export type LookEvent = CausedEvent & {
+export type SnapshotEvent = CausedEvent & {
   readonly kind: 'look';
   readonly key: string;
   readonly eventId: null;
-  readonly type: typeof LOOK_TYPE;
-  readonly fence: Fence;
+  readonly type: typeof SNAPSHOT_TYPE;
+  readonly fence: ObservedKeys;
 };
 
 /**
@@ -21,27 +21,30 @@ export type LookEvent = CausedEvent & {
  * more, it is void. `null` for one that holds all that happened in its second: only a newer second
  * overtakes it.
  */
-export type Fence = ReadonlySet<string> | null;
+export type ObservedKeys = ReadonlySet<string> | null;
 
-export type Look = { readonly event: LookEvent; readonly body: Uint8Array };
+export type SubscriptionSnapshot = { readonly event: SnapshotEvent; readonly body: Uint8Array };
 
-export type LookOptions = {
+export type SnapshotOptions = {
   /** The second of which it tells, by the provider's clock. */
   readonly createdSeconds: number;
-  readonly fence: Fence;
+  readonly fence: ObservedKeys;
   readonly takenAtMs: number;
   readonly nonce: () => string;
 };
 
 /** Makes a look from a subscription as the API returned it; `null` when it cannot be read. */
-export function makeLook(subscription: Json, options: LookOptions): Look | null {
+export function makeSnapshot(
+  subscription: Json,
+  options: SnapshotOptions,
+): SubscriptionSnapshot | null {
   const { createdSeconds, fence, takenAtMs, nonce } = options;
   const data = { object: subscription };
-  const text = JSON.stringify({ type: LOOK_TYPE, created: createdSeconds, data });
+  const text = JSON.stringify({ type: SNAPSHOT_TYPE, created: createdSeconds, data });
   const caused = parseCausedEvent(text, takenAtMs);
   if (caused === null) return null;
   const { subscriptionId } = caused.subscription;
-  const identity = { eventId: null, type: LOOK_TYPE, createdSeconds, subscriptionId, data };
+  const identity = { eventId: null, type: SNAPSHOT_TYPE, createdSeconds, subscriptionId, data };
   return {
     event: {
       ...caused,
@@ -49,7 +52,7 @@ export function makeLook(subscription: Json, options: LookOptions): Look | null 
       kind: 'look',
       key: eventKey(identity, nonce),
       eventId: null,
-      type: LOOK_TYPE,
+      type: SNAPSHOT_TYPE,
       fence,
     },
     body: Buffer.from(text),

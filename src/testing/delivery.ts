@@ -22,7 +22,7 @@ export type Step =
     }
   | { readonly kind: 'link'; readonly atMs: number; readonly customerId: string }
   /** The keeper applies parked events and names products. */
-  | { readonly kind: 'mend'; readonly atMs: number; readonly hasApi: boolean }
+  | { readonly kind: 'repair'; readonly atMs: number; readonly hasApi: boolean }
   /** The keeper asks the API for subscriptions that are marked; the answers come with `answer`. */
   | { readonly kind: 'ask'; readonly atMs: number; readonly hasApi: boolean }
   | { readonly kind: 'answer'; readonly atMs: number };
@@ -144,7 +144,7 @@ function withKeeper(
     const turn: Step[] = isAsking
       ? [{ kind: 'answer', atMs }]
       : [
-          { kind: 'mend', atMs, hasApi },
+          { kind: 'repair', atMs, hasApi },
           { kind: 'ask', atMs, hasApi },
         ];
     isAsking = !isAsking;

@@ -24,7 +24,7 @@ const PAGES = [
   ['an event', () => `/events/${position}`, HOSTILE.attribute],
   ['an event that cannot be read', () => `/events/${unreadable}`, null],
   ['reconciling', () => '/reconcile', null],
-  ['mending', () => '/reconcile/mend', null],
+  ['repairing', () => '/reconcile/repair', null],
   ['a page that is none', () => '/teams/999999', null],
 ] as const;
 

@@ -11,7 +11,7 @@ import { Panel } from '../../src/operations/console/components/panel.tsx';
 import { Select } from '../../src/operations/console/components/select.tsx';
 import { StatusBadge } from '../../src/operations/console/components/status-badge.tsx';
 import { Table } from '../../src/operations/console/components/table.tsx';
-import { ForeignText } from '../../src/operations/console/components/untrusted-text.tsx';
+import { UntrustedText } from '../../src/operations/console/components/untrusted-text.tsx';
 import type { createConsole } from '../../src/operations/console/console.tsx';
 import { Page } from '../../src/operations/console/page.tsx';
 import { DESK, overhang, PHONE, seriousFaults, useBrowser } from '../support/browser/browser.ts';
@@ -28,7 +28,7 @@ const row = (text: string, outcome: 'applied' | 'stale' | 'parked' | 'unreadable
     jsx('td', {}, Moment({ at: AT })),
     jsx('td', {}, OutcomeBadge({ outcome })),
     jsx('td', {}, 'customer.subscription.updated'),
-    jsx('td', {}, ForeignText({ text })),
+    jsx('td', {}, UntrustedText({ text })),
     jsx('td', { class: 'end' }, '1,234'),
   );
 
@@ -47,7 +47,7 @@ function specimen() {
         value: '',
       }),
       Button({ kind: 'main', children: 'Search' }),
-      Button({ kind: 'danger', children: 'Mend' }),
+      Button({ kind: 'danger', children: 'Repair' }),
       Button({ children: 'Cancel' }),
     ]),
     jsx('div', { class: 'panels' }, [
@@ -56,11 +56,11 @@ function specimen() {
         id: 'team',
         children: Facts({
           facts: [
-            ['Name', ForeignText({ text: '\u202E<script>alert(1)</script>' })],
+            ['Name', UntrustedText({ text: '\u202E<script>alert(1)</script>' })],
             ['Status', StatusBadge({ status: 'active' })],
             ['Before', StatusBadge({ status: null })],
             ['Since', Moment({ at: AT })],
-            ['Subscription', ForeignText({ text: LONG })],
+            ['Subscription', UntrustedText({ text: LONG })],
           ],
         }),
       }),

@@ -5,7 +5,7 @@ import { seriousFaults, useBrowser } from '../support/browser/browser.ts';
 const browser = useBrowser();
 const instep = useBrowsedInstep();
 
-test('a dry run finds what was lost and changes nothing; mending asks first, and mends', async () => {
+test('a dry run finds what was lost and changes nothing; repairing asks first, and repairs', async () => {
   const customerId = 'cus_lost';
   const subscriptionId = 'sub_lost';
   const teamId = await instep.addTeam('Lost', customerId);
@@ -23,11 +23,11 @@ test('a dry run finds what was lost and changes nothing; mending asks first, and
   await team.goto(`${instep.url}/teams/${teamId}`);
   await team.getByText('It has Pro (trialing) since').waitFor();
 
-  await page.getByRole('link', { name: /^Mend 1 team/ }).click();
-  await page.getByRole('heading', { name: 'Mend what has drifted?' }).waitFor();
+  await page.getByRole('link', { name: /^Repair 1 team/ }).click();
+  await page.getByRole('heading', { name: 'Repair what has drifted?' }).waitFor();
   expect(await seriousFaults(page)).toEqual([]);
-  await page.getByRole('button', { name: 'Compare and mend' }).click();
-  await page.getByText('1 mended').waitFor();
+  await page.getByRole('button', { name: 'Compare and repair' }).click();
+  await page.getByText('1 repaired').waitFor();
   await team.reload();
   await team.getByText('It has Pro since').waitFor();
 });

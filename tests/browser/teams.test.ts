@@ -57,7 +57,7 @@ test('why a late event was stale stands at the event, and at the team', async ()
   );
 });
 
-test('a team that lost an event is compared with Stripe, and mended', async () => {
+test('a team that lost an event is compared with Stripe, and repaired', async () => {
   const customerId = 'cus_missed';
   const teamId = await instep.addTeam('Missed', customerId);
   const subscriptionId = 'sub_missed';
@@ -70,6 +70,6 @@ test('a team that lost an event is compared with Stripe, and mended', async () =
   await page.getByText('Pro (trialing)').first().waitFor();
   await page.getByRole('button', { name: 'Compare with Stripe' }).click();
   await page.getByText('An event was missed.').waitFor();
-  await page.getByRole('button', { name: /Mend/ }).click();
+  await page.getByRole('button', { name: /Repair/ }).click();
   await page.getByText('It has Pro since').waitFor();
 });

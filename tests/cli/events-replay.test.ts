@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { linkTeam, readTeam } from '../../src/queries/teams.ts';
-import { LOOK_TYPE } from '../../src/stripe/handled-event-type.ts';
+import { SNAPSHOT_TYPE } from '../../src/stripe/handled-event-type.ts';
 import { jsonLines, useLog } from '../support/service/log-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
@@ -111,7 +111,7 @@ test('--since replays what came since, but for looks of our own', async () => {
   await log.deliver({ customerId, eventId: 'evt_new', createdSeconds: 2 }, Date.now() + 3 * dayMs);
   await log.deliver({ customerId, eventId: 'evt_look', createdSeconds: 2 }, Date.now() + 3 * dayMs);
   await log.database.query(`update instep.events set type = $1 where event_id = 'evt_look'`, [
-    LOOK_TYPE,
+    SNAPSHOT_TYPE,
   ]);
   const since = new Date(Date.now() + 2 * dayMs).toISOString();
   const { code, stdout, stderr } = await log.events(['replay', '--since', since]);

@@ -34,7 +34,7 @@ test('finds nothing when nothing is wrong', async () => {
   expect(await rebuild([])).toEqual({ lines: [], stderr: 'no differences\n' });
 });
 
-test('shows what was changed by hand, mends it, and finds nothing afterwards', async () => {
+test('shows what was changed by hand, repairs it, and finds nothing afterwards', async () => {
   const teamId = await teamWithHistory();
   const before = await service.planOf(teamId);
   await service.database.query(
@@ -46,8 +46,8 @@ test('shows what was changed by hand, mends it, and finds nothing afterwards', a
     expect.stringContaining('planName By hand → -, subscriptionStatus active → canceled'),
   ]);
   expect(await service.planOf(teamId)).toMatchObject({ planName: 'By hand' });
-  const mended = await rebuild(['--json']);
-  expect(mended.lines.map((line) => JSON.parse(line))).toMatchObject([
+  const repaired = await rebuild(['--json']);
+  expect(repaired.lines.map((line) => JSON.parse(line))).toMatchObject([
     { teamId, is: { planName: 'By hand' }, shouldBe: { subscriptionStatus: 'canceled' } },
   ]);
   expect(await service.planOf(teamId)).toEqual(before);

@@ -29,7 +29,7 @@ test('finds nothing where nothing is wrong, and exits 0', async () => {
   });
 });
 
-test('shows what has drifted and why, mends it, and finds nothing afterwards', async () => {
+test('shows what has drifted and why, repairs it, and finds nothing afterwards', async () => {
   const account = await openAccount();
   const missed = await account.addTeam('cus_missed');
   await account.happen(pro('cus_missed', 10));
@@ -60,14 +60,14 @@ test('shows what has drifted and why, mends it, and finds nothing afterwards', a
     lines,
     stderr:
       `5 subscription(s), 6 team(s): 3 drifted, ${apart}\n` +
-      'instep: 3 team(s) are not what they must be: without --dry-run it is mended\n',
+      'instep: 3 team(s) are not what they must be: without --dry-run it is repaired\n',
   });
   expect(await Promise.all([missed, unseen, byHand].map(account.planOf))).toEqual(before);
 
   expect(await account.reconcile()).toEqual({
     code: 0,
     lines,
-    stderr: `5 subscription(s), 6 team(s): 3 drifted, 3 mended, ${apart}\n`,
+    stderr: `5 subscription(s), 6 team(s): 3 drifted, 3 repaired, ${apart}\n`,
   });
   expect(await account.planOf(missed)).toMatchObject({ plan: { subscriptionStatus: 'canceled' } });
   expect(await account.planOf(unseen)).toMatchObject({
@@ -109,7 +109,7 @@ test('prints JSON, a line for each finding and one for the counts', async () => 
       unreadable: 0,
       teams: 1,
       drifts: 1,
-      mended: 1,
+      repaired: 1,
       customersWithoutTeam: 0,
       unknownCustomers: 0,
     },
@@ -175,7 +175,7 @@ test('what comes while Stripe is asked is newer, and wins', async () => {
   const ending = { ...pro('cus_1', 0, 'canceled'), createdSeconds: Math.floor(Date.now() / 1_000) };
   account.delayMs = 300;
   account.fault = (path) => {
-    if (path.includes('subscriptions')) void account.accept([received(eventBody(ending))]);
+    if (path.includes('subscriptions')) void account.ingest([received(eventBody(ending))]);
     return undefined;
   };
   expect(await account.reconcile()).toMatchObject({ code: 0, lines: [] });
@@ -213,7 +213,7 @@ describe('Ctrl-C', () => {
     expect(await account.reconcile('--resume')).toMatchObject({
       code: 0,
       lines: expect.arrayContaining([expect.stringMatching(/^customer cus_0 has no team/)]),
-      stderr: expect.stringMatching(/^350 subscription\(s\), 1 team\(s\): 1 drifted, 1 mended/),
+      stderr: expect.stringMatching(/^350 subscription\(s\), 1 team\(s\): 1 drifted, 1 repaired/),
     });
     expect(account.calls[0]).toContain('starting_after=');
     expect(await account.planOf(teamId)).toMatchObject({ plan: { subscriptionStatus: 'active' } });
@@ -254,8 +254,8 @@ test('what the application’s tables refuse is told of, and left', async () => 
   );
   const { code, stderr } = await account.reconcile();
   expect(code).toBe(1);
-  expect(stderr).toContain('"msg":"drift not mended"');
+  expect(stderr).toContain('"msg":"drift not repaired"');
   expect(stderr).toContain(`"teamId":${teamId}`);
-  expect(stderr).toContain('2 drifted, 1 mended, 1 not mended\n');
+  expect(stderr).toContain('2 drifted, 1 repaired, 1 not repaired\n');
   expect(stderr).toContain('instep: 1 team(s) are not what they must be\n');
 });

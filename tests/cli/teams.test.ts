@@ -4,7 +4,7 @@ import { addTeam, readTeam } from '../../src/queries/teams.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { runInstep } from '../support/process/instep-process.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
-import { openDoor } from '../support/service/pipelines.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 
 let database: Database;
@@ -30,7 +30,7 @@ test('add, link and show', async () => {
 
 test('show shows the plan that events gave, a line for each field and no color', async () => {
   const id = await addTeam(database.query, { name: 'Acme', customerId: 'cus_plan' });
-  await openDoor(database, async () => 'Pro')([receivedEvent({ customerId: 'cus_plan' })]);
+  await openPipeline(database, async () => 'Pro')([receivedEvent({ customerId: 'cus_plan' })]);
   const { code, stdout } = await team('show', String(id));
   expect(code).toBe(0);
   expect(stdout.trimEnd().split('\n')).toEqual([

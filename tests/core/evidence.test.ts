@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type CausedEvent, endOfSecond, type Json } from '../../src/core/same-second-order.ts';
+import { type CausedEvent, type Json, lastOfSecond } from '../../src/core/same-second-order.ts';
 import { event, permutations } from './caused-events.ts';
 
 /** A member of a subscription; `undefined` where the subscription has no such member. */
@@ -28,7 +28,7 @@ function leavesAlone(before: Member, after: Member): boolean {
 
 /** Whether cause puts the two in order, whichever arrives first. */
 function isOrdered(first: CausedEvent, second: CausedEvent): boolean {
-  const [end, reversed] = permutations([first, second]).map(endOfSecond);
+  const [end, reversed] = permutations([first, second]).map(lastOfSecond);
   expect(end?.newest).toEqual(second.subscription);
   expect(reversed?.isCertain).toBe(end?.isCertain);
   if (end?.isCertain) expect(reversed?.newest).toEqual(second.subscription);

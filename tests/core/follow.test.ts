@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Customer, UNKNOWN_CUSTOMER } from '../../src/core/customer.ts';
 import { follow } from '../../src/core/follow.ts';
-import { type TeamPlanChoice, teamPlan } from '../../src/core/plan-selection.ts';
+import { type PlanSelection, teamPlan } from '../../src/core/plan-selection.ts';
 import type { CausedEvent } from '../../src/core/same-second-order.ts';
 import type { SubscriptionEvent } from '../../src/core/subscription-event.ts';
 import { planAfter, type TeamPlan } from '../../src/core/transition.ts';
@@ -34,7 +34,7 @@ const caused = (subscription: SubscriptionEvent): CausedEvent => ({
 });
 
 /** What the team has after events without any evidence of their cause. */
-function team(events: readonly SubscriptionEvent[], choice: TeamPlanChoice = 'newest') {
+function team(events: readonly SubscriptionEvent[], planSelection: PlanSelection = 'newest') {
   let customer: Customer = UNKNOWN_CUSTOMER;
   let plan: TeamPlan | null = null;
   const arrived: CausedEvent[] = [];
@@ -47,10 +47,10 @@ function team(events: readonly SubscriptionEvent[], choice: TeamPlanChoice = 'ne
         subscription.createdSeconds === event.createdSeconds &&
         subscription.subscriptionId === event.subscriptionId,
     );
-    const step = follow(customer, arriving, second, choice);
+    const step = follow(customer, arriving, second, planSelection);
     customer = step.customer;
     verdicts.push(step.verdict);
-    if (step.verdict === 'applied') plan = teamPlan(customer, choice, new Map());
+    if (step.verdict === 'applied') plan = teamPlan(customer, planSelection, new Map());
   }
   return { plan, customer, verdicts };
 }
@@ -68,13 +68,13 @@ test('the team ends with the plan of the newest event that has an effect', () =>
 
 test.each(['newest', 'best'] as const)(
   '%s: any order of arrival ends in the same state',
-  (choice) => {
+  (planSelection) => {
     const history = distinctEvents.chain((events) =>
       fc.tuple(fc.constant(events), fc.shuffledSubarray(events, { minLength: events.length })),
     );
     fc.assert(
       fc.property(history, ([events, delivered]) => {
-        const [inOrder, shuffled] = [team(events, choice), team(delivered, choice)];
+        const [inOrder, shuffled] = [team(events, planSelection), team(delivered, planSelection)];
         expect(shuffled.plan).toEqual(inOrder.plan);
         expect(new Map([...shuffled.customer].sort())).toEqual(
           new Map([...inOrder.customer].sort()),
@@ -174,49 +174,53 @@ test("best: when the team's own ends it falls back to the next live one, and the
 /** The verdict on each of the events of one second, arriving in this order. */
 function verdictsOn(
   arrived: readonly CausedEvent[],
-  choice: TeamPlanChoice,
+  planSelection: PlanSelection,
   before = UNKNOWN_CUSTOMER,
 ) {
   let customer = before;
   return arrived.map((event, index) => {
-    const step = follow(customer, event, arrived.slice(0, index + 1), choice);
+    const step = follow(customer, event, arrived.slice(0, index + 1), planSelection);
     customer = step.customer;
     return step.verdict;
   });
 }
 
-describe.each(['newest', 'best'] as const)('%s: within one second', (choice) => {
+describe.each(['newest', 'best'] as const)('%s: within one second', (planSelection) => {
   const trial = event({ status: 'trialing' }, { status: 'incomplete' });
   const paid = event({ status: 'active' }, { status: 'trialing' });
   const failed = event({ status: 'past_due' }, { status: 'active' });
   const end = event({ status: 'canceled' }, { status: 'past_due' });
 
   test('what came before is stale when it arrives late', () => {
-    expect(verdictsOn([trial, paid], choice)).toEqual(['applied', 'applied']);
-    expect(verdictsOn([paid, trial], choice)).toEqual(['applied', 'stale']);
+    expect(verdictsOn([trial, paid], planSelection)).toEqual(['applied', 'applied']);
+    expect(verdictsOn([paid, trial], planSelection)).toEqual(['applied', 'stale']);
   });
 
   test('what has no effect is unchanged, whenever it arrives', () => {
-    expect(verdictsOn([paid, failed], choice)).toEqual(['applied', 'unchanged']);
-    expect(verdictsOn([failed, paid], choice)).toEqual(['unchanged', 'applied']);
+    expect(verdictsOn([paid, failed], planSelection)).toEqual(['applied', 'unchanged']);
+    expect(verdictsOn([failed, paid], planSelection)).toEqual(['unchanged', 'applied']);
   });
 
   test('what has no effect is applied when it tells that another one came last', () => {
-    expect(verdictsOn([end, paid, failed], choice)).toEqual(['applied', 'applied', 'applied']);
+    expect(verdictsOn([end, paid, failed], planSelection)).toEqual([
+      'applied',
+      'applied',
+      'applied',
+    ]);
   });
 
   test('what says the same again is applied, since the team follows it now', () => {
     const again = event({ status: 'active', seats: 2 }, { seats: 1 });
-    expect(verdictsOn([paid, again], choice)).toEqual(['applied', 'applied']);
+    expect(verdictsOn([paid, again], planSelection)).toEqual(['applied', 'applied']);
   });
 });
 
 test.each(['newest', 'best'] as const)(
   '%s: an older event of the same subscription is stale, or unchanged without effect',
-  (choice) => {
+  (planSelection) => {
     const newer = { ...example, createdSeconds: 20 };
     const pastDue = { ...example, status: 'past_due', createdSeconds: 5 };
-    const { customer, verdicts } = team([newer, example, pastDue], choice);
+    const { customer, verdicts } = team([newer, example, pastDue], planSelection);
     expect(verdicts).toEqual(['applied', 'stale', 'unchanged']);
     expect(customer).toEqual(new Map([['sub_1', { newest: newer, isCertain: true }]]));
   },

@@ -20,10 +20,10 @@ function customerOf(events: readonly SubscriptionEvent[]): Customer {
   );
 }
 
-describe.each(['newest', 'best'] as const)('%s', (choice) => {
+describe.each(['newest', 'best'] as const)('%s', (planSelection) => {
   test('a customer without a subscription gives no plan', () => {
-    expect(followedEvent(UNKNOWN_CUSTOMER, choice)).toBeNull();
-    expect(teamPlan(UNKNOWN_CUSTOMER, choice, new Map())).toBeNull();
+    expect(followedEvent(UNKNOWN_CUSTOMER, planSelection)).toBeNull();
+    expect(teamPlan(UNKNOWN_CUSTOMER, planSelection, new Map())).toBeNull();
   });
 
   test('it does not matter which subscription was heard of first', () => {
@@ -38,9 +38,9 @@ describe.each(['newest', 'best'] as const)('%s', (choice) => {
     );
     fc.assert(
       fc.property(events, (some) => {
-        const followed = followedEvent(customerOf(some), choice);
+        const followed = followedEvent(customerOf(some), planSelection);
         for (const order of permutations(some)) {
-          expect(followedEvent(customerOf(order), choice)).toBe(followed);
+          expect(followedEvent(customerOf(order), planSelection)).toBe(followed);
         }
       }),
     );
@@ -51,8 +51,8 @@ describe.each(['newest', 'best'] as const)('%s', (choice) => {
     const events = ids.map((subscriptionId) => ({ ...example, subscriptionId }));
     for (const [index, larger] of events.entries()) {
       for (const smaller of events.slice(0, index)) {
-        expect(followedEvent(customerOf([smaller, larger]), choice)).toBe(larger);
-        expect(followedEvent(customerOf([larger, smaller]), choice)).toBe(larger);
+        expect(followedEvent(customerOf([smaller, larger]), planSelection)).toBe(larger);
+        expect(followedEvent(customerOf([larger, smaller]), planSelection)).toBe(larger);
       }
     }
   });
@@ -63,10 +63,10 @@ describe.each(['newest', 'best'] as const)('%s', (choice) => {
     const unpaid = { ...example, subscriptionId: 'sub_3', status: 'unpaid' };
     const canceled = { ...example, subscriptionId: 'sub_4', status: 'canceled' };
     for (const order of permutations([active, trialing, unpaid, canceled])) {
-      expect(followedEvent(customerOf(order), choice)).toBe(active);
+      expect(followedEvent(customerOf(order), planSelection)).toBe(active);
     }
     for (const order of permutations([trialing, unpaid, canceled])) {
-      expect(followedEvent(customerOf(order), choice)).toBe(trialing);
+      expect(followedEvent(customerOf(order), planSelection)).toBe(trialing);
     }
   });
 });

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   type CausedEvent,
-  endOfSecond,
   type JsonObject,
+  lastOfSecond,
 } from '../../src/core/same-second-order.ts';
 import { deletion, event, life, permutations } from './caused-events.ts';
 
@@ -36,7 +36,7 @@ describe('cause decides, in whatever order the events arrive', () => {
     const events = life(states);
     const last = events.findLast(({ subscription }) => subscription.status !== 'past_due');
     for (const arrived of permutations(events)) {
-      expect(endOfSecond(arrived)).toEqual({ newest: last?.subscription, isCertain: true });
+      expect(lastOfSecond(arrived)).toEqual({ newest: last?.subscription, isCertain: true });
     }
   });
 
@@ -47,7 +47,7 @@ describe('cause decides, in whatever order the events arrive', () => {
         const events = life(lived.map((status, invoice) => ({ status, invoice })));
         const arrived = [...events].sort((a, b) => hash(a, seed) - hash(b, seed));
         const last = events.findLast(({ subscription }) => subscription.status !== 'past_due');
-        expect(endOfSecond(arrived)).toEqual({
+        expect(lastOfSecond(arrived)).toEqual({
           newest: last?.subscription ?? null,
           isCertain: true,
         });
@@ -64,21 +64,21 @@ test('nested values and lists are evidence, and so is what was not there before'
     { items: { data: [{ price: { id: 'p1' } }] }, cancel_at: null },
   );
   for (const arrived of permutations([first, second])) {
-    expect(endOfSecond(arrived)).toEqual({ newest: second.subscription, isCertain: true });
+    expect(lastOfSecond(arrived)).toEqual({ newest: second.subscription, isCertain: true });
   }
 });
 
 test('without evidence the later arrival wins, and that is uncertain', () => {
   const one = event({ status: 'active' });
   const other = event({ status: 'canceled' });
-  expect(endOfSecond([one, other])).toEqual({ newest: other.subscription, isCertain: false });
-  expect(endOfSecond([other, one])).toEqual({ newest: one.subscription, isCertain: false });
+  expect(lastOfSecond([one, other])).toEqual({ newest: other.subscription, isCertain: false });
+  expect(lastOfSecond([other, one])).toEqual({ newest: one.subscription, isCertain: false });
 });
 
 test('a circle leaves two ends possible', () => {
   const pause = event({ status: 'unpaid' }, { status: 'active' });
   const resume = event({ status: 'active' }, { status: 'unpaid' });
-  expect(endOfSecond([pause, resume])).toEqual({ newest: resume.subscription, isCertain: false });
+  expect(lastOfSecond([pause, resume])).toEqual({ newest: resume.subscription, isCertain: false });
 });
 
 test('a circle before an end without effect leaves two plans possible', () => {
@@ -87,7 +87,7 @@ test('a circle before an end without effect leaves two plans possible', () => {
   const end = deletion({ status: 'incomplete_expired', note: 1 });
   const remark = event({ status: 'incomplete_expired', note: 2 }, { note: 1 });
   for (const arrived of permutations([pause, resume, end, remark])) {
-    expect(endOfSecond(arrived).isCertain).toBe(false);
+    expect(lastOfSecond(arrived).isCertain).toBe(false);
   }
 });
 
@@ -96,7 +96,7 @@ test('there and back ends there: what happened once does not happen again', () =
   const resume = event({ status: 'active' }, { status: 'unpaid' });
   const pause = event({ status: 'unpaid', product: 'a' }, { status: 'active' });
   for (const arrived of permutations([begun, resume, pause])) {
-    expect(endOfSecond(arrived)).toEqual({ newest: pause.subscription, isCertain: true });
+    expect(lastOfSecond(arrived)).toEqual({ newest: pause.subscription, isCertain: true });
   }
 });
 
@@ -109,7 +109,7 @@ describe('without evidence the end is certain only if all come to the same for t
     ['ends', { status: 'canceled', product: 'a' }, { status: 'canceled', product: 'b' }, true],
   ])('%s', (_, one, other, isCertain) => {
     for (const arrived of permutations([event(one), event(other)])) {
-      expect(endOfSecond(arrived)).toEqual({ newest: arrived[1]?.subscription, isCertain });
+      expect(lastOfSecond(arrived)).toEqual({ newest: arrived[1]?.subscription, isCertain });
     }
   });
 });
@@ -117,7 +117,7 @@ describe('without evidence the end is certain only if all come to the same for t
 test('ends that are the same to the team are certain', () => {
   const on = event({ status: 'active', flag: true }, { flag: false });
   const off = event({ status: 'active', flag: false }, { flag: true });
-  expect(endOfSecond([on, off]).isCertain).toBe(true);
+  expect(lastOfSecond([on, off]).isCertain).toBe(true);
 });
 
 test('a hole in the path is no evidence', () => {
@@ -127,12 +127,12 @@ test('a hole in the path is no evidence', () => {
     { status: 'unpaid' },
   ]);
   const arrived = [third, first].filter((found) => found !== undefined);
-  expect(endOfSecond(arrived)).toEqual({ newest: first?.subscription, isCertain: false });
+  expect(lastOfSecond(arrived)).toEqual({ newest: first?.subscription, isCertain: false });
 });
 
 test('events without effect alone end nothing', () => {
-  expect(endOfSecond([event({ status: 'past_due' })])).toEqual({ newest: null, isCertain: true });
-  expect(endOfSecond([event({ status: 'paused' }), event({ status: 'past_due' })])).toEqual({
+  expect(lastOfSecond([event({ status: 'past_due' })])).toEqual({ newest: null, isCertain: true });
+  expect(lastOfSecond([event({ status: 'paused' }), event({ status: 'past_due' })])).toEqual({
     newest: null,
     isCertain: true,
   });
@@ -143,7 +143,7 @@ test('a deletion names nothing that it replaced, and comes last all the same', (
   const resume = event({ status: 'active', pause: false }, { pause: true });
   const end = deletion({ status: 'canceled', pause: false });
   for (const arrived of permutations([pause, resume, end])) {
-    expect(endOfSecond(arrived)).toEqual({ newest: end.subscription, isCertain: true });
+    expect(lastOfSecond(arrived)).toEqual({ newest: end.subscription, isCertain: true });
   }
 });
 
@@ -155,21 +155,21 @@ test('what an event does not name it left alone', () => {
     { status: 'past_due', product: 'b' },
   ]);
   for (const arrived of permutations(lived)) {
-    expect(endOfSecond(arrived)).toEqual({ newest: lived[2]?.subscription, isCertain: true });
+    expect(lastOfSecond(arrived)).toEqual({ newest: lived[2]?.subscription, isCertain: true });
   }
 });
 
 test('a deletion that names nothing is no evidence of having been first', () => {
   const pause = event({ status: 'active', pause: true, product: 'a' }, { pause: false });
   const unknown = deletion({ status: 'active', pause: false, product: 'b' });
-  expect(endOfSecond([pause, unknown]).isCertain).toBe(false);
+  expect(lastOfSecond([pause, unknown]).isCertain).toBe(false);
 });
 
 test('another event that names nothing that it replaced can only have been the first', () => {
   const first = event({ status: 'trialing' });
   const second = event({ status: 'active' }, { status: 'trialing' });
   for (const arrived of permutations([first, second])) {
-    expect(endOfSecond(arrived)).toEqual({ newest: second.subscription, isCertain: true });
+    expect(lastOfSecond(arrived)).toEqual({ newest: second.subscription, isCertain: true });
   }
 });
 
@@ -179,9 +179,9 @@ test('more events than can be put in order are left to the later arrival', () =>
     invoice,
   }));
   const ordered = life(states.slice(0, 30)).reverse();
-  expect(endOfSecond(ordered)).toMatchObject({ newest: { status: 'unpaid' }, isCertain: true });
+  expect(lastOfSecond(ordered)).toMatchObject({ newest: { status: 'unpaid' }, isCertain: true });
   const tooMany = life(states).reverse();
-  expect(endOfSecond(tooMany).isCertain).toBe(false);
+  expect(lastOfSecond(tooMany).isCertain).toBe(false);
 });
 
 test('so many paths that they cannot be looked through are left to the later arrival', () => {
@@ -191,8 +191,8 @@ test('so many paths that they cannot be looked through are left to the later arr
   );
   const end = event({ status: 'canceled' }, { status: 'active' });
   const few = [end, ...anywhere.slice(0, 8)];
-  expect(endOfSecond(few)).toEqual({ newest: end.subscription, isCertain: true });
-  expect(endOfSecond([end, ...anywhere])).toEqual({
+  expect(lastOfSecond(few)).toEqual({ newest: end.subscription, isCertain: true });
+  expect(lastOfSecond([end, ...anywhere])).toEqual({
     newest: anywhere.at(-1)?.subscription,
     isCertain: false,
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { endOfSecond } from '../../src/core/same-second-order.ts';
+import { lastOfSecond } from '../../src/core/same-second-order.ts';
 import { event, look, permutations } from './caused-events.ts';
 
 const active = event({ status: 'active' });
@@ -8,14 +8,14 @@ const canceled = event({ status: 'canceled' });
 test("Stripe's own word ends the question, even when an event of the second arrives later", () => {
   const word = look({ status: 'active', product: 'a' });
   for (const arrived of permutations([active, canceled, word])) {
-    expect(endOfSecond(arrived)).toEqual({ newest: word.subscription, isCertain: true });
+    expect(lastOfSecond(arrived)).toEqual({ newest: word.subscription, isCertain: true });
   }
 });
 
 test("Stripe's own word counts for more than a path that the events tell", () => {
   const unpaid = event({ status: 'unpaid' }, { status: 'active' });
   const word = look({ status: 'active' });
-  expect(endOfSecond([word, active, unpaid])).toEqual({
+  expect(lastOfSecond([word, active, unpaid])).toEqual({
     newest: word.subscription,
     isCertain: true,
   });
@@ -23,11 +23,11 @@ test("Stripe's own word counts for more than a path that the events tell", () =>
 
 test('a look without effect leaves the later arrival when nothing tells where the path ends', () => {
   const word = look({ status: 'past_due' });
-  expect(endOfSecond([active, canceled, word])).toEqual({
+  expect(lastOfSecond([active, canceled, word])).toEqual({
     newest: canceled.subscription,
     isCertain: true,
   });
-  expect(endOfSecond([word, canceled, active])).toEqual({
+  expect(lastOfSecond([word, canceled, active])).toEqual({
     newest: active.subscription,
     isCertain: true,
   });
@@ -39,10 +39,10 @@ test('a look without effect leaves the path to the evidence, and tells where it 
   const pastDue = event({ status: 'past_due' }, { status: 'active' });
   const word = look({ status: 'past_due' });
   for (const arrived of permutations([unpaid, paid, pastDue])) {
-    expect(endOfSecond(arrived).isCertain).toBe(false);
+    expect(lastOfSecond(arrived).isCertain).toBe(false);
   }
   for (const arrived of permutations([unpaid, paid, pastDue, word])) {
-    expect(endOfSecond(arrived)).toEqual({ newest: paid.subscription, isCertain: true });
+    expect(lastOfSecond(arrived)).toEqual({ newest: paid.subscription, isCertain: true });
   }
 });
 
@@ -51,7 +51,7 @@ test('a look without effect tells where the path ends by what is left but the st
   const base = event({ status: 'active', product: 'base' }, { product: 'plus' });
   const word = look({ status: 'past_due', product: 'base' });
   for (const arrived of permutations([plus, base, word])) {
-    expect(endOfSecond(arrived)).toEqual({ newest: base.subscription, isCertain: true });
+    expect(lastOfSecond(arrived)).toEqual({ newest: base.subscription, isCertain: true });
   }
 });
 
@@ -63,7 +63,7 @@ test('an end is the one that a look shows only if all that was told is as the lo
   );
   const word = look({ status: 'past_due', product: 'base', seats: 2 });
   for (const arrived of permutations([plus, base])) {
-    expect(endOfSecond([...arrived, word])).toEqual({
+    expect(lastOfSecond([...arrived, word])).toEqual({
       newest: arrived[1]?.subscription,
       isCertain: true,
     });
@@ -76,7 +76,7 @@ test.each([12, 31])(
     const events = Array.from({ length: count }, (_, index) =>
       event({ status: 'active', product: `prod_${index}` }, {}),
     );
-    expect(endOfSecond([look({ status: 'past_due' }), ...events])).toEqual({
+    expect(lastOfSecond([look({ status: 'past_due' }), ...events])).toEqual({
       newest: events.at(-1)?.subscription,
       isCertain: true,
     });

@@ -6,7 +6,7 @@ import { searchLog } from '../../src/event-log/search.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
-import { openDoor } from '../support/service/pipelines.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 
 const store = useDatabase(embeddedServer);
@@ -20,7 +20,7 @@ const anyEvent = fc.record({
 });
 
 test('of every event the log tells why, and the plans before and after are those of the team', async () => {
-  const accept = openDoor(store.database, async (productId) => `The plan of ${productId}`);
+  const ingest = openPipeline(store.database, async (productId) => `The plan of ${productId}`);
   const { query } = store.database;
   const property = fc.asyncProperty(
     fc.array(anyEvent, { minLength: 5, maxLength: 15 }),
@@ -29,7 +29,7 @@ test('of every event the log tells why, and the plans before and after are those
       const plans = [await store.planOf(teamId)];
       for (const { replaced, ...made } of events) {
         const previousAttributes = replaced === null ? undefined : { status: replaced };
-        await accept([
+        await ingest([
           receivedEvent({ customerId, ...made, ...(previousAttributes && { previousAttributes }) }),
         ]);
         plans.push(await store.planOf(teamId));
@@ -45,7 +45,12 @@ test('of every event the log tells why, and the plans before and after are those
       }
       expect(turn).toBe(events.length);
 
-      const history = { customerId, choice: 'newest', teamIds: [teamId], before: null } as const;
+      const history = {
+        customerId,
+        planSelection: 'newest',
+        teamIds: [teamId],
+        before: null,
+      } as const;
       const { entries } = await explainHistory(query, { ...history, limit: 20 });
       expect(entries.length).toBe(events.length);
       for (const { event, why, plans: told } of entries) {

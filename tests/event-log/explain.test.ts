@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type Context, type Explanation, explain } from '../../src/event-log/explain.ts';
 import type { LoggedOutcome } from '../../src/queries/events.ts';
 import type { EventRow } from '../../src/queries/search-events.ts';
-import { LOOK_TYPE } from '../../src/stripe/handled-event-type.ts';
+import { SNAPSHOT_TYPE } from '../../src/stripe/handled-event-type.ts';
 import type { MadeEvent } from '../../src/testing/subscription-event.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 
@@ -40,7 +40,7 @@ function logOf(events: readonly Logged[]): EventRow[] {
 }
 
 const CONTEXT: Omit<Context, 'log'> = {
-  choice: 'newest',
+  planSelection: 'newest',
   teamIds: [7],
   names: new Map([['prod_1', 'Pro']]),
   prunedBeforeMs: null,
@@ -119,7 +119,7 @@ describe('applied', () => {
       ['applied', 0, 'active'],
       ['applied', 0, 'canceled'],
     ]);
-    const look = { ...(log[2] as EventRow), type: LOOK_TYPE, eventId: null };
+    const look = { ...(log[2] as EventRow), type: SNAPSHOT_TYPE, eventId: null };
     const withLook = [...log.slice(0, 2), look];
     expect(whyAt(3, withLook)).toEqual([
       "applied: Stripe's API showed the subscription so, and canceled takes the plan away.",
@@ -139,7 +139,7 @@ describe('applied', () => {
       ['unchanged', 9, 'trialing', other],
       ['applied', 20, 'canceled'],
     ]);
-    const best = { choice: 'best' } as const;
+    const best = { planSelection: 'best' } as const;
     expect(whyAt(1, log, best)).toEqual([
       "applied: its subscription was the customer's best one (TEAM_PLAN=best), and active gives the team its plan.",
     ]);

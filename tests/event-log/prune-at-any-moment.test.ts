@@ -4,12 +4,12 @@ import { pruneLog } from '../../src/event-log/prune.ts';
 import { type Difference, rebuild } from '../../src/event-log/rebuild.ts';
 import { replayEvents } from '../../src/event-log/replay.ts';
 import { searchLog } from '../../src/event-log/search.ts';
-import type { Accept } from '../../src/ingest/pipeline.ts';
-import { keepParked } from '../../src/maintenance/parked-events.ts';
+import type { Ingest } from '../../src/ingest/pipeline.ts';
+import { applyParkedEvents } from '../../src/maintenance/parked-events.ts';
 import { readTeam } from '../../src/queries/teams.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
-import { openDoor } from '../support/service/pipelines.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 
 const { signal } = new AbortController();
@@ -70,22 +70,22 @@ function bodyOf(drawn: Drawn, customerId: string): string {
 /** A team in a database of its own, to which the same happens as to another one's. */
 class World {
   readonly store: Store;
-  readonly accept: Accept;
+  readonly ingest: Ingest;
   readonly customerId: string;
   readonly teamId: number;
 
-  constructor(store: Store, accept: Accept, customerId: string, teamId: number) {
+  constructor(store: Store, ingest: Ingest, customerId: string, teamId: number) {
     this.store = store;
-    this.accept = accept;
+    this.ingest = ingest;
     this.customerId = customerId;
     this.teamId = teamId;
   }
 
-  static async open(store: Store, accept: Accept, customerId: string): Promise<World> {
+  static async open(store: Store, ingest: Ingest, customerId: string): Promise<World> {
     // What another story has left would be replayed and kept with this one's.
     await store.database.query('truncate instep.events, instep.subscriptions');
     const { teamId } = await store.addTeam();
-    return new World(store, accept, customerId, teamId);
+    return new World(store, ingest, customerId, teamId);
   }
 
   async link(isLinked: boolean): Promise<void> {
@@ -96,19 +96,19 @@ class World {
   }
 
   async replay(): Promise<void> {
-    const { accept } = this;
+    const { ingest } = this;
     const { query } = this.store.database;
     const all = searchLog(query, {}, 'oldest first');
-    for await (const { error } of replayEvents(all, { accept, query })) expect(error).toBeNull();
+    for await (const { error } of replayEvents(all, { ingest, query })) expect(error).toBeNull();
   }
 
   async rebuild(
-    choice: 'newest' | 'best',
+    planSelection: 'newest' | 'best',
     isDryRun: boolean,
   ): Promise<Omit<Difference, 'teamId'>[]> {
     const differences: Omit<Difference, 'teamId'>[] = [];
     const { teamId } = this;
-    for await (const found of rebuild(this.store.database, { choice, teamId, isDryRun })) {
+    for await (const found of rebuild(this.store.database, { planSelection, teamId, isDryRun })) {
       const { teamId: _, ...difference } = found;
       differences.push(difference);
     }
@@ -125,13 +125,13 @@ describe.each(postgresServers)('$name', (server) => {
   const pruned = useDatabase(server);
 
   test('pruning at any moment changes no team, whatever comes after it', async () => {
-    const doors = [openDoor(whole.database), openDoor(pruned.database)] as const;
+    const acceptors = [openPipeline(whole.database), openPipeline(pruned.database)] as const;
     let deleted = 0;
     const property = fc.asyncProperty(anyStory, async ({ isLinked, events, actions }) => {
       const customerId = whole.newCustomer();
       const worlds = [
-        await World.open(whole, doors[0], customerId),
-        await World.open(pruned, doors[1], customerId),
+        await World.open(whole, acceptors[0], customerId),
+        await World.open(pruned, acceptors[1], customerId),
       ] as const;
       for (const world of worlds) await world.link(isLinked);
       const bodies = events.map((event) => bodyOf(event, customerId));
@@ -141,7 +141,7 @@ describe.each(postgresServers)('$name', (server) => {
           switch (action.kind) {
             case 'deliver': {
               const body = bodies[action.index % bodies.length] ?? '';
-              await world.accept([received(body, (CREATED + 100 + 2 * turn) * 1_000)]);
+              await world.ingest([received(body, (CREATED + 100 + 2 * turn) * 1_000)]);
               break;
             }
             case 'prune':
@@ -152,7 +152,7 @@ describe.each(postgresServers)('$name', (server) => {
               await world.link(action.kind === 'link');
               break;
             case 'keep':
-              await keepParked(world.store.database.query, world.accept, signal);
+              await applyParkedEvents(world.store.database.query, world.ingest, signal);
               break;
             case 'replay':
               await world.replay();
@@ -164,9 +164,9 @@ describe.each(postgresServers)('$name', (server) => {
         }
         expect(await worlds[1].plan()).toEqual(await worlds[0].plan());
       }
-      for (const choice of ['newest', 'best'] as const) {
-        expect(await worlds[1].rebuild(choice, true)).toEqual(
-          await worlds[0].rebuild(choice, true),
+      for (const planSelection of ['newest', 'best'] as const) {
+        expect(await worlds[1].rebuild(planSelection, true)).toEqual(
+          await worlds[0].rebuild(planSelection, true),
         );
       }
     });

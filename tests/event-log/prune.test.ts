@@ -3,7 +3,7 @@ import { pruneLog } from '../../src/event-log/prune.ts';
 import { claimPruning, readPrunedBefore } from '../../src/queries/prune-events.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
-import { openDoor } from '../support/service/pipelines.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 
 const { signal } = new AbortController();
@@ -21,10 +21,10 @@ describe.each(postgresServers)('$name', (server) => {
 
   test('what stays, and what goes', async () => {
     const { teamId, customerId } = await store.addTeam();
-    const accept = openDoor(store.database);
+    const ingest = openPipeline(store.database);
     const deliver = async (eventId: string, made: object, change: object = {}) => {
       const body = { ...JSON.parse(eventBody({ customerId, eventId, ...made })), ...change };
-      await accept([received(JSON.stringify(body), RECEIVED_MS)]);
+      await ingest([received(JSON.stringify(body), RECEIVED_MS)]);
     };
     const at = (second: number, status: string) => ({ createdSeconds: CREATED + second, status });
     await deliver('older', at(1, 'trialing'));
@@ -66,9 +66,9 @@ describe.each(postgresServers)('$name', (server) => {
 
   test('it waits for no event that somebody else holds, and takes it the next time', async () => {
     const { customerId } = await store.addTeam();
-    const accept = openDoor(store.database);
+    const ingest = openPipeline(store.database);
     for (const second of [1, 2, 3]) {
-      await accept([
+      await ingest([
         received(eventBody({ customerId, createdSeconds: CREATED + second }), RECEIVED_MS),
       ]);
     }

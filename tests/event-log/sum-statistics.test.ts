@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { keepFigures } from '../../src/event-log/sum-statistics.ts';
+import { sumStatistics } from '../../src/event-log/sum-statistics.ts';
 import type { Database, Work } from '../../src/postgres/database.ts';
 import { DELAY_BOUNDS_SECONDS, NO_DELAY } from '../../src/queries/delay-buckets.ts';
 import { type LogEntry, type LoggedOutcome, logEvents } from '../../src/queries/events.ts';
-import { type Figure, readFigures } from '../../src/queries/read-statistics.ts';
+import { readStatistics, type StatisticsRow } from '../../src/queries/read-statistics.ts';
 import { SLOTS_SECONDS, type SlotSeconds } from '../../src/queries/write-statistics.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
@@ -166,7 +166,7 @@ function expectCrash(error: unknown): void {
   expect(error).toMatchObject({ cause: new Crash() });
 }
 
-const sorted = (figures: readonly Figure[]) =>
+const sorted = (figures: readonly StatisticsRow[]) =>
   figures.map((figure) => JSON.stringify(figure, Object.keys(figure).sort())).sort();
 
 /** Logs events of the last week, evenly. Returns when the first one came. */
@@ -192,7 +192,7 @@ describe.each(postgresServers)('$name', (server) => {
 
   beforeEach(() => empty(store.database));
 
-  const keep = (database: Database, now = () => NOW_MS) => keepFigures({ database, now }, signal);
+  const keep = (database: Database, now = () => NOW_MS) => sumStatistics({ database, now }, signal);
 
   /** All of it: the first time may have to make the row that it locks. */
   async function keepTwice(): Promise<void> {
@@ -201,11 +201,14 @@ describe.each(postgresServers)('$name', (server) => {
   }
 
   const shown = (slotSeconds: SlotSeconds) =>
-    readFigures(store.database.query, { slotSeconds, sinceMs: NOW_MS - SINCE_MS[slotSeconds] });
+    readStatistics(store.database.query, { slotSeconds, sinceMs: NOW_MS - SINCE_MS[slotSeconds] });
 
   /** The same from the log and what was pruned of it, in other words. */
-  async function counted(slotSeconds: SlotSeconds, pruned: readonly LogRow[]): Promise<Figure[]> {
-    const counts = new Map<string, Figure>();
+  async function counted(
+    slotSeconds: SlotSeconds,
+    pruned: readonly LogRow[],
+  ): Promise<StatisticsRow[]> {
+    const counts = new Map<string, StatisticsRow>();
     for (const row of [...(await readRows(store.database)), ...pruned]) {
       const receivedAtMs = row.received_at.getTime();
       const startsAtMs = receivedAtMs - (receivedAtMs % (slotSeconds * 1_000));
@@ -304,8 +307,8 @@ describe.each(postgresServers)('$name', (server) => {
 
   test('a long log is summed from its newest event back, and it is said until all is there', async () => {
     const oldest = await logMany(store.database, 25_000);
-    await keepFigures({ database: store.database, now: () => NOW_MS }, AbortSignal.abort());
-    await keepFigures({ database: store.database, now: () => NOW_MS }, AbortSignal.abort());
+    await sumStatistics({ database: store.database, now: () => NOW_MS }, AbortSignal.abort());
+    await sumStatistics({ database: store.database, now: () => NOW_MS }, AbortSignal.abort());
     const half = await totals(7_200);
     expect(half.isWhole).toBe(false);
     expect(half.applied).toBeGreaterThan(0);

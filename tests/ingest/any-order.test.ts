@@ -9,7 +9,7 @@ import type { MadeEvent } from '../../src/testing/subscription-event.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
-import { openDoor } from '../support/service/pipelines.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 
 const CUSTOMERS = 3;
@@ -55,9 +55,12 @@ function planAfterAll(events: readonly ReceivedEvent[]): TeamPlan {
 describe.each(postgresServers)('$name', (server) => {
   const store = useDatabase(server);
 
-  test('any order of arrival over two doors ends as the events in their own order', async () => {
+  test('any order of arrival over two acceptors ends as the events in their own order', async () => {
     const retrieve = async (productId: string) => nameOf(productId);
-    const doors = [openDoor(store.database, retrieve), openDoor(store.openAnother(), retrieve)];
+    const acceptors = [
+      openPipeline(store.database, retrieve),
+      openPipeline(store.openAnother(), retrieve),
+    ];
 
     const property = fc.asyncProperty(anyDelivery, async ({ events, order }) => {
       const teams = await Promise.all(Array.from({ length: CUSTOMERS }, () => store.addTeam()));
@@ -65,7 +68,7 @@ describe.each(postgresServers)('$name', (server) => {
         receivedEvent({ ...made, customerId: teams[customer]?.customerId ?? '' }),
       );
       await Promise.all(
-        order.map((index, turn) => doors[turn % 2]?.([received[index] as ReceivedEvent])),
+        order.map((index, turn) => acceptors[turn % 2]?.([received[index] as ReceivedEvent])),
       );
       for (const { teamId, customerId } of teams) {
         const mine = received.filter(

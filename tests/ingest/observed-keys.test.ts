@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Json } from '../../src/core/same-second-order.ts';
 import { decide, type Known } from '../../src/ingest/decide.ts';
 import type { NamedEvent } from '../../src/ingest/received-event.ts';
-import { makeLook } from '../../src/stripe/subscription-snapshot.ts';
+import { makeSnapshot } from '../../src/stripe/subscription-snapshot.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 
 const CREATED = 1_700_000_000;
@@ -40,7 +40,7 @@ function known(events: readonly (typeof one)[]): Known {
 
 function look(fence: readonly string[]): NamedEvent {
   const shown: Json = { id: 'sub_1', customer: 'cus_1', status: 'canceled' };
-  const made = makeLook(shown, {
+  const made = makeSnapshot(shown, {
     createdSeconds: CREATED,
     fence: new Set(fence),
     takenAtMs: (CREATED + 10) * 1_000,

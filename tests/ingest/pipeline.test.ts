@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ReceivedEvent } from '../../src/ingest/received-event.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
-import { openDoor } from '../support/service/pipelines.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
 import { eventBody, received, receivedEvent } from '../support/stripe/events.ts';
 
 const UNKNOWN_SHAPE = JSON.stringify({
@@ -15,7 +15,7 @@ describe.each(postgresServers)('$name', (server) => {
   const store = useDatabase(server);
 
   test('every event of a batch gets its own result, and its row in the log', async () => {
-    const accept = openDoor(store.database);
+    const ingest = openPipeline(store.database);
     const team = await store.addTeam();
     const other = await store.addTeam();
     const nobody = store.newCustomer();
@@ -26,7 +26,7 @@ describe.each(postgresServers)('$name', (server) => {
     const second = of('evt_second', 200, 'trialing');
     const unreadable = received(UNKNOWN_SHAPE);
     const parked = of('evt_parked', 100, 'active', { teamId: 0, customerId: nobody });
-    const results = await accept([
+    const results = await ingest([
       first,
       second,
       of('evt_older', 150, 'canceled'),
@@ -100,7 +100,7 @@ describe.each(postgresServers)('$name', (server) => {
   });
 
   test('a parked event is applied when it comes again and a team follows the customer', async () => {
-    const accept = openDoor(store.database);
+    const ingest = openPipeline(store.database);
     const { teamId, customerId } = await store.addTeam();
     const link = (to: string | null) =>
       store.database.query(`update teams set provider_customer_id = $1 where id = ${teamId}`, [to]);
@@ -109,15 +109,15 @@ describe.each(postgresServers)('$name', (server) => {
       receivedEvent({ customerId, status }),
     ) as [ReceivedEvent, ReceivedEvent];
     const none: number[] = [];
-    expect(await accept([older, newer])).toEqual([
+    expect(await ingest([older, newer])).toEqual([
       { outcome: 'parked', teamIds: none },
       { outcome: 'parked', teamIds: none },
     ]);
     await link(customerId);
     const teamIds = [teamId];
-    expect(await accept([newer])).toEqual([{ outcome: 'applied', teamIds }]);
-    expect(await accept([older])).toEqual([{ outcome: 'stale', teamIds }]);
-    expect(await accept([newer])).toEqual([{ outcome: 'duplicate', teamIds }]);
+    expect(await ingest([newer])).toEqual([{ outcome: 'applied', teamIds }]);
+    expect(await ingest([older])).toEqual([{ outcome: 'stale', teamIds }]);
+    expect(await ingest([newer])).toEqual([{ outcome: 'duplicate', teamIds }]);
     expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
     expect(await store.logOf(customerId)).toEqual([
       { event_id: older.eventId, outcome: 'stale', deliveries: 2 },
@@ -127,7 +127,7 @@ describe.each(postgresServers)('$name', (server) => {
 
   test('a second door knows what the first one did', async () => {
     const { teamId, customerId } = await store.addTeam();
-    const [first, second] = [openDoor(store.database), openDoor(store.openAnother())];
+    const [first, second] = [openPipeline(store.database), openPipeline(store.openAnother())];
     const event = receivedEvent({ customerId, createdSeconds: 20 });
     await first([event]);
     const older = receivedEvent({ customerId, createdSeconds: 19, status: 'unpaid' });
@@ -139,10 +139,10 @@ describe.each(postgresServers)('$name', (server) => {
   });
 
   test('the log keeps the order of arrival, whatever the keys', async () => {
-    const accept = openDoor(store.database);
+    const ingest = openPipeline(store.database);
     const { customerId } = await store.addTeam();
     const eventIds = Array.from({ length: 20 }, (_, index) => `evt_arrival_${index}`);
-    await accept(
+    await ingest(
       eventIds.map((eventId, index) =>
         receivedEvent({ eventId, customerId, createdSeconds: 1_000 - index }),
       ),
@@ -157,12 +157,12 @@ describe.each(postgresServers)('$name', (server) => {
     ['a customer that cannot be stored', { customer: 'cus_\0' }],
     ['numbers that are no numbers here', { big: 'NUMBER' }],
   ])('the body is stored byte for byte: %s', async (_, members) => {
-    const accept = openDoor(store.database);
+    const ingest = openPipeline(store.database);
     const event = JSON.parse(eventBody({ eventId: 'evt_bytes', customerId: store.newCustomer() }));
     Object.assign(event.data.object, members);
     const text = JSON.stringify(event, null, 1).replace('"NUMBER"', '1e999, "dup": 1, "dup": 2');
     const body = `\n ${text.replaceAll('\n', '\r\n')}\t`;
-    await accept([received(body)]);
+    await ingest([received(body)]);
     const rows = await store.database.query<{ body: Buffer }>(
       `delete from instep.events where event_id = 'evt_bytes' returning body`,
     );

@@ -4,7 +4,7 @@ import { DatabaseRefused } from '../../src/postgres/errors.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
-import { openDoor } from '../support/service/pipelines.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
 import { eventBody, received, receivedEvent } from '../support/stripe/events.ts';
 
 /** An event whose product came as an object, and so with its name. */
@@ -19,12 +19,12 @@ describe.each(postgresServers)('$name', (server) => {
 
   test('a name that does not fit is left out, and the team gets all else', async () => {
     await store.database.query('alter table teams alter column plan_name type varchar(5)');
-    const accept = openDoor(store.database);
+    const ingest = openPipeline(store.database);
     const teams = await Promise.all([store.addTeam(), store.addTeam(), store.addTeam()]);
     const names = ['Short', 'Professional', 'Basic'];
     const events = teams.map(({ customerId }, index) => namedEvent(customerId, `${names[index]}`));
     // Behind one that is under way, so that they are one batch.
-    const [, ...results] = await accept([receivedEvent({ customerId: 'cus_nobody' }), ...events]);
+    const [, ...results] = await ingest([receivedEvent({ customerId: 'cus_nobody' }), ...events]);
     expect(results).toMatchObject(teams.map(() => ({ outcome: 'applied' })));
 
     const plans = await Promise.all(teams.map(({ teamId }) => store.planOf(teamId)));
@@ -65,7 +65,7 @@ describe.each(postgresServers)('$name', (server) => {
     'an event that is refused by %s fails alone, and leaves nothing behind',
     async (_, objection, withdrawal) => {
       await store.database.query(objection);
-      const accept = openDoor(store.database);
+      const ingest = openPipeline(store.database);
       const [before, bad, after] = [
         await store.addTeam(),
         await store.addTeam(),
@@ -77,7 +77,7 @@ describe.each(postgresServers)('$name', (server) => {
           receivedEvent({ customerId: before.customerId }),
           receivedEvent({ customerId: bad.customerId, subscriptionId: 'sub_bad' }),
           receivedEvent({ customerId: after.customerId }),
-        ].map((event) => accept([event])),
+        ].map((event) => ingest([event])),
       );
       await store.database.query(withdrawal);
 
@@ -97,7 +97,7 @@ describe.each(postgresServers)('$name', (server) => {
       expect(await store.database.query(known, [bad.customerId])).toEqual([]);
 
       const again = receivedEvent({ customerId: bad.customerId, subscriptionId: 'sub_bad' });
-      expect(await accept([again])).toEqual([{ outcome: 'applied', teamIds: [bad.teamId] }]);
+      expect(await ingest([again])).toEqual([{ outcome: 'applied', teamIds: [bad.teamId] }]);
     },
   );
 });

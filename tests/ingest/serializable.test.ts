@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { addTeam, readTeam, renamePlans } from '../../src/queries/teams.ts';
 import { connect, createDatabase, postgresServers } from '../support/postgres/test-database.ts';
-import { openDoor } from '../support/service/pipelines.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 
 const BATCH = 20;
 const ROUNDS = 10;
 
 describe.each(postgresServers)('$name', (server) => {
-  test('doors and renamings on a database whose transactions are serializable', async () => {
+  test('acceptors and renamings on a database whose transactions are serializable', async () => {
     const { url, database } = await createDatabase(server);
     const name = url.pathname.slice(1);
     await database.query(
@@ -21,14 +21,14 @@ describe.each(postgresServers)('$name', (server) => {
     const teamIds = await Promise.all(
       customers.map((customerId) => addTeam(query, { name: 'Team', customerId })),
     );
-    const doors = [openDoor(pools[0]), openDoor(pools[1])];
+    const acceptors = [openPipeline(pools[0]), openPipeline(pools[1])];
 
     for (let round = 1; round <= ROUNDS; round += 1) {
       const events = customers.map((customerId) =>
         receivedEvent({ customerId, productId: 'prod_1', createdSeconds: round }),
       );
       const [results] = await Promise.all([
-        Promise.all(doors.map((accept) => accept(events))),
+        Promise.all(acceptors.map((ingest) => ingest(events))),
         renamePlans(query, {
           id: 'prod_1',
           name: `Plan ${round}`,

@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import { expect, test } from 'vitest';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
-import { openDoor } from '../support/service/pipelines.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 import { useStripeApis } from '../support/stripe/stripe-apis.ts';
 
@@ -18,13 +18,13 @@ const saysALittle: RequestListener = (_, response) => {
 
 /** How long an event of a new team takes, which gets all but the name. */
 async function timeToApply(
-  accept: ReturnType<typeof openDoor>,
+  ingest: ReturnType<typeof openPipeline>,
   productId: string,
   status = 'active',
 ) {
   const { teamId, customerId } = await store.addTeam();
   const startedAt = Date.now();
-  await accept([receivedEvent({ customerId, productId, status })]);
+  await ingest([receivedEvent({ customerId, productId, status })]);
   const tookMs = Date.now() - startedAt;
   const plan = await store.planOf(teamId);
   expect(plan).toMatchObject({ subscriptionStatus: status, planName: null });
@@ -36,26 +36,26 @@ test.concurrent.each([
   ['says a little now and then', saysALittle],
 ])('an event waits two seconds and no longer when the API %s', async (_, listener) => {
   const { retrieve } = await apis.startOdd(listener);
-  const accept = openDoor(store.database, retrieve);
-  expect(await timeToApply(accept, 'prod_slow')).toBeLessThan(4_000);
+  const ingest = openPipeline(store.database, retrieve);
+  expect(await timeToApply(ingest, 'prod_slow')).toBeLessThan(4_000);
   // The next one does not wait for what did not come.
-  expect(await timeToApply(accept, 'prod_slow')).toBeLessThan(1_500);
+  expect(await timeToApply(ingest, 'prod_slow')).toBeLessThan(1_500);
 });
 
 test.concurrent('events that need no name do not wait for those that do', async () => {
   const { retrieve } = await apis.startOdd(saysNothing);
-  const accept = openDoor(store.database, retrieve);
+  const ingest = openPipeline(store.database, retrieve);
   const order: string[] = [];
-  const waiting = timeToApply(accept, 'prod_slow').then(() => order.push('named'));
-  await timeToApply(accept, 'prod_other', 'canceled').then(() => order.push('nameless'));
+  const waiting = timeToApply(ingest, 'prod_slow').then(() => order.push('named'));
+  await timeToApply(ingest, 'prod_other', 'canceled').then(() => order.push('nameless'));
   await waiting;
   expect(order).toEqual(['nameless', 'named']);
 });
 
 test.concurrent('many events that wait for names wait together', async () => {
   const { retrieve } = await apis.startOdd(saysNothing);
-  const accept = openDoor(store.database, retrieve);
+  const ingest = openPipeline(store.database, retrieve);
   const products = Array.from({ length: 30 }, (_, index) => `prod_slow_${index % 15}`);
-  const times = await Promise.all(products.map((product) => timeToApply(accept, product)));
+  const times = await Promise.all(products.map((product) => timeToApply(ingest, product)));
   expect(Math.max(...times)).toBeLessThan(4_500);
 });

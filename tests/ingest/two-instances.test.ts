@@ -3,21 +3,21 @@ import { applyBatch } from '../../src/ingest/apply-batch.ts';
 import type { NamedEvent } from '../../src/ingest/received-event.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
-import { openDoor } from '../support/service/pipelines.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 
 describe.each(postgresServers)('$name', (server) => {
   const store = useDatabase(server);
-  const openTwo = () => [openDoor(store.database), openDoor(store.openAnother())] as const;
+  const openTwo = () => [openPipeline(store.database), openPipeline(store.openAnother())] as const;
   const count = (outcomes: readonly { outcome: string }[], outcome: string) =>
     outcomes.filter((one) => one.outcome === outcome).length;
 
-  test('two hundred copies over two doors are applied once', async () => {
-    const doors = openTwo();
+  test('two hundred copies over two acceptors are applied once', async () => {
+    const acceptors = openTwo();
     const { teamId, customerId } = await store.addTeam();
     const event = receivedEvent({ customerId });
     const results = await Promise.all(
-      Array.from({ length: 200 }, (_, index) => doors[index % 2 === 0 ? 0 : 1]([event])),
+      Array.from({ length: 200 }, (_, index) => acceptors[index % 2 === 0 ? 0 : 1]([event])),
     );
     expect(count(results.flat(), 'applied')).toBe(1);
     expect(count(results.flat(), 'duplicate')).toBe(199);
@@ -46,7 +46,7 @@ describe.each(postgresServers)('$name', (server) => {
           [events, events.toReversed()].map((batch, index) =>
             pools[index]?.transaction((query, atCommit) => {
               attempts += 1;
-              return applyBatch({ query, atCommit }, batch, { choice: 'newest' });
+              return applyBatch({ query, atCommit }, batch, { planSelection: 'newest' });
             }),
           ),
         );
@@ -64,17 +64,17 @@ describe.each(postgresServers)('$name', (server) => {
     },
   );
 
-  test('doors that get the same customers in opposite orders apply each once', async () => {
-    const doors = openTwo();
+  test('acceptors that get the same customers in opposite orders apply each once', async () => {
+    const acceptors = openTwo();
     const teams = await Promise.all(Array.from({ length: 40 }, () => store.addTeam()));
     const events = teams.map(({ customerId }) => receivedEvent({ customerId }));
-    const results = await Promise.all([doors[0](events), doors[1](events.toReversed())]);
+    const results = await Promise.all([acceptors[0](events), acceptors[1](events.toReversed())]);
     expect(count(results.flat(), 'applied')).toBe(events.length);
     expect(count(results.flat(), 'duplicate')).toBe(events.length);
   });
 
-  test('different events of one customer over two doors end with the newest', async () => {
-    const doors = openTwo();
+  test('different events of one customer over two acceptors end with the newest', async () => {
+    const acceptors = openTwo();
     const { teamId, customerId } = await store.addTeam();
     const events = Array.from({ length: 60 }, (_, index) =>
       receivedEvent({
@@ -85,7 +85,7 @@ describe.each(postgresServers)('$name', (server) => {
       }),
     );
     await Promise.all(
-      events.map((event, index) => doors[index % 2 === 0 ? 0 : 1]([event])).reverse(),
+      events.map((event, index) => acceptors[index % 2 === 0 ? 0 : 1]([event])).reverse(),
     );
     expect(await store.planOf(teamId)).toMatchObject({ providerSubscriptionId: 'sub_59' });
   });

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import type { Accept } from '../../src/ingest/pipeline.ts';
-import { createCatchUpTask } from '../../src/maintenance/catch-up.ts';
+import type { Ingest } from '../../src/ingest/pipeline.ts';
+import { createCatchUpJob } from '../../src/maintenance/catch-up.ts';
 import type { Database } from '../../src/postgres/database.ts';
 import { DatabaseUnavailable } from '../../src/postgres/errors.ts';
 import { addTeam, readTeam } from '../../src/queries/teams.ts';
@@ -11,7 +11,7 @@ import { Collection } from '../../src/testing/stripe-api/collection.ts';
 import { startStripeApiServer } from '../../src/testing/stripe-api/server.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { API_KEY } from '../support/secrets/canaries.ts';
-import { openDoor } from '../support/service/pipelines.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 
 const ends: (() => Promise<unknown>)[] = [];
@@ -33,7 +33,7 @@ const nextEvent = (made: Parameters<typeof eventBody>[0] = {}) => {
 
 type Setting = {
   readonly database: Database;
-  readonly accept: Accept;
+  readonly ingest: Ingest;
   readonly events: Collection;
   /** The calls to the API, as paths. */
   readonly calls: URLSearchParams[];
@@ -41,36 +41,36 @@ type Setting = {
   readonly lines: Record<string, unknown>[];
   fault: ((call: number) => ApiFault | undefined) | undefined;
   /** A keeper's task, as another instance has one of its own. */
-  instance(accept?: Accept, startedAtMs?: number): (signal?: AbortSignal) => Promise<void>;
+  instance(ingest?: Ingest, startedAtMs?: number): (signal?: AbortSignal) => Promise<void>;
 };
 
 /** An account with these events, and a team that follows their customer. */
 async function setUp(bodies: readonly string[]): Promise<Setting & { teamId: number }> {
   const { database } = await createDatabase();
-  const accept = openDoor(database);
+  const ingest = openPipeline(database);
   const events = new Collection(bodies.map((body) => JSON.parse(body)));
   const calls: URLSearchParams[] = [];
   const lines: Record<string, unknown>[] = [];
   const logger = createLogger('info', { write: (line) => void lines.push(JSON.parse(line)) });
   const setting: Setting = {
     database,
-    accept,
+    ingest,
     events,
     calls,
     lines,
     fault: undefined,
-    instance(through = accept, startedAtMs = Date.now()) {
+    instance(through = ingest, startedAtMs = Date.now()) {
       const times = [startedAtMs];
-      const mend = createCatchUpTask({
+      const repair = createCatchUpJob({
         query: database.query,
-        accept: through,
+        ingest: through,
         listEvents: api.listEvents,
         logger,
         now: () => times.pop() ?? Date.now(),
         nonce: () => `holder_${Math.random()}`,
         intervalMs: 3_600_000,
       });
-      return (signal = new AbortController().signal) => mend(signal);
+      return (signal = new AbortController().signal) => repair(signal);
     },
   };
   const server = await startStripeApiServer({
@@ -114,7 +114,7 @@ test('stores what was missed under its own ids and times, and nothing twice', as
     nextEvent({ status: 'canceled' }),
   ] as const;
   const setting = await setUp([first, missed, last]);
-  await setting.accept([received(first)]);
+  await setting.ingest([received(first)]);
   await setting.instance()();
   expect(await logOf(setting)).toEqual([
     { event_id: idOf(first), outcome: 'applied', deliveries: 1 },
@@ -127,7 +127,7 @@ test('stores what was missed under its own ids and times, and nothing twice', as
   );
 
   // Stripe delivers it after all.
-  expect(await setting.accept([received(last), received(missed)])).toMatchObject([
+  expect(await setting.ingest([received(last), received(missed)])).toMatchObject([
     { outcome: 'duplicate' },
     { outcome: 'duplicate' },
   ]);
@@ -144,9 +144,9 @@ test('knows an event again that the list tells in another API version’s words'
     return JSON.stringify(event);
   };
   const setting = await setUp([inOtherWords(one), inOtherWords(other)]);
-  await setting.accept([received(one)]);
+  await setting.ingest([received(one)]);
   await setting.instance()();
-  expect(await setting.accept([received(other)])).toMatchObject([{ outcome: 'duplicate' }]);
+  expect(await setting.ingest([received(other)])).toMatchObject([{ outcome: 'duplicate' }]);
   expect(await logOf(setting)).toEqual([
     { event_id: idOf(one), outcome: 'applied', deliveries: 1 },
     { event_id: idOf(other), outcome: 'applied', deliveries: 1 },
@@ -169,11 +169,11 @@ test('moves on only when everything before is stored, and goes on where it was',
   const bodies = Array.from({ length: 250 }, () => nextEvent());
   const setting = await setUp(bodies);
   let isDown = true;
-  const shaky: Accept = async (events) => {
+  const shaky: Ingest = async (events) => {
     // What is on the second page cannot be stored for now.
     const isOfSecondPage = events.some(({ eventId }) => eventId === idOf(bodies[120] ?? ''));
     if (isDown && isOfSecondPage) throw new DatabaseUnavailable('away');
-    return await setting.accept(events);
+    return await setting.ingest(events);
   };
   const instance = setting.instance(shaky);
   await expect(instance()).rejects.toThrow(DatabaseUnavailable);
@@ -201,9 +201,9 @@ test('moves on only when everything before is stored, and goes on where it was',
 test('of several instances one does it; of one that is gone another takes over', async () => {
   const setting = await setUp([nextEvent()]);
   const aMinuteAgo = Date.now() - 60_000;
-  const instances = Array.from({ length: 5 }, () => setting.instance(setting.accept, aMinuteAgo));
-  await Promise.all(instances.map((mend) => mend()));
-  for (const mend of instances) await mend();
+  const instances = Array.from({ length: 5 }, () => setting.instance(setting.ingest, aMinuteAgo));
+  await Promise.all(instances.map((repair) => repair()));
+  for (const repair of instances) await repair();
   expect(setting.calls).toHaveLength(1);
 
   const hold = (until: string) =>
@@ -222,8 +222,8 @@ test('of several instances one does it; of one that is gone another takes over',
 test('whoever was taken over from leaves the rest to the other', async () => {
   const setting = await setUp(Array.from({ length: 250 }, () => nextEvent()));
   let stolen = false;
-  const slow: Accept = async (events) => {
-    const results = await setting.accept(events);
+  const slow: Ingest = async (events) => {
+    const results = await setting.ingest(events);
     if (!stolen) {
       stolen = true;
       await setting.database.query(
@@ -308,8 +308,8 @@ test('what the application’s tables refuse is passed over, with a line that sa
 test('stops between two pages when it is asked to, and lets others have it', async () => {
   const setting = await setUp(Array.from({ length: 150 }, () => nextEvent()));
   const stopping = new AbortController();
-  const stops: Accept = async (events) => {
-    const results = await setting.accept(events);
+  const stops: Ingest = async (events) => {
+    const results = await setting.ingest(events);
     stopping.abort();
     return results;
   };

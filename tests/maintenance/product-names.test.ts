@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
-import { openDoor } from '../support/service/pipelines.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 import { useStripeApis } from '../support/stripe/stripe-apis.ts';
 
@@ -17,9 +17,13 @@ describe.each(postgresServers)('$name', (server) => {
   const store = useDatabase(server);
 
   /** The name that a new team gets from an event with this product. */
-  async function nameBy(accept: ReturnType<typeof openDoor>, productId: string, status = 'active') {
+  async function nameBy(
+    ingest: ReturnType<typeof openPipeline>,
+    productId: string,
+    status = 'active',
+  ) {
     const { teamId, customerId } = await store.addTeam();
-    const results = await accept([receivedEvent({ customerId, productId, status })]);
+    const results = await ingest([receivedEvent({ customerId, productId, status })]);
     expect(results).toEqual([{ outcome: 'applied', teamIds: [teamId] }]);
     const plan = await store.planOf(teamId);
     expect(plan?.subscriptionStatus).toBe(status);
@@ -35,30 +39,30 @@ describe.each(postgresServers)('$name', (server) => {
   test('from the API, and then from memory', async () => {
     const productId = newProduct();
     const api = await apis.start({ [productId]: 'Alpha' });
-    const accept = openDoor(store.database, api.retrieve);
-    expect(await nameBy(accept, productId)).toBe('Alpha');
+    const ingest = openPipeline(store.database, api.retrieve);
+    expect(await nameBy(ingest, productId)).toBe('Alpha');
     await api.close();
     await store.database.query('delete from instep.products where product_id = $1', [productId]);
-    expect(await nameBy(accept, productId)).toBe('Alpha');
+    expect(await nameBy(ingest, productId)).toBe('Alpha');
   });
 
   test('from the table, which another instance has filled', async () => {
     const productId = newProduct();
     const api = await apis.start({ [productId]: 'Beta' });
-    await nameBy(openDoor(store.openAnother(), api.retrieve), productId);
+    await nameBy(openPipeline(store.openAnother(), api.retrieve), productId);
     await api.close();
     expect(await storedName(productId)).toBe('Beta');
-    expect(await nameBy(openDoor(store.database, api.retrieve), productId)).toBe('Beta');
+    expect(await nameBy(openPipeline(store.database, api.retrieve), productId)).toBe('Beta');
   });
 
   test('nobody asks for the name of a product that an event takes away', async () => {
     const asked: string[] = [];
-    const accept = openDoor(store.database, async (productId) => {
+    const ingest = openPipeline(store.database, async (productId) => {
       asked.push(productId);
       return null;
     });
-    for (const status of ['canceled', 'unpaid']) await nameBy(accept, newProduct(), status);
-    await accept([receivedEvent({ productId: newProduct(), status: 'past_due' })]);
+    for (const status of ['canceled', 'unpaid']) await nameBy(ingest, newProduct(), status);
+    await ingest([receivedEvent({ productId: newProduct(), status: 'past_due' })]);
     expect(asked).toEqual([]);
   });
 
@@ -76,10 +80,10 @@ describe.each(postgresServers)('$name', (server) => {
         response.setHeader('Content-Type', 'application/json').end('{"name":"Gamma"}');
       }, 100);
     });
-    const accept = openDoor(store.database, retrieve);
+    const ingest = openPipeline(store.database, retrieve);
     const products = [newProduct(), newProduct()];
     const names = await Promise.all(
-      Array.from({ length: 60 }, (_, index) => nameBy(accept, products[index % 2] ?? '')),
+      Array.from({ length: 60 }, (_, index) => nameBy(ingest, products[index % 2] ?? '')),
     );
     expect(new Set(names)).toEqual(new Set(['Gamma']));
     expect(most).toBe(1);
@@ -107,8 +111,8 @@ describe.each(postgresServers)('$name', (server) => {
   ])('the team gets all else when the API %s', async (_, listener) => {
     const productId = newProduct();
     const { retrieve } = await apis.startOdd(listener);
-    const accept = openDoor(store.database, retrieve);
-    expect(await nameBy(accept, productId)).toBeNull();
+    const ingest = openPipeline(store.database, retrieve);
+    expect(await nameBy(ingest, productId)).toBeNull();
     // Noted, so that the keeper finds one later.
     expect(await storedName(productId)).toBeNull();
   });

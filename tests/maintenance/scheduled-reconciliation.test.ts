@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { startInstep } from '../support/process/instep-process.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 
-test('every so often all teams are reconciled, and the log says what was mended', async () => {
+test('every so often all teams are reconciled, and the log says what was repaired', async () => {
   const account = await openAccount();
   const teamId = await account.addTeam('cus_1');
   await account.happen({ customerId: 'cus_1', productId: 'prod_pro' }, 'missed');
@@ -13,7 +13,7 @@ test('every so often all teams are reconciled, and the log says what was mended'
     cause: 'never seen',
     isMended: true,
   });
-  expect(await server.logged({ msg: 'reconciled' })).toMatchObject({ drifts: 1, mended: 1 });
+  expect(await server.logged({ msg: 'reconciled' })).toMatchObject({ drifts: 1, repaired: 1 });
   expect(await account.planOf(teamId)).toMatchObject({ plan: { planName: 'Pro' } });
   expect(await server.stop()).toBe(0);
 });

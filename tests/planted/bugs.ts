@@ -201,8 +201,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'return 1;',
   ]),
   bug('newest takes the best', PLAN, [
-    "choice === 'newest' ? compareNewest : compareBest",
-    "choice === 'newest' ? compareBest : compareBest",
+    "planSelection === 'newest' ? compareNewest : compareBest",
+    "planSelection === 'newest' ? compareBest : compareBest",
   ]),
   bug('a tie of subscriptions goes by their ids alone', PLAN, [
     '    rank(one) - rank(other) ||\n    compareText',

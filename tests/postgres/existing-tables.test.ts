@@ -9,7 +9,7 @@ import {
   createEmptyDatabase,
   postgresServers,
 } from '../support/postgres/test-database.ts';
-import { openDoor } from '../support/service/pipelines.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 
 /** Tables as an application may have made them, with columns and types of its own. */
@@ -75,7 +75,7 @@ describe.each(postgresServers)('$name', (server) => {
   test('events change the plan, and no other column', async () => {
     const others = 'select id, settings, seats, provider_customer_id from teams order by id';
     const before = await database.query(others);
-    const results = await openDoor(database)([receivedEvent({ customerId: 'cus_shared' })]);
+    const results = await openPipeline(database)([receivedEvent({ customerId: 'cus_shared' })]);
     expect(results).toEqual([{ outcome: 'applied', teamIds: [1, 2] }]);
     expect(await database.query(others)).toEqual(before);
     for (const id of [1, 2]) {

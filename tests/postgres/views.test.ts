@@ -8,7 +8,7 @@ import {
   createEmptyDatabase,
   postgresServers,
 } from '../support/postgres/test-database.ts';
-import { openDoor } from '../support/service/pipelines.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 
 /** The tables of the Next.js SaaS Starter, and the view that shows its teams to Instep. */
@@ -86,10 +86,10 @@ describe.each(postgresServers)('$name', (server) => {
   });
 
   test('events go through it: grant, duplicate, older one, end', async () => {
-    const accept = openDoor(database, async () => 'Pro');
+    const ingest = openPipeline(database, async () => 'Pro');
     const active = receivedEvent({ customerId: 'cus_1', createdSeconds: 20 });
     const teamIds = [1];
-    expect(await accept([active])).toEqual([{ outcome: 'applied', teamIds }]);
+    expect(await ingest([active])).toEqual([{ outcome: 'applied', teamIds }]);
     const granted = {
       stripe_subscription_id: 'sub_1',
       stripe_product_id: 'prod_1',
@@ -99,23 +99,23 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await starterTeams()).toEqual([granted, untouched]);
 
     const older = receivedEvent({ customerId: 'cus_1', createdSeconds: 10, status: 'unpaid' });
-    expect(await accept([active, older])).toEqual([
+    expect(await ingest([active, older])).toEqual([
       { outcome: 'duplicate', teamIds },
       { outcome: 'stale', teamIds },
     ]);
     expect(await starterTeams()).toEqual([granted, untouched]);
 
-    await accept([receivedEvent({ customerId: 'cus_1', createdSeconds: 30, status: 'canceled' })]);
+    await ingest([receivedEvent({ customerId: 'cus_1', createdSeconds: 30, status: 'canceled' })]);
     const ended = { ...untouched, subscription_status: 'canceled' };
     expect(await starterTeams()).toEqual([ended, untouched]);
   });
 
   test('events of one team at once wait for each other through it', async () => {
-    const doors = [openDoor(database), openDoor(database)];
+    const acceptors = [openPipeline(database), openPipeline(database)];
     const events = Array.from({ length: 40 }, (_, index) =>
       receivedEvent({ customerId: 'cus_2', subscriptionId: `sub_${index}`, createdSeconds: index }),
     );
-    await Promise.all(events.reverse().map((event, index) => doors[index % 2]?.([event])));
+    await Promise.all(events.reverse().map((event, index) => acceptors[index % 2]?.([event])));
     expect((await starterTeams())[1]).toMatchObject({ stripe_subscription_id: 'sub_39' });
   });
 

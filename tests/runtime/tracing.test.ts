@@ -3,7 +3,7 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { type Instep, openInstep } from '../../src/instep.ts';
-import { startKeeper } from '../../src/maintenance/worker.ts';
+import { startMaintenance } from '../../src/maintenance/worker.ts';
 import type { Database } from '../../src/postgres/database.ts';
 import { addTeam } from '../../src/queries/teams.ts';
 import { addUser } from '../../src/queries/users.ts';
@@ -283,15 +283,15 @@ describe("a call of Stripe's API", () => {
 
 describe("a run of a keeper's task", () => {
   test('is a trace of its own', async () => {
-    const run = await spans.find('keep parked');
+    const run = await spans.find('maintain parked');
     expect(run.parentSpanContext).toBeUndefined();
     expect(spans.partsOf(run).map(({ name }) => name)).toContain('select instep.events');
   });
 
   test('that fails says why', async () => {
-    const mend = () => Promise.reject(new TypeError('of cus_1'));
-    const keeper = startKeeper([{ name: 'nothing', intervalMs: 60_000, mend }], logger);
-    const run = await spans.find('keep nothing', (await lineWith({ task: 'nothing' })).isOfIt);
+    const fail = () => Promise.reject(new TypeError('of cus_1'));
+    const keeper = startMaintenance([{ name: 'nothing', intervalMs: 60_000, run: fail }], logger);
+    const run = await spans.find('maintain nothing', (await lineWith({ task: 'nothing' })).isOfIt);
     await keeper.stop();
     expect(run.attributes).toEqual({ 'exception.type': 'TypeError', 'error.type': 'TypeError' });
     expect(run.status).toEqual({ code: SpanStatusCode.ERROR });

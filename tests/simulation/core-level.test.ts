@@ -9,7 +9,7 @@ const OPTIONS: LevelOptions = {
   firstSeed: 1,
   seeds: 150,
   deliveries: 150_000,
-  choice: null,
+  planSelection: null,
   faults: DEFAULT_FAULTS,
 };
 

@@ -12,7 +12,7 @@ test('two servers, one of them killed now and then', { timeout: 400_000 }, async
     firstSeed: 1,
     seeds: 60,
     deliveries: 500,
-    choice: 'best',
+    planSelection: 'best',
     faults: DEFAULT_FAULTS,
     database,
     servers: 2,

@@ -10,7 +10,7 @@ import { createRunCase } from '../../simulation/store/run-case.ts';
 import { keeperTasks } from '../../simulation/store/settle.ts';
 import { createStoreDoor } from '../../simulation/store/store-door.ts';
 import { createWorld } from '../../simulation/world.ts';
-import type { TeamPlanChoice } from '../../src/core/plan-selection.ts';
+import type { PlanSelection } from '../../src/core/plan-selection.ts';
 import { createLogger } from '../../src/runtime/logging.ts';
 import { scheduleDeliveries } from '../../src/testing/delivery.ts';
 import { DEFAULT_FAULTS } from '../../src/testing/faults.ts';
@@ -48,15 +48,15 @@ test('a case that diverges on a database is lived again with ever less', async (
   // The doors have another setting than the auditor.
   const found = findCase('best');
   const door = createStoreDoor(database, {
-    choice: 'newest',
+    planSelection: 'newest',
     account,
     random,
     logger,
     now: Date.now,
   });
   const nonce = () => `nonce_${random.next()}`;
-  const tasks = keeperTasks({ query, accept: door, account, logger, now: Date.now, nonce });
-  const runCase = createRunCase({ database, accepts: [door], account, random, tasks });
+  const tasks = keeperTasks({ query, ingest: door, account, logger, now: Date.now, nonce });
+  const runCase = createRunCase({ database, ingests: [door], account, random, tasks });
 
   const shrunk = await shrinkFailure(found, runCase);
   expect(shrunk.isShrunk).toBe(true);
@@ -68,13 +68,13 @@ test('a case that diverges on a database is lived again with ever less', async (
 });
 
 /** A customer whose team is another one with either setting. */
-function findCase(choice: TeamPlanChoice): Failure {
+function findCase(planSelection: PlanSelection): Failure {
   for (let seed = 1; ; seed += 1) {
     for (const told of createWorld(seed)) {
       const { events } = tellLife(told.life, told.telling);
       if (isSameTeam(auditTeam(events, 'best'), auditTeam(events, 'newest'))) continue;
       const { steps } = scheduleDeliveries(events, DEFAULT_FAULTS, createRandom(seed));
-      return { seed, round: 0, choice, divergences: [], told, steps, isShrunk: false };
+      return { seed, round: 0, planSelection, divergences: [], told, steps, isShrunk: false };
     }
   }
 }

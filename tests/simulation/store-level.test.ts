@@ -6,7 +6,7 @@ import { createLogger } from '../../src/runtime/logging.ts';
 import { DEFAULT_FAULTS } from '../../src/testing/faults.ts';
 import { connect, createDatabase } from '../support/postgres/test-database.ts';
 
-test('several doors on one database, and the keeper beside them', {
+test('several acceptors on one database, and the keeper beside them', {
   timeout: 400_000,
 }, async () => {
   const { url, database } = await createDatabase();
@@ -15,10 +15,10 @@ test('several doors on one database, and the keeper beside them', {
     firstSeed: 1,
     seeds: 120,
     deliveries: 4_000,
-    choice: null,
+    planSelection: null,
     faults: DEFAULT_FAULTS,
     open: () => connect(url),
-    doors: 3,
+    acceptors: 3,
     losses: DEFAULT_LOSSES,
     logger: createLogger('silent'),
     now: Date.now,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { DeadlineExceeded } from '../../src/runtime/deadline.ts';
 import { StripeApiFailed } from '../../src/stripe/api-call.ts';
-import { patiently, Stopped } from '../../src/stripe/retry.ts';
+import { Stopped, withRetries } from '../../src/stripe/retry.ts';
 
 const failed = (status: number | null, retryAfterMs: number | null = 0) =>
   new StripeApiFailed('failed', { status, retryAfterMs });
@@ -9,7 +9,7 @@ const failed = (status: number | null, retryAfterMs: number | null = 0) =>
 /** Calls what fails with these errors, one after the other, and then succeeds. */
 async function call(errors: readonly Error[], signal = new AbortController().signal) {
   let calls = 0;
-  const outcome = await patiently(async () => {
+  const outcome = await withRetries(async () => {
     const error = errors[calls];
     calls += 1;
     if (error !== undefined) throw error;
@@ -45,7 +45,7 @@ test('an error of ours is none of the API’s', async () => {
 describe('whoever asks to stop waits for nothing', () => {
   test('while a call is under way', async () => {
     const stopping = new AbortController();
-    const never = patiently(() => new Promise(() => undefined), stopping.signal);
+    const never = withRetries(() => new Promise(() => undefined), stopping.signal);
     stopping.abort();
     await expect(never).rejects.toThrow(Stopped);
   });

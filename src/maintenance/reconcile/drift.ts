@@ -1,5 +1,5 @@
 import type { Customer } from '../../core/customer.ts';
-import { followedEvent, type TeamPlanChoice, teamPlan } from '../../core/plan-selection.ts';
+import { followedEvent, type PlanSelection, teamPlan } from '../../core/plan-selection.ts';
 import type { SubscriptionEvent } from '../../core/subscription-event.ts';
 import { effectOf, isSamePlan, type TeamPlan } from '../../core/transition.ts';
 import type { LinkedTeam } from '../../queries/teams.ts';
@@ -25,7 +25,7 @@ export type Drift = {
 };
 
 export type DriftOptions = {
-  readonly choice: TeamPlanChoice;
+  readonly planSelection: PlanSelection;
   /** The names of products, as far as they are to be had. */
   readonly names: ReadonlyMap<string | null, string>;
 };
@@ -41,7 +41,7 @@ export function driftOf(
   team: LinkedTeam,
   known: Customer,
   listed: readonly ListedSubscription[],
-  { choice, names }: DriftOptions,
+  { planSelection, names }: DriftOptions,
 ): Drift | null {
   const telling = listed.filter((one) => effectOf(one.status) !== 'none' && !isOlder(one, known));
   const news = telling.filter((one) => !isKnown(one, known, names));
@@ -54,14 +54,14 @@ export function driftOf(
     shown.set(look.listed.subscriptionId, { newest: eventOf(look), isCertain: true });
   }
   // Of those that ended before we ever heard of them, only one that the team must follow matters.
-  const followedId = followedEvent(shown, choice)?.subscriptionId;
+  const followedId = followedEvent(shown, planSelection)?.subscriptionId;
   const changed = news.filter(
     ({ subscriptionId, status }) =>
       known.has(subscriptionId) || effectOf(status) === 'grants' || subscriptionId === followedId,
   );
 
   const isByHand = changed.length === 0;
-  const plan = teamPlan(isByHand ? known : shown, choice, names);
+  const plan = teamPlan(isByHand ? known : shown, planSelection, names);
   if (plan === null) return null;
   const shouldBe = { ...plan, planName: plan.planName ?? nameThatMayBe(team, plan) };
   if (isByHand && isSamePlan(shouldBe, team.plan)) return null;

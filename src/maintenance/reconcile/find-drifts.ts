@@ -8,7 +8,7 @@ import type { ListedSubscription } from '../../stripe/listed-subscription.ts';
 import { type Drift, driftOf } from './drift.ts';
 import type { ReconcileOptions } from './options.ts';
 
-type FindOptions = Pick<ReconcileOptions, 'database' | 'nameOf' | 'choice'>;
+type FindOptions = Pick<ReconcileOptions, 'database' | 'nameOf' | 'planSelection'>;
 
 /**
  * Compares teams with what the rule makes of what Stripe lists of their customers. What differs is
@@ -43,7 +43,10 @@ export async function findDrifts(
       const { customerId } = team;
       const known = customers.get(customerId) ?? UNKNOWN_CUSTOMER;
       const shown = listedOf.get(customerId) ?? [];
-      const drift = driftOf(team, known, shown, { choice: options.choice, names: all });
+      const drift = driftOf(team, known, shown, {
+        planSelection: options.planSelection,
+        names: all,
+      });
       return drift === null ? [] : [drift];
     });
   }

@@ -15,7 +15,7 @@ const PAGE = 500;
  * Tells of customers whom no team follows, and of teams whose customer Stripe does not know. For
  * these it takes the list of all customers, since many have no subscription.
  */
-export async function findStrangers(
+export async function findUnmatchedSubscriptions(
   options: ReconcileOptions,
   /** Called now and then, since it may take its time. */
   onPage: () => Promise<void>,

@@ -47,7 +47,7 @@ export type Counts = {
   readonly unreadable: number;
   readonly teams: number;
   readonly drifts: number;
-  readonly mended: number;
+  readonly repaired: number;
   readonly customersWithoutTeam: number;
   readonly unknownCustomers: number;
 };
@@ -57,7 +57,7 @@ export const NOTHING_COUNTED: Counts = {
   unreadable: 0,
   teams: 0,
   drifts: 0,
-  mended: 0,
+  repaired: 0,
   customersWithoutTeam: 0,
   unknownCustomers: 0,
 };

@@ -1,5 +1,5 @@
-import type { TeamPlanChoice } from '../../core/plan-selection.ts';
-import type { Accept } from '../../ingest/pipeline.ts';
+import type { PlanSelection } from '../../core/plan-selection.ts';
+import type { Ingest } from '../../ingest/pipeline.ts';
 import type { Database } from '../../postgres/database.ts';
 import type { Logger } from '../../runtime/logging.ts';
 import type { StripeApi } from '../../stripe/api.ts';
@@ -7,12 +7,12 @@ import type { Finding } from './finding.ts';
 
 export type ReconcileOptions = {
   readonly database: Database;
-  readonly accept: Accept;
+  readonly ingest: Ingest;
   readonly listSubscriptions: StripeApi['listSubscriptions'];
   readonly listCustomers: StripeApi['listCustomers'];
   /** The name of a product, as far as it is to be had. */
   readonly nameOf: (productId: string) => Promise<string | null>;
-  readonly choice: TeamPlanChoice;
+  readonly planSelection: PlanSelection;
   readonly logger: Logger;
   /** In milliseconds since 1970. */
   readonly now: () => number;

@@ -17,7 +17,7 @@ const progressShape = v.object({
     unreadable: count,
     teams: count,
     drifts: count,
-    mended: count,
+    repaired: count,
     customersWithoutTeam: count,
     unknownCustomers: count,
   }),

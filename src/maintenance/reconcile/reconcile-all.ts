@@ -1,9 +1,9 @@
 import { forgetListed, readListed, rememberListed } from '../../queries/listed-subscriptions.ts';
 import { readLinkedTeams } from '../../queries/teams.ts';
 import { Stopped } from '../../stripe/retry.ts';
-import type { Walk } from '../lease.ts';
+import type { LeasedRun } from '../lease.ts';
 import { readPages } from '../stripe-pages.ts';
-import { findStrangers } from './find-unmatched.ts';
+import { findUnmatchedSubscriptions } from './find-unmatched.ts';
 import { type Counts, NOTHING_COUNTED } from './finding.ts';
 import type { ReconcileOptions } from './options.ts';
 import { type Progress, readProgress } from './progress.ts';
@@ -23,7 +23,7 @@ const TEAMS_AT_ONCE = 500;
  * @throws Stopped, or StripeApiFailed; another call goes on where this one was, if it may
  */
 export async function reconcileAll(
-  walk: Walk,
+  walk: LeasedRun,
   options: ReconcileOptions & { readonly mayResume: boolean },
   signal: AbortSignal,
 ): Promise<Counts> {
@@ -37,7 +37,7 @@ export async function reconcileAll(
 
   async function note(next: Partial<Progress>, counts: Partial<Counts>): Promise<void> {
     progress = { ...progress, ...next, counts: { ...progress.counts, ...counts } };
-    await walk.keep(progress);
+    await walk.saveProgress(progress);
   }
 
   if (progress.phase === 'listing' && progress.cursor === null) await forgetListed(query);
@@ -72,7 +72,7 @@ export async function reconcileAll(
       {
         teams: counts.teams + found.teams,
         drifts: counts.drifts + found.drifts,
-        mended: counts.mended + found.mended,
+        repaired: counts.repaired + found.repaired,
       },
     );
     onProgress?.('teams', progress.counts.teams);
@@ -80,10 +80,10 @@ export async function reconcileAll(
 
   const counts = {
     ...progress.counts,
-    ...(await findStrangers(options, () => note({}, {}), signal)),
+    ...(await findUnmatchedSubscriptions(options, () => note({}, {}), signal)),
   };
   await forgetListed(query);
-  await walk.end({ ...progress, counts, phase: 'done' });
+  await walk.complete({ ...progress, counts, phase: 'done' });
   return counts;
 }
 
@@ -102,7 +102,7 @@ export function resumable(
   const data = readProgress(left);
   if (data === null || data.phase === 'done') return null;
   if (now() - data.beganAtMs > RESUMABLE_MS) return null;
-  // What a dry run has listed is as good, but it has mended nothing.
+  // What a dry run has listed is as good, but it has repaired nothing.
   if (data.isDryRun === isDryRun) return data;
   const { subscriptions, unreadable } = data.counts;
   const counts = { ...NOTHING_COUNTED, subscriptions, unreadable };

@@ -3,7 +3,7 @@ import type { ReceivedEvent } from '../../ingest/received-event.ts';
 import { DatabaseRefused } from '../../postgres/errors.ts';
 import { readTeamsOf } from '../../queries/teams.ts';
 import { type ListedSubscription, showListed } from '../../stripe/listed-subscription.ts';
-import { makeLook } from '../../stripe/subscription-snapshot.ts';
+import { makeSnapshot } from '../../stripe/subscription-snapshot.ts';
 import type { DatedSubscription, Drift } from './drift.ts';
 import { findDrifts } from './find-drifts.ts';
 import type { ReconcileOptions } from './options.ts';
@@ -16,14 +16,14 @@ const ROUNDS = 2;
  * wins; what was changed by hand is folded anew from the log. Returns the ids of the teams that are
  * right now.
  */
-export async function mendDrifts(
+export async function repairDrifts(
   drifts: readonly Drift[],
   listed: readonly ListedSubscription[],
   options: ReconcileOptions,
 ): Promise<ReadonlySet<number>> {
   let open = drifts;
   for (let round = 0; round < ROUNDS && open.length > 0; round += 1) {
-    await Promise.all(open.map((drift) => mend(drift, options)));
+    await Promise.all(open.map((drift) => repair(drift, options)));
     const openIds = new Set(open.map(({ team }) => team.id));
     const customerIds = open.map(({ team }) => team.customerId);
     const teams = await readTeamsOf(options.database.query, customerIds);
@@ -37,15 +37,15 @@ export async function mendDrifts(
   return new Set(drifts.map(({ team }) => team.id).filter((id) => !openIds.has(id)));
 }
 
-async function mend({ team, looks }: Drift, options: ReconcileOptions): Promise<void> {
-  const { database, accept, choice, logger } = options;
+async function repair({ team, looks }: Drift, options: ReconcileOptions): Promise<void> {
+  const { database, ingest, planSelection, logger } = options;
   try {
-    if (looks.length > 0) await accept(looks.flatMap((look) => toEvent(look, options)));
-    else await drain(rebuild(database, { choice, teamId: team.id, isDryRun: false }));
+    if (looks.length > 0) await ingest(looks.flatMap((look) => toEvent(look, options)));
+    else await drain(rebuild(database, { planSelection, teamId: team.id, isDryRun: false }));
   } catch (err) {
-    // A constraint of the application's: the others are mended all the same.
+    // A constraint of the application's: the others are repaired all the same.
     if (!(err instanceof DatabaseRefused)) throw err;
-    logger.error({ teamId: team.id, err }, 'drift not mended');
+    logger.error({ teamId: team.id, err }, 'drift not repaired');
   }
 }
 
@@ -55,7 +55,7 @@ function toEvent(
 ): ReceivedEvent[] {
   const takenAtMs = now();
   const dated = { createdSeconds: seconds, fence: null, takenAtMs, nonce };
-  const look = makeLook(showListed(listed), dated);
+  const look = makeSnapshot(showListed(listed), dated);
   if (look === null) return [];
   return [{ ...look.event, body: look.body, receivedAtMs: takenAtMs, source: 'log' }];
 }

@@ -1,5 +1,5 @@
-import type { TeamPlanChoice } from '../../core/plan-selection.ts';
-import type { Accept } from '../../ingest/pipeline.ts';
+import type { PlanSelection } from '../../core/plan-selection.ts';
+import type { Ingest } from '../../ingest/pipeline.ts';
 import type { Database } from '../../postgres/database.ts';
 import type { Background } from '../../runtime/background.ts';
 import type { Logger } from '../../runtime/logging.ts';
@@ -10,11 +10,11 @@ import type { ProductNames } from '../../stripe/product-names.ts';
 export type ConsoleOptions = {
   readonly database: Database;
   /** The one door. */
-  readonly accept: Accept;
+  readonly ingest: Ingest;
   readonly api: StripeApi;
   readonly productNames: ProductNames;
   /** Which of several subscriptions a team has. */
-  readonly choice: TeamPlanChoice;
+  readonly planSelection: PlanSelection;
   readonly logger: Logger;
   /** In milliseconds since 1970. */
   readonly now: () => number;

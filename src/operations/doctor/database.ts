@@ -1,7 +1,7 @@
 import type { DatabaseConfig } from '../../config/config.ts';
 import { connectToServer, type DatabaseServer } from '../../postgres/connect.ts';
 import type { Query } from '../../postgres/database.ts';
-import { freeBytesOf, hasHome } from '../../postgres/embedded/data-directory.ts';
+import { freeBytesOf, hasDataDirectory } from '../../postgres/embedded/data-directory.ts';
 import { type Check, failureOf, safely, warning } from './check.ts';
 import { checkDatabaseServer } from './database-server.ts';
 import { checkEventLog, type EventLogOptions } from './event-log.ts';
@@ -26,7 +26,7 @@ const STATEMENT_TIMEOUT_MS = 5_000;
 export async function* checkDatabase(options: DatabaseOptions): AsyncGenerator<Check> {
   const { config, notice } = options;
   const isEmbedded = config.databaseUrls.length === 0;
-  if (isEmbedded && !(await hasHome(config.dataFolder))) {
+  if (isEmbedded && !(await hasDataDirectory(config.dataFolder))) {
     const says = `there is none yet in ${config.dataFolder}`;
     yield warning('database', says, 'start the server, which makes it, or set DATABASE_URL');
     return;

@@ -1,4 +1,4 @@
-import type { Door, OnBatch } from '../../ingest/pipeline.ts';
+import type { IngestPipeline, OnBatch } from '../../ingest/pipeline.ts';
 import type { Instruments } from './instruments.ts';
 
 const SIZES = [1, 2, 5, 10, 20, 50, 100, 200, 500];
@@ -25,7 +25,7 @@ export function observeBatches(instruments: Instruments) {
       durations.with({ lane }).observe(Math.max(0, tookMs) / 1_000);
     }) satisfies OnBatch,
 
-    observeQueue(queued: Door['queued']): void {
+    observeQueue(queued: IngestPipeline['queued']): void {
       instruments.gauge(
         {
           name: 'instep_queued_events',

@@ -1,12 +1,12 @@
 import type { PoolUse } from '../../postgres/pools.ts';
-import type { OutOfStep } from '../../queries/out-of-sync.ts';
+import type { OutOfSync } from '../../queries/out-of-sync.ts';
 import { withDeadline } from '../../runtime/deadline.ts';
 import { InstepError } from '../../runtime/errors.ts';
 import type { Instruments, Readings } from './instruments.ts';
 
 export type DatabaseGaugesOptions = {
   readonly poolUse: () => PoolUse;
-  readonly readOutOfStep: () => Promise<OutOfStep>;
+  readonly readOutOfStep: () => Promise<OutOfSync>;
   /** In milliseconds since 1970. */
   readonly now: () => number;
   /** In milliseconds, by a clock that nobody sets. */
@@ -51,7 +51,7 @@ export function observeDatabase(instruments: Instruments, options: DatabaseGauge
   );
 
   /** A gauge of what is known while the database answers. */
-  function show(name: string, help: string, valueIn: (state: OutOfStep) => number | null): void {
+  function show(name: string, help: string, valueIn: (state: OutOfSync) => number | null): void {
     instruments.gauge({ name, help }, async (): Promise<Readings> => {
       const state = await readState();
       const value = state === null ? null : valueIn(state);
@@ -82,13 +82,13 @@ export function observeDatabase(instruments: Instruments, options: DatabaseGauge
 }
 
 /** Reads what is not done, unless that was done a moment ago; `null` when it fails. */
-function seldom(options: DatabaseGaugesOptions): () => Promise<OutOfStep | null> {
+function seldom(options: DatabaseGaugesOptions): () => Promise<OutOfSync | null> {
   const { readOutOfStep, clockMs } = options;
-  let latest: Promise<OutOfStep> | null = null;
+  let latest: Promise<OutOfSync> | null = null;
   let isUnderWay = false;
   let freshUntilMs = 0;
 
-  function read(): Promise<OutOfStep> {
+  function read(): Promise<OutOfSync> {
     if (latest !== null && (isUnderWay || clockMs() < freshUntilMs)) return latest;
     freshUntilMs = clockMs() + LIFETIME_MS;
     isUnderWay = true;

@@ -1,4 +1,4 @@
-import type { Door } from '../../ingest/pipeline.ts';
+import type { IngestPipeline } from '../../ingest/pipeline.ts';
 import type { ReceivedEvent, Result } from '../../ingest/received-event.ts';
 import { QueueFull } from '../../runtime/batcher.ts';
 import { InstepError } from '../../runtime/errors.ts';
@@ -73,13 +73,13 @@ export function observeEvents(instruments: Instruments) {
   }
 
   return {
-    observeDoor<Observed extends Door>(door: Observed): Observed {
+    observeDoor<Observed extends IngestPipeline>(door: Observed): Observed {
       return {
         ...door,
-        async accept(received) {
+        async ingest(received) {
           let results: readonly Result[];
           try {
-            results = await door.accept(received);
+            results = await door.ingest(received);
           } catch (error) {
             failures.with({ code: error instanceof InstepError ? error.code : 'other' }).increase();
             throw error;

@@ -1,11 +1,11 @@
-import type { Door } from '../../ingest/pipeline.ts';
+import type { IngestPipeline } from '../../ingest/pipeline.ts';
 import { observeApiCalls } from './api-calls.ts';
 import { observeBatches } from './batches.ts';
 import { type DatabaseGaugesOptions, observeDatabase } from './database-gauges.ts';
 import { observeEvents } from './events.ts';
 import { createExposition, type Exposition } from './exposition.ts';
 import { Instruments } from './instruments.ts';
-import { observeKeeper } from './maintenance-runs.ts';
+import { observeMaintenance } from './maintenance-runs.ts';
 import { observeRequests } from './requests.ts';
 import { observeSignatures } from './signatures.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -30,11 +30,11 @@ export function createMetrics(options: DatabaseGaugesOptions) {
     ...events,
     snapshot,
     onBatch,
-    observeDoor<Observed extends Door>(door: Observed): Observed {
+    observeDoor<Observed extends IngestPipeline>(door: Observed): Observed {
       observeQueue(door.queued);
       return observeDoor(door);
     },
-    observeKeeper: observeKeeper(instruments, clockMs),
+    observeKeeper: observeMaintenance(instruments, clockMs),
     observeApi: observeApiCalls(instruments, clockMs),
     ...observeSignatures(instruments, now),
   };

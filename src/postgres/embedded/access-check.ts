@@ -1,6 +1,6 @@
 import { chmod, chown, mkdtemp, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findClosedFolder } from './inaccessible-folder.ts';
+import { findInaccessibleFolder } from './inaccessible-folder.ts';
 import type { ServerUser } from './server-user.ts';
 import { systemErrorCode } from './system-error-code.ts';
 
@@ -10,15 +10,15 @@ import { systemErrorCode } from './system-error-code.ts';
  * When nothing but `data` itself is closed to it, and belongs to us, it is opened: it is there for
  * this, and whoever mounted it there counts on finding the database in it.
  */
-export async function findObstacle(
+export async function checkAccess(
   data: string,
   user: ServerUser,
   notice: (message: string) => void,
 ): Promise<string | undefined> {
   if (!user.isSwitched) return undefined;
-  let closed = await findClosedFolder(data, user);
+  let closed = await findInaccessibleFolder(data, user);
   if (closed === data && (await openOwnFolder(data))) {
-    closed = await findClosedFolder(data, user);
+    closed = await findInaccessibleFolder(data, user);
     notice(`PostgreSQL runs as user id ${user.uid}: ${data} was opened to it (chmod o+x)`);
   }
   if (closed !== undefined) return `cannot enter ${closed}`;

@@ -43,7 +43,7 @@ function binariesIn(folder: string): Binaries {
   return { initdb: join(programs, 'initdb'), postgres: join(programs, 'postgres') };
 }
 
-/** `false` when the user may not, which a copy elsewhere can mend; other troubles are thrown. */
+/** `false` when the user may not, which a copy elsewhere can repair; other troubles are thrown. */
 async function canRun(binaries: Binaries, user: ServerUser): Promise<boolean> {
   try {
     const trial = await runProgram(binaries.postgres, ['--version'], {

@@ -11,9 +11,9 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { join } from 'node:path';
-import { canOwnFolderIn, findObstacle } from './access-check.ts';
+import { canOwnFolderIn, checkAccess } from './access-check.ts';
 import { PostgresFolderUnfit } from './embedded-postgres-errors.ts';
-import { findClosedFolder } from './inaccessible-folder.ts';
+import { findInaccessibleFolder } from './inaccessible-folder.ts';
 import { publishFolder, syncFolder } from './publish-folder.ts';
 import { type ServerUser, userOfNewCluster } from './server-user.ts';
 import { systemErrorCode } from './system-error-code.ts';
@@ -32,12 +32,15 @@ export const ID_FILE = 'id';
  * we never work in a folder where somebody else can lay traps.
  * @throws PostgresFolderUnfit
  */
-export async function openHome(data: string, notice: (message: string) => void): Promise<string> {
+export async function openDataDirectory(
+  data: string,
+  notice: (message: string) => void,
+): Promise<string> {
   const path = join(data, 'postgres');
   const found = await findHome(path);
   if (found !== undefined) return found;
   const user = await userOfNewCluster();
-  const obstacle = await findObstacle(data, user, notice);
+  const obstacle = await checkAccess(data, user, notice);
   if (obstacle === undefined) {
     const home = join(data, `postgres.new-${randomBytes(8).toString('hex')}`);
     await furnish(home, user);
@@ -51,7 +54,7 @@ export async function openHome(data: string, notice: (message: string) => void):
 }
 
 /** Whether a database was ever made in this data folder; nothing is made by asking. */
-export async function hasHome(data: string): Promise<boolean> {
+export async function hasDataDirectory(data: string): Promise<boolean> {
   try {
     await lstat(join(data, 'postgres'));
     return true;
@@ -118,7 +121,7 @@ async function makeHomeElsewhere(
     await chmod(FOLDER_OF_HOMES, 0o711);
     await furnish(home, user);
     await writeFile(join(home, 'made-for'), `${path}\n`);
-    const closed = await findClosedFolder(await realpath(home), user);
+    const closed = await findInaccessibleFolder(await realpath(home), user);
     if (closed !== undefined) throw new Error(`it cannot enter ${closed} either`);
     if (!(await canOwnFolderIn(home, user))) throw new Error('it cannot own a folder there either');
   } catch (cause) {

@@ -1,7 +1,7 @@
 import { PostgresFolderUnfit, PostgresReleased } from './embedded-postgres-errors.ts';
-import { openPlace, type Place } from './paths.ts';
-import { type Connection, type Seat, takeSeat } from './presence-lock.ts';
-import { bringUp } from './start-or-attach.ts';
+import { type EmbeddedPaths, openPaths } from './paths.ts';
+import { acquirePresenceLock, type Connection, type PresenceLock } from './presence-lock.ts';
+import { startOrAttach } from './start-or-attach.ts';
 import { stopServer } from './stop-server.ts';
 import { systemErrorCode } from './system-error-code.ts';
 
@@ -44,22 +44,24 @@ const RELEASE_TIMEOUT_MS = 2_000;
 export async function openEmbeddedPostgres(
   options: EmbeddedPostgresOptions,
 ): Promise<EmbeddedPostgres> {
-  const place = await explained(openPlace(options.dataFolder, options.notice));
+  const place = await explained(openPaths(options.dataFolder, options.notice));
   const postgres = superviseServer(place, options);
   await postgres.ensureRunning();
   return postgres;
 }
 
-function superviseServer(place: Place, options: EmbeddedPostgresOptions): EmbeddedPostgres {
+function superviseServer(place: EmbeddedPaths, options: EmbeddedPostgresOptions): EmbeddedPostgres {
   const deadlineMs = options.startDeadlineMs ?? START_DEADLINE_MS;
-  let seat: Seat | undefined;
+  let seat: PresenceLock | undefined;
   let starting: Promise<void> | undefined;
   let releasing: Promise<void> | undefined;
 
   /** A new seat proves that the server takes connections, whatever became of the former one. */
   async function renewSeat(): Promise<void> {
     const former = seat;
-    const taken = await explained(bringUp(place, { deadlineMs, fullWillDo: former !== undefined }));
+    const taken = await explained(
+      startOrAttach(place, { deadlineMs, fullWillDo: former !== undefined }),
+    );
     if (taken === 'full') return;
     seat = taken;
     await former?.close();
@@ -71,7 +73,7 @@ function superviseServer(place: Place, options: EmbeddedPostgresOptions): Embedd
     let leaving = (await seat?.leave()) ?? 'lost';
     if (leaving === 'lost') {
       // The server may be there again, started anew by itself or by our last attempt.
-      const attempt = await takeSeat(place.connection, RELEASE_TIMEOUT_MS);
+      const attempt = await acquirePresenceLock(place.connection, RELEASE_TIMEOUT_MS);
       if (attempt.outcome !== 'seated') return;
       seat = attempt.seat;
       leaving = await seat.leave();
@@ -117,7 +119,7 @@ async function explained<Result>(work: Promise<Result>): Promise<Result> {
   } catch (cause) {
     if (!(cause instanceof Error) || systemErrorCode(cause) === '') throw cause;
     throw new PostgresFolderUnfit(
-      `the data folder cannot be used (${cause.message}): mend that, set INSTEP_DATA to another ` +
+      `the data folder cannot be used (${cause.message}): repair that, set INSTEP_DATA to another ` +
         'folder, or set DATABASE_URL',
       { cause },
     );

@@ -6,13 +6,13 @@ import type { ServerUser } from './server-user.ts';
  * The outermost folder on the way to `path` (itself included) that `user` cannot enter, judged by
  * owner and mode; `undefined` when the way is open. `path` is absolute and without symbolic links.
  */
-export async function findClosedFolder(
+export async function findInaccessibleFolder(
   path: string,
   user: ServerUser,
 ): Promise<string | undefined> {
   const parent = dirname(path);
   if (parent !== path) {
-    const closed = await findClosedFolder(parent, user);
+    const closed = await findInaccessibleFolder(parent, user);
     if (closed !== undefined) return closed;
   }
   const { uid, gid, mode } = await stat(path);

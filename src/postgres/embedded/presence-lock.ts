@@ -20,7 +20,7 @@ export type Connection = {
  * the lock alone is the last. The system ends it with the process, however that ends. Ordinary
  * connections, the pool's among them, play no part.
  */
-export type Seat = {
+export type PresenceLock = {
   /**
    * Gives up the seat for good.
    * @returns whether it was the last (then nobody can take a seat until `close()`), or `lost` when
@@ -31,8 +31,8 @@ export type Seat = {
   close(): Promise<void>;
 };
 
-export type SeatAttempt =
-  | { readonly outcome: 'seated'; readonly seat: Seat }
+export type PresenceLockAttempt =
+  | { readonly outcome: 'seated'; readonly seat: PresenceLock }
   /** Nothing listens on the socket. */
   | { readonly outcome: 'absent'; readonly reason: string }
   /** The server runs, and all of its connections are taken. */
@@ -51,7 +51,10 @@ const GRACE_MS = 100;
 const ANSWER_TIMEOUT_MS = 2_000;
 
 /** Tries once to take a seat, for `timeoutMs` at most. It never throws. */
-export async function takeSeat(connection: Connection, timeoutMs: number): Promise<SeatAttempt> {
+export async function acquirePresenceLock(
+  connection: Connection,
+  timeoutMs: number,
+): Promise<PresenceLockAttempt> {
   const socket = new Socket();
   const client = new pg.Client({
     ...connection,
@@ -85,7 +88,7 @@ export async function takeSeat(connection: Connection, timeoutMs: number): Promi
   }
 }
 
-function seatOn(client: pg.Client, socket: Socket): Seat {
+function seatOn(client: pg.Client, socket: Socket): PresenceLock {
   return {
     async leave() {
       socket.ref();
@@ -114,7 +117,7 @@ function seatOn(client: pg.Client, socket: Socket): Seat {
   };
 }
 
-function judge(error: unknown): Exclude<SeatAttempt, { outcome: 'seated' }> {
+function judge(error: unknown): Exclude<PresenceLockAttempt, { outcome: 'seated' }> {
   const reason = error instanceof Error ? error.message : String(error);
   const code = systemErrorCode(error);
   if (code === 'ENOENT' || code === 'ECONNREFUSED') return { outcome: 'absent', reason };

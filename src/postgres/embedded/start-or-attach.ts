@@ -7,11 +7,15 @@ import {
   PostgresStartFailed,
   PostgresUnreachable,
 } from './embedded-postgres-errors.ts';
-import { findClosedFolder } from './inaccessible-folder.ts';
+import { findInaccessibleFolder } from './inaccessible-folder.ts';
 import { mendStaleLock, readLockHolder } from './lock-file.ts';
-import type { Place } from './paths.ts';
+import type { EmbeddedPaths } from './paths.ts';
 import { type Launch, launchPostmaster } from './postmaster.ts';
-import { type Seat, type SeatAttempt, takeSeat } from './presence-lock.ts';
+import {
+  acquirePresenceLock,
+  type PresenceLock,
+  type PresenceLockAttempt,
+} from './presence-lock.ts';
 import { lastWords, readServerLog } from './server-log.ts';
 import { userOfCluster } from './server-user.ts';
 import { makeSocketFolder, SOCKET_NAME } from './socket-folder.ts';
@@ -20,7 +24,7 @@ const ATTEMPT_TIMEOUT_MS = 5_000;
 const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 200;
 
-export type Patience = {
+export type WaitOptions = {
   /** How long to wait for a server that is starting, recovering or stopping. */
   readonly deadlineMs: number;
   /** Whether a server will do that runs and has all of its connections taken. */
@@ -35,9 +39,12 @@ export type Patience = {
  * @throws PostgresUnreachable after the deadline
  * @throws PostgresStartFailed, and what else keeps it from starting
  */
-export async function bringUp(place: Place, patience: Patience): Promise<Seat | 'full'> {
+export async function startOrAttach(
+  place: EmbeddedPaths,
+  patience: WaitOptions,
+): Promise<PresenceLock | 'full'> {
   const timeoutMs = Math.min(ATTEMPT_TIMEOUT_MS, patience.deadlineMs);
-  const attempt = await takeSeat(place.connection, timeoutMs);
+  const attempt = await acquirePresenceLock(place.connection, timeoutMs);
   if (attempt.outcome === 'seated') return attempt.seat;
   if (attempt.outcome === 'full' && patience.fullWillDo) return 'full';
   if (attempt.outcome === 'refused') throw await unreachable(place, attempt);
@@ -49,10 +56,10 @@ export async function bringUp(place: Place, patience: Patience): Promise<Seat | 
 /** Starts the server once; what is slow about the first time has been done by then. */
 type Start = () => Promise<Launch>;
 
-async function prepareStart(place: Place): Promise<Start> {
+async function prepareStart(place: EmbeddedPaths): Promise<Start> {
   const { home, cluster, socketFolder, installed } = place;
   const user = await userOfCluster(cluster);
-  const closed = user.isSwitched ? await findClosedFolder(home, user) : undefined;
+  const closed = user.isSwitched ? await findInaccessibleFolder(home, user) : undefined;
   if (closed !== undefined) {
     throw new PostgresFolderUnfit(
       `PostgreSQL runs as user id ${user.uid}, which may no longer enter ${closed}: open that ` +
@@ -69,16 +76,16 @@ async function prepareStart(place: Place): Promise<Start> {
 }
 
 async function waitForSeat(
-  place: Place,
-  { deadlineMs, fullWillDo }: Patience,
+  place: EmbeddedPaths,
+  { deadlineMs, fullWillDo }: WaitOptions,
   start: Start,
-): Promise<Seat | 'full'> {
+): Promise<PresenceLock | 'full'> {
   const giveUpAt = performance.now() + deadlineMs;
   let launch: Launch | undefined;
   let pauseMs = FIRST_PAUSE_MS;
   for (;;) {
     const remainingMs = giveUpAt - performance.now();
-    const attempt = await takeSeat(
+    const attempt = await acquirePresenceLock(
       place.connection,
       Math.max(1, Math.min(ATTEMPT_TIMEOUT_MS, remainingMs)),
     );
@@ -93,7 +100,7 @@ async function waitForSeat(
 
 /** What to do while nothing answers. @returns the launch to wait for, if any */
 async function advance(
-  place: Place,
+  place: EmbeddedPaths,
   launch: Launch | undefined,
   start: Start,
 ): Promise<Launch | undefined> {
@@ -107,7 +114,7 @@ async function advance(
   if (end.outcome === 'failed') {
     throw new PostgresStartFailed(
       `PostgreSQL did not start:\n${lastWords(end.lines) || 'it left no message'}\n` +
-        `The log is ${place.log}. Mend what it tells of (a full disk, a changed file, a wrong ` +
+        `The log is ${place.log}. Repair what it tells of (a full disk, a changed file, a wrong ` +
         'owner) and start again.',
     );
   }
@@ -119,8 +126,8 @@ async function advance(
 }
 
 async function unreachable(
-  place: Place,
-  attempt: Exclude<SeatAttempt, { outcome: 'seated' }>,
+  place: EmbeddedPaths,
+  attempt: Exclude<PresenceLockAttempt, { outcome: 'seated' }>,
 ): Promise<PostgresUnreachable> {
   const holder = await readLockHolder(join(place.cluster, 'postmaster.pid'));
   const process =

@@ -1,7 +1,7 @@
 import { beginLife } from '../../../src/cli/demo-life.ts';
 import { demoScenes, inTrueOrder, PRODUCT_NAMES } from '../../../src/cli/demo-scenes.ts';
-import { openDoor } from '../../../src/ingest/open-pipeline.ts';
-import { createKeeperTasks } from '../../../src/maintenance/jobs.ts';
+import { openIngestPipeline } from '../../../src/ingest/open-pipeline.ts';
+import { createJobs } from '../../../src/maintenance/jobs.ts';
 import type { Database } from '../../../src/postgres/database.ts';
 import { addTeam } from '../../../src/queries/teams.ts';
 import { createLogger } from '../../../src/runtime/logging.ts';
@@ -33,14 +33,14 @@ export async function setUp(database: Database): Promise<StripeApiServer> {
   const subscriptions = new Collection();
   const stripe = await startStripeApiServer({ productNames: PRODUCT_NAMES, subscriptions });
   const api = createStripeApi({ secretKey: API_KEY, baseUrl: new URL(stripe.url) });
-  const choice = 'newest';
-  const door = openDoor({ database, api, logger, now, choice, maxQueued: 10_000 });
-  const { accept, productNames } = door;
+  const planSelection = 'newest';
+  const door = openIngestPipeline({ database, api, logger, now, planSelection, maxQueued: 10_000 });
+  const { ingest, productNames } = door;
 
   await addTeam(query, { name: "Ada's team", customerId: `cus_${SUFFIX}` });
   await beginLife({
     query,
-    accept,
+    ingest,
     subscriptions,
     suffix: SUFFIX,
     seed: SEED,
@@ -53,18 +53,18 @@ export async function setUp(database: Database): Promise<StripeApiServer> {
     // Each comes within a second, but for those that come after newer ones.
     lastSeconds = Math.max(lastSeconds, event.created);
     const receivedAtMs = lastSeconds * SECOND_MS + 400;
-    if (!isForged) await accept([received(JSON.stringify(event), receivedAtMs)]);
+    if (!isForged) await ingest([received(JSON.stringify(event), receivedAtMs)]);
   }
 
   const random = createRandom(SEED);
-  const tasks = createKeeperTasks({
-    ...{ database, accept, api, productNames, choice, logger, now },
+  const tasks = createJobs({
+    ...{ database, ingest, api, productNames, planSelection, logger, now },
     nonce: () => String(random.next()),
     catchUpIntervalMs: 3_600_000,
     reconcileIntervalMs: null,
     retentionMs: null,
   });
-  for (const { mend } of tasks) await mend(new AbortController().signal);
+  for (const { run } of tasks) await run(new AbortController().signal);
   await query('update instep.team_counts set counted_at = $1', [new Date(NOW_MS - 4_000)]);
   return stripe;
 }

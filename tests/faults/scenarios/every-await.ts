@@ -11,7 +11,7 @@ import { createLogger } from '../../../src/runtime/logging.ts';
 import { type History, tellLife } from '../../../src/testing/provider/history.ts';
 import { createRandom } from '../../../src/testing/random.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
-import { openDoor } from '../../support/service/pipelines.ts';
+import { openPipeline } from '../../support/service/pipelines.ts';
 import { CrashPlan, type CrashPoint } from '../crash-plan.ts';
 import type { Scenario } from '../scenario.ts';
 
@@ -95,12 +95,12 @@ class Life {
         this.#account.tell(subscriptionId, Number.MAX_SAFE_INTEGER - 1_000);
       }
       // One that is sent again although it was stored is a duplicate.
-      await this.#untilDone(({ accept }) => accept(batch.map(received)));
+      await this.#untilDone(({ ingest }) => ingest(batch.map(received)));
     }
     for (let turn = 0; turn < 3; turn += 1) {
       const { signal } = new AbortController();
       await this.#untilDone(async ({ tasks }) => {
-        for (const { mend } of tasks) await mend(signal);
+        for (const { run } of tasks) await run(signal);
       });
     }
     await this.#audit(teamId);
@@ -129,16 +129,16 @@ class Life {
       retrieveProductName: (id: string) => plan.outside(() => account.retrieveProductName(id)),
       retrieveSubscription: (id: string) => plan.outside(() => account.retrieveSubscription(id)),
     };
-    const accept = openDoor(database, api.retrieveProductName);
+    const ingest = openPipeline(database, api.retrieveProductName);
     const tasks = keeperTasks({
       query: database.query,
-      accept,
+      ingest,
       account: api,
       logger: createLogger('silent'),
       now: Date.now,
       nonce: () => `nonce_${this.#random.next()}`,
     });
-    return { accept, tasks };
+    return { ingest, tasks };
   }
 
   async #audit(teamId: number): Promise<void> {

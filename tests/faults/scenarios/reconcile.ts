@@ -6,7 +6,7 @@ import { makeSubscriptionEvent } from '../../../src/testing/subscription-event.t
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { spawnInstep } from '../../support/process/instep-process.ts';
 import { API_KEY } from '../../support/secrets/canaries.ts';
-import { openDoor } from '../../support/service/pipelines.ts';
+import { openPipeline } from '../../support/service/pipelines.ts';
 import { received } from '../../support/stripe/events.ts';
 import { canTellUse, peakMegabytesOf } from '../process-use.ts';
 import type { Scenario } from '../scenario.ts';
@@ -31,7 +31,7 @@ const causeOf = (number: number): Cause | null =>
 
 export const reconcile: Scenario = {
   fault: 'so many subscriptions at Stripe, of which the teams of 1 % have drifted',
-  promise: `instep reconcile finds exactly these, mends them, asks no more often than it may, and takes ${MAX_MEGABYTES} MB at most`,
+  promise: `instep reconcile finds exactly these, repairs them, asks no more often than it may, and takes ${MAX_MEGABYTES} MB at most`,
   times: { short: 2_000, long: 100_000 },
   isPossible: canTellUse,
   async run({ times, onProgress }) {
@@ -56,24 +56,24 @@ export const reconcile: Scenario = {
     const shown = await run(['--dry-run'], environment);
     const calls = callsAtMs.length;
     const listedSeconds = ((callsAtMs.at(-1) ?? 0) - (callsAtMs[0] ?? 0)) / 1_000;
-    const mended = await run([], environment);
+    const repaired = await run([], environment);
     const after = await run(['--dry-run'], environment);
     await api.close();
     await database.close();
 
     const drifted = Array.from({ length: times }, (_, number) => number).filter(causeOf);
-    for (const { findings } of [shown, mended]) expectExactly(findings, drifted);
+    for (const { findings } of [shown, repaired]) expectExactly(findings, drifted);
     expectExactly(after.findings, []);
     if (calls > Math.ceil(times / PAGE)) throw new Error(`${calls} calls for ${times}`);
     const callsPerSecond = (calls - 1) / listedSeconds;
     if (calls >= ENOUGH_CALLS && callsPerSecond < MIN_CALLS_PER_SECOND) {
       throw new Error(`${callsPerSecond} calls a second: that is not the API's limit but ours`);
     }
-    const megabytes = Math.max(shown.megabytes, mended.megabytes, after.megabytes);
+    const megabytes = Math.max(shown.megabytes, repaired.megabytes, after.megabytes);
     if (megabytes > MAX_MEGABYTES) throw new Error(`${megabytes} MB`);
     return {
       drifted: drifted.length,
-      'found and mended': mended.findings.length,
+      'found and repaired': repaired.findings.length,
       'found that were none': 0,
       'calls for a hundred subscriptions each': calls,
       'calls/s': Math.round(callsPerSecond * 10) / 10,
@@ -90,7 +90,7 @@ async function prepare(
   count: number,
   onProgress: ((done: number) => void) | undefined,
 ): Promise<Collection> {
-  const accept = openDoor(database, async () => 'One');
+  const ingest = openPipeline(database, async () => 'One');
   const objects: ApiObject[] = [];
   await database.query(
     `insert into teams (name, provider_customer_id)
@@ -100,7 +100,7 @@ async function prepare(
   for (let from = 0; from < count; from += CHUNK) {
     const numbers = Array.from({ length: Math.min(CHUNK, count - from) }, (_, at) => from + at);
     const seen = numbers.filter((number) => causeOf(number) !== 'never seen');
-    await accept(seen.map((number) => received(JSON.stringify(eventOf(number)))));
+    await ingest(seen.map((number) => received(JSON.stringify(eventOf(number)))));
     for (const number of numbers) {
       const { object } = eventOf(number).data;
       const now = causeOf(number) === 'missed event' ? { status: 'unpaid' } : {};

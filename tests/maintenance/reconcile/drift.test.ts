@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Customer, SubscriptionState } from '../../../src/core/customer.ts';
-import type { TeamPlanChoice } from '../../../src/core/plan-selection.ts';
+import type { PlanSelection } from '../../../src/core/plan-selection.ts';
 import type { TeamPlan } from '../../../src/core/transition.ts';
 import { driftOf } from '../../../src/maintenance/reconcile/drift.ts';
 import type { ListedSubscription } from '../../../src/stripe/listed-subscription.ts';
@@ -51,13 +51,13 @@ type Given = {
   readonly plan?: TeamPlan;
   readonly knows?: readonly [string, SubscriptionState][];
   readonly lists: readonly ListedSubscription[];
-  readonly choice?: TeamPlanChoice;
+  readonly planSelection?: PlanSelection;
 };
 
-function drift({ plan = NO_PLAN, knows = [], lists, choice = 'newest' }: Given) {
+function drift({ plan = NO_PLAN, knows = [], lists, planSelection = 'newest' }: Given) {
   const team = { id: 1, customerId: 'cus_1', plan };
   const customer: Customer = new Map(knows);
-  return driftOf(team, customer, lists, { choice, names: NAMES });
+  return driftOf(team, customer, lists, { planSelection, names: NAMES });
 }
 
 /** Which subscriptions are looked at, as of which second. */
@@ -138,7 +138,7 @@ describe('a subscription that we have never seen', () => {
   test('and lives is to be known, even where the team follows a better one', () => {
     const lists = [listed('sub_2', 'trialing'), listed('sub_1', 'active')];
     const knows = [known('sub_1', 'active', 100)];
-    const found = drift({ plan: PRO('sub_1'), knows, lists, choice: 'best' });
+    const found = drift({ plan: PRO('sub_1'), knows, lists, planSelection: 'best' });
     expect(found).toMatchObject({ subscriptionIds: ['sub_2'], shouldBe: PRO('sub_1') });
   });
 });
@@ -157,23 +157,26 @@ describe('nobody is stripped of what they pay for', () => {
     expect(looksOf(found)).toEqual([['sub_old', 500]]);
   });
 
-  test.each(['newest', 'best'] as const)('by another one that is unpaid now: %s', (choice) => {
-    const found = drift({
-      plan: PRO('sub_new'),
-      knows: [known('sub_old', 'active', 800), live],
-      lists: [
-        listed('sub_new', 'active', { asOfSeconds: AS_OF - 60 }),
-        listed('sub_old', 'unpaid'),
-      ],
-      choice,
-    });
-    expect(found).toMatchObject({ subscriptionIds: ['sub_old'], shouldBe: PRO('sub_new') });
-    // Nothing tells which of them changed last: both are as of one second.
-    expect(looksOf(found)).toEqual([
-      ['sub_old', AS_OF - 60],
-      ['sub_new', AS_OF - 60],
-    ]);
-  });
+  test.each(['newest', 'best'] as const)(
+    'by another one that is unpaid now: %s',
+    (planSelection) => {
+      const found = drift({
+        plan: PRO('sub_new'),
+        knows: [known('sub_old', 'active', 800), live],
+        lists: [
+          listed('sub_new', 'active', { asOfSeconds: AS_OF - 60 }),
+          listed('sub_old', 'unpaid'),
+        ],
+        planSelection,
+      });
+      expect(found).toMatchObject({ subscriptionIds: ['sub_old'], shouldBe: PRO('sub_new') });
+      // Nothing tells which of them changed last: both are as of one second.
+      expect(looksOf(found)).toEqual([
+        ['sub_old', AS_OF - 60],
+        ['sub_new', AS_OF - 60],
+      ]);
+    },
+  );
 });
 
 describe('what was changed by hand', () => {

@@ -4,27 +4,31 @@ import { type LinkedTeam, readTeamsOf } from '../../../src/queries/teams.ts';
 import { lockTeam, whileHeld } from '../../support/postgres/locks.ts';
 import { embeddedServer } from '../../support/postgres/test-database.ts';
 import { useDatabase } from '../../support/service/ingest-service.ts';
-import { openDoor } from '../../support/service/pipelines.ts';
+import { openPipeline } from '../../support/service/pipelines.ts';
 import { receivedEvent } from '../../support/stripe/events.ts';
 
 const store = useDatabase(embeddedServer);
 
 const find = (teams: readonly LinkedTeam[]) =>
-  findDrifts(teams, [], { database: store.database, nameOf: async () => null, choice: 'newest' });
+  findDrifts(teams, [], {
+    database: store.database,
+    nameOf: async () => null,
+    planSelection: 'newest',
+  });
 
 const teamsOf = (customerId: string) => readTeamsOf(store.database.query, [customerId]);
 
 async function followingTeam() {
   const team = await store.addTeam();
-  const accept = openDoor(store.database);
-  await accept([receivedEvent({ customerId: team.customerId, status: 'trialing' })]);
-  return { ...team, accept };
+  const ingest = openPipeline(store.database);
+  await ingest([receivedEvent({ customerId: team.customerId, status: 'trialing' })]);
+  return { ...team, ingest };
 }
 
 test('an event that comes between reading the team and its subscriptions is no drift', async () => {
-  const { customerId, accept } = await followingTeam();
+  const { customerId, ingest } = await followingTeam();
   const before = await teamsOf(customerId);
-  await accept([receivedEvent({ customerId, status: 'active' })]);
+  await ingest([receivedEvent({ customerId, status: 'active' })]);
   expect(await find(before)).toEqual([]);
 });
 

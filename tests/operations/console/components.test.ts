@@ -3,27 +3,27 @@ import { Badge } from '../../../src/operations/console/components/badge.tsx';
 import { Field } from '../../../src/operations/console/components/field.tsx';
 import { Moment } from '../../../src/operations/console/components/moment.tsx';
 import { StatusBadge } from '../../../src/operations/console/components/status-badge.tsx';
-import { ForeignText } from '../../../src/operations/console/components/untrusted-text.tsx';
+import { UntrustedText } from '../../../src/operations/console/components/untrusted-text.tsx';
 
 const SCRIPT = '<script>alert(1)</script>';
 const ESCAPED = '&lt;script&gt;alert(1)&lt;/script&gt;';
 
 describe('a text from elsewhere', () => {
   test('is text, and its direction ends with it', () => {
-    expect(String(ForeignText({ text: SCRIPT }))).toBe(`<bdi>${ESCAPED}</bdi>`);
-    expect(String(ForeignText({ text: '\u202Eevil' }))).toBe('<bdi>\u202Eevil</bdi>');
+    expect(String(UntrustedText({ text: SCRIPT }))).toBe(`<bdi>${ESCAPED}</bdi>`);
+    expect(String(UntrustedText({ text: '\u202Eevil' }))).toBe('<bdi>\u202Eevil</bdi>');
   });
 
   test('is cut where it is too long, between characters, and told whole on demand', () => {
     const text = `"${'🙂'.repeat(10_000)}`;
-    const html = String(ForeignText({ text, maxLength: 3 }));
+    const html = String(UntrustedText({ text, maxLength: 3 }));
     expect(html).toMatch(/^<bdi title="&quot;🙂+/u);
     expect(html).toMatch(/>"?(?:&quot;)?🙂🙂…<\/bdi>$/u);
     expect(html.length).toBeLessThan(2_100);
   });
 
   test('of just so many characters stays whole', () => {
-    expect(String(ForeignText({ text: '🙂🙂🙂', maxLength: 3 }))).toBe('<bdi>🙂🙂🙂</bdi>');
+    expect(String(UntrustedText({ text: '🙂🙂🙂', maxLength: 3 }))).toBe('<bdi>🙂🙂🙂</bdi>');
   });
 });
 

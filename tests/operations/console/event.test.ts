@@ -5,7 +5,7 @@ import { eventBody, received } from '../../support/stripe/events.ts';
 import { openAccount } from '../../support/stripe/reconciled-account.ts';
 
 const account = await openAccount();
-const { database, accept } = account;
+const { database, ingest } = account;
 const pages: ConsoleService = await openConsole(database);
 
 let customers = 0;
@@ -23,7 +23,7 @@ async function deliver(made: Parameters<typeof eventBody>[0]): Promise<number> {
 
 async function deliverBody(body: string): Promise<number> {
   const event = received(body, Date.now());
-  await accept([event]);
+  await ingest([event]);
   return await positionOf(event.key);
 }
 
@@ -62,8 +62,8 @@ describe('what was decided, in words', () => {
     await addTeamOf(customerId);
     const createdSeconds = Math.floor(Date.now() / 1_000) - 600;
     const event = received(eventBody({ customerId, createdSeconds }), Date.now());
-    await accept([event]);
-    await accept([event]);
+    await ingest([event]);
+    await ingest([event]);
     const position = await positionOf(event.key);
     const { text } = await pages.get(`/events/${position}`);
     expect(text).toMatch(/Delay 10 minutes Delivered 2 times/);

@@ -4,11 +4,11 @@ import { addTeam } from '../../../src/queries/teams.ts';
 import type { MadeEvent } from '../../../src/testing/subscription-event.ts';
 import { openConsole } from '../../support/browser/console-pages.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
-import { openDoor } from '../../support/service/pipelines.ts';
+import { openPipeline } from '../../support/service/pipelines.ts';
 import { eventBody, received } from '../../support/stripe/events.ts';
 
 const { database } = await createDatabase();
-const accept = openDoor(database);
+const ingest = openPipeline(database);
 /** A clock that the test may turn, so that the time of a search is over when the test wants. */
 let passMs = 0;
 let nowMs = Date.now();
@@ -19,7 +19,7 @@ const now = () => {
 const pages = await openConsole(database, { now });
 
 async function deliver(made: Partial<MadeEvent>, receivedAtMs = Date.now()): Promise<void> {
-  await accept([received(eventBody(made), receivedAtMs)]);
+  await ingest([received(eventBody(made), receivedAtMs)]);
 }
 
 const positionsIn = (html: string) =>
@@ -113,7 +113,7 @@ test('pages hold every event once that was there, whatever comes meanwhile', asy
     async (there, coming) => {
       const customerId = `cus_${there}_${coming}`;
       const come = (count: number) =>
-        accept(
+        ingest(
           Array.from({ length: count }, () => received(eventBody({ customerId }), Date.now())),
         );
       await come(there);

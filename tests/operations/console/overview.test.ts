@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { keepFigures } from '../../../src/event-log/sum-statistics.ts';
-import type { Accept } from '../../../src/ingest/pipeline.ts';
+import { sumStatistics } from '../../../src/event-log/sum-statistics.ts';
+import type { Ingest } from '../../../src/ingest/pipeline.ts';
 import { countTeamsInTurn } from '../../../src/queries/team-counts.ts';
 import { useConsole } from '../../support/service/console-service.ts';
-import { openDoor } from '../../support/service/pipelines.ts';
+import { openPipeline } from '../../support/service/pipelines.ts';
 import { eventBody, received } from '../../support/stripe/events.ts';
 
 const GREEN = 'Nobody has to do anything.';
@@ -21,7 +21,7 @@ async function look(path = '/'): Promise<string> {
   return (await response.text()).replace(/<path [^>]*>/g, '');
 }
 
-let accept: Accept;
+let ingest: Ingest;
 
 type Made = Parameters<typeof eventBody>[0] & { receivedAgoMs?: number; delaySeconds?: number };
 
@@ -29,11 +29,11 @@ type Made = Parameters<typeof eventBody>[0] & { receivedAgoMs?: number; delaySec
 async function deliver({ receivedAgoMs = 0, delaySeconds = 2, ...made }: Made): Promise<void> {
   const receivedAtMs = service.clock.nowMs - receivedAgoMs;
   const createdSeconds = Math.floor(receivedAtMs / 1_000) - delaySeconds;
-  await accept([received(eventBody({ createdSeconds, ...made }), receivedAtMs)]);
+  await ingest([received(eventBody({ createdSeconds, ...made }), receivedAtMs)]);
 }
 
 beforeEach(async () => {
-  accept = openDoor(service.database);
+  ingest = openPipeline(service.database);
   service.clock.nowMs = Date.now();
   await run('truncate instep.events, instep.subscriptions, instep.figures, teams');
   await run('truncate instep.figures_progress, instep.figures_parked, instep.products');
@@ -70,7 +70,7 @@ describe('charts', () => {
     const { database, clock } = service;
     await deliver({});
     for (let turn = 0; turn < 2; turn += 1) {
-      await keepFigures({ database, now: () => clock.nowMs }, new AbortController().signal);
+      await sumStatistics({ database, now: () => clock.nowMs }, new AbortController().signal);
     }
     expect(await look()).toContain('1 in all: 1 applied');
     await deliver({ delaySeconds: 1 });
@@ -119,13 +119,13 @@ test('teams by status, and how old the count is', async () => {
   expect(page).toMatch(/Counted 3[01] s ago/);
 });
 
-describe('what does not mend by itself is said, with what to do', () => {
+describe('what does not repair by itself is said, with what to do', () => {
   beforeEach(() => deliver({}));
 
   async function expectConcern(says: string | RegExp, whatToDo: string): Promise<void> {
     const page = await look();
     expect(page).not.toContain(GREEN);
-    expect(page).toContain('One thing does not mend by itself');
+    expect(page).toContain('One thing does not repair by itself');
     expect(page).toMatch(says);
     expect(page).toContain(whatToDo);
   }
@@ -139,7 +139,7 @@ describe('what does not mend by itself is said, with what to do', () => {
 
   test('unreadable events', async () => {
     const body = JSON.stringify({ ...JSON.parse(eventBody()), data: null });
-    await accept([received(body, service.clock.nowMs)]);
+    await ingest([received(body, service.clock.nowMs)]);
     await expectConcern(/newest thousand events 1 ha/, 'Upgrade Instep');
   });
 
@@ -184,18 +184,18 @@ describe('what does not mend by itself is said, with what to do', () => {
   });
 
   test.each([
-    [{ drifts: 3, mended: 1 }, '2 teams not as Stripe says'],
+    [{ drifts: 3, repaired: 1 }, '2 teams not as Stripe says'],
     [{ customersWithoutTeam: 1 }, '1 customer without a team'],
     [{ unknownCustomers: 1 }, '1 team of a customer whom Stripe does not know'],
   ])('what the last reconciliation has left: %o', async (counts, says) => {
-    const nothing = { drifts: 0, mended: 0, customersWithoutTeam: 0, unknownCustomers: 0 };
+    const nothing = { drifts: 0, repaired: 0, customersWithoutTeam: 0, unknownCustomers: 0 };
     const read = { subscriptions: 10, unreadable: 0, teams: 10 };
     const progress = (found: object) => ({
       ...{ phase: 'done', beganAtMs: Date.now(), isDryRun: true, cursor: null, afterTeamId: 0 },
       counts: { ...read, ...nothing, ...found },
     });
     const note = `update instep.walks set progress = $1 where name = 'reconcile'`;
-    await run(note, [JSON.stringify(progress({ drifts: 2, mended: 2 }))]);
+    await run(note, [JSON.stringify(progress({ drifts: 2, repaired: 2 }))]);
     expect(await look()).toContain(GREEN);
     await run(note, [JSON.stringify(progress(counts))]);
     await expectConcern(says, 'href="/reconcile"');
@@ -205,6 +205,6 @@ describe('what does not mend by itself is said, with what to do', () => {
     await deliver({ customerId: 'cus_unknown' });
     await run(`update instep.walks set began_at = now() where name = 'catch-up'`);
     service.clock.nowMs += 2 * HOUR_MS;
-    expect(await look()).toContain('2 things do not mend by themselves');
+    expect(await look()).toContain('2 things do not repair by themselves');
   });
 });

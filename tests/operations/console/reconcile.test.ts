@@ -45,7 +45,7 @@ test('says what it is for, when nothing was compared yet', async () => {
   expect(text).toContain('Nothing was compared yet A dry run tells whether every team has');
 });
 
-test('a dry run tells what has drifted and leaves it; mending puts it right, once asked twice', async () => {
+test('a dry run tells what has drifted and leaves it; repairing puts it right, once asked twice', async () => {
   const { account, pages } = await arrange();
   const teamId = await drift(account, 'drifted');
   await account.happen({ customerId: 'cus_teamless', createdSeconds: BEGIN_SECONDS }, 'missed');
@@ -67,11 +67,11 @@ test('a dry run tells what has drifted and leaves it; mending puts it right, onc
   const lines = (await (await pages.fetch('/reconcile/findings')).text()).trim().split('\n');
   expect(lines.map((line) => JSON.parse(line).kind)).toEqual(['drift', 'customer without a team']);
 
-  const asked = await pages.get('/reconcile/mend');
-  expect(asked.text).toContain('Mend what has drifted?');
+  const asked = await pages.get('/reconcile/repair');
+  expect(asked.text).toContain('Repair what has drifted?');
   expect(await statusOf(account, teamId)).toBe('active');
-  await pages.post('/reconcile', { how: 'mend' });
-  expect((await settled(pages)).text).toMatch(/Mending .* Drifted teams 1 1 mended/);
+  await pages.post('/reconcile', { how: 'repair' });
+  expect((await settled(pages)).text).toMatch(/Mending .* Drifted teams 1 1 repaired/);
   expect(await statusOf(account, teamId)).toBe('canceled');
 
   await pages.post('/reconcile', { how: 'dry run' });
@@ -85,7 +85,7 @@ test('the progress is told, and only one goes on at a time', async () => {
   const started = await pages.post('/reconcile', { how: 'dry run' });
   expect(started.text).toContain('It is under way.');
   expect(started.html).toContain('hx-get="/reconcile/run"');
-  await pages.post('/reconcile', { how: 'mend' });
+  await pages.post('/reconcile', { how: 'repair' });
   expect((await settled(pages)).text).toContain('Dry run');
   expect(await statusOf(account, teamId)).toBe('active');
 });
@@ -133,7 +133,7 @@ describe('what comes in between is told in words', () => {
     const { account, pages } = await arrange({ background });
     await drift(account, 'stopped');
     account.delayMs = 5_000;
-    await pages.post('/reconcile', { how: 'mend' });
+    await pages.post('/reconcile', { how: 'repair' });
     await background.stop();
     expect((await pages.get('/reconcile')).text).toContain('Stopped before it was done.');
     const [walk] = await account.database.query<{ holder: string | null }>(
@@ -145,7 +145,7 @@ describe('what comes in between is told in words', () => {
 
 test('nothing is started without the secret of a form', async () => {
   const { account, pages } = await arrange();
-  const { status } = await pages.post('/reconcile', { csrf: 'forged', how: 'mend' });
+  const { status } = await pages.post('/reconcile', { csrf: 'forged', how: 'repair' });
   expect(status).toBe(403);
   expect(account.calls).toEqual([]);
 });

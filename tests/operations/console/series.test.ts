@@ -2,19 +2,20 @@ import { describe, expect, test } from 'vitest';
 import { rangeOf } from '../../../src/operations/console/overview/range.ts';
 import { seriesOf, totalsOf } from '../../../src/operations/console/overview/series.ts';
 import { DELAY_BOUNDS_SECONDS, NO_DELAY } from '../../../src/queries/delay-buckets.ts';
-import type { Figure } from '../../../src/queries/read-statistics.ts';
+import type { StatisticsRow } from '../../../src/queries/read-statistics.ts';
 
 const NOW_MS = Date.UTC(2026, 0, 1, 12, 34, 56);
 const MINUTE_MS = Date.UTC(2026, 0, 1, 12, 34);
 
-const figure = (delayBucket: number, count: number, startsAtMs = MINUTE_MS): Figure => ({
+const figure = (delayBucket: number, count: number, startsAtMs = MINUTE_MS): StatisticsRow => ({
   startsAtMs,
   outcome: 'applied',
   delayBucket,
   count,
 });
 
-const lastOf = (figures: readonly Figure[]) => seriesOf(figures, rangeOf('hour'), NOW_MS).at(-1);
+const lastOf = (figures: readonly StatisticsRow[]) =>
+  seriesOf(figures, rangeOf('hour'), NOW_MS).at(-1);
 
 test.each(['hour', 'day', 'week'])('of a %s all slots are there, and the last is now', (name) => {
   const range = rangeOf(name);

@@ -5,7 +5,7 @@ import { eventBody, received } from '../../support/stripe/events.ts';
 import { openAccount } from '../../support/stripe/reconciled-account.ts';
 
 const account = await openAccount();
-const { database, accept } = account;
+const { database, ingest } = account;
 const apiBase = account.environment.STRIPE_API_BASE ?? '';
 const pages = await openConsole(database, { apiBase });
 
@@ -29,7 +29,7 @@ async function arrange(name = 'Acme') {
     teamId,
     subscriptionId,
     deliver: (secondsLater: number, more: Made = {}) =>
-      accept([received(eventBody(made(secondsLater, more)), Date.now())]),
+      ingest([received(eventBody(made(secondsLater, more)), Date.now())]),
     happen: (secondsLater: number, more: Made, how?: 'delivered' | 'missed') =>
       account.happen(made(secondsLater, more), how),
     read: async () => (await pages.get(`/teams/${teamId}`)).text,
@@ -173,21 +173,21 @@ describe('what happened', () => {
 });
 
 describe('Reconcile this team', () => {
-  test('shows what differs, and mends it when that is asked for', async () => {
+  test('shows what differs, and repairs it when that is asked for', async () => {
     const { happen, teamId } = await arrange();
     await happen(0, { status: 'active' });
     await happen(60, { status: 'canceled' }, 'missed');
     const looked = await pages.post(`/teams/${teamId}/reconcile`, { how: 'dry run' });
     expect(looked.text).toContain('The team is not what Stripe says. An event was missed.');
-    expect(looked.text).toContain('Mend this team');
+    expect(looked.text).toContain('Repair this team');
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('active');
 
-    const mended = await pages.post(`/teams/${teamId}/reconcile`, { how: 'mend' });
-    expect(mended.text).toContain('The team was mended.');
+    const repaired = await pages.post(`/teams/${teamId}/reconcile`, { how: 'repair' });
+    expect(repaired.text).toContain('The team was repaired.');
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('canceled');
 
     const again = await pages.post(`/teams/${teamId}/reconcile`, { how: 'dry run' });
-    expect(again.text).toContain('The team is as Stripe says. There is nothing to mend.');
+    expect(again.text).toContain('The team is as Stripe says. There is nothing to repair.');
   });
 
   test('says when Stripe does not know the customer', async () => {
@@ -200,7 +200,7 @@ describe('Reconcile this team', () => {
     const { teamId } = await arrange();
     account.fault = () => ({ status: 403 });
     try {
-      const { text } = await pages.post(`/teams/${teamId}/reconcile`, { how: 'mend' });
+      const { text } = await pages.post(`/teams/${teamId}/reconcile`, { how: 'repair' });
       expect(text).toContain("Nothing was compared It failed: Stripe's API refused the key");
     } finally {
       account.fault = undefined;
@@ -210,7 +210,7 @@ describe('Reconcile this team', () => {
   test('is refused without the secret of a form', async () => {
     const { happen, teamId } = await arrange();
     await happen(0, { status: 'active' }, 'missed');
-    const forged = { csrf: 'forged', how: 'mend' };
+    const forged = { csrf: 'forged', how: 'repair' };
     expect((await pages.post(`/teams/${teamId}/reconcile`, forged)).status).toBe(403);
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe(null);
   });

@@ -3,7 +3,7 @@ import { readCustomerIdsOf } from '../../../src/queries/subscriptions.ts';
 import { addTeam } from '../../../src/queries/teams.ts';
 import { openConsole } from '../../support/browser/console-pages.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
-import { openDoor } from '../../support/service/pipelines.ts';
+import { openPipeline } from '../../support/service/pipelines.ts';
 import { receivedEvent } from '../../support/stripe/events.ts';
 import { indexesUsed } from '../../support/stripe/plans.ts';
 
@@ -31,9 +31,9 @@ describe('one field finds', () => {
       const acme = await addTeam(query, { name: 'Acme Rockets', customerId: 'cus_acme' });
       const odd = await addTeam(query, { name: HOSTILE, customerId: 'cus_odd' });
       await addTeam(query, { name: 'x'.repeat(10_000), customerId: null });
-      const accept = openDoor(database);
+      const ingest = openPipeline(database);
       const end = { status: 'canceled', subscriptionId: 'sub_acme' };
-      await accept([receivedEvent({ customerId: 'cus_acme', createdSeconds: 2_000, ...end })]);
+      await ingest([receivedEvent({ customerId: 'cus_acme', createdSeconds: 2_000, ...end })]);
       return { acme, odd };
     })();
     return arranged;

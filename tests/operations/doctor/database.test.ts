@@ -64,7 +64,7 @@ describe('the server', () => {
 describe('privileges', () => {
   const role = `doctor_${randomBytes(4).toString('hex')}`;
 
-  test('that are lacking are named, with the grants that mend it', async () => {
+  test('that are lacking are named, with the grants that repair it', async () => {
     const account = await openExaminedAccount();
     const { query } = account.database;
     await account.deliver(eventBody());

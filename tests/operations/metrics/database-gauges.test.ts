@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { observeDatabase } from '../../../src/operations/metrics/database-gauges.ts';
 import { Instruments } from '../../../src/operations/metrics/instruments.ts';
-import type { OutOfStep } from '../../../src/queries/out-of-sync.ts';
+import type { OutOfSync } from '../../../src/queries/out-of-sync.ts';
 
-const STATE: OutOfStep = { parkedEvents: 7, ties: 0, namelessProducts: 0, lastDeliveredMs: null };
+const STATE: OutOfSync = { parkedEvents: 7, ties: 0, namelessProducts: 0, lastDeliveredMs: null };
 
 /** The gauges of a database that says this, and whose clock the test sets. */
-function observed(readOutOfStep: () => Promise<OutOfStep>) {
+function observed(readOutOfStep: () => Promise<OutOfSync>) {
   const clock = { nowMs: 1_000 };
   const instruments = new Instruments();
   observeDatabase(instruments, {

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, afterEach } from 'vitest';
 import { openEmbeddedPostgres } from '../../../src/postgres/embedded/embedded-postgres.ts';
-import { findClosedFolder } from '../../../src/postgres/embedded/inaccessible-folder.ts';
+import { findInaccessibleFolder } from '../../../src/postgres/embedded/inaccessible-folder.ts';
 import { chooseSocketFolder } from '../../../src/postgres/embedded/socket-folder.ts';
 import { InstepProcess } from './instep-process.ts';
 
@@ -59,7 +59,7 @@ const UNPRIVILEGED = { uid: 65_534, gid: 65_534, isSwitched: true };
  */
 export const areProgramsOpen =
   process.getuid?.() !== 0 ||
-  (await findClosedFolder(import.meta.dirname, UNPRIVILEGED)) === undefined;
+  (await findInaccessibleFolder(import.meta.dirname, UNPRIVILEGED)) === undefined;
 
 async function makeTemplate(): Promise<{ folder: string; dataFolder: string }> {
   const folder = await makeOpenFolder();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openEmbeddedPostgres } from '../../../src/postgres/embedded/embedded-postgres.ts';
-import { findClosedFolder } from '../../../src/postgres/embedded/inaccessible-folder.ts';
+import { findInaccessibleFolder } from '../../../src/postgres/embedded/inaccessible-folder.ts';
 import { ask, readNotes, writeNote } from './ask.ts';
 import { addPostgres, type CopiedTree, copyTree, removeLinks } from './copied-tree.ts';
 import {
@@ -26,7 +26,7 @@ const asOrdinary = isRoot ? { uid: ORDINARY.uid } : {};
 
 /** Not so when root's Node.js lies in root's own home. */
 const ordinaryMayRunNode =
-  !isRoot || (await findClosedFolder(process.execPath, ORDINARY)) === undefined;
+  !isRoot || (await findInaccessibleFolder(process.execPath, ORDINARY)) === undefined;
 
 cleanUp();
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });

@@ -4,9 +4,9 @@ import pg from 'pg';
 import { describe, expect, it, vi } from 'vitest';
 import { openEmbeddedPostgres } from '../../../src/postgres/embedded/embedded-postgres.ts';
 import {
+  acquirePresenceLock,
   type Connection,
-  type Seat,
-  takeSeat,
+  type PresenceLock,
 } from '../../../src/postgres/embedded/presence-lock.ts';
 import { readNotes, writeNote } from './ask.ts';
 import {
@@ -25,8 +25,8 @@ const notice = () => undefined;
 cleanUp();
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
-async function seated(connection: Connection): Promise<Seat> {
-  const attempt = await takeSeat(connection, 2_000);
+async function seated(connection: Connection): Promise<PresenceLock> {
+  const attempt = await acquirePresenceLock(connection, 2_000);
   if (attempt.outcome !== 'seated') throw new Error(attempt.reason);
   return attempt.seat;
 }
@@ -111,7 +111,7 @@ describe('several processes on one data folder', () => {
     const connection = { ...postgres.connection, database: 'template1' };
     const leaving = await seated(connection);
     expect(await leaving.leave()).toBe('last');
-    expect(await takeSeat(connection, 2_000)).toMatchObject({ outcome: 'wait' });
+    expect(await acquirePresenceLock(connection, 2_000)).toMatchObject({ outcome: 'wait' });
     await leaving.close();
     const staying = await seated(connection);
     const next = await seated(connection);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll } from 'vitest';
-import { openDoor } from '../../../src/ingest/open-pipeline.ts';
+import { openIngestPipeline } from '../../../src/ingest/open-pipeline.ts';
 import { createConsole } from '../../../src/operations/console/console.tsx';
 import type { ConsoleOptions } from '../../../src/operations/console/options.ts';
 import { createExposition } from '../../../src/operations/metrics/exposition.ts';
@@ -40,14 +40,14 @@ export async function openConsole(
   const logger = createLogger('silent');
   const api = createStripeApi({ secretKey: API_KEY, baseUrl: new URL(apiBase) });
   const now = Date.now;
-  const choice = 'newest';
-  const door = openDoor({ database, api, logger, now, choice, maxQueued: 1_000 });
+  const planSelection = 'newest';
+  const door = openIngestPipeline({ database, api, logger, now, planSelection, maxQueued: 1_000 });
   const wait = (delayMs: number) => sleep(delayMs);
   const background = new Background();
   const app = createConsole({
-    ...{ database, api, logger, now, choice, wait, nonce: randomUUID, token: null },
+    ...{ database, api, logger, now, planSelection, wait, nonce: randomUUID, token: null },
     ...{ background, metrics: createExposition(async () => []) },
-    ...{ accept: door.accept, productNames: door.productNames },
+    ...{ ingest: door.ingest, productNames: door.productNames },
     ...options,
   });
   const fetchPage = (request: Request) => app.fetch(request);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
-import { openDoor } from '../../../src/ingest/open-pipeline.ts';
+import { openIngestPipeline } from '../../../src/ingest/open-pipeline.ts';
 import { createConsole } from '../../../src/operations/console/console.tsx';
 import type { Metrics } from '../../../src/operations/console/options.ts';
 import { createExposition } from '../../../src/operations/metrics/exposition.ts';
@@ -46,13 +46,20 @@ export function useConsole({
     });
     const now = () => clock.nowMs;
     const api = createStripeApi({ secretKey: API_KEY, baseUrl: new URL('http://127.0.0.1:1') });
-    const choice = 'newest';
-    const door = openDoor({ database, api, logger, now, choice, maxQueued: 1_000 });
+    const planSelection = 'newest';
+    const door = openIngestPipeline({
+      database,
+      api,
+      logger,
+      now,
+      planSelection,
+      maxQueued: 1_000,
+    });
     const app = createConsole({
       ...door,
       database,
       api,
-      choice,
+      planSelection,
       logger,
       now,
       nonce: randomUUID,

@@ -1,23 +1,23 @@
 import { afterAll, beforeAll } from 'vitest';
-import type { Accept } from '../../../src/ingest/pipeline.ts';
+import type { Ingest } from '../../../src/ingest/pipeline.ts';
 import type { Database } from '../../../src/postgres/database.ts';
 import { addTeam } from '../../../src/queries/teams.ts';
 import type { MadeEvent } from '../../../src/testing/subscription-event.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { runInstep } from '../process/instep-process.ts';
 import { eventBody, received } from '../stripe/events.ts';
-import { openDoor } from './pipelines.ts';
+import { openPipeline } from './pipelines.ts';
 
 /** A database with events in its log, and the command `instep events` on it. */
 export function useLog() {
   let database: Database;
-  let accept: Accept;
+  let ingest: Ingest;
   let url: string;
   beforeAll(async () => {
     const created = await createDatabase();
     database = created.database;
     url = created.url.href;
-    accept = openDoor(database, async () => 'Pro');
+    ingest = openPipeline(database, async () => 'Pro');
   });
   afterAll(() => database?.close());
 
@@ -33,12 +33,12 @@ export function useLog() {
 
     /** Brings an event through the one door, as if it had been received then. */
     async deliver(made: Partial<MadeEvent>, receivedAtMs = Date.now()): Promise<void> {
-      await accept([received(eventBody(made), receivedAtMs)]);
+      await ingest([received(eventBody(made), receivedAtMs)]);
     },
 
     /** The same with a body of any kind. */
     async deliverBody(body: string): Promise<void> {
-      await accept([received(body, Date.now())]);
+      await ingest([received(body, Date.now())]);
     },
 
     /** The position of the event with this id. */

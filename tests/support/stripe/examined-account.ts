@@ -7,7 +7,7 @@ import { type ApiObject, Collection } from '../../../src/testing/stripe-api/coll
 import { startStripeApiServer } from '../../../src/testing/stripe-api/server.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { runInstep, SETTINGS } from '../process/instep-process.ts';
-import { openDoor } from '../service/pipelines.ts';
+import { openPipeline } from '../service/pipelines.ts';
 import { received } from './events.ts';
 
 type Ended = { readonly code: number | string; readonly checks: Check[]; readonly stderr: string };
@@ -52,7 +52,7 @@ export function endpointWith(otherwise: Partial<Record<string, unknown>>): ApiOb
 /** A database and an account at Stripe where all is well. They end with the test's file. */
 export async function openExaminedAccount(): Promise<ExaminedAccount> {
   const { url, database } = await createDatabase();
-  const accept = openDoor(database, async () => 'Pro');
+  const ingest = openPipeline(database, async () => 'Pro');
   const events = new Collection();
   const webhookEndpoints = new Collection([ENDPOINT]);
   const server = await startStripeApiServer({
@@ -82,7 +82,7 @@ export async function openExaminedAccount(): Promise<ExaminedAccount> {
     clockAheadMs: 0,
     environment,
     async deliver(body, receivedAtMs = Date.now()) {
-      await accept([received(body, receivedAtMs)]);
+      await ingest([received(body, receivedAtMs)]);
     },
     async examine(more = {}, ...args) {
       const command = ['doctor', '--json', ...args];

@@ -1,5 +1,5 @@
 import { afterAll } from 'vitest';
-import type { Accept } from '../../../src/ingest/pipeline.ts';
+import type { Ingest } from '../../../src/ingest/pipeline.ts';
 import type { Database } from '../../../src/postgres/database.ts';
 import { addTeam, readTeam } from '../../../src/queries/teams.ts';
 import type { ApiFault } from '../../../src/testing/stripe-api/account.ts';
@@ -8,14 +8,14 @@ import { startStripeApiServer } from '../../../src/testing/stripe-api/server.ts'
 import { createDatabase } from '../postgres/test-database.ts';
 import { runInstep } from '../process/instep-process.ts';
 import { API_KEY } from '../secrets/canaries.ts';
-import { openDoor } from '../service/pipelines.ts';
+import { openPipeline } from '../service/pipelines.ts';
 import { eventBody, received } from './events.ts';
 
 type Made = NonNullable<Parameters<typeof eventBody>[0]>;
 
 export type ReconciledAccount = {
   readonly database: Database;
-  readonly accept: Accept;
+  readonly ingest: Ingest;
   readonly subscriptions: Collection;
   readonly customers: Collection;
   /** What the API was asked, as paths. */
@@ -36,7 +36,7 @@ const ends: (() => Promise<unknown>)[] = [];
 /** A database and an account at Stripe that may come to disagree. They end with the test's file. */
 export async function openAccount(): Promise<ReconciledAccount> {
   const { url, database } = await createDatabase();
-  const accept = openDoor(database, async (productId) => NAMES[productId] ?? null);
+  const ingest = openPipeline(database, async (productId) => NAMES[productId] ?? null);
   const calls: string[] = [];
   const subscriptions = new Collection();
   const customers = new Collection();
@@ -59,7 +59,7 @@ export async function openAccount(): Promise<ReconciledAccount> {
   };
   const account: ReconciledAccount = {
     database,
-    accept,
+    ingest,
     subscriptions,
     customers,
     calls,
@@ -74,7 +74,7 @@ export async function openAccount(): Promise<ReconciledAccount> {
       const before = subscriptions.get(object.id);
       subscriptions.set({ ...object, created: before?.created ?? object.created });
       customers.set({ id: object.customer });
-      if (how === 'delivered') await accept([received(body, Date.now())]);
+      if (how === 'delivered') await ingest([received(body, Date.now())]);
     },
     async reconcile(...args) {
       const { code, stdout, stderr } = await runInstep(['reconcile', ...args], environment);

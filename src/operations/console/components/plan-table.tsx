@@ -2,7 +2,7 @@ import type { Child } from 'hono/jsx';
 import type { TeamPlan } from '../../../core/transition.ts';
 import { StatusBadge } from './status-badge.tsx';
 import { Table } from './table.tsx';
-import { ForeignText } from './untrusted-text.tsx';
+import { UntrustedText } from './untrusted-text.tsx';
 
 export type PlanRow = {
   readonly name: Child;
@@ -52,7 +52,7 @@ function Cell({ isChanged, children }: { readonly isChanged: boolean; readonly c
 }
 
 function shown(text: string | null): Child {
-  return text === null ? '–' : <ForeignText text={text} maxLength={60} />;
+  return text === null ? '–' : <UntrustedText text={text} maxLength={60} />;
 }
 
 /** Of a team of which nothing is known. */

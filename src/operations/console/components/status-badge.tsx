@@ -1,6 +1,6 @@
 import { effectOf } from '../../../core/transition.ts';
 import { Badge, type Tone } from './badge.tsx';
-import { ForeignText } from './untrusted-text.tsx';
+import { UntrustedText } from './untrusted-text.tsx';
 
 const TONES = { grants: 'good', clears: 'quiet', none: 'warning' } as const satisfies Record<
   ReturnType<typeof effectOf>,
@@ -12,7 +12,7 @@ export function StatusBadge({ status }: { readonly status: string | null }) {
   if (status === null) return <Badge tone="quiet">no subscription</Badge>;
   return (
     <Badge tone={TONES[effectOf(status)]}>
-      <ForeignText text={status} maxLength={40} />
+      <UntrustedText text={status} maxLength={40} />
     </Badge>
   );
 }

@@ -3,7 +3,7 @@ import type { LoggedOutcome } from '../../../queries/events.ts';
 import type { EventFilter } from '../../../queries/search-events.ts';
 import { readTeam } from '../../../queries/teams.ts';
 import { parseTimeSince } from '../../../runtime/time-since.ts';
-import { HANDLED_TYPES, LOOK_TYPE } from '../../../stripe/handled-event-type.ts';
+import { HANDLED_TYPES, SNAPSHOT_TYPE } from '../../../stripe/handled-event-type.ts';
 import { queryNumber, queryText } from '../query-text.ts';
 
 /** What stands in the fields of the filter, as it was given. Empty: nothing is asked for. */
@@ -22,7 +22,7 @@ export type AskedFilter =
   | { readonly filter: EventFilter; readonly errors: null }
   | { readonly filter: null; readonly errors: FieldErrors };
 
-export const FILTER_TYPES: readonly string[] = [...HANDLED_TYPES, LOOK_TYPE];
+export const FILTER_TYPES: readonly string[] = [...HANDLED_TYPES, SNAPSHOT_TYPE];
 
 export const FILTER_OUTCOMES: readonly LoggedOutcome[] = [
   'applied',

@@ -1,4 +1,4 @@
-import { DELETED_TYPE, LOOK_TYPE } from '../../../stripe/handled-event-type.ts';
+import { DELETED_TYPE, SNAPSHOT_TYPE } from '../../../stripe/handled-event-type.ts';
 
 /** Where an event is shown. */
 export function eventUrl(position: number): string {
@@ -7,6 +7,6 @@ export function eventUrl(position: number): string {
 
 /** What an event is of, in a word or two. */
 export function shortType(type: string): string {
-  if (type === LOOK_TYPE) return "look at Stripe's API";
+  if (type === SNAPSHOT_TYPE) return "look at Stripe's API";
   return type === DELETED_TYPE ? 'deleted' : 'updated';
 }

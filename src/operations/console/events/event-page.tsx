@@ -11,7 +11,7 @@ import { Panel } from '../components/panel.tsx';
 import { NO_PLAN, type PlanRow, PlanTable } from '../components/plan-table.tsx';
 import { StatusBadge } from '../components/status-badge.tsx';
 import { TeamLinks } from '../components/team-links.tsx';
-import { ForeignText } from '../components/untrusted-text.tsx';
+import { UntrustedText } from '../components/untrusted-text.tsx';
 import { Page } from '../page.tsx';
 import { filterUrl } from './event-filter.ts';
 import { eventUrl } from './event-link.ts';
@@ -37,11 +37,11 @@ export function EventPage({ event, explained, replayed }: EventPageProps) {
       {replayed !== null && <ReplayNotice replayed={replayed} />}
       <Panel title="What was decided" id="decision">
         <p class="lead">
-          <OutcomeBadge outcome={outcome} /> <ForeignText text={first} maxLength={600} />
+          <OutcomeBadge outcome={outcome} /> <UntrustedText text={first} maxLength={600} />
         </p>
         {remarks.map((remark) => (
           <p>
-            <ForeignText text={remark} maxLength={600} />
+            <UntrustedText text={remark} maxLength={600} />
           </p>
         ))}
         {plans.length > 0 && <PlanTable label="The team's plan" rows={plans} />}
@@ -101,7 +101,7 @@ function factsOf(event: EventRow, { teams }: ExplainedEvent): (readonly [string,
   const said = saidBy(event);
   const ofCustomer = customerId === null ? null : filterUrl('/events', { customer: customerId });
   return [
-    ['Id', eventId === null ? 'none' : <ForeignText text={eventId} maxLength={300} />],
+    ['Id', eventId === null ? 'none' : <UntrustedText text={eventId} maxLength={300} />],
     ['Type', type],
     ['Team', teams.length === 0 ? 'none' : <TeamLinks ids={teams.map(({ id }) => id)} />],
     [
@@ -110,13 +110,14 @@ function factsOf(event: EventRow, { teams }: ExplainedEvent): (readonly [string,
         'none'
       ) : (
         <>
-          <ForeignText text={customerId} maxLength={300} /> <a href={ofCustomer}>all its events</a>
+          <UntrustedText text={customerId} maxLength={300} />{' '}
+          <a href={ofCustomer}>all its events</a>
         </>
       ),
     ],
-    ['Subscription', subscriptionId === null ? 'none' : <ForeignText text={subscriptionId} />],
+    ['Subscription', subscriptionId === null ? 'none' : <UntrustedText text={subscriptionId} />],
     ['Status', said === null ? 'unknown' : <StatusBadge status={said.status} />],
-    ['Product', said?.productId == null ? 'none' : <ForeignText text={said.productId} />],
+    ['Product', said?.productId == null ? 'none' : <UntrustedText text={said.productId} />],
     [
       'Created, by Stripe',
       createdAtMs === null ? 'unknown' : <Moment at={new Date(createdAtMs)} />,

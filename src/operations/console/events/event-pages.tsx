@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { type PageOfEvents, readPageOfEvents } from '../../../event-log/event-page.ts';
 import { readNewestPosition } from '../../../event-log/search.ts';
-import { goingOn } from '../components/auto-load.ts';
+import { autoLoad } from '../components/auto-load.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ErrorNotice } from '../components/error-notice.tsx';
 import { Moment } from '../components/moment.tsx';
@@ -93,7 +93,7 @@ function Rest({ fields, page, isLogEmpty }: RestProps) {
   if (before !== null && searchedToMs !== null) {
     const isEmpty = events.length === 0;
     return (
-      <p class="quiet" {...(isEmpty && goingOn(filterUrl('/events', fields, { before })))}>
+      <p class="quiet" {...(isEmpty && autoLoad(filterUrl('/events', fields, { before })))}>
         All that was received since <Moment at={new Date(searchedToMs)} /> is searched. There may be
         more before.
       </p>

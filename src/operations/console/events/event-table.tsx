@@ -3,7 +3,7 @@ import { Moment } from '../components/moment.tsx';
 import { OutcomeBadge } from '../components/outcome-badge.tsx';
 import { StatusBadge } from '../components/status-badge.tsx';
 import { Table } from '../components/table.tsx';
-import { ForeignText } from '../components/untrusted-text.tsx';
+import { UntrustedText } from '../components/untrusted-text.tsx';
 import { filterUrl } from './event-filter.ts';
 import { eventUrl, shortType } from './event-link.ts';
 import { saidBy } from './said-by.ts';
@@ -40,20 +40,20 @@ function EventLine({ event }: { readonly event: EventRow }) {
       </td>
       <td class="id">
         <a href={eventUrl(position)}>
-          <ForeignText text={eventId ?? `at position ${position}`} maxLength={40} />
+          <UntrustedText text={eventId ?? `at position ${position}`} maxLength={40} />
         </a>
       </td>
       <td>{shortType(type)}</td>
       <td>{said === null ? '–' : <StatusBadge status={said.status} />}</td>
       <td>
-        {said?.productId == null ? '–' : <ForeignText text={said.productId} maxLength={40} />}
+        {said?.productId == null ? '–' : <UntrustedText text={said.productId} maxLength={40} />}
       </td>
       <td class="id">
         {customerId === null ? (
           '–'
         ) : (
           <a href={filterUrl('/events', { customer: customerId })}>
-            <ForeignText text={customerId} maxLength={40} />
+            <UntrustedText text={customerId} maxLength={40} />
           </a>
         )}
       </td>

@@ -12,7 +12,7 @@ import { EventPage } from './event-page.tsx';
 const MAX_AROUND = 250;
 
 /** `/events/:position`: one event, what was decided on it and why; and Replay. */
-export function oneEventPages({ database, accept, choice }: ConsoleOptions): Hono {
+export function oneEventPages({ database, ingest, planSelection }: ConsoleOptions): Hono {
   const { query } = database;
   const app = new Hono();
 
@@ -26,7 +26,7 @@ export function oneEventPages({ database, accept, choice }: ConsoleOptions): Hon
   }
 
   async function show(context: Context, event: EventRow, replayed: Replayed | null) {
-    const explained = await explainEvent(query, event, choice, MAX_AROUND);
+    const explained = await explainEvent(query, event, planSelection, MAX_AROUND);
     return context.html(<EventPage event={event} explained={explained} replayed={replayed} />);
   }
 
@@ -35,7 +35,7 @@ export function oneEventPages({ database, accept, choice }: ConsoleOptions): Hon
   app.post('/:position/replay', async (context) => {
     const event = await found(context);
     let last: Replayed | null = null;
-    for await (const replayed of replayEvents(only(event), { accept, query })) last = replayed;
+    for await (const replayed of replayEvents(only(event), { ingest, query })) last = replayed;
     return show(context, await found(context), last);
   });
 

@@ -1,4 +1,4 @@
-import { ForeignText } from '../components/untrusted-text.tsx';
+import { UntrustedText } from '../components/untrusted-text.tsx';
 import { type JsonNode, readJsonTree } from './json-tree.ts';
 
 /** More of a body that is no JSON is not shown. */
@@ -78,7 +78,7 @@ function Name({ name }: { readonly name: string | null }) {
   return (
     <>
       <span class="json-name">
-        <ForeignText text={name} />
+        <UntrustedText text={name} />
       </span>
       :{' '}
     </>
@@ -90,7 +90,7 @@ function Leaf({ node }: { readonly node: Exclude<JsonNode, { kind: 'object' | 'l
     case 'text':
       return (
         <span class="json-text">
-          "<ForeignText text={node.text} maxLength={300} />"
+          "<UntrustedText text={node.text} maxLength={300} />"
         </span>
       );
     case 'literal':

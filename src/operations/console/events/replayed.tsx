@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import type { Replayed } from '../../../event-log/replay.ts';
 import { TeamLinks } from '../components/team-links.tsx';
-import { ForeignText } from '../components/untrusted-text.tsx';
+import { UntrustedText } from '../components/untrusted-text.tsx';
 
 /** What came of an event that went through the one door again, in words. */
 export function ReplayNotice({ replayed }: { readonly replayed: Replayed }) {
@@ -36,7 +36,7 @@ function wordsFor({ outcome, teamIds, error }: Replayed): Child {
       return (
         <>
           The database refused it, and nothing was changed:{' '}
-          <ForeignText text={error?.message ?? 'it did not say why'} />
+          <UntrustedText text={error?.message ?? 'it did not say why'} />
         </>
       );
   }

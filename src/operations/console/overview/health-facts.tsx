@@ -1,5 +1,5 @@
 import type { Progress } from '../../../maintenance/reconcile/progress.ts';
-import type { WalkState } from '../../../queries/leased-jobs.ts';
+import type { LeasedJobState } from '../../../queries/leased-jobs.ts';
 import { MAX_PARKED } from '../../../queries/out-of-sync.ts';
 import { durationOf } from '../../../runtime/duration.ts';
 import { Facts } from '../components/facts.tsx';
@@ -41,11 +41,11 @@ export function StandingFacts({
 
 type Ago = (ms: number | null) => string;
 
-function reconciledText({ beganAtMs, counts: { drifts, mended } }: Progress, ago: Ago): string {
-  return `${ago(beganAtMs)}: ${countText(drifts)} teams differed, ${countText(mended)} mended`;
+function reconciledText({ beganAtMs, counts: { drifts, repaired } }: Progress, ago: Ago): string {
+  return `${ago(beganAtMs)}: ${countText(drifts)} teams differed, ${countText(repaired)} repaired`;
 }
 
-function walkText(walk: WalkState | null, ago: Ago): string {
+function walkText(walk: LeasedJobState | null, ago: Ago): string {
   if (walk === null || walk.beganAtMs === null) return 'never';
   return walk.endedAtMs === null ? `under way, begun ${ago(walk.beganAtMs)}` : ago(walk.endedAtMs);
 }

@@ -15,8 +15,8 @@ export function Verdict({ concerns }: { readonly concerns: readonly Concern[] })
       <p>
         <strong id="verdict">
           {many
-            ? `${concerns.length} things do not mend by themselves.`
-            : 'One thing does not mend by itself.'}
+            ? `${concerns.length} things do not repair by themselves.`
+            : 'One thing does not repair by itself.'}
         </strong>
       </p>
       <ul>

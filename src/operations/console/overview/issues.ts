@@ -1,10 +1,10 @@
 import type { Progress } from '../../../maintenance/reconcile/progress.ts';
-import type { Troubles } from '../../../queries/issues.ts';
-import type { WalkState } from '../../../queries/leased-jobs.ts';
-import { MAX_PARKED, type OutOfStep } from '../../../queries/out-of-sync.ts';
+import type { Issues } from '../../../queries/issues.ts';
+import type { LeasedJobState } from '../../../queries/leased-jobs.ts';
+import { MAX_PARKED, type OutOfSync } from '../../../queries/out-of-sync.ts';
 import { durationOf } from '../../../runtime/duration.ts';
 
-/** Something that does not mend itself. */
+/** Something that does not repair itself. */
 export type Concern = {
   readonly says: string;
   readonly whatToDo: string;
@@ -14,9 +14,9 @@ export type Concern = {
 
 /** What is known of how things stand. */
 export type Standing = {
-  readonly outOfStep: OutOfStep;
-  readonly troubles: Troubles;
-  readonly catchUp: WalkState | null;
+  readonly outOfStep: OutOfSync;
+  readonly troubles: Issues;
+  readonly catchUp: LeasedJobState | null;
   /** The last reconciliation, whether it has ended or not. */
   readonly reconciled: Progress | null;
 };
@@ -81,7 +81,7 @@ function deliveryConcerns({ troubles }: Standing, nowMs: number): Concern[] {
   return concerns;
 }
 
-/** What the server mends by itself, unless something keeps it from that. */
+/** What the server repairs by itself, unless something keeps it from that. */
 function selfMendingConcerns({ outOfStep, troubles, catchUp }: Standing, nowMs: number): Concern[] {
   const concerns: Concern[] = [];
   const { ties, namelessProducts } = outOfStep;
@@ -112,9 +112,9 @@ function selfMendingConcerns({ outOfStep, troubles, catchUp }: Standing, nowMs: 
 
 function reconcileConcerns({ reconciled }: Standing): Concern[] {
   if (reconciled === null) return [];
-  const { drifts, mended, customersWithoutTeam, unknownCustomers } = reconciled.counts;
+  const { drifts, repaired, customersWithoutTeam, unknownCustomers } = reconciled.counts;
   const found = [
-    [drifts - mended, 'team', 'not as Stripe says', 'Look, and mend.'],
+    [drifts - repaired, 'team', 'not as Stripe says', 'Look, and repair.'],
     [customersWithoutTeam, 'customer', 'without a team, but with a subscription', 'Link a team.'],
     [unknownCustomers, 'team', 'of a customer whom Stripe does not know', 'Link the right one.'],
   ] as const;

@@ -1,12 +1,12 @@
 import { Hono } from 'hono';
 import { readProgress } from '../../../maintenance/reconcile/progress.ts';
 import type { Database, Query } from '../../../postgres/database.ts';
-import { readTroubles } from '../../../queries/issues.ts';
-import { readWalk } from '../../../queries/leased-jobs.ts';
-import { readOutOfStep } from '../../../queries/out-of-sync.ts';
-import { readFigures } from '../../../queries/read-statistics.ts';
+import { readIssues } from '../../../queries/issues.ts';
+import { readLeasedJob } from '../../../queries/leased-jobs.ts';
+import { readOutOfSync } from '../../../queries/out-of-sync.ts';
+import { readStatistics } from '../../../queries/read-statistics.ts';
 import { readTeamCounts } from '../../../queries/team-counts.ts';
-import { LOOK_TYPE } from '../../../stripe/handled-event-type.ts';
+import { SNAPSHOT_TYPE } from '../../../stripe/handled-event-type.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { Panel } from '../components/panel.tsx';
 import type { ConsoleOptions } from '../options.ts';
@@ -40,7 +40,7 @@ async function readOverview(database: Database, range: Range, nowMs: number) {
   const asked = { slotSeconds: range.slotSeconds, sinceMs: firstSlotMs(range, nowMs) };
   const [{ figures, isWhole }, counts, standing] = await Promise.all([
     // In a transaction plans go by way of indexes: the planner does not know how few are not summed.
-    database.transaction((inTransaction) => readFigures(inTransaction, asked)),
+    database.transaction((inTransaction) => readStatistics(inTransaction, asked)),
     readTeamCounts(query),
     readStanding(query, nowMs),
   ]);
@@ -49,10 +49,10 @@ async function readOverview(database: Database, range: Range, nowMs: number) {
 
 async function readStanding(query: Query, nowMs: number): Promise<Standing> {
   const [outOfStep, troubles, catchUp, reconcile] = await Promise.all([
-    readOutOfStep(query),
-    readTroubles(query, { parkedBeforeMs: nowMs - PARKED_LONG_MS, lookType: LOOK_TYPE }),
-    readWalk(query, 'catch-up'),
-    readWalk(query, 'reconcile'),
+    readOutOfSync(query),
+    readIssues(query, { parkedBeforeMs: nowMs - PARKED_LONG_MS, lookType: SNAPSHOT_TYPE }),
+    readLeasedJob(query, 'catch-up'),
+    readLeasedJob(query, 'reconcile'),
   ]);
   return { outOfStep, troubles, catchUp, reconciled: readProgress(reconcile?.progress) };
 }

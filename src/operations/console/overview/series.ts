@@ -1,6 +1,6 @@
 import { DELAY_BOUNDS_SECONDS, NO_DELAY } from '../../../queries/delay-buckets.ts';
 import type { LoggedOutcome } from '../../../queries/events.ts';
-import type { Figure } from '../../../queries/read-statistics.ts';
+import type { StatisticsRow } from '../../../queries/read-statistics.ts';
 import { firstSlotMs, type Range } from './range.ts';
 
 /** In the order in which they are stacked, from the ground up. */
@@ -25,8 +25,8 @@ export type Slot = {
 };
 
 /** The slots of a range, the oldest first: those without events, too. */
-export function seriesOf(figures: readonly Figure[], range: Range, nowMs: number): Slot[] {
-  const bySlot = new Map<number, Figure[]>();
+export function seriesOf(figures: readonly StatisticsRow[], range: Range, nowMs: number): Slot[] {
+  const bySlot = new Map<number, StatisticsRow[]>();
   for (const figure of figures) {
     bySlot.set(figure.startsAtMs, [...(bySlot.get(figure.startsAtMs) ?? []), figure]);
   }
@@ -43,14 +43,14 @@ export function seriesOf(figures: readonly Figure[], range: Range, nowMs: number
   });
 }
 
-function countsOf(figures: readonly Figure[]): Record<LoggedOutcome, number> {
+function countsOf(figures: readonly StatisticsRow[]): Record<LoggedOutcome, number> {
   const counts = { ...NOTHING };
   for (const { outcome, count } of figures) counts[outcome] += count;
   return counts;
 }
 
 /** The bound of the bucket in which so much of the delays ends. */
-function percentile(figures: readonly Figure[], share: number): number | null {
+function percentile(figures: readonly StatisticsRow[], share: number): number | null {
   const delayed = figures
     .filter(({ delayBucket }) => delayBucket !== NO_DELAY)
     .sort((a, b) => a.delayBucket - b.delayBucket);

@@ -6,9 +6,9 @@ export type CountFactsProps = { readonly counts: Counts; readonly isDryRun: bool
 
 /** All that was counted. */
 export function CountFacts({ counts, isDryRun }: CountFactsProps) {
-  const { subscriptions, teams, drifts, mended, unreadable } = counts;
+  const { subscriptions, teams, drifts, repaired, unreadable } = counts;
   const { customersWithoutTeam, unknownCustomers } = counts;
-  const left = drifts - mended;
+  const left = drifts - repaired;
   return (
     <Facts
       facts={[
@@ -20,7 +20,7 @@ export function CountFacts({ counts, isDryRun }: CountFactsProps) {
             <>
               {number(drifts)}{' '}
               <Badge tone={left > 0 ? 'bad' : 'good'}>
-                {isDryRun ? 'left as they are' : `${number(mended)} mended`}
+                {isDryRun ? 'left as they are' : `${number(repaired)} repaired`}
               </Badge>
             </>
           ),

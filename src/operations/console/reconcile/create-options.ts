@@ -1,4 +1,4 @@
-import { createPace } from '../../../maintenance/rate-limiter.ts';
+import { createRateLimiter } from '../../../maintenance/rate-limiter.ts';
 import type { ReconcileOptions } from '../../../maintenance/reconcile/options.ts';
 import type { ConsoleOptions } from '../options.ts';
 
@@ -7,7 +7,7 @@ type Given = Pick<ReconcileOptions, 'isDryRun' | 'onFinding' | 'onProgress'>;
 /** Makes what a reconciliation needs. All of them together ask Stripe as often as one may. */
 export function reconcileOptionsOf(console: ConsoleOptions) {
   const { api, productNames, now } = console;
-  const pace = createPace(now);
+  const pace = createRateLimiter(now);
   return (given: Given): ReconcileOptions => ({
     ...console,
     ...given,

@@ -5,7 +5,7 @@ import type { Finding } from '../../../maintenance/reconcile/finding.ts';
 import { Badge } from '../components/badge.tsx';
 import { Moment } from '../components/moment.tsx';
 import { Table } from '../components/table.tsx';
-import { ForeignText } from '../components/untrusted-text.tsx';
+import { UntrustedText } from '../components/untrusted-text.tsx';
 import { filterUrl } from '../events/event-filter.ts';
 
 const CAUSES: Readonly<Record<DriftCause, string>> = {
@@ -23,7 +23,7 @@ export function CauseText({ finding }: { readonly finding: Drift }) {
       {subscriptionIds.length > 0 && (
         <>
           {' '}
-          Subscription: <ForeignText text={subscriptionIds.join(', ')} />.
+          Subscription: <UntrustedText text={subscriptionIds.join(', ')} />.
         </>
       )}
     </>
@@ -45,7 +45,7 @@ export function FindingTable({ findings }: { readonly findings: readonly Finding
           </td>
           <td class="id">
             <a href={filterUrl('/events', { customer: finding.customerId })}>
-              <ForeignText text={finding.customerId} maxLength={40} />
+              <UntrustedText text={finding.customerId} maxLength={40} />
             </a>
           </td>
           <What finding={finding} />
@@ -62,7 +62,7 @@ function What({ finding }: { readonly finding: Finding }) {
         <>
           <td>
             No team has this customer, whose subscriptions are{' '}
-            <ForeignText text={finding.statuses.join(', ')} />.
+            <UntrustedText text={finding.statuses.join(', ')} />.
           </td>
           <td>–</td>
           <td>–</td>
@@ -88,7 +88,7 @@ function What({ finding }: { readonly finding: Finding }) {
           <td>{changesOf(is, shouldBe)}</td>
           <td>{sinceSeconds === null ? '–' : <Moment at={new Date(sinceSeconds * 1_000)} />}</td>
           <td>
-            {isMended ? <Badge tone="good">mended</Badge> : <Badge tone="bad">drifted</Badge>}
+            {isMended ? <Badge tone="good">repaired</Badge> : <Badge tone="bad">drifted</Badge>}
           </td>
         </>
       );
@@ -109,8 +109,8 @@ function changesOf(is: TeamPlan, shouldBe: TeamPlan): Child {
   if (changed.length === 0) return 'Nothing for now.';
   return changed.map(([name, field]) => (
     <div>
-      {name} from <ForeignText text={is[field] ?? 'none'} maxLength={40} /> to{' '}
-      <ForeignText text={shouldBe[field] ?? 'none'} maxLength={40} />
+      {name} from <UntrustedText text={is[field] ?? 'none'} maxLength={40} /> to{' '}
+      <UntrustedText text={shouldBe[field] ?? 'none'} maxLength={40} />
     </div>
   ));
 }

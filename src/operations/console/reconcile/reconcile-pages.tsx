@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import { readProgress } from '../../../maintenance/reconcile/progress.ts';
-import { readWalk } from '../../../queries/leased-jobs.ts';
+import { readLeasedJob } from '../../../queries/leased-jobs.ts';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
 import type { MakeReconcileOptions } from './create-options.ts';
@@ -8,7 +8,7 @@ import { ReconcileRun } from './run.ts';
 import { type Elsewhere, RunPart } from './run-part.tsx';
 import { StartForm } from './start-form.tsx';
 
-/** `/reconcile`: compares all teams with what Stripe lists, and mends what has drifted. */
+/** `/reconcile`: compares all teams with what Stripe lists, and repairs what has drifted. */
 export function reconcilePages(options: ConsoleOptions, makeOptions: MakeReconcileOptions): Hono {
   const { query } = options.database;
   const run = new ReconcileRun(options, makeOptions);
@@ -16,7 +16,7 @@ export function reconcilePages(options: ConsoleOptions, makeOptions: MakeReconci
 
   /** What `instep.walks` tells: of other instances, and of the time before this one. */
   async function readElsewhere(): Promise<Elsewhere> {
-    const walk = await readWalk(query, 'reconcile');
+    const walk = await readLeasedJob(query, 'reconcile');
     return {
       isUnderWay: walk?.isHeld === true && run.state.kind !== 'running',
       progress: readProgress(walk?.progress),
@@ -40,15 +40,15 @@ export function reconcilePages(options: ConsoleOptions, makeOptions: MakeReconci
     html(<RunPart state={run.state} elsewhere={await readElsewhere()} />),
   );
 
-  app.get('/mend', ({ html }) =>
+  app.get('/repair', ({ html }) =>
     html(
-      <Page title="Mend what has drifted?" area="Reconcile">
+      <Page title="Repair what has drifted?" area="Reconcile">
         <p>
-          All teams are compared with Stripe once more, and what differs is mended: what Stripe
+          All teams are compared with Stripe once more, and what differs is repaired: what Stripe
           shows goes through the one door like an event, so that anything newer wins. Teams that
           were changed by hand become what their events say.
         </p>
-        <StartForm how="mend" isDisabled={false} />
+        <StartForm how="repair" isDisabled={false} />
         <p>
           <a href="/reconcile">No, leave all as it is</a>
         </p>
@@ -58,7 +58,7 @@ export function reconcilePages(options: ConsoleOptions, makeOptions: MakeReconci
 
   app.post('/', async ({ req, redirect }) => {
     const { how } = await req.parseBody();
-    run.start(how !== 'mend');
+    run.start(how !== 'repair');
     return redirect('/reconcile', 303);
   });
 

@@ -61,8 +61,8 @@ function OwnRun({ state }: { readonly state: Exclude<RunState, { kind: 'none' }>
       {state.kind === 'done' && <CountFacts counts={state.counts} isDryRun={isDryRun} />}
       {state.kind === 'done' && isDryRun && state.counts.drifts > 0 && (
         <p>
-          <a class="button danger" href="/reconcile/mend">
-            Mend {state.counts.drifts.toLocaleString('en')}{' '}
+          <a class="button danger" href="/reconcile/repair">
+            Repair {state.counts.drifts.toLocaleString('en')}{' '}
             {state.counts.drifts === 1 ? 'team' : 'teams'}…
           </a>
         </p>
@@ -126,7 +126,7 @@ function OtherRun({ progress }: Pick<Elsewhere, 'progress'>) {
 }
 
 function howFar({ phase, counts, isDryRun }: Progress): Child {
-  const what = isDryRun ? 'A dry run' : 'One that mends';
+  const what = isDryRun ? 'A dry run' : 'One that repairs';
   const { subscriptions, teams, drifts } = counts;
   if (phase === 'listing')
     return `${what}: ${subscriptions.toLocaleString('en')} subscriptions read.`;
@@ -144,7 +144,7 @@ function LastRun({ progress, endedAtMs }: Elsewhere) {
   return (
     <Panel title="Last time" id="last-run">
       <p>
-        {progress.isDryRun ? 'A dry run' : 'One that mended'}, begun{' '}
+        {progress.isDryRun ? 'A dry run' : 'One that repaired'}, begun{' '}
         <Moment at={new Date(progress.beganAtMs)} />
         {progress.phase !== 'done' || endedAtMs === null ? (
           '. It did not come to its end.'

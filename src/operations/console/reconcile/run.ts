@@ -1,4 +1,4 @@
-import { takeTurn } from '../../../maintenance/lease.ts';
+import { withLease } from '../../../maintenance/lease.ts';
 import type { Counts, Finding } from '../../../maintenance/reconcile/finding.ts';
 import { interruptionOf } from '../../../maintenance/reconcile/interruption.ts';
 import type { Progressing } from '../../../maintenance/reconcile/options.ts';
@@ -89,7 +89,7 @@ export class ReconcileRun {
     const signal = AbortSignal.any([stopping, AbortSignal.timeout(DEADLINE_MS)]);
     const walker = { name: 'reconcile', holder: nonce(), dueAfterMs: 0 };
     let counts: Counts | undefined;
-    await takeTurn(query, walker, async (walk) => {
+    await withLease(query, walker, async (walk) => {
       counts = await reconcileAll(walk, { ...options, mayResume: false }, signal);
     });
     if (counts === undefined) throw new Reconciling(TAKEN);

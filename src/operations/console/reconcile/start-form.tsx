@@ -1,7 +1,7 @@
 import { Button } from '../components/button.tsx';
 import { CsrfField } from '../components/csrf-field.tsx';
 
-const BUTTONS = { 'dry run': 'Start a dry run', mend: 'Compare and mend' } as const;
+const BUTTONS = { 'dry run': 'Start a dry run', repair: 'Compare and repair' } as const;
 
 type StartFormProps = { readonly how: keyof typeof BUTTONS; readonly isDisabled: boolean };
 
@@ -12,7 +12,7 @@ export function StartForm({ how, isDisabled }: StartFormProps) {
       <CsrfField />
       <input type="hidden" name="how" value={how} />
       <p>
-        <Button kind={how === 'mend' ? 'danger' : 'main'} disabled={isDisabled}>
+        <Button kind={how === 'repair' ? 'danger' : 'main'} disabled={isDisabled}>
           {BUTTONS[how]}
         </Button>
       </p>

@@ -5,7 +5,7 @@ import { ErrorNotice } from '../components/error-notice.tsx';
 import { Moment } from '../components/moment.tsx';
 import { Panel } from '../components/panel.tsx';
 import { PlanTable } from '../components/plan-table.tsx';
-import { ForeignText } from '../components/untrusted-text.tsx';
+import { UntrustedText } from '../components/untrusted-text.tsx';
 import { CauseText } from '../reconcile/finding-table.tsx';
 import type { Comparison } from './compare-team.ts';
 
@@ -14,7 +14,7 @@ export type ComparePartProps = {
   readonly comparison: Comparison | null;
 };
 
-/** Compares the team with Stripe: what differs is shown first, and mended when that is asked for. */
+/** Compares the team with Stripe: what differs is shown first, and repaired when that is asked for. */
 export function ComparePart({ team, comparison }: ComparePartProps) {
   const isToMend =
     comparison?.kind === 'compared' && comparison.isDryRun && comparison.finding?.kind === 'drift';
@@ -36,8 +36,8 @@ export function ComparePart({ team, comparison }: ComparePartProps) {
             {comparison === null ? 'Compare with Stripe' : 'Compare again'}
           </Button>{' '}
           {isToMend && (
-            <Button kind="danger" name="how" value="mend">
-              Mend this team
+            <Button kind="danger" name="how" value="repair">
+              Repair this team
             </Button>
           )}
         </p>
@@ -53,11 +53,11 @@ function Result({ comparison }: { readonly comparison: Comparison }) {
     );
   }
   const { finding, isDryRun } = comparison;
-  if (finding === null) return <p>The team is as Stripe says. There is nothing to mend.</p>;
+  if (finding === null) return <p>The team is as Stripe says. There is nothing to repair.</p>;
   if (finding.kind !== 'drift') {
     return (
       <p>
-        Stripe does not know the customer <ForeignText text={finding.customerId} />. Is
+        Stripe does not know the customer <UntrustedText text={finding.customerId} />. Is
         STRIPE_SECRET_KEY of the same account and mode?
       </p>
     );
@@ -66,7 +66,7 @@ function Result({ comparison }: { readonly comparison: Comparison }) {
   return (
     <>
       <p>
-        {isMended ? 'The team was mended. ' : 'The team is not what Stripe says. '}
+        {isMended ? 'The team was repaired. ' : 'The team is not what Stripe says. '}
         <CauseText finding={finding} />
         {sinceSeconds !== null && (
           <>
@@ -76,7 +76,7 @@ function Result({ comparison }: { readonly comparison: Comparison }) {
         )}
       </p>
       {!isDryRun && !isMended && (
-        <p>It could not be mended: the database refused it, and the server's log says why.</p>
+        <p>It could not be repaired: the database refused it, and the server's log says why.</p>
       )}
       <PlanTable
         label="What differs"

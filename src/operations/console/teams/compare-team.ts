@@ -12,7 +12,7 @@ export type Comparison =
 /** Somebody waits for it, and the request has its own deadline. */
 const DEADLINE_MS = 8_000;
 
-/** Compares a team with Stripe, and mends it unless it is a dry run. */
+/** Compares a team with Stripe, and repairs it unless it is a dry run. */
 export async function compareTeam(
   { id, customerId }: NamedTeam,
   makeOptions: MakeReconcileOptions,

@@ -4,7 +4,7 @@ import { Moment } from '../components/moment.tsx';
 import { OutcomeBadge } from '../components/outcome-badge.tsx';
 import { StatusBadge } from '../components/status-badge.tsx';
 import { Table } from '../components/table.tsx';
-import { ForeignText } from '../components/untrusted-text.tsx';
+import { UntrustedText } from '../components/untrusted-text.tsx';
 import { eventUrl, shortType } from '../events/event-link.ts';
 import { reasonsOf } from '../events/reason.ts';
 import { shortPlan } from './timeline.ts';
@@ -32,7 +32,7 @@ function HistoryLine({ entry }: { readonly entry: HistoryEntry }) {
       </td>
       <td class="id">
         <a href={eventUrl(event.position)}>
-          <ForeignText text={event.eventId ?? `at position ${event.position}`} maxLength={32} />
+          <UntrustedText text={event.eventId ?? `at position ${event.position}`} maxLength={32} />
         </a>
         <div class="quiet">{shortType(event.type)}</div>
       </td>
@@ -40,12 +40,12 @@ function HistoryLine({ entry }: { readonly entry: HistoryEntry }) {
         <StatusBadge status={status} />
         {productId !== null && (
           <div class="quiet id">
-            <ForeignText text={productId} maxLength={32} />
+            <UntrustedText text={productId} maxLength={32} />
           </div>
         )}
       </td>
       <td>
-        {subscriptionId === null ? 'none' : <ForeignText text={subscriptionId} maxLength={32} />}
+        {subscriptionId === null ? 'none' : <UntrustedText text={subscriptionId} maxLength={32} />}
       </td>
       <td>
         <OutcomeBadge outcome={event.outcome} />
@@ -53,15 +53,15 @@ function HistoryLine({ entry }: { readonly entry: HistoryEntry }) {
       <td class="reasons">
         {plans !== null && !isSamePlan(plans.before, plans.after) && (
           <div>
-            from <ForeignText text={shortPlan(plans.before)} maxLength={60} /> to{' '}
+            from <UntrustedText text={shortPlan(plans.before)} maxLength={60} /> to{' '}
             <strong>
-              <ForeignText text={shortPlan(plans.after)} maxLength={60} />
+              <UntrustedText text={shortPlan(plans.after)} maxLength={60} />
             </strong>
           </div>
         )}
         {reasonsOf(event, entry).map((reason) => (
           <div class="quiet">
-            <ForeignText text={reason} maxLength={400} />
+            <UntrustedText text={reason} maxLength={400} />
           </div>
         ))}
       </td>

@@ -15,7 +15,7 @@ const LIMIT = 30;
 
 /** `/teams/:id`: a team, why it has its plan or none, and what happened; and Reconcile. */
 export function oneTeamPages(options: ConsoleOptions, makeOptions: MakeReconcileOptions): Hono {
-  const { database, choice } = options;
+  const { database, planSelection } = options;
   const { query } = database;
   const app = new Hono();
 
@@ -28,7 +28,7 @@ export function oneTeamPages(options: ConsoleOptions, makeOptions: MakeReconcile
 
   async function readHistory({ id, customerId }: NamedTeam, before: number | null) {
     if (customerId === null) return { entries: [], before: null, prunedBeforeMs: null };
-    const request = { customerId, choice, teamIds: [id], before, limit: LIMIT };
+    const request = { customerId, planSelection, teamIds: [id], before, limit: LIMIT };
     return await explainHistory(query, request);
   }
 
@@ -36,7 +36,7 @@ export function oneTeamPages(options: ConsoleOptions, makeOptions: MakeReconcile
     const customerIds = team.customerId === null ? [] : [team.customerId];
     const known = await readCustomers(query, customerIds);
     const history = await readHistory(team, null);
-    return context.html(<TeamPage {...{ team, known, history, choice, comparison }} />);
+    return context.html(<TeamPage {...{ team, known, history, planSelection, comparison }} />);
   }
 
   app.get('/:id', async (context) => {
@@ -49,7 +49,7 @@ export function oneTeamPages(options: ConsoleOptions, makeOptions: MakeReconcile
   app.post('/:id/reconcile', async (context) => {
     const team = await found(context);
     const { how } = await context.req.parseBody();
-    const comparison = await compareTeam(team, makeOptions, { isDryRun: how !== 'mend' });
+    const comparison = await compareTeam(team, makeOptions, { isDryRun: how !== 'repair' });
     return show(context, await found(context), comparison);
   });
 

@@ -1,14 +1,14 @@
 import type { Customer, SubscriptionState } from '../../../core/customer.ts';
-import { followedEvent, type TeamPlanChoice } from '../../../core/plan-selection.ts';
+import { followedEvent, type PlanSelection } from '../../../core/plan-selection.ts';
 import { Badge } from '../components/badge.tsx';
 import { Moment } from '../components/moment.tsx';
 import { StatusBadge } from '../components/status-badge.tsx';
 import { Table } from '../components/table.tsx';
-import { ForeignText } from '../components/untrusted-text.tsx';
+import { UntrustedText } from '../components/untrusted-text.tsx';
 
 export type SubscriptionTableProps = {
   readonly customer: Customer;
-  readonly choice: TeamPlanChoice;
+  readonly planSelection: PlanSelection;
 };
 
 const COLUMNS = ['Subscription', 'Status', 'Product', 'Newest event with an effect', 'Note'];
@@ -17,8 +17,8 @@ const COLUMNS = ['Subscription', 'Status', 'Product', 'Newest event with an effe
 const MAX_SHOWN = 100;
 
 /** The customer's subscriptions, the newest first, and which of them the team follows. */
-export function SubscriptionTable({ customer, choice }: SubscriptionTableProps) {
-  const followed = followedEvent(customer, choice);
+export function SubscriptionTable({ customer, planSelection }: SubscriptionTableProps) {
+  const followed = followedEvent(customer, planSelection);
   const states = [...customer.values()].sort(
     (one, other) => other.newest.createdSeconds - one.newest.createdSeconds,
   );
@@ -44,11 +44,11 @@ function SubscriptionLine({ state, isFollowed }: SubscriptionLineProps) {
   const { subscriptionId, status, productId, createdSeconds } = state.newest;
   return (
     <tr>
-      <td>{subscriptionId === null ? 'none named' : <ForeignText text={subscriptionId} />}</td>
+      <td>{subscriptionId === null ? 'none named' : <UntrustedText text={subscriptionId} />}</td>
       <td>
         <StatusBadge status={status} />
       </td>
-      <td>{productId === null ? '–' : <ForeignText text={productId} maxLength={60} />}</td>
+      <td>{productId === null ? '–' : <UntrustedText text={productId} maxLength={60} />}</td>
       <td>
         <Moment at={new Date(createdSeconds * 1_000)} />
       </td>

@@ -1,4 +1,4 @@
-import type { TeamPlanChoice } from '../../../core/plan-selection.ts';
+import type { PlanSelection } from '../../../core/plan-selection.ts';
 import type { CustomerHistory } from '../../../event-log/explain-history.ts';
 import type { NamedTeam } from '../../../queries/named-teams.ts';
 import type { KnownCustomers } from '../../../queries/subscriptions.ts';
@@ -6,7 +6,7 @@ import { EmptyState } from '../components/empty-state.tsx';
 import { Moment } from '../components/moment.tsx';
 import { Pager } from '../components/pager.tsx';
 import { Panel } from '../components/panel.tsx';
-import { ForeignText } from '../components/untrusted-text.tsx';
+import { UntrustedText } from '../components/untrusted-text.tsx';
 import { Page } from '../page.tsx';
 import { ComparePart } from './compare-part.tsx';
 import type { Comparison } from './compare-team.ts';
@@ -20,30 +20,30 @@ export type TeamPageProps = {
   readonly team: NamedTeam;
   readonly known: KnownCustomers;
   readonly history: CustomerHistory;
-  readonly choice: TeamPlanChoice;
+  readonly planSelection: PlanSelection;
   /** What came of comparing it with Stripe, if that was asked for. */
   readonly comparison: Comparison | null;
 };
 
 /** A team: first why it has its plan or none, then all that it follows from. */
-export function TeamPage({ team, known, history, choice, comparison }: TeamPageProps) {
+export function TeamPage({ team, known, history, planSelection, comparison }: TeamPageProps) {
   const { id, name, customerId } = team;
   const { entries, before, prunedBeforeMs } = history;
-  const standing = standingOf({ team, known, history, choice });
-  const remarks = remarksOn({ team, known, history, choice });
+  const standing = standingOf({ team, known, history, planSelection });
+  const remarks = remarksOn({ team, known, history, planSelection });
   const states = customerId === null ? undefined : known.customers.get(customerId);
   return (
     <Page title={`Team ${id}`} area="Teams">
       {name !== null && (
         <p class="subtitle">
-          <ForeignText text={name} maxLength={200} />
+          <UntrustedText text={name} maxLength={200} />
         </p>
       )}
-      <StandingPart {...{ team, standing, remarks, choice }} />
+      <StandingPart {...{ team, standing, remarks, planSelection }} />
       {customerId !== null && <ComparePart team={team} comparison={comparison} />}
       {states !== undefined && (
         <Panel title="Its customer's subscriptions, as far as we know" id="subscriptions">
-          <SubscriptionTable customer={states} choice={choice} />
+          <SubscriptionTable customer={states} planSelection={planSelection} />
         </Panel>
       )}
       {customerId !== null && (

@@ -1,13 +1,13 @@
 import { Hono } from 'hono';
 import { type NamedTeam, readNamedTeams } from '../../../queries/named-teams.ts';
-import { goingOn } from '../components/auto-load.ts';
+import { autoLoad } from '../components/auto-load.ts';
 import { Button } from '../components/button.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { Field } from '../components/field.tsx';
 import { Pager } from '../components/pager.tsx';
 import { StatusBadge } from '../components/status-badge.tsx';
 import { Table } from '../components/table.tsx';
-import { ForeignText } from '../components/untrusted-text.tsx';
+import { UntrustedText } from '../components/untrusted-text.tsx';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
 import { queryNumber, queryText } from '../query-text.ts';
@@ -75,7 +75,7 @@ function TeamTable({ teams }: { readonly teams: readonly NamedTeam[] }) {
         <tr>
           <td>
             <a href={`/teams/${id}`}>
-              <ForeignText text={name || `Team ${id}`} maxLength={80} />
+              <UntrustedText text={name || `Team ${id}`} maxLength={80} />
             </a>
           </td>
           <td class="end">{id}</td>
@@ -83,9 +83,9 @@ function TeamTable({ teams }: { readonly teams: readonly NamedTeam[] }) {
             <StatusBadge status={plan.subscriptionStatus} />
           </td>
           <td>
-            {plan.planName === null ? '–' : <ForeignText text={plan.planName} maxLength={60} />}
+            {plan.planName === null ? '–' : <UntrustedText text={plan.planName} maxLength={60} />}
           </td>
-          <td>{customerId === null ? '–' : <ForeignText text={customerId} maxLength={40} />}</td>
+          <td>{customerId === null ? '–' : <UntrustedText text={customerId} maxLength={40} />}</td>
         </tr>
       ))}
     </Table>
@@ -103,7 +103,7 @@ function Rest({ page, text, afterId }: RestProps) {
   return (
     <>
       {isCutShort && (
-        <p class="quiet" {...(teams.length === 0 && next !== null && goingOn(next))}>
+        <p class="quiet" {...(teams.length === 0 && next !== null && autoLoad(next))}>
           The names of teams up to {after} were looked at. There may be more.
         </p>
       )}

@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import type { TeamPlanChoice } from '../../../core/plan-selection.ts';
+import type { PlanSelection } from '../../../core/plan-selection.ts';
 import type { SubscriptionEvent } from '../../../core/subscription-event.ts';
 import type { NamedTeam } from '../../../queries/named-teams.ts';
 import { Badge, type Tone } from '../components/badge.tsx';
@@ -7,7 +7,7 @@ import { Facts } from '../components/facts.tsx';
 import { Moment } from '../components/moment.tsx';
 import { Panel } from '../components/panel.tsx';
 import { StatusBadge } from '../components/status-badge.tsx';
-import { ForeignText } from '../components/untrusted-text.tsx';
+import { UntrustedText } from '../components/untrusted-text.tsx';
 import { filterUrl } from '../events/event-filter.ts';
 import type { Remark, Since, Standing } from './team-status.ts';
 import { shortPlan } from './timeline.ts';
@@ -16,11 +16,11 @@ export type StandingPartProps = {
   readonly team: NamedTeam;
   readonly standing: Standing;
   readonly remarks: readonly Remark[];
-  readonly choice: TeamPlanChoice;
+  readonly planSelection: PlanSelection;
 };
 
 /** Why a team has its plan or none, in words that are read within ten seconds. */
-export function StandingPart({ team, standing, remarks, choice }: StandingPartProps) {
+export function StandingPart({ team, standing, remarks, planSelection }: StandingPartProps) {
   const { word, tone } = BADGES[standing.kind];
   return (
     <Panel title="The plan now" id="plan">
@@ -29,7 +29,7 @@ export function StandingPart({ team, standing, remarks, choice }: StandingPartPr
       </p>
       {remarks.map((remark) => (
         <p>
-          <RemarkText remark={remark} choice={choice} />
+          <RemarkText remark={remark} planSelection={planSelection} />
         </p>
       ))}
       <Facts facts={factsOf(team)} />
@@ -76,7 +76,7 @@ function Why({ team, standing }: { readonly team: NamedTeam; readonly standing: 
         <>
           It has{' '}
           <strong>
-            <ForeignText text={shortPlan(team.plan)} />
+            <UntrustedText text={shortPlan(team.plan)} />
           </strong>{' '}
           <SinceText since={standing.since} />, by the subscription <Id of={standing.followed} />.
         </>
@@ -94,9 +94,9 @@ function Why({ team, standing }: { readonly team: NamedTeam; readonly standing: 
     case 'at odds':
       return (
         <>
-          It has <ForeignText text={shortPlan(team.plan)} />, and its events say{' '}
+          It has <UntrustedText text={shortPlan(team.plan)} />, and its events say{' '}
           <strong>
-            <ForeignText text={shortPlan(standing.shouldBe)} />
+            <UntrustedText text={shortPlan(standing.shouldBe)} />
           </strong>
           . Somebody else than Instep has written it. <a href="#reconcile">Reconcile this team</a>,
           or: <code>npx instep rebuild --team {team.id}</code>
@@ -122,9 +122,9 @@ function SinceText({ since }: { readonly since: Since }) {
   );
 }
 
-type RemarkTextProps = { readonly remark: Remark; readonly choice: TeamPlanChoice };
+type RemarkTextProps = { readonly remark: Remark; readonly planSelection: PlanSelection };
 
-function RemarkText({ remark, choice }: RemarkTextProps) {
+function RemarkText({ remark, planSelection }: RemarkTextProps) {
   switch (remark.kind) {
     case 'others live':
       return (
@@ -132,7 +132,7 @@ function RemarkText({ remark, choice }: RemarkTextProps) {
           {remark.count > 1 && `${remark.count} other subscriptions would give a plan, too. `}
           Its subscription <Id of={remark.newest} /> is{' '}
           <StatusBadge status={remark.newest.status} />, but the team follows another one: by{' '}
-          {choice === 'newest'
+          {planSelection === 'newest'
             ? 'TEAM_PLAN=newest the newest event counts, and TEAM_PLAN=best would keep the best live subscription.'
             : 'TEAM_PLAN=best an active one counts more than a trial, and of two alike the newer one.'}
         </>
@@ -155,8 +155,8 @@ function RemarkText({ remark, choice }: RemarkTextProps) {
     case 'nameless':
       return (
         <>
-          The product <ForeignText text={remark.productId} /> has no name yet. Stripe's API is asked
-          for it every hour: may STRIPE_SECRET_KEY read products?
+          The product <UntrustedText text={remark.productId} /> has no name yet. Stripe's API is
+          asked for it every hour: may STRIPE_SECRET_KEY read products?
         </>
       );
     case 'parked':
@@ -171,12 +171,12 @@ function RemarkText({ remark, choice }: RemarkTextProps) {
 
 function Id({ of: event }: { readonly of: SubscriptionEvent }) {
   if (event.subscriptionId === null) return <>without an id</>;
-  return <ForeignText text={event.subscriptionId} maxLength={60} />;
+  return <UntrustedText text={event.subscriptionId} maxLength={60} />;
 }
 
 function factsOf({ customerId, plan }: NamedTeam): (readonly [string, Child])[] {
   const { providerProductId, providerSubscriptionId, planName, subscriptionStatus } = plan;
-  const text = (value: string | null) => (value === null ? '–' : <ForeignText text={value} />);
+  const text = (value: string | null) => (value === null ? '–' : <UntrustedText text={value} />);
   return [
     [
       'Customer',
@@ -184,7 +184,7 @@ function factsOf({ customerId, plan }: NamedTeam): (readonly [string, Child])[] 
         '–'
       ) : (
         <>
-          <ForeignText text={customerId} />{' '}
+          <UntrustedText text={customerId} />{' '}
           <a href={filterUrl('/events', { customer: customerId })}>all its events</a>
         </>
       ),

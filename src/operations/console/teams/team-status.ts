@@ -1,5 +1,5 @@
 import { type Customer, UNKNOWN_CUSTOMER } from '../../../core/customer.ts';
-import { followedEvent, type TeamPlanChoice, teamPlan } from '../../../core/plan-selection.ts';
+import { followedEvent, type PlanSelection, teamPlan } from '../../../core/plan-selection.ts';
 import type { SubscriptionEvent } from '../../../core/subscription-event.ts';
 import { effectOf, isSamePlan, type TeamPlan } from '../../../core/transition.ts';
 import type { CustomerHistory } from '../../../event-log/explain-history.ts';
@@ -44,15 +44,15 @@ type Known = {
   readonly team: NamedTeam;
   readonly known: KnownCustomers;
   readonly history: CustomerHistory;
-  readonly choice: TeamPlanChoice;
+  readonly planSelection: PlanSelection;
 };
 
 /** Says how a team stands, from what is stored. Pure. */
-export function standingOf({ team, known, history, choice }: Known): Standing {
+export function standingOf({ team, known, history, planSelection }: Known): Standing {
   if (team.customerId === null) return { kind: 'unlinked' };
   const customer = customerOf(team, known);
-  const followed = followedEvent(customer, choice);
-  const shouldBe = teamPlan(customer, choice, known.names);
+  const followed = followedEvent(customer, planSelection);
+  const shouldBe = teamPlan(customer, planSelection, known.names);
   if (followed === null || shouldBe === null) {
     const last = history.entries.at(-1)?.subscription;
     return last === undefined ? { kind: 'unheard' } : { kind: 'without effect', last };
@@ -66,10 +66,10 @@ export function standingOf({ team, known, history, choice }: Known): Standing {
 }
 
 /** What else is to be known. Pure. */
-export function remarksOn({ team, known, history, choice }: Known): readonly Remark[] {
+export function remarksOn({ team, known, history, planSelection }: Known): readonly Remark[] {
   const remarks: Remark[] = [];
   const customer = customerOf(team, known);
-  const followed = followedEvent(customer, choice);
+  const followed = followedEvent(customer, planSelection);
   const others: SubscriptionEvent[] = [];
   for (const { newest, isCertain } of customer.values()) {
     if (!isCertain) remarks.push({ kind: 'uncertain', subscription: newest });
