@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
@@ -150,7 +150,7 @@ export class PostgresCluster {
 
   async remove(): Promise<void> {
     await this.end('SIGKILL');
-    rmSync(join(this.folder, '../..'), { recursive: true, force: true });
+    rmSync(dirname(this.folder), { recursive: true, force: true });
   }
 
   #write(name: string, text: string): void {
