@@ -217,7 +217,7 @@ async function run(options: SimulateOptions, level: LevelOptions): Promise<Summa
   });
 }
 
-const PROGRAM = fileURLToPath(new URL('../src/cli/instep.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../../dist/cli/instep.js', import.meta.url));
 
 const POOL = {
   maxConnections: 8,
