@@ -1,5 +1,5 @@
-import type { Step } from '../src/testing/delivery.ts';
-import { tellLife } from '../src/testing/provider/history.ts';
+import type { Step } from '../src/testing/lifecycle/delivery-schedule.ts';
+import { tellLife } from '../src/testing/lifecycle/history.ts';
 import { describeDivergence } from './divergence.ts';
 import type { Failure } from './level.ts';
 

@@ -1,6 +1,11 @@
 import type { PlanSelection } from '../src/core/plan-selection.ts';
-import type { Step } from '../src/testing/delivery.ts';
-import { addFaults, type FaultCounts, type Faults, noFaults } from '../src/testing/faults.ts';
+import type { Step } from '../src/testing/lifecycle/delivery-schedule.ts';
+import {
+  addFaults,
+  type FaultCounts,
+  type Faults,
+  noFaults,
+} from '../src/testing/lifecycle/faults.ts';
 import type { Divergence } from './divergence.ts';
 import type { Told } from './world.ts';
 

@@ -1,6 +1,6 @@
-import type { Step } from '../src/testing/delivery.ts';
-import { tellLife } from '../src/testing/provider/history.ts';
-import type { Moment } from '../src/testing/provider/subscription.ts';
+import type { Step } from '../src/testing/lifecycle/delivery-schedule.ts';
+import { tellLife } from '../src/testing/lifecycle/history.ts';
+import type { Moment } from '../src/testing/lifecycle/subscription.ts';
 import type { Divergence } from './divergence.ts';
 import type { Failure } from './level.ts';
 import { shrinkList } from './shrink.ts';

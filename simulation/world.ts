@@ -1,7 +1,7 @@
-import { liveCustomer } from '../src/testing/provider/customer-life.ts';
-import type { Telling } from '../src/testing/provider/history.ts';
-import { SHAPES } from '../src/testing/provider/shapes.ts';
-import type { CustomerLife, Moment, Status } from '../src/testing/provider/subscription.ts';
+import { liveCustomer } from '../src/testing/lifecycle/customer-lifecycle.ts';
+import type { Telling } from '../src/testing/lifecycle/history.ts';
+import { SHAPES } from '../src/testing/lifecycle/shapes.ts';
+import type { CustomerLife, Moment, Status } from '../src/testing/lifecycle/subscription.ts';
 import { createRandom } from '../src/testing/random.ts';
 
 /** A customer's life, and how it is told. */

@@ -1,13 +1,13 @@
 import type { PlanSelection } from '../../src/core/plan-selection.ts';
-import { scheduleDeliveries } from '../../src/testing/delivery.ts';
-import { addFaults, noFaults } from '../../src/testing/faults.ts';
-import { tellLife } from '../../src/testing/provider/history.ts';
+import { scheduleDeliveries } from '../../src/testing/lifecycle/delivery-schedule.ts';
+import { addFaults, noFaults } from '../../src/testing/lifecycle/faults.ts';
+import { tellLife } from '../../src/testing/lifecycle/history.ts';
 import { createRandom } from '../../src/testing/random.ts';
 import type { Failure, LevelOptions, Summary } from '../level.ts';
 import { shrinkFailure } from '../shrink-case.ts';
 import { createWorld } from '../world.ts';
-import { readHistory } from './arrivals.ts';
 import { runCoreRound } from './core-round.ts';
+import { readHistory } from './customer-events.ts';
 import { runCase } from './run-case.ts';
 
 const CHOICES: readonly [PlanSelection, PlanSelection] = ['newest', 'best'];

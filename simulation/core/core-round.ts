@@ -1,11 +1,11 @@
 import type { PlanSelection } from '../../src/core/plan-selection.ts';
 import { keysOfSameSecond } from '../../src/stripe/event-key.ts';
 import { makeSnapshot } from '../../src/stripe/subscription-snapshot.ts';
-import type { Step } from '../../src/testing/delivery.ts';
-import { PRODUCTS } from '../../src/testing/provider/subscription.ts';
+import type { Step } from '../../src/testing/lifecycle/delivery-schedule.ts';
+import { PRODUCTS } from '../../src/testing/lifecycle/subscription.ts';
 import { auditTeam } from '../auditor.ts';
 import { type Divergence, isSameTeam } from '../divergence.ts';
-import { type Audience, SimulationBroken } from './arrivals.ts';
+import { type Audience, SimulationBroken } from './customer-events.ts';
 import { type Arrival, MemoryStore } from './memory-store.ts';
 
 export type CoreRound = {

@@ -1,7 +1,7 @@
-import { tellLife } from '../../src/testing/provider/history.ts';
+import { tellLife } from '../../src/testing/lifecycle/history.ts';
 import type { RunCase } from '../shrink-case.ts';
-import { readHistory } from './arrivals.ts';
 import { runCoreRound } from './core-round.ts';
+import { readHistory } from './customer-events.ts';
 
 /** Lives one customer's case in memory. */
 export const runCase: RunCase = async ({ told, steps, planSelection }) => {

@@ -1,14 +1,14 @@
-import type { Step } from '../../src/testing/delivery.ts';
-import { tellLife } from '../../src/testing/provider/history.ts';
-import type { CustomerLife } from '../../src/testing/provider/subscription.ts';
-import { readHistory } from '../core/arrivals.ts';
+import type { Step } from '../../src/testing/lifecycle/delivery-schedule.ts';
+import { tellLife } from '../../src/testing/lifecycle/history.ts';
+import type { CustomerLife } from '../../src/testing/lifecycle/subscription.ts';
 import { choiceOfRound } from '../core/core-level.ts';
 import { runCoreRound } from '../core/core-round.ts';
+import { readHistory } from '../core/customer-events.ts';
 import { runCase } from '../core/run-case.ts';
 import type { Failure } from '../level.ts';
 import { shrinkFailure } from '../shrink-case.ts';
-import { orders } from './orders.ts';
-import { type Alphabet, shortLives } from './short-lives.ts';
+import { orders } from './delivery-orders.ts';
+import { type Alphabet, shortLives } from './short-lifecycles.ts';
 
 export type EnumerationOptions = {
   /** How many events a life has. */

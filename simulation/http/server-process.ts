@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { SimulationBroken } from '../core/arrivals.ts';
+import { SimulationBroken } from '../core/customer-events.ts';
 
 export type ServerProcess = {
   readonly url: string;

@@ -2,16 +2,16 @@ import type { Ingest } from '../../src/ingest/pipeline.ts';
 import type { Job } from '../../src/maintenance/worker.ts';
 import type { Database } from '../../src/postgres/database.ts';
 import { addTeam } from '../../src/queries/teams.ts';
-import { noFaults } from '../../src/testing/faults.ts';
-import { tellLife } from '../../src/testing/provider/history.ts';
-import type { CustomerLife, Subscription } from '../../src/testing/provider/subscription.ts';
+import { noFaults } from '../../src/testing/lifecycle/faults.ts';
+import { tellLife } from '../../src/testing/lifecycle/history.ts';
+import type { CustomerLife, Subscription } from '../../src/testing/lifecycle/subscription.ts';
 import type { Random } from '../../src/testing/random.ts';
 import type { Case, RunCase } from '../shrink-case.ts';
-import type { Account } from './account.ts';
 import { auditWorld } from './audit-world.ts';
 import { NO_LOSS } from './losses.ts';
+import { settle } from './maintenance-jobs.ts';
 import { runWorld } from './run-world.ts';
-import { settle } from './settle.ts';
+import type { Account } from './simulated-api.ts';
 import type { StoreWorld } from './store-world.ts';
 
 export type RunCaseOptions = {

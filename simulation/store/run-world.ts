@@ -2,7 +2,7 @@ import type { Ingest } from '../../src/ingest/pipeline.ts';
 import type { Query } from '../../src/postgres/database.ts';
 import { DatabaseUnavailable } from '../../src/postgres/errors.ts';
 import type { Random } from '../../src/testing/random.ts';
-import type { Account } from './account.ts';
+import type { Account } from './simulated-api.ts';
 import { link, received, type StoreWorld } from './store-world.ts';
 
 export type RunOptions = {

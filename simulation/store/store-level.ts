@@ -3,22 +3,22 @@ import type { Ingest } from '../../src/ingest/pipeline.ts';
 import { startMaintenance } from '../../src/maintenance/worker.ts';
 import type { Database } from '../../src/postgres/database.ts';
 import type { Logger } from '../../src/runtime/logging.ts';
-import { addFaults, noFaults } from '../../src/testing/faults.ts';
+import { addFaults, noFaults } from '../../src/testing/lifecycle/faults.ts';
 import { createRandom } from '../../src/testing/random.ts';
 import { choiceOfRound } from '../core/core-level.ts';
 import type { Failure, LevelOptions, Summary } from '../level.ts';
 import { shrinkFailure } from '../shrink-case.ts';
-import { Account } from './account.ts';
-import { atOnce } from './at-once.ts';
 import { auditWorld } from './audit-world.ts';
-import { createCatchUp, reconcileCustomers } from './looking-back.ts';
+import { createCatchUp, reconcileCustomers } from './catch-up-and-reconcile.ts';
 import type { Losses } from './losses.ts';
-import { createPruneTask } from './prune-task.ts';
+import { keeperTasks, settle } from './maintenance-jobs.ts';
+import { atOnce } from './map-concurrently.ts';
+import { createPruneTask } from './prune-job.ts';
 import { createRunCase } from './run-case.ts';
 import { runWorld } from './run-world.ts';
-import { keeperTasks, settle } from './settle.ts';
-import { createStoreDoor } from './store-door.ts';
+import { Account } from './simulated-api.ts';
 import { listedHistory, openWorld, type StoreWorld } from './store-world.ts';
+import { createStoreDoor } from './unreliable-pipeline.ts';
 
 export type StoreLevelOptions = LevelOptions & {
   /** Opens one more pool of connections to a database that is migrated. */

@@ -4,12 +4,15 @@ import type { Query } from '../../src/postgres/database.ts';
 import { DatabaseUnavailable } from '../../src/postgres/errors.ts';
 import { addTeam, linkTeam } from '../../src/queries/teams.ts';
 import { parseEvent } from '../../src/stripe/parse-event.ts';
-import { type Schedule, scheduleDeliveries } from '../../src/testing/delivery.ts';
-import type { Faults } from '../../src/testing/faults.ts';
-import { type History, type TrueEvent, tellLife } from '../../src/testing/provider/history.ts';
-import { SHAPES } from '../../src/testing/provider/shapes.ts';
+import {
+  type Schedule,
+  scheduleDeliveries,
+} from '../../src/testing/lifecycle/delivery-schedule.ts';
+import type { Faults } from '../../src/testing/lifecycle/faults.ts';
+import { type History, type TrueEvent, tellLife } from '../../src/testing/lifecycle/history.ts';
+import { SHAPES } from '../../src/testing/lifecycle/shapes.ts';
 import { createRandom, type Random } from '../../src/testing/random.ts';
-import { SimulationBroken } from '../core/arrivals.ts';
+import { SimulationBroken } from '../core/customer-events.ts';
 import { canApiTellOrder, createWorld, type Told } from '../world.ts';
 import { type Loss, type Losses, lose } from './losses.ts';
 

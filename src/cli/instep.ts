@@ -10,15 +10,15 @@ const WRONG_USAGE = 2;
 
 /** Each is loaded when it is asked for: what one of them needs, another one has no use for. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
-  serve: async () => (await import('./serve.ts')).serveCommand(),
-  demo: async () => (await import('./demo.ts')).demoCommand(),
+  serve: async () => (await import('./serve/command.ts')).serveCommand(),
+  demo: async () => (await import('./demo/command.ts')).demoCommand(),
   doctor: async () => (await import('./doctor.ts')).doctorCommand(),
   migrate: async () => (await import('./migrate.ts')).migrateCommand(),
   user: async () => (await import('./user.ts')).userCommand(),
   team: async () => (await import('./team.ts')).teamCommand(),
   session: async () => (await import('./session.ts')).sessionCommand(),
   trigger: async () => (await import('./trigger.ts')).triggerCommand(),
-  events: async () => (await import('./events.ts')).eventsCommand(),
+  events: async () => (await import('./events/command.ts')).eventsCommand(),
   rebuild: async () => (await import('./rebuild.ts')).rebuildCommand(),
   reconcile: async () => (await import('./reconcile.ts')).reconcileCommand(),
 };

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { readWebhookTarget } from '../config/config.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { urlOf } from '../server/listener.ts';
-import { signWebhook } from '../stripe/sign-webhook.ts';
+import { signWebhook } from '../testing/sign-webhook.ts';
 import { makeSubscriptionEvent } from '../testing/subscription-event.ts';
 import { positiveInteger } from './arguments.ts';
 import { printData } from './output.ts';

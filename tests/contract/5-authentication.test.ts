@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { signWebhook } from '../../src/stripe/sign-webhook.ts';
+import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { runInstep, SETTINGS } from '../support/process/instep-process.ts';
 import { useService } from '../support/service/contract-service.ts';
 import { eventBody } from '../support/stripe/events.ts';

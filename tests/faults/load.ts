@@ -3,8 +3,8 @@ import { expect } from 'vitest';
 import { auditTeam, type TrueChange } from '../../simulation/auditor.ts';
 import type { Database } from '../../src/postgres/database.ts';
 import { addTeam, readTeam } from '../../src/queries/teams.ts';
-import { signWebhook } from '../../src/stripe/sign-webhook.ts';
 import { createRandom, type Random } from '../../src/testing/random.ts';
+import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { HEADERS, WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
 import { eventBody } from '../support/stripe/events.ts';
 

@@ -10,7 +10,7 @@ import { addUser } from '../../src/queries/users.ts';
 import { createLogger } from '../../src/runtime/logging.ts';
 import type { RunningServer } from '../../src/server/listener.ts';
 import { listen } from '../../src/server/server.ts';
-import { signWebhook } from '../../src/stripe/sign-webhook.ts';
+import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { startStripeApiServer } from '../../src/testing/stripe-api/server.ts';
 import { lockTeam, untilWaiting, whileHeld } from '../support/postgres/locks.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { signWebhook } from '../../src/stripe/sign-webhook.ts';
+import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { createFolder, SETTINGS } from '../support/process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { signWebhook } from '../../src/stripe/sign-webhook.ts';
+import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { type Behaviour, startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
 import { NO_PLAN, useService } from '../support/service/contract-service.ts';

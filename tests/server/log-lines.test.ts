@@ -1,6 +1,6 @@
 import { afterAll, expect, test, vi } from 'vitest';
 import { issueSession, secretKeys } from '../../src/sessions/token.ts';
-import { signWebhook } from '../../src/stripe/sign-webhook.ts';
+import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { AUTH_SECRET, HEADERS, PROFILE, WEBHOOK_SECRET } from '../support/secrets/canaries.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { signWebhook } from '../../src/stripe/sign-webhook.ts';
+import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import {
   openConnection,
   type RawConnection,

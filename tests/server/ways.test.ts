@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { signWebhook } from '../../src/stripe/sign-webhook.ts';
+import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { exchange } from '../support/network/raw-connection.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
 import { useService } from '../support/service/contract-service.ts';

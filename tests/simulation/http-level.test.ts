@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { describeFailure } from '../../simulation/describe-failure.ts';
 import { runHttpLevel } from '../../simulation/http/http-level.ts';
-import { DEFAULT_FAULTS } from '../../src/testing/faults.ts';
+import { DEFAULT_FAULTS } from '../../src/testing/lifecycle/faults.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 
 const PROGRAM = new URL('../../dist/cli/instep.js', import.meta.url).pathname;

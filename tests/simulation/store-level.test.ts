@@ -3,7 +3,7 @@ import { describeFailure } from '../../simulation/describe-failure.ts';
 import { DEFAULT_LOSSES } from '../../simulation/store/losses.ts';
 import { runStoreLevel } from '../../simulation/store/store-level.ts';
 import { createLogger } from '../../src/runtime/logging.ts';
-import { DEFAULT_FAULTS } from '../../src/testing/faults.ts';
+import { DEFAULT_FAULTS } from '../../src/testing/lifecycle/faults.ts';
 import { connect, createDatabase } from '../support/postgres/test-database.ts';
 
 test('several acceptors on one database, and the keeper beside them', {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import Stripe from 'stripe';
 import { expect, test } from 'vitest';
-import { signWebhook } from '../../src/stripe/sign-webhook.ts';
 import { createSignatureVerifier, SignatureInvalid } from '../../src/stripe/signature.ts';
+import { signWebhook } from '../../src/testing/sign-webhook.ts';
 
 const NOW_MS = 1_700_000_000_000;
 const SECRET = 'whsec_current';

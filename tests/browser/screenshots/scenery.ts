@@ -1,5 +1,5 @@
-import { beginLife } from '../../../src/cli/demo-life.ts';
-import { demoScenes, inTrueOrder, PRODUCT_NAMES } from '../../../src/cli/demo-scenes.ts';
+import { beginLife } from '../../../src/cli/demo/activity.ts';
+import { demoScenes, inTrueOrder, PRODUCT_NAMES } from '../../../src/cli/demo/walkthrough.ts';
 import { openIngestPipeline } from '../../../src/ingest/open-pipeline.ts';
 import { createJobs } from '../../../src/maintenance/jobs.ts';
 import type { Database } from '../../../src/postgres/database.ts';

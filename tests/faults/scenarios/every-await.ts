@@ -1,14 +1,14 @@
 import { expect } from 'vitest';
 import { auditTeam } from '../../../simulation/auditor.ts';
-import { Account } from '../../../simulation/store/account.ts';
-import { keeperTasks } from '../../../simulation/store/settle.ts';
+import { keeperTasks } from '../../../simulation/store/maintenance-jobs.ts';
+import { Account } from '../../../simulation/store/simulated-api.ts';
 import { received } from '../../../simulation/store/store-world.ts';
 import { createWorld } from '../../../simulation/world.ts';
 import type { Database } from '../../../src/postgres/database.ts';
 import { readUncertainSubscriptions } from '../../../src/queries/subscriptions.ts';
 import { addTeam, linkTeam, readTeam } from '../../../src/queries/teams.ts';
 import { createLogger } from '../../../src/runtime/logging.ts';
-import { type History, tellLife } from '../../../src/testing/provider/history.ts';
+import { type History, tellLife } from '../../../src/testing/lifecycle/history.ts';
 import { createRandom } from '../../../src/testing/random.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { openPipeline } from '../../support/service/pipelines.ts';

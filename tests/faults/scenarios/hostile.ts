@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto';
-import { atOnce } from '../../../simulation/store/at-once.ts';
+import { atOnce } from '../../../simulation/store/map-concurrently.ts';
 import { addTeam, readTeam } from '../../../src/queries/teams.ts';
 import { addUser } from '../../../src/queries/users.ts';
 import { issueSession, secretKeys } from '../../../src/sessions/token.ts';
-import { signWebhook } from '../../../src/stripe/sign-webhook.ts';
 import { createRandom, type Random } from '../../../src/testing/random.ts';
+import { signWebhook } from '../../../src/testing/sign-webhook.ts';
 import { openConnection, statusesIn } from '../../support/network/raw-connection.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { type InstepProcess, startInstep } from '../../support/process/instep-process.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from 'vitest';
 import type { Database } from '../../../src/postgres/database.ts';
 import { addTeam } from '../../../src/queries/teams.ts';
-import { signWebhook } from '../../../src/stripe/sign-webhook.ts';
+import { signWebhook } from '../../../src/testing/sign-webhook.ts';
 import { Collection } from '../../../src/testing/stripe-api/collection.ts';
 import {
   type StripeApiServer,

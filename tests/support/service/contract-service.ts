@@ -3,7 +3,7 @@ import type { TeamPlan } from '../../../src/core/transition.ts';
 import type { Database } from '../../../src/postgres/database.ts';
 import { addTeam, readTeam } from '../../../src/queries/teams.ts';
 import { addUser } from '../../../src/queries/users.ts';
-import { signWebhook } from '../../../src/stripe/sign-webhook.ts';
+import { signWebhook } from '../../../src/testing/sign-webhook.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { type InstepProcess, startInstep } from '../process/instep-process.ts';
 import { HEADERS, PROFILE, WEBHOOK_SECRET } from '../secrets/canaries.ts';

@@ -9,7 +9,7 @@ import {
 import type { Database } from '../../../src/postgres/database.ts';
 import { addTeam } from '../../../src/queries/teams.ts';
 import { createLogger } from '../../../src/runtime/logging.ts';
-import { signWebhook } from '../../../src/stripe/sign-webhook.ts';
+import { signWebhook } from '../../../src/testing/sign-webhook.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { SETTINGS } from '../process/instep-process.ts';
 import { HEADERS, WEBHOOK_SECRET } from '../secrets/canaries.ts';

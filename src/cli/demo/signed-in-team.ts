@@ -1,0 +1,37 @@
+import { randomBytes } from 'node:crypto';
+import type { Config } from '../../config/config.ts';
+import type { Query } from '../../postgres/database.ts';
+import { addTeam } from '../../queries/teams.ts';
+import { addUser } from '../../queries/users.ts';
+import { SESSION_COOKIE } from '../../sessions/cookie.ts';
+import { issueSession, secretKeys } from '../../sessions/token.ts';
+
+/** Whom the demonstration is about. */
+export type Cast = {
+  /** Keeps several demonstrations on one database apart. */
+  readonly suffix: string;
+  readonly teamId: number;
+  readonly teamName: string;
+  readonly customerId: string;
+  readonly cookie: string;
+};
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+/** Adds Ada, who is signed in, and her team. */
+export async function createCast(query: Query, { authSecrets }: Config): Promise<Cast> {
+  const suffix = randomBytes(3).toString('hex');
+  const customerId = `cus_${suffix}`;
+  const { id: userId } = await addUser(query, {
+    name: 'Ada',
+    email: `ada.${suffix}@example.com`,
+    passwordHash: '!',
+    role: 'owner',
+  });
+  const teamName = `Ada's team ${suffix}`;
+  const teamId = await addTeam(query, { name: teamName, customerId });
+  const [key] = secretKeys(authSecrets);
+  if (key === undefined) throw new RangeError('the configuration has no secret');
+  const token = await issueSession(userId, key, { nowMs: Date.now(), lifetimeMs: DAY_MS });
+  return { suffix, teamId, teamName, customerId, cookie: `${SESSION_COOKIE}=${token}` };
+}

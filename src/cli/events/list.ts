@@ -1,0 +1,100 @@
+import { Command, Option } from 'commander';
+import { followLog } from '../../event-log/follow.ts';
+import { readNewestPosition, searchLog } from '../../event-log/search.ts';
+import type { Query } from '../../postgres/database.ts';
+import type { LoggedOutcome } from '../../queries/events.ts';
+import type { EventFilter, EventRow } from '../../queries/search-events.ts';
+import { readTeam } from '../../queries/teams.ts';
+import { InstepError } from '../../runtime/errors.ts';
+import { positiveInteger } from '../arguments.ts';
+import { NotFound } from '../not-found.ts';
+import { tell, unread, writeLine } from '../output.ts';
+import { nextSignal } from '../signals.ts';
+import { withDatabase } from '../with-database.ts';
+import { eventHead, eventJson, eventLine } from './format.ts';
+import { outcomeOption, sinceOption, typeOption } from './options.ts';
+
+type ListOptions = {
+  customer?: string;
+  team?: number;
+  type?: string;
+  outcome?: LoggedOutcome;
+  since?: number;
+  limit: number;
+  follow?: boolean;
+  json?: boolean;
+};
+
+/** A team that follows nobody has no events. */
+class TeamNotLinked extends InstepError {
+  readonly code = 'TEAM_NOT_LINKED';
+}
+
+export function eventsListCommand(): Command {
+  return new Command('list')
+    .description('list events, the newest first')
+    .option('--customer <id>', 'only of this customer')
+    .addOption(
+      new Option('--team <id>', "only of this team's customer")
+        .argParser(positiveInteger)
+        .conflicts('customer'),
+    )
+    .addOption(typeOption())
+    .addOption(outcomeOption())
+    .addOption(sinceOption())
+    .option('--limit <count>', 'at most so many', positiveInteger, 20)
+    .option('--follow', 'then go on with those that come, the newest last, until Ctrl-C')
+    .option('--json', 'print a JSON line for each event')
+    .addHelpText('after', '\nExample:\n  instep events list --team 1 --since 7d')
+    .action((options: ListOptions) => withDatabase(({ query }) => list(query, options)));
+}
+
+async function list(query: Query, options: ListOptions): Promise<void> {
+  const { limit, follow, json } = options;
+  const filter = await filterOf(query, options);
+  const newest = await readNewestPosition(query);
+  const show = (event: EventRow) => writeLine(json ? eventJson(event) : eventLine(event));
+  const found = limited(searchLog(query, filter, 'newest first', newest), limit);
+
+  if (!json) await writeLine(eventHead());
+  if (!follow) {
+    let count = 0;
+    for await (const event of found) {
+      count += 1;
+      if (!(await show(event))) return;
+    }
+    if (count === 0) tell('no events');
+    return;
+  }
+
+  const stopping = new AbortController();
+  void nextSignal().then(() => stopping.abort());
+  const enough = AbortSignal.any([stopping.signal, unread.signal]);
+  const last: EventRow[] = [];
+  for await (const event of found) last.unshift(event);
+  for (const event of last) await show(event);
+  const coming = followLog(query, filter, { after: newest, now: Date.now }, enough);
+  for await (const event of coming) await show(event);
+}
+
+async function filterOf(query: Query, options: ListOptions): Promise<EventFilter> {
+  const { customer, team: teamId, type, outcome, since: sinceMs } = options;
+  if (teamId === undefined) return { customerId: customer, type, outcome, sinceMs };
+  const team = await readTeam(query, teamId);
+  if (team === null) throw new NotFound(`there is no team ${teamId}`);
+  if (team.customerId === null) {
+    throw new TeamNotLinked(
+      `team ${teamId} has no customer yet: instep team link ${teamId} --customer CUS`,
+    );
+  }
+  return { customerId: team.customerId, type, outcome, sinceMs };
+}
+
+async function* limited<Item>(items: AsyncIterable<Item>, limit: number): AsyncGenerator<Item> {
+  let count = 0;
+  for await (const item of items) {
+    yield item;
+    count += 1;
+    if (count === limit) return;
+  }
+}

@@ -1,0 +1,108 @@
+import { Command } from 'commander';
+import { readPlanSelection } from '../../config/config.ts';
+import type { PlanSelection } from '../../core/plan-selection.ts';
+import { type Replayed, replayEvents } from '../../event-log/replay.ts';
+import { readNewestPosition, searchLog } from '../../event-log/search.ts';
+import { createIngestPipeline, type Ingest } from '../../ingest/pipeline.ts';
+import type { Database } from '../../postgres/database.ts';
+import type { LoggedOutcome } from '../../queries/events.ts';
+import { readProductName } from '../../queries/products.ts';
+import type { EventRow } from '../../queries/search-events.ts';
+import { InstepError } from '../../runtime/errors.ts';
+import { createLogger } from '../../runtime/logging.ts';
+import { printable, tell, writeLine } from '../output.ts';
+import { withDatabase } from '../with-database.ts';
+import { findEvent } from './find.ts';
+import { outcomeOption, sinceOption } from './options.ts';
+
+type ReplayOptions = { outcome?: LoggedOutcome; since?: number; json?: boolean };
+
+/** The database refused some of the events. */
+class ReplayFailed extends InstepError {
+  readonly code = 'REPLAY_FAILED';
+}
+
+export function eventsReplayCommand(): Command {
+  const command = new Command('replay')
+    .description('bring events of the log through the one door again: it can do no harm')
+    .argument('[event]', "the event's position in the log, or its id")
+    .addOption(outcomeOption())
+    .addOption(sinceOption())
+    .option('--json', 'print a JSON line for each event')
+    .addHelpText('after', '\nExample:\n  instep events replay --outcome unreadable --since 30d');
+  return command.action(async (id: string | undefined, options: ReplayOptions) => {
+    const hasFilter = options.outcome !== undefined || options.since !== undefined;
+    if ((id !== undefined) === hasFilter) {
+      command.error('error: name one event, or --outcome, --since or both');
+    }
+    const planSelection = readPlanSelection(process.env);
+    await withDatabase((database) => replay(database, planSelection, id, options));
+  });
+}
+
+async function replay(
+  database: Database,
+  planSelection: PlanSelection,
+  id: string | undefined,
+  { outcome, since, json }: ReplayOptions,
+): Promise<void> {
+  const { query } = database;
+  const newest = await readNewestPosition(query);
+  const filter = { outcome, sinceMs: since };
+  const events =
+    id === undefined
+      ? searchLog(query, filter, 'oldest first', newest)
+      : only(await findEvent(query, id));
+  const counts = new Map<string, number>();
+  const ingest = openPipeline(database, planSelection);
+  for await (const replayed of replayEvents(events, { ingest, query })) {
+    counts.set(replayed.outcome, (counts.get(replayed.outcome) ?? 0) + 1);
+    await writeLine(json ? replayJson(replayed) : replayLine(replayed));
+  }
+  const summary = [...counts].map(([name, count]) => `${count} ${name}`).join(', ');
+  tell(summary === '' ? 'no events' : summary);
+  if (counts.has('duplicate')) {
+    tell('A duplicate was decided on before. For a team that was changed since: instep rebuild');
+  }
+  const failed = counts.get('failed') ?? 0;
+  if (failed > 0) throw new ReplayFailed(`${failed} of them the database refused: see above`);
+}
+
+async function* only(event: EventRow): AsyncGenerator<EventRow> {
+  yield event;
+}
+
+const MAX_BATCH = 200;
+
+/** The one door, without Stripe's API: the names that it does not know a running server finds. */
+function openPipeline(database: Database, planSelection: PlanSelection): Ingest {
+  const { ingest } = createIngestPipeline({
+    database,
+    productNames: { nameOf: (productId) => readProductName(database.query, productId) },
+    logger: createLogger('silent'),
+    now: Date.now,
+    planSelection,
+    maxBatch: MAX_BATCH,
+    maxQueued: Number.MAX_SAFE_INTEGER,
+    maxWaitMs: Number.MAX_SAFE_INTEGER,
+  });
+  return ingest;
+}
+
+function replayLine({ event, outcome, teamIds, error }: Replayed): string {
+  const team = teamIds.length === 0 ? '' : `  team ${teamIds.join(', ')}`;
+  const why = error === null ? '' : `  ${printable(error.message)}`;
+  const id = printable(event.eventId ?? '-');
+  return `${String(event.position).padStart(8)}  ${id}  ${event.outcome} → ${outcome}${team}${why}`;
+}
+
+function replayJson({ event, outcome, teamIds, error }: Replayed): string {
+  return JSON.stringify({
+    position: event.position,
+    eventId: event.eventId,
+    was: event.outcome,
+    outcome,
+    teamIds,
+    error: error?.message ?? null,
+  });
+}

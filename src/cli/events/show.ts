@@ -1,0 +1,92 @@
+import { Command } from 'commander';
+import { readPlanSelection } from '../../config/config.ts';
+import type { TeamPlan } from '../../core/transition.ts';
+import { type ExplainedEvent, explainEvent } from '../../event-log/explain-event.ts';
+import type { EventRow } from '../../queries/search-events.ts';
+import { causedEventOf } from '../../stripe/logged-event.ts';
+import { type Data, paint, printable, printData } from '../output.ts';
+import { planHead, planRow } from '../plan-table.ts';
+import { withDatabase } from '../with-database.ts';
+import { findEvent } from './find.ts';
+import { eventJson, shownTime } from './format.ts';
+
+type ShowOptions = { body?: boolean; json?: boolean };
+
+export function eventsShowCommand(): Command {
+  return new Command('show')
+    .description('show what arrived, what was decided and why, and the plan before and after')
+    .argument('<event>', "the event's position in the log, or its id")
+    .option('--body', 'print what arrived, byte for byte, and nothing else')
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  instep events show evt_123')
+    .action(async (id: string, { body, json }: ShowOptions) => {
+      const planSelection = readPlanSelection(process.env);
+      const { event, explained } = await withDatabase(async ({ query }) => {
+        const event = await findEvent(query, id);
+        return { event, explained: await explainEvent(query, event, planSelection) };
+      });
+      if (body) process.stdout.write(event.body);
+      else if (json) process.stdout.write(`${showJson(event, explained)}\n`);
+      else show(event, explained);
+    });
+}
+
+function showJson(event: EventRow, { why, plans, teams }: ExplainedEvent): string {
+  const now = teams.map(({ id, plan }) => ({ teamId: id, plan }));
+  return JSON.stringify({ ...JSON.parse(eventJson(event)), why, ...plans, now });
+}
+
+function show(event: EventRow, { why, plans, teams }: ExplainedEvent): void {
+  printData(described(event), {});
+  process.stdout.write(`\n${why.map(printable).join('\n')}\n`);
+  if (plans === null && teams.length === 0) return;
+
+  const before = plans?.before ?? NOTHING;
+  const after = plans?.after ?? NOTHING;
+  const rows: [string, TeamPlan, TeamPlan, string][] =
+    plans === null
+      ? []
+      : [
+          ['before', before, before, ''],
+          ['after', after, before, ''],
+        ];
+  for (const { id, plan } of teams) rows.push(['now', plan, plan, `team ${id}`]);
+  process.stdout.write(`\n        ${planHead()}`.trimEnd());
+  for (const [name, plan, than, note] of rows) {
+    const line = `${paint('gray', name.padEnd(8))}${planRow(plan, than)}${note}`;
+    process.stdout.write(`\n${line.trimEnd()}`);
+  }
+  process.stdout.write('\n');
+}
+
+/** Of a customer of whom nothing is known. */
+const NOTHING: TeamPlan = {
+  providerSubscriptionId: null,
+  providerProductId: null,
+  planName: null,
+  subscriptionStatus: null,
+};
+
+function described(event: EventRow): Data {
+  const caused = event.outcome === 'unreadable' ? null : causedEventOf(event);
+  const data: Data = {
+    position: event.position,
+    event: event.eventId,
+    type: event.type,
+    customer: event.customerId,
+    subscription: event.subscriptionId,
+    status: caused?.subscription.status ?? null,
+    product: caused?.subscription.productId ?? null,
+    // Their values may be anything; only the status is of interest here.
+    replaced: caused?.replaced ? Object.keys(caused.replaced).join(', ') : null,
+    created: event.createdAtMs === null ? null : shownTime(event.createdAtMs),
+    received: shownTime(event.receivedAtMs),
+    deliveries: event.deliveries,
+    outcome: event.outcome,
+  };
+  const shown = Object.entries(data).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? printable(value) : value,
+  ]);
+  return Object.fromEntries(shown);
+}

@@ -1,0 +1,69 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../../config/config.ts';
+import { type Instep, type InstepOptions, openInstep } from '../../instep.ts';
+import { offerSnapshots } from '../../operations/metrics/worker-snapshots.ts';
+import {
+  OPERATIONS_DEADLINE_MS,
+  OPERATIONS_FILES,
+  openOperations,
+} from '../../operations/open-operations.ts';
+import { DatabaseUnavailable } from '../../postgres/errors.ts';
+import type { Logger } from '../../runtime/logging.ts';
+import { listen } from '../../server/server.ts';
+
+export type ServerProcessOptions = {
+  readonly config: Config;
+  readonly logger: Logger;
+  /** Resolves, with the reason, when the server is to end. */
+  readonly ending: Promise<string>;
+  readonly onListening: (url: string) => void;
+  readonly onEnding: (reason: string) => void;
+};
+
+const START_DEADLINE_MS = 30_000;
+const RETRY_AFTER_MS = 1_000;
+
+/** Serves in this process until `ending` says why not any longer, and then finishes in order. */
+export async function runServer(options: ServerProcessOptions): Promise<void> {
+  const { config, logger, ending, onListening, onEnding } = options;
+  const instep = await Promise.race([openPatiently({ config, logger }), ending]);
+  if (typeof instep === 'string') {
+    logger.info({ signal: instep }, 'stopped before it listened');
+    // Nothing was accepted, and whatever we wait for may keep us waiting.
+    process.exit(0);
+  }
+  offerSnapshots(instep.metrics.snapshot);
+  const ends = [() => instep.close()];
+  try {
+    const operations = await openOperations({ config, logger, now: Date.now });
+    if (operations !== null) ends.push(() => operations.close(OPERATIONS_DEADLINE_MS));
+    const filesNeededElsewhere = operations === null ? 0 : OPERATIONS_FILES;
+    const now = Date.now;
+    const server = await listen({ ...config, ...instep, logger, now, filesNeededElsewhere });
+    ends.push(() => server.close(config.shutdownDeadlineMs));
+    onListening(server.url);
+    await operations?.show(instep.databaseServer, instep.metrics);
+
+    onEnding(await ending);
+    instep.stopBeingReady();
+    // Until balancers have asked, they go on sending: what comes is answered as ever.
+    await sleep(config.shutdownDelayMs);
+  } finally {
+    for (const end of ends.reverse()) await end();
+  }
+}
+
+/** A database that starts at the same time as we do may need a moment longer. */
+async function openPatiently(options: InstepOptions & { logger: Logger }): Promise<Instep> {
+  const giveUpAtMs = Date.now() + START_DEADLINE_MS;
+  for (;;) {
+    try {
+      return await openInstep(options);
+    } catch (error) {
+      const isWorthWaiting = error instanceof DatabaseUnavailable && Date.now() < giveUpAtMs;
+      if (!isWorthWaiting) throw error;
+      options.logger.warn({ err: error }, 'waiting for the database');
+      await sleep(RETRY_AFTER_MS);
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import { signWebhook } from '../../src/testing/sign-webhook.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
+import { SETTINGS, spawnInstep, startInstep } from '../support/process/instep-process.ts';
+import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
+import { eventBody } from '../support/stripe/events.ts';
+
+/** A defect that no test could find otherwise: the process has it as soon as it hears SIGUSR2. */
+const DEFECTS = {
+  'an unhandled rejection': "void Promise.reject(new RangeError('planted'))",
+  'an uncaught exception': "throw new RangeError('planted')",
+};
+
+function plant(statement: string): Record<string, string> {
+  const script = `process.on('SIGUSR2', () => { ${statement}; });`;
+  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(script)}` };
+}
+
+async function start(environment: Record<string, string> = {}) {
+  const { url, database } = await createDatabase();
+  const instep = await startInstep({ DATABASE_URL: url.href, ...environment });
+  const post = async () => {
+    const body = eventBody();
+    const headers = { 'stripe-signature': signWebhook(body, WEBHOOK_SECRET, Date.now()) };
+    return await fetch(`${instep.url}/api/stripe/webhook`, { method: 'POST', body, headers });
+  };
+  const countEvents = async () => (await database.query('select from instep.events')).length;
+  return { instep, post, countEvents, close: () => database.close() };
+}
+
+test.each(Object.entries(DEFECTS))(
+  '%s: a last line that says why, exit code 1, and what was answered 200 is stored',
+  async (_, statement) => {
+    const { instep, post, countEvents, close } = await start(plant(statement));
+    expect((await post()).status).toBe(200);
+    expect(await instep.stop('SIGUSR2')).toBe(1);
+    expect(JSON.parse(instep.lines.at(-1) ?? '')).toMatchObject({
+      level: 'fatal',
+      msg: 'unexpected error',
+      err: { name: 'RangeError', message: 'planted' },
+    });
+    expect(await countEvents()).toBe(1);
+    await close();
+  },
+);
+
+test('SIGHUP, as from a terminal that is closed: it ends in order, however often it comes', async () => {
+  const { instep, close } = await start({ SHUTDOWN_DELAY_MS: '500' });
+  const exit = instep.stop('SIGHUP');
+  await instep.logged({ msg: 'shutting down', signal: 'SIGHUP' });
+  instep.process.kill('SIGHUP');
+  expect(await exit).toBe(0);
+  await close();
+});
+
+test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+  '%s while it waits for its database: it ends at once, with exit code 0',
+  async (signal) => {
+    const DATABASE_URL = 'postgres://nobody@127.0.0.1:1/none';
+    const instep = spawnInstep(['serve'], { ...SETTINGS, DATABASE_URL });
+    await instep.writes(/"waiting for the database"/);
+    expect(await instep.stop(signal)).toBe(0);
+    expect(instep.stdout).toMatch(/"stopped before it listened"\}\n$/);
+  },
+);
