@@ -3,31 +3,77 @@ import { dirname, join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 
 const ROOT = resolve(import.meta.dirname, '..');
+const MAX_FILES_OF_AN_EVENT = 14;
+const MAX_LINES_OF_A_DECISION = 45;
+const MAX_DECISIONS = 20;
+
 const documents = [
   ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
   ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => join('docs', name)),
 ];
+const decisions = documents.filter((name) => name.startsWith('docs/decisions/'));
 
-test.each(documents)('%s names only files that are there', (document) => {
-  const text = readFileSync(join(ROOT, document), 'utf8');
-  const links = [...text.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)].map(([, path = '']) =>
-    join(ROOT, dirname(document), path),
+const textOf = (document: string) => readFileSync(join(ROOT, document), 'utf8');
+
+/** The headings of a page as GitHub makes anchors of them. */
+function anchorsOf(document: string): string[] {
+  return [...textOf(document).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}_ -]/gu, '')
+      .replaceAll(' ', '-'),
   );
-  const named = [...text.matchAll(/`((?:tests|src|scripts|mutation|bench)\/[\w/.-]+)`/g)].map(
-    ([, path = '']) => join(ROOT, path),
-  );
-  expect([...links, ...named].filter((path) => !existsSync(path))).toEqual([]);
+}
+
+test.each(documents)('every link of %s leads to a file and a heading', (document) => {
+  const links = [...textOf(document).matchAll(/\]\(([^)\s:]+)\)/g)].map(([, link = '']) => link);
+  const broken = links.filter((link) => {
+    const [path = '', anchor] = link.split('#');
+    const target = path === '' ? document : join(dirname(document), path);
+    if (!existsSync(join(ROOT, target))) return true;
+    return anchor !== undefined && !anchorsOf(target).includes(anchor);
+  });
+  expect(broken).toEqual([]);
 });
 
-test.each(documents)('%s names only scripts that there are', (document) => {
-  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-    scripts: Record<string, string>;
-  };
-  const text = readFileSync(join(ROOT, document), 'utf8');
-  const named = [...text.matchAll(/npm run (?:--silent )?([\w:]*\w)/g)].map(
+test.each(documents)('every file that %s names exists', (document) => {
+  const named = [
+    ...textOf(document).matchAll(
+      /`((?:src|tests|simulation|scripts|mutation|bench|docs|examples|\.ci)\/[\w/.-]+)`/g,
+    ),
+  ].map(([, path = '']) => path);
+  expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+});
+
+test.each(documents)('every npm script that %s names exists', (document) => {
+  const { scripts } = JSON.parse(textOf('package.json')) as { scripts: Record<string, string> };
+  const named = [...textOf(document).matchAll(/npm run (?:--silent )?([\w:]*\w)/g)].map(
     ([, name = '']) => name,
   );
   expect(named.filter((name) => !(name in scripts))).toEqual([]);
+});
+
+test('the architecture page names at most 14 files for an event, and all of them exist', () => {
+  const [, section = ''] = /## From socket to commit\n(.*?)\n## /s.exec(
+    textOf('docs/ARCHITECTURE.md'),
+  ) ?? [''];
+  const files = [...section.matchAll(/^ *\d+\. `(src\/[\w/.-]+)`/gm)].map(([, path = '']) => path);
+  expect(files.length).toBeGreaterThan(0);
+  expect(files.length).toBeLessThanOrEqual(MAX_FILES_OF_AN_EVENT);
+  expect(files.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+  expect(new Set(files).size).toBe(files.length);
+});
+
+test.each(decisions)('%s fits on one screen and has the number of its file', (document) => {
+  const text = textOf(document);
+  expect(text.split('\n').length).toBeLessThanOrEqual(MAX_LINES_OF_A_DECISION);
+  const [, number = ''] = /\/(?:0*(\d+)-|draft-)/.exec(document) ?? [];
+  if (number !== '') expect(text).toMatch(new RegExp(`^# ${number}\\. `));
+});
+
+test('there are at most 20 decision records', () => {
+  const numbered = decisions.filter((name) => !name.includes('/draft-'));
+  expect(numbered.length).toBeLessThanOrEqual(MAX_DECISIONS);
 });

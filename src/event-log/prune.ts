@@ -14,7 +14,7 @@ const PAUSE_MS = 50;
 
 /**
  * Prunes the log from its beginning up to the cutoff, in small steps, until the signal asks it to
- * leave the rest. It changes no team, now or later (docs/decisions/0018). Returns how many events
+ * leave the rest. It changes no team, now or later (docs/decisions/0012). Returns how many events
  * it deleted.
  */
 export async function pruneLog(

@@ -18,7 +18,7 @@ const BATCH = 500;
 
 /**
  * Deletes, among some events of the log, what was received before the cutoff and is not needed any
- * more (docs/decisions/0018): unreadable events, and those whose subscription has got a newer
+ * more (docs/decisions/0012): unreadable events, and those whose subscription has got a newer
  * second since. It waits for no lock, so that whoever stores events never waits for long.
  */
 export async function pruneEvents(query: Query, step: PruneStep): Promise<Pruned> {

@@ -1,4 +1,4 @@
--- What the overview draws: the log in sums, so that no page counts it (docs/decisions/0024).
+-- What the overview draws: the log in sums, so that no page counts it (docs/decisions/0016).
 --
 -- It makes tables and touches none that is there: however long the log is, it takes a moment, and
 -- no writer waits. The keeper fills them afterwards, in small steps.

@@ -28,7 +28,7 @@ export const FAULT =
 /**
  * What the server bears is lowered, in a way that any application may lower it: a refusal takes a
  * quarter of an event's time, so that nobody can refuse ten times what a processor bears
- * (docs/decisions/0015-what-is-turned-away.md).
+ * (docs/decisions/0009-refuse-early-when-the-queue-is-long.md).
  */
 export const overload = createOverload({
   fault: `${FAULT}; a trigger of the application's takes a millisecond over every team`,
