@@ -33,7 +33,7 @@ test('the package holds the program, its migrations and its docs, and no tests',
   expect(files).toContain('dist/cli/instep.js');
   expect(files).toContain('dist/index.js');
   expect(files).toContain('dist/index.d.ts');
-  expect(files).toContain('dist/postgres/migrations/0001_application_tables.sql');
+  expect(files).toContain('dist/postgres/migrations/0001_instep.sql');
   expect(files).toContain('dist/operations/console/assets/style.css');
   expect(files).toContain('LICENSE');
   expect(files.filter((path) => /^(tests|src|data|node_modules)\/|\.test\./.test(path))).toEqual(

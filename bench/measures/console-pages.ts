@@ -39,7 +39,7 @@ export async function consolePages(ask: Ask, teams: number): Promise<ConsolePage
     { name: '… of a customer with ten thousand', path: `/events?team=${BUSY_TEAM}` },
     { name: '… of a customer that none has', path: '/events?customer=cus_nobody' },
     { name: '… of a rare type', path: '/events?type=customer.subscription.deleted' },
-    { name: '… of a type that none has', path: '/events?type=instep.look' },
+    { name: '… of a type that none has', path: '/events?type=instep.subscription_snapshot' },
     { name: '… applied', path: '/events?outcome=applied' },
     { name: '… parked', path: '/events?outcome=parked' },
     { name: '… unreadable', path: '/events?outcome=unreadable' },

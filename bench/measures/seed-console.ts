@@ -77,7 +77,7 @@ export async function seedConsole(
   );
   if (Number(newest?.events) >= events) return;
   await ask(`truncate users, teams, instep.events, instep.subscriptions, instep.products,
-                      instep.figures, instep.figures_progress, instep.figures_parked
+                      instep.statistics, instep.statistics_progress, instep.statistics_parked
              restart identity cascade`);
   await addUsersAndTeams(ask, { users: 1, teams });
   const seconds = DAYS * DAY_SECONDS;

@@ -54,8 +54,8 @@ const LOG = `
 const SUBSCRIPTIONS = `
   with content as (${CONTENT})
   insert into instep.subscriptions (customer_id, subscription_id, status, product_id, created_at,
-                                    is_certain)
-  select customer_id, subscription_id, status, product_id, to_timestamp(created), true
+                                    is_order_ambiguous)
+  select customer_id, subscription_id, status, product_id, to_timestamp(created), false
     from content`;
 
 const TEAMS = `

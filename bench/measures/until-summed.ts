@@ -14,8 +14,8 @@ export async function untilSummed(ask: Ask, tell: (text: string) => void): Promi
     const [progress] = await ask<{ is_whole: boolean }>(
       `select after_position = 0
                 and up_to_position = (select max(position) from instep.events)
-                and exists (select from instep.figures) as is_whole
-         from instep.figures_progress`,
+                and exists (select from instep.statistics) as is_whole
+         from instep.statistics_progress`,
     );
     if (progress?.is_whole === true) {
       if (looks === 0) return null;

@@ -106,7 +106,7 @@ export class MemoryStore {
 
   hasMarked(customerId: string): boolean {
     const states = this.#customers.get(customerId)?.values() ?? [];
-    return [...states].some(({ isCertain }) => !isCertain);
+    return [...states].some(({ isOrderAmbiguous }) => isOrderAmbiguous);
   }
 
   /** The parked events whose customer has a team by now, in the order of their arrival. */
@@ -119,7 +119,7 @@ export class MemoryStore {
   /** What of the teams' subscriptions is not certain. */
   marked(): readonly SubscriptionState[] {
     return [...this.#customers.values()].flatMap((customer) =>
-      [...customer.values()].filter(({ isCertain }) => !isCertain),
+      [...customer.values()].filter(({ isOrderAmbiguous }) => isOrderAmbiguous),
     );
   }
 
@@ -160,9 +160,9 @@ export class MemoryStore {
     }
   }
 
-  #remember({ newest, isCertain }: SubscriptionState): void {
+  #remember({ newest, isOrderAmbiguous }: SubscriptionState): void {
     const customer = new Map(this.#customers.get(newest.customerId));
-    customer.set(newest.subscriptionId, { newest: { ...newest }, isCertain });
+    customer.set(newest.subscriptionId, { newest: { ...newest }, isOrderAmbiguous });
     this.#customers.set(newest.customerId, customer);
   }
 }

@@ -27,7 +27,7 @@ export async function auditWorld(
     }
     const { customers } = await readCustomers(database.query, [customerId]);
     const states = [...(customers.get(customerId)?.values() ?? [])];
-    if (states.some(({ isCertain }) => !isCertain))
+    if (states.some(({ isOrderAmbiguous }) => isOrderAmbiguous))
       divergences.push({ kind: 'marked', customerId });
     if (drifting.has(customerId)) divergences.push({ kind: 'drift', customerId });
     for await (const found of rebuild(database, { planSelection, teamId, isDryRun: true })) {

@@ -3,8 +3,8 @@ import type { SubscriptionEvent } from './subscription-event.ts';
 /** What is known of a subscription: its newest event that has an effect. */
 export type SubscriptionState = {
   readonly newest: SubscriptionEvent;
-  /** Whether cause has put it last, where there were several within one second. */
-  readonly isCertain: boolean;
+  /** Whether nothing shows yet which of several events in one second came last. */
+  readonly isOrderAmbiguous: boolean;
 };
 
 /**
@@ -37,6 +37,6 @@ export function isSameState(one: SubscriptionState, other: SubscriptionState | u
   return (
     other !== undefined &&
     isSameEvent(one.newest, other.newest) &&
-    one.isCertain === other.isCertain
+    one.isOrderAmbiguous === other.isOrderAmbiguous
   );
 }

@@ -23,13 +23,13 @@ export function follow(
   planSelection: PlanSelection,
 ): Step {
   const noEffect = planAfter(subscription) === null;
-  const { newest, isCertain } = lastOfSecond(second);
+  const { newest, isOrderAmbiguous } = lastOfSecond(second);
   const known = customer.get(subscription.subscriptionId);
   if (newest === null || (known !== undefined && isOlder(newest, known.newest))) {
     return { verdict: noEffect ? 'unchanged' : 'stale', customer };
   }
 
-  const next = new Map(customer).set(subscription.subscriptionId, { newest, isCertain });
+  const next = new Map(customer).set(subscription.subscriptionId, { newest, isOrderAmbiguous });
   const before = followedEvent(customer, planSelection);
   const followed = followedEvent(next, planSelection);
   if (followed === subscription || !isSameEvent(followed, before)) {

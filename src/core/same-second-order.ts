@@ -17,11 +17,11 @@ export type CausedEvent = {
   readonly isLook: boolean;
 };
 
-/** How a second ends: with the event that the team may follow, and whether that is known. */
+/** How a second ends: with the event that the team follows, and whether its place is a guess. */
 export type LastOfSecond = {
   /** `null` when none of them has an effect. */
   readonly newest: SubscriptionEvent | null;
-  readonly isCertain: boolean;
+  readonly isOrderAmbiguous: boolean;
 };
 
 /** Beyond so many events of one subscription within one second no order is looked for. */
@@ -34,7 +34,7 @@ const MAX_PATHS = 10_000;
  * Puts the events of one subscription and one second in order (the design's rule, point 3), and
  * says which of them with an effect came last. An event comes after the one whose values it
  * replaced, so all of them form a path. If that leaves several ends possible that differ for the
- * team, or none, the later arrival wins and the end is uncertain. `events` in order of arrival.
+ * team, or none, the later arrival wins and the order is ambiguous. `events` in order of arrival.
  */
 export function lastOfSecond(events: readonly CausedEvent[]): LastOfSecond {
   const withEffect = events
@@ -42,17 +42,17 @@ export function lastOfSecond(events: readonly CausedEvent[]): LastOfSecond {
     .filter((subscription) => planAfter(subscription) !== null);
   const lastArrival = withEffect.at(-1) ?? null;
   const isOnePlan = withEffect.every((event) => isSameEnd(event, lastArrival));
-  if (isOnePlan) return { newest: lastArrival, isCertain: true };
+  if (isOnePlan) return { newest: lastArrival, isOrderAmbiguous: false };
 
   const look = events.findLast(({ isLook }) => isLook);
   if (look !== undefined && planAfter(look.subscription) !== null) {
-    return { newest: look.subscription, isCertain: true };
+    return { newest: look.subscription, isOrderAmbiguous: false };
   }
 
   const ends = possibleEnds(events.filter(({ isLook }) => !isLook));
   const end = onlyPlan(ends) ?? (look && lastBefore(look, ends, toldChanges(events)));
   // Once Stripe was asked, there is nobody else to ask.
-  return { newest: end ?? lastArrival, isCertain: Boolean(end ?? look) };
+  return { newest: end ?? lastArrival, isOrderAmbiguous: !(end ?? look) };
 }
 
 /**

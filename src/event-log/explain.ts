@@ -133,7 +133,7 @@ function remarks(moment: Moment, { planSelection, prunedBeforeMs }: Surroundings
   const said: string[] = [];
   const state = step.customer.get(event.subscription.subscriptionId);
   const isOfSecond = state?.newest.createdSeconds === event.subscription.createdSeconds;
-  if (isOfSecond && state?.isCertain === false) {
+  if (isOfSecond && state?.isOrderAmbiguous) {
     said.push(
       `Nothing tells which of the ${second.length} events of its second came last: the later ` +
         "arrival counts until Stripe's API is asked.",

@@ -61,7 +61,7 @@ export function decide(
     if (fence === null) return false;
     const { customerId, subscriptionId, createdSeconds } = subscription;
     const state = customers.get(customerId)?.get(subscriptionId);
-    const isAskedFor = state?.newest.createdSeconds === createdSeconds && !state.isCertain;
+    const isAskedFor = state?.newest.createdSeconds === createdSeconds && state.isOrderAmbiguous;
     return !isAskedFor || seconds.of(subscription).some(({ key }) => !fence.has(key));
   }
 

@@ -54,17 +54,17 @@ export function createJobs(options: JobsOptions): Job[] {
       run: (signal) => applyParkedEvents(query, ingest, signal),
     },
     {
-      name: 'ties',
+      name: 'ambiguous-order',
       intervalMs: 2_000,
       run: createAmbiguousOrderJob({ query, ingest, retrieveSubscription, now, nonce }),
     },
     {
-      name: 'names',
+      name: 'product-names',
       intervalMs: 5_000,
       run: (signal) => lookUpProductNames({ query, retrieveProductName, logger }, signal),
     },
     {
-      name: 'figures',
+      name: 'statistics',
       intervalMs: 5_000,
       run: (signal) => sumStatistics({ database, now }, signal),
     },

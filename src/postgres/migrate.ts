@@ -1,9 +1,8 @@
 import { InstepError } from '../runtime/errors.ts';
 import type { Database, Query } from './database.ts';
-import { sqlState } from './errors.ts';
 import { type Migration, readMigrations } from './migrations.ts';
 
-/** The database was migrated by a newer Instep than this one. */
+/** A newer Instep has migrated the database. */
 export class SchemaNewer extends InstepError {
   readonly code = 'SCHEMA_NEWER';
 }
@@ -23,15 +22,16 @@ const MIGRATION_LOCK = 4_673_837;
  *
  * @throws SchemaNewer when the database is ahead of the program
  */
-export async function migrate(database: Database): Promise<string[]> {
-  const { ledger, migrations } = readMigrations();
-  // Without anything to do it needs no rights but to read the list.
-  if (pendingAfter(await appliedVersion(database.query), migrations).length === 0) return [];
+export async function migrate(
+  database: Database,
+  migrations: readonly Migration[] = readMigrations(),
+): Promise<string[]> {
+  // Without pending migrations this needs no privilege but to read the ledger.
+  if ((await readPending(database.query, migrations)).length === 0) return [];
   return await database.transaction(async (query) => {
-    // Held by the transaction, not by the session, so that it works through PgBouncer.
+    // Held by the transaction and not by the session, so that it works through PgBouncer.
     await query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
-    await query(ledger.sql);
-    const pending = pendingAfter(await appliedVersion(query), migrations);
+    const pending = await readPending(query, migrations);
     for (const { version, name, sql } of pending) {
       await query(sql);
       await query('insert into instep.migrations (version, name) values ($1, $2)', [version, name]);
@@ -41,12 +41,12 @@ export async function migrate(database: Database): Promise<string[]> {
 }
 
 /**
- * Makes sure that the database is just where this program needs it, without changing it.
+ * Checks that the database has exactly the migrations that this program knows.
  *
  * @throws SchemaNewer or SchemaOutdated
  */
 export async function checkSchema(query: Query): Promise<void> {
-  const pending = pendingAfter(await appliedVersion(query), readMigrations().migrations);
+  const pending = await readPending(query, readMigrations());
   if (pending.length > 0) {
     throw new SchemaOutdated(
       `the database lacks ${pending.map(({ name }) => name).join(', ')}: run \`instep migrate\``,
@@ -54,22 +54,8 @@ export async function checkSchema(query: Query): Promise<void> {
   }
 }
 
-async function appliedVersion(query: Query): Promise<number> {
-  try {
-    const [row] = await query<{ version: number | null }>(
-      'select max(version) as version from instep.migrations',
-    );
-    return row?.version ?? 0;
-  } catch (error) {
-    if (error instanceof Error && UNDEFINED_TABLE.has(sqlState(error.cause))) return 0;
-    throw error;
-  }
-}
-
-/** The table is not there, or not even the schema. */
-const UNDEFINED_TABLE = new Set(['42P01', '3F000']);
-
-function pendingAfter(applied: number, known: readonly Migration[]): Migration[] {
+async function readPending(query: Query, known: readonly Migration[]): Promise<Migration[]> {
+  const applied = await readAppliedVersion(query);
   const newest = known.at(-1)?.version ?? 0;
   if (applied > newest) {
     throw new SchemaNewer(
@@ -77,4 +63,16 @@ function pendingAfter(applied: number, known: readonly Migration[]): Migration[]
     );
   }
   return known.filter(({ version }) => version > applied);
+}
+
+async function readAppliedVersion(query: Query): Promise<number> {
+  // Not `to_regclass`: it answers from a cache that may be older than the migration lock.
+  const ledger = await query(
+    `select from pg_tables where schemaname = 'instep' and tablename = 'migrations'`,
+  );
+  if (ledger.length === 0) return 0;
+  const [row] = await query<{ version: number | null }>(
+    'select max(version) as version from instep.migrations',
+  );
+  return row?.version ?? 0;
 }

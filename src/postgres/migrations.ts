@@ -4,9 +4,9 @@ export type Migration = { readonly version: number; readonly name: string; reado
 
 const FOLDER = new URL('./migrations/', import.meta.url);
 
-/** The list of what was run, and the migrations themselves in order: `0001_what_it_does.sql`. */
-export function readMigrations(): { ledger: Migration; migrations: Migration[] } {
-  const [ledger, ...migrations] = readdirSync(FOLDER)
+/** The migrations in order, each from a file such as `0001_what_it_does.sql`. */
+export function readMigrations(): Migration[] {
+  return readdirSync(FOLDER)
     .filter((file) => file.endsWith('.sql'))
     .sort()
     .map((file) => ({
@@ -14,6 +14,4 @@ export function readMigrations(): { ledger: Migration; migrations: Migration[] }
       name: file.slice(0, -'.sql'.length),
       sql: readFileSync(new URL(file, FOLDER), 'utf8'),
     }));
-  if (ledger === undefined) throw new RangeError(`no migrations in ${FOLDER.pathname}`);
-  return { ledger, migrations };
 }

@@ -7,7 +7,7 @@ export type LeaseHolder = { readonly name: string; readonly holder: string };
 export type LeasedJobState = {
   /** Whether somebody is at it now. */
   readonly isHeld: boolean;
-  readonly beganAtMs: number | null;
+  readonly startedAtMs: number | null;
   readonly endedAtMs: number | null;
   readonly progress: unknown;
 };
@@ -15,10 +15,10 @@ export type LeasedJobState = {
 export async function readLeasedJob(query: Query, name: string): Promise<LeasedJobState | null> {
   const [row] = await query<LeasedJobState>(
     `select holder is not null and held_until >= now() as "isHeld",
-            (extract(epoch from began_at) * 1000)::bigint as "beganAtMs",
+            (extract(epoch from started_at) * 1000)::bigint as "startedAtMs",
             (extract(epoch from ended_at) * 1000)::bigint as "endedAtMs",
             progress
-       from instep.walks
+       from instep.leased_jobs
       where name = $1`,
     [name],
   );
@@ -43,15 +43,15 @@ export async function acquireLease(
   { dueAfterMs, leaseMs }: TakeOptions,
 ): Promise<{ progress: unknown } | null> {
   const [row] = await query<{ progress: unknown }>(
-    `update instep.walks
+    `update instep.leased_jobs
         set holder     = $2,
             held_until = now() + $3 * interval '1 millisecond',
-            began_at   = case when ended_at is null then coalesce(began_at, now()) else now() end,
+            started_at   = case when ended_at is null then coalesce(started_at, now()) else now() end,
             ended_at   = null
       where name = $1
         and (held_until is null or held_until < now() or holder = $2)
-        and (began_at is null or ended_at is null
-             or began_at < now() - $4 * interval '1 millisecond')
+        and (started_at is null or ended_at is null
+             or started_at < now() - $4 * interval '1 millisecond')
      returning progress`,
     [name, holder, leaseMs, dueAfterMs],
   );
@@ -65,7 +65,7 @@ export async function saveProgress(
   { progress, leaseMs }: { readonly progress: unknown; readonly leaseMs: number },
 ): Promise<boolean> {
   const rows = await query(
-    `update instep.walks
+    `update instep.leased_jobs
         set progress   = $3,
             held_until = now() + $4 * interval '1 millisecond'
       where name = $1
@@ -83,7 +83,7 @@ export async function completeJob(
   progress: unknown,
 ): Promise<void> {
   await query(
-    `update instep.walks
+    `update instep.leased_jobs
         set progress = $3,
             ended_at = now()
       where name = $1
@@ -95,7 +95,7 @@ export async function completeJob(
 /** Lets others have a walk, wherever it is. */
 export async function releaseLease(query: Query, { name, holder }: LeaseHolder): Promise<void> {
   await query(
-    `update instep.walks
+    `update instep.leased_jobs
         set holder     = null,
             held_until = null
       where name = $1

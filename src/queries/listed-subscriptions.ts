@@ -169,7 +169,7 @@ export async function estimateListed(query: Query): Promise<number> {
   const [row] = await query<{ count: number }>(
     `select greatest(
               (select (progress -> 'counts' ->> 'subscriptions')::bigint
-                 from instep.walks
+                 from instep.leased_jobs
                 where name = 'reconcile'),
               (select count(*) from instep.subscriptions),
               (select count(*) from teams where provider_customer_id is not null)

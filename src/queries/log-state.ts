@@ -40,7 +40,7 @@ export async function readLogState(query: Query): Promise<LogState> {
       cross join (
               select count(*)
                 from instep.subscriptions
-               where not is_certain
+               where is_order_ambiguous
                  and created_at < now() - interval '10 minutes'
             ) as ties
       cross join (

@@ -30,7 +30,7 @@ export async function readOutOfSync(query: Query): Promise<OutOfSync> {
             (
               select count(*)
                 from instep.subscriptions
-               where not is_certain
+               where is_order_ambiguous
                  and created_at < now() - interval '10 minutes'
             ) as ties,
             (

@@ -49,8 +49,8 @@ export async function readLackingPrivileges(query: Query): Promise<LackingPrivil
        select format('%s on instep.%I', privilege, relname), has_table_privilege(oid, privilege)
          from instep
          join (values ('events', 'delete'),
-                      ('figures', 'delete'),
-                      ('figures_parked', 'delete'),
+                      ('statistics', 'delete'),
+                      ('statistics_parked', 'delete'),
                       ('listed_subscriptions', 'truncate'))
            as emptied (relname, privilege) using (relname)
         union all

@@ -73,9 +73,9 @@ export async function pruneEvents(query: Query, step: PruneStep): Promise<Pruned
 export async function claimPruning(query: Query): Promise<boolean> {
   const rows = await query(
     `update instep.pruning
-        set begun_at = now()
-      where begun_at < now() - interval '1 hour'
-     returning begun_at`,
+        set started_at = now()
+      where started_at < now() - interval '1 hour'
+     returning started_at`,
   );
   return rows.length > 0;
 }

@@ -36,7 +36,7 @@ export async function readStatistics(
     `with progress as materialized (
        select coalesce(max(up_to_position), 0) as up_to,
               coalesce(max(after_position), 0) as after
-         from instep.figures_progress
+         from instep.statistics_progress
      ), newest as materialized (
        select date_bin($1 * interval '1 second', received_at, 'epoch') as starts_at,
               received_at,
@@ -48,7 +48,7 @@ export async function readStatistics(
         limit ${MOST_COUNTED}
      ), figure as (
        select starts_at, outcome, delay_bucket, count
-         from instep.figures
+         from instep.statistics
         where slot_seconds = $1
           and starts_at >= $2
         union all

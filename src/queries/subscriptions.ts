@@ -8,7 +8,7 @@ type SubscriptionRow = {
   product_id: string | null;
   plan_name: string | null;
   created_seconds: number;
-  is_certain: boolean;
+  is_order_ambiguous: boolean;
   product_name: string | null;
 };
 
@@ -31,7 +31,7 @@ export async function readCustomers(
             product_id,
             plan_name,
             extract(epoch from created_at)::bigint as created_seconds,
-            is_certain,
+            is_order_ambiguous,
             products.name as product_name
        from unnest($1::text[]) as asked (customer_id)
       cross join lateral (
@@ -81,19 +81,19 @@ export async function writeSubscriptions(
 ): Promise<void> {
   await query(
     `insert into instep.subscriptions
-            (customer_id, subscription_id, status, product_id, plan_name, created_at, is_certain)
+            (customer_id, subscription_id, status, product_id, plan_name, created_at, is_order_ambiguous)
      select customer_id, subscription_id, status, product_id, plan_name,
-            to_timestamp(created_seconds), is_certain
+            to_timestamp(created_seconds), is_order_ambiguous
        from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[],
                    $7::boolean[])
          as state (customer_id, subscription_id, status, product_id, plan_name, created_seconds,
-                   is_certain)
+                   is_order_ambiguous)
          on conflict (customer_id, subscription_id) do update
         set status     = excluded.status,
             product_id = excluded.product_id,
             plan_name  = excluded.plan_name,
             created_at = excluded.created_at,
-            is_certain = excluded.is_certain`,
+            is_order_ambiguous = excluded.is_order_ambiguous`,
     [
       states.map(({ newest }) => newest.customerId),
       states.map(({ newest }) => newest.subscriptionId ?? ''),
@@ -101,7 +101,7 @@ export async function writeSubscriptions(
       states.map(({ newest }) => newest.productId),
       states.map(({ newest }) => newest.planName),
       states.map(({ newest }) => newest.createdSeconds),
-      states.map(({ isCertain }) => isCertain),
+      states.map(({ isOrderAmbiguous }) => isOrderAmbiguous),
     ],
   );
 }
@@ -124,7 +124,7 @@ export async function readUncertainSubscriptions(
     `select subscription_id as "subscriptionId",
             extract(epoch from created_at)::bigint as "createdSeconds"
        from instep.subscriptions
-      where not is_certain
+      where is_order_ambiguous
         and subscription_id <> ''
         and created_at < now() - interval '3 seconds'
       order by created_at
@@ -143,6 +143,6 @@ function toState(row: SubscriptionRow): SubscriptionState {
       planName: row.plan_name,
       createdSeconds: row.created_seconds,
     },
-    isCertain: row.is_certain,
+    isOrderAmbiguous: row.is_order_ambiguous,
   };
 }

@@ -27,7 +27,7 @@ export async function lockStatistics(
     // Whoever loses the sums has them made anew. They are also empty when nothing came for long.
     `select after_position as after,
             up_to_position as "upTo",
-            not exists (select from instep.figures)
+            not exists (select from instep.statistics)
               and exists (
                     select
                       from (
@@ -38,17 +38,17 @@ export async function lockStatistics(
                            ) as newest
                      where received_at >= $1
                   ) as is_lost
-       from instep.figures_progress
+       from instep.statistics_progress
         for update skip locked`,
     [new Date(nowMs - LONGEST_KEPT_MS)],
   );
   if (row === undefined) {
-    await query('insert into instep.figures_progress default values on conflict do nothing');
+    await query('insert into instep.statistics_progress default values on conflict do nothing');
     return null;
   }
   const { after, upTo, is_lost } = row;
   if (after !== null && upTo !== null && !is_lost) return { summed: { after, upTo } };
-  await query('delete from instep.figures_parked');
+  await query('delete from instep.statistics_parked');
   return { summed: null };
 }
 
@@ -58,7 +58,7 @@ export async function writeStatisticsProgress(
   { after, upTo }: PositionRange,
 ): Promise<void> {
   await query(
-    `update instep.figures_progress
+    `update instep.statistics_progress
         set after_position = $1,
             up_to_position = $2`,
     [after, upTo],
@@ -67,7 +67,7 @@ export async function writeStatisticsProgress(
 
 /** Adds `changes` to the sums, but for what is too old to be shown. */
 const ADD = `
-  insert into instep.figures as figure (slot_seconds, starts_at, outcome, delay_bucket, count)
+  insert into instep.statistics as figure (slot_seconds, starts_at, outcome, delay_bucket, count)
   select slot_seconds,
          date_bin(slot_seconds * interval '1 second', received_at, 'epoch') as slot_starts_at,
          outcome,
@@ -97,7 +97,7 @@ export async function addToStatistics(
           and position <= $4
           and received_at >= $5
      ), remembered as (
-       insert into instep.figures_parked (position, received_at, delay_bucket)
+       insert into instep.statistics_parked (position, received_at, delay_bucket)
        select position, received_at, delay_bucket
          from logged
         where outcome = 'parked'
@@ -119,8 +119,8 @@ export async function addToStatistics(
 export async function moveDecided(query: Query, nowMs: number): Promise<void> {
   await query(
     `with decided as (
-       delete from instep.figures_parked as remembered
-        using instep.figures_parked as same
+       delete from instep.statistics_parked as remembered
+        using instep.statistics_parked as same
          left join instep.events as event using (position)
         where remembered.position = same.position
           and event.outcome is distinct from 'parked'
@@ -142,10 +142,10 @@ export async function moveDecided(query: Query, nowMs: number): Promise<void> {
 export async function deleteOldStatistics(query: Query, nowMs: number): Promise<void> {
   await query(
     `with forgotten as (
-       delete from instep.figures_parked
+       delete from instep.statistics_parked
         where received_at < $3
      )
-     delete from instep.figures
+     delete from instep.statistics
       using unnest($2::integer[]) as slot (seconds)
       where slot_seconds = slot.seconds
         and starts_at < $1::timestamptz - slot.seconds * ${KEPT_SLOTS} * interval '1 second'`,

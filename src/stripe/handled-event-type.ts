@@ -10,4 +10,4 @@ export function isHandledType(type: string): type is HandledType {
 }
 
 /** How the log calls what the keeper has read of a subscription at Stripe's API. */
-export const SNAPSHOT_TYPE = 'instep.look';
+export const SNAPSHOT_TYPE = 'instep.subscription_snapshot';

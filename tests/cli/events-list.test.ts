@@ -34,7 +34,7 @@ test.concurrent.each([
   ['--customer cus_a --limit 1', '3'],
   ['--customer cus_of_nobody', ''],
   [`--type ${DELETED}`, '6 2'],
-  ['--type instep.look', ''],
+  ['--type instep.subscription_snapshot', ''],
   ['--outcome stale', '3'],
   ['--outcome unreadable', '6'],
   ['--outcome parked --customer cus_nobody', '5'],

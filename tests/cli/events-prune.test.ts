@@ -10,7 +10,7 @@ const daysAgo = (days: number) => Date.now() - days * DAY_MS;
 afterEach(async () => {
   await log.database.query('truncate instep.events, instep.subscriptions');
   await log.database.query(
-    `update instep.pruning set begun_at = '-infinity', pruned_before = null`,
+    `update instep.pruning set started_at = '-infinity', pruned_before = null`,
   );
 });
 

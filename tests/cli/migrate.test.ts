@@ -4,7 +4,7 @@ import { readMigrations } from '../../src/postgres/migrations.ts';
 import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { runInstep } from '../support/process/instep-process.ts';
 
-const NAMES = readMigrations().migrations.map(({ name }) => name);
+const NAMES = readMigrations().map(({ name }) => name);
 
 test('runs what is pending, says what that was, and the second time nothing', async () => {
   const environment = { DATABASE_URL: (await createEmptyDatabase()).href };

@@ -223,8 +223,8 @@ describe('Ctrl-C', () => {
 test('is refused while another one is under way', async () => {
   const account = await openAccount();
   await account.database.query(
-    `update instep.walks
-        set holder = 'other', held_until = now() + interval '1 minute', began_at = now()
+    `update instep.leased_jobs
+        set holder = 'other', held_until = now() + interval '1 minute', started_at = now()
       where name = 'reconcile'`,
   );
   expect(await account.reconcile()).toEqual({

@@ -33,13 +33,16 @@ test('an event is not the same as none', () => {
 test.each(others)('two events are not the same when their %s differs', (_, other) => {
   expect(isSameEvent(example, other)).toBe(false);
   expect(
-    isSameState({ newest: example, isCertain: true }, { newest: other, isCertain: true }),
+    isSameState(
+      { newest: example, isOrderAmbiguous: false },
+      { newest: other, isOrderAmbiguous: false },
+    ),
   ).toBe(false);
 });
 
 test('a state is the same as its copy, and differs from none and from one that is less certain', () => {
-  const state = { newest: example, isCertain: true };
-  expect(isSameState(state, { newest: { ...example }, isCertain: true })).toBe(true);
-  expect(isSameState(state, { newest: example, isCertain: false })).toBe(false);
+  const state = { newest: example, isOrderAmbiguous: false };
+  expect(isSameState(state, { newest: { ...example }, isOrderAmbiguous: false })).toBe(true);
+  expect(isSameState(state, { newest: example, isOrderAmbiguous: true })).toBe(false);
   expect(isSameState(state, undefined)).toBe(false);
 });

@@ -30,9 +30,9 @@ function leavesAlone(before: Member, after: Member): boolean {
 function isOrdered(first: CausedEvent, second: CausedEvent): boolean {
   const [end, reversed] = permutations([first, second]).map(lastOfSecond);
   expect(end?.newest).toEqual(second.subscription);
-  expect(reversed?.isCertain).toBe(end?.isCertain);
-  if (end?.isCertain) expect(reversed?.newest).toEqual(second.subscription);
-  return end?.isCertain ?? false;
+  expect(reversed?.isOrderAmbiguous).toBe(end?.isOrderAmbiguous);
+  if (end?.isOrderAmbiguous === false) expect(reversed?.newest).toEqual(second.subscription);
+  return end?.isOrderAmbiguous === false;
 }
 
 /** A value, wrapped so many times. */

@@ -36,7 +36,10 @@ describe('cause decides, in whatever order the events arrive', () => {
     const events = life(states);
     const last = events.findLast(({ subscription }) => subscription.status !== 'past_due');
     for (const arrived of permutations(events)) {
-      expect(lastOfSecond(arrived)).toEqual({ newest: last?.subscription, isCertain: true });
+      expect(lastOfSecond(arrived)).toEqual({
+        newest: last?.subscription,
+        isOrderAmbiguous: false,
+      });
     }
   });
 
@@ -49,7 +52,7 @@ describe('cause decides, in whatever order the events arrive', () => {
         const last = events.findLast(({ subscription }) => subscription.status !== 'past_due');
         expect(lastOfSecond(arrived)).toEqual({
           newest: last?.subscription ?? null,
-          isCertain: true,
+          isOrderAmbiguous: false,
         });
       }),
     );
@@ -64,21 +67,27 @@ test('nested values and lists are evidence, and so is what was not there before'
     { items: { data: [{ price: { id: 'p1' } }] }, cancel_at: null },
   );
   for (const arrived of permutations([first, second])) {
-    expect(lastOfSecond(arrived)).toEqual({ newest: second.subscription, isCertain: true });
+    expect(lastOfSecond(arrived)).toEqual({ newest: second.subscription, isOrderAmbiguous: false });
   }
 });
 
-test('without evidence the later arrival wins, and that is uncertain', () => {
+test('without evidence the later arrival wins, and the order is ambiguous', () => {
   const one = event({ status: 'active' });
   const other = event({ status: 'canceled' });
-  expect(lastOfSecond([one, other])).toEqual({ newest: other.subscription, isCertain: false });
-  expect(lastOfSecond([other, one])).toEqual({ newest: one.subscription, isCertain: false });
+  expect(lastOfSecond([one, other])).toEqual({
+    newest: other.subscription,
+    isOrderAmbiguous: true,
+  });
+  expect(lastOfSecond([other, one])).toEqual({ newest: one.subscription, isOrderAmbiguous: true });
 });
 
 test('a circle leaves two ends possible', () => {
   const pause = event({ status: 'unpaid' }, { status: 'active' });
   const resume = event({ status: 'active' }, { status: 'unpaid' });
-  expect(lastOfSecond([pause, resume])).toEqual({ newest: resume.subscription, isCertain: false });
+  expect(lastOfSecond([pause, resume])).toEqual({
+    newest: resume.subscription,
+    isOrderAmbiguous: true,
+  });
 });
 
 test('a circle before an end without effect leaves two plans possible', () => {
@@ -87,7 +96,7 @@ test('a circle before an end without effect leaves two plans possible', () => {
   const end = deletion({ status: 'incomplete_expired', note: 1 });
   const remark = event({ status: 'incomplete_expired', note: 2 }, { note: 1 });
   for (const arrived of permutations([pause, resume, end, remark])) {
-    expect(lastOfSecond(arrived).isCertain).toBe(false);
+    expect(lastOfSecond(arrived).isOrderAmbiguous).toBe(true);
   }
 });
 
@@ -96,28 +105,33 @@ test('there and back ends there: what happened once does not happen again', () =
   const resume = event({ status: 'active' }, { status: 'unpaid' });
   const pause = event({ status: 'unpaid', product: 'a' }, { status: 'active' });
   for (const arrived of permutations([begun, resume, pause])) {
-    expect(lastOfSecond(arrived)).toEqual({ newest: pause.subscription, isCertain: true });
+    expect(lastOfSecond(arrived)).toEqual({ newest: pause.subscription, isOrderAmbiguous: false });
   }
 });
 
-describe('without evidence the end is certain only if all come to the same for the team', () => {
+describe('without evidence the order is ambiguous unless every end is the same for the team', () => {
   test.each<[string, JsonObject, JsonObject, boolean]>([
-    ['the same plan', { status: 'active', product: 'a' }, { status: 'active', product: 'a' }, true],
-    ['products', { status: 'active', product: 'a' }, { status: 'active', product: 'b' }, false],
-    ['names', { status: 'trialing', name: 'A' }, { status: 'trialing', name: 'B' }, false],
-    ['statuses', { status: 'canceled' }, { status: 'unpaid' }, false],
-    ['ends', { status: 'canceled', product: 'a' }, { status: 'canceled', product: 'b' }, true],
-  ])('%s', (_, one, other, isCertain) => {
+    [
+      'the same plan',
+      { status: 'active', product: 'a' },
+      { status: 'active', product: 'a' },
+      false,
+    ],
+    ['products', { status: 'active', product: 'a' }, { status: 'active', product: 'b' }, true],
+    ['names', { status: 'trialing', name: 'A' }, { status: 'trialing', name: 'B' }, true],
+    ['statuses', { status: 'canceled' }, { status: 'unpaid' }, true],
+    ['ends', { status: 'canceled', product: 'a' }, { status: 'canceled', product: 'b' }, false],
+  ])('%s', (_, one, other, isOrderAmbiguous) => {
     for (const arrived of permutations([event(one), event(other)])) {
-      expect(lastOfSecond(arrived)).toEqual({ newest: arrived[1]?.subscription, isCertain });
+      expect(lastOfSecond(arrived)).toEqual({ newest: arrived[1]?.subscription, isOrderAmbiguous });
     }
   });
 });
 
-test('ends that are the same to the team are certain', () => {
+test('the order of ends that are the same to the team is not ambiguous', () => {
   const on = event({ status: 'active', flag: true }, { flag: false });
   const off = event({ status: 'active', flag: false }, { flag: true });
-  expect(lastOfSecond([on, off]).isCertain).toBe(true);
+  expect(lastOfSecond([on, off]).isOrderAmbiguous).toBe(false);
 });
 
 test('a hole in the path is no evidence', () => {
@@ -127,14 +141,17 @@ test('a hole in the path is no evidence', () => {
     { status: 'unpaid' },
   ]);
   const arrived = [third, first].filter((found) => found !== undefined);
-  expect(lastOfSecond(arrived)).toEqual({ newest: first?.subscription, isCertain: false });
+  expect(lastOfSecond(arrived)).toEqual({ newest: first?.subscription, isOrderAmbiguous: true });
 });
 
 test('events without effect alone end nothing', () => {
-  expect(lastOfSecond([event({ status: 'past_due' })])).toEqual({ newest: null, isCertain: true });
+  expect(lastOfSecond([event({ status: 'past_due' })])).toEqual({
+    newest: null,
+    isOrderAmbiguous: false,
+  });
   expect(lastOfSecond([event({ status: 'paused' }), event({ status: 'past_due' })])).toEqual({
     newest: null,
-    isCertain: true,
+    isOrderAmbiguous: false,
   });
 });
 
@@ -143,7 +160,7 @@ test('a deletion names nothing that it replaced, and comes last all the same', (
   const resume = event({ status: 'active', pause: false }, { pause: true });
   const end = deletion({ status: 'canceled', pause: false });
   for (const arrived of permutations([pause, resume, end])) {
-    expect(lastOfSecond(arrived)).toEqual({ newest: end.subscription, isCertain: true });
+    expect(lastOfSecond(arrived)).toEqual({ newest: end.subscription, isOrderAmbiguous: false });
   }
 });
 
@@ -155,21 +172,24 @@ test('what an event does not name it left alone', () => {
     { status: 'past_due', product: 'b' },
   ]);
   for (const arrived of permutations(lived)) {
-    expect(lastOfSecond(arrived)).toEqual({ newest: lived[2]?.subscription, isCertain: true });
+    expect(lastOfSecond(arrived)).toEqual({
+      newest: lived[2]?.subscription,
+      isOrderAmbiguous: false,
+    });
   }
 });
 
 test('a deletion that names nothing is no evidence of having been first', () => {
   const pause = event({ status: 'active', pause: true, product: 'a' }, { pause: false });
   const unknown = deletion({ status: 'active', pause: false, product: 'b' });
-  expect(lastOfSecond([pause, unknown]).isCertain).toBe(false);
+  expect(lastOfSecond([pause, unknown]).isOrderAmbiguous).toBe(true);
 });
 
 test('another event that names nothing that it replaced can only have been the first', () => {
   const first = event({ status: 'trialing' });
   const second = event({ status: 'active' }, { status: 'trialing' });
   for (const arrived of permutations([first, second])) {
-    expect(lastOfSecond(arrived)).toEqual({ newest: second.subscription, isCertain: true });
+    expect(lastOfSecond(arrived)).toEqual({ newest: second.subscription, isOrderAmbiguous: false });
   }
 });
 
@@ -179,9 +199,12 @@ test('more events than can be put in order are left to the later arrival', () =>
     invoice,
   }));
   const ordered = life(states.slice(0, 30)).reverse();
-  expect(lastOfSecond(ordered)).toMatchObject({ newest: { status: 'unpaid' }, isCertain: true });
+  expect(lastOfSecond(ordered)).toMatchObject({
+    newest: { status: 'unpaid' },
+    isOrderAmbiguous: false,
+  });
   const tooMany = life(states).reverse();
-  expect(lastOfSecond(tooMany).isCertain).toBe(false);
+  expect(lastOfSecond(tooMany).isOrderAmbiguous).toBe(true);
 });
 
 test('so many paths that they cannot be looked through are left to the later arrival', () => {
@@ -191,10 +214,10 @@ test('so many paths that they cannot be looked through are left to the later arr
   );
   const end = event({ status: 'canceled' }, { status: 'active' });
   const few = [end, ...anywhere.slice(0, 8)];
-  expect(lastOfSecond(few)).toEqual({ newest: end.subscription, isCertain: true });
+  expect(lastOfSecond(few)).toEqual({ newest: end.subscription, isOrderAmbiguous: false });
   expect(lastOfSecond([end, ...anywhere])).toEqual({
     newest: anywhere.at(-1)?.subscription,
-    isCertain: false,
+    isOrderAmbiguous: true,
   });
 });
 

@@ -8,7 +8,7 @@ const canceled = event({ status: 'canceled' });
 test("Stripe's own word ends the question, even when an event of the second arrives later", () => {
   const word = look({ status: 'active', product: 'a' });
   for (const arrived of permutations([active, canceled, word])) {
-    expect(lastOfSecond(arrived)).toEqual({ newest: word.subscription, isCertain: true });
+    expect(lastOfSecond(arrived)).toEqual({ newest: word.subscription, isOrderAmbiguous: false });
   }
 });
 
@@ -17,7 +17,7 @@ test("Stripe's own word counts for more than a path that the events tell", () =>
   const word = look({ status: 'active' });
   expect(lastOfSecond([word, active, unpaid])).toEqual({
     newest: word.subscription,
-    isCertain: true,
+    isOrderAmbiguous: false,
   });
 });
 
@@ -25,11 +25,11 @@ test('a look without effect leaves the later arrival when nothing tells where th
   const word = look({ status: 'past_due' });
   expect(lastOfSecond([active, canceled, word])).toEqual({
     newest: canceled.subscription,
-    isCertain: true,
+    isOrderAmbiguous: false,
   });
   expect(lastOfSecond([word, canceled, active])).toEqual({
     newest: active.subscription,
-    isCertain: true,
+    isOrderAmbiguous: false,
   });
 });
 
@@ -39,10 +39,10 @@ test('a look without effect leaves the path to the evidence, and tells where it 
   const pastDue = event({ status: 'past_due' }, { status: 'active' });
   const word = look({ status: 'past_due' });
   for (const arrived of permutations([unpaid, paid, pastDue])) {
-    expect(lastOfSecond(arrived).isCertain).toBe(false);
+    expect(lastOfSecond(arrived).isOrderAmbiguous).toBe(true);
   }
   for (const arrived of permutations([unpaid, paid, pastDue, word])) {
-    expect(lastOfSecond(arrived)).toEqual({ newest: paid.subscription, isCertain: true });
+    expect(lastOfSecond(arrived)).toEqual({ newest: paid.subscription, isOrderAmbiguous: false });
   }
 });
 
@@ -51,7 +51,7 @@ test('a look without effect tells where the path ends by what is left but the st
   const base = event({ status: 'active', product: 'base' }, { product: 'plus' });
   const word = look({ status: 'past_due', product: 'base' });
   for (const arrived of permutations([plus, base, word])) {
-    expect(lastOfSecond(arrived)).toEqual({ newest: base.subscription, isCertain: true });
+    expect(lastOfSecond(arrived)).toEqual({ newest: base.subscription, isOrderAmbiguous: false });
   }
 });
 
@@ -65,7 +65,7 @@ test('an end is the one that a look shows only if all that was told is as the lo
   for (const arrived of permutations([plus, base])) {
     expect(lastOfSecond([...arrived, word])).toEqual({
       newest: arrived[1]?.subscription,
-      isCertain: true,
+      isOrderAmbiguous: false,
     });
   }
 });
@@ -78,7 +78,7 @@ test.each([12, 31])(
     );
     expect(lastOfSecond([look({ status: 'past_due' }), ...events])).toEqual({
       newest: events.at(-1)?.subscription,
-      isCertain: true,
+      isOrderAmbiguous: false,
     });
   },
 );

@@ -105,7 +105,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(claims.filter((isMine) => isMine)).toHaveLength(1);
     expect(await claimPruning(store.database.query)).toBe(false);
     await store.database.query(
-      `update instep.pruning set begun_at = now() - interval '61 minutes'`,
+      `update instep.pruning set started_at = now() - interval '61 minutes'`,
     );
     expect(await claimPruning(store.database.query)).toBe(true);
   });

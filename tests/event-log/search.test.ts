@@ -63,7 +63,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await search({ customerId: 'cus_5', outcome: 'unreadable' }, 'oldest first')).toEqual([
       5,
     ]);
-    expect(await search({ type: 'instep.look' }, 'newest first')).toEqual([]);
+    expect(await search({ type: 'instep.subscription_snapshot' }, 'newest first')).toEqual([]);
   });
 
   test('since a time, and no further back than it takes', async () => {

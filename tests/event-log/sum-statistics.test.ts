@@ -100,7 +100,7 @@ type LogRow = {
 const COLUMNS = 'position, received_at, created_at, deliveries, outcome';
 
 async function empty({ query }: Database): Promise<void> {
-  const tables = ['events', 'figures', 'figures_progress', 'figures_parked'];
+  const tables = ['events', 'statistics', 'statistics_progress', 'statistics_parked'];
   await query(`truncate ${tables.map((table) => `instep.${table}`).join(', ')}`);
 }
 
@@ -110,13 +110,13 @@ const readRows = ({ query }: Database) => query<LogRow>(`select ${COLUMNS} from 
 async function pruneSummed({ query }: Database): Promise<LogRow[]> {
   return await query<LogRow>(
     `delete from instep.events
-      using instep.figures_progress
+      using instep.statistics_progress
       where position > after_position
         and position <= up_to_position
         and position % 2 = 0
         and outcome <> 'parked'
-        and position not in (select position from instep.figures_parked)
-        and exists (select from instep.figures)
+        and position not in (select position from instep.statistics_parked)
+        and exists (select from instep.statistics)
      returning ${COLUMNS}`,
   );
 }
@@ -263,7 +263,7 @@ describe.each(postgresServers)('$name', (server) => {
               pruned.push(...(await pruneSummed(store.database)));
               break;
             case 'lose':
-              await store.database.query('truncate instep.figures');
+              await store.database.query('truncate instep.statistics');
               pruned = [];
               break;
           }
@@ -336,7 +336,7 @@ describe.each(postgresServers)('$name', (server) => {
     );
     await keepTwice();
     await keep(store.database, () => NOW_MS + 11 * 86_400_000);
-    for (const table of ['figures', 'figures_parked']) {
+    for (const table of ['statistics', 'statistics_parked']) {
       expect(await store.database.query(`select from instep.${table}`)).toEqual([]);
     }
   });

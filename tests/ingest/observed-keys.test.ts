@@ -31,7 +31,7 @@ function known(events: readonly (typeof one)[]): Known {
   return {
     teams: [team],
     customers: new Map([
-      ['cus_1', new Map([['sub_1', { newest: subscription, isCertain: false }]])],
+      ['cus_1', new Map([['sub_1', { newest: subscription, isOrderAmbiguous: true }]])],
     ]),
     logged: events.map((caused) => ({ key: caused.key, outcome: 'applied', caused })),
     names: new Map(),

@@ -99,7 +99,7 @@ const planOf = async ({ database, teamId }: Setting & { teamId: number }) =>
 
 const seenBy = async ({ database }: Setting) => {
   const [row] = await database.query<{ progress: { seenSeconds: number } | null }>(
-    `select progress from instep.walks where name = 'catch-up'`,
+    `select progress from instep.leased_jobs where name = 'catch-up'`,
   );
   return row?.progress;
 };
@@ -208,7 +208,7 @@ test('of several instances one does it; of one that is gone another takes over',
 
   const hold = (until: string) =>
     setting.database.query(
-      `update instep.walks set holder = 'gone', held_until = now() + $1::interval, ended_at = null`,
+      `update instep.leased_jobs set holder = 'gone', held_until = now() + $1::interval, ended_at = null`,
       [until],
     );
   await hold('1 minute');
@@ -227,7 +227,7 @@ test('whoever was taken over from leaves the rest to the other', async () => {
     if (!stolen) {
       stolen = true;
       await setting.database.query(
-        `update instep.walks set holder = 'other', held_until = now() + interval '1 minute'`,
+        `update instep.leased_jobs set holder = 'other', held_until = now() + interval '1 minute'`,
       );
     }
     return results;
@@ -235,7 +235,7 @@ test('whoever was taken over from leaves the rest to the other', async () => {
   await setting.instance(slow)();
   expect(await logOf(setting)).toHaveLength(100);
   const [row] = await setting.database.query(
-    `select holder, ended_at from instep.walks where name = 'catch-up'`,
+    `select holder, ended_at from instep.leased_jobs where name = 'catch-up'`,
   );
   expect(row).toEqual({ holder: 'other', ended_at: null });
 });

@@ -128,10 +128,10 @@ describe('ties', () => {
     createdSeconds: 1_600_000_000,
   });
 
-  const isCertain = async (subscriptionId: string) =>
+  const stateOf = async (subscriptionId: string) =>
     (await query(
-      `select is_certain from instep.subscriptions where subscription_id = '${subscriptionId}'`,
-    )) as { is_certain: boolean }[];
+      `select is_order_ambiguous from instep.subscriptions where subscription_id = '${subscriptionId}'`,
+    )) as { is_order_ambiguous: boolean }[];
 
   test('are put right by what the API says', async () => {
     const { teamId, customerId } = await service.addTeam();
@@ -141,7 +141,7 @@ describe('ties', () => {
     await service.postSigned(eventBody({ ...event, status: 'canceled' }));
     await service.postSigned(eventBody({ ...event, status: 'active' }));
     await eventually(teamId, { subscriptionStatus: 'canceled' });
-    expect(await isCertain('sub_tied')).toEqual([{ is_certain: true }]);
+    expect(await stateOf('sub_tied')).toEqual([{ is_order_ambiguous: false }]);
   });
 
   test('stay marked while there is no API, and nothing waits for it', async () => {
@@ -151,7 +151,7 @@ describe('ties', () => {
     await service.postSigned(eventBody({ ...event, status: 'canceled' }));
     await service.postSigned(eventBody({ ...event, status: 'active' }));
     expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
-    expect(await isCertain('sub_open')).toEqual([{ is_certain: false }]);
+    expect(await stateOf('sub_open')).toEqual([{ is_order_ambiguous: true }]);
     await service.postSigned(
       eventBody({ customerId, subscriptionId: 'sub_open', status: 'unpaid' }),
     );
@@ -170,6 +170,6 @@ describe('ties', () => {
     await service.postSigned(last);
     await service.postSigned(eventBody({ ...event, status: 'trialing' }));
     expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
-    expect(await isCertain('sub_caused')).toEqual([{ is_certain: true }]);
+    expect(await stateOf('sub_caused')).toEqual([{ is_order_ambiguous: false }]);
   });
 });

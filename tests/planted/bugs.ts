@@ -97,8 +97,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'const ends = possibleEnds(events.filter((e) => !e.isLook && planAfter(e.subscription)));',
   ]),
   bug('no path is looked for, and nothing is marked', SECOND, [
-    'isCertain: Boolean(end ?? look) };',
-    'isCertain: true };',
+    'isOrderAmbiguous: !(end ?? look) };',
+    'isOrderAmbiguous: false };',
   ]),
   bug(
     'what names nothing that it replaced was first',
@@ -178,7 +178,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     '',
   ]),
   bug('that a mark is gone is not remembered', CUSTOMER, [
-    'one.isCertain === other.isCertain',
+    'one.isOrderAmbiguous === other.isOrderAmbiguous',
     'one !== null',
   ]),
   bug('every look is void', DECIDE, ['return !isAskedFor ||', 'return true ||']),
@@ -231,8 +231,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "when 'parked' then logged.outcome",
   ]),
   storeBug('that a mark is gone is not written', 'queries/subscriptions.ts', [
-    'is_certain = excluded.is_certain',
-    'is_certain = instep.subscriptions.is_certain',
+    'is_order_ambiguous = excluded.is_order_ambiguous',
+    'is_order_ambiguous = instep.subscriptions.is_order_ambiguous',
   ]),
   storeBug('teams are not locked', 'queries/teams.ts', [
     '          for no key update skip locked\n',

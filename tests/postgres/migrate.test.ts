@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Database } from '../../src/postgres/database.ts';
-import { checkSchema, migrate, SchemaNewer, SchemaOutdated } from '../../src/postgres/migrate.ts';
+import { checkSchema, migrate, SchemaNewer } from '../../src/postgres/migrate.ts';
 import { readMigrations } from '../../src/postgres/migrations.ts';
 import {
   connect,
@@ -8,7 +8,7 @@ import {
   postgresServers,
 } from '../support/postgres/test-database.ts';
 
-const NAMES = readMigrations().migrations.map(({ name }) => name);
+const NAMES = readMigrations().map(({ name }) => name);
 
 const opened: Database[] = [];
 afterEach(async () => {
@@ -31,7 +31,7 @@ async function ledgerOf(database: Database | undefined) {
 const LEDGER = NAMES.map((name, index) => ({ version: index + 1, name }));
 
 test('migrations are numbered from 1 on, without a gap', () => {
-  expect(NAMES.length).toBeGreaterThan(1);
+  expect(NAMES).not.toEqual([]);
   expect(NAMES.map((name) => Number(/^(\d{4})_[a-z0-9_]+$/.exec(name)?.[1]))).toEqual(
     NAMES.map((_, index) => index + 1),
   );
@@ -72,18 +72,11 @@ describe.each(postgresServers)('$name', (server) => {
   test('those that are missing run, and no others', async () => {
     const [database] = (await openNew(server)) as [Database];
     await migrate(database);
-    const tables = await database.query<{ name: string }>(
-      `select format('instep.%I', tablename) as name
-         from pg_tables
-        where schemaname = 'instep'
-          and tablename <> 'migrations'`,
-    );
-    await database.query(`drop table ${tables.map(({ name }) => name).join(', ')}`);
-    await database.query('delete from instep.migrations where version > 1');
-    await expect(checkSchema(database.query)).rejects.toThrow(SchemaOutdated);
-    await expect(checkSchema(database.query)).rejects.toThrow(/0002_instep.*instep migrate/);
-    expect(await migrate(database)).toEqual(NAMES.slice(1));
-    expect((await ledgerOf(database))?.map(({ name }) => name)).toEqual(NAMES);
+    const next = NAMES.length + 1;
+    const added = { version: next, name: 'added', sql: 'create table instep.added (id integer)' };
+    expect(await migrate(database, [...readMigrations(), added])).toEqual(['added']);
+    expect(await ledgerOf(database)).toEqual([...LEDGER, { version: next, name: 'added' }]);
+    expect(await database.query('select from instep.added')).toEqual([]);
   });
 
   test('all or nothing: one that fails takes those before it back', async () => {

@@ -51,7 +51,7 @@ export function driftOf(
   const looks = dated([...news, ...others], known);
   const shown = new Map(known);
   for (const look of looks) {
-    shown.set(look.listed.subscriptionId, { newest: eventOf(look), isCertain: true });
+    shown.set(look.listed.subscriptionId, { newest: eventOf(look), isOrderAmbiguous: false });
   }
   // Of those that ended before we ever heard of them, only one that the team must follow matters.
   const followedId = followedEvent(shown, planSelection)?.subscriptionId;

@@ -198,7 +198,7 @@ test('a search for something rare goes on from page to page, and says how far it
     );
     // With something to read it waits to be asked; with nothing it goes on by itself.
     expect(first.html).not.toContain('hx-trigger="load');
-    const nothing = await pages.get('/events?type=instep.look');
+    const nothing = await pages.get('/events?type=instep.subscription_snapshot');
     const next = linkIn(nothing.html, 'Search further back');
     expect(next).toMatch(/before=\d+/);
     expect(nothing.html.replaceAll('&amp;', '&')).toContain(`hx-get="${next}" hx-trigger="load`);

@@ -35,10 +35,10 @@ async function deliver({ receivedAgoMs = 0, delaySeconds = 2, ...made }: Made): 
 beforeEach(async () => {
   ingest = openPipeline(service.database);
   service.clock.nowMs = Date.now();
-  await run('truncate instep.events, instep.subscriptions, instep.figures, teams');
-  await run('truncate instep.figures_progress, instep.figures_parked, instep.products');
+  await run('truncate instep.events, instep.subscriptions, instep.statistics, teams');
+  await run('truncate instep.statistics_progress, instep.statistics_parked, instep.products');
   await run(`update instep.team_counts set counted_at = '-infinity', by_status = null`);
-  await run('update instep.walks set began_at = null, ended_at = null, progress = null');
+  await run('update instep.leased_jobs set started_at = null, ended_at = null, progress = null');
   await run(`insert into teams (name, provider_customer_id) values ('Team', 'cus_1')`);
 });
 
@@ -87,7 +87,9 @@ describe('charts', () => {
 
   test('it says when the log is not summed yet', async () => {
     await deliver({});
-    await run('insert into instep.figures_progress (after_position, up_to_position) values (7, 9)');
+    await run(
+      'insert into instep.statistics_progress (after_position, up_to_position) values (7, 9)',
+    );
     expect(await look()).toContain('still being summed');
   });
 });
@@ -146,7 +148,7 @@ describe('what does not repair by itself is said, with what to do', () => {
   test('ties that Stripe does not decide', async () => {
     await run(
       `update instep.subscriptions
-          set is_certain = false,
+          set is_order_ambiguous = true,
               created_at = now() - interval '20 minutes'`,
     );
     await expectConcern('Of 1 subscription nothing tells', 'instep doctor');
@@ -172,12 +174,14 @@ describe('what does not repair by itself is said, with what to do', () => {
     service.clock.nowMs += 3 * HOUR_MS;
     await expectConcern('Stripe delivers none', 'instep doctor');
     // Looks of our own, at Stripe, tell nothing of how events come.
-    await run(`update instep.events set type = 'instep.look' where deliveries = 0`);
+    await run(
+      `update instep.events set type = 'instep.subscription_snapshot' where deliveries = 0`,
+    );
     expect(await look()).toContain(GREEN);
   });
 
   test('a catch-up that does not end', async () => {
-    await run(`update instep.walks set began_at = now() where name = 'catch-up'`);
+    await run(`update instep.leased_jobs set started_at = now() where name = 'catch-up'`);
     expect(await look()).toContain(GREEN);
     service.clock.nowMs += 2 * HOUR_MS;
     await expectConcern('Catching up has not come to its end for 2 h', 'instep doctor');
@@ -194,7 +198,7 @@ describe('what does not repair by itself is said, with what to do', () => {
       ...{ phase: 'done', beganAtMs: Date.now(), isDryRun: true, cursor: null, afterTeamId: 0 },
       counts: { ...read, ...nothing, ...found },
     });
-    const note = `update instep.walks set progress = $1 where name = 'reconcile'`;
+    const note = `update instep.leased_jobs set progress = $1 where name = 'reconcile'`;
     await run(note, [JSON.stringify(progress({ drifts: 2, repaired: 2 }))]);
     expect(await look()).toContain(GREEN);
     await run(note, [JSON.stringify(progress(counts))]);
@@ -203,7 +207,7 @@ describe('what does not repair by itself is said, with what to do', () => {
 
   test('several things are counted', async () => {
     await deliver({ customerId: 'cus_unknown' });
-    await run(`update instep.walks set began_at = now() where name = 'catch-up'`);
+    await run(`update instep.leased_jobs set started_at = now() where name = 'catch-up'`);
     service.clock.nowMs += 2 * HOUR_MS;
     expect(await look()).toContain('2 things do not repair by themselves');
   });

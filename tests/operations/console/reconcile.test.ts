@@ -93,8 +93,8 @@ test('the progress is told, and only one goes on at a time', async () => {
 test('one of another instance is told, and none is started beside it', async () => {
   const { account, pages } = await arrange();
   await account.database.query(
-    `update instep.walks
-        set holder = 'another', held_until = now() + interval '1 minute', began_at = now()
+    `update instep.leased_jobs
+        set holder = 'another', held_until = now() + interval '1 minute', started_at = now()
       where name = 'reconcile'`,
   );
   const told = await pages.get('/reconcile');
@@ -137,7 +137,7 @@ describe('what comes in between is told in words', () => {
     await background.stop();
     expect((await pages.get('/reconcile')).text).toContain('Stopped before it was done.');
     const [walk] = await account.database.query<{ holder: string | null }>(
-      "select holder from instep.walks where name = 'reconcile'",
+      "select holder from instep.leased_jobs where name = 'reconcile'",
     );
     expect(walk?.holder).toBe(null);
   });

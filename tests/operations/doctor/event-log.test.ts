@@ -101,7 +101,7 @@ test('ties that nobody has decided are a warning, and not at once', async () => 
   await account.deliver(eventBody({ createdSeconds: secondsAgo(3_600) }));
   const mark = (createdAt: string) =>
     account.database.query(
-      `update instep.subscriptions set is_certain = false, created_at = ${createdAt}`,
+      `update instep.subscriptions set is_order_ambiguous = true, created_at = ${createdAt}`,
     );
   await mark('now()');
   expect(troublesOf(await account.examine())).toEqual([]);

@@ -39,7 +39,7 @@ test('what is out of step is shown', async () => {
   await service.post(eventBody({ customerId: 'cus_nobody' }));
   await service.post(eventBody({ customerId, productId: 'prod_nameless' }));
   await service.database.query(
-    'update instep.subscriptions set is_certain = false where customer_id = $1',
+    'update instep.subscriptions set is_order_ambiguous = true where customer_id = $1',
     [customerId],
   );
   await untilShown({

@@ -21,7 +21,7 @@ const ran = (task: string, result: string) =>
 test('the runs of each task are counted', async () => {
   expect(await ran('retention', 'failed')).toBe(0);
   await vi.waitFor(async () => {
-    for (const task of ['parked', 'ties', 'names', 'catch-up', 'retention']) {
+    for (const task of ['parked', 'ambiguous-order', 'product-names', 'catch-up', 'retention']) {
       expect(await ran(task, 'done')).toBeGreaterThan(0);
     }
   }, 20_000);
@@ -36,7 +36,10 @@ test('calls of the API are counted by what they are for and what came of them', 
   account.isDown = true;
   await service.post(eventBody({ customerId, productId: 'prod_new' }));
   expect(await called('product', '503')).toBeGreaterThan(0);
-  await vi.waitFor(async () => expect(await ran('names', 'failed')).toBeGreaterThan(0), 20_000);
+  await vi.waitFor(
+    async () => expect(await ran('product-names', 'failed')).toBeGreaterThan(0),
+    20_000,
+  );
   expect(await ran('parked', 'failed')).toBe(0);
 
   await api.close();

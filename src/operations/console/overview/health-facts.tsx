@@ -46,6 +46,8 @@ function reconciledText({ beganAtMs, counts: { drifts, repaired } }: Progress, a
 }
 
 function walkText(walk: LeasedJobState | null, ago: Ago): string {
-  if (walk === null || walk.beganAtMs === null) return 'never';
-  return walk.endedAtMs === null ? `under way, begun ${ago(walk.beganAtMs)}` : ago(walk.endedAtMs);
+  if (walk === null || walk.startedAtMs === null) return 'never';
+  return walk.endedAtMs === null
+    ? `under way, begun ${ago(walk.startedAtMs)}`
+    : ago(walk.endedAtMs);
 }

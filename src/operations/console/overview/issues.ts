@@ -99,10 +99,14 @@ function selfMendingConcerns({ outOfStep, troubles, catchUp }: Standing, nowMs: 
       link: null,
     });
   }
-  const beganAtMs = catchUp?.beganAtMs ?? null;
-  if (beganAtMs !== null && catchUp?.endedAtMs === null && nowMs - beganAtMs > CATCH_UP_LONG_MS) {
+  const startedAtMs = catchUp?.startedAtMs ?? null;
+  if (
+    startedAtMs !== null &&
+    catchUp?.endedAtMs === null &&
+    nowMs - startedAtMs > CATCH_UP_LONG_MS
+  ) {
     concerns.push({
-      says: `Catching up has not come to its end for ${durationOf(nowMs - beganAtMs)}.`,
+      says: `Catching up has not come to its end for ${durationOf(nowMs - startedAtMs)}.`,
       whatToDo: 'Look whether the API key may read events: run instep doctor.',
       link: null,
     });

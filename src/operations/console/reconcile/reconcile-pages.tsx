@@ -14,7 +14,7 @@ export function reconcilePages(options: ConsoleOptions, makeOptions: MakeReconci
   const run = new ReconcileRun(options, makeOptions);
   const app = new Hono();
 
-  /** What `instep.walks` tells: of other instances, and of the time before this one. */
+  /** What `instep.leased_jobs` tells: of other instances, and of the time before this one. */
   async function readElsewhere(): Promise<Elsewhere> {
     const walk = await readLeasedJob(query, 'reconcile');
     return {

@@ -54,7 +54,7 @@ function SubscriptionLine({ state, isFollowed }: SubscriptionLineProps) {
       </td>
       <td>
         {isFollowed && <Badge tone="accent">followed</Badge>}{' '}
-        {!state.isCertain && <Badge tone="warning">uncertain</Badge>}
+        {state.isOrderAmbiguous && <Badge tone="warning">uncertain</Badge>}
       </td>
     </tr>
   );

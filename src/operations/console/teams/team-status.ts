@@ -71,8 +71,8 @@ export function remarksOn({ team, known, history, planSelection }: Known): reado
   const customer = customerOf(team, known);
   const followed = followedEvent(customer, planSelection);
   const others: SubscriptionEvent[] = [];
-  for (const { newest, isCertain } of customer.values()) {
-    if (!isCertain) remarks.push({ kind: 'uncertain', subscription: newest });
+  for (const { newest, isOrderAmbiguous } of customer.values()) {
+    if (isOrderAmbiguous) remarks.push({ kind: 'uncertain', subscription: newest });
     if (newest !== followed && effectOf(newest.status) === 'grants') others.push(newest);
   }
   const newestOther = newestOf(others);
