@@ -11,6 +11,7 @@ import { checkSchema } from './postgres/migrate.ts';
 import { readOutOfSync } from './queries/out-of-sync.ts';
 import { prepareDatabase } from './queries/prepare-database.ts';
 import { InstepError } from './runtime/errors.ts';
+import type { Instrumentation } from './runtime/instrumentation.ts';
 import type { Logger } from './runtime/logging.ts';
 import { type Admit, createAdmission } from './server/admission.ts';
 import { createApp } from './server/app.ts';
@@ -30,8 +31,9 @@ export type Instep = {
   /** Whether an event may come in now. `fetch` asks; a server may ask before it calls that. */
   readonly admit: Admit;
   readonly ingest: Ingest;
-  /** What was counted until now. */
   readonly metrics: Metrics;
+  /** Counts what a server does by itself: `listen` takes it. */
+  readonly instrumentation: Instrumentation;
   /** The database, for whoever composes more around it. */
   readonly query: Query;
   /** For whoever needs connections of their own. */
@@ -55,8 +57,8 @@ class ShuttingDown extends InstepError {
 
 const MAX_CONNECTIONS = 10;
 
-/** Whoever waits for the server comes first: the first call of Stripe's API loads its SDK. */
-const KEEPER_STARTS_AFTER_MS = 500;
+/** The first call of Stripe's API loads its SDK, which the start does not wait for. */
+const MAINTENANCE_STARTS_AFTER_MS = 500;
 
 /**
  * Connects to the database, migrates it and checks the application's tables.
@@ -71,7 +73,8 @@ export async function openInstep({
 }: InstepOptions): Promise<Instep> {
   const onConnectionError = (err: Error) => logger.warn({ err }, 'database connection lost');
   const notice = (message: string) => logger.info(message);
-  const server = await connectToServer({ ...config, notice });
+  const { databaseUrls, dataFolder } = config;
+  const server = await connectToServer({ databaseUrls, dataFolder, notice });
   try {
     await prepareDatabase(server, onConnectionError);
   } catch (error) {
@@ -85,23 +88,32 @@ export async function openInstep({
     statementTimeoutMs: Math.ceil(config.requestDeadlineMs * 0.8),
     onConnectionError,
   });
-  const { query, poolUse } = database;
+  const { query } = database;
+  const { maxQueuedEvents: maxQueued, teamPlan: planSelection } = config;
   const metrics = createMetrics({
-    poolUse,
-    readOutOfStep: () => readOutOfSync(query),
+    queued: () => pipeline.queued(),
+    poolUse: database.poolUse,
+    readOutOfSync: () => readOutOfSync(query),
     now,
     clockMs: () => performance.now(),
   });
-  const { onBatch, onSetAside, onSigned, onUnrouted } = metrics;
-  const { stripeSecretKey: secretKey, stripeApiBase: baseUrl } = config;
-  const api = metrics.observeApi(createStripeApi({ secretKey, baseUrl }));
-  const { maxQueuedEvents: maxQueued, teamPlan: planSelection } = config;
-  const { ingest, hasRoom, productNames } = metrics.observeDoor(
-    openIngestPipeline({ database, api, logger, now, planSelection, maxQueued, onBatch }),
-  );
+  const api = createStripeApi({
+    secretKey: config.stripeSecretKey,
+    baseUrl: config.stripeApiBase,
+    instrumentation: metrics,
+  });
+  const pipeline = openIngestPipeline({
+    database,
+    api,
+    logger,
+    now,
+    planSelection,
+    maxQueued,
+    instrumentation: metrics,
+  });
+  const { ingest, productNames } = pipeline;
 
-  const tasks = createJobs({
-    ...config,
+  const jobs = createJobs({
     database,
     ingest,
     api,
@@ -110,47 +122,58 @@ export async function openInstep({
     logger,
     now,
     nonce: randomUUID,
+    catchUpIntervalMs: config.catchUpIntervalMs,
+    reconcileIntervalMs: config.reconcileIntervalMs,
     retentionMs: config.eventRetentionMs,
   });
-  const keeper = startMaintenance(metrics.observeKeeper(tasks), logger, KEEPER_STARTS_AFTER_MS);
+  const maintenance = startMaintenance(jobs, {
+    logger,
+    instrumentation: metrics,
+    startAfterMs: MAINTENANCE_STARTS_AFTER_MS,
+  });
 
-  const admit = metrics.observeAdmission(createAdmission({ hasRoom, logger, now }));
+  const admit = createAdmission({
+    hasRoom: pipeline.hasRoom,
+    instrumentation: metrics,
+    logger,
+    now,
+  });
   let isShuttingDown = false;
-  const unobserved = createRoutes({
-    ...config,
+  const routes = createRoutes({
     logger,
     now,
     nonce: randomUUID,
     ingest,
     admit,
-    onSetAside,
-    verifySignature: metrics.observeSignatures(
-      createSignatureVerifier(config.webhookSecrets, now, onSigned),
-    ),
+    instrumentation: metrics,
+    verifySignature: createSignatureVerifier(config.webhookSecrets, now, metrics),
     readSession: createSessionReader(secretKeys(config.authSecrets), now),
-    findUser: createUserLookup(database.query, maxQueued),
+    findUser: createUserLookup(query, maxQueued),
+    includePasswordHash: config.includePasswordHash,
+    maxBodyBytes: config.maxBodyBytes,
+    requestDeadlineMs: config.requestDeadlineMs,
     async checkReady() {
       if (isShuttingDown) throw new ShuttingDown('shutting down');
-      await checkSchema(database.query);
+      await checkSchema(query);
     },
   });
-  const routes = metrics.observeRoutes(unobserved);
-  const app = createApp(routes, onUnrouted);
+  const app = createApp(routes, metrics);
 
   return {
-    admit: metrics.observeRefusals(admit),
+    admit,
     routes,
     metrics,
+    instrumentation: metrics,
     fetch: async (request) => await app.fetch(request),
     ingest,
     query,
     databaseServer: server,
     stopBeingReady() {
       isShuttingDown = true;
-      void keeper.stop();
+      void maintenance.stop();
     },
     async close() {
-      await keeper.stop();
+      await maintenance.stop();
       await database.close();
       await server.release();
     },

@@ -85,7 +85,9 @@ export async function runStoreLevel(options: StoreLevelOptions): Promise<StoreSu
       const pruning = createPruneTask(database.query, options.now);
       const tasks = [...keeperTasks(keeping), pruning];
 
-      const keeper = startMaintenance([...tasks, createCatchUp(keeping)], options.logger);
+      const keeper = startMaintenance([...tasks, createCatchUp(keeping)], {
+        logger: options.logger,
+      });
       await Promise.all(
         worlds.map((world) => runWorld(world, { query: database.query, ingests, account, random })),
       );

@@ -1,10 +1,11 @@
 import type { PlanSelection } from '../core/plan-selection.ts';
 import type { Database } from '../postgres/database.ts';
 import { readProductName, writeProductName } from '../queries/products.ts';
+import type { Instrumentation } from '../runtime/instrumentation.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { createProductNames, type ProductNames } from '../stripe/product-names.ts';
-import { createIngestPipeline, type IngestPipeline, type OnBatch } from './pipeline.ts';
+import { createIngestPipeline, type IngestPipeline } from './pipeline.ts';
 
 export type OpenIngestPipelineOptions = {
   readonly database: Database;
@@ -15,7 +16,7 @@ export type OpenIngestPipelineOptions = {
   /** Which of several subscriptions a team has. */
   readonly planSelection: PlanSelection;
   readonly maxQueued: number;
-  readonly onBatch?: OnBatch;
+  readonly instrumentation?: Instrumentation;
 };
 
 const MAX_BATCH = 500;

@@ -3,6 +3,7 @@ import { effectOf } from '../core/transition.ts';
 import type { Database } from '../postgres/database.ts';
 import { DatabaseBusy, DatabaseConflict, DatabaseRefused } from '../postgres/errors.ts';
 import { Batcher } from '../runtime/batcher.ts';
+import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { ProductNames } from '../stripe/product-names.ts';
 import { type ApplyOptions, applyBatch, applyFree, type Transaction } from './apply-batch.ts';
@@ -25,14 +26,11 @@ export type IngestPipeline = {
   queued(): Queued;
 };
 
-/** Where events wait for their turn: `held` is for teams that somebody else holds. */
-type Lane = 'free' | 'held';
+/** Where events wait for a batch: `blocked` is for teams that another session has locked. */
+type Lane = 'ready' | 'blocked';
 
-/** How many wait, and how many of the free ones may. */
+/** How many wait in each lane, and how many may in the ready one. */
 export type Queued = Readonly<Record<Lane | 'limit', number>>;
-
-/** Hears how many events were applied at once, and how long that took. */
-export type OnBatch = (lane: Lane, size: number, tookMs: number) => void;
 
 export type IngestPipelineOptions = QueueLimitOptions & {
   readonly database: Database;
@@ -43,8 +41,7 @@ export type IngestPipelineOptions = QueueLimitOptions & {
   /** Which of several subscriptions a team has. */
   readonly planSelection: PlanSelection;
   readonly maxBatch: number;
-  /** Nobody hears, unless told. */
-  readonly onBatch?: OnBatch;
+  readonly instrumentation?: Instrumentation;
 };
 
 type Apply<Outcome> = (
@@ -57,7 +54,7 @@ type Apply<Outcome> = (
 const ONE_OF_MANY = [DatabaseBusy, DatabaseConflict, DatabaseRefused];
 
 export function createIngestPipeline(options: IngestPipelineOptions): IngestPipeline {
-  const { database, productNames, logger, now, onBatch = () => undefined } = options;
+  const { database, productNames, logger, now, instrumentation = NO_INSTRUMENTATION } = options;
 
   const lane = {
     maxBatch: options.maxBatch,
@@ -69,12 +66,12 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
   const freeLane = new Batcher<NamedEvent, Result | null>({
     ...lane,
     name: 'apply events',
-    run: (events) => runBatch('free', applyFree, events),
+    run: (events) => runBatch('ready', applyFree, events),
   });
   const waitingLane = new Batcher<NamedEvent, Result>({
     ...lane,
     name: 'apply events of held teams',
-    run: (events) => runBatch('held', applyBatch, events),
+    run: (events) => runBatch('blocked', applyBatch, events),
   });
 
   async function runBatch<Outcome>(
@@ -87,8 +84,8 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
       return await commit(apply, events);
     } finally {
       const tookMs = now() - startedAtMs;
-      if (lane === 'free') limit.learn(events.length, tookMs);
-      onBatch(lane, events.length, tookMs);
+      if (lane === 'ready') limit.learn(events.length, tookMs);
+      instrumentation.batchEnded(lane, events.length, tookMs);
     }
   }
 
@@ -120,6 +117,8 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
   }
 
   function report(event: ReceivedEvent, { outcome, teamIds }: Result): void {
+    const { type, source } = event;
+    instrumentation.eventProcessed({ type, outcome, source, delayMs: delayOf(event, outcome) });
     const line = {
       eventId: event.eventId,
       type: event.type,
@@ -138,9 +137,14 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
     const named = await Promise.all(events.map(nameProduct));
     return await Promise.all(
       named.map(async (event) => {
-        const result = (await freeLane.add(event)) ?? (await waitingLane.add(event));
-        report(event, result);
-        return result;
+        try {
+          const result = (await freeLane.add(event)) ?? (await waitingLane.add(event));
+          report(event, result);
+          return result;
+        } catch (error) {
+          instrumentation.eventFailed(error);
+          throw error;
+        }
       }),
     );
   }
@@ -148,6 +152,13 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
   return {
     ingest,
     hasRoom: () => freeLane.queued < limit.count,
-    queued: () => ({ free: freeLane.queued, held: waitingLane.queued, limit: limit.count }),
+    queued: () => ({ ready: freeLane.queued, blocked: waitingLane.queued, limit: limit.count }),
   };
+}
+
+/** How long after its creation an event was delivered for the first time; `null` for all others. */
+function delayOf(event: ReceivedEvent, outcome: Result['outcome']): number | null {
+  const isFirst = event.source === 'delivery' && outcome !== 'duplicate';
+  if (!isFirst || event.kind === 'unreadable') return null;
+  return event.receivedAtMs - event.subscription.createdSeconds * 1_000;
 }

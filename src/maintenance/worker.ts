@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseUnavailable } from '../postgres/errors.ts';
+import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { inRootSpan, markFailed, type Span } from '../runtime/tracing.ts';
 
@@ -19,17 +20,23 @@ export type MaintenanceWorker = {
   stop(): Promise<void>;
 };
 
+export type MaintenanceOptions = {
+  readonly logger: Logger;
+  readonly instrumentation?: Instrumentation;
+  /** How long to wait before the first run. */
+  readonly startAfterMs?: number;
+};
+
 const LONGEST_PAUSE_MS = 60_000;
 
 /**
  * Runs each task again and again, in a loop of its own: driven by state and not by messages, so
  * that a crash at any point costs nothing, and any number of instances may do it. A task that
- * fails is tried again, later each time. The first time is after `startAfterMs`.
+ * fails is tried again, later each time.
  */
 export function startMaintenance(
   tasks: readonly Job[],
-  logger: Logger,
-  startAfterMs = 0,
+  { logger, instrumentation = NO_INSTRUMENTATION, startAfterMs = 0 }: MaintenanceOptions,
 ): MaintenanceWorker {
   const stopping = new AbortController();
   const { signal } = stopping;
@@ -40,10 +47,13 @@ export function startMaintenance(
   async function keep({ name, intervalMs, run }: Job): Promise<void> {
     let pauseMs = intervalMs;
     async function runOnce(span: Span): Promise<void> {
+      const beganMs = performance.now();
+      let result: 'done' | 'failed' = 'done';
       try {
         await run(signal);
         pauseMs = intervalMs;
       } catch (error) {
+        result = 'failed';
         markFailed(span, error);
         pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
         const level = error instanceof DatabaseUnavailable ? 'debug' : 'warn';
@@ -51,6 +61,8 @@ export function startMaintenance(
           { task: name, err: error, nextTryMs: pauseMs },
           'keeper failed, will try again',
         );
+      } finally {
+        instrumentation.jobEnded(name, result, performance.now() - beganMs);
       }
     }
     if (startAfterMs > 0) await pause(startAfterMs);

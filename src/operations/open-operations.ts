@@ -8,13 +8,13 @@ import { Background } from '../runtime/background.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { listenForOperators, MAX_OPERATORS_CONNECTIONS } from '../server/server.ts';
 import { createStripeApi } from '../stripe/api.ts';
-import type { Metrics } from './console/options.ts';
+import type { Exposition } from './metrics/exposition.ts';
 
 /** The operators' listener, in a process that serves the public or watches over those that do. */
 export type Operations = {
   readonly url: string;
   /** Shows the pages, of this database. Until then whoever asks is told to come again. */
-  show(server: DatabaseServer, metrics: Metrics): Promise<void>;
+  show(server: DatabaseServer, metrics: Exposition): Promise<void>;
   /** Answers the requests under way, within `deadlineMs`, and leaves the database. */
   close(deadlineMs: number): Promise<void>;
 };

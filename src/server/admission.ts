@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { QueueFull } from '../runtime/batcher.ts';
+import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { limitLines } from './line-limiter.ts';
 import { unavailable } from './problems.ts';
@@ -8,6 +9,7 @@ import type { Turns } from './turns.ts';
 export type AdmissionOptions = {
   /** Whether an event that comes now would have its turn in time. */
   readonly hasRoom: () => boolean;
+  readonly instrumentation?: Instrumentation;
   readonly logger: Logger;
   readonly now: () => number;
 };
@@ -15,13 +17,16 @@ export type AdmissionOptions = {
 /** Whether an event may come in; if not, it is to come again, and nothing is done for it. */
 export type Admit = () => boolean;
 
-export function createAdmission({ hasRoom, logger, now }: AdmissionOptions): Admit {
+export function createAdmission(options: AdmissionOptions): Admit {
+  const { hasRoom, instrumentation = NO_INSTRUMENTATION, logger, now } = options;
   const err = new QueueFull('too much is waiting already');
   const write = limitLines({ now, write: (members) => logger.error(members, 'request failed') });
   return () => {
     const isAdmitted = hasRoom();
-    if (!isAdmitted) write({ err });
-    return isAdmitted;
+    if (isAdmitted) return true;
+    instrumentation.eventFailed(err);
+    write({ err });
+    return false;
   };
 }
 
@@ -30,6 +35,7 @@ export type RefusalOptions = {
   readonly path: string;
   readonly admit: Admit;
   readonly turns: Turns;
+  readonly instrumentation?: Instrumentation | undefined;
 };
 
 /**
@@ -38,7 +44,7 @@ export type RefusalOptions = {
  */
 export function withAdmission(
   listener: RequestListener,
-  { path, admit, turns }: RefusalOptions,
+  { path, admit, turns, instrumentation = NO_INSTRUMENTATION }: RefusalOptions,
 ): RequestListener {
   const { status, headers, body } = unavailable().toAnswer();
   const head = { 'Content-Length': Buffer.byteLength(body), ...headers };
@@ -46,8 +52,12 @@ export function withAdmission(
   function receive(request: IncomingMessage, response: ServerResponse): void {
     const isAdmitted = admit();
     if (!isAdmitted || turns.areTaken) turns.takeAfter(request, response);
-    if (isAdmitted) listener(request, response);
-    else response.writeHead(status, head).end(body);
+    if (isAdmitted) {
+      listener(request, response);
+    } else {
+      instrumentation.requestAnswered(path, status, 0);
+      response.writeHead(status, head).end(body);
+    }
   }
 
   return (request, response) => {

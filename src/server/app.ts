@@ -1,14 +1,15 @@
 import { Hono } from 'hono';
+import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
 import type { Answer } from './answer.ts';
 import { readBody } from './body.ts';
 import type { Call, Route } from './call.ts';
 import { methodNotAllowed, notFound } from './problems.ts';
 
-/** Hears of an answer that no route gave: to an unknown method of a path, or `null`, an unknown path. */
-export type OnUnrouted = (status: number, path: string | null) => void;
-
 /** Answers to every request of the Web's kind, the odd ones as well. */
-export function createApp(routes: readonly Route[], onUnrouted: OnUnrouted) {
+export function createApp(
+  routes: readonly Route[],
+  instrumentation: Instrumentation = NO_INSTRUMENTATION,
+) {
   const app = new Hono();
   for (const { method, path, handle } of routes) {
     // Hono answers HEAD as GET, without the body.
@@ -16,10 +17,10 @@ export function createApp(routes: readonly Route[], onUnrouted: OnUnrouted) {
     const allowed = methodNotAllowed(method === 'GET' ? 'GET, HEAD' : method).toAnswer();
     app.all(path, () => refuse(allowed, path));
   }
-  app.notFound(() => refuse(notFound().toAnswer(), null));
+  app.notFound(() => refuse(notFound().toAnswer(), 'other'));
 
-  function refuse(answer: Answer, path: string | null): Response {
-    onUnrouted(answer.status, path);
+  function refuse(answer: Answer, path: string): Response {
+    instrumentation.requestAnswered(path, answer.status, 0);
     return toResponse(answer);
   }
   return app;

@@ -1,5 +1,6 @@
 import { QueueFull } from '../runtime/batcher.ts';
 import { InstepError } from '../runtime/errors.ts';
+import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
 import type { Answer } from './answer.ts';
 import type { Handler, Route } from './call.ts';
 import { healthHandler, type ReadinessOptions, readinessHandler } from './health.ts';
@@ -9,15 +10,25 @@ import { inRequestSpans } from './request-span.ts';
 import { type UserOptions, userHandler } from './user.ts';
 import { WEBHOOK_PATH, type WebhookOptions, webhookHandler } from './webhook.ts';
 
-export type RoutesOptions = UserOptions & WebhookOptions & ReadinessOptions;
+export type RoutesOptions = UserOptions &
+  WebhookOptions &
+  ReadinessOptions & { readonly instrumentation?: Instrumentation };
 
 /** The two endpoints of the contract, and the health of the process. */
 export function createRoutes(options: RoutesOptions): Route[] {
   const answerTo = errorAnswers(options);
+  const { instrumentation = NO_INSTRUMENTATION } = options;
 
   function route(method: Route['method'], path: string, handler: Handler): Route {
     const onError = (error: unknown) => answerTo(error, { method, path });
-    return { method, path, handle: inRequestSpans({ method, path }, handler, onError) };
+    const answer = inRequestSpans({ method, path }, handler, onError);
+    const handle: Handler = async (call) => {
+      const beganMs = performance.now();
+      const answered = await answer(call);
+      instrumentation.requestAnswered(path, answered.status, performance.now() - beganMs);
+      return answered;
+    };
+    return { method, path, handle };
   }
 
   return [

@@ -1,4 +1,5 @@
 import { getRequestListener } from '@hono/node-server';
+import type { Instrumentation } from '../runtime/instrumentation.ts';
 import { type Admit, withAdmission } from './admission.ts';
 import { toResponse } from './app.ts';
 import type { Route } from './call.ts';
@@ -15,6 +16,7 @@ export type ListenOptions = Pick<ListenerOptions, 'host' | 'port' | 'logger' | '
   readonly routes: readonly Route[];
   /** Asked for each event before anything else. */
   readonly admit: Admit;
+  readonly instrumentation?: Instrumentation;
   /** So many files, sockets among them, something else in this process needs. */
   readonly filesNeededElsewhere?: number;
 };
@@ -23,14 +25,14 @@ type Fetch = (request: Request) => Response | Promise<Response>;
 
 /** Serves everybody. @throws ListenFailed */
 export async function listen(options: ListenOptions): Promise<RunningServer> {
-  const { fetch, routes, host, admit, filesNeededElsewhere } = options;
+  const { fetch, routes, host, admit, instrumentation, filesNeededElsewhere } = options;
   const shortly = withShortWay(answerWith(fetch, host), routes);
   const turns = new Turns();
   return await openListener({
     ...options,
     portVariable: 'PORT',
     maxConnections: connectionsWithin(readOpenFilesLimit(), filesNeededElsewhere),
-    answer: withAdmission(shortly, { path: WEBHOOK_PATH, admit, turns }),
+    answer: withAdmission(shortly, { path: WEBHOOK_PATH, admit, turns, instrumentation }),
     onConnection: () => turns.welcome(),
   });
 }

@@ -1,5 +1,6 @@
 import type { Ingest } from '../ingest/pipeline.ts';
 import { withDeadline } from '../runtime/deadline.ts';
+import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { BodyNotJson, parseEvent } from '../stripe/parse-event.ts';
 import { SignatureInvalid, type VerifySignature } from '../stripe/signature.ts';
@@ -9,14 +10,11 @@ import type { Handler } from './call.ts';
 import { limitLines } from './line-limiter.ts';
 import { signatureProblem, unavailable } from './problems.ts';
 
-/** Hears of a signed event that does not go through the door. */
-export type OnSetAside = (kind: 'unhandled' | 'shapeless') => void;
-
 export type WebhookOptions = {
   readonly verifySignature: VerifySignature;
   readonly ingest: Ingest;
   readonly admit: Admit;
-  readonly onSetAside: OnSetAside;
+  readonly instrumentation?: Instrumentation;
   readonly logger: Logger;
   /** In milliseconds since 1970. */
   readonly now: () => number;
@@ -31,7 +29,12 @@ const RECEIVED = jsonAnswer({ received: true });
 
 /** `POST /api/stripe/webhook` (contract, sections 4 and 6). */
 export function webhookHandler(options: WebhookOptions): Handler {
-  const { verifySignature, ingest, admit, onSetAside, logger, now, nonce } = options;
+  const { verifySignature, ingest, admit, logger, now, nonce } = options;
+  const { instrumentation = NO_INSTRUMENTATION } = options;
+
+  function countIgnored(outcome: 'unhandled' | 'shapeless'): void {
+    instrumentation.eventProcessed({ type: 'other', outcome, source: 'delivery', delayMs: null });
+  }
 
   // Anybody can send what is not signed, as often as they like.
   const writeRefused = limitLines({
@@ -64,11 +67,11 @@ export function webhookHandler(options: WebhookOptions): Handler {
         );
         break;
       case 'unhandled':
-        onSetAside(event.kind);
+        countIgnored(event.kind);
         logger.info({ eventId: event.eventId, type: event.type }, 'event type not handled');
         break;
       case 'shapeless':
-        onSetAside(event.kind);
+        countIgnored(event.kind);
         logger.error({ eventId: event.eventId, reason: event.reason }, 'event unreadable');
         break;
     }

@@ -1,6 +1,7 @@
 import type Stripe from 'stripe';
-import { withDeadline } from '../runtime/deadline.ts';
+import { DeadlineExceeded, withDeadline } from '../runtime/deadline.ts';
 import { InstepError } from '../runtime/errors.ts';
+import type { Instrumentation } from '../runtime/instrumentation.ts';
 import { inSpan, SpanKind } from '../runtime/tracing.ts';
 import { loadSdk } from './sdk.ts';
 
@@ -40,6 +41,11 @@ export class StripeApiFailed extends InstepError {
 /** Sends a request through the SDK. */
 export type Ask<Found> = () => Promise<Stripe.Response<Found>>;
 
+export type CallOptions = {
+  readonly timeoutMs: number;
+  readonly instrumentation: Instrumentation;
+};
+
 const STATUS_CODE = 'http.response.status_code';
 
 /**
@@ -51,20 +57,31 @@ const STATUS_CODE = 'http.response.status_code';
 export function answerOf<Found>(
   path: string,
   ask: Ask<Found>,
-  timeoutMs: number,
+  { timeoutMs, instrumentation }: CallOptions,
 ): Promise<Stripe.Response<Found>> {
+  const beganMs = performance.now();
+  const ended = (result: string) =>
+    instrumentation.apiCallEnded(path, result, performance.now() - beganMs);
   const attributes = { 'http.request.method': 'GET', 'url.template': path };
   return inSpan(`GET ${path}`, { kind: SpanKind.CLIENT, attributes }, async (span) => {
     try {
       const answer = await answerInTime(ask, timeoutMs);
       span.setAttribute(STATUS_CODE, answer.lastResponse.statusCode);
+      ended('done');
       return answer;
     } catch (error) {
+      ended(resultOf(error));
       const status = error instanceof StripeApiFailed ? error.status : null;
       if (status !== null) span.setAttribute(STATUS_CODE, status);
       throw error;
     }
   });
+}
+
+function resultOf(error: unknown): string {
+  if (error instanceof DeadlineExceeded) return 'timeout';
+  if (!(error instanceof StripeApiFailed)) return 'other';
+  return error.status === null ? 'no answer' : String(error.status);
 }
 
 async function answerInTime<Found>(
@@ -93,10 +110,10 @@ async function answerInTime<Found>(
 export async function found<Found>(
   path: string,
   ask: Ask<Found>,
-  timeoutMs: number,
+  options: CallOptions,
 ): Promise<Stripe.Response<Found> | null> {
   try {
-    return await answerOf(path, ask, timeoutMs);
+    return await answerOf(path, ask, options);
   } catch (error) {
     if (error instanceof StripeApiFailed && error.status === 404) return null;
     throw error;

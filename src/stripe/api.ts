@@ -1,6 +1,7 @@
 import type Stripe from 'stripe';
 import { isList, type Json } from '../core/same-second-order.ts';
-import { type Ask, answerOf, found, StripeApiFailed } from './api-call.ts';
+import { NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
+import { type Ask, answerOf, type CallOptions, found, StripeApiFailed } from './api-call.ts';
 import { HANDLED_TYPES } from './handled-event-type.ts';
 import { createClient, type StripeApiOptions } from './sdk.ts';
 import { isStorableName } from './subscription-shape.ts';
@@ -41,16 +42,19 @@ const PAGE_SIZE = 100;
 /** Stripe's API, as far as it is needed. Its calls throw `DeadlineExceeded` or `StripeApiFailed`. */
 export function createStripeApi(options: StripeApiOptions): StripeApi {
   const send = createClient(options, TIMEOUT_MS);
+  const { instrumentation = NO_INSTRUMENTATION } = options;
+  const one = { timeoutMs: TIMEOUT_MS, instrumentation };
+  const list = { timeoutMs: LIST_TIMEOUT_MS, instrumentation };
   const patience = { timeout: LIST_TIMEOUT_MS };
   return {
     async retrieveProductName(productId) {
       const ask = () => send((stripe) => stripe.products.retrieve(productId));
-      const product = await found('/v1/products/{id}', ask, TIMEOUT_MS);
+      const product = await found('/v1/products/{id}', ask, one);
       return product !== null && isStorableName(product.name) ? product.name : null;
     },
     async retrieveSubscription(subscriptionId) {
       const ask = () => send((stripe) => stripe.subscriptions.retrieve(subscriptionId));
-      const subscription = await found('/v1/subscriptions/{id}', ask, TIMEOUT_MS);
+      const subscription = await found('/v1/subscriptions/{id}', ask, one);
       return subscription === null ? null : asSent(subscription);
     },
     listEvents: ({ createdSeconds, cursor }) => {
@@ -58,17 +62,17 @@ export function createStripeApi(options: StripeApiOptions): StripeApi {
       const types = [...HANDLED_TYPES];
       const parameters = { created, types, ...placeOf(cursor) };
       const ask = () => send((stripe) => stripe.events.list(parameters, patience));
-      return pageOf('/v1/events', ask);
+      return pageOf('/v1/events', ask, list);
     },
     listSubscriptions: ({ customerId, cursor }) => {
       const customer = customerId === undefined ? {} : { customer: customerId };
       const parameters = { status: 'all', ...customer, ...placeOf(cursor) } as const;
       const ask = () => send((stripe) => stripe.subscriptions.list(parameters, patience));
-      return pageOf('/v1/subscriptions', ask);
+      return pageOf('/v1/subscriptions', ask, list);
     },
     listCustomers: ({ cursor }) => {
       const ask = () => send((stripe) => stripe.customers.list(placeOf(cursor), patience));
-      return pageOf('/v1/customers', ask);
+      return pageOf('/v1/customers', ask, list);
     },
   };
 }
@@ -81,9 +85,9 @@ function placeOf(cursor: string | null): Stripe.PaginationParams {
 export async function pageOf<Item>(
   path: string,
   ask: Ask<Stripe.ApiList<Item>>,
-  timeoutMs = LIST_TIMEOUT_MS,
+  options: CallOptions,
 ): Promise<StripePage> {
-  const { data, has_more, lastResponse } = await answerOf(path, ask, timeoutMs);
+  const { data, has_more, lastResponse } = await answerOf(path, ask, options);
   // Others may answer in Stripe's place, and the SDK looks at no shape.
   if (!Array.isArray(data)) throw new StripeApiFailed('answered no list', { status: 200 });
   const answeredMs = Date.parse(lastResponse.headers.date ?? '');

@@ -1,4 +1,5 @@
 import type Stripe from 'stripe';
+import { NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
 import { pageOf, type StripePage } from './api.ts';
 import { HANDLED_TYPES } from './handled-event-type.ts';
 import { createClient, type StripeApiOptions } from './sdk.ts';
@@ -30,7 +31,10 @@ const MAX_ENDPOINTS = 100;
 export function createInspection(options: StripeApiOptions): InspectResource {
   const send = createClient(options, TIMEOUT_MS);
   const list = <Item>(path: string, ask: (stripe: Stripe) => Stripe.ApiListPromise<Item>) =>
-    pageOf(path, () => send(ask), TIMEOUT_MS);
+    pageOf(path, () => send(ask), {
+      timeoutMs: TIMEOUT_MS,
+      instrumentation: options.instrumentation ?? NO_INSTRUMENTATION,
+    });
   const newest = { limit: 1 };
   const newestEvent = { ...newest, types: [...HANDLED_TYPES] };
   const newestSubscription = { ...newest, status: 'all' } as const;

@@ -1,10 +1,12 @@
 import { createRequire } from 'node:module';
 import type Stripe from 'stripe';
+import type { Instrumentation } from '../runtime/instrumentation.ts';
 
 export type StripeApiOptions = {
   readonly secretKey: string;
   /** Another address than Stripe's own, for tests and demonstrations. */
   readonly baseUrl?: URL | undefined;
+  readonly instrumentation?: Instrumentation;
 };
 
 const require = createRequire(import.meta.url);

@@ -1,5 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { InstepError } from '../runtime/errors.ts';
+import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
 
 /** How old a signature may be (contract, section 4; Stripe's own default). */
 const TOLERANCE_SECONDS = 300;
@@ -11,9 +12,6 @@ export class SignatureInvalid extends InstepError {
 /** Turns the received bytes into the text that was signed, or throws `SignatureInvalid`. */
 export type VerifySignature = (body: Uint8Array, header: string | null) => string;
 
-/** Hears when a body was signed by one of our secrets, in seconds since 1970 by Stripe's clock. */
-export type OnSigned = (timestampSeconds: number) => void;
-
 /**
  * Verifies webhooks with any of the endpoint's signing secrets: there are two while one is being
  * replaced. `now` is in milliseconds since 1970.
@@ -24,20 +22,30 @@ export type OnSigned = (timestampSeconds: number) => void;
 export function createSignatureVerifier(
   secrets: readonly string[],
   now: () => number,
-  onSigned: OnSigned = () => undefined,
+  instrumentation: Instrumentation = NO_INSTRUMENTATION,
 ): VerifySignature {
   const keys = secrets.map((secret) => createSecretKey(secret, 'utf8'));
+
+  function refuse(reason: string, options?: ErrorOptions): never {
+    instrumentation.signatureRejected();
+    throw new SignatureInvalid(reason, options);
+  }
+
   return (body, header) => {
     const signature = header === null ? null : parseHeader(header);
-    if (signature === null) throw new SignatureInvalid('there is no signature of the scheme v1');
+    if (signature === null) refuse('there is no signature of the scheme v1');
     if (!keys.some((key) => isSigned(body, signature, key))) {
-      throw new SignatureInvalid('no signature of the body matches a signing secret');
+      refuse('no signature of the body matches a signing secret');
     }
-    onSigned(signature.timestampSeconds);
+    instrumentation.signatureMatched(signature.timestampSeconds);
     if (Math.floor(now() / 1_000) - signature.timestampSeconds > TOLERANCE_SECONDS) {
-      throw new SignatureInvalid(`the signature is older than ${TOLERANCE_SECONDS} seconds`);
+      refuse(`the signature is older than ${TOLERANCE_SECONDS} seconds`);
     }
-    return decode(body);
+    try {
+      return STRICT_UTF8.decode(body);
+    } catch (cause) {
+      refuse('the body is not UTF-8', { cause });
+    }
   };
 }
 
@@ -73,12 +81,4 @@ function isSigned(body: Uint8Array, { timestamp, macs }: Signature, key: KeyObje
 }
 
 /** Strictly, and with its byte order mark kept: the text stands for exactly these bytes. */
-const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-function decode(body: Uint8Array): string {
-  try {
-    return strictUtf8.decode(body);
-  } catch (cause) {
-    throw new SignatureInvalid('the body is not UTF-8', { cause });
-  }
-}
+const STRICT_UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

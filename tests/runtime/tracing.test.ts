@@ -290,7 +290,9 @@ describe("a run of a keeper's task", () => {
 
   test('that fails says why', async () => {
     const fail = () => Promise.reject(new TypeError('of cus_1'));
-    const keeper = startMaintenance([{ name: 'nothing', intervalMs: 60_000, run: fail }], logger);
+    const keeper = startMaintenance([{ name: 'nothing', intervalMs: 60_000, run: fail }], {
+      logger,
+    });
     const run = await spans.find('maintain nothing', (await lineWith({ task: 'nothing' })).isOfIt);
     await keeper.stop();
     expect(run.attributes).toEqual({ 'exception.type': 'TypeError', 'error.type': 'TypeError' });

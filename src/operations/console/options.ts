@@ -5,6 +5,7 @@ import type { Background } from '../../runtime/background.ts';
 import type { Logger } from '../../runtime/logging.ts';
 import type { StripeApi } from '../../stripe/api.ts';
 import type { ProductNames } from '../../stripe/product-names.ts';
+import type { Exposition } from '../metrics/exposition.ts';
 
 /** What the pages show and do is done with these. */
 export type ConsoleOptions = {
@@ -26,10 +27,5 @@ export type ConsoleOptions = {
   /** For what goes on while no request waits for it. */
   readonly background: Background;
   /** What `GET /metrics` says. */
-  readonly metrics: Metrics;
-};
-
-export type Metrics = {
-  readonly contentType: string;
-  expose(): Promise<string>;
+  readonly metrics: Exposition;
 };

@@ -1,41 +1,146 @@
-import type { IngestPipeline } from '../../ingest/pipeline.ts';
-import { observeApiCalls } from './api-calls.ts';
-import { observeBatches } from './batches.ts';
-import { type DatabaseGaugesOptions, observeDatabase } from './database-gauges.ts';
-import { observeEvents } from './events.ts';
+import { InstepError } from '../../runtime/errors.ts';
+import type { Instrumentation } from '../../runtime/instrumentation.ts';
+import { WEBHOOK_PATH } from '../../server/webhook.ts';
+import { HANDLED_TYPES } from '../../stripe/handled-event-type.ts';
 import { createExposition, type Exposition } from './exposition.ts';
-import { Instruments } from './instruments.ts';
-import { observeMaintenance } from './maintenance-runs.ts';
-import { observeRequests } from './requests.ts';
-import { observeSignatures } from './signatures.ts';
+import { createGauges, type GaugesOptions } from './gauges.ts';
+import { readProcessMetrics } from './process-metrics.ts';
+import { Counter, Histogram } from './series.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** What one process counts. */
+/** What one process has counted and measured. */
 export type Metrics = Exposition & { snapshot(): Promise<Snapshot> };
 
-/**
- * Counts what this process does. The parts know nothing of it: what can be wrapped is wrapped where
- * all is put together, and does what it did before.
- */
-export function createMetrics(options: DatabaseGaugesOptions) {
-  const { now, clockMs } = options;
-  const instruments = new Instruments();
-  const { observeDoor, ...events } = observeEvents(instruments);
-  const { observeQueue, onBatch } = observeBatches(instruments);
-  observeDatabase(instruments, options);
-  const snapshot = () => instruments.snapshot();
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** Stripe's times are whole seconds, and it sends an event again for three days. */
+const DELAY_BOUNDS = [
+  ...[1, 2, 3, 5, 10, 30],
+  ...[1, 5, 15].map((minutes) => minutes * MINUTE),
+  ...[1, 3, 12].map((hours) => hours * HOUR),
+  ...[1, 2, 3].map((days) => days * DAY),
+];
+
+const SOURCES = ['delivery', 'log', 'list'];
+const OUTCOMES = ['applied', 'stale', 'unchanged', 'parked', 'unreadable', 'duplicate'];
+
+/** Counts and measures what the parts of this process report. */
+export function createMetrics(options: GaugesOptions): Metrics & Instrumentation {
+  const requests = new Histogram({
+    name: 'instep_http_request_duration_seconds',
+    help: 'Time from a request to its response, by route and status.',
+    labelNames: ['route', 'status'],
+    bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  });
+  const events = new Counter({
+    name: 'instep_events_total',
+    help: 'Signed events by type, outcome and source: delivered, read again from the log, or missed and found in the list of Stripe.',
+    labelNames: ['type', 'outcome', 'source'],
+  });
+  const eventFailures = new Counter({
+    name: 'instep_event_failures_total',
+    help: 'Events that were refused or could not be stored, by error code. Stripe sends them again.',
+    labelNames: ['code'],
+  });
+  const deliveryDelays = new Histogram({
+    name: 'instep_event_delivery_delay_seconds',
+    help: 'Time from the creation of an event at Stripe to its first delivery.',
+    labelNames: [],
+    bounds: DELAY_BOUNDS,
+  });
+  const signatureFailures = new Counter({
+    name: 'instep_signature_failures_total',
+    help: 'Webhooks without a valid signature, or with one that is too old.',
+    labelNames: [],
+  });
+  const batchSizes = new Histogram({
+    name: 'instep_batch_events',
+    help: 'Events in one transaction, by lane.',
+    labelNames: ['lane'],
+    bounds: [1, 2, 5, 10, 20, 50, 100, 200, 500],
+  });
+  const batchDurations = new Histogram({
+    name: 'instep_batch_duration_seconds',
+    help: 'Duration of the transactions that apply events, by lane.',
+    labelNames: ['lane'],
+    bounds: [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5],
+  });
+  const apiCalls = new Histogram({
+    name: 'instep_stripe_api_call_duration_seconds',
+    help: 'Duration of calls of the API of Stripe, by path and result: done, a status, timeout, or no answer.',
+    labelNames: ['path', 'result'],
+    bounds: [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15],
+  });
+  const jobs = new Histogram({
+    name: 'instep_maintenance_run_duration_seconds',
+    help: 'Duration of the runs of maintenance jobs, by job and result.',
+    labelNames: ['job', 'result'],
+    bounds: [0.005, 0.02, 0.1, 0.5, 2, 10, 60, 600],
+  });
+  const series = [
+    requests,
+    events,
+    eventFailures,
+    deliveryDelays,
+    signatureFailures,
+    batchSizes,
+    batchDurations,
+    apiCalls,
+    jobs,
+  ];
+
+  for (const route of ['/api/user', WEBHOOK_PATH]) {
+    for (const status of ['200', '503']) requests.declare({ route, status });
+  }
+  for (const type of HANDLED_TYPES) {
+    for (const outcome of OUTCOMES) {
+      for (const source of SOURCES) events.declare({ type, outcome, source });
+    }
+  }
+  eventFailures.declare({ code: 'QUEUE_FULL' });
+  signatureFailures.declare({});
+  deliveryDelays.declare({});
+
+  let clockSkewSeconds: number | null = null;
+  const gauges = createGauges(options, () => clockSkewSeconds);
+
+  async function snapshot(): Promise<Snapshot> {
+    const read = [...gauges.map((gauge) => gauge()), readProcessMetrics()];
+    return [...series.map((one) => one.read()), ...(await Promise.all(read)).flat()];
+  }
+
   return {
     ...createExposition(async () => [await snapshot()]),
-    ...observeRequests(instruments, clockMs),
-    ...events,
     snapshot,
-    onBatch,
-    observeDoor<Observed extends IngestPipeline>(door: Observed): Observed {
-      observeQueue(door.queued);
-      return observeDoor(door);
+    requestAnswered(route, status, durationMs) {
+      requests.observe({ route, status: String(status) }, durationMs / 1_000);
     },
-    observeKeeper: observeMaintenance(instruments, clockMs),
-    observeApi: observeApiCalls(instruments, clockMs),
-    ...observeSignatures(instruments, now),
+    signatureMatched(timestampSeconds) {
+      clockSkewSeconds = options.now() / 1_000 - timestampSeconds;
+    },
+    signatureRejected() {
+      signatureFailures.increase({});
+    },
+    eventProcessed({ type, outcome, source, delayMs }) {
+      events.increase({ type, outcome, source });
+      // Clocks differ, and a sum must not fall.
+      if (delayMs !== null) deliveryDelays.observe({}, Math.max(0, delayMs) / 1_000);
+    },
+    eventFailed(error) {
+      eventFailures.increase({ code: error instanceof InstepError ? error.code : 'other' });
+    },
+    batchEnded(lane, size, durationMs) {
+      batchSizes.observe({ lane }, size);
+      batchDurations.observe({ lane }, Math.max(0, durationMs) / 1_000);
+    },
+    apiCallEnded(path, result, durationMs) {
+      apiCalls.observe({ path, result }, durationMs / 1_000);
+    },
+    jobEnded(job, result, durationMs) {
+      jobs.declare({ job, result: 'failed' });
+      jobs.observe({ job, result }, durationMs / 1_000);
+    },
   };
 }

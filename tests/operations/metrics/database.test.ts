@@ -12,7 +12,7 @@ afterAll(() => proxy?.close());
 
 const OUT_OF_STEP = [
   'instep_parked_events',
-  'instep_uncertain_subscriptions',
+  'instep_ambiguous_subscriptions',
   'instep_nameless_products',
 ];
 
@@ -44,7 +44,7 @@ test('what is out of step is shown', async () => {
   );
   await untilShown({
     instep_parked_events: 1,
-    instep_uncertain_subscriptions: 1,
+    instep_ambiguous_subscriptions: 1,
     instep_nameless_products: 1,
   });
   expect(await service.figure('instep_last_event_age_seconds')).toBeLessThan(60);
@@ -52,7 +52,7 @@ test('what is out of step is shown', async () => {
 
 test('a subscription that became uncertain a moment ago is not yet out of step', async () => {
   await service.database.query('update instep.subscriptions set created_at = now()');
-  await untilShown({ instep_uncertain_subscriptions: 0 });
+  await untilShown({ instep_ambiguous_subscriptions: 0 });
 });
 
 test('the connections are shown, and who waits for one', async () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import * as v from 'valibot';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { useMetrics } from '../../support/service/metrics-service.ts';
 import { eventBody } from '../../support/stripe/events.ts';
 
@@ -47,9 +47,13 @@ const service = useMetrics();
 let names: Set<string>;
 let labels: Set<string>;
 beforeAll(async () => {
-  // So that there is something of everything.
+  // So that every metric has a value.
   await service.post(eventBody());
-  const series = [...(await service.figures()).keys()];
+  const series = await vi.waitFor(async () => {
+    const figures = [...(await service.figures()).keys()];
+    expect(figures.some((one) => one.startsWith('instep_maintenance_'))).toBe(true);
+    return figures;
+  }, 20_000);
   names = new Set(series.map((one) => one.replace(/\{.*/, '')));
   labels = new Set([
     ...series.flatMap((one) => [...one.matchAll(/[{,](\w+)="/g)].map(([, label = '']) => label)),

@@ -76,10 +76,10 @@ test('the delay of a delivery is counted when an event comes for the first time'
 
 test('batches are measured', async () => {
   const figures = await service.figures();
-  const batches = figures.get('instep_batch_events_count{lane="free"}');
+  const batches = figures.get('instep_batch_events_count{lane="ready"}');
   expect(batches).toBeGreaterThan(0);
-  expect(figures.get('instep_batch_duration_seconds_count{lane="free"}')).toBe(batches);
-  expect(figures.get('instep_batch_events_sum{lane="free"}')).toBeGreaterThanOrEqual(batches ?? 0);
+  expect(figures.get('instep_batch_duration_seconds_count{lane="ready"}')).toBe(batches);
+  expect(figures.get('instep_batch_events_sum{lane="ready"}')).toBeGreaterThanOrEqual(batches ?? 0);
 });
 
 test('what waits for its turn is shown, and what is turned away is counted', async () => {
@@ -95,7 +95,7 @@ test('what waits for its turn is shown, and what is turned away is counted', asy
       ...Array.from({ length: MAX_QUEUED + 4 }, () => service.post(eventBody({ customerId }))),
     );
     await vi.waitFor(async () => {
-      expect(await service.figure('instep_queued_events{lane="held"}')).toBe(MAX_QUEUED);
+      expect(await service.figure('instep_queued_events{lane="blocked"}')).toBe(MAX_QUEUED);
       expect(await failed()).toBe(4);
     }, 20_000);
   });
@@ -103,7 +103,7 @@ test('what waits for its turn is shown, and what is turned away is counted', asy
   expect(statuses.filter((status) => status === 503)).toHaveLength(4);
   const answered = 'instep_http_request_duration_seconds_count{route="/api/stripe/webhook"';
   expect(await service.figure(`${answered},status="503"}`)).toBe(4);
-  expect(await service.figure('instep_queued_events{lane="held"}')).toBe(0);
+  expect(await service.figure('instep_queued_events{lane="blocked"}')).toBe(0);
 });
 
 test('what is not even read is counted, whichever way it came', async () => {
@@ -123,7 +123,7 @@ test('what is not even read is counted, whichever way it came', async () => {
     await untilWaiting(service.database);
     accepted.push(...Array.from({ length: MAX_QUEUED }, () => service.post(eventBody())));
     await vi.waitFor(async () => {
-      expect(await service.figure('instep_queued_events{lane="free"}')).toBe(MAX_QUEUED);
+      expect(await service.figure('instep_queued_events{lane="ready"}')).toBe(MAX_QUEUED);
     }, 20_000);
     const url = `${service.url}/api/stripe/webhook`;
     for (const one of [url, url, `${url}?odd`]) {

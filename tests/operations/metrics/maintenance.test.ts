@@ -11,31 +11,32 @@ const api = await startStripeApiServer(account);
 afterAll(() => api.close());
 const service = useMetrics({ STRIPE_API_BASE: api.url });
 
-const called = (call: string, result: string) =>
+const PRODUCT = '/v1/products/{id}';
+const called = (path: string, result: string) =>
   service.figure(
-    `instep_stripe_api_call_duration_seconds_count{call="${call}",result="${result}"}`,
+    `instep_stripe_api_call_duration_seconds_count{path="${path}",result="${result}"}`,
   );
-const ran = (task: string, result: string) =>
-  service.figure(`instep_keeper_run_duration_seconds_count{task="${task}",result="${result}"}`);
+const ran = (job: string, result: string) =>
+  service.figure(`instep_maintenance_run_duration_seconds_count{job="${job}",result="${result}"}`);
 
-test('the runs of each task are counted', async () => {
-  expect(await ran('retention', 'failed')).toBe(0);
+test('the runs of each job are counted', async () => {
   await vi.waitFor(async () => {
-    for (const task of ['parked', 'ambiguous-order', 'product-names', 'catch-up', 'retention']) {
-      expect(await ran(task, 'done')).toBeGreaterThan(0);
+    for (const job of ['parked', 'ambiguous-order', 'product-names', 'catch-up', 'retention']) {
+      expect(await ran(job, 'done')).toBeGreaterThan(0);
+      expect(await ran(job, 'failed')).toBe(0);
     }
   }, 20_000);
 });
 
-test('calls of the API are counted by what they are for and what came of them', async () => {
+test('API calls are counted by path and result', async () => {
   const { customerId } = await service.addTeam();
   await service.post(eventBody({ customerId, productId: 'prod_pro' }));
-  expect(await called('product', 'done')).toBe(1);
-  expect(await called('events', 'done')).toBeGreaterThan(0);
+  expect(await called(PRODUCT, 'done')).toBe(1);
+  expect(await called('/v1/events', 'done')).toBeGreaterThan(0);
 
   account.isDown = true;
   await service.post(eventBody({ customerId, productId: 'prod_new' }));
-  expect(await called('product', '503')).toBeGreaterThan(0);
+  expect(await called(PRODUCT, '503')).toBeGreaterThan(0);
   await vi.waitFor(
     async () => expect(await ran('product-names', 'failed')).toBeGreaterThan(0),
     20_000,
@@ -44,5 +45,5 @@ test('calls of the API are counted by what they are for and what came of them', 
 
   await api.close();
   await service.post(eventBody({ customerId, productId: 'prod_newer' }));
-  expect(await called('product', 'no answer')).toBeGreaterThan(0);
+  expect(await called(PRODUCT, 'no answer')).toBeGreaterThan(0);
 });

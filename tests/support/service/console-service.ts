@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
 import { openIngestPipeline } from '../../../src/ingest/open-pipeline.ts';
 import { createConsole } from '../../../src/operations/console/console.tsx';
-import type { Metrics } from '../../../src/operations/console/options.ts';
-import { createExposition } from '../../../src/operations/metrics/exposition.ts';
+import { createExposition, type Exposition } from '../../../src/operations/metrics/exposition.ts';
 import type { Database } from '../../../src/postgres/database.ts';
 import { Background } from '../../../src/runtime/background.ts';
 import { createLogger } from '../../../src/runtime/logging.ts';
@@ -16,7 +15,7 @@ import { lookAtOutput } from '../secrets/leaks.ts';
 
 export type ConsoleServiceOptions = {
   readonly token?: string;
-  readonly metrics?: Metrics;
+  readonly metrics?: Exposition;
   /** Adds pages of the test's own. */
   readonly extend?: (app: ReturnType<typeof createConsole>) => void;
   /** Another database than one of their own. */

@@ -1,37 +1,40 @@
 import { expect, test } from 'vitest';
-import { observeDatabase } from '../../../src/operations/metrics/database-gauges.ts';
-import { Instruments } from '../../../src/operations/metrics/instruments.ts';
+import { createGauges } from '../../../src/operations/metrics/gauges.ts';
 import type { OutOfSync } from '../../../src/queries/out-of-sync.ts';
 
 const STATE: OutOfSync = { parkedEvents: 7, ties: 0, namelessProducts: 0, lastDeliveredMs: null };
 
-/** The gauges of a database that says this, and whose clock the test sets. */
-function observed(readOutOfStep: () => Promise<OutOfSync>) {
+/** The gauges of a database in this state. The test sets the clock. */
+function observed(readOutOfSync: () => Promise<OutOfSync>) {
   const clock = { nowMs: 1_000 };
-  const instruments = new Instruments();
-  observeDatabase(instruments, {
-    poolUse: () => ({ total: 3, idle: 1, waiting: 2 }),
-    readOutOfStep,
-    now: () => clock.nowMs,
-    clockMs: () => clock.nowMs,
-  });
+  const gauges = createGauges(
+    {
+      queued: () => ({ ready: 5, blocked: 4, limit: 9 }),
+      poolUse: () => ({ total: 3, idle: 1, waiting: 2 }),
+      readOutOfSync,
+      now: () => clock.nowMs,
+      clockMs: () => clock.nowMs,
+    },
+    () => null,
+  );
   return {
     clock,
     async valuesOf(name: string) {
-      const metric = (await instruments.snapshot()).find((one) => one.name === name);
+      const metrics = await Promise.all(gauges.map((read) => read()));
+      const metric = metrics.find((one) => one.name === name);
       return metric?.values.map(({ value }) => value);
     },
   };
 }
 
-test('a database that never answers keeps nobody waiting', async () => {
+test('a database that never answers does not delay the scrape', async () => {
   const { valuesOf } = observed(() => new Promise(() => undefined));
   expect(await valuesOf('instep_database_up')).toEqual([0]);
   expect(await valuesOf('instep_parked_events')).toEqual([]);
   expect(await valuesOf('instep_database_connection_waiters')).toEqual([2]);
 });
 
-test('it is asked once, however many ask, and again after a while', async () => {
+test('concurrent scrapes share one read of the database, and a later scrape reads again', async () => {
   let asked = 0;
   const { clock, valuesOf } = observed(async () => {
     asked += 1;
@@ -45,7 +48,7 @@ test('it is asked once, however many ask, and again after a while', async () => 
   expect(asked).toBe(2);
 });
 
-test('it is not asked again before it has answered', async () => {
+test('a pending read of the database is not repeated', async () => {
   let asked = 0;
   const { clock, valuesOf } = observed(() => {
     asked += 1;
@@ -57,7 +60,7 @@ test('it is not asked again before it has answered', async () => {
   expect(asked).toBe(1);
 });
 
-test('a defect is not taken for a database that is away', async () => {
+test('a defect is not reported as an unavailable database', async () => {
   const { valuesOf } = observed(async () => {
     throw new TypeError('a defect');
   });

@@ -1,0 +1,37 @@
+/** What the parts of Instep report about their work. Durations are in milliseconds. */
+export type Instrumentation = {
+  /** A request was answered. `route` is a path that we serve, or `other`. */
+  requestAnswered(route: string, status: number, durationMs: number): void;
+  /** A signature matched one of the signing secrets. It covers a time in seconds since 1970. */
+  signatureMatched(timestampSeconds: number): void;
+  signatureRejected(): void;
+  eventProcessed(event: ProcessedEvent): void;
+  /** An event was refused, or could not be stored. Stripe sends it again. */
+  eventFailed(error: unknown): void;
+  /** A transaction with this many events has ended, whether it was committed or not. */
+  batchEnded(lane: string, size: number, durationMs: number): void;
+  /** A call of Stripe's API has ended; `result` is `done`, a status, `timeout` or `no answer`. */
+  apiCallEnded(path: string, result: string, durationMs: number): void;
+  jobEnded(job: string, result: 'done' | 'failed', durationMs: number): void;
+};
+
+export type ProcessedEvent = {
+  /** A type that we handle, or `other`. */
+  readonly type: string;
+  readonly outcome: string;
+  readonly source: string;
+  /** How long after its creation the event arrived for the first time; `null`: not measured. */
+  readonly delayMs: number | null;
+};
+
+/** For whoever does not measure. */
+export const NO_INSTRUMENTATION: Instrumentation = {
+  requestAnswered: () => undefined,
+  signatureMatched: () => undefined,
+  signatureRejected: () => undefined,
+  eventProcessed: () => undefined,
+  eventFailed: () => undefined,
+  batchEnded: () => undefined,
+  apiCallEnded: () => undefined,
+  jobEnded: () => undefined,
+};
