@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Query } from '../postgres/database.ts';
 import { type EventFilter, type EventRow, readPositions } from '../queries/search-events.ts';
+import { pause } from '../runtime/pause.ts';
 import { eventsWithin } from './search.ts';
 
 export type FollowOptions = {
@@ -51,6 +51,6 @@ export async function* followLog(
       if (atMs + SETTLED_AFTER_MS <= now()) settled = Math.max(settled, position);
     }
     for (const position of seenAtMs.keys()) if (position <= settled) seenAtMs.delete(position);
-    await sleep(INTERVAL_MS, undefined, { signal }).catch(() => undefined);
+    await pause(INTERVAL_MS, { signal });
   }
 }

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Query } from '../postgres/database.ts';
 import { type PruneStep, pruneEvents } from '../queries/prune-events.ts';
+import { pause } from '../runtime/pause.ts';
 
 export type PruneOptions = {
   readonly query: Query;
@@ -29,7 +29,7 @@ export async function pruneLog(
     onProgress?.(pruned);
     if (lastPosition === null) break;
     step = { ...step, afterPosition: lastPosition };
-    await sleep(PAUSE_MS, undefined, { signal }).catch(() => undefined);
+    await pause(PAUSE_MS, { signal });
   }
   return pruned;
 }

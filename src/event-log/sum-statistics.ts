@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, Query } from '../postgres/database.ts';
 import { readLogWriters } from '../queries/log-writers.ts';
 import { type PositionRange, readPositionRange } from '../queries/search-events.ts';
@@ -9,6 +8,7 @@ import {
   moveDecided,
   writeStatisticsProgress,
 } from '../queries/write-statistics.ts';
+import { pause } from '../runtime/pause.ts';
 import { readNewestPosition } from './search.ts';
 
 export type SumStatisticsOptions = {
@@ -43,7 +43,7 @@ export async function sumStatistics(
     if (settled === null) return;
     const isDone = await database.transaction((query) => sumStep(query, settled, now()));
     if (isDone || signal.aborted) return;
-    await pause(PAUSE_MS, signal);
+    await pause(PAUSE_MS, { signal });
   }
 }
 
@@ -82,14 +82,10 @@ async function readSettledPosition(
   let writers = await readLogWriters(query);
   const deadlineMs = now() + WRITERS_DEADLINE_MS;
   while (writers.length > 0) {
-    await pause(LOOK_AGAIN_MS, signal);
+    await pause(LOOK_AGAIN_MS, { signal });
     if (signal.aborted || now() > deadlineMs) return null;
     const still = new Set(await readLogWriters(query));
     writers = writers.filter((writer) => still.has(writer));
   }
   return newest;
-}
-
-async function pause(pauseMs: number, signal: AbortSignal): Promise<void> {
-  await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
 }

@@ -33,12 +33,13 @@ export function openIngestPipeline(
   const { database, api, logger, now } = options;
   const productNames = createProductNames(
     {
-      recall: (productId) => readProductName(database.query, productId),
-      remember: async (productId, name) => {
+      readStored: (productId) => readProductName(database.query, productId),
+      store: async (productId, name) => {
         await writeProductName(database.query, productId, name);
       },
       retrieve: (productId) => api.retrieveProductName(productId),
-      onRetrieveError: (productId, err) => logger.warn({ productId, err }, 'no name for a product'),
+      onRetrieveError: (productId, err) =>
+        logger.warn({ productId, err }, 'product name lookup failed'),
     },
     now,
   );

@@ -81,7 +81,7 @@ export async function catchUp(
   const createdSeconds = underWay.sinceSeconds;
   const list = (cursor: string | null) => listEvents({ createdSeconds, cursor });
   try {
-    for await (const page of readPages({ list, cursor: underWay.cursor, signal, now })) {
+    for await (const page of readPages({ list, cursor: underWay.cursor, signal })) {
       missed += await store(page.objects, options);
       listed += page.objects.length;
       const newestSeconds = newestOf(page.objects, underWay.newestSeconds);

@@ -6,7 +6,7 @@ import {
   releaseLease,
   saveProgress,
 } from '../queries/leased-jobs.ts';
-import { Stopped } from '../stripe/retry.ts';
+import { Stopped } from '../runtime/retry.ts';
 
 /** A walk that nobody else is at. */
 export type LeasedRun = {
@@ -37,7 +37,7 @@ export async function withLease(
       progress: taken.progress,
       async saveProgress(progress) {
         const isOurs = await saveProgress(query, walker, { progress, leaseMs: LEASE_MS });
-        if (!isOurs) throw new Stopped('another instance goes on with it');
+        if (!isOurs) throw new Stopped();
       },
       complete: (progress) => completeJob(query, walker, progress),
     });

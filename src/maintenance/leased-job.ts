@@ -1,8 +1,8 @@
 import type { Query } from '../postgres/database.ts';
 import { DatabaseUnavailable } from '../postgres/errors.ts';
 import type { Logger } from '../runtime/logging.ts';
+import { Stopped } from '../runtime/retry.ts';
 import { StripeApiFailed } from '../stripe/api-call.ts';
-import { Stopped } from '../stripe/retry.ts';
 import { type LeasedRun, withLease } from './lease.ts';
 import type { Job } from './worker.ts';
 

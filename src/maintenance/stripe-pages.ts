@@ -1,55 +1,82 @@
 import type { Json } from '../core/same-second-order.ts';
+import { DeadlineExceeded } from '../runtime/deadline.ts';
+import { retry, Stopped } from '../runtime/retry.ts';
 import { idOf, type StripePage } from '../stripe/api.ts';
 import { StripeApiFailed } from '../stripe/api-call.ts';
-import { Stopped, withRetries } from '../stripe/retry.ts';
 
 export type ListPage = StripePage & {
   /** Where the next page begins. */
   readonly cursor: string | null;
-  /** How long the call took that brought it. */
+  /** How long the call took that fetched the page. */
   readonly tookMs: number;
 };
 
 export type ReadPagesOptions = {
   readonly list: (cursor: string | null) => Promise<StripePage>;
-  /** After which object to begin; `null`: at the beginning. */
+  /** The pages begin after this object; `null`: at the beginning. */
   readonly cursor: string | null;
   readonly signal: AbortSignal;
-  /** In milliseconds since 1970. */
-  readonly now: () => number;
+};
+
+const RETRY_POLICY = {
+  maxCalls: 4,
+  firstPauseMs: 500,
+  longestPauseMs: 20_000,
+  isRetryable(error: unknown) {
+    if (error instanceof DeadlineExceeded) return true;
+    return error instanceof StripeApiFailed && !error.isForbidden && !error.isRefused;
+  },
+  retryAfterMs: (error: unknown) => (error instanceof StripeApiFailed ? error.retryAfterMs : null),
 };
 
 /**
- * The pages of a list, one after the other. The next one is asked for while the last one is worked
- * on, so that whoever works on them waits for Stripe only.
+ * Reads the pages of a list. The next page is fetched while the caller works on the last one, so
+ * that the caller waits for Stripe only.
  *
- * @throws Stopped, or what Stripe's API failed with in spite of patience
+ * @throws Stopped, DeadlineExceeded or StripeApiFailed
  */
 export async function* readPages(options: ReadPagesOptions): AsyncGenerator<ListPage> {
-  const { list, signal, now } = options;
+  const { list, signal } = options;
 
-  async function ask(cursor: string | null): Promise<ListPage> {
-    const { page, tookMs } = await withRetries(async () => {
-      const startedAtMs = now();
-      const page = await list(cursor);
-      return { page, tookMs: now() - startedAtMs };
-    }, signal);
+  async function fetchPage(cursor: string | null): Promise<ListPage> {
+    const { page, tookMs } = await retry(
+      async () => {
+        const startedAtMs = performance.now();
+        const page = await unlessStopped(list(cursor), signal);
+        return { page, tookMs: performance.now() - startedAtMs };
+      },
+      { ...RETRY_POLICY, signal },
+    );
     return { ...page, tookMs, cursor: page.hasMore ? cursorAfter(page.objects.at(-1)) : null };
   }
 
-  let next: Promise<ListPage> | null = ask(options.cursor);
+  let next: Promise<ListPage> | null = fetchPage(options.cursor);
   while (next !== null) {
     const page: ListPage = await next;
-    if (signal.aborted) throw new Stopped('stopped between two pages');
-    next = page.cursor === null ? null : ask(page.cursor);
-    // Whoever works on this page hears of the next one's failure afterwards.
+    if (signal.aborted) throw new Stopped();
+    next = page.cursor === null ? null : fetchPage(page.cursor);
+    // Its failure is thrown when the caller asks for the next page.
     next?.catch(() => undefined);
     yield page;
   }
 }
 
+/** The promise's own end, or `Stopped` as soon as the signal is aborted. It cancels nothing. */
+async function unlessStopped<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  let stop: (() => void) | undefined;
+  const stopped = new Promise<never>((_, reject) => {
+    stop = () => reject(new Stopped());
+    signal.addEventListener('abort', stop);
+  });
+  try {
+    return await Promise.race([promise, stopped]);
+  } finally {
+    if (stop !== undefined) signal.removeEventListener('abort', stop);
+  }
+}
+
 function cursorAfter(object: Json | undefined): string {
   const id = idOf(object);
-  if (id === null) throw new StripeApiFailed('a page without ids cannot be read on from');
+  if (id === null) throw new StripeApiFailed('answered a page whose last object has no id');
   return id;
 }

@@ -1,22 +1,20 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseUnavailable } from '../postgres/errors.ts';
 import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
 import type { Logger } from '../runtime/logging.ts';
-import { inRootSpan, markFailed, type Span } from '../runtime/tracing.ts';
+import { pause } from '../runtime/pause.ts';
+import { retry, Stopped } from '../runtime/retry.ts';
+import { inRootSpan } from '../runtime/tracing.ts';
 
-/** One thing that may be out of step, and how to repair it. */
+/** Finds one kind of thing that is out of sync, and repairs it. */
 export type Job = {
   readonly name: string;
   readonly intervalMs: number;
-  /**
-   * Looks for what is out of step, and repairs it, until the signal asks it to leave the rest. All
-   * that it needs to know is in the database.
-   */
+  /** Stops early, without an error, when the signal is aborted. All of its state is in the database. */
   readonly run: (signal: AbortSignal) => Promise<void>;
 };
 
 export type MaintenanceWorker = {
-  /** Begins nothing more, and waits for what is under way. May be called again. */
+  /** Starts no more runs, and waits for those under way. May be called again. */
   stop(): Promise<void>;
 };
 
@@ -30,49 +28,54 @@ export type MaintenanceOptions = {
 const LONGEST_PAUSE_MS = 60_000;
 
 /**
- * Runs each task again and again, in a loop of its own: driven by state and not by messages, so
- * that a crash at any point costs nothing, and any number of instances may do it. A task that
- * fails is tried again, later each time.
+ * Runs each job again and again, in a loop of its own. Jobs are driven by state and not by messages,
+ * so a crash at any point costs nothing, and any number of instances may run them. A job that fails
+ * is retried, with longer and longer pauses.
  */
 export function startMaintenance(
-  tasks: readonly Job[],
+  jobs: readonly Job[],
   { logger, instrumentation = NO_INSTRUMENTATION, startAfterMs = 0 }: MaintenanceOptions,
 ): MaintenanceWorker {
   const stopping = new AbortController();
   const { signal } = stopping;
+  // A process that has nothing else to do may exit.
+  const pausing = { signal, ref: false };
 
-  const pause = (delayMs: number) =>
-    sleep(delayMs, undefined, { signal, ref: false }).catch(() => undefined);
-
-  async function keep({ name, intervalMs, run }: Job): Promise<void> {
-    let pauseMs = intervalMs;
-    async function runOnce(span: Span): Promise<void> {
+  async function repeat({ name, intervalMs, run }: Job): Promise<void> {
+    async function runOnce(): Promise<void> {
       const beganMs = performance.now();
       let result: 'done' | 'failed' = 'done';
       try {
         await run(signal);
-        pauseMs = intervalMs;
-      } catch (error) {
+      } catch (err) {
         result = 'failed';
-        markFailed(span, error);
-        pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
-        const level = error instanceof DatabaseUnavailable ? 'debug' : 'warn';
-        logger[level](
-          { task: name, err: error, nextTryMs: pauseMs },
-          'keeper failed, will try again',
-        );
+        const level = err instanceof DatabaseUnavailable ? 'debug' : 'warn';
+        logger[level]({ job: name, err }, 'maintenance job failed');
+        throw err;
       } finally {
         instrumentation.jobEnded(name, result, performance.now() - beganMs);
       }
     }
-    if (startAfterMs > 0) await pause(startAfterMs);
+    const policy = {
+      ...pausing,
+      isRetryable: () => true,
+      firstPauseMs: intervalMs * 2,
+      longestPauseMs: LONGEST_PAUSE_MS,
+    };
+    await pause(startAfterMs, pausing);
     while (!signal.aborted) {
-      await inRootSpan(new Set(), `maintain ${name}`, {}, runOnce);
-      await pause(pauseMs);
+      await retry(() => inRootSpan(new Set(), `maintain ${name}`, {}, runOnce), policy);
+      await pause(intervalMs, pausing);
     }
   }
 
-  const loops = Promise.all(tasks.map(keep));
+  const loops = Promise.all(
+    jobs.map((job) =>
+      repeat(job).catch((error: unknown) => {
+        if (!(error instanceof Stopped)) throw error;
+      }),
+    ),
+  );
   return {
     async stop() {
       stopping.abort();

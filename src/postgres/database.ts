@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { retry } from '../runtime/retry.ts';
 import { inSpan, SpanKind } from '../runtime/tracing.ts';
 import { columnValues } from './column-values.ts';
 import {
@@ -48,8 +49,8 @@ export type DatabaseOptions = {
   readonly onConnectionError: (error: Error) => void;
 };
 
-/** Of transactions that conflict at least one gets through, so few attempts are enough. */
-const MAX_ATTEMPTS = 5;
+/** Of transactions that conflict at least one succeeds, so few calls are enough. */
+const MAX_CALLS = 5;
 
 /** Opens a pool of connections. Nothing is connected before the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
@@ -99,16 +100,13 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
   }
 
-  async function persistently<Result>(attempt: () => Promise<Result>): Promise<Result> {
-    for (let count = 1; ; count += 1) {
-      try {
-        return await attempt();
-      } catch (error) {
-        const isWorthwhile = error instanceof DatabaseConflict || names.areMisunderstood(error);
-        if (!isWorthwhile || count === MAX_ATTEMPTS) throw error;
-      }
-    }
-  }
+  const retryPolicy = {
+    maxCalls: MAX_CALLS,
+    firstPauseMs: 0,
+    longestPauseMs: 0,
+    isRetryable: (error: unknown) =>
+      error instanceof DatabaseConflict || names.areMisunderstood(error),
+  };
 
   function queryOn(client: pg.PoolClient): Query {
     return <Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]) =>
@@ -165,8 +163,8 @@ export function openDatabase(options: DatabaseOptions): Database {
 
   return {
     query: (statement, values) =>
-      persistently(() => using((client) => queryOn(client)(statement, values))),
-    transaction: (work) => persistently(() => using((client) => transact(client, work))),
+      retry(() => using((client) => queryOn(client)(statement, values)), retryPolicy),
+    transaction: (work) => retry(() => using((client) => transact(client, work)), retryPolicy),
     poolUse: () => pools.use(),
     close: () => pools.close(),
   };

@@ -1,34 +1,26 @@
+import { BoundedCache } from '../runtime/bounded-cache.ts';
 import { type SecretKeys, type Session, verifySession } from './token.ts';
 
-/** The id of the user whom a token identifies now, or `null`. */
+/** Returns the id of the user whom a token identifies now, or `null`. */
 export type ReadSession = (token: string) => Promise<number | null>;
 
-const MAX_REMEMBERED = 10_000;
+const MAX_CACHED = 10_000;
 
 /**
- * Verifies tokens, and remembers those that verified until they expire: the answer to the same
- * token cannot change before that. Bounded; the token that came first leaves first. `now` is in
- * milliseconds since 1970.
+ * Verifies tokens, and caches those that verified until they expire: the answer for the same token
+ * can't change before that. `now` is in milliseconds since 1970.
  */
 export function createSessionReader(keys: SecretKeys, now: () => number): ReadSession {
-  const verified = new Map<string, Session>();
-
-  function remember(token: string, session: Session): void {
-    const [oldest] = verified.keys();
-    if (verified.size >= MAX_REMEMBERED && oldest !== undefined) verified.delete(oldest);
-    verified.set(token, session);
-  }
-
+  const verified = new BoundedCache<string, Session>(MAX_CACHED);
   return async (token) => {
-    const known = verified.get(token);
-    if (known !== undefined) {
-      if (now() < known.expiresAtMs) return known.userId;
+    const cached = verified.get(token);
+    const session = cached ?? (await verifySession(token, keys, now()));
+    if (session === null) return null;
+    if (now() >= session.expiresAtMs) {
       verified.delete(token);
       return null;
     }
-    const session = await verifySession(token, keys, now());
-    if (session === null) return null;
-    remember(token, session);
+    if (cached === undefined) verified.set(token, session);
     return session.userId;
   };
 }

@@ -1,58 +1,51 @@
-/** Where names come from, nearest first. Memory stands before both. */
+import { BoundedCache } from '../runtime/bounded-cache.ts';
+
+/** Where product names come from, nearest first. A cache in memory stands before both. */
 export type ProductNameSources = {
-  /** Our own table. */
-  readonly recall: (productId: string) => Promise<string | null>;
-  readonly remember: (productId: string, name: string) => Promise<void>;
-  /** Stripe's API; bounded in time by whoever provides it. */
+  readonly readStored: (productId: string) => Promise<string | null>;
+  readonly store: (productId: string, name: string) => Promise<void>;
+  /** Stripe's API; limited in time. */
   readonly retrieve: (productId: string) => Promise<string | null>;
   readonly onRetrieveError: (productId: string, error: unknown) => void;
 };
 
 export type ProductNames = {
-  /** The name of a product, or `null` when there is none to be had now. */
+  /** The name of a product, or `null` when none is available now. */
   nameOf(productId: string): Promise<string | null>;
 };
 
-type Remembered = { readonly name: string | null; readonly untilMs: number };
+const MAX_CACHED = 10_000;
 
-const MAX_REMEMBERED = 10_000;
-
-/** Products are renamed: another instance may know the new name by then. */
+/** Products are renamed: after this time another instance may know a newer name. */
 const NAME_LIFETIME_MS = 60 * 60 * 1_000;
 
-/** Until then events do not wait for an answer again that did not come. */
+/** After a failed lookup events don't wait for another one during this time. */
 const MISSING_LIFETIME_MS = 30 * 1_000;
 
 /**
- * Finds the names of products: memory, our table, Stripe's API, one look-up at a time for a
- * product. Stripe's API being slow or down costs a name and nothing else. `now` in milliseconds.
+ * Looks up product names in memory, in our table and at Stripe, one lookup at a time for each
+ * product. When Stripe's API is slow or down, only the name is missing. `now` in milliseconds.
  */
 export function createProductNames(sources: ProductNameSources, now: () => number): ProductNames {
-  const remembered = new Map<string, Remembered>();
+  const cache = new BoundedCache<string, { name: string | null; untilMs: number }>(MAX_CACHED);
   const underWay = new Map<string, Promise<string | null>>();
 
   async function lookUp(productId: string): Promise<string | null> {
-    const recalled = await sources.recall(productId);
-    if (recalled !== null) return recalled;
+    const stored = await sources.readStored(productId);
+    if (stored !== null) return stored;
     const name = await sources.retrieve(productId).catch((error: unknown) => {
       sources.onRetrieveError(productId, error);
       return null;
     });
-    if (name !== null) await sources.remember(productId, name);
+    if (name !== null) await sources.store(productId, name);
     return name;
   }
 
-  function keep(productId: string, name: string | null): void {
-    const [oldest] = remembered.keys();
-    if (remembered.size >= MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
-    const lifetimeMs = name === null ? MISSING_LIFETIME_MS : NAME_LIFETIME_MS;
-    remembered.set(productId, { name, untilMs: now() + lifetimeMs });
-  }
-
-  async function lookUpAndKeep(productId: string): Promise<string | null> {
+  async function lookUpAndCache(productId: string): Promise<string | null> {
     try {
       const name = await lookUp(productId);
-      keep(productId, name);
+      const lifetimeMs = name === null ? MISSING_LIFETIME_MS : NAME_LIFETIME_MS;
+      cache.set(productId, { name, untilMs: now() + lifetimeMs });
       return name;
     } finally {
       underWay.delete(productId);
@@ -61,11 +54,11 @@ export function createProductNames(sources: ProductNameSources, now: () => numbe
 
   return {
     async nameOf(productId) {
-      const known = remembered.get(productId);
-      if (known !== undefined && now() < known.untilMs) return known.name;
-      const lookUpUnderWay = underWay.get(productId) ?? lookUpAndKeep(productId);
-      underWay.set(productId, lookUpUnderWay);
-      return await lookUpUnderWay;
+      const cached = cache.get(productId);
+      if (cached !== undefined && now() < cached.untilMs) return cached.name;
+      const lookup = underWay.get(productId) ?? lookUpAndCache(productId);
+      underWay.set(productId, lookup);
+      return await lookup;
     },
   };
 }

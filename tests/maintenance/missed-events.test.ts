@@ -50,7 +50,7 @@ test('are looked for after an outage of the database', async () => {
   const teamId = await teamOf('cus_missed_meanwhile');
   await proxy.become('refuse');
   events.set(eventOf('cus_missed_meanwhile'));
-  await service.process.logged({ task: 'catch-up', msg: 'keeper failed, will try again' });
+  await service.process.logged({ job: 'catch-up', msg: 'maintenance job failed' });
   await proxy.become('forward');
   await eventuallyActive(teamId);
 });

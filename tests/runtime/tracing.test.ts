@@ -281,7 +281,7 @@ describe("a call of Stripe's API", () => {
   });
 });
 
-describe("a run of a keeper's task", () => {
+describe('a run of a maintenance job', () => {
   test('is a trace of its own', async () => {
     const run = await spans.find('maintain parked');
     expect(run.parentSpanContext).toBeUndefined();
@@ -290,11 +290,11 @@ describe("a run of a keeper's task", () => {
 
   test('that fails says why', async () => {
     const fail = () => Promise.reject(new TypeError('of cus_1'));
-    const keeper = startMaintenance([{ name: 'nothing', intervalMs: 60_000, run: fail }], {
+    const worker = startMaintenance([{ name: 'nothing', intervalMs: 60_000, run: fail }], {
       logger,
     });
-    const run = await spans.find('maintain nothing', (await lineWith({ task: 'nothing' })).isOfIt);
-    await keeper.stop();
+    const run = await spans.find('maintain nothing', (await lineWith({ job: 'nothing' })).isOfIt);
+    await worker.stop();
     expect(run.attributes).toEqual({ 'exception.type': 'TypeError', 'error.type': 'TypeError' });
     expect(run.status).toEqual({ code: SpanStatusCode.ERROR });
   });

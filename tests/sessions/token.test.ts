@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { SignJWT } from 'jose';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { createSessionReader } from '../../src/sessions/session-reader.ts';
 import { issueSession, secretKeys, verifySession } from '../../src/sessions/token.ts';
 
@@ -113,4 +113,18 @@ test('a token is remembered as a whole: a forged twin is not', async () => {
   const token = sign(good);
   expect(await readSession(token)).toBe(7);
   expect(await readSession(`${token.slice(0, -2)}AA`)).toBeNull();
+});
+
+test('a session in use stays cached however many others come', async () => {
+  const readSession = createSessionReader(keys, () => NOW_MS);
+  const token = sign(good);
+  await readSession(token);
+  const verify = vi.spyOn(globalThis.crypto.subtle, 'verify');
+  for (let id = 1; id <= 10_100; id += 1) {
+    await readSession(sign({ ...good, user: { id } }));
+    if (id % 1_000 === 0) await readSession(token);
+  }
+  verify.mockClear();
+  expect(await readSession(token)).toBe(7);
+  expect(verify).not.toHaveBeenCalled();
 });

@@ -9,6 +9,7 @@ import {
 } from '../../operations/open-operations.ts';
 import { DatabaseUnavailable } from '../../postgres/errors.ts';
 import type { Logger } from '../../runtime/logging.ts';
+import { retry } from '../../runtime/retry.ts';
 import { listen } from '../../server/server.ts';
 
 export type ServerProcessOptions = {
@@ -26,7 +27,7 @@ const RETRY_AFTER_MS = 1_000;
 /** Serves in this process until `ending` says why not any longer, and then finishes in order. */
 export async function runServer(options: ServerProcessOptions): Promise<void> {
   const { config, logger, ending, onListening, onEnding } = options;
-  const instep = await Promise.race([openPatiently({ config, logger }), ending]);
+  const instep = await Promise.race([openWithRetries({ config, logger }), ending]);
   if (typeof instep === 'string') {
     logger.info({ signal: instep }, 'stopped before it listened');
     // Nothing was accepted, and whatever we wait for may keep us waiting.
@@ -53,17 +54,13 @@ export async function runServer(options: ServerProcessOptions): Promise<void> {
   }
 }
 
-/** A database that starts at the same time as we do may need a moment longer. */
-async function openPatiently(options: InstepOptions & { logger: Logger }): Promise<Instep> {
-  const giveUpAtMs = Date.now() + START_DEADLINE_MS;
-  for (;;) {
-    try {
-      return await openInstep(options);
-    } catch (error) {
-      const isWorthWaiting = error instanceof DatabaseUnavailable && Date.now() < giveUpAtMs;
-      if (!isWorthWaiting) throw error;
-      options.logger.warn({ err: error }, 'waiting for the database');
-      await sleep(RETRY_AFTER_MS);
-    }
-  }
+/** A database that starts at the same time as this process may need a moment longer. */
+async function openWithRetries(options: InstepOptions & { logger: Logger }): Promise<Instep> {
+  const giveUpAtMs = performance.now() + START_DEADLINE_MS;
+  return await retry(() => openInstep(options), {
+    isRetryable: (error) => error instanceof DatabaseUnavailable && performance.now() < giveUpAtMs,
+    firstPauseMs: RETRY_AFTER_MS,
+    longestPauseMs: RETRY_AFTER_MS,
+    onRetry: (err) => options.logger.warn({ err }, 'waiting for the database'),
+  });
 }

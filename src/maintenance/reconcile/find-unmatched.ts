@@ -48,7 +48,7 @@ export async function findUnmatchedSubscriptions(
 
 /** Goes through the list of customers, until all are found whom teams follow. */
 async function rememberUnlisted(
-  { database, listCustomers, now, onProgress }: ReconcileOptions,
+  { database, listCustomers, onProgress }: ReconcileOptions,
   onPage: () => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
@@ -57,7 +57,7 @@ async function rememberUnlisted(
   if (unlisted === 0) return;
   let seen = 0;
   const list = (cursor: string | null) => listCustomers({ cursor });
-  for await (const { objects } of readPages({ list, cursor: null, signal, now })) {
+  for await (const { objects } of readPages({ list, cursor: null, signal })) {
     unlisted -= await rememberCustomers(
       query,
       objects.flatMap((object) => idOf(object) ?? []),

@@ -1,6 +1,6 @@
 import { DeadlineExceeded } from '../../runtime/deadline.ts';
+import { Stopped } from '../../runtime/retry.ts';
 import { StripeApiFailed } from '../../stripe/api-call.ts';
-import { Stopped } from '../../stripe/retry.ts';
 
 /** What came between a reconciliation and its end. */
 export type Interruption = {

@@ -1,6 +1,6 @@
 import { forgetListed, readListed, rememberListed } from '../../queries/listed-subscriptions.ts';
 import { readLinkedTeams } from '../../queries/teams.ts';
-import { Stopped } from '../../stripe/retry.ts';
+import { Stopped } from '../../runtime/retry.ts';
 import type { LeasedRun } from '../lease.ts';
 import { readPages } from '../stripe-pages.ts';
 import { findUnmatchedSubscriptions } from './find-unmatched.ts';
@@ -43,7 +43,7 @@ export async function reconcileAll(
   if (progress.phase === 'listing' && progress.cursor === null) await forgetListed(query);
   if (progress.phase === 'listing') {
     const list = (cursor: string | null) => listSubscriptions({ cursor });
-    for await (const page of readPages({ list, cursor: progress.cursor, signal, now })) {
+    for await (const page of readPages({ list, cursor: progress.cursor, signal })) {
       const { subscriptions, unreadable } = readListing(page, now());
       await rememberListed(query, subscriptions);
       const { counts } = progress;
@@ -59,7 +59,7 @@ export async function reconcileAll(
   }
 
   for (;;) {
-    if (signal.aborted) throw new Stopped('stopped between two teams');
+    if (signal.aborted) throw new Stopped();
     const page = { afterId: progress.afterTeamId, limit: TEAMS_AT_ONCE };
     const teams = await readLinkedTeams(query, page);
     const last = teams.at(-1);

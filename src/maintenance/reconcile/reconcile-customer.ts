@@ -42,7 +42,7 @@ async function list(
   let unreadable = 0;
   const ofCustomer = (cursor: string | null) => listSubscriptions({ customerId, cursor });
   try {
-    for await (const page of readPages({ list: ofCustomer, cursor: null, signal, now })) {
+    for await (const page of readPages({ list: ofCustomer, cursor: null, signal })) {
       const listing = readListing(page, now());
       subscriptions.push(...listing.subscriptions);
       unreadable += listing.unreadable;

@@ -1,0 +1,30 @@
+/** A cache of limited size: the entry that was used least recently makes room for a new one. */
+export class BoundedCache<Key, Value> {
+  readonly #maxEntries: number;
+  /** A map iterates in the order of insertion, so its first entry is the least recently used one. */
+  readonly #entries = new Map<Key, Value>();
+
+  constructor(maxEntries: number) {
+    this.#maxEntries = maxEntries;
+  }
+
+  get(key: Key): Value | undefined {
+    const value = this.#entries.get(key);
+    if (value !== undefined) this.set(key, value);
+    return value;
+  }
+
+  set(key: Key, value: Value): void {
+    this.#entries.delete(key);
+    this.#entries.set(key, value);
+    if (this.#entries.size <= this.#maxEntries) return;
+    for (const leastRecent of this.#entries.keys()) {
+      this.#entries.delete(leastRecent);
+      return;
+    }
+  }
+
+  delete(key: Key): void {
+    this.#entries.delete(key);
+  }
+}

@@ -1,0 +1,49 @@
+import { InstepError } from './errors.ts';
+import { type PauseOptions, pause } from './pause.ts';
+
+/** Work was stopped on request before it was done. What it had done until then stays. */
+export class Stopped extends InstepError {
+  readonly code = 'STOPPED';
+
+  constructor() {
+    super('stopped before it was done');
+  }
+}
+
+export type RetryPolicy = PauseOptions & {
+  readonly isRetryable: (error: unknown) => boolean;
+  /** How many calls there are at most; unlimited when left out. */
+  readonly maxCalls?: number;
+  /** Each pause is twice as long as the one before, up to the longest. */
+  readonly firstPauseMs: number;
+  readonly longestPauseMs: number;
+  /** The pause that a failure itself asks for; `null` when it asks for none. */
+  readonly retryAfterMs?: (error: unknown) => number | null;
+  readonly onRetry?: (error: unknown, pauseMs: number) => void;
+};
+
+/**
+ * Calls again while the failure is one that another call may not have.
+ *
+ * @throws Stopped once the signal is aborted; otherwise the error of the last call
+ */
+export async function retry<Result>(
+  call: () => Promise<Result>,
+  policy: RetryPolicy,
+): Promise<Result> {
+  const { isRetryable, maxCalls = Number.POSITIVE_INFINITY, longestPauseMs, signal } = policy;
+  let nextPauseMs = policy.firstPauseMs;
+  for (let calls = 1; ; calls += 1) {
+    if (signal?.aborted) throw new Stopped();
+    try {
+      return await call();
+    } catch (error) {
+      if (signal?.aborted) throw new Stopped();
+      if (calls >= maxCalls || !isRetryable(error)) throw error;
+      const pauseMs = Math.min(policy.retryAfterMs?.(error) ?? nextPauseMs, longestPauseMs);
+      policy.onRetry?.(error, pauseMs);
+      if (pauseMs > 0) await pause(pauseMs, policy);
+    }
+    nextPauseMs = Math.min(nextPauseMs * 2, longestPauseMs);
+  }
+}

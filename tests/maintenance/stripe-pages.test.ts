@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest';
+import type { Json } from '../../src/core/same-second-order.ts';
+import { readPages } from '../../src/maintenance/stripe-pages.ts';
+import { DeadlineExceeded } from '../../src/runtime/deadline.ts';
+import { Stopped } from '../../src/runtime/retry.ts';
+import type { StripePage } from '../../src/stripe/api.ts';
+import { StripeApiFailed } from '../../src/stripe/api-call.ts';
+
+const pageOf = (...objects: Json[]): StripePage => ({
+  objects,
+  hasMore: false,
+  answeredSeconds: null,
+});
+
+const failed = (status: number | null) =>
+  new StripeApiFailed('failed', { status, retryAfterMs: 0 });
+
+async function readAll(list: () => Promise<StripePage>, signal = new AbortController().signal) {
+  const pages: StripePage[] = [];
+  for await (const page of readPages({ list, cursor: null, signal })) pages.push(page);
+  return pages;
+}
+
+/** Reads a list of one page whose calls fail with these errors, one after the other. */
+async function read(errors: readonly Error[]) {
+  let calls = 0;
+  async function list(): Promise<StripePage> {
+    const error = errors[calls];
+    calls += 1;
+    if (error !== undefined) throw error;
+    return pageOf({ id: 'evt_1' });
+  }
+  const outcome = await readAll(list).catch((error: unknown) => error);
+  return { calls, outcome };
+}
+
+test.each([
+  ['429', failed(429)],
+  ['503', failed(503)],
+  ['nothing', failed(null)],
+  ['too late', new DeadlineExceeded('late')],
+])('calls again when Stripe answers %s', async (_, error) => {
+  expect(await read([error])).toMatchObject({ calls: 2, outcome: [pageOf({ id: 'evt_1' })] });
+});
+
+test('gives up after 4 calls', async () => {
+  const errors = [429, 500, 503, 504, 500].map(failed);
+  expect(await read(errors)).toEqual({ calls: 4, outcome: errors[3] });
+});
+
+test.each([400, 401, 403, 404])('does not call again after status %i', async (status) => {
+  const error = failed(status);
+  expect(await read([error])).toEqual({ calls: 1, outcome: error });
+});
+
+test('does not call again after a defect of our own', async () => {
+  const error = new TypeError('a defect');
+  expect(await read([error])).toEqual({ calls: 1, outcome: error });
+});
+
+test('throws when a page does not say where the next one begins', async () => {
+  const list = async () => ({ ...pageOf({ object: 'event' }), hasMore: true });
+  await expect(readAll(list)).rejects.toThrow('answered a page whose last object has no id');
+});
+
+test('stops while a call is under way', async () => {
+  const stopping = new AbortController();
+  const list = () => new Promise<StripePage>(() => undefined);
+  const ended = readAll(list, stopping.signal);
+  stopping.abort();
+  await expect(ended).rejects.toThrow(Stopped);
+});
