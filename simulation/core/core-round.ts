@@ -1,5 +1,5 @@
+import { keysOfSameSecond } from '../../src/core/event-key.ts';
 import type { PlanSelection } from '../../src/core/plan-selection.ts';
-import { keysOfSameSecond } from '../../src/stripe/event-key.ts';
 import { makeSnapshot } from '../../src/stripe/subscription-snapshot.ts';
 import type { Step } from '../../src/testing/lifecycle/delivery-schedule.ts';
 import { PRODUCTS } from '../../src/testing/lifecycle/subscription.ts';

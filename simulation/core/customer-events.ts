@@ -1,5 +1,5 @@
+import { keysOfSameSecond } from '../../src/core/event-key.ts';
 import { InstepError } from '../../src/runtime/errors.ts';
-import { keysOfSameSecond } from '../../src/stripe/event-key.ts';
 import { parseEvent } from '../../src/stripe/parse-event.ts';
 import type { History, TrueEvent } from '../../src/testing/lifecycle/history.ts';
 import type { Arrival } from './memory-store.ts';

@@ -1,3 +1,4 @@
+import { keysOfSameSecond } from '../core/event-key.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import type { AtCommit, Query } from '../postgres/database.ts';
@@ -5,7 +6,6 @@ import { type LogEntry, type LogRow, logEvents, readLog } from '../queries/event
 import { noteNamelessProducts } from '../queries/products.ts';
 import { readCustomers, writeSubscriptions } from '../queries/subscriptions.ts';
 import { type LinkedTeam, lockFreeTeams, lockTeams, writePlans } from '../queries/teams.ts';
-import { keysOfSameSecond } from '../stripe/event-key.ts';
 import { causedEventOf } from '../stripe/logged-event.ts';
 import { decide } from './decide.ts';
 import type { NamedEvent, Result } from './received-event.ts';

@@ -1,4 +1,5 @@
-import { keysOfSameSecond, listedEventKey } from '../stripe/event-key.ts';
+import { keysOfSameSecond } from '../core/event-key.ts';
+import { listedEventKey } from '../stripe/event-key.ts';
 import type { ReceivedEvent } from './received-event.ts';
 
 /** What the log holds, or what came before in the same batch. */

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { keysOfSameSecond } from '../core/event-key.ts';
 import type { Json } from '../core/same-second-order.ts';
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../ingest/received-event.ts';
@@ -9,7 +10,6 @@ import { readEventIds } from '../queries/events.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { StripeApiFailed } from '../stripe/api-call.ts';
-import { keysOfSameSecond } from '../stripe/event-key.ts';
 import { readListedEvent } from '../stripe/listed-event.ts';
 import type { LeasedRun } from './lease.ts';
 import { createLeasedJob } from './leased-job.ts';

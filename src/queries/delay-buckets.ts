@@ -1,3 +1,5 @@
+import { FIRST_DATED_KEY } from '../core/event-key.ts';
+
 /** Each bucket holds what is shorter than its bound; the last one holds all that is longer, too. */
 export const DELAY_BOUNDS_SECONDS: readonly number[] = Array.from(
   { length: 48 },
@@ -8,14 +10,14 @@ export const DELAY_BOUNDS_SECONDS: readonly number[] = Array.from(
 export const NO_DELAY = -1;
 
 /**
- * The bucket of an event of the log, in SQL. Stripe tells when it made an event in whole seconds.
- * A key that begins with zeros has no `created`: such an event counts as created when it comes.
+ * The bucket of a logged event, in SQL. An event without a time of its own has no delay: its
+ * `created_at` is the time of arrival.
  */
 export const DELAY_BUCKET = `
   case
     when created_at is null
          or deliveries = 0
-         or key < '00000001-0000-0000-0000-000000000000'
+         or key < '${FIRST_DATED_KEY}'
       then ${NO_DELAY}
     -- Neither \`extract\` nor a logarithm: both take several times as long for each event.
     else width_bucket(date_part('epoch', received_at - created_at),

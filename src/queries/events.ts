@@ -1,7 +1,5 @@
+import type { KeyRange } from '../core/event-key.ts';
 import type { Query } from '../postgres/database.ts';
-
-/** Keys from `low` to `high`, both included. */
-export type KeyRange = { readonly low: string; readonly high: string };
 
 /** What came of an event in the log. A duplicate is no row of its own: it counts as a delivery. */
 export type LoggedOutcome = 'applied' | 'stale' | 'unchanged' | 'parked' | 'unreadable';

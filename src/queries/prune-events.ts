@@ -1,3 +1,4 @@
+import { FIRST_DATED_KEY } from '../core/event-key.ts';
 import type { Query } from '../postgres/database.ts';
 
 export type PruneStep = {
@@ -23,8 +24,8 @@ const BATCH = 500;
  */
 export async function pruneEvents(query: Query, step: PruneStep): Promise<Pruned> {
   // The number stands in the statement, so that the planner knows how few they are.
-  // A key that begins with zeros has no `created`: such an event counts as created when it comes,
-  // so that only its row tells that it is a duplicate.
+  // An event without a time of its own counts as created when it arrives, so that only its row
+  // shows that it is a duplicate.
   const [row] = await query<{ count: number; last_position: number | null; is_end: boolean }>(
     `with looked_at as materialized (
        select position, received_at
@@ -39,7 +40,7 @@ export async function pruneEvents(query: Query, step: PruneStep): Promise<Pruned
         where event.received_at < $2
           and (event.outcome = 'unreadable'
                or event.outcome <> 'parked'
-                  and event.key >= '00000001-0000-0000-0000-000000000000'
+                  and event.key >= '${FIRST_DATED_KEY}'
                   and exists (
                         select
                           from instep.subscriptions as state

@@ -150,9 +150,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'for (const { key, caused } of logged) if (caused !== null) this.#place({ key, caused });',
     'if (logged.length < 0) this.#entries.clear();',
   ]),
-  bug('the events of a second are not found in the log', 'stripe/event-key.ts', [
-    'return rangeOf(key.slice(0, SECOND_LENGTH));',
-    'return { low: key, high: key };',
+  bug('the events of a second are not found in the log', 'core/event-key.ts', [
+    'if (key < FIRST_DATED_KEY) return',
+    "if (key >= '') return",
   ]),
 
   // Duplicates, parked events, the memory.
