@@ -47,20 +47,26 @@ export function runCoreRound({ audiences, steps, planSelection }: CoreRound): Ro
     }
   }
 
-  /** The keeper reads its marks and the fence first, and then what the API shows. */
+  /** The keeper reads its marks and the observed keys first, and then what the API shows. */
   function ask(atMs: number): Arrival[] {
     return store.marked().flatMap((state): Arrival[] => {
       const { customerId, subscriptionId, createdSeconds } = state.newest;
       if (atMs < (createdSeconds + 1) * 1_000 + LOOK_AFTER_MS) return [];
-      const fence = store.keysOfSecond(state);
+      const observedKeys = store.keysOfSecond(state);
       const shown = audiences.get(customerId)?.history.view(subscriptionId ?? '', atMs) ?? null;
       looks += 1;
       const nonce = () => `look_${looks}`;
-      const look = makeSnapshot(shown, { createdSeconds, fence, takenAtMs: atMs, nonce });
+      const look = makeSnapshot(shown, { createdSeconds, observedKeys, takenAtMs: atMs, nonce });
       if (look === null) throw new SimulationBroken('the API has shown nothing that can be read');
       const { event, body } = look;
-      const { subscription, after, replaced, isDeletion, isLook } = event;
-      const readBack = { subscription: { ...subscription }, after, replaced, isDeletion, isLook };
+      const { subscription, after, previousAttributes, isDeletion, isSnapshot } = event;
+      const readBack = {
+        subscription: { ...subscription },
+        after,
+        previousAttributes,
+        isDeletion,
+        isSnapshot,
+      };
       const productName = nameOf(subscription.productId);
       const received = { body, receivedAtMs: atMs, source: 'delivery', productName } as const;
       return [

@@ -27,8 +27,14 @@ export function readHistory(history: History): Audience {
 function readEvent({ body, atMs, number, productName }: TrueEvent): Arrivals {
   const event = parseEvent(body, { receivedAtMs: atMs, nonce: () => `nonce_${number}` });
   if (event.kind !== 'readable') throw new SimulationBroken(`an event was ${event.kind}: ${body}`);
-  const { subscription, after, replaced, isDeletion, isLook } = event;
-  const readBack = { subscription: { ...subscription }, after, replaced, isDeletion, isLook };
+  const { subscription, after, previousAttributes, isDeletion, isSnapshot } = event;
+  const readBack = {
+    subscription: { ...subscription },
+    after,
+    previousAttributes,
+    isDeletion,
+    isSnapshot,
+  };
   const second = keysOfSameSecond(event.key).low;
   const received = { ...event, body: NO_BYTES, receivedAtMs: atMs, source: 'delivery' } as const;
   const { productId, planName } = subscription;

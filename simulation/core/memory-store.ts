@@ -3,12 +3,12 @@ import {
   type SubscriptionState,
   UNKNOWN_CUSTOMER,
 } from '../../src/core/customer.ts';
+import type { LoggedOutcome } from '../../src/core/logged-event.ts';
 import { type PlanSelection, teamPlan } from '../../src/core/plan-selection.ts';
-import type { CausedEvent } from '../../src/core/same-second-order.ts';
+import type { SubscriptionChange } from '../../src/core/subscription-event.ts';
 import type { TeamPlan } from '../../src/core/transition.ts';
 import { decide } from '../../src/ingest/decide.ts';
 import type { NamedEvent, Result } from '../../src/ingest/received-event.ts';
-import type { LoggedOutcome } from '../../src/queries/events.ts';
 import type { LinkedTeam } from '../../src/queries/teams.ts';
 import { keysOfSecond } from '../../src/stripe/event-key.ts';
 
@@ -16,7 +16,7 @@ import { keysOfSecond } from '../../src/stripe/event-key.ts';
 export type Arrival = {
   readonly event: NamedEvent;
   /** The same, as the log would give it back: equal, and another object. */
-  readonly readBack: CausedEvent;
+  readonly readBack: SubscriptionChange;
   /** The first of the keys that events of its subscription and second can have. */
   readonly second: string;
 };
@@ -24,7 +24,7 @@ export type Arrival = {
 type Entry = {
   readonly key: string;
   outcome: LoggedOutcome;
-  readonly caused: CausedEvent;
+  readonly change: SubscriptionChange;
   readonly arrival: Arrival;
 };
 
@@ -150,7 +150,7 @@ export class MemoryStore {
       const { second } = arrival;
       const entries = this.#seconds.get(second) ?? [];
       const found = entries.find((entry) => entry.key === key);
-      const entry = found ?? { key, outcome, caused: arrival.readBack, arrival };
+      const entry = found ?? { key, outcome, change: arrival.readBack, arrival };
       if (found === undefined) this.#seconds.set(second, [...entries, entry]);
       else if (found.outcome === 'parked') found.outcome = outcome;
       const { customerId } = arrival.event.subscription;

@@ -1,4 +1,4 @@
-import type { Json } from '../../src/core/same-second-order.ts';
+import type { Json } from '../../src/core/json.ts';
 import { InstepError } from '../../src/runtime/errors.ts';
 import type { StripeApi, StripePage } from '../../src/stripe/api.ts';
 import type { History } from '../../src/testing/lifecycle/history.ts';

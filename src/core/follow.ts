@@ -1,7 +1,7 @@
 import { type Customer, isSameEvent } from './customer.ts';
 import { followedEvent, type PlanSelection } from './plan-selection.ts';
-import { type CausedEvent, lastOfSecond } from './same-second-order.ts';
-import type { SubscriptionEvent } from './subscription-event.ts';
+import { lastOfSecond } from './same-second-order.ts';
+import type { SubscriptionChange, SubscriptionEvent } from './subscription-event.ts';
 import { planAfter } from './transition.ts';
 
 /**
@@ -18,8 +18,8 @@ export type Step = { readonly verdict: Verdict; readonly customer: Customer };
  */
 export function follow(
   customer: Customer,
-  { subscription }: CausedEvent,
-  second: readonly CausedEvent[],
+  { subscription }: SubscriptionChange,
+  second: readonly SubscriptionChange[],
   planSelection: PlanSelection,
 ): Step {
   const noEffect = planAfter(subscription) === null;

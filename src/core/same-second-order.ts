@@ -1,22 +1,6 @@
-import type { SubscriptionEvent } from './subscription-event.ts';
+import { isList, type Json, type JsonObject } from './json.ts';
+import type { SubscriptionChange, SubscriptionEvent } from './subscription-event.ts';
 import { isSamePlan, planAfter } from './transition.ts';
-
-/** A value as JSON has it. */
-export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
-export type JsonObject = { readonly [name: string]: Json };
-
-/** An event with what it tells of its cause: the subscription after it, and what it replaced. */
-export type CausedEvent = {
-  readonly subscription: SubscriptionEvent;
-  readonly after: JsonObject;
-  /** The event's `previous_attributes`; `null` when it has none. */
-  readonly replaced: JsonObject | null;
-  /** Whether it tells of the subscription's end, as Stripe does without saying what it replaced. */
-  readonly isDeletion: boolean;
-  /** Whether it is Stripe's own word on the subscription, fetched after the second was over. */
-  readonly isLook: boolean;
-};
-
 /** How a second ends: with the event that the team follows, and whether its place is a guess. */
 export type LastOfSecond = {
   /** `null` when none of them has an effect. */
@@ -36,7 +20,7 @@ const MAX_PATHS = 10_000;
  * replaced, so all of them form a path. If that leaves several ends possible that differ for the
  * team, or none, the later arrival wins and the order is ambiguous. `events` in order of arrival.
  */
-export function lastOfSecond(events: readonly CausedEvent[]): LastOfSecond {
+export function lastOfSecond(events: readonly SubscriptionChange[]): LastOfSecond {
   const withEffect = events
     .map(({ subscription }) => subscription)
     .filter((subscription) => planAfter(subscription) !== null);
@@ -44,12 +28,12 @@ export function lastOfSecond(events: readonly CausedEvent[]): LastOfSecond {
   const isOnePlan = withEffect.every((event) => isSameEnd(event, lastArrival));
   if (isOnePlan) return { newest: lastArrival, isOrderAmbiguous: false };
 
-  const look = events.findLast(({ isLook }) => isLook);
+  const look = events.findLast(({ isSnapshot }) => isSnapshot);
   if (look !== undefined && planAfter(look.subscription) !== null) {
     return { newest: look.subscription, isOrderAmbiguous: false };
   }
 
-  const ends = possibleEnds(events.filter(({ isLook }) => !isLook));
+  const ends = possibleEnds(events.filter(({ isSnapshot }) => !isSnapshot));
   const end = onlyPlan(ends) ?? (look && lastBefore(look, ends, toldChanges(events)));
   // Once Stripe was asked, there is nobody else to ask.
   return { newest: end ?? lastArrival, isOrderAmbiguous: !(end ?? look) };
@@ -60,7 +44,7 @@ export function lastOfSecond(events: readonly CausedEvent[]): LastOfSecond {
  * since the status may have lost its effect after the second, in all but the status.
  */
 function lastBefore(
-  look: CausedEvent,
+  look: SubscriptionChange,
   ends: readonly Path[],
   told: readonly string[],
 ): SubscriptionEvent | null {
@@ -73,7 +57,7 @@ function lastBefore(
 
 /** A path through some of the events, or through all. */
 type Path = {
-  readonly last: CausedEvent;
+  readonly last: SubscriptionChange;
   /** The last of them with an effect. */
   readonly newest: SubscriptionEvent | null;
   /** The events that are still to come: a bit for each. */
@@ -89,7 +73,7 @@ function onlyPlan(ends: readonly Path[]): SubscriptionEvent | null {
 }
 
 /** All paths through all the events; of those that end the same, one. */
-function possibleEnds(events: readonly CausedEvent[]): Path[] {
+function possibleEnds(events: readonly SubscriptionChange[]): Path[] {
   if (events.length > MAX_ORDERED) return [];
   const told = toldChanges(events);
   const steps = events.map((event, index) => ({
@@ -124,13 +108,21 @@ function possibleEnds(events: readonly CausedEvent[]): Path[] {
 }
 
 /** A number with a bit for each of the events that are so. */
-function bitsWhere(events: readonly CausedEvent[], isSo: (event: CausedEvent) => boolean): number {
+function bitsWhere(
+  events: readonly SubscriptionChange[],
+  isSo: (event: SubscriptionChange) => boolean,
+): number {
   return events.reduce((bits, event, index) => (isSo(event) ? bits | (1 << index) : bits), 0);
 }
 
 /** The members whose changes are told: some event names what it replaced there. */
-function toldChanges(events: readonly CausedEvent[]): readonly string[] {
-  return [...new Set(['status', ...events.flatMap(({ replaced }) => Object.keys(replaced ?? {}))])];
+function toldChanges(events: readonly SubscriptionChange[]): readonly string[] {
+  return [
+    ...new Set([
+      'status',
+      ...events.flatMap(({ previousAttributes }) => Object.keys(previousAttributes ?? {})),
+    ]),
+  ];
 }
 
 /**
@@ -139,14 +131,16 @@ function toldChanges(events: readonly CausedEvent[]): readonly string[] {
  * nothing can only be the first.
  */
 function canFollow(
-  { after, replaced, isDeletion }: CausedEvent,
-  before: CausedEvent,
+  { after, previousAttributes, isDeletion }: SubscriptionChange,
+  before: SubscriptionChange,
   told: readonly string[],
 ): boolean {
-  if (replaced === null) return isDeletion;
+  if (previousAttributes === null) return isDeletion;
   return (
-    holds(before.after, replaced) &&
-    told.every((name) => Object.hasOwn(replaced, name) || isSame(before.after[name], after[name]))
+    holds(before.after, previousAttributes) &&
+    told.every(
+      (name) => Object.hasOwn(previousAttributes, name) || isSame(before.after[name], after[name]),
+    )
   );
 }
 
@@ -178,11 +172,6 @@ function holds(value: Json | undefined, part: Json, depth = 0): boolean {
 /** Its own member; `null` when it has none, although every object inherits some. */
 function memberOf(value: JsonObject, name: string): Json {
   return (Object.hasOwn(value, name) ? value[name] : null) ?? null;
-}
-
-/** `Array.isArray` that knows of read-only lists. */
-export function isList(value: readonly Json[] | JsonObject): value is readonly Json[] {
-  return Array.isArray(value);
 }
 
 /** Whether two events come to the same for the team. */

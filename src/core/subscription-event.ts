@@ -1,3 +1,5 @@
+import type { JsonObject } from './json.ts';
+
 /**
  * What one event says of one subscription: all that the rule needs, and nothing of the wire.
  * Where the event left something out, it is `null` here, never a guess.
@@ -11,4 +13,16 @@ export type SubscriptionEvent = {
   readonly planName: string | null;
   /** The provider's clock, in whole seconds since 1970; the time of receipt when it named none. */
   readonly createdSeconds: number;
+};
+
+/** An event with what it tells of its cause: the subscription after it, and what it replaced. */
+export type SubscriptionChange = {
+  readonly subscription: SubscriptionEvent;
+  readonly after: JsonObject;
+  /** The event's `previous_attributes`; `null` when it has none. */
+  readonly previousAttributes: JsonObject | null;
+  /** Whether it tells of the subscription's end, as Stripe does without saying what it replaced. */
+  readonly isDeletion: boolean;
+  /** Whether it is Stripe's own word on the subscription, fetched after the second was over. */
+  readonly isSnapshot: boolean;
 };

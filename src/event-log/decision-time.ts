@@ -1,24 +1,23 @@
 import { type Customer, UNKNOWN_CUSTOMER } from '../core/customer.ts';
 import { follow, type Step } from '../core/follow.ts';
+import type { LoggedEvent } from '../core/logged-event.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
-import type { CausedEvent } from '../core/same-second-order.ts';
-import type { SubscriptionEvent } from '../core/subscription-event.ts';
+import type { SubscriptionChange, SubscriptionEvent } from '../core/subscription-event.ts';
 import { SameSecondEvents } from '../ingest/same-second-events.ts';
-import type { LogRow } from '../queries/events.ts';
-import { causedEventOf } from '../stripe/logged-event.ts';
+import { changeOf } from '../stripe/logged-event.ts';
 
 /** When an event was decided on, as the log tells it again. */
 export type Moment = {
-  readonly event: CausedEvent;
+  readonly event: SubscriptionChange;
   /** What was known of the customer before the event. */
   readonly before: Customer;
   readonly step: Step;
   /** All events of its subscription and second that were there, itself among them. */
-  readonly second: readonly CausedEvent[];
+  readonly second: readonly SubscriptionChange[];
   /** Not later than it arrived. What was parked was decided on when a team had its customer. */
   readonly isOnArrival: boolean;
   /** Where the events come from of which the customer's state is made. */
-  readonly rows: ReadonlyMap<SubscriptionEvent, LogRow>;
+  readonly rows: ReadonlyMap<SubscriptionEvent, LoggedEvent>;
 };
 
 /**
@@ -26,16 +25,16 @@ export type Moment = {
  * or, if it was parked, some time after. `null` when it never does. Pure.
  */
 export function momentOfDecision(
-  log: readonly LogRow[],
-  decided: LogRow,
+  log: readonly LoggedEvent[],
+  decided: LoggedEvent,
   planSelection: PlanSelection,
 ): Moment | null {
   const seconds = new SameSecondEvents([]);
-  const rows = new Map<SubscriptionEvent, LogRow>();
-  let event: CausedEvent | null = null;
+  const rows = new Map<SubscriptionEvent, LoggedEvent>();
+  let event: SubscriptionChange | null = null;
   let before = UNKNOWN_CUSTOMER;
   for (const row of log) {
-    const caused = causedEventOf(row);
+    const caused = changeOf(row);
     if (caused === null) continue;
     rows.set(caused.subscription, row);
     const entries = seconds.with({ ...caused, key: row.key });
@@ -56,16 +55,16 @@ export function momentOfDecision(
  * was decided, and does nothing before. Those of which it never does are not among them. Pure.
  */
 export function momentsOfDecisions(
-  log: readonly LogRow[],
+  log: readonly LoggedEvent[],
   planSelection: PlanSelection,
 ): ReadonlyMap<string, Moment> {
   const seconds = new SameSecondEvents([]);
-  const rows = new Map<SubscriptionEvent, LogRow>();
+  const rows = new Map<SubscriptionEvent, LoggedEvent>();
   const moments = new Map<string, Moment>();
   let customer = UNKNOWN_CUSTOMER;
-  let open: { readonly row: LogRow; readonly event: CausedEvent }[] = [];
+  let open: { readonly row: LoggedEvent; readonly event: SubscriptionChange }[] = [];
   for (const row of log) {
-    const caused = causedEventOf(row);
+    const caused = changeOf(row);
     if (caused === null) continue;
     rows.set(caused.subscription, row);
     seconds.with({ ...caused, key: row.key });
@@ -83,6 +82,6 @@ export function momentsOfDecisions(
   return moments;
 }
 
-function causesOf(entries: ReturnType<SameSecondEvents['of']>): CausedEvent[] {
-  return entries.map(({ caused }) => caused);
+function causesOf(entries: ReturnType<SameSecondEvents['of']>): SubscriptionChange[] {
+  return entries.map(({ change }) => change);
 }

@@ -5,7 +5,7 @@ import { readProductNames } from '../queries/products.ts';
 import { readPrunedBefore } from '../queries/prune-events.ts';
 import type { EventRow } from '../queries/search-events.ts';
 import { type LinkedTeam, readTeamsOf } from '../queries/teams.ts';
-import { causedEventOf } from '../stripe/logged-event.ts';
+import { changeOf } from '../stripe/logged-event.ts';
 import { type Explanation, explain } from './explain.ts';
 
 export type ExplainedEvent = Explanation & {
@@ -26,7 +26,7 @@ export async function explainEvent(
   const { customerId } = event;
   const teams = customerId === null ? [] : await readTeamsOf(query, [customerId]);
   const log = customerId === null ? [] : await readLogOf(query, customerId, event, maxAround);
-  const productIds = log.flatMap((row) => causedEventOf(row)?.subscription.productId ?? []);
+  const productIds = log.flatMap((row) => changeOf(row)?.subscription.productId ?? []);
   const names = await readProductNames(query, [...new Set(productIds)]);
   const prunedBeforeMs = await readPrunedBefore(query);
   const teamIds = teams.map(({ id }) => id);

@@ -4,7 +4,7 @@ import type { Query } from '../postgres/database.ts';
 import { readProductNames } from '../queries/products.ts';
 import { readPrunedBefore } from '../queries/prune-events.ts';
 import { type EventRow, readEvents } from '../queries/search-events.ts';
-import { causedEventOf } from '../stripe/logged-event.ts';
+import { changeOf } from '../stripe/logged-event.ts';
 import { momentsOfDecisions } from './decision-time.ts';
 import { type Explanation, explainMoment, type Surroundings } from './explain.ts';
 
@@ -52,7 +52,7 @@ export async function explainHistory(
     { order: 'newest first', limit: FOLDED_BEFORE + limit },
   );
   const log = newest.reverse();
-  const productIds = log.flatMap((event) => causedEventOf(event)?.subscription.productId ?? []);
+  const productIds = log.flatMap((event) => changeOf(event)?.subscription.productId ?? []);
   const names = await readProductNames(query, [...new Set(productIds)]);
   const prunedBeforeMs = await readPrunedBefore(query);
   const entries = explainLog(log, { planSelection, teamIds, names, prunedBeforeMs });
@@ -73,7 +73,7 @@ export function explainLog(
   const decided = log.filter(({ outcome }) => outcome !== 'parked' && outcome !== 'unreadable');
   const moments = momentsOfDecisions(decided, surroundings.planSelection);
   return log.flatMap((event) => {
-    const subscription = causedEventOf(event)?.subscription;
+    const subscription = changeOf(event)?.subscription;
     if (subscription === undefined) return [];
     const moment = moments.get(event.key) ?? null;
     return [{ event, subscription, ...explainMoment(event, moment, surroundings) }];

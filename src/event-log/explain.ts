@@ -1,11 +1,11 @@
+import type { LoggedEvent } from '../core/logged-event.ts';
 import { followedEvent, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
 import { lastOfSecond } from '../core/same-second-order.ts';
 import type { SubscriptionEvent } from '../core/subscription-event.ts';
 import { effectOf, type TeamPlan } from '../core/transition.ts';
-import type { LogRow } from '../queries/events.ts';
 import type { EventRow } from '../queries/search-events.ts';
 import { SNAPSHOT_TYPE } from '../stripe/handled-event-type.ts';
-import { readAnew } from '../stripe/logged-event.ts';
+import { parseAgain } from '../stripe/logged-event.ts';
 import { type Moment, momentOfDecision } from './decision-time.ts';
 
 /** What the tables say around an event. */
@@ -20,7 +20,7 @@ export type Surroundings = {
 };
 
 /** And what the log says: the events of its customer that were decided on, as they arrived. */
-export type Context = Surroundings & { readonly log: readonly LogRow[] };
+export type Context = Surroundings & { readonly log: readonly LoggedEvent[] };
 
 /** What was decided on an event, in words. */
 export type Explanation = {
@@ -63,7 +63,7 @@ export function explainMoment(
 }
 
 function whyUnreadable(event: EventRow): string {
-  const again = readAnew(event);
+  const again = parseAgain(event);
   if (again === null) return 'unreadable: what is stored is none of the two events.';
   return again.kind === 'unreadable'
     ? `unreadable: ${again.reason}.`
@@ -90,7 +90,7 @@ function whyApplied({ event, step, rows }: Moment, planSelection: PlanSelection)
   }
   const effect =
     effectOf(own.status) === 'grants' ? 'gives the team its plan' : 'takes the plan away';
-  const because = event.isLook
+  const because = event.isSnapshot
     ? "Stripe's API showed the subscription so"
     : planSelection === 'newest'
       ? "it was the newest of the customer's events"

@@ -13,7 +13,7 @@ import { readEventsOfCustomer } from '../queries/events.ts';
 import { readProductNames } from '../queries/products.ts';
 import { readCustomers, writeSubscriptions } from '../queries/subscriptions.ts';
 import { type LinkedTeam, lockTeams, readLinkedTeams, writePlans } from '../queries/teams.ts';
-import { causedEventOf } from '../stripe/logged-event.ts';
+import { changeOf } from '../stripe/logged-event.ts';
 
 export type RebuildOptions = {
   readonly planSelection: PlanSelection;
@@ -88,9 +88,9 @@ async function fold(
   const seconds = new SameSecondEvents([]);
   let customer = UNKNOWN_CUSTOMER;
   for (const row of await readEventsOfCustomer(query, customerId)) {
-    const caused = causedEventOf(row);
+    const caused = changeOf(row);
     if (caused === null) continue;
-    const second = seconds.with({ ...caused, key: row.key }).map((entry) => entry.caused);
+    const second = seconds.with({ ...caused, key: row.key }).map((entry) => entry.change);
     customer = follow(customer, caused, second, planSelection).customer;
   }
   return customer;

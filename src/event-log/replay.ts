@@ -3,7 +3,7 @@ import type { ReceivedEvent, Result } from '../ingest/received-event.ts';
 import type { Query } from '../postgres/database.ts';
 import { DatabaseBusy, DatabaseRefused } from '../postgres/errors.ts';
 import type { EventRow } from '../queries/search-events.ts';
-import { readAnew, readableEventOf } from '../stripe/logged-event.ts';
+import { parseAgain, readableEventOf } from '../stripe/logged-event.ts';
 import { readEventAt } from './search.ts';
 
 /** What came of an event of the log that went through the one door again. */
@@ -79,7 +79,7 @@ async function replayAlone(event: EventRow, { ingest, query }: ReplayOptions): P
 
 /** As it goes through the door; `null` for what does not. */
 function receivedAgain(event: EventRow): ReceivedEvent | null {
-  const again = event.outcome === 'unreadable' ? readAnew(event) : readableEventOf(event);
+  const again = event.outcome === 'unreadable' ? parseAgain(event) : readableEventOf(event);
   if (again === null || again.kind === 'unreadable') return null;
   const { body, receivedAtMs } = event;
   return { ...again, body, receivedAtMs, source: 'log' };

@@ -1,16 +1,17 @@
 import { keysOfSameSecond } from '../core/event-key.ts';
+import type { LoggedEvent } from '../core/logged-event.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import type { AtCommit, Query } from '../postgres/database.ts';
-import { type LogEntry, type LogRow, logEvents, readLog } from '../queries/events.ts';
+import { type LogEntry, logEvents, readLog } from '../queries/events.ts';
 import { noteNamelessProducts } from '../queries/products.ts';
 import { readCustomers, writeSubscriptions } from '../queries/subscriptions.ts';
 import { type LinkedTeam, lockFreeTeams, lockTeams, writePlans } from '../queries/teams.ts';
-import { causedEventOf } from '../stripe/logged-event.ts';
+import { changeOf } from '../stripe/logged-event.ts';
 import { decide } from './decide.ts';
 import type { NamedEvent, Result } from './received-event.ts';
 import { recognize } from './recognize.ts';
-import type { LoggedEvent } from './same-second-events.ts';
+import type { KnownEvent } from './same-second-events.ts';
 
 export type Transaction = { readonly query: Query; readonly atCommit: AtCommit };
 
@@ -22,8 +23,8 @@ export type ApplyOptions = {
 };
 
 /** What the database knows of a batch's events and customers. */
-type Known = {
-  readonly log: readonly LogRow[];
+type StoredState = {
+  readonly log: readonly LoggedEvent[];
   readonly customers: Awaited<ReturnType<typeof readCustomers>>;
 };
 
@@ -76,7 +77,7 @@ async function readKnown(
   query: Query,
   events: readonly NamedEvent[],
   customerIds: readonly string[],
-): Promise<Known> {
+): Promise<StoredState> {
   const ranges = new Map(
     events.map(({ key }) => keysOfSameSecond(key)).map((range) => [range.low, range]),
   );
@@ -89,7 +90,7 @@ async function readKnown(
 
 function applyTo(
   teams: readonly LinkedTeam[],
-  { log, customers }: Known,
+  { log, customers }: StoredState,
   { query, atCommit }: Transaction,
   received: readonly NamedEvent[],
   { planSelection, withoutNames = false }: ApplyOptions,
@@ -124,9 +125,9 @@ function productsWithoutName(plans: ReadonlyMap<number, TeamPlan>): string[] {
   return [...productIds];
 }
 
-function readBack(row: LogRow): LoggedEvent {
+function readBack(row: LoggedEvent): KnownEvent {
   const { key, outcome } = row;
-  return { key, outcome, caused: outcome === 'unreadable' ? null : causedEventOf(row) };
+  return { key, outcome, change: outcome === 'unreadable' ? null : changeOf(row) };
 }
 
 /** One entry for each event that the log is to keep, however often it stands in the batch. */

@@ -5,19 +5,19 @@ import {
   UNKNOWN_CUSTOMER,
 } from '../core/customer.ts';
 import { follow, type Step } from '../core/follow.ts';
+import type { LoggedOutcome } from '../core/logged-event.ts';
 import { type PlanSelection, teamPlan } from '../core/plan-selection.ts';
 import { isSamePlan, type TeamPlan } from '../core/transition.ts';
-import type { LoggedOutcome } from '../queries/events.ts';
 import type { LinkedTeam } from '../queries/teams.ts';
 import type { NamedEvent, Result } from './received-event.ts';
-import { type LoggedEvent, SameSecondEvents } from './same-second-events.ts';
+import { type KnownEvent, SameSecondEvents } from './same-second-events.ts';
 
 /** What the database says of a batch of events, while the teams are locked. */
-export type Known = {
+export type KnownState = {
   readonly teams: readonly LinkedTeam[];
   readonly customers: ReadonlyMap<string, Customer>;
   /** The same events, and others of the same subscription and second, in the order of arrival. */
-  readonly logged: readonly LoggedEvent[];
+  readonly logged: readonly KnownEvent[];
   /** The names of products, by id. */
   readonly names: ReadonlyMap<string, string>;
 };
@@ -25,18 +25,18 @@ export type Known = {
 /** What a batch of events does: an answer for each of them, and all that is to be written. */
 export type Decision = {
   readonly results: readonly Result[];
-  /** What the log is to say of each event; nothing of a look that was void. */
+  /** What the log is to say of each event; nothing of a superseded snapshot. */
   readonly outcomes: ReadonlyMap<string, LoggedOutcome>;
   readonly subscriptions: readonly SubscriptionState[];
   readonly plans: ReadonlyMap<number, TeamPlan>;
 };
 
-type Caused = Extract<NamedEvent, { kind: 'readable' | 'look' }>;
+type Change = Extract<NamedEvent, { kind: 'readable' | 'snapshot' }>;
 
 /** Decides on events in the order of their arrival. Pure: the same in, the same out. */
 export function decide(
   events: readonly NamedEvent[],
-  known: Known,
+  known: KnownState,
   planSelection: PlanSelection,
 ): Decision {
   const followers = teamIdsByCustomer(known.teams);
@@ -45,24 +45,24 @@ export function decide(
   const customers = new Map(known.customers);
   const touched = new Set<string>();
 
-  function decideOn(event: Caused): Step['verdict'] {
+  function decideOn(event: Change): Step['verdict'] {
     const { customerId } = event.subscription;
     const customer = customers.get(customerId) ?? UNKNOWN_CUSTOMER;
-    const caused = seconds.with(event).map((entry) => entry.caused);
-    const step = follow(customer, event, caused, planSelection);
+    const changes = seconds.with(event).map(({ change }) => change);
+    const step = follow(customer, event, changes, planSelection);
     customers.set(customerId, step.customer);
     if (step.verdict === 'applied') touched.add(customerId);
     return step.verdict;
   }
 
-  /** The fence: an answer that was asked for before something newer came says nothing of that. */
-  function isVoid({ subscription, fence }: Extract<Caused, { kind: 'look' }>): boolean {
+  /** A snapshot that was requested before something newer arrived says nothing about that. */
+  function isSuperseded({ subscription, observedKeys }: Extract<Change, { kind: 'snapshot' }>) {
     if (!followers.has(subscription.customerId)) return true;
-    if (fence === null) return false;
+    if (observedKeys === null) return false;
     const { customerId, subscriptionId, createdSeconds } = subscription;
     const state = customers.get(customerId)?.get(subscriptionId);
     const isAskedFor = state?.newest.createdSeconds === createdSeconds && state.isOrderAmbiguous;
-    return !isAskedFor || seconds.of(subscription).some(({ key }) => !fence.has(key));
+    return !isAskedFor || seconds.of(subscription).some(({ key }) => !observedKeys.has(key));
   }
 
   const results = events.map((event): Result => {
@@ -72,7 +72,7 @@ export function decide(
       return { outcome: earlier === undefined ? 'unreadable' : 'duplicate', teamIds: [] };
     }
     const teamIds = followers.get(event.subscription.customerId) ?? [];
-    if (event.kind === 'look' && isVoid(event)) return { outcome: 'stale', teamIds };
+    if (event.kind === 'snapshot' && isSuperseded(event)) return { outcome: 'stale', teamIds };
     // A parked event did nothing yet: when it comes again, it is decided on again.
     if (earlier !== undefined && earlier !== 'parked') return { outcome: 'duplicate', teamIds };
     const outcome = teamIds.length === 0 ? 'parked' : decideOn(event);
@@ -92,7 +92,10 @@ export function decide(
 }
 
 /** The names of products, with those that came with the events. */
-function withNamesOf(events: readonly NamedEvent[], known: Known['names']): Known['names'] {
+function withNamesOf(
+  events: readonly NamedEvent[],
+  known: KnownState['names'],
+): KnownState['names'] {
   const names = new Map(known);
   for (const event of events) {
     if (event.kind === 'unreadable' || event.productName === null) continue;
@@ -113,7 +116,7 @@ function teamIdsByCustomer(teams: readonly LinkedTeam[]): Map<string, number[]> 
 /** The states that are not what they were. */
 function changed(
   customers: ReadonlyMap<string, Customer>,
-  before: Known['customers'],
+  before: KnownState['customers'],
 ): SubscriptionState[] {
   const states: SubscriptionState[] = [];
   for (const [customerId, customer] of customers) {

@@ -1,4 +1,4 @@
-import type { LoggedOutcome } from '../queries/events.ts';
+import type { LoggedOutcome } from '../core/logged-event.ts';
 import type { ReadableEvent, UnreadableEvent } from '../stripe/parse-event.ts';
 import type { SnapshotEvent } from '../stripe/subscription-snapshot.ts';
 

@@ -3,7 +3,7 @@ import { listedEventKey } from '../stripe/event-key.ts';
 import type { ReceivedEvent } from './received-event.ts';
 
 /** What the log holds, or what came before in the same batch. */
-type Known = { readonly key: string; readonly eventId: string | null };
+type KnownKey = { readonly key: string; readonly eventId: string | null };
 
 /**
  * Gives events the keys under which the log has them already. Mostly those are their own. But an
@@ -13,12 +13,12 @@ type Known = { readonly key: string; readonly eventId: string | null };
  */
 export function recognize<Event extends ReceivedEvent>(
   events: readonly Event[],
-  known: readonly Known[],
+  known: readonly KnownKey[],
 ): readonly Event[] {
   const keys = new Set(known.map(({ key }) => key));
   /** Of an id within a second of a subscription, the key that came first. */
   const first = new Map<string, string>();
-  function note({ key, eventId }: Known): void {
+  function note({ key, eventId }: KnownKey): void {
     const place = placeOf(key, eventId);
     if (!first.has(place)) first.set(place, key);
     keys.add(key);

@@ -1,23 +1,22 @@
-import type { CausedEvent } from '../core/same-second-order.ts';
-import type { SubscriptionEvent } from '../core/subscription-event.ts';
-import type { LoggedOutcome } from '../queries/events.ts';
+import type { LoggedOutcome } from '../core/logged-event.ts';
+import type { SubscriptionChange, SubscriptionEvent } from '../core/subscription-event.ts';
 
 /** An event that stands in the log already. */
-export type LoggedEvent = {
+export type KnownEvent = {
   readonly key: string;
   readonly outcome: LoggedOutcome;
   /** `null` for one that was unreadable. */
-  readonly caused: CausedEvent | null;
+  readonly change: SubscriptionChange | null;
 };
 
-type Entry = { readonly key: string; readonly caused: CausedEvent };
+type Entry = { readonly key: string; readonly change: SubscriptionChange };
 
 /** Events by subscription and second, in the order of their arrival. */
 export class SameSecondEvents {
   readonly #entries = new Map<string, Entry[]>();
 
-  constructor(logged: readonly LoggedEvent[]) {
-    for (const { key, caused } of logged) if (caused !== null) this.#place({ key, caused });
+  constructor(logged: readonly KnownEvent[]) {
+    for (const { key, change } of logged) if (change !== null) this.#place({ key, change });
   }
 
   /** All events of this subscription and second. */
@@ -26,12 +25,12 @@ export class SameSecondEvents {
   }
 
   /** All events of the event's subscription and second; itself last, unless it was there before. */
-  with(event: CausedEvent & { readonly key: string }): readonly Entry[] {
-    return this.#place({ key: event.key, caused: event });
+  with(event: SubscriptionChange & { readonly key: string }): readonly Entry[] {
+    return this.#place({ key: event.key, change: event });
   }
 
   #place(entry: Entry): readonly Entry[] {
-    const id = idOf(entry.caused.subscription);
+    const id = idOf(entry.change.subscription);
     const entries = this.#entries.get(id) ?? [];
     const index = entries.findIndex(({ key }) => key === entry.key);
     if (index === -1) entries.push(entry);

@@ -1,4 +1,4 @@
-import type { Json } from '../core/same-second-order.ts';
+import type { Json } from '../core/json.ts';
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { Database } from '../postgres/database.ts';
 import { readKeys } from '../queries/events.ts';
@@ -33,10 +33,12 @@ export function createAmbiguousOrderJob(options: AmbiguousOrderOptions): Job['ru
   const unknown = new Map<string, number>();
 
   async function look({ subscriptionId, createdSeconds }: UncertainSubscription): Promise<void> {
-    const fence = new Set(await readKeys(query, keysOfSecond(createdSeconds, subscriptionId)));
+    const observedKeys = new Set(
+      await readKeys(query, keysOfSecond(createdSeconds, subscriptionId)),
+    );
     const takenAtMs = now();
     const subscription = await retrieveSubscription(subscriptionId);
-    const options = { createdSeconds, fence, takenAtMs, nonce };
+    const options = { createdSeconds, observedKeys, takenAtMs, nonce };
     const made = subscription === null ? null : makeSnapshot(subscription, options);
     if (made === null) unknown.set(subscriptionId, takenAtMs + UNKNOWN_LIFETIME_MS);
     else await ingest([{ ...made.event, body: made.body, receivedAtMs: takenAtMs, source: 'log' }]);

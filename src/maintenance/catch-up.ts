@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { keysOfSameSecond } from '../core/event-key.ts';
-import type { Json } from '../core/same-second-order.ts';
+import type { Json } from '../core/json.ts';
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../ingest/received-event.ts';
 import { recognize } from '../ingest/recognize.ts';

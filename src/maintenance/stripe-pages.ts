@@ -1,4 +1,4 @@
-import type { Json } from '../core/same-second-order.ts';
+import type { Json } from '../core/json.ts';
 import { DeadlineExceeded } from '../runtime/deadline.ts';
 import { retry, Stopped } from '../runtime/retry.ts';
 import { idOf, type StripePage } from '../stripe/api.ts';

@@ -1,8 +1,6 @@
 import type { KeyRange } from '../core/event-key.ts';
+import type { LoggedEvent, LoggedOutcome } from '../core/logged-event.ts';
 import type { Query } from '../postgres/database.ts';
-
-/** What came of an event in the log. A duplicate is no row of its own: it counts as a delivery. */
-export type LoggedOutcome = 'applied' | 'stale' | 'unchanged' | 'parked' | 'unreadable';
 
 /** An event as the log keeps it. */
 export type LogEntry = {
@@ -18,19 +16,6 @@ export type LogEntry = {
   /** How often this batch delivered it; 0 when it came from the log itself. */
   readonly deliveries: number;
 };
-
-/** An event as the log gives it back. */
-export type LogRow = {
-  /** Its place in the order of arrival. */
-  readonly position: number;
-  readonly key: string;
-  readonly eventId: string | null;
-  readonly type: string;
-  readonly outcome: LoggedOutcome;
-  readonly receivedAtMs: number;
-  readonly body: Uint8Array;
-};
-
 type LogTableRow = {
   position: number;
   key: string;
@@ -45,7 +30,7 @@ type LogTableRow = {
  * What stands in the log with keys in these ranges, in the order of arrival. The ranges must not
  * overlap. Of one range a thousand events at most: nobody lives through more in a second.
  */
-export async function readLog(query: Query, ranges: readonly KeyRange[]): Promise<LogRow[]> {
+export async function readLog(query: Query, ranges: readonly KeyRange[]): Promise<LoggedEvent[]> {
   const rows = await query<LogTableRow>(
     // The order and the limit keep the planner on the index: it takes any range of keys for one
     // two-hundredth of the table, and would read all of it rather than look up 64 of those.
@@ -98,7 +83,7 @@ export async function readKeys(query: Query, { low, high }: KeyRange): Promise<s
  * Parked events whose customer has a team now, the oldest first. Few events are parked, so all of
  * them are looked at; their bodies are fetched only of those that are due.
  */
-export async function readDueParkedEvents(query: Query, limit: number): Promise<LogRow[]> {
+export async function readDueParkedEvents(query: Query, limit: number): Promise<LoggedEvent[]> {
   const rows = await query<LogTableRow>(
     `with parked as materialized (
        select position, customer_id
@@ -125,7 +110,10 @@ export async function readDueParkedEvents(query: Query, limit: number): Promise<
 }
 
 /** All events of a customer that were decided on, in the order of arrival. */
-export async function readEventsOfCustomer(query: Query, customerId: string): Promise<LogRow[]> {
+export async function readEventsOfCustomer(
+  query: Query,
+  customerId: string,
+): Promise<LoggedEvent[]> {
   const rows = await query<LogTableRow>(
     `select position, key, event_id, type, outcome, received_at, body
        from instep.events
@@ -142,7 +130,7 @@ export async function readEventsAround(
   query: Query,
   customerId: string,
   { position, count }: { readonly position: number; readonly count: number },
-): Promise<LogRow[]> {
+): Promise<LoggedEvent[]> {
   const rows = await query<LogTableRow>(
     `select *
        from (
@@ -168,7 +156,7 @@ export async function readEventsAround(
   return rows.map(toLogRow);
 }
 
-function toLogRow({ event_id, received_at, ...row }: LogTableRow): LogRow {
+function toLogRow({ event_id, received_at, ...row }: LogTableRow): LoggedEvent {
   return { ...row, eventId: event_id, receivedAtMs: received_at.getTime() };
 }
 

@@ -1,16 +1,5 @@
+import type { ListedSubscription } from '../core/listed-subscription.ts';
 import type { Query } from '../postgres/database.ts';
-
-/** A subscription as it was listed. Times are in whole seconds since 1970. */
-export type ListedRow = {
-  readonly customerId: string;
-  readonly subscriptionId: string;
-  readonly status: string;
-  readonly productId: string | null;
-  readonly planName: string | null;
-  readonly beganSeconds: number | null;
-  readonly endedSeconds: number | null;
-  readonly asOfSeconds: number;
-};
 
 /** Forgets everything that was listed. */
 export async function forgetListed(query: Query): Promise<void> {
@@ -18,7 +7,10 @@ export async function forgetListed(query: Query): Promise<void> {
 }
 
 /** Remembers subscriptions as they were listed, each as it was listed last. */
-export async function rememberListed(query: Query, listed: readonly ListedRow[]): Promise<void> {
+export async function rememberListed(
+  query: Query,
+  listed: readonly ListedSubscription[],
+): Promise<void> {
   await query(
     `insert into instep.listed_subscriptions
             (customer_id, subscription_id, status, product_id, plan_name, began_at, ended_at, as_of)
@@ -81,8 +73,8 @@ export async function rememberCustomers(
 export async function readListed(
   query: Query,
   customerIds: readonly string[],
-): Promise<ListedRow[]> {
-  return await query<ListedRow>(
+): Promise<ListedSubscription[]> {
+  return await query<ListedSubscription>(
     `select customer_id as "customerId",
             subscription_id as "subscriptionId",
             status,

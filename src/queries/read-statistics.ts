@@ -1,6 +1,6 @@
+import type { LoggedOutcome } from '../core/logged-event.ts';
 import type { Query } from '../postgres/database.ts';
 import { DELAY_BUCKET } from './delay-buckets.ts';
-import type { LoggedOutcome } from './events.ts';
 import type { SlotSeconds } from './write-statistics.ts';
 
 /** How many events of a slot of time had this outcome and this delay. */

@@ -1,8 +1,8 @@
+import type { LoggedEvent, LoggedOutcome } from '../core/logged-event.ts';
 import type { Query } from '../postgres/database.ts';
-import type { LoggedOutcome, LogRow } from './events.ts';
 
 /** An event as the log shows it to a person. */
-export type EventRow = LogRow & {
+export type EventRow = LoggedEvent & {
   readonly customerId: string | null;
   readonly subscriptionId: string | null;
   /** `null` for one that was unreadable. */

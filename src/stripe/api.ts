@@ -1,5 +1,5 @@
 import type Stripe from 'stripe';
-import { isList, type Json } from '../core/same-second-order.ts';
+import { isList, type Json } from '../core/json.ts';
 import { NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
 import { type Ask, answerOf, type CallOptions, found, StripeApiFailed } from './api-call.ts';
 import { HANDLED_TYPES } from './handled-event-type.ts';

@@ -1,4 +1,4 @@
-import type { Json } from '../core/same-second-order.ts';
+import type { Json } from '../core/json.ts';
 import { listedEventKey } from './event-key.ts';
 import {
   parseEvent,

@@ -1,21 +1,7 @@
 import * as v from 'valibot';
-import type { Json } from '../core/same-second-order.ts';
-import { parseCausedEvent } from './parse-event.ts';
-
-/** A subscription as Stripe's list shows it. Times are in whole seconds since 1970, by its clock. */
-export type ListedSubscription = {
-  readonly customerId: string;
-  readonly subscriptionId: string;
-  readonly status: string;
-  readonly productId: string | null;
-  /** As the list told it; mostly it tells none, and the product's name counts. */
-  readonly planName: string | null;
-  readonly beganSeconds: number | null;
-  /** When it was over for good; `null` while it is not. */
-  readonly endedSeconds: number | null;
-  /** All that happened to it until then is in what is shown. */
-  readonly asOfSeconds: number;
-};
+import type { Json } from '../core/json.ts';
+import type { ListedSubscription } from '../core/listed-subscription.ts';
+import { parseChange } from './parse-event.ts';
 
 const seconds = v.fallback(v.nullish(v.pipe(v.number(), v.integer(), v.minValue(0))), null);
 
@@ -27,7 +13,7 @@ export function readListedSubscription(
   asOfSeconds: number,
 ): ListedSubscription | null {
   const text = JSON.stringify({ created: asOfSeconds, data: { object: listed } });
-  const subscription = parseCausedEvent(text, 0)?.subscription;
+  const subscription = parseChange(text, 0)?.subscription;
   if (subscription === undefined || subscription.subscriptionId === null) return null;
   const times = v.parse(timesShape, listed);
   return {
@@ -43,7 +29,7 @@ export function readListedSubscription(
 }
 
 /** The subscription, reduced to what a look needs. */
-export function showListed(listed: ListedSubscription): Json {
+export function toSubscriptionJson(listed: ListedSubscription): Json {
   const { subscriptionId, customerId, status, productId, planName } = listed;
   const plan = { product: productId, name: planName };
   return {

@@ -1,32 +1,26 @@
-import type { CausedEvent } from '../core/same-second-order.ts';
+import type { LoggedEvent } from '../core/logged-event.ts';
+import type { SubscriptionChange } from '../core/subscription-event.ts';
 import { isHandledType, SNAPSHOT_TYPE } from './handled-event-type.ts';
 import {
   BodyNotJson,
-  parseCausedEvent,
+  parseChange,
   parseEvent,
   type ReadableEvent,
   type UnreadableEvent,
 } from './parse-event.ts';
 
-/** An event as the log keeps it. */
-export type LoggedEvent = {
-  readonly key: string;
-  readonly eventId: string | null;
-  readonly type: string;
-  readonly receivedAtMs: number;
-  readonly body: Uint8Array;
-};
+type Logged = Pick<LoggedEvent, 'key' | 'eventId' | 'type' | 'receivedAtMs' | 'body'>;
 
 /** What a logged event or look says; `null` for one that was unreadable. */
-export function causedEventOf({ type, body, receivedAtMs }: LoggedEvent): CausedEvent | null {
-  const caused = parseCausedEvent(new TextDecoder().decode(body), receivedAtMs);
-  return caused && { ...caused, isLook: type === SNAPSHOT_TYPE };
+export function changeOf({ type, body, receivedAtMs }: Logged): SubscriptionChange | null {
+  const caused = parseChange(new TextDecoder().decode(body), receivedAtMs);
+  return caused && { ...caused, isSnapshot: type === SNAPSHOT_TYPE };
 }
 
 /** A logged event as it came; `null` for one that was unreadable, or is a look of our own. */
-export function readableEventOf(logged: LoggedEvent): ReadableEvent | null {
+export function readableEventOf(logged: Logged): ReadableEvent | null {
   const { key, eventId, type } = logged;
-  const caused = causedEventOf(logged);
+  const caused = changeOf(logged);
   if (caused === null || !isHandledType(type)) return null;
   return { kind: 'readable', key, eventId, type, ...caused };
 }
@@ -35,7 +29,7 @@ export function readableEventOf(logged: LoggedEvent): ReadableEvent | null {
  * Reads an event anew that was unreadable when it came: this program may know its shape. `null`
  * when it is none that goes through the one door.
  */
-export function readAnew(logged: LoggedEvent): ReadableEvent | UnreadableEvent | null {
+export function parseAgain(logged: Logged): ReadableEvent | UnreadableEvent | null {
   const { key, receivedAtMs, body } = logged;
   // Without an id it is the same event each time that it is read.
   const receipt = { receivedAtMs, nonce: () => key };

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
-import { type CausedEvent, isList, type Json, type JsonObject } from '../core/same-second-order.ts';
+import { isList, type Json, type JsonObject } from '../core/json.ts';
+import type { SubscriptionChange } from '../core/subscription-event.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { eventKey } from './event-key.ts';
 import { DELETED_TYPE, type HandledType, isHandledType } from './handled-event-type.ts';
@@ -15,7 +16,7 @@ type Logged = {
   readonly type: HandledType;
 };
 
-export type ReadableEvent = Logged & CausedEvent & { readonly kind: 'readable' };
+export type ReadableEvent = Logged & SubscriptionChange & { readonly kind: 'readable' };
 
 /** Of a type that we handle, but not of a shape that we know. */
 export type UnreadableEvent = Logged & { readonly kind: 'unreadable'; readonly reason: string };
@@ -66,7 +67,7 @@ export function parseEvent(text: string, { receivedAtMs, nonce }: Receipt): Stri
   if (!parsed.success) return unreadable(why(parsed.issues[0]));
 
   const createdSeconds = parsed.output.created ?? null;
-  const caused = toCausedEvent(event, parsed.output, receivedAtMs);
+  const caused = toChange(event, parsed.output, receivedAtMs);
   const { subscriptionId } = caused.subscription;
   const data = member(event, 'data');
   try {
@@ -79,17 +80,17 @@ export function parseEvent(text: string, { receivedAtMs, nonce }: Receipt): Stri
 }
 
 /** Reads the text of an event that was readable when it came; else `null`. */
-export function parseCausedEvent(text: string, receivedAtMs: number): CausedEvent | null {
+export function parseChange(text: string, receivedAtMs: number): SubscriptionChange | null {
   const event = parseJson(text);
   const parsed = v.safeParse(subscriptionEventShape, event);
-  return parsed.success ? toCausedEvent(event, parsed.output, receivedAtMs) : null;
+  return parsed.success ? toChange(event, parsed.output, receivedAtMs) : null;
 }
 
-function toCausedEvent(
+function toChange(
   event: Json,
   { created, data }: v.InferOutput<typeof subscriptionEventShape>,
   receivedAtMs: number,
-): CausedEvent {
+): SubscriptionChange {
   const product = productOf(data.object);
   return {
     subscription: {
@@ -101,9 +102,9 @@ function toCausedEvent(
       createdSeconds: created ?? Math.floor(receivedAtMs / 1_000),
     },
     after: asObject(member(member(event, 'data'), 'object')) ?? {},
-    replaced: asObject(member(member(event, 'data'), 'previous_attributes')),
+    previousAttributes: asObject(member(member(event, 'data'), 'previous_attributes')),
     isDeletion: member(event, 'type') === DELETED_TYPE,
-    isLook: false,
+    isSnapshot: false,
   };
 }
 

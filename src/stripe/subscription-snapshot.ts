@@ -1,19 +1,20 @@
-import type { CausedEvent, Json } from '../core/same-second-order.ts';
+import type { Json } from '../core/json.ts';
+import type { SubscriptionChange } from '../core/subscription-event.ts';
 import { eventKey } from './event-key.ts';
 import { SNAPSHOT_TYPE } from './handled-event-type.ts';
-import { parseCausedEvent } from './parse-event.ts';
+import { parseChange } from './parse-event.ts';
 
 /**
  * What Stripe's API says of a subscription whose events within one second left their order open, or
  * that is not as we know it. It goes through the one door like an event, and stands in the log like
  * one.
  */
-export type SnapshotEvent = CausedEvent & {
-  readonly kind: 'look';
+export type SnapshotEvent = SubscriptionChange & {
+  readonly kind: 'snapshot';
   readonly key: string;
   readonly eventId: null;
   readonly type: typeof SNAPSHOT_TYPE;
-  readonly fence: ObservedKeys;
+  readonly observedKeys: ObservedKeys;
 };
 
 /**
@@ -28,7 +29,7 @@ export type SubscriptionSnapshot = { readonly event: SnapshotEvent; readonly bod
 export type SnapshotOptions = {
   /** The second of which it tells, by the provider's clock. */
   readonly createdSeconds: number;
-  readonly fence: ObservedKeys;
+  readonly observedKeys: ObservedKeys;
   readonly takenAtMs: number;
   readonly nonce: () => string;
 };
@@ -38,22 +39,22 @@ export function makeSnapshot(
   subscription: Json,
   options: SnapshotOptions,
 ): SubscriptionSnapshot | null {
-  const { createdSeconds, fence, takenAtMs, nonce } = options;
+  const { createdSeconds, observedKeys, takenAtMs, nonce } = options;
   const data = { object: subscription };
   const text = JSON.stringify({ type: SNAPSHOT_TYPE, created: createdSeconds, data });
-  const caused = parseCausedEvent(text, takenAtMs);
+  const caused = parseChange(text, takenAtMs);
   if (caused === null) return null;
   const { subscriptionId } = caused.subscription;
   const identity = { eventId: null, type: SNAPSHOT_TYPE, createdSeconds, subscriptionId, data };
   return {
     event: {
       ...caused,
-      isLook: true,
-      kind: 'look',
+      isSnapshot: true,
+      kind: 'snapshot',
       key: eventKey(identity, nonce),
       eventId: null,
       type: SNAPSHOT_TYPE,
-      fence,
+      observedKeys,
     },
     body: Buffer.from(text),
   };

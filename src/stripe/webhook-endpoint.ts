@@ -1,6 +1,6 @@
 import Stripe from 'stripe';
 import * as v from 'valibot';
-import type { Json } from '../core/same-second-order.ts';
+import type { Json } from '../core/json.ts';
 import { HANDLED_TYPES, type HandledType, isHandledType } from './handled-event-type.ts';
 
 const url = v.pipe(

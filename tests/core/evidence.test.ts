@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type CausedEvent, type Json, lastOfSecond } from '../../src/core/same-second-order.ts';
-import { event, permutations } from './caused-events.ts';
+import type { Json } from '../../src/core/json.ts';
+import { lastOfSecond } from '../../src/core/same-second-order.ts';
+import type { SubscriptionChange } from '../../src/core/subscription-event.ts';
+import { event, permutations } from './subscription-changes.ts';
 
 /** A member of a subscription; `undefined` where the subscription has no such member. */
 type Member = Json | undefined;
@@ -27,7 +29,7 @@ function leavesAlone(before: Member, after: Member): boolean {
 }
 
 /** Whether cause puts the two in order, whichever arrives first. */
-function isOrdered(first: CausedEvent, second: CausedEvent): boolean {
+function isOrdered(first: SubscriptionChange, second: SubscriptionChange): boolean {
   const [end, reversed] = permutations([first, second]).map(lastOfSecond);
   expect(end?.newest).toEqual(second.subscription);
   expect(reversed?.isOrderAmbiguous).toBe(end?.isOrderAmbiguous);

@@ -3,10 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { type Customer, UNKNOWN_CUSTOMER } from '../../src/core/customer.ts';
 import { follow } from '../../src/core/follow.ts';
 import { type PlanSelection, teamPlan } from '../../src/core/plan-selection.ts';
-import type { CausedEvent } from '../../src/core/same-second-order.ts';
-import type { SubscriptionEvent } from '../../src/core/subscription-event.ts';
+import type { SubscriptionChange, SubscriptionEvent } from '../../src/core/subscription-event.ts';
 import { planAfter, type TeamPlan } from '../../src/core/transition.ts';
-import { event } from './caused-events.ts';
+import { event } from './subscription-changes.ts';
 
 const statuses = ['active', 'trialing', 'canceled', 'unpaid', 'past_due', 'incomplete', 'paused'];
 
@@ -25,19 +24,19 @@ const distinctEvents = fc.uniqueArray(anyEvent, {
   maxLength: 12,
 });
 
-const caused = (subscription: SubscriptionEvent): CausedEvent => ({
+const caused = (subscription: SubscriptionEvent): SubscriptionChange => ({
   subscription,
   after: {},
-  replaced: null,
+  previousAttributes: null,
   isDeletion: false,
-  isLook: false,
+  isSnapshot: false,
 });
 
 /** What the team has after events without any evidence of their cause. */
 function team(events: readonly SubscriptionEvent[], planSelection: PlanSelection = 'newest') {
   let customer: Customer = UNKNOWN_CUSTOMER;
   let plan: TeamPlan | null = null;
-  const arrived: CausedEvent[] = [];
+  const arrived: SubscriptionChange[] = [];
   const verdicts = [];
   for (const event of new Set(events)) {
     const arriving = caused(event);
@@ -173,7 +172,7 @@ test("best: when the team's own ends it falls back to the next live one, and the
 
 /** The verdict on each of the events of one second, arriving in this order. */
 function verdictsOn(
-  arrived: readonly CausedEvent[],
+  arrived: readonly SubscriptionChange[],
   planSelection: PlanSelection,
   before = UNKNOWN_CUSTOMER,
 ) {

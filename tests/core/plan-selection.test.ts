@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type Customer, UNKNOWN_CUSTOMER } from '../../src/core/customer.ts';
 import { followedEvent, teamPlan } from '../../src/core/plan-selection.ts';
 import type { SubscriptionEvent } from '../../src/core/subscription-event.ts';
-import { permutations } from './caused-events.ts';
+import { permutations } from './subscription-changes.ts';
 
 const example: SubscriptionEvent = {
   customerId: 'cus_1',

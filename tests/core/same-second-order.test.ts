@@ -1,11 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  type CausedEvent,
-  type JsonObject,
-  lastOfSecond,
-} from '../../src/core/same-second-order.ts';
-import { deletion, event, life, permutations } from './caused-events.ts';
+import type { JsonObject } from '../../src/core/json.ts';
+import { lastOfSecond } from '../../src/core/same-second-order.ts';
+import type { SubscriptionChange } from '../../src/core/subscription-event.ts';
+import { deletion, event, life, permutations } from './subscription-changes.ts';
 
 describe('cause decides, in whatever order the events arrive', () => {
   test.each<[string, JsonObject[]]>([
@@ -221,6 +219,6 @@ test('so many paths that they cannot be looked through are left to the later arr
   });
 });
 
-function hash({ after }: CausedEvent, seed: number): number {
+function hash({ after }: SubscriptionChange, seed: number): number {
   return (Number(after.invoice) * 7919 + seed * 104_729) % 1_009;
 }

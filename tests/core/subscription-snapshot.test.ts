@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { lastOfSecond } from '../../src/core/same-second-order.ts';
-import { event, look, permutations } from './caused-events.ts';
+import { event, look, permutations } from './subscription-changes.ts';
 
 const active = event({ status: 'active' });
 const canceled = event({ status: 'canceled' });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { LoggedOutcome } from '../../src/core/logged-event.ts';
 import { type Context, type Explanation, explain } from '../../src/event-log/explain.ts';
-import type { LoggedOutcome } from '../../src/queries/events.ts';
 import type { EventRow } from '../../src/queries/search-events.ts';
 import { SNAPSHOT_TYPE } from '../../src/stripe/handled-event-type.ts';
 import type { MadeEvent } from '../../src/testing/subscription-event.ts';

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
+import type { LoggedOutcome } from '../../src/core/logged-event.ts';
 import { sumStatistics } from '../../src/event-log/sum-statistics.ts';
 import type { Database, Work } from '../../src/postgres/database.ts';
 import { DELAY_BOUNDS_SECONDS, NO_DELAY } from '../../src/queries/delay-buckets.ts';
-import { type LogEntry, type LoggedOutcome, logEvents } from '../../src/queries/events.ts';
+import { type LogEntry, logEvents } from '../../src/queries/events.ts';
 import { readStatistics, type StatisticsRow } from '../../src/queries/read-statistics.ts';
 import { SLOTS_SECONDS, type SlotSeconds } from '../../src/queries/write-statistics.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';

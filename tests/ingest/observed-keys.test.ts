@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Json } from '../../src/core/same-second-order.ts';
-import { decide, type Known } from '../../src/ingest/decide.ts';
+import type { Json } from '../../src/core/json.ts';
+import { decide, type KnownState } from '../../src/ingest/decide.ts';
 import type { NamedEvent } from '../../src/ingest/received-event.ts';
 import { makeSnapshot } from '../../src/stripe/subscription-snapshot.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
@@ -26,14 +26,14 @@ function event(status: string): NamedEvent & { readonly kind: 'readable' } {
 /** Two events of one second, neither of which tells what it replaced: the later one is followed. */
 const [one, other] = [event('trialing'), event('active')];
 
-function known(events: readonly (typeof one)[]): Known {
+function known(events: readonly (typeof one)[]): KnownState {
   const { subscription } = other;
   return {
     teams: [team],
     customers: new Map([
       ['cus_1', new Map([['sub_1', { newest: subscription, isOrderAmbiguous: true }]])],
     ]),
-    logged: events.map((caused) => ({ key: caused.key, outcome: 'applied', caused })),
+    logged: events.map((change) => ({ key: change.key, outcome: 'applied', change })),
     names: new Map(),
   };
 }
@@ -42,7 +42,7 @@ function look(fence: readonly string[]): NamedEvent {
   const shown: Json = { id: 'sub_1', customer: 'cus_1', status: 'canceled' };
   const made = makeSnapshot(shown, {
     createdSeconds: CREATED,
-    fence: new Set(fence),
+    observedKeys: new Set(fence),
     takenAtMs: (CREATED + 10) * 1_000,
     nonce: () => 'nonce',
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Json } from '../../src/core/same-second-order.ts';
+import type { Json } from '../../src/core/json.ts';
 import { readPages } from '../../src/maintenance/stripe-pages.ts';
 import { DeadlineExceeded } from '../../src/runtime/deadline.ts';
 import { Stopped } from '../../src/runtime/retry.ts';

@@ -1,5 +1,5 @@
 import type { EventRow } from '../../queries/search-events.ts';
-import { causedEventOf } from '../../stripe/logged-event.ts';
+import { changeOf } from '../../stripe/logged-event.ts';
 import { paint, printable } from '../output.ts';
 
 const COLUMNS = [
@@ -60,7 +60,5 @@ export function shownTime(atMs: number): string {
 }
 
 function statusOf(event: EventRow): string | null {
-  return event.outcome === 'unreadable'
-    ? null
-    : (causedEventOf(event)?.subscription.status ?? null);
+  return event.outcome === 'unreadable' ? null : (changeOf(event)?.subscription.status ?? null);
 }

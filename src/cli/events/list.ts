@@ -1,8 +1,8 @@
 import { Command, Option } from 'commander';
+import type { LoggedOutcome } from '../../core/logged-event.ts';
 import { followLog } from '../../event-log/follow.ts';
 import { readNewestPosition, searchLog } from '../../event-log/search.ts';
 import type { Query } from '../../postgres/database.ts';
-import type { LoggedOutcome } from '../../queries/events.ts';
 import type { EventFilter, EventRow } from '../../queries/search-events.ts';
 import { readTeam } from '../../queries/teams.ts';
 import { InstepError } from '../../runtime/errors.ts';

@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import type { LoggedOutcome } from '../../queries/events.ts';
+import type { LoggedOutcome } from '../../core/logged-event.ts';
 import { HANDLED_TYPES, SNAPSHOT_TYPE } from '../../stripe/handled-event-type.ts';
 import { timeSince } from '../arguments.ts';
 

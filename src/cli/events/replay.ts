@@ -1,11 +1,11 @@
 import { Command } from 'commander';
 import { readPlanSelection } from '../../config/config.ts';
+import type { LoggedOutcome } from '../../core/logged-event.ts';
 import type { PlanSelection } from '../../core/plan-selection.ts';
 import { type Replayed, replayEvents } from '../../event-log/replay.ts';
 import { readNewestPosition, searchLog } from '../../event-log/search.ts';
 import { createIngestPipeline, type Ingest } from '../../ingest/pipeline.ts';
 import type { Database } from '../../postgres/database.ts';
-import type { LoggedOutcome } from '../../queries/events.ts';
 import { readProductName } from '../../queries/products.ts';
 import type { EventRow } from '../../queries/search-events.ts';
 import { InstepError } from '../../runtime/errors.ts';

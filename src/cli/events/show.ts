@@ -3,7 +3,7 @@ import { readPlanSelection } from '../../config/config.ts';
 import type { TeamPlan } from '../../core/transition.ts';
 import { type ExplainedEvent, explainEvent } from '../../event-log/explain-event.ts';
 import type { EventRow } from '../../queries/search-events.ts';
-import { causedEventOf } from '../../stripe/logged-event.ts';
+import { changeOf } from '../../stripe/logged-event.ts';
 import { type Data, paint, printable, printData } from '../output.ts';
 import { planHead, planRow } from '../plan-table.ts';
 import { withDatabase } from '../with-database.ts';
@@ -68,7 +68,7 @@ const NOTHING: TeamPlan = {
 };
 
 function described(event: EventRow): Data {
-  const caused = event.outcome === 'unreadable' ? null : causedEventOf(event);
+  const caused = event.outcome === 'unreadable' ? null : changeOf(event);
   const data: Data = {
     position: event.position,
     event: event.eventId,
@@ -78,7 +78,7 @@ function described(event: EventRow): Data {
     status: caused?.subscription.status ?? null,
     product: caused?.subscription.productId ?? null,
     // Their values may be anything; only the status is of interest here.
-    replaced: caused?.replaced ? Object.keys(caused.replaced).join(', ') : null,
+    replaced: caused?.previousAttributes ? Object.keys(caused.previousAttributes).join(', ') : null,
     created: event.createdAtMs === null ? null : shownTime(event.createdAtMs),
     received: shownTime(event.receivedAtMs),
     deliveries: event.deliveries,

@@ -1,9 +1,9 @@
 import type { Customer } from '../../core/customer.ts';
+import type { ListedSubscription } from '../../core/listed-subscription.ts';
 import { followedEvent, type PlanSelection, teamPlan } from '../../core/plan-selection.ts';
 import type { SubscriptionEvent } from '../../core/subscription-event.ts';
 import { effectOf, isSamePlan, type TeamPlan } from '../../core/transition.ts';
 import type { LinkedTeam } from '../../queries/teams.ts';
-import type { ListedSubscription } from '../../stripe/listed-subscription.ts';
 
 /** Why a team is not what it must be. */
 export type DriftCause = 'missed event' | 'never seen' | 'changed by hand';

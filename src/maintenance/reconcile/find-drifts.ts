@@ -1,10 +1,10 @@
 import { UNKNOWN_CUSTOMER } from '../../core/customer.ts';
+import type { ListedSubscription } from '../../core/listed-subscription.ts';
 import { effectOf } from '../../core/transition.ts';
 import type { Query } from '../../postgres/database.ts';
 import { readProductNames } from '../../queries/products.ts';
 import { readCustomers } from '../../queries/subscriptions.ts';
 import { type LinkedTeam, lockFreeTeams } from '../../queries/teams.ts';
-import type { ListedSubscription } from '../../stripe/listed-subscription.ts';
 import { type Drift, driftOf } from './drift.ts';
 import type { ReconcileOptions } from './options.ts';
 

@@ -1,4 +1,4 @@
-import type { ListedSubscription } from '../../stripe/listed-subscription.ts';
+import type { ListedSubscription } from '../../core/listed-subscription.ts';
 import { readListedSubscription } from '../../stripe/listed-subscription.ts';
 import type { ListPage } from '../stripe-pages.ts';
 

@@ -1,6 +1,6 @@
+import type { ListedSubscription } from '../../core/listed-subscription.ts';
 import { readTeamsOf } from '../../queries/teams.ts';
 import { StripeApiFailed } from '../../stripe/api-call.ts';
-import type { ListedSubscription } from '../../stripe/listed-subscription.ts';
 import { readPages } from '../stripe-pages.ts';
 import { type Counts, NOTHING_COUNTED } from './finding.ts';
 import type { ReconcileOptions } from './options.ts';

@@ -1,5 +1,5 @@
+import type { ListedSubscription } from '../../core/listed-subscription.ts';
 import type { LinkedTeam } from '../../queries/teams.ts';
-import type { ListedSubscription } from '../../stripe/listed-subscription.ts';
 import { findDrifts } from './find-drifts.ts';
 import { type Counts, findingOf } from './finding.ts';
 import type { ReconcileOptions } from './options.ts';

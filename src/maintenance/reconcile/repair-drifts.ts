@@ -1,8 +1,9 @@
+import type { ListedSubscription } from '../../core/listed-subscription.ts';
 import { rebuild } from '../../event-log/rebuild.ts';
 import type { ReceivedEvent } from '../../ingest/received-event.ts';
 import { DatabaseRefused } from '../../postgres/errors.ts';
 import { readTeamsOf } from '../../queries/teams.ts';
-import { type ListedSubscription, showListed } from '../../stripe/listed-subscription.ts';
+import { toSubscriptionJson } from '../../stripe/listed-subscription.ts';
 import { makeSnapshot } from '../../stripe/subscription-snapshot.ts';
 import type { DatedSubscription, Drift } from './drift.ts';
 import { findDrifts } from './find-drifts.ts';
@@ -54,8 +55,8 @@ function toEvent(
   { now, nonce }: ReconcileOptions,
 ): ReceivedEvent[] {
   const takenAtMs = now();
-  const dated = { createdSeconds: seconds, fence: null, takenAtMs, nonce };
-  const look = makeSnapshot(showListed(listed), dated);
+  const dated = { createdSeconds: seconds, observedKeys: null, takenAtMs, nonce };
+  const look = makeSnapshot(toSubscriptionJson(listed), dated);
   if (look === null) return [];
   return [{ ...look.event, body: look.body, receivedAtMs: takenAtMs, source: 'log' }];
 }

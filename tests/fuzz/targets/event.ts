@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'vitest';
 import {
   BodyNotJson,
-  parseCausedEvent,
+  parseChange,
   parseEvent,
   type ReadableEvent,
   type StripeEvent,
@@ -22,7 +22,7 @@ const TYPES = ['customer.subscription.updated', 'customer.subscription.deleted']
 const KEY = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
 const TOO_DEEP = 'data is nested too deeply';
 const MEMBERS = {
-  readable: 'after,eventId,isDeletion,isLook,key,kind,replaced,subscription,type',
+  readable: 'after,eventId,isDeletion,isSnapshot,key,kind,previousAttributes,subscription,type',
   unreadable: 'eventId,key,kind,reason,type',
   unhandled: 'eventId,kind,type',
   shapeless: 'eventId,kind,reason',
@@ -51,7 +51,7 @@ function checkEvent(event: StripeEvent): void {
   if (event.kind === 'readable') checkReadable(event);
 }
 
-function checkReadable({ subscription, after, replaced, ...event }: ReadableEvent): void {
+function checkReadable({ subscription, after, previousAttributes, ...event }: ReadableEvent): void {
   expect(membersOf(subscription)).toBe(SUBSCRIPTION);
   const { customerId, subscriptionId, status, productId, planName, createdSeconds } = subscription;
   expectText(customerId, 255);
@@ -61,12 +61,12 @@ function checkReadable({ subscription, after, replaced, ...event }: ReadableEven
   if (planName !== null) expectText(planName, 1_000);
   expect(Number.isInteger(createdSeconds)).toBe(true);
   expect(createdSeconds >= 0 && createdSeconds <= 253_402_300_799).toBe(true);
-  for (const object of [after, ...(replaced === null ? [] : [replaced])]) {
+  for (const object of [after, ...(previousAttributes === null ? [] : [previousAttributes])]) {
     expect(Object.getPrototypeOf(object)).toBe(Object.prototype);
     expect(Array.isArray(object)).toBe(false);
   }
   expect(event.isDeletion).toBe(event.type === TYPES[1]);
-  expect(event.isLook).toBe(false);
+  expect(event.isSnapshot).toBe(false);
 }
 
 /** The text of these bytes, as far as they are one; signed over the bytes, as Stripe does it. */
@@ -161,7 +161,7 @@ export const event: Target = {
     expect(parsed !== null).toBe(isJson(text));
     if (parsed === null) return false;
     checkEvent(parsed);
-    const logged = parseCausedEvent(text, RECEIPT.receivedAtMs);
+    const logged = parseChange(text, RECEIPT.receivedAtMs);
     if (parsed.kind === 'unreadable' && parsed.reason !== TOO_DEEP) expect(logged).toBeNull();
     if (parsed.kind !== 'readable') return false;
     // Written otherwise it is the same event, and it is read from the log as it was when it came.

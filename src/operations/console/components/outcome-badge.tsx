@@ -1,4 +1,4 @@
-import type { LoggedOutcome } from '../../../queries/events.ts';
+import type { LoggedOutcome } from '../../../core/logged-event.ts';
 import { Badge, type Tone } from './badge.tsx';
 
 const TONES = {

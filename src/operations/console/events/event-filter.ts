@@ -1,5 +1,5 @@
+import type { LoggedOutcome } from '../../../core/logged-event.ts';
 import type { Query } from '../../../postgres/database.ts';
-import type { LoggedOutcome } from '../../../queries/events.ts';
 import type { EventFilter } from '../../../queries/search-events.ts';
 import { readTeam } from '../../../queries/teams.ts';
 import { parseTimeSince } from '../../../runtime/time-since.ts';

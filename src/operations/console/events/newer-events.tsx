@@ -6,7 +6,7 @@ import { type FilterFields, filterUrl } from './event-filter.ts';
  * What a page of events knows of those that come after it. A position is given out a moment before
  * its event is committed, so some of those that are still to come have smaller ones.
  */
-export type Known = { readonly after: number; readonly count: number };
+export type SeenEvents = { readonly after: number; readonly count: number };
 
 /** So far before the newest event those are looked for that are committed late. */
 const LATE = 1_000;
@@ -15,20 +15,28 @@ const LATE = 1_000;
 const MAX_COUNTED = 1_000;
 
 /** What is there now, so that it is known later what has come. */
-export async function readKnown(query: Query, filter: EventFilter, newest: number): Promise<Known> {
+export async function readKnown(
+  query: Query,
+  filter: EventFilter,
+  newest: number,
+): Promise<SeenEvents> {
   const after = Math.max(0, newest - LATE);
   return { after, count: await countEvents(query, filter, { after, limit: LATE + MAX_COUNTED }) };
 }
 
 export type NewerEventsProps = {
   readonly fields: FilterFields;
-  readonly known: Known;
+  readonly known: SeenEvents;
   /** How many have come since. */
   readonly newer: number;
 };
 
 /** How many have come since. Rows never move under the reader's eyes: a link shows what is new. */
-export async function countNewer(query: Query, filter: EventFilter, known: Known): Promise<number> {
+export async function countNewer(
+  query: Query,
+  filter: EventFilter,
+  known: SeenEvents,
+): Promise<number> {
   const { after, count } = known;
   return (await countEvents(query, filter, { after, limit: LATE + 2 * MAX_COUNTED })) - count;
 }

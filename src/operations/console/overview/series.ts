@@ -1,5 +1,5 @@
+import type { LoggedOutcome } from '../../../core/logged-event.ts';
 import { DELAY_BOUNDS_SECONDS, NO_DELAY } from '../../../queries/delay-buckets.ts';
-import type { LoggedOutcome } from '../../../queries/events.ts';
 import type { StatisticsRow } from '../../../queries/read-statistics.ts';
 import { firstSlotMs, type Range } from './range.ts';
 

@@ -40,7 +40,7 @@ export type Remark =
   /** Events of its customer came while no team had it, and are not applied yet. */
   | { readonly kind: 'parked'; readonly count: number };
 
-type Known = {
+type TeamFacts = {
   readonly team: NamedTeam;
   readonly known: KnownCustomers;
   readonly history: CustomerHistory;
@@ -48,7 +48,7 @@ type Known = {
 };
 
 /** Says how a team stands, from what is stored. Pure. */
-export function standingOf({ team, known, history, planSelection }: Known): Standing {
+export function standingOf({ team, known, history, planSelection }: TeamFacts): Standing {
   if (team.customerId === null) return { kind: 'unlinked' };
   const customer = customerOf(team, known);
   const followed = followedEvent(customer, planSelection);
@@ -66,7 +66,7 @@ export function standingOf({ team, known, history, planSelection }: Known): Stan
 }
 
 /** What else is to be known. Pure. */
-export function remarksOn({ team, known, history, planSelection }: Known): readonly Remark[] {
+export function remarksOn({ team, known, history, planSelection }: TeamFacts): readonly Remark[] {
   const remarks: Remark[] = [];
   const customer = customerOf(team, known);
   const followed = followedEvent(customer, planSelection);

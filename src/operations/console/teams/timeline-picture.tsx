@@ -1,6 +1,6 @@
+import type { LoggedOutcome } from '../../../core/logged-event.ts';
 import { effectOf } from '../../../core/transition.ts';
 import type { HistoryEntry } from '../../../event-log/explain-history.ts';
-import type { LoggedOutcome } from '../../../queries/events.ts';
 import { Moment } from '../components/moment.tsx';
 import { shortType } from '../events/event-link.ts';
 import { type Bar, drawTimeLine, type Lane, type Mark, shortPlan } from './timeline.ts';

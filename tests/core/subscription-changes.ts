@@ -1,8 +1,11 @@
-import type { CausedEvent, JsonObject } from '../../src/core/same-second-order.ts';
-import type { SubscriptionEvent } from '../../src/core/subscription-event.ts';
+import type { JsonObject } from '../../src/core/json.ts';
+import type { SubscriptionChange, SubscriptionEvent } from '../../src/core/subscription-event.ts';
 
-/** An event of one second: the subscription after it, and what it replaced. */
-export function event(after: JsonObject, replaced: JsonObject | null = null): CausedEvent {
+/** An event of one second: the subscription after it, and the values that it replaced. */
+export function event(
+  after: JsonObject,
+  previousAttributes: JsonObject | null = null,
+): SubscriptionChange {
   const textOf = (name: string) => (typeof after[name] === 'string' ? after[name] : null);
   const subscription: SubscriptionEvent = {
     customerId: 'cus_1',
@@ -12,20 +15,20 @@ export function event(after: JsonObject, replaced: JsonObject | null = null): Ca
     planName: textOf('name'),
     createdSeconds: 10,
   };
-  return { subscription, after, replaced, isDeletion: false, isLook: false };
+  return { subscription, after, previousAttributes, isDeletion: false, isSnapshot: false };
 }
 
-export function deletion(after: JsonObject): CausedEvent {
+export function deletion(after: JsonObject): SubscriptionChange {
   return { ...event(after), isDeletion: true };
 }
 
 /** What Stripe's API says when the second is over. */
-export function look(after: JsonObject): CausedEvent {
-  return { ...event(after), isLook: true };
+export function look(after: JsonObject): SubscriptionChange {
+  return { ...event(after), isSnapshot: true };
 }
 
-/** A life within one second: every event changes some of the members, and says what it replaced. */
-export function life(states: readonly JsonObject[]): CausedEvent[] {
+/** A life within one second: every event changes some of the members, and says the values that it replaced. */
+export function life(states: readonly JsonObject[]): SubscriptionChange[] {
   return states.map((after, index) => {
     const before = states[index - 1];
     if (before === undefined) return event(after, { status: 'incomplete' });

@@ -1,0 +1,14 @@
+/** What came of an event in the log. A duplicate is no row of its own: it counts as a delivery. */
+export type LoggedOutcome = 'applied' | 'stale' | 'unchanged' | 'parked' | 'unreadable';
+
+/** An event as the log gives it back. */
+export type LoggedEvent = {
+  /** Its place in the order of arrival. */
+  readonly position: number;
+  readonly key: string;
+  readonly eventId: string | null;
+  readonly type: string;
+  readonly outcome: LoggedOutcome;
+  readonly receivedAtMs: number;
+  readonly body: Uint8Array;
+};
