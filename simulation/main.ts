@@ -20,9 +20,7 @@ import { DEFAULT_LOSSES, type Losses } from './store/losses.ts';
 import { runStoreLevel } from './store/store-level.ts';
 
 /** A team is not what Stripe would have it be. */
-class Diverged extends InstepError {
-  readonly code = 'DIVERGED';
-}
+class Diverged extends Error {}
 
 type SimulateOptions = Partial<Faults & Losses> & {
   level: 'core' | 'store' | 'http';
@@ -124,7 +122,7 @@ async function main(): Promise<void> {
     if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
     else {
       process.exitCode = 1;
-      const isExplained = error instanceof InstepError;
+      const isExplained = error instanceof InstepError || error instanceof Diverged;
       tell(`simulate: ${isExplained ? error.message : inspect(error)}`);
     }
   }

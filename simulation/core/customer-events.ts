@@ -1,13 +1,10 @@
 import { keysOfSameSecond } from '../../src/core/event-key.ts';
-import { InstepError } from '../../src/runtime/errors.ts';
 import { parseEvent } from '../../src/stripe/parse-event.ts';
 import type { History, TrueEvent } from '../../src/testing/lifecycle/history.ts';
 import type { Arrival } from './memory-store.ts';
 
 /** The simulation itself is at fault, and not what it tests. */
-export class SimulationBroken extends InstepError {
-  readonly code = 'SIMULATION_BROKEN';
-}
+export class SimulationBroken extends Error {}
 
 /** An event as it arrives: with the name of its product, or while the API does not answer. */
 export type Arrivals = { readonly named: Arrival; readonly nameless: Arrival };

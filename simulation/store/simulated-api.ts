@@ -9,7 +9,7 @@ import { listObjects } from '../../src/testing/stripe-api/list.ts';
 
 /** The simulated API does not answer. */
 export class ApiOut extends InstepError {
-  readonly code = 'API_OUT';
+  readonly code = 'STRIPE_API_FAILED';
 }
 
 type Clock = {

@@ -7,8 +7,8 @@ import { paint, tell } from './output.ts';
 type Options = { url?: URL; json?: boolean };
 
 /** Something is not as it must be. */
-class Unwell extends InstepError {
-  readonly code = 'UNWELL';
+class DoctorFailed extends InstepError {
+  readonly code = 'DOCTOR_FAILED';
 }
 
 export function doctorCommand(): Command {
@@ -32,7 +32,7 @@ async function doctor({ url, json = false }: Options): Promise<void> {
     process.stdout.write(`${json ? JSON.stringify(check) : lineOf(check)}\n`);
   }
   const summary = `${counts.ok} ok, ${counts.warning} warning(s), ${counts.failure} failure(s)`;
-  if (counts.failure > 0) throw new Unwell(summary);
+  if (counts.failure > 0) throw new DoctorFailed(summary);
   tell(summary);
 }
 

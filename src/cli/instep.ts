@@ -47,9 +47,16 @@ function version(): string {
 /** 0: done; 1: failed; 2: wrong usage, of the command line or of the configuration. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
-  if (error instanceof InstepError || isOfSystem(error)) tell(`instep: ${error.message}`);
+  if (error instanceof InstepError) tell(`instep: ${withCode(error)}`);
+  else if (isOfSystem(error)) tell(`instep: ${error.message}`);
   else tell(`instep: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   return error instanceof ConfigInvalid ? WRONG_USAGE : FAILED;
+}
+
+/** The message with its code (docs/errors.md) at the end of the first line. */
+function withCode({ message, code }: InstepError): string {
+  const [first, ...others] = message.split('\n');
+  return [`${first} [${code}]`, ...others].join('\n');
 }
 
 /** Whether a file, a folder or an address was refused: its message says all, and a stack nothing. */

@@ -30,7 +30,7 @@ class DriftLeft extends InstepError {
 
 /** Somebody else reconciles. */
 class Reconciling extends InstepError {
-  readonly code = 'RECONCILING';
+  readonly code = 'RECONCILIATION_RUNNING';
 }
 
 class NothingToResume extends InstepError {

@@ -1,9 +1,51 @@
+/** Every code that an error of Instep can have. `docs/errors.md` has the cause and remedy of each. */
+export const INSTEP_ERROR_CODES = [
+  'APPLICATION_TABLES_UNFIT',
+  'BODY_NOT_JSON',
+  'CONFIG_INVALID',
+  'DATABASE_BUSY',
+  'DATABASE_CONFLICT',
+  'DATABASE_REFUSED',
+  'DATABASE_UNAVAILABLE',
+  'DATABASE_UNUSABLE',
+  'DEADLINE_EXCEEDED',
+  'DOCTOR_FAILED',
+  'DRIFT_LEFT',
+  'EMBEDDED_POSTGRES_FOLDER_UNFIT',
+  'EMBEDDED_POSTGRES_MISSING',
+  'EMBEDDED_POSTGRES_RELEASED',
+  'EMBEDDED_POSTGRES_START_FAILED',
+  'EMBEDDED_POSTGRES_UNREACHABLE',
+  'EMBEDDED_POSTGRES_VERSION_DIFFERS',
+  'EVENT_AMBIGUOUS',
+  'HTTP_PROBLEM',
+  'INTERRUPTED',
+  'LISTEN_FAILED',
+  'NOT_FOUND',
+  'NOTHING_TO_RESUME',
+  'PAGE_PROBLEM',
+  'QUEUE_FULL',
+  'RECONCILIATION_RUNNING',
+  'REPLAY_FAILED',
+  'SCHEMA_NEWER',
+  'SCHEMA_OUTDATED',
+  'SHUTTING_DOWN',
+  'SIGNATURE_INVALID',
+  'STOPPED',
+  'STRIPE_API_FAILED',
+  'TEAM_NOT_LINKED',
+  'TRIGGER_FAILED',
+  'WORKER_FAILED',
+] as const;
+
+export type InstepErrorCode = (typeof INSTEP_ERROR_CODES)[number];
+
 /**
  * The base of every error that Instep throws on purpose. `code` is stable: branch on it, never on
  * the message. The message says what to do and never holds a secret.
  */
 export abstract class InstepError extends Error {
-  abstract readonly code: string;
+  abstract readonly code: InstepErrorCode;
 
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

@@ -36,7 +36,7 @@ test('all problems in one list, each with what to do, exit code 2, no stack', as
   });
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   const [head, ...problems] = stderr.trimEnd().split('\n');
-  expect(head).toBe('instep: the configuration has problems:');
+  expect(head).toBe('instep: the configuration has problems: [CONFIG_INVALID]');
   expect(new Set(problems)).toEqual(
     new Set([
       expect.stringMatching(/- STRIPE_SECRET_KEY is a placeholder: set .*sk_/),

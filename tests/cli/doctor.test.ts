@@ -59,7 +59,7 @@ test('what is wrong is followed by what to do, and the exit code is 1', async ()
   const { code, stdout, stderr } = await runInstep(['doctor'], { ...environment, PORT: '70000' });
   expect({ code, stderr }).toEqual({
     code: 1,
-    stderr: 'instep: 19 ok, 0 warning(s), 1 failure(s)\n',
+    stderr: 'instep: 19 ok, 0 warning(s), 1 failure(s) [DOCTOR_FAILED]\n',
   });
   expect(stdout.split('\n').slice(0, 2)).toEqual([
     'failure  configuration      PORT must be a whole number from 0 to 65535',

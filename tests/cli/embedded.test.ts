@@ -50,5 +50,9 @@ test('after the server all of it is still there', async () => {
     subscriptionStatus: 'active',
   });
   const failed = await runInstep(['user', 'show', '4711'], environment);
-  expect(failed).toEqual({ code: 1, stdout: '', stderr: 'instep: there is no user 4711\n' });
+  expect(failed).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'instep: there is no user 4711 [NOT_FOUND]\n',
+  });
 });

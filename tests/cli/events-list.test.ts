@@ -56,7 +56,7 @@ test('of a team that there is not, or that follows nobody: exit code 1, and what
   expect(await log.events(['list', '--team', '4711'])).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'instep: there is no team 4711\n',
+    stderr: 'instep: there is no team 4711 [NOT_FOUND]\n',
   });
   const [row] = await log.database.query<{ id: number }>(
     `insert into teams (name) values ('Alone') returning id`,
@@ -64,7 +64,7 @@ test('of a team that there is not, or that follows nobody: exit code 1, and what
   expect(await log.events(['list', '--team', String(row?.id)])).toEqual({
     code: 1,
     stdout: '',
-    stderr: `instep: team ${row?.id} has no customer yet: instep team link ${row?.id} --customer CUS\n`,
+    stderr: `instep: team ${row?.id} has no customer yet: instep team link ${row?.id} --customer CUS [TEAM_NOT_LINKED]\n`,
   });
 });
 

@@ -140,7 +140,7 @@ test('what the application refuses stops no other: exit code 1, and why', async 
   expect(stdout).toMatch(/evt_refused {2}parked → failed {2}.*never_unpaid/);
   expect(stdout).toMatch(/evt_taken {2}parked → applied {2}team \d+/);
   expect(stderr).toMatch(
-    /^1 failed, 1 applied\ninstep: 1 of them the database refused: see above\n$/,
+    /^1 failed, 1 applied\ninstep: 1 of them the database refused: see above \[REPLAY_FAILED\]\n$/,
   );
 });
 
@@ -148,6 +148,6 @@ test('an event that is not there: exit code 1, and one line', async () => {
   expect(await log.events(['replay', 'evt_none'])).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'instep: no event in the log has the id evt_none\n',
+    stderr: 'instep: no event in the log has the id evt_none [NOT_FOUND]\n',
   });
 });

@@ -137,7 +137,7 @@ test('an id that several events have: exit code 1, and their positions', async (
   const { code, stdout, stderr } = await log.events(['show', 'evt_0']);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(
-    /^instep: 2 events have the id evt_0: name one by its position\n {2}\d+ {2}\d{4}-.*Z {2}parked\n {2}\d+ {2}\d{4}-.*\n$/,
+    /^instep: 2 events have the id evt_0: name one by its position \[EVENT_AMBIGUOUS\]\n {2}\d+ {2}\d{4}-.*Z {2}parked\n {2}\d+ {2}\d{4}-.*\n$/,
   );
 });
 
@@ -149,6 +149,6 @@ test.each([
   expect(await log.events(['show', id])).toEqual({
     code: 1,
     stdout: '',
-    stderr: `instep: ${message}\n`,
+    stderr: `instep: ${message} [NOT_FOUND]\n`,
   });
 });

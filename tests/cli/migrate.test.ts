@@ -40,7 +40,9 @@ test('a newer database: exit code 1, and one line', async () => {
   for (const command of [['migrate'], ['user', 'show', '1']]) {
     const { code, stdout, stderr } = await runInstep(command, { DATABASE_URL: url.href });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/^instep: the database is at migration 9999, .*newer Instep\n$/);
+    expect(stderr).toMatch(
+      /^instep: the database is at migration 9999, .*newer Instep \[SCHEMA_NEWER\]\n$/,
+    );
   }
 });
 
@@ -58,5 +60,5 @@ test('a database that is away: exit code 1, one line, and no password', async ()
   const away = { DATABASE_URL: 'postgres://instep:canary@127.0.0.1:1/x' };
   const { code, stdout, stderr } = await runInstep(['migrate'], away);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toMatch(/^instep: .*ECONNREFUSED 127\.0\.0\.1:1\n$/);
+  expect(stderr).toMatch(/^instep: .*ECONNREFUSED 127\.0\.0\.1:1 \[DATABASE_UNAVAILABLE\]\n$/);
 });

@@ -60,7 +60,7 @@ test('shows what has drifted and why, repairs it, and finds nothing afterwards',
     lines,
     stderr:
       `5 subscription(s), 6 team(s): 3 drifted, ${apart}\n` +
-      'instep: 3 team(s) are not what they must be: without --dry-run it is repaired\n',
+      'instep: 3 team(s) are not what they must be: without --dry-run it is repaired [DRIFT_LEFT]\n',
   });
   expect(await Promise.all([missed, unseen, byHand].map(account.planOf))).toEqual(before);
 
@@ -192,7 +192,7 @@ describe('Ctrl-C', () => {
     const teamId = await account.addTeam('cus_300');
     expect(await account.reconcile('--resume')).toMatchObject({
       code: 1,
-      stderr: 'instep: there is nothing to go on with: leave out --resume\n',
+      stderr: 'instep: there is nothing to go on with: leave out --resume [NOTHING_TO_RESUME]\n',
     });
     account.delayMs = 300;
     let stopped: Promise<number | null> | undefined;
@@ -204,7 +204,7 @@ describe('Ctrl-C', () => {
     expect(await spawned.exited).toBe(1);
     expect(stopped).toBeDefined();
     expect(spawned.stderr).toBe(
-      'instep: stopped before it was done: go on with `instep reconcile --resume`\n',
+      'instep: stopped before it was done: go on with `instep reconcile --resume` [INTERRUPTED]\n',
     );
 
     account.fault = undefined;
@@ -257,5 +257,5 @@ test('what the application’s tables refuse is told of, and left', async () => 
   expect(stderr).toContain('"msg":"drift not repaired"');
   expect(stderr).toContain(`"teamId":${teamId}`);
   expect(stderr).toContain('2 drifted, 1 repaired, 1 not repaired\n');
-  expect(stderr).toContain('instep: 1 team(s) are not what they must be\n');
+  expect(stderr).toContain('instep: 1 team(s) are not what they must be [DRIFT_LEFT]\n');
 });

@@ -32,7 +32,7 @@ test('a port that is taken: exit code 1, and what to do', async () => {
   if (!holder.listening) await once(holder, 'listening');
   const PORT = String((holder.address() as AddressInfo).port);
   expect(await refusalOf({ PORT })).toBe(
-    `instep: listening on 127.0.0.1:${PORT} is taken: set PORT to another\n`,
+    `instep: listening on 127.0.0.1:${PORT} is taken: set PORT to another [LISTEN_FAILED]\n`,
   );
 });
 

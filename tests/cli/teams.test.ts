@@ -49,7 +49,7 @@ test.each(['show 4711', 'link 4711 --customer cus_nobody'])(
     expect(await team(...command.split(' '))).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'instep: there is no team 4711\n',
+      stderr: 'instep: there is no team 4711 [NOT_FOUND]\n',
     });
   },
 );

@@ -73,7 +73,7 @@ test('an answer other than 200: exit code 1', async () => {
   const { code, stdout, stderr } = await trigger(UPDATED, args, secret);
   expect(code).toBe(1);
   expect(JSON.parse(stdout)).toMatchObject({ status: 400 });
-  expect(stderr).toBe('instep: answered 400\n');
+  expect(stderr).toBe('instep: answered 400 [TRIGGER_FAILED]\n');
 });
 
 test('without a server: exit code 1, and what to do', async () => {
@@ -81,7 +81,7 @@ test('without a server: exit code 1, and what to do', async () => {
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toBe(
     'instep: http://127.0.0.1:1/api/stripe/webhook cannot be reached: ' +
-      'is the server running, and are PORT and HOST the same here?\n',
+      'is the server running, and are PORT and HOST the same here? [TRIGGER_FAILED]\n',
   );
 });
 

@@ -56,7 +56,7 @@ test('a user that there is not: exit code 1, and one line', async () => {
   expect(await user('show', '4711')).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'instep: there is no user 4711\n',
+    stderr: 'instep: there is no user 4711 [NOT_FOUND]\n',
   });
 });
 

@@ -118,7 +118,7 @@ type Ending<Kind> = Omit<Extract<RunState, { kind: Kind }>, keyof Begun>;
 
 /** Somebody else reconciles. */
 class Reconciling extends InstepError {
-  readonly code = 'RECONCILING';
+  readonly code = 'RECONCILIATION_RUNNING';
 }
 
 function reasonOf(error: unknown): string {
