@@ -11,9 +11,10 @@ import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
+import { repetitions } from '../support/test-length.ts';
 
 const { signal } = new AbortController();
-const RUNS = 25;
+const RUNS = repetitions(6, 25);
 const CREATED = 1_700_000_000;
 /** Everything in these tests was received before. */
 const CUTOFF_MS = (CREATED + 1_000_000) * 1_000;

@@ -10,9 +10,10 @@ import { readStatistics, type StatisticsRow } from '../../src/queries/read-stati
 import { SLOTS_SECONDS, type SlotSeconds } from '../../src/queries/write-statistics.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
+import { repetitions } from '../support/test-length.ts';
 
 const { signal } = new AbortController();
-const RUNS = 20;
+const RUNS = repetitions(5, 20);
 const NOW_MS = 1_800_000_000_000;
 const OUTCOMES = ['applied', 'stale', 'unchanged', 'parked', 'unreadable'] as const;
 

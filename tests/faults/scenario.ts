@@ -4,8 +4,10 @@ export type Scenario = {
   readonly fault: string;
   /** What must hold. */
   readonly promise: string;
-  /** How often it is done: in `npm test`, and in `npm run torture`. */
+  /** How often it is done: its short form in tests, and in `npm run torture`. */
   readonly times: { readonly short: number; readonly long: number };
+  /** Whether `npm test` runs its short form, too, and not `npm run test:all` alone. */
+  readonly isQuick?: true;
   /** Whether this machine lets us do it; any does when it is left out. */
   readonly isPossible?: () => boolean;
   /** Does it; throws when the promise is broken. */

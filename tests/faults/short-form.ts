@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
+import { isComplete } from '../support/test-length.ts';
 import type { Scenario } from './scenario.ts';
 
 /** Runs scenarios in short; the long form is `npm run torture -- NAME`. */
 export function testShortForms(scenarios: Readonly<Record<string, Scenario>>): void {
-  for (const [name, { run, times, isPossible }] of Object.entries(scenarios)) {
+  for (const [name, { run, times, isPossible, isQuick = false }] of Object.entries(scenarios)) {
+    if (!isQuick && !isComplete) continue;
     const isSkipped = isPossible?.() === false;
     test.skipIf(isSkipped)(name, { timeout: 400_000 }, async () => {
       const figures = await run({ times: times.short });

@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
+import { repetitions } from '../support/test-length.ts';
 import { Coverage } from './coverage.ts';
 import { fuzz } from './fuzz.ts';
 
@@ -10,7 +11,7 @@ const targets = Object.entries(TARGETS);
 
 /** Told to `npm run test:fuzz`; for `npm test` some thousand inputs of each are enough. */
 const { FUZZ_SECONDS, FUZZ_SEED = '1' } = process.env;
-const INPUTS = 4_000;
+const INPUTS = repetitions(1_500, 4_000);
 
 function limit(): (inputs: number) => boolean {
   if (FUZZ_SECONDS === undefined) return (inputs) => inputs >= INPUTS;

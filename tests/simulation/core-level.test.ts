@@ -4,11 +4,12 @@ import { describeFailure } from '../../simulation/describe-failure.ts';
 import { enumerate } from '../../simulation/enumeration/enumerate.ts';
 import type { LevelOptions } from '../../simulation/level.ts';
 import { DEFAULT_FAULTS, FAULT_NAMES } from '../../src/testing/lifecycle/faults.ts';
+import { repetitions } from '../support/test-length.ts';
 
 const OPTIONS: LevelOptions = {
   firstSeed: 1,
   seeds: 150,
-  deliveries: 150_000,
+  deliveries: repetitions(60_000, 150_000),
   planSelection: null,
   faults: DEFAULT_FAULTS,
 };
@@ -26,7 +27,7 @@ test.each([
   ['full', 1, 2],
   ['full', 2, 2],
   ['full', 3, 1],
-  ['small', 4, 1],
+  ['small', repetitions(3, 4), 1],
 ] as const)('every %s life of %i events, in every order, with %i duplicates', async (...which) => {
   const [alphabet, length, extra] = which;
   const { failure, lives } = await enumerate({ alphabet, length, extra });

@@ -3,7 +3,9 @@ import { describeFailure } from '../../simulation/describe-failure.ts';
 import { runHttpLevel } from '../../simulation/http/http-level.ts';
 import { DEFAULT_FAULTS } from '../../src/testing/lifecycle/faults.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
+import { repetitions } from '../support/test-length.ts';
 
+const DELIVERIES = repetitions(300, 500);
 const PROGRAM = new URL('../../dist/cli/instep.js', import.meta.url).pathname;
 
 test('two servers, one of them killed now and then', { timeout: 400_000 }, async () => {
@@ -11,7 +13,7 @@ test('two servers, one of them killed now and then', { timeout: 400_000 }, async
   const { failure, deliveries, kills } = await runHttpLevel({
     firstSeed: 1,
     seeds: 60,
-    deliveries: 500,
+    deliveries: DELIVERIES,
     planSelection: 'best',
     faults: DEFAULT_FAULTS,
     database,
@@ -23,6 +25,6 @@ test('two servers, one of them killed now and then', { timeout: 400_000 }, async
   });
   await database.close();
   expect(failure && describeFailure(failure)).toBeNull();
-  expect(deliveries).toBeGreaterThanOrEqual(500);
+  expect(deliveries).toBeGreaterThanOrEqual(DELIVERIES);
   expect(kills).toBeGreaterThan(0);
 });

@@ -1,9 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { openEmbeddedPostgres } from '../../src/postgres/embedded/embedded-postgres.ts';
 import { startInstalledPostgres } from './postgres/installed-postgres.ts';
+import { findLeftovers } from './process/leftovers.ts';
+import { isComplete } from './test-length.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -11,20 +14,56 @@ declare module 'vitest' {
   }
 }
 
-/** One PostgreSQL for all tests, embedded, and a second one where the machine has it installed. */
-export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const dataFolder = mkdtempSync(join(tmpdir(), 'instep-tests-'));
+type Servers = { name: string; url: string }[];
+
+/** Vitest calls `setup` for each of its projects: the first call makes what all of them share. */
+const SHARED = 'INSTEP_TEST_SERVERS';
+
+/**
+ * One embedded PostgreSQL for all tests and, in a complete run, a second one where the machine has
+ * it installed. Every test works below one temporary directory, so that what it leaves behind is
+ * found when the run ends.
+ */
+export async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+  const shared = process.env[SHARED];
+  if (shared !== undefined) {
+    project.provide('postgresServers', JSON.parse(shared) as Servers);
+    return undefined;
+  }
+  const directory = mkdtempSync(join(tmpdir(), 'instep-tests-'));
+  // PostgreSQL has a user of its own where root runs the tests.
+  chmodSync(directory, 0o755);
+  process.env.TMPDIR = directory;
+  const dataFolder = mkdtempSync(join(directory, 'shared-'));
   const embedded = await openEmbeddedPostgres({ dataFolder, notice: () => undefined });
   const { host, port, user, database } = embedded.connection;
   const url = `postgres:///${database}?host=${encodeURIComponent(host)}&port=${port}&user=${user}`;
-  const installed = await startInstalledPostgres();
-  project.provide('postgresServers', [
+  await stopSyncing(url);
+  const installed = isComplete ? await startInstalledPostgres() : null;
+  const servers: Servers = [
     { name: 'PostgreSQL 18, embedded', url },
     ...(installed === null ? [] : [{ name: installed.name, url: installed.url }]),
-  ]);
+  ];
+  process.env[SHARED] = JSON.stringify(servers);
+  project.provide('postgresServers', servers);
   return async () => {
-    installed?.stop();
+    await installed?.stop();
     await embedded.release();
     rmSync(dataFolder, { recursive: true, force: true });
+    const leftovers = await findLeftovers(directory);
+    rmSync(directory, { recursive: true, force: true });
+    if (leftovers.length > 0) {
+      throw new Error(`the tests left behind:\n${leftovers.join('\n')}`);
+    }
   };
+}
+
+/** Tests of crashes have servers of their own; on this one nothing needs to survive a power cut. */
+async function stopSyncing(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query('alter system set fsync = off');
+  await client.query('alter system set full_page_writes = off');
+  await client.query('select pg_reload_conf()');
+  await client.end();
 }

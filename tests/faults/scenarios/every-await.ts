@@ -21,6 +21,7 @@ export const everyAwait: Scenario = {
   fault: 'a crash at each await of the one door and of the keeper in turn, before it and after it',
   promise: 'what was acknowledged is stored, nothing is done twice, and every team is right',
   times: { short: 1, long: 40 },
+  isQuick: true,
   async run({ times, onProgress }) {
     const { database } = await createDatabase();
     const figures = { lives: 0, crashes: 0, acknowledged: 0, lost: 0 };

@@ -37,6 +37,7 @@ export const failover: Scenario = {
     'comes back read-only',
   promise: 'nothing acknowledged is lost, and writes go on with the new primary, without a restart',
   times: { short: 3, long: 50 },
+  isQuick: true,
   async run({ times, onProgress }) {
     let primary = await PostgresCluster.create();
     let standby = await PostgresCluster.create();

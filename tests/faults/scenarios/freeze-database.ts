@@ -14,6 +14,7 @@ export const freezeDatabase: Scenario = {
   fault: 'PostgreSQL is frozen (SIGSTOP) for so many seconds under load',
   promise: 'every request is answered in time, nothing acknowledged is lost, and it goes on after',
   times: { short: 3, long: 30 },
+  isQuick: true,
   async run({ times: seconds, onProgress }) {
     const cluster = await PostgresCluster.create();
     await cluster.start();

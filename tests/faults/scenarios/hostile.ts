@@ -36,6 +36,7 @@ export const hostile: Scenario = {
   fault: 'malformed HTTP, forged signatures and sessions, signed but odd events, by chance',
   promise: 'no 5xx, no change of state by what is not signed, an answer in time, and it lives on',
   times: { short: 10_000, long: 1_000_000 },
+  isQuick: true,
   async run({ times, onProgress }) {
     const { url, database } = await createDatabase();
     const { id } = await addUser(database.query, { ...PROFILE, role: 'owner' });

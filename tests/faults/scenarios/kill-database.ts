@@ -31,6 +31,7 @@ export const killDatabase: Scenario = {
   promise:
     '503 meanwhile, what was acknowledged is stored, every team is right, no restart of ours',
   times: { short: 6, long: 600 },
+  isQuick: true,
   async run({ times, onProgress }) {
     const cluster = await PostgresCluster.create();
     await cluster.start();

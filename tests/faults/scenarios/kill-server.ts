@@ -14,6 +14,7 @@ export const killServer: Scenario = {
   fault: 'kill -9 of the server at random moments under load, and while it starts',
   promise: 'what was acknowledged is stored, and every team is right',
   times: { short: 5, long: 500 },
+  isQuick: true,
   async run({ times, onProgress }) {
     const { url, database } = await createDatabase();
     const random = createRandom(2);

@@ -19,6 +19,7 @@ export const soak: Scenario = {
   fault: 'so many requests, one event among twenty, one after the other',
   promise: 'open files and memory stay as they are',
   times: { short: 10_000, long: 20_000_000 },
+  isQuick: true,
   isPossible: canTellUse,
   async run({ times, onProgress }) {
     const { url, database } = await createDatabase();

@@ -25,6 +25,7 @@ export const unsignedFlood: Scenario = {
     'each is answered 400 without a trip to the database, others are served all the same, and the ' +
     'log gets a line a second',
   times: { short: 3, long: 60 },
+  isQuick: true,
   async run({ times: seconds, onProgress }) {
     const { url, database } = await createDatabase();
     const server = await startInstep({ DATABASE_URL: url.href });

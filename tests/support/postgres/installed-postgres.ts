@@ -1,9 +1,14 @@
 import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chownSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-export type InstalledPostgres = { readonly name: string; readonly url: string; stop(): void };
+export type InstalledPostgres = {
+  readonly name: string;
+  readonly url: string;
+  stop(): Promise<void>;
+};
 
 const ROOT = '/usr/lib/postgresql';
 const UNPRIVILEGED_UID = 65_534;
@@ -29,9 +34,11 @@ export async function startInstalledPostgres(): Promise<InstalledPostgres | null
   return {
     name: `PostgreSQL ${version}, as installed`,
     url: `postgres:///postgres?host=${encodeURIComponent(folder)}&user=instep`,
-    stop() {
-      server.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+    async stop() {
+      const exited = once(server, 'exit');
       server.kill('SIGQUIT');
+      await exited;
+      rmSync(folder, { recursive: true, force: true });
     },
   };
 }

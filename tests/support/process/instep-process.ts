@@ -36,7 +36,7 @@ afterAll(() => {
 
 /** Nothing of the tests' own environment. */
 function processOptions(environment: Environment, folder = createFolder()) {
-  return { cwd: folder, env: { PATH: process.env.PATH, ...environment } };
+  return { cwd: folder, env: { PATH: process.env.PATH, TMPDIR: tmpdir(), ...environment } };
 }
 
 /** Those that run; a test that fails does not come to stop its own. */

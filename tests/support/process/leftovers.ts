@@ -1,0 +1,67 @@
+import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Where the embedded PostgreSQL of root keeps its files when its user can't enter a directory. */
+const DATA_DIRECTORIES = '/var/lib/instep';
+
+/** A process that was told to end may need a moment. */
+const GRACE_MS = 5_000;
+const POLL_MS = 100;
+
+/**
+ * What a test run left behind: processes that work in its temporary directory or name it, files in
+ * it, and data directories of databases in it. Ends and removes what it finds.
+ */
+export async function findLeftovers(directory: string): Promise<string[]> {
+  const processes = await runningIn(directory);
+  for (const { pid } of processes) process.kill(pid, 'SIGKILL');
+  const files = readdirSync(directory).map((name) => `file ${join(directory, name)}`);
+  const moved = movedDataDirectories(directory);
+  for (const path of moved) rmSync(path, { recursive: true, force: true });
+  return [
+    ...processes.map(({ pid, command }) => `process ${pid}: ${command}`),
+    ...files,
+    ...moved.map((path) => `data directory ${path}`),
+  ];
+}
+
+type Process = { readonly pid: number; readonly command: string };
+
+async function runningIn(directory: string): Promise<Process[]> {
+  const giveUpAtMs = performance.now() + GRACE_MS;
+  let found = processesOf(directory);
+  while (found.length > 0 && performance.now() < giveUpAtMs) {
+    await sleep(POLL_MS);
+    found = processesOf(directory);
+  }
+  return found;
+}
+
+/** Only where the system shows processes as files. */
+function processesOf(directory: string): Process[] {
+  if (!existsSync('/proc/self/cmdline')) return [];
+  return readdirSync('/proc').flatMap((name) => {
+    const pid = Number(name);
+    if (!Number.isInteger(pid) || pid === process.pid) return [];
+    try {
+      const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
+      const workingDirectory = readlinkSync(`/proc/${pid}/cwd`);
+      const isOurs = command.includes(directory) || workingDirectory.startsWith(directory);
+      return isOurs ? [{ pid, command }] : [];
+    } catch {
+      // It has ended meanwhile, or belongs to another user.
+      return [];
+    }
+  });
+}
+
+function movedDataDirectories(directory: string): string[] {
+  if (!existsSync(DATA_DIRECTORIES)) return [];
+  return readdirSync(DATA_DIRECTORIES)
+    .map((name) => join(DATA_DIRECTORIES, name))
+    .filter((path) => {
+      const madeFor = join(path, 'made-for');
+      return existsSync(madeFor) && readFileSync(madeFor, 'utf8').startsWith(directory);
+    });
+}
