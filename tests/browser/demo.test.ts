@@ -1,13 +1,15 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Locator } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { useBrowser } from '../support/browser/browser.ts';
-import { runInstep, type SpawnedInstep, spawnInstep } from '../support/process/instep-process.ts';
+import {
+  createFolder,
+  runInstep,
+  type SpawnedInstep,
+  spawnInstep,
+} from '../support/process/instep-process.ts';
 
 const browser = useBrowser();
-const folder = mkdtempSync(join(tmpdir(), 'instep-demo-'));
+const folder = createFolder();
 const environment = { INSTEP_DATA: folder, PORT: '0', OPS_PORT: '0' };
 let demo: SpawnedInstep;
 let url: string;
@@ -23,7 +25,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await demo?.stop('SIGINT');
-  rmSync(folder, { recursive: true, force: true });
 });
 
 test('why a team has no plan is found out within three clicks', async () => {

@@ -1,12 +1,15 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Ended, runInstep, spawnInstep } from '../support/process/instep-process.ts';
+import {
+  createFolder,
+  type Ended,
+  runInstep,
+  spawnInstep,
+} from '../support/process/instep-process.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'instep-demo-'));
+const folder = createFolder();
 const holder = createServer();
 let environment: { PORT: string; OPS_PORT: string; INSTEP_DATA: string };
 beforeAll(async () => {
@@ -17,7 +20,6 @@ beforeAll(async () => {
 });
 afterAll(() => {
   holder.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 const SCENES = [

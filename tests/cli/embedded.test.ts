@@ -1,12 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { runInstep, startInstep } from '../support/process/instep-process.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { createFolder, runInstep, startInstep } from '../support/process/instep-process.ts';
 import { AUTH_SECRET, WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'instep-data-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = createFolder();
 
 const environment = { INSTEP_DATA: join(folder, 'data') };
 

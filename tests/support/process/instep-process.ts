@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -22,9 +22,13 @@ export const SETTINGS: Environment = {
   OPS_PORT: 'off',
 };
 
-/** A new folder; a process that works there finds no `.env` file, unless a test writes one. */
+/**
+ * A new folder; a process that works there finds no `.env` file, unless a test writes one. Open to
+ * the user of an embedded PostgreSQL, whose files would otherwise go elsewhere.
+ */
 export function createFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'instep-cwd-'));
+  chmodSync(folder, 0o755);
   folders.push(folder);
   return folder;
 }
