@@ -20,14 +20,14 @@ export function comparisonReport(
   const samples = comparison.samples.length;
   const sound =
     problems.length === 0
-      ? `All ${samples} measures were sound: every answer was the right one, and what was ` +
+      ? `All ${samples} measurements were valid: every answer was correct, and everything ` +
         'acknowledged was in the database afterwards.'
-      : `**Some measures failed:**\n\n${problems.join('\n')}`;
+      : `**Some measurements failed:**\n\n${problems.join('\n')}`;
   return [
-    `Measured with \`npm run bench\` on ${machine}: ${rounds} rounds, each measure ` +
+    `Measured with \`npm run bench\` on ${machine}: ${rounds} rounds, each measurement ` +
       `${seconds} s after ${warmUpSeconds} s of the same load, ${connections} connections. ` +
       sound,
-    '![Events and profile reads a second, Instep, the floor and the peers](img/performance.svg)',
+    '![Events and profile reads per second, Instep, the floor and the peers](img/performance.svg)',
     '### Goals',
     goalsTable(goalsOf(comparison)),
     `### Webhook events, ${connections} connections`,
@@ -47,14 +47,14 @@ export function comparisonReport(
     '### Start, storage, install',
     starts === null
       ? ''
-      : `\`instep serve\` is ready after ${figure(median(starts.externalMs), ' ms')} on an external ` +
-        `database, and after ${figure(median(starts.embeddedMs), ' ms')} on the embedded one, which ` +
-        `starts with it (medians of ${starts.externalMs.length}).`,
-    'Bytes for each event, all tables and indexes, after vacuum:',
+      : `\`instep serve\` is ready after ${figure(median(starts.externalMs), ' ms')} with an external ` +
+        `database, and after ${figure(median(starts.embeddedMs), ' ms')} with the embedded one, which ` +
+        `it starts (medians of ${starts.externalMs.length}).`,
+    'Bytes per event, all tables and indexes, after a vacuum:',
     bytesTable(bytes),
     install === null
       ? ''
-      : `The library installs ${install.packages} packages, with itself, in ` +
+      : `The library installs ${install.packages} packages, including itself, with ` +
         `${figure(install.megabytes, ' MB')}.`,
   ]
     .filter((part) => part !== '')
@@ -70,8 +70,8 @@ export function comparisonChart({ contestants, samples }: Comparison): string {
       return summary === null ? [] : [{ label: contestant.title, value: summary.perSecond }];
     }),
   });
-  return chart('Events and profile reads a second', [
-    panel('Webhook events a second', LOADS.events),
-    panel('Profile reads a second', LOADS.profiles),
+  return chart('Events and profile reads per second', [
+    panel('Webhook events per second', LOADS.events),
+    panel('Profile reads per second', LOADS.profiles),
   ]);
 }

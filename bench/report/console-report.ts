@@ -17,24 +17,24 @@ export function consoleReport(
   const medians = pages.map(({ timesMs }) => median(timesMs));
   const goal = { wanted: { most: 100 }, unit: ' ms' };
   const goals = [
-    { ...goal, what: 'the slowest page, in the median', seen: Math.max(...medians) },
+    { ...goal, what: 'the slowest page, median', seen: Math.max(...medians) },
     {
       ...goal,
-      what: '… at its worst',
+      what: '… worst case',
       seen: Math.max(...pages.flatMap(({ timesMs }) => timesMs)),
     },
   ];
   return [
     `Measured with \`npm run bench -- console\` on ${machine}. ${count(events)} events of a week in ` +
-      `the log, ${count(teams)} teams; each page asked for ${pages[0]?.timesMs.length} times, one ` +
+      `the log, ${count(teams)} teams; each page requested ${pages[0]?.timesMs.length} times, one ` +
       'after the other, from the request to the last byte. ' +
       (summedSeconds === null
         ? ''
         : `The keeper had summed the log ${figure(summedSeconds, ' s')} after the start. `) +
-      (problems.length === 0 ? 'All pages were there.' : `**Failed:** ${problems.join('; ')}`),
+      (problems.length === 0 ? 'All pages were complete.' : `**Failed:** ${problems.join('; ')}`),
     goalsTable(goals),
     table(
-      ['page', 'median', 'worst', 'size'],
+      ['page', 'median', 'worst case', 'size'],
       pages.map(({ name, timesMs, bytes }) => [
         name,
         figure(median(timesMs), ' ms'),

@@ -29,7 +29,7 @@ export function goalsTable(goals: readonly Goal[]): string {
     const verdict = reached === null ? NONE : reached ? 'yes' : '**no**';
     return [what, bound, figure(seen, unit), verdict];
   });
-  return table(['goal', 'wanted', 'seen', 'reached'], rows);
+  return table(['goal', 'target', 'measured', 'met'], rows);
 }
 
 /** What a comparison says of the goals; all ratios are of figures of one run. */
@@ -49,63 +49,67 @@ export function goalsOf(comparison: Comparison): Goal[] {
     .filter((peak) => peak !== null);
   return [
     {
-      what: 'webhook events/s, 64 connections, to the floor',
+      what: 'webhook events/s, 64 connections, relative to the floor',
       wanted: { least: 0.85 },
       seen: ratio(LOADS.events, ['floor']),
     },
-    { what: '… to the best peer', wanted: { least: 6 }, seen: ratio(LOADS.events, peers) },
+    { what: '… relative to the best peer', wanted: { least: 6 }, seen: ratio(LOADS.events, peers) },
     {
-      what: 'profile reads/s, to the floor',
+      what: 'profile reads/s, relative to the floor',
       wanted: { least: 0.75 },
       seen: ratio(LOADS.profiles, ['floor']),
     },
-    { what: '… to the best peer', wanted: { least: 25 }, seen: ratio(LOADS.profiles, peers) },
     {
-      what: 'one at a time: a webhook to a bare single-row commit through `pg`, p50',
+      what: '… relative to the best peer',
+      wanted: { least: 25 },
+      seen: ratio(LOADS.profiles, peers),
+    },
+    {
+      what: 'one at a time: p50 of a webhook / p50 of a bare single-row commit through `pg`',
       wanted: { most: 1.5 },
       seen: one === null || commitMs === null ? null : one.p50Ms / commitMs,
     },
     {
-      what: 'events at 70 % of the maximum rate: p99 to p50',
+      what: 'events at 70 % of the maximum rate: p99 / p50',
       wanted: { most: 5 },
       seen: tail(LOADS.eventsInTime),
     },
     {
-      what: 'profiles at 70 % of the maximum rate: p99 to p50',
+      what: 'profiles at 70 % of the maximum rate: p99 / p50',
       wanted: { most: 5 },
       seen: tail(LOADS.profilesInTime),
     },
     {
-      what: 'memory of the server under full load, at its peak',
+      what: 'peak memory of the server under full load',
       wanted: { most: 150 },
       unit: ' MB',
       seen: peaks.length === 0 ? null : Math.max(...peaks),
     },
     {
-      what: 'start of `instep serve` to ready, migrated, external',
+      what: 'start of `instep serve` until ready, external database, migrated',
       wanted: { most: 400 },
       unit: ' ms',
       seen: starts === null ? null : median(starts.externalMs),
     },
     {
-      what: '… embedded',
+      what: '… embedded database',
       wanted: { most: 700 },
       unit: ' ms',
       seen: starts === null ? null : median(starts.embeddedMs),
     },
     {
-      what: 'bytes that events leave in the database, to their raw bodies',
+      what: 'bytes stored in the database / bytes of the raw bodies',
       wanted: { most: 1.5 },
       seen: bodyRatio(comparison.bytes.get('instep')),
     },
     {
-      what: "the library's own install, without the optional database",
+      what: "size of the library's install, without the optional database",
       wanted: { most: 60 },
       unit: ' MB',
       seen: install?.megabytes ?? null,
     },
     {
-      what: '… packages, with itself',
+      what: '… number of packages, including itself',
       wanted: { most: 40 },
       seen: install?.packages ?? null,
     },

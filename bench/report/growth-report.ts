@@ -19,7 +19,7 @@ export function growthReport(
   const goals = NAMES.map((name) => {
     const ratio = ratioToBest(samples, name, SIZES.large, [SIZES.small]);
     return {
-      what: `${name} a second: by how much they fall`,
+      what: `${name} per second: decrease from small to large`,
       wanted: { most: 10 },
       unit: ' %',
       seen: ratio === null ? null : (1 - ratio) * 100,
@@ -41,10 +41,12 @@ export function growthReport(
   return [
     `Measured with \`npm run bench -- growth\` on ${machine}. Small: ${count(SMALL.teams)} teams ` +
       `and users, and an empty log. Large: ${count(teams)} teams and users, each team with its ` +
-      `subscription, and ${count(events)} events in the log, with short bodies. In turns, ` +
-      `${rounds} rounds, each measure ${seconds} s. ` +
-      (problems.length === 0 ? 'All measures were sound.' : `**Failed:** ${problems.join('; ')}`),
+      `subscription, and ${count(events)} events in the log, with short bodies. Both in turns, ` +
+      `${rounds} rounds, each measurement ${seconds} s. ` +
+      (problems.length === 0
+        ? 'All measurements were valid.'
+        : `**Failed:** ${problems.join('; ')}`),
     goalsTable(goals),
-    table(['', 'a second', 'p50', 'p99', 'server', 'PostgreSQL'], rows),
+    table(['', 'per second', 'p50', 'p99', 'server', 'PostgreSQL'], rows),
   ].join('\n\n');
 }

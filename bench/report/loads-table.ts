@@ -3,7 +3,7 @@ import type { LoadName } from '../measures/take-turn.ts';
 import { figure, table } from './figures.ts';
 import { ratioToBest, summarize } from './summary.ts';
 
-const HEAD = ['', 'a second', 'to the floor', 'p50', 'p99', 'p99 to p50'];
+const HEAD = ['', 'per second', 'vs. floor', 'p50', 'p99', 'p99 / p50'];
 const COSTS = ['server', 'PostgreSQL', 'sender', 'peak'];
 
 /** The medians of one measure, a row for each contestant that took it. */

@@ -4,7 +4,7 @@ const BYTES_PER_GIGABYTE = 1_000_000_000;
 
 /** What it was measured on, without its name. */
 export function describeMachine(postgresVersion: string): string {
-  const model = cpus()[0]?.model.trim() || 'a processor that does not tell its model';
+  const model = cpus()[0]?.model.trim() || 'unknown processor';
   const gigabytes = Math.round(totalmem() / BYTES_PER_GIGABYTE);
   return (
     `${availableParallelism()} cores (${model}), ${gigabytes} GB of memory, ${type()}, ` +

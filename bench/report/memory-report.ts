@@ -28,9 +28,9 @@ export function memoryReport(
     },
   );
   const goals = [
-    { what: 'resident memory, the most', wanted: { most: 150 }, unit: ' MB', seen: most(resident) },
+    { what: 'resident memory, maximum', wanted: { most: 150 }, unit: ' MB', seen: most(resident) },
     {
-      what: 'the last fifth of the time has more than the second one by',
+      what: 'growth from the second fifth of the time to the last',
       wanted: { most: 5 },
       unit: ' %',
       seen: creepPercent(resident),
@@ -40,9 +40,11 @@ export function memoryReport(
     `Measured with \`npm run bench -- memory\` on ${machine}: ${minutes} minutes of ` +
       `${figure(events.perSecond)} events/s and ${figure(profiles.perSecond)} profile reads/s at ` +
       'the same time. ' +
-      (problems.length === 0 ? 'All of it was sound.' : `**Failed:** ${problems.join('; ')}`),
+      (problems.length === 0
+        ? 'All measurements were valid.'
+        : `**Failed:** ${problems.join('; ')}`),
     goalsTable(goals),
-    table(['minute', 'median', 'most'], perMinute),
+    table(['minute', 'median', 'maximum'], perMinute),
   ].join('\n\n');
 }
 

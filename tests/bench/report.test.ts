@@ -85,18 +85,18 @@ test('a goal is reached, missed, or not measured', () => {
     goalsOf(comparison).map((goal) => [goal.what, isReached(goal)]),
   );
   expect(reached).toMatchObject({
-    'webhook events/s, 64 connections, to the floor': false,
-    'profile reads/s, to the floor': null,
-    'start of `instep serve` to ready, migrated, external': true,
-    'bytes that events leave in the database, to their raw bodies': true,
-    "the library's own install, without the optional database": true,
-    '… packages, with itself': false,
+    'webhook events/s, 64 connections, relative to the floor': false,
+    'profile reads/s, relative to the floor': null,
+    'start of `instep serve` until ready, external database, migrated': true,
+    'bytes stored in the database / bytes of the raw bodies': true,
+    "size of the library's install, without the optional database": true,
+    '… number of packages, including itself': false,
   });
 });
 
 test('the report tells what failed, whatever the figures', () => {
   const told = { options: readOptions([]), machine: 'two cores' };
-  expect(comparisonReport(comparison, told)).toContain('All 9 measures were sound');
+  expect(comparisonReport(comparison, told)).toContain('All 9 measurements were valid');
   const [first, ...rest] = comparison.samples;
   if (first === undefined) throw new RangeError('no sample');
   const measured = { ...first.measured, problems: ['7 events are logged of 9'] };
@@ -170,9 +170,9 @@ test('of the pages the slowest is told, and what was no page', () => {
   const told = { options: readOptions(['console']), machine: 'two cores' };
   const sound = consoleReport({ pages: [page], summedSeconds: null }, told);
   expect(sound).toContain('| overview | 20 ms | 300 ms | 12.3 kB |');
-  expect(sound).toContain('| the slowest page, in the median | ≤ 100 ms | 20 ms | yes |');
-  expect(sound).toContain('| … at its worst | ≤ 100 ms | 300 ms | **no** |');
-  expect(sound).toContain('All pages were there.');
+  expect(sound).toContain('| the slowest page, median | ≤ 100 ms | 20 ms | yes |');
+  expect(sound).toContain('| … worst case | ≤ 100 ms | 300 ms | **no** |');
+  expect(sound).toContain('All pages were complete.');
   const missing = { ...page, problem: '/ was answered 404' };
   const failed = consoleReport({ pages: [page, missing], summedSeconds: 7 }, told);
   expect(failed).toContain('**Failed:** / was answered 404');

@@ -18,19 +18,21 @@ import type { Scenario } from '../scenario.ts';
 const SIDES = ['before', 'after'] as const;
 
 export const everyAwait: Scenario = {
-  fault: 'a crash at each await of the one door and of the keeper in turn, before it and after it',
-  promise: 'what was acknowledged is stored, nothing is done twice, and every team is right',
+  fault:
+    'a crash at each await of the ingest pipeline and of maintenance in turn, before it and ' +
+    'after it',
+  promise: 'everything acknowledged is stored, nothing is done twice, and every team is correct',
   times: { short: 1, long: 40 },
   isQuick: true,
   async run({ times, onProgress }) {
     const { database } = await createDatabase();
-    const figures = { lives: 0, crashes: 0, acknowledged: 0, lost: 0 };
+    const figures = { runs: 0, crashes: 0, acknowledged: 0, lost: 0 };
     for (let done = 1; done <= times; done += 1) {
       for (const side of SIDES) {
         for (let at = 1, hasCrashed = true; hasCrashed; at += 1) {
           const life = new Life(database, { at, side }, done);
           hasCrashed = await life.live();
-          figures.lives += 1;
+          figures.runs += 1;
           figures.crashes += hasCrashed ? 1 : 0;
           figures.acknowledged += life.history.events.length;
         }

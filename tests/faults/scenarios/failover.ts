@@ -33,9 +33,9 @@ const OVERLAP_MS = 500;
 
 export const failover: Scenario = {
   fault:
-    'the primary is killed, shut down or cut off, its synchronous standby promoted, the old one ' +
-    'comes back read-only',
-  promise: 'nothing acknowledged is lost, and writes go on with the new primary, without a restart',
+    'the primary is killed, shut down or cut off; its synchronous standby is promoted; the old ' +
+    'primary comes back read-only',
+  promise: 'nothing acknowledged is lost, and writes continue on the new primary without a restart',
   times: { short: 3, long: 50 },
   isQuick: true,
   async run({ times, onProgress }) {
@@ -73,7 +73,7 @@ export const failover: Scenario = {
       const database = connect(primary.url);
       const figures = await load.audit(database);
       await database.close();
-      return { promotions: times, ...figures, 'ms until writes at the slowest': slowestMs };
+      return { promotions: times, ...figures, 'ms at most until the next write': slowestMs };
     } finally {
       server.process.kill('SIGKILL');
       await primary.remove();

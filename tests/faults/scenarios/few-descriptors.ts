@@ -31,11 +31,11 @@ type Phase = { readonly fromMs: number; untilMs: number };
 
 export const fewDescriptors: Scenario = {
   fault:
-    `${CONNECTIONS} connections at once, again and again, to a server that may have ` +
-    `${DESCRIPTORS} files open; one time in five its connections to the database end, too`,
+    `repeated bursts of ${CONNECTIONS} connections to a server that can open ${DESCRIPTORS} ` +
+    'files; every fifth burst also breaks its database connections',
   promise:
-    'new and kept connections of others are served, 99 % during a flood and 99.9 % after it; it ' +
-    'always gets to its database, nothing acknowledged is lost, and the log stays small',
+    '99 % of other requests are served during a burst and 99.9 % after it; the server always ' +
+    'reaches its database, nothing acknowledged is lost, and the log stays small',
   times: { short: 5, long: 300 },
   isPossible: canLimit,
   async run({ times, onProgress }) {

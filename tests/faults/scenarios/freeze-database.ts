@@ -11,8 +11,10 @@ const DEADLINE_MS = 1_000;
 const MARGIN_MS = 5_000;
 
 export const freezeDatabase: Scenario = {
-  fault: 'PostgreSQL is frozen (SIGSTOP) for so many seconds under load',
-  promise: 'every request is answered in time, nothing acknowledged is lost, and it goes on after',
+  fault: 'PostgreSQL is frozen (SIGSTOP) for the given number of seconds under load',
+  promise:
+    'every request is answered in time, nothing acknowledged is lost, and service resumes ' +
+    'afterwards',
   times: { short: 3, long: 30 },
   isQuick: true,
   async run({ times: seconds, onProgress }) {

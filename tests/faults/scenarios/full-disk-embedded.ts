@@ -9,8 +9,10 @@ import { canMount, SmallDisk } from '../small-disk.ts';
 const FULL_MS = 1_000;
 
 export const fullDiskEmbedded: Scenario = {
-  fault: 'the disk of the embedded PostgreSQL is full until that cannot even start',
-  promise: '503 meanwhile, the server makes it run again by itself, nothing acknowledged is lost',
+  fault: "the disk of the embedded PostgreSQL fills up until the database can't even start",
+  promise:
+    '503 until there is space; the server restarts the database by itself; nothing acknowledged ' +
+    'is lost',
   times: { short: 1, long: 50 },
   isPossible: canMount,
   async run({ times, onProgress }) {
@@ -40,6 +42,6 @@ export const fullDiskEmbedded: Scenario = {
     await load.finish();
     expect(refusals.filter((reason) => reason !== 503)).toEqual([]);
     const figures = await service.stop((database) => load.audit(database));
-    return { 'times full': times, ...figures, 'ms until answered again at the slowest': slowestMs };
+    return { 'times full': times, ...figures, 'ms at most until the next answer': slowestMs };
   },
 };

@@ -11,8 +11,8 @@ import { canMount, SmallDisk } from '../small-disk.ts';
 const FULL_MS = 1_000;
 
 export const fullDisk: Scenario = {
-  fault: 'the disk of an external PostgreSQL is full, and has space again',
-  promise: '503 meanwhile, nothing acknowledged is lost, and it goes on by itself',
+  fault: 'the disk of an external PostgreSQL fills up and is freed again',
+  promise: '503 until there is space; service resumes by itself; nothing acknowledged is lost',
   times: { short: 1, long: 50 },
   isPossible: canMount,
   async run({ times, onProgress }) {
@@ -49,6 +49,6 @@ export const fullDisk: Scenario = {
     expect(refusals.filter((reason) => reason !== 503)).toEqual([]);
     const figures = await load.audit(database);
     await database.close();
-    return { 'times full': times, ...figures, 'ms until answered again at the slowest': slowestMs };
+    return { 'times full': times, ...figures, 'ms at most until the next answer': slowestMs };
   },
 };

@@ -33,8 +33,8 @@ const ALLOWED: Readonly<Record<Kind, readonly number[]>> = {
 };
 
 export const hostile: Scenario = {
-  fault: 'malformed HTTP, forged signatures and sessions, signed but odd events, by chance',
-  promise: 'no 5xx, no change of state by what is not signed, an answer in time, and it lives on',
+  fault: 'random malformed HTTP, forged signatures and sessions, and signed but odd events',
+  promise: 'no 5xx, no change by anything unsigned, an answer in time, and the server survives',
   times: { short: 10_000, long: 1_000_000 },
   isQuick: true,
   async run({ times, onProgress }) {

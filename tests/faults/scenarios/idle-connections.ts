@@ -20,10 +20,12 @@ const MAX_KILOBYTES = 24;
 const GIVE_UP_AFTER_MS = 60_000;
 
 export const idleConnections: Scenario = {
-  fault: 'so many connections that stay after their first answer and ask again now and then',
+  fault:
+    'the given number of connections that stay open after their first answer and ask again now ' +
+    'and then',
   promise:
-    'all are kept, 99.9 % of the others are served, memory is bounded, and those that ask nothing ' +
-    'more are ended until nothing of them is left',
+    'all are kept, 99.9 % of other requests are served, memory is bounded, and connections that ' +
+    'ask nothing more are closed without a trace',
   times: { short: 500, long: 10_000 },
   isPossible: canTellUse,
   async run({ times, onProgress }) {
@@ -65,9 +67,9 @@ export const idleConnections: Scenario = {
       'idle connections': count,
       'kB a connection': Math.max(0, Math.round((growthMb * 1_024) / count)),
       'left of them': 0,
-      'requests of others': honest.attempts.length,
+      'other requests': honest.attempts.length,
       '% of these served': shareServed(honest.attempts),
-      'ms 99 of 100 took at most': slowestMs(honest.attempts),
+      'ms p99': slowestMs(honest.attempts),
       ...figures,
     };
   },

@@ -27,9 +27,12 @@ const OUTAGES: readonly ((cluster: PostgresCluster) => Promise<void>)[] = [
 ];
 
 export const killDatabase: Scenario = {
-  fault: 'an external PostgreSQL is killed with -9, is restarted, ends all connections; in turns',
+  fault:
+    'an external PostgreSQL is killed with -9, restarted, and made to close all connections, in ' +
+    'turns',
   promise:
-    '503 meanwhile, what was acknowledged is stored, every team is right, no restart of ours',
+    '503 until it is back; everything acknowledged is stored; every team is correct; Instep ' +
+    'needs no restart',
   times: { short: 6, long: 600 },
   isQuick: true,
   async run({ times, onProgress }) {

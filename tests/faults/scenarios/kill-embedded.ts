@@ -10,7 +10,7 @@ const MAX_LIFE_MS = 500;
 
 export const killEmbedded: Scenario = {
   fault: 'kill -9 of the embedded PostgreSQL at random moments under load',
-  promise: 'the server makes it run again by itself, nothing acknowledged is lost',
+  promise: 'the server restarts the database by itself, and nothing acknowledged is lost',
   times: { short: 3, long: 200 },
   async run({ times, onProgress }) {
     const service = await EmbeddedService.start(await makeOpenFolder());
@@ -28,6 +28,6 @@ export const killEmbedded: Scenario = {
     }
     await load.finish();
     const figures = await service.stop((database) => load.audit(database));
-    return { kills: times, ...figures, 'ms until answered again at the slowest': slowestMs };
+    return { kills: times, ...figures, 'ms at most until the next answer': slowestMs };
   },
 };

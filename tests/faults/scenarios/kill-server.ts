@@ -11,8 +11,8 @@ const STILLBORN = 0.25;
 const MAX_START_MS = 500;
 
 export const killServer: Scenario = {
-  fault: 'kill -9 of the server at random moments under load, and while it starts',
-  promise: 'what was acknowledged is stored, and every team is right',
+  fault: 'kill -9 of the server at random moments under load and during its start',
+  promise: 'everything acknowledged is stored, and every team is correct',
   times: { short: 5, long: 500 },
   isQuick: true,
   async run({ times, onProgress }) {

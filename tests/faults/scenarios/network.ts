@@ -28,11 +28,11 @@ const LOOKS = 10;
 
 export const network: Scenario = {
   fault:
-    'the network to PostgreSQL is slow, loses answers, loses everything, resets connections, or ' +
-    'is away, under load',
+    'the network to PostgreSQL is slow, loses answers, loses everything, resets connections or ' +
+    'is down, under load',
   promise:
     'no request outlives its deadline, nothing acknowledged is lost, one deadline after the ' +
-    'trouble all is well, and no connection stays poisoned',
+    'fault everything works, and no broken connection stays in use',
   times: { short: 5, long: 100 },
   async run({ times, onProgress }) {
     const cluster = await PostgresCluster.create();
@@ -65,7 +65,7 @@ export const network: Scenario = {
       const others = [...refusals].filter((reason) => reason !== 503);
       if (others.length > 0) throw new Error(`not answered 503: ${others.join(', ')}`);
       const figures = await load.audit(database);
-      return { troubles: times, ...figures, 'ms until writes at the slowest': slowestMs };
+      return { troubles: times, ...figures, 'ms at most until the next write': slowestMs };
     } finally {
       server.process.kill('SIGKILL');
       await proxy.close();

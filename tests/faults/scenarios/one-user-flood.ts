@@ -9,9 +9,9 @@ const CONNECTIONS = 64;
 
 export const oneUserFlood: Scenario = {
   fault:
-    `one user asks for the same profile on ${CONNECTIONS} connections as fast as they can, for so ` +
-    'many seconds',
-  promise: 'other users and events are served all the same',
+    `one user requests the same profile on ${CONNECTIONS} connections as fast as possible, for ` +
+    'the given number of seconds',
+  promise: 'other users and events are still served',
   times: { short: 3, long: 60 },
   async run({ times: seconds, onProgress }) {
     const { url, database } = await createDatabase();
@@ -32,9 +32,9 @@ export const oneUserFlood: Scenario = {
     return {
       seconds,
       'profiles of one user': sum(answered),
-      'requests of others': attempts.length,
+      'other requests': attempts.length,
       'of them refused': 0,
-      'ms 99 of 100 took at most': slowestMs(attempts),
+      'ms p99': slowestMs(attempts),
       ...figures,
     };
   },

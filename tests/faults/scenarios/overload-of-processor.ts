@@ -1,8 +1,9 @@
 import { createOverload, FAULT } from './overload.ts';
 
 export const overloadOfProcessor = createOverload({
-  fault: `${FAULT}; nothing but the processor bounds what it bears`,
+  fault: `${FAULT}; only the processor limits the rate`,
   promise:
-    'it bears as much as before, the others wait their turn, profiles are answered, memory stays',
+    'the rate stays as before, refused senders wait, profiles are answered, and memory stays ' +
+    'bounded',
   burden: async () => undefined,
 });

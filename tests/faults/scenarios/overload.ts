@@ -23,7 +23,8 @@ type Overload = Pick<Scenario, 'fault' | 'promise'> & {
 };
 
 export const FAULT =
-  'ten times the events that the server bears, for so many seconds, sent whatever is answered';
+  'ten times the events that the server can process, for the given number of seconds, sent ' +
+  'regardless of the answers';
 
 /**
  * What the server bears is lowered, in a way that any application may lower it: a refusal takes a
@@ -31,10 +32,10 @@ export const FAULT =
  * (docs/decisions/0009-refuse-early-when-the-queue-is-long.md).
  */
 export const overload = createOverload({
-  fault: `${FAULT}; a trigger of the application's takes a millisecond over every team`,
+  fault: `${FAULT}; an application's trigger takes a millisecond per team`,
   promise:
-    'what is accepted is stored within a second, the rest is told to come again within 100 ms, ' +
-    'profiles are answered as before, memory stays, and it bears as much as before at once after',
+    'accepted events are stored within 1 second, others are refused within 100 ms, profiles are ' +
+    'answered as before, memory stays bounded, and the rate recovers at once',
   burden: slowTeams,
 });
 
@@ -84,18 +85,18 @@ export function createOverload({ fault, promise, burden }: Overload): Scenario {
     if (mostMegabytes > MAX_MB) throw new Error(`it took ${mostMegabytes} MB`);
     expectServed(profiles, 100);
     return {
-      'events/s borne before': Math.round(perSecond(before)),
-      'sent/s then': Math.round(flood.sent / seconds),
-      'not sent for want of a connection': flood.unsent,
+      'events/s processed before': Math.round(perSecond(before)),
+      'sent/s during it': Math.round(flood.sent / seconds),
+      'not sent without a free connection': flood.unsent,
       'acknowledged/s': Math.round(flood.acknowledged / seconds),
       'refused/s': Math.round(flood.refusedMs.length / seconds),
-      'events/s borne after': Math.round(perSecond(after)),
+      'events/s processed after': Math.round(perSecond(after)),
       'ms p99 of the accepted': percentile(flood.acceptedMs, 99),
       'ms p99 of the refused': percentile(flood.refusedMs, 99),
       'ms p99 of profiles before': slowestMs(calmProfiles),
       'ms p99 of profiles': slowestMs(profiles),
       'connections broken': flood.broken,
-      'MB resident after a tenth': megabytes[Math.floor(megabytes.length / 10)] ?? 0,
+      'MB resident after a tenth of the time': megabytes[Math.floor(megabytes.length / 10)] ?? 0,
       'MB resident at most': mostMegabytes,
       acknowledged: before.acknowledged + flood.acknowledged + after.acknowledged,
       lost: 0,

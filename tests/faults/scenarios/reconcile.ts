@@ -30,8 +30,10 @@ const causeOf = (number: number): Cause | null =>
   number % 100 === 0 ? (CAUSES[(number / 100) % CAUSES.length] ?? null) : null;
 
 export const reconcile: Scenario = {
-  fault: 'so many subscriptions at Stripe, of which the teams of 1 % have drifted',
-  promise: `instep reconcile finds exactly these, repairs them, asks no more often than it may, and takes ${MAX_MEGABYTES} MB at most`,
+  fault: 'the given number of subscriptions at Stripe; the teams of 1 % have drifted',
+  promise:
+    'instep reconcile finds exactly these, repairs them, stays within its rate limit, and takes ' +
+    `at most ${MAX_MEGABYTES} MB`,
   times: { short: 2_000, long: 100_000 },
   isPossible: canTellUse,
   async run({ times, onProgress }) {
@@ -74,10 +76,10 @@ export const reconcile: Scenario = {
     return {
       drifted: drifted.length,
       'found and repaired': repaired.findings.length,
-      'found that were none': 0,
+      'found by mistake': 0,
       'calls for a hundred subscriptions each': calls,
       'calls/s': Math.round(callsPerSecond * 10) / 10,
-      'seconds in all': Math.round(shown.seconds),
+      'seconds in total': Math.round(shown.seconds),
       'MB at most': megabytes,
       cases: times,
     };

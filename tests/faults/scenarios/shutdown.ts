@@ -13,8 +13,10 @@ const DELAY_MS = 2_000;
 const DEADLINE_MS = 10_000;
 
 export const shutdown: Scenario = {
-  fault: 'SIGTERM while the server has more to do than it can',
-  promise: 'not ready first, what was begun is answered, exit 0 within 10 s, nothing is lost',
+  fault: 'SIGTERM while the server is overloaded',
+  promise:
+    '/readyz reports 503 first, running requests are answered, the exit code is 0 within 10 s, ' +
+    'and nothing is lost',
   times: { short: 2, long: 200 },
   async run({ times, onProgress }) {
     const { url, database } = await createDatabase();
@@ -46,6 +48,6 @@ export const shutdown: Scenario = {
     expect(refusals.filter((reason) => typeof reason === 'number')).toEqual([]);
     const figures = await load.audit(database);
     await database.close();
-    return { shutdowns: times, ...figures, 'ms until the exit at the slowest': slowestMs };
+    return { shutdowns: times, ...figures, 'ms at most until the exit': slowestMs };
   },
 };

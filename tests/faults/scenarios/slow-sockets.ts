@@ -18,8 +18,10 @@ const BEGINNINGS = [
 const IDLE = BEGINNINGS.length - 1;
 
 export const slowSockets: Scenario = {
-  fault: 'so many connections that send a byte a second, or nothing more after their first answer',
-  promise: 'others are served as ever; the slow ones are ended, and nothing of them is left',
+  fault:
+    'the given number of connections that send one byte a second, or nothing more after their ' +
+    'first answer',
+  promise: 'others are served as usual; slow connections are closed and leave nothing behind',
   times: { short: 300, long: 5_000 },
   async run({ times, onProgress }) {
     const { url, database } = await createDatabase();

@@ -16,8 +16,8 @@ const MAX_MORE_FILES = 64;
 const USER = { name: 'Ada', email: 'ada@example.com', passwordHash: '', role: 'member' };
 
 export const soak: Scenario = {
-  fault: 'so many requests, one event among twenty, one after the other',
-  promise: 'open files and memory stay as they are',
+  fault: 'the given number of requests in sequence, one event in twenty',
+  promise: 'open files and memory stay constant',
   times: { short: 10_000, long: 20_000_000 },
   isQuick: true,
   isPossible: canTellUse,
@@ -61,7 +61,7 @@ export const soak: Scenario = {
     }
     return {
       'requests/s': Math.round((times - warmUp) / seconds),
-      'MB resident after a tenth': before.megabytes,
+      'MB resident after a tenth of the time': before.megabytes,
       'MB resident': after.megabytes,
       'open files': after.files,
       profiles: first.profiles + second.profiles,

@@ -8,8 +8,8 @@ import type { Scenario } from '../scenario.ts';
 const MAX_LIFE_MS = 400;
 
 export const twoServers: Scenario = {
-  fault: 'two servers on one database, one of them killed again and again',
-  promise: 'what was acknowledged is stored, and every team is right',
+  fault: 'two servers on one database, one of them killed repeatedly',
+  promise: 'everything acknowledged is stored, and every team is correct',
   times: { short: 4, long: 200 },
   async run({ times, onProgress }) {
     const { url, database } = await createDatabase();

@@ -19,11 +19,11 @@ const MAX_TRANSACTIONS_A_POST = 0.1;
 
 export const unsignedFlood: Scenario = {
   fault:
-    `${CONNECTIONS} connections post webhooks without a valid signature as fast as they can: none, ` +
-    'forged, stale, bodies of 1 MiB; for so many seconds',
+    `${CONNECTIONS} connections post webhooks without a valid signature as fast as possible ` +
+    '(none, forged, stale, bodies of 1 MiB), for the given number of seconds',
   promise:
-    'each is answered 400 without a trip to the database, others are served all the same, and the ' +
-    'log gets a line a second',
+    'each is answered 400 without a database query, others are still served, and the log gets ' +
+    'one line a second',
   times: { short: 3, long: 60 },
   isQuick: true,
   async run({ times: seconds, onProgress }) {
@@ -48,13 +48,13 @@ export const unsignedFlood: Scenario = {
     expect(counted(lines)).toBeGreaterThanOrEqual(sum(answered));
     return {
       seconds,
-      'posts refused': sum(answered),
+      'requests refused': sum(answered),
       'lines about them': lines.length,
-      'transactions beside the first posts': transactions,
-      'of these posts': sum(alone),
-      'requests of others': attempts.length,
+      'transactions beside the first requests': transactions,
+      'of these requests': sum(alone),
+      'other requests': attempts.length,
       'of them refused': 0,
-      'ms 99 of 100 took at most': slowestMs(attempts),
+      'ms p99': slowestMs(attempts),
       ...figures,
     };
   },
