@@ -24,7 +24,7 @@ export async function consolePages(ask: Ask, teams: number): Promise<ConsolePage
     { name: 'teams', path: '/teams' },
     { name: '… in the middle', path: `/teams?after=${Math.floor(teams / 2)}` },
     { name: '… by a common name', path: '/teams?search=Team+7' },
-    { name: '… by the last team's name', path: `/teams?search=Team+${last}` },
+    { name: '… by the name of the last team', path: `/teams?search=Team+${last}` },
     { name: '… by an unknown name', path: '/teams?search=nobody' },
     { name: '… by id', path: `/teams?search=${last}` },
     { name: '… by customer', path: `/teams?search=cus_Bench${count(teams)}` },
