@@ -8,7 +8,7 @@ import { createMetrics, type Metrics } from './operations/metrics/metrics.ts';
 import { connectToServer, type DatabaseServer } from './postgres/connect.ts';
 import type { Query } from './postgres/database.ts';
 import { checkSchema } from './postgres/migrate.ts';
-import { readOutOfSync } from './queries/out-of-sync.ts';
+import { readHealth } from './queries/health.ts';
 import { prepareDatabase } from './queries/prepare-database.ts';
 import { InstepError } from './runtime/errors.ts';
 import type { Instrumentation } from './runtime/instrumentation.ts';
@@ -93,7 +93,7 @@ export async function openInstep({
   const metrics = createMetrics({
     queued: () => pipeline.queued(),
     poolUse: database.poolUse,
-    readOutOfSync: () => readOutOfSync(query),
+    readHealth: () => readHealth(query),
     now,
     clockMs: () => performance.now(),
   });

@@ -29,9 +29,6 @@ export type PageRequest = {
 /** After so long no further stretch is looked at: somebody waits. */
 const BUDGET_MS = 30;
 
-/** So many parked events are looked at one by one. Where there are more, no search takes long. */
-const MOST_PARKED = 10_000;
-
 /** So many events are looked at in one statement, which takes some milliseconds. */
 const STRETCH = 5_000;
 
@@ -78,7 +75,7 @@ async function searchParked(
   limit: number,
 ): Promise<EventRow[] | null> {
   if (outcome !== 'parked' || others.customerId !== undefined) return null;
-  const positions = await readParkedPositions(query, MOST_PARKED);
+  const positions = await readParkedPositions(query);
   if (positions === null) return null;
   const wanted = positions.filter((position) => position <= upTo);
   return await readEventsAt(query, { outcome, ...others }, wanted, limit);

@@ -156,6 +156,24 @@ export async function readEventsAround(
   return rows.map(toLogRow);
 }
 
+/** The bodies of the last events that Stripe delivered, the newest first. */
+export async function readLastBodies(query: Query, limit: number): Promise<Uint8Array[]> {
+  const rows = await query<{ body: Buffer }>(
+    `select body
+       from (
+              select position, body, deliveries
+                from instep.events
+               order by position desc
+               limit 1000
+            ) as newest
+      where deliveries > 0
+      order by position desc
+      limit $1`,
+    [limit],
+  );
+  return rows.map(({ body }) => body);
+}
+
 function toLogRow({ event_id, received_at, ...row }: LogTableRow): LoggedEvent {
   return { ...row, eventId: event_id, receivedAtMs: received_at.getTime() };
 }

@@ -1,5 +1,6 @@
 import type { LoggedEvent, LoggedOutcome } from '../core/logged-event.ts';
 import type { Query } from '../postgres/database.ts';
+import { MAX_COUNTED_PARKED } from './health.ts';
 
 /** An event as the log shows it to a person. */
 export type EventRow = LoggedEvent & {
@@ -65,8 +66,8 @@ export async function readEvents(
   return rows.map(toEventRow);
 }
 
-/** The positions of the parked events, the newest first; `null` when there are more than `most`. */
-export async function readParkedPositions(query: Query, most: number): Promise<number[] | null> {
+/** The positions of the parked events, the newest first; `null` when they are too many. */
+export async function readParkedPositions(query: Query): Promise<number[] | null> {
   // In another order the planner might go through the log for what the index of the parked ones has.
   const rows = await query<{ position: number }>(
     `select position
@@ -74,9 +75,9 @@ export async function readParkedPositions(query: Query, most: number): Promise<n
       where outcome = 'parked'
       order by customer_id
       limit $1`,
-    [most + 1],
+    [MAX_COUNTED_PARKED + 1],
   );
-  if (rows.length > most) return null;
+  if (rows.length > MAX_COUNTED_PARKED) return null;
   return rows.map(({ position }) => position).sort((one, other) => other - one);
 }
 

@@ -1,5 +1,6 @@
 import type { Query } from '../../postgres/database.ts';
-import { type LogState, readLastBodies, readLogState } from '../../queries/log-state.ts';
+import { readLastBodies } from '../../queries/events.ts';
+import { type Health, MAX_COUNTED_PARKED, readHealth } from '../../queries/health.ts';
 import { durationOf } from '../../runtime/duration.ts';
 import { eventModeOf } from '../../stripe/event-mode.ts';
 import type { Mode } from '../../stripe/key-kind.ts';
@@ -23,7 +24,7 @@ const ON_ITS_WAY_MS = 10 * 60_000;
 /** What the log tells: what is not done, and whether events come at all. */
 export async function checkEventLog(options: EventLogOptions): Promise<Check[]> {
   const { query, keyMode } = options;
-  const state = await readLogState(query);
+  const state = await readHealth(query);
   const bodies = await readLastBodies(query, MODE_SAMPLE);
   const modes = bodies.map(eventModeOf).filter((mode) => mode !== null);
   return [
@@ -31,12 +32,12 @@ export async function checkEventLog(options: EventLogOptions): Promise<Check[]> 
     ...checkModes(modes, keyMode),
     checkParked(state, options.nowMs),
     ...checkReadable(state),
-    checkTies(state),
+    checkAmbiguousOrder(state),
     checkNames(state),
   ];
 }
 
-function checkLastEvent(state: LogState, options: EventLogOptions): Check {
+function checkLastEvent(state: Health, options: EventLogOptions): Check {
   const name = 'last event';
   const { lastDeliveredMs, newestCreatedSeconds } = state;
   const { newestEventSeconds, nowMs } = options;
@@ -71,34 +72,35 @@ function checkModes(modes: readonly Mode[], keyMode: Mode | null): Check[] {
   return [failure(name, says, whatToDo)];
 }
 
-function checkParked({ parkedEvents, parkedCustomers, parkedSinceMs }: LogState, nowMs: number) {
+function checkParked({ parkedEvents, parkedCustomers, parkedSinceMs }: Health, nowMs: number) {
   const name = 'parked events';
   if (parkedEvents === 0 || parkedSinceMs === null) return ok(name, 'none');
+  const count = `${parkedEvents}${parkedEvents === MAX_COUNTED_PARKED ? ' or more' : ''}`;
   return warning(
     name,
-    `${parkedEvents}, of ${parkedCustomers} customer(s) without a team, ` +
+    `${count}, of ${parkedCustomers} customer(s) without a team, ` +
       `the oldest for ${durationOf(nowMs - parkedSinceMs)}`,
     'see `instep events list --outcome parked`, and link them: `instep team link ID --customer CUS`',
   );
 }
 
-function checkReadable({ unreadableOfNewest }: LogState): Check[] {
-  if (unreadableOfNewest === 0) return [];
-  const says = `${unreadableOfNewest} of the newest thousand are of no known shape`;
+function checkReadable({ unreadableEvents }: Health): Check[] {
+  if (unreadableEvents === 0) return [];
+  const says = `${unreadableEvents} of the newest thousand are of no known shape`;
   const whatToDo = 'upgrade Instep, or report it: the lines `event unreadable` say where';
   return [warning('unreadable events', says, whatToDo)];
 }
 
-function checkTies({ ties }: LogState): Check {
-  if (ties === 0) return ok('ties', 'none');
+function checkAmbiguousOrder({ ambiguousSubscriptions }: Health): Check {
+  if (ambiguousSubscriptions === 0) return ok('ties', 'none');
   return warning(
     'ties',
-    `${ties} subscription(s) of which Stripe was not asked what came last in a second`,
+    `${ambiguousSubscriptions} subscription(s) of which Stripe was not asked what came last in a second`,
     'the server asks by itself: look whether it runs, and at the lines about the API',
   );
 }
 
-function checkNames({ namelessProducts }: LogState): Check {
+function checkNames({ namelessProducts }: Health): Check {
   if (namelessProducts === 0) return ok('names', 'none is missing');
   return warning(
     'names',

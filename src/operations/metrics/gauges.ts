@@ -1,6 +1,6 @@
 import type { Queued } from '../../ingest/pipeline.ts';
 import type { PoolUse } from '../../postgres/pools.ts';
-import type { OutOfSync } from '../../queries/out-of-sync.ts';
+import type { Health } from '../../queries/health.ts';
 import { withDeadline } from '../../runtime/deadline.ts';
 import { InstepError } from '../../runtime/errors.ts';
 import type { Metric } from './snapshot.ts';
@@ -8,7 +8,7 @@ import type { Metric } from './snapshot.ts';
 export type GaugesOptions = {
   readonly queued: () => Queued;
   readonly poolUse: () => PoolUse;
-  readonly readOutOfSync: () => Promise<OutOfSync>;
+  readonly readHealth: () => Promise<Health>;
   /** In milliseconds since 1970. */
   readonly now: () => number;
   /** In milliseconds, by a clock that is never set. */
@@ -21,7 +21,7 @@ const OUT_OF_SYNC_DEADLINE_MS = 1_000;
 /** What is read at the moment of the scrape. A value that is not known (`null`) is not shown. */
 export function createGauges(options: GaugesOptions, clockSkewSeconds: () => number | null) {
   const { queued, poolUse, now } = options;
-  const outOfSync = cachedOutOfSync(options);
+  const health = cachedHealth(options);
   const ageSeconds = (ms: number | null) => ms && Math.max(0, now() - ms) / 1_000;
 
   return [
@@ -59,27 +59,27 @@ export function createGauges(options: GaugesOptions, clockSkewSeconds: () => num
     gauge(
       'instep_database_up',
       'Whether the database reported within a second what is out of sync. The gauges below need it.',
-      async () => ((await outOfSync()) === null ? 0 : 1),
+      async () => ((await health()) === null ? 0 : 1),
     ),
     gauge(
       'instep_parked_events',
       'Events whose customer no team has, up to 10000.',
-      async () => (await outOfSync())?.parkedEvents ?? null,
+      async () => (await health())?.parkedEvents ?? null,
     ),
     gauge(
       'instep_ambiguous_subscriptions',
       'Subscriptions whose same-second events have had no known order for ten minutes.',
-      async () => (await outOfSync())?.ties ?? null,
+      async () => (await health())?.ambiguousSubscriptions ?? null,
     ),
     gauge(
       'instep_nameless_products',
       'Products without a name. The plans of their teams have no name either.',
-      async () => (await outOfSync())?.namelessProducts ?? null,
+      async () => (await health())?.namelessProducts ?? null,
     ),
     gauge(
       'instep_last_event_age_seconds',
       'Time since Stripe last delivered an event that is in the log.',
-      async () => ageSeconds((await outOfSync())?.lastDeliveredMs ?? null),
+      async () => ageSeconds((await health())?.lastDeliveredMs ?? null),
     ),
   ];
 }
@@ -105,22 +105,22 @@ function valuesOf(reading: Reading): Metric['values'] {
 }
 
 /** Reads at most every three seconds, and never twice at the same time; `null` when it fails. */
-function cachedOutOfSync({ readOutOfSync, clockMs }: GaugesOptions) {
-  let latest: Promise<OutOfSync> | null = null;
+function cachedHealth({ readHealth, clockMs }: GaugesOptions) {
+  let latest: Promise<Health> | null = null;
   let isPending = false;
   let freshUntilMs = 0;
 
-  function read(): Promise<OutOfSync> {
+  function read(): Promise<Health> {
     if (latest !== null && (isPending || clockMs() < freshUntilMs)) return latest;
     freshUntilMs = clockMs() + OUT_OF_SYNC_LIFETIME_MS;
     isPending = true;
-    latest = readOutOfSync().finally(() => {
+    latest = readHealth().finally(() => {
       isPending = false;
     });
     return latest;
   }
 
-  return async (): Promise<OutOfSync | null> => {
+  return async (): Promise<Health | null> => {
     try {
       return await withDeadline(read(), OUT_OF_SYNC_DEADLINE_MS);
     } catch (error) {

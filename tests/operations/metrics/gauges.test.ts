@@ -1,17 +1,29 @@
 import { expect, test } from 'vitest';
 import { createGauges } from '../../../src/operations/metrics/gauges.ts';
-import type { OutOfSync } from '../../../src/queries/out-of-sync.ts';
+import type { Health } from '../../../src/queries/health.ts';
 
-const STATE: OutOfSync = { parkedEvents: 7, ties: 0, namelessProducts: 0, lastDeliveredMs: null };
+const HEALTH: Health = {
+  parkedEvents: 7,
+  parkedCustomers: 2,
+  parkedSinceMs: 0,
+  ambiguousSubscriptions: 0,
+  namelessProducts: 0,
+  unresolvedProducts: 0,
+  unreadableEvents: 0,
+  lastReceivedMs: null,
+  lastDeliveredMs: null,
+  undeliveredSinceMs: null,
+  newestCreatedSeconds: null,
+};
 
 /** The gauges of a database in this state. The test sets the clock. */
-function observed(readOutOfSync: () => Promise<OutOfSync>) {
+function observed(readHealth: () => Promise<Health>) {
   const clock = { nowMs: 1_000 };
   const gauges = createGauges(
     {
       queued: () => ({ ready: 5, blocked: 4, limit: 9 }),
       poolUse: () => ({ total: 3, idle: 1, waiting: 2 }),
-      readOutOfSync,
+      readHealth,
       now: () => clock.nowMs,
       clockMs: () => clock.nowMs,
     },
@@ -38,7 +50,7 @@ test('concurrent scrapes share one read of the database, and a later scrape read
   let asked = 0;
   const { clock, valuesOf } = observed(async () => {
     asked += 1;
-    return STATE;
+    return HEALTH;
   });
   const all = await Promise.all(Array.from({ length: 5 }, () => valuesOf('instep_parked_events')));
   expect(all).toEqual(Array.from({ length: 5 }, () => [7]));

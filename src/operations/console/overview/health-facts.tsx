@@ -1,6 +1,6 @@
 import type { Progress } from '../../../maintenance/reconcile/progress.ts';
+import { MAX_COUNTED_PARKED } from '../../../queries/health.ts';
 import type { LeasedJobState } from '../../../queries/leased-jobs.ts';
-import { MAX_PARKED } from '../../../queries/out-of-sync.ts';
 import { durationOf } from '../../../runtime/duration.ts';
 import { Facts } from '../components/facts.tsx';
 import { countText, type Standing } from './issues.ts';
@@ -13,20 +13,20 @@ export function StandingFacts({
   readonly standing: Standing;
   readonly nowMs: number;
 }) {
-  const { outOfStep, troubles, catchUp, reconciled } = standing;
+  const { health, catchUp, reconciled } = standing;
   const ago = (ms: number | null) => (ms === null ? 'never' : `${durationOf(nowMs - ms)} ago`);
   return (
     <Facts
       facts={[
-        ['Last event', ago(troubles.lastReceivedMs)],
+        ['Last event', ago(health.lastReceivedMs)],
         [
           'Parked events',
           <a id="parked-events" href="/events?outcome=parked">
-            {countText(outOfStep.parkedEvents, MAX_PARKED)}
+            {countText(health.parkedEvents, MAX_COUNTED_PARKED)}
           </a>,
         ],
-        ['Open ties', countText(outOfStep.ties)],
-        ['Products without a name', countText(outOfStep.namelessProducts)],
+        ['Open ties', countText(health.ambiguousSubscriptions)],
+        ['Products without a name', countText(health.namelessProducts)],
         ['Caught up', walkText(catchUp, ago)],
         [
           'Reconciled',

@@ -1,7 +1,6 @@
 import type { Progress } from '../../../maintenance/reconcile/progress.ts';
-import type { Issues } from '../../../queries/issues.ts';
+import { type Health, MAX_COUNTED_PARKED } from '../../../queries/health.ts';
 import type { LeasedJobState } from '../../../queries/leased-jobs.ts';
-import { MAX_PARKED, type OutOfSync } from '../../../queries/out-of-sync.ts';
 import { durationOf } from '../../../runtime/duration.ts';
 
 /** Something that does not repair itself. */
@@ -14,15 +13,14 @@ export type Concern = {
 
 /** What is known of how things stand. */
 export type Standing = {
-  readonly outOfStep: OutOfSync;
-  readonly troubles: Issues;
+  readonly health: Health;
   readonly catchUp: LeasedJobState | null;
   /** The last reconciliation, whether it has ended or not. */
   readonly reconciled: Progress | null;
 };
 
 /** An event may come before its team is linked; so long that takes. */
-export const PARKED_LONG_MS = 10 * 60_000;
+const PARKED_LONG_MS = 10 * 60_000;
 
 /** What catch-up brought first Stripe delivers in time; it then counts as delivered. */
 const UNDELIVERED_LONG_MS = 2 * 60 * 60_000;
@@ -33,7 +31,7 @@ const CATCH_UP_LONG_MS = 60 * 60_000;
 /** What somebody has to do something about; none: nobody has to do anything. */
 export function concernsOf(standing: Standing, nowMs: number): Concern[] {
   return [
-    ...parkedConcerns(standing),
+    ...parkedConcerns(standing, nowMs),
     ...deliveryConcerns(standing, nowMs),
     ...selfMendingConcerns(standing, nowMs),
     ...reconcileConcerns(standing),
@@ -50,19 +48,20 @@ function numberOf(count: number, what: string): string {
   return `${countText(count)} ${what}${count === 1 ? '' : 's'}`;
 }
 
-function parkedConcerns({ troubles, outOfStep }: Standing): Concern[] {
-  if (!troubles.isParkedLong) return [];
+function parkedConcerns({ health }: Standing, nowMs: number): Concern[] {
+  const { parkedEvents, parkedSinceMs } = health;
+  if (parkedSinceMs === null || nowMs - parkedSinceMs < PARKED_LONG_MS) return [];
   return [
     {
-      says: `Parked events: ${countText(outOfStep.parkedEvents, MAX_PARKED)}. No team follows their customers.`,
+      says: `Parked events: ${countText(parkedEvents, MAX_COUNTED_PARKED)}. No team follows their customers.`,
       whatToDo: 'Link each customer to its team: instep team link ID --customer CUS.',
       link: { path: '/events?outcome=parked', text: 'Parked events' },
     },
   ];
 }
 
-function deliveryConcerns({ troubles }: Standing, nowMs: number): Concern[] {
-  const { unreadableEvents, undeliveredSinceMs } = troubles;
+function deliveryConcerns({ health }: Standing, nowMs: number): Concern[] {
+  const { unreadableEvents, undeliveredSinceMs } = health;
   const concerns: Concern[] = [];
   if (unreadableEvents > 0) {
     concerns.push({
@@ -82,17 +81,17 @@ function deliveryConcerns({ troubles }: Standing, nowMs: number): Concern[] {
 }
 
 /** What the server repairs by itself, unless something keeps it from that. */
-function selfMendingConcerns({ outOfStep, troubles, catchUp }: Standing, nowMs: number): Concern[] {
+function selfMendingConcerns({ health, catchUp }: Standing, nowMs: number): Concern[] {
   const concerns: Concern[] = [];
-  const { ties, namelessProducts } = outOfStep;
-  if (ties > 0) {
+  const { ambiguousSubscriptions, namelessProducts, unresolvedProducts } = health;
+  if (ambiguousSubscriptions > 0) {
     concerns.push({
-      says: `Of ${numberOf(ties, 'subscription')} nothing tells which event of a second came last.`,
+      says: `Of ${numberOf(ambiguousSubscriptions, 'subscription')} nothing tells which event of a second came last.`,
       whatToDo: 'Look why Stripe cannot be asked: run instep doctor.',
       link: null,
     });
   }
-  if (troubles.isNameUntold) {
+  if (unresolvedProducts > 0) {
     concerns.push({
       says: `Stripe tells no name of ${numberOf(namelessProducts, 'product')}, so their plans have none.`,
       whatToDo: 'Look whether they exist at Stripe, and whether the API key may read products.',

@@ -1,12 +1,10 @@
 import { Hono } from 'hono';
 import { readProgress } from '../../../maintenance/reconcile/progress.ts';
 import type { Database, Query } from '../../../postgres/database.ts';
-import { readIssues } from '../../../queries/issues.ts';
+import { readHealth } from '../../../queries/health.ts';
 import { readLeasedJob } from '../../../queries/leased-jobs.ts';
-import { readOutOfSync } from '../../../queries/out-of-sync.ts';
 import { readStatistics } from '../../../queries/read-statistics.ts';
 import { readTeamCounts } from '../../../queries/team-counts.ts';
-import { SNAPSHOT_TYPE } from '../../../stripe/handled-event-type.ts';
 import { EmptyState } from '../components/empty-state.tsx';
 import { Panel } from '../components/panel.tsx';
 import type { ConsoleOptions } from '../options.ts';
@@ -15,7 +13,7 @@ import { DelayChart } from './delay-chart.tsx';
 import { EventsChart } from './events-chart.tsx';
 import { StandingFacts } from './health-facts.tsx';
 import { Verdict } from './health-summary.tsx';
-import { concernsOf, PARKED_LONG_MS, type Standing } from './issues.ts';
+import { concernsOf, type Standing } from './issues.ts';
 import { firstSlotMs, RANGES, type Range, rangeOf } from './range.ts';
 import { seriesOf } from './series.ts';
 import { TeamStatuses } from './team-statuses.tsx';
@@ -42,19 +40,18 @@ async function readOverview(database: Database, range: Range, nowMs: number) {
     // In a transaction plans go by way of indexes: the planner does not know how few are not summed.
     database.transaction((inTransaction) => readStatistics(inTransaction, asked)),
     readTeamCounts(query),
-    readStanding(query, nowMs),
+    readStanding(query),
   ]);
   return { slots: seriesOf(figures, range, nowMs), isWhole, counts, standing, nowMs };
 }
 
-async function readStanding(query: Query, nowMs: number): Promise<Standing> {
-  const [outOfStep, troubles, catchUp, reconcile] = await Promise.all([
-    readOutOfSync(query),
-    readIssues(query, { parkedBeforeMs: nowMs - PARKED_LONG_MS, lookType: SNAPSHOT_TYPE }),
+async function readStanding(query: Query): Promise<Standing> {
+  const [health, catchUp, reconcile] = await Promise.all([
+    readHealth(query),
     readLeasedJob(query, 'catch-up'),
     readLeasedJob(query, 'reconcile'),
   ]);
-  return { outOfStep, troubles, catchUp, reconciled: readProgress(reconcile?.progress) };
+  return { health, catchUp, reconciled: readProgress(reconcile?.progress) };
 }
 
 type OverviewProps = Awaited<ReturnType<typeof readOverview>> & ChoicesProps;
@@ -70,7 +67,7 @@ function Overview({ slots, isWhole, counts, standing, nowMs, range, isLive }: Ov
     'hx-swap': 'outerHTML',
   };
   const concerns = concernsOf(standing, nowMs);
-  const hasEvents = standing.troubles.lastReceivedMs !== null;
+  const hasEvents = standing.health.lastReceivedMs !== null;
   return (
     <div id="overview" {...(isLive ? refresh : {})}>
       {(concerns.length > 0 || hasEvents) && <Verdict concerns={concerns} />}
