@@ -20,7 +20,7 @@ export function comparisonReport(
   const samples = comparison.samples.length;
   const sound =
     problems.length === 0
-      ? `All ${samples} measurements were valid: every answer was correct, and everything ` +
+      ? `All ${samples} measurements were valid: every response was correct, and everything ` +
         'acknowledged was in the database afterwards.'
       : `**Some measurements failed:**\n\n${problems.join('\n')}`;
   return [
