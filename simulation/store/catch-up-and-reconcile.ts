@@ -3,10 +3,10 @@ import type { LeasedRun } from '../../src/maintenance/lease.ts';
 import type { ReconcileOptions } from '../../src/maintenance/reconcile/options.ts';
 import { reconcileCustomer } from '../../src/maintenance/reconcile/reconcile-customer.ts';
 import type { Job } from '../../src/maintenance/worker.ts';
-import { DatabaseUnavailable } from '../../src/postgres/errors.ts';
 import type { KeepingOptions } from './maintenance-jobs.ts';
 import type { Account } from './simulated-api.ts';
 import type { StoreCustomer } from './store-world.ts';
+import { isTemporary } from './unreliable-database.ts';
 
 export type LookingBackOptions = Omit<KeepingOptions, 'account'> & { readonly account: Account };
 
@@ -66,7 +66,7 @@ export async function reconcileCustomers(
         await reconcileCustomer(customerId, { ...reconciling, isDryRun, onFinding }, signal);
         isDone = true;
       } catch (error) {
-        if (!(error instanceof DatabaseUnavailable)) throw error;
+        if (!isTemporary(error)) throw error;
       }
     }
   }

@@ -4,10 +4,10 @@ import { applyParkedEvents } from '../../src/maintenance/parked-events.ts';
 import { lookUpProductNames } from '../../src/maintenance/product-names.ts';
 import type { Job } from '../../src/maintenance/worker.ts';
 import type { Query } from '../../src/postgres/database.ts';
-import { DatabaseUnavailable } from '../../src/postgres/errors.ts';
 import { readUncertainSubscriptions } from '../../src/queries/subscriptions.ts';
 import type { Logger } from '../../src/runtime/logging.ts';
 import type { Account } from './simulated-api.ts';
+import { isTemporary } from './unreliable-database.ts';
 
 export type KeepingOptions = {
   readonly query: Query;
@@ -46,7 +46,7 @@ export async function settle(tasks: readonly Job[], query: Query): Promise<void>
       try {
         await run(signal);
       } catch (error) {
-        if (!(error instanceof DatabaseUnavailable)) throw error;
+        if (!isTemporary(error)) throw error;
         isDone = false;
       }
     }

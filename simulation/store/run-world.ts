@@ -1,9 +1,9 @@
 import type { Ingest } from '../../src/ingest/pipeline.ts';
 import type { Query } from '../../src/postgres/database.ts';
-import { DatabaseUnavailable } from '../../src/postgres/errors.ts';
 import type { Random } from '../../src/testing/random.ts';
 import type { Account } from './simulated-api.ts';
 import { link, received, type StoreWorld } from './store-world.ts';
+import { isTemporary } from './unreliable-database.ts';
 
 export type RunOptions = {
   readonly query: Query;
@@ -51,7 +51,7 @@ export async function runWorld(world: StoreWorld, options: RunOptions): Promise<
           await ingest([received(event)]);
           return;
         } catch (error) {
-          if (!(error instanceof DatabaseUnavailable)) throw error;
+          if (!isTemporary(error)) throw error;
         }
       }
     }

@@ -1,7 +1,6 @@
 import type { PlanSelection } from '../../src/core/plan-selection.ts';
 import type { ReceivedEvent } from '../../src/ingest/received-event.ts';
 import type { Query } from '../../src/postgres/database.ts';
-import { DatabaseUnavailable } from '../../src/postgres/errors.ts';
 import { addTeam, linkTeam } from '../../src/queries/teams.ts';
 import { parseEvent } from '../../src/stripe/parse-event.ts';
 import {
@@ -15,6 +14,7 @@ import { createRandom, type Random } from '../../src/testing/random.ts';
 import { SimulationBroken } from '../core/customer-events.ts';
 import { canApiTellOrder, createWorld, type Told } from '../world.ts';
 import { type Loss, type Losses, lose } from './losses.ts';
+import { isTemporary } from './unreliable-database.ts';
 
 /** One world on a real database: its customers, their teams, and what is to happen. */
 export type StoreWorld = {
@@ -83,7 +83,7 @@ export async function link(query: Query, customer: StoreCustomer): Promise<void>
       await linkTeam(query, customer.teamId, customer.told.life.customerId);
       return;
     } catch (error) {
-      if (!(error instanceof DatabaseUnavailable)) throw error;
+      if (!isTemporary(error)) throw error;
     }
   }
 }
