@@ -1,31 +1,27 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
-import { overhang, PHONE, seriousFaults, useBrowser } from '../support/browser/browser.ts';
+import { overhang, PHONE, seriousViolations, useBrowser } from '../support/browser/browser.ts';
 import { HOSTILE } from '../support/stripe/hostile-texts.ts';
 
 const browser = useBrowser();
 const instep = useBrowsedInstep();
 
-/** Pages, with a text of somebody else's that each of them shows. */
+/** Pages, each with an untrusted text that it shows. */
 const PAGES = [
   ['the overview', () => '/?live=off', null],
   ['the overview of a week', () => '/?range=week&live=off', null],
   ['the teams', () => '/teams', HOSTILE.script],
-  ['a search without a result', () => `/teams?search=${encodeURIComponent(HOSTILE.image)}`, null],
+  ['a search without results', () => `/teams?search=${encodeURIComponent(HOSTILE.image)}`, null],
   ['a team', () => `/teams/${teams.script}`, HOSTILE.script],
-  [
-    'a team that is written from right to left',
-    () => `/teams/${teams.rightToLeft}`,
-    HOSTILE.entity,
-  ],
+  ['a team with a right-to-left name', () => `/teams/${teams.rightToLeft}`, HOSTILE.entity],
   ['a team with a long name', () => `/teams/${teams.long}`, HOSTILE.long.slice(0, 40)],
   ['the events', () => '/events', HOSTILE.attribute],
-  ['events of a wrong filter', () => '/events?since=yesterday', null],
+  ['the events with an invalid filter', () => '/events?since=yesterday', null],
   ['an event', () => `/events/${position}`, HOSTILE.attribute],
-  ['an event that cannot be read', () => `/events/${unreadable}`, null],
-  ['reconciling', () => '/reconcile', null],
-  ['repairing', () => '/reconcile/repair', null],
-  ['a page that is none', () => '/teams/999999', null],
+  ['an unreadable event', () => `/events/${unreadable}`, null],
+  ['the reconciliation', () => '/reconcile', null],
+  ['the repair', () => '/reconcile/repair', null],
+  ['a missing page', () => '/teams/999999', null],
 ] as const;
 
 const teams = { script: 0, rightToLeft: 0, long: 0 };
@@ -52,42 +48,44 @@ beforeAll(async () => {
   unreadable = events.find(({ outcome }) => outcome === 'unreadable')?.position ?? 0;
 });
 
-describe.each(PAGES)('%s', (_, path, foreign) => {
-  test('axe finds nothing serious in the light, in the dark and on a phone', async () => {
-    // A colour that is on its way to another has the contrast of neither.
+describe.each(PAGES)('%s', (_, path, untrusted) => {
+  test('axe finds nothing serious, in light, dark and on a phone', async () => {
+    // In the middle of a transition the contrast is undefined.
     const page = await browser.newPage({ reducedMotion: 'reduce' });
     await page.goto(instep.url + path());
-    expect(await seriousFaults(page)).toEqual([]);
+    expect(await seriousViolations(page)).toEqual([]);
     await page.emulateMedia({ colorScheme: 'dark' });
-    expect(await seriousFaults(page)).toEqual([]);
+    expect(await seriousViolations(page)).toEqual([]);
     await page.setViewportSize(PHONE);
-    expect(await seriousFaults(page)).toEqual([]);
+    expect(await seriousViolations(page)).toEqual([]);
   });
 
-  test('nothing is wider than a phone', async () => {
+  test('fits the width of a phone', async () => {
     const page = await browser.newPage({ viewport: PHONE, hasTouch: true });
     await page.goto(instep.url + path());
     expect(await overhang(page)).toBe(0);
   });
 
-  test('without a script it says the same', async () => {
+  test('works without scripts', async () => {
     const page = await browser.newPage({ javaScriptEnabled: false });
     await page.goto(instep.url + path());
     expect((await page.locator('h1').textContent())?.length).toBeGreaterThan(0);
     expect(await page.getByText('undefined').count()).toBe(0);
   });
 
-  test('texts from elsewhere are texts', async () => {
+  test('escapes untrusted texts', async () => {
     const page = await browser.newPage();
     await page.goto(instep.url + path());
-    if (foreign !== null) expect(await page.locator('main').textContent()).toContain(foreign);
+    if (untrusted !== null) {
+      expect(await page.locator('main').textContent()).toContain(untrusted);
+    }
     expect(await page.locator('main svg[onload], main img, main script').count()).toBe(0);
-    // No direction that begins in a name goes on behind it.
+    // No writing direction that starts in a name continues after it.
     expect(await page.evaluate(OPEN_TEXTS)).toEqual([]);
   });
 });
 
-/** Texts that turn the direction of writing where no element ends it; each text of a drawing does. */
+/** Texts that change the writing direction outside of an element that isolates it. */
 const OPEN_TEXTS = `(() => {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   const open = [];
@@ -98,7 +96,7 @@ const OPEN_TEXTS = `(() => {
   return open;
 })()`;
 
-test('times are those of the reader, with the exact one on hover', async () => {
+test("times are in the reader's zone, and exact in the tooltip", async () => {
   const page = await browser.newPage({ timezoneId: 'Asia/Tokyo' });
   await page.goto(`${instep.url}/teams/${teams.script}`);
   const time = page.locator('td time[datetime="2026-01-02T20:30:00.000Z"]').first();

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
 import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
-import { useBrowser } from '../support/browser/browser.ts';
+import { expectText, useBrowser } from '../support/browser/browser.ts';
 
 const browser = useBrowser();
 const instep = useBrowsedInstep();
@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 type Stop = { readonly name: string; readonly isSeen: boolean; readonly isInOrder: boolean };
 
-/** Where the focus is after Tab; `null` when it has left the page. */
+/** The element that has the focus after Tab; `null` when the focus has left the page. */
 const STOP = `(() => {
   const [before, now] = [window.lastStop ?? document.body, document.activeElement];
   if (now === document.body || now === null) return null;
@@ -32,7 +32,7 @@ const STOP = `(() => {
 
 const MAX_STOPS = 200;
 
-/** All that the Tab key reaches, in its order. */
+/** Every element that Tab reaches, in order. */
 async function stopsOn(page: Page): Promise<Stop[]> {
   const stops: Stop[] = [];
   while (stops.length < MAX_STOPS) {
@@ -50,12 +50,12 @@ test.each([
   ['a team', () => `/teams/${teamId}`],
   ['the events', () => '/events'],
   ['reconciling', () => '/reconcile'],
-])('%s is gone through by Tab, in its order, and the focus is always seen', async (_, path) => {
+])('Tab goes through %s in order, with a visible focus', async (_, path) => {
   const page = await browser.newPage();
   await page.goto(instep.url + path());
   const stops = await stopsOn(page);
   expect(stops.map(({ name }) => name).slice(0, 5)).toEqual([
-    'Skip to the content',
+    'Skip to content',
     'Overview',
     'Teams',
     'Events',
@@ -66,7 +66,7 @@ test.each([
   expect(stops.length).toBeGreaterThan(5);
 });
 
-test('whoever skips to the content is there, and no longer in the navigation', async () => {
+test('the skip link moves the focus past the navigation', async () => {
   const page = await browser.newPage();
   await page.goto(`${instep.url}/teams`);
   await page.keyboard.press('Tab');
@@ -76,7 +76,7 @@ test('whoever skips to the content is there, and no longer in the navigation', a
   expect(await focused.getAttribute('type')).toBe('search');
 });
 
-test('a team is found, and an event replayed, without a mouse', async () => {
+test('a team is found and an event replayed by keyboard', async () => {
   const page = await browser.newPage();
   await page.goto(`${instep.url}/teams`);
   await tabTo(page, 'Name, team id, customer or subscription');
@@ -91,14 +91,14 @@ test('a team is found, and an event replayed, without a mouse', async () => {
   await page.waitForURL(/events\/\d+/);
   await tabTo(page, 'Replay');
   await page.keyboard.press('Enter');
-  await page.getByText('It was decided on before').waitFor();
+  await expectText(page).toContain('The event was already decided.');
 });
 
-/** Presses Tab until something of this name has the focus. */
+/** Presses Tab until the element with this name has the focus. */
 async function tabTo(page: Page, name: string) {
   for (let count = 0; count < MAX_STOPS; count += 1) {
     await page.keyboard.press('Tab');
     if ((await page.evaluate<Stop | null>(STOP))?.name === name) return;
   }
-  throw new Error(`Tab never comes to ${name}`);
+  throw new Error(`Tab never reaches ${name}`);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
-import { useBrowser } from '../support/browser/browser.ts';
+import { expectText, useBrowser } from '../support/browser/browser.ts';
 
 const browser = useBrowser();
 const instep = useBrowsedInstep();
@@ -8,56 +8,55 @@ const instep = useBrowsedInstep();
 const NOW_SECONDS = Math.floor(Date.now() / 1_000);
 
 test.each([
-  ['a part of its name', 'larkspur'],
-  ['its customer', 'cus_larkspur'],
-  ['its subscription', 'sub_larkspur'],
+  ['part of its name', () => 'larkspur'],
+  ['its customer', () => 'cus_larkspur'],
+  ['its subscription', () => 'sub_larkspur'],
   ['its id', (id: number) => String(id)],
-])('a team is found by %s', async (_, wanted) => {
-  const team = await larkspur();
+])('a team is found by %s', async (_, textFor) => {
+  const team = await addLarkspur();
   const page = await browser.newPage();
   await page.goto(`${instep.url}/teams`);
   const field = page.getByRole('searchbox');
-  await field.fill(typeof wanted === 'string' ? wanted : wanted(team));
+  await field.fill(textFor(team));
   await field.press('Enter');
   await page.getByRole('link', { name: 'Larkspur Bindery' }).click();
-  await page.getByRole('heading', { name: `Team ${team}` }).waitFor();
-  await page.getByText('It has Pro since').waitFor();
+  await expectText(page.getByRole('heading', { level: 1 })).toBe(`Team ${team}`);
+  await expectText(page).toContain('The team has Pro since');
 });
 
-let known: Promise<number> | undefined;
+let added: Promise<number> | undefined;
 
-/** A team with a plan, among others. */
-function larkspur(): Promise<number> {
-  known ??= (async () => {
+/** Adds a team with a plan, among others. */
+function addLarkspur(): Promise<number> {
+  added ??= (async () => {
     for (const name of ['Anemone', 'Foxglove']) await instep.addTeam(name);
     const customerId = 'cus_larkspur';
     const id = await instep.addTeam('Larkspur Bindery', customerId);
     await instep.happen({ customerId, subscriptionId: 'sub_larkspur' });
     return id;
   })();
-  return known;
+  return added;
 }
 
-test('why a late event was stale stands at the event, and at the team', async () => {
+test('a stale event says why, on its own page and on that of its team', async () => {
   const customerId = 'cus_late';
   const teamId = await instep.addTeam('Late', customerId);
   const at = (secondsAgo: number) => ({ createdSeconds: NOW_SECONDS - secondsAgo, customerId });
   await instep.happen({ ...at(60), eventId: 'evt_newer' });
   await instep.happen({ ...at(300), eventId: 'evt_older', status: 'unpaid' });
-  const why = /evt_newer \(position \d+\) of the same subscription was there before/;
+  const reason = /evt_newer \(position \d+\) of the same subscription was there before/;
 
   const page = await browser.newPage();
   await page.goto(`${instep.url}/teams/${teamId}`);
   const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'evt_older' }) });
-  expect(await row.textContent()).toMatch(why);
+  expect(await row.innerText()).toMatch(reason);
   await row.getByRole('link').click();
-  await page.getByText(why).waitFor();
-  expect(await page.getByRole('region', { name: 'What was decided' }).textContent()).toContain(
-    'stale',
-  );
+  const decision = page.getByRole('region', { name: 'Decision' });
+  await expectText(decision).toMatch(reason);
+  expect(await decision.innerText()).toContain('stale');
 });
 
-test('a team that lost an event is compared with Stripe, and repaired', async () => {
+test('a team that missed an event is compared with Stripe, then repaired', async () => {
   const customerId = 'cus_missed';
   const teamId = await instep.addTeam('Missed', customerId);
   const subscriptionId = 'sub_missed';
@@ -67,9 +66,12 @@ test('a team that lost an event is compared with Stripe, and repaired', async ()
 
   const page = await browser.newPage();
   await page.goto(`${instep.url}/teams/${teamId}`);
-  await page.getByText('Pro (trialing)').first().waitFor();
+  await expectText(page).toContain('The team has Pro (trialing)');
   await page.getByRole('button', { name: 'Compare with Stripe' }).click();
-  await page.getByText('An event was missed.').waitFor();
-  await page.getByRole('button', { name: /Repair/ }).click();
-  await page.getByText('It has Pro since').waitFor();
+  await expectText(page).toContain('An event was missed.');
+  await page.getByRole('button', { name: 'Repair this team' }).click();
+  await expectText(page).toContain('The team was repaired.');
+  expect(await page.getByRole('region', { name: 'Current plan' }).innerText()).toContain(
+    'The team has Pro since',
+  );
 });

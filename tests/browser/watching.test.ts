@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   overhang,
   PHONE,
-  seriousFaults,
+  seriousViolations,
   textWidth,
   useBrowser,
 } from '../support/browser/browser.ts';
@@ -15,9 +15,9 @@ const browser = useBrowser();
 const BAD_PAGE = `<!doctype html>
 <html lang="en"><title>Bad</title>
 <main>
-  <h1 id="text">Nobody may build such a page</h1>
+  <h1 id="text">A page with problems</h1>
   <img src="https://example.com/pixel.png">
-  <script>throw new Error('not by us')</script>
+  <script>throw new Error('inline')</script>
   <script src="/script.js"></script>
   <pre>${'wide '.repeat(100)}</pre>
 </main></html>`;
@@ -37,23 +37,23 @@ afterAll(() => {
   server.close();
 });
 
-test('whatever a page may not do is heard of', async () => {
+test('problems of a page are reported', async () => {
   const page = await browser.newPage({ viewport: PHONE });
   await page.goto(url);
-  expect(await seriousFaults(page)).toEqual([expect.stringMatching(/^image-alt: <img/)]);
+  expect(await seriousViolations(page)).toEqual([expect.stringMatching(/^image-alt: <img/)]);
   expect(await overhang(page)).toBeGreaterThan(500);
-  expect(browser.takeComplaints()).toEqual(
+  expect(browser.takeProblems()).toEqual(
     expect.arrayContaining([
-      expect.stringContaining('asks another host: https://example.com/pixel.png'),
+      expect.stringContaining('requests from another host: https://example.com/pixel.png'),
       expect.stringContaining('violates the following Content Security Policy directive'),
       expect.stringContaining('404 http://127.0.0.1'),
     ]),
   );
 });
 
-test('there is a font: a text has a width', async () => {
+test('the browser has a font', async () => {
   const page = await browser.newPage();
   await page.goto(url);
   expect(await textWidth(page, '#text')).toBeGreaterThan(200);
-  browser.takeComplaints();
+  browser.takeProblems();
 });

@@ -4,52 +4,46 @@ import { createRequire } from 'node:module';
 import { Hono } from 'hono';
 import { etag } from 'hono/etag';
 
-type Asset = { readonly file: string | URL; readonly contentType: string };
-
-const ours = (name: string) => new URL(`./assets/${name}`, import.meta.url);
-
 const SCRIPT = 'text/javascript; charset=utf-8';
+const ours = (name: string) => new URL(`./assets/${name}`, import.meta.url);
+const htmx = createRequire(import.meta.url).resolve('htmx.org/dist/htmx.min.js');
 
-const FILES = {
-  'style.css': { file: ours('style.css'), contentType: 'text/css; charset=utf-8' },
-  'icon.svg': { file: ours('icon.svg'), contentType: 'image/svg+xml' },
-  'times.js': { file: ours('times.js'), contentType: SCRIPT },
-  'notice.js': { file: ours('notice.js'), contentType: SCRIPT },
-  'renewal.js': { file: ours('renewal.js'), contentType: SCRIPT },
-  'htmx.js': {
-    file: createRequire(import.meta.url).resolve('htmx.org/dist/htmx.min.js'),
-    contentType: SCRIPT,
-  },
-} as const satisfies Record<string, Asset>;
+const CONTENT_TYPES = {
+  'style.css': 'text/css; charset=utf-8',
+  'icon.svg': 'image/svg+xml',
+  'times.js': SCRIPT,
+  'live.js': SCRIPT,
+  'htmx.js': SCRIPT,
+} as const;
 
-type AssetName = keyof typeof FILES;
+type AssetName = keyof typeof CONTENT_TYPES;
 
-/** Read once: they change with the program only. */
+/** Read once: they change only with the program. */
 const assets = new Map(
-  Object.entries<Asset>(FILES).map(([name, { file, contentType }]) => {
-    const body = readFileSync(file, 'utf8');
+  Object.entries(CONTENT_TYPES).map(([name, contentType]) => {
+    const body = readFileSync(name === 'htmx.js' ? htmx : ours(name), 'utf8');
     const version = createHash('sha256').update(body).digest('base64url').slice(0, 16);
     return [name, { body, contentType, version }];
   }),
 );
 
-/** Where a page finds one of our files. Another content is at another address. */
+/** The address of a file; it changes with the content. */
 export function assetUrl(name: AssetName): string {
   return `/assets/${name}?v=${assets.get(name)?.version}`;
 }
 
-const FOR_EVER = 'public, max-age=31536000, immutable';
+const FOREVER = 'public, max-age=31536000, immutable';
 
-/** `GET /assets/…`: what pages are made of. Nothing in them is secret. */
+/** `GET /assets/…`: public files. */
 export function assetPages(): Hono {
   return new Hono().use(etag()).get('/:name', (context, next) => {
     const asset = assets.get(context.req.param('name'));
     if (asset === undefined) return next();
     const { body, contentType, version } = asset;
-    const isOfVersion = context.req.query('v') === version;
+    const isCurrent = context.req.query('v') === version;
     return context.body(body, 200, {
       'Content-Type': contentType,
-      'Cache-Control': isOfVersion ? FOR_EVER : 'no-cache',
+      'Cache-Control': isCurrent ? FOREVER : 'no-cache',
     });
   });
 }

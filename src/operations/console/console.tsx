@@ -1,35 +1,34 @@
 import { Hono } from 'hono';
 import { contextStorage } from 'hono/context-storage';
-import { access } from './access/access.ts';
-import { answerProblem, createErrorAnswers } from './answer-problem.tsx';
+import { access } from './access/access.tsx';
 import { assetPages } from './assets.ts';
 import { eventPages } from './events/event-pages.tsx';
-import { safeHeaders } from './headers.ts';
-import { smallBody, withinDeadline } from './limits.ts';
-import { logActions } from './log-actions.ts';
-import { metricsPages } from './metrics.ts';
+import { logActions, safeHeaders, smallBody, withinDeadline } from './middleware.ts';
 import type { ConsoleOptions } from './options.ts';
-import { overviewPages } from './overview/overview.tsx';
-import { notFound } from './problems.ts';
+import { overviewPage } from './overview/overview-page.tsx';
+import { answerProblem, createErrorHandler, notFound } from './problems.tsx';
 import { reconcileOptionsOf } from './reconcile/create-options.ts';
 import { reconcilePages } from './reconcile/reconcile-pages.tsx';
 import { asVisitor, type ConsoleEnv } from './request-context.ts';
 import { teamPages } from './teams/team-pages.tsx';
 
-/** The operators' pages. Each area is a folder that brings its own routes. */
+/** The operators' pages, and `GET /metrics` for Prometheus. */
 export function createConsole(options: ConsoleOptions): Hono<ConsoleEnv> {
+  const { logger, metrics } = options;
   const app = new Hono<ConsoleEnv>();
   const makeReconcileOptions = reconcileOptionsOf(options);
   app.use(contextStorage(), asVisitor, safeHeaders, withinDeadline, smallBody);
   app.route('/assets', assetPages());
   app.route('/', access(options));
-  app.use(logActions(options.logger));
-  app.route('/metrics', metricsPages(options));
-  app.route('/', overviewPages(options));
+  app.use(logActions(logger));
+  app.get('/metrics', async ({ body }) =>
+    body(await metrics.expose(), 200, { 'Content-Type': metrics.contentType }),
+  );
+  app.route('/', overviewPage(options));
   app.route('/teams', teamPages(options, makeReconcileOptions));
   app.route('/events', eventPages(options));
   app.route('/reconcile', reconcilePages(options, makeReconcileOptions));
   app.notFound((context) => answerProblem(context, notFound()));
-  app.onError(createErrorAnswers(options.logger));
+  app.onError(createErrorHandler(logger));
   return app;
 }

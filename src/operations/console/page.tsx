@@ -1,12 +1,11 @@
 import { raw } from 'hono/html';
-import type { Child } from 'hono/jsx';
+import type { PropsWithChildren } from 'hono/jsx';
 import { assetUrl } from './assets.ts';
-import { Button } from './components/button.tsx';
-import { CsrfField } from './components/csrf-field.tsx';
-import { ErrorNotice } from './components/error-notice.tsx';
+import { Button, PostForm } from './components/form.tsx';
+import { Notice } from './components/panels.tsx';
 import { currentRequest } from './request-context.ts';
 
-/** The pages that the navigation leads to. */
+/** The navigation. */
 const AREAS = [
   { name: 'Overview', path: '/' },
   { name: 'Teams', path: '/teams' },
@@ -14,16 +13,15 @@ const AREAS = [
   { name: 'Reconcile', path: '/reconcile' },
 ] as const;
 
-export type PageProps = {
+export type PageProps = PropsWithChildren<{
   readonly title: string;
-  /** Where the page belongs in the navigation; `null` for one that belongs nowhere. */
+  /** The current entry of the navigation. */
   readonly area: (typeof AREAS)[number]['name'] | null;
-  readonly children?: Child;
-};
+}>;
 
 /**
- * For htmx: nothing from other hosts, no code in attributes, no page kept in the browser's storage.
- * What goes wrong is shown above the page, and takes the place of nothing in it.
+ * htmx sends requests to no other host, runs no code from attributes, and stores no page in the
+ * browser. An error appears above the page and replaces no part of it.
  */
 const HTMX_CONFIG = JSON.stringify({
   selfRequestsOnly: true,
@@ -56,20 +54,19 @@ export function Page({ title, area, children }: PageProps) {
           <link rel="stylesheet" href={assetUrl('style.css')} />
           <script src={assetUrl('htmx.js')} defer />
           <script src={assetUrl('times.js')} defer />
-          <script src={assetUrl('notice.js')} defer />
-          <script src={assetUrl('renewal.js')} defer />
+          <script src={assetUrl('live.js')} defer />
         </head>
         <body>
           <a class="skip" href="#main">
-            Skip to the content
+            Skip to content
           </a>
           <Header area={area} />
           <main id="main" tabindex={-1}>
             <div id="notice" role="alert" />
             <template id="unreachable">
-              <ErrorNotice title="The server does not answer">
-                What is shown here is of the time before.
-              </ErrorNotice>
+              <Notice kind="error" title="The server does not answer">
+                This page shows older data.
+              </Notice>
             </template>
             <h1>{title}</h1>
             {children}
@@ -85,25 +82,20 @@ function Header({ area }: Pick<PageProps, 'area'>) {
   return (
     <header class="bar">
       <span class="brand">Instep</span>
-      {viewer.kind !== 'visitor' && <Navigation area={area} />}
+      {viewer.kind !== 'visitor' && (
+        <nav aria-label="Areas">
+          {AREAS.map(({ name, path }) => (
+            <a href={path} aria-current={name === area ? 'page' : undefined}>
+              {name}
+            </a>
+          ))}
+        </nav>
+      )}
       {viewer.kind === 'session' && (
-        <form method="post" action="/logout">
-          <CsrfField />
-          <Button kind="quiet">Log out</Button>
-        </form>
+        <PostForm action="/logout">
+          <Button>Log out</Button>
+        </PostForm>
       )}
     </header>
-  );
-}
-
-function Navigation({ area }: Pick<PageProps, 'area'>) {
-  return (
-    <nav aria-label="Areas">
-      {AREAS.map(({ name, path }) => (
-        <a href={path} aria-current={name === area ? 'page' : undefined}>
-          {name}
-        </a>
-      ))}
-    </nav>
   );
 }

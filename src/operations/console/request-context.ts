@@ -1,25 +1,23 @@
 import type { MiddlewareHandler } from 'hono';
 import { getContext } from 'hono/context-storage';
 
-/** Whom we answer. `visitor`: somebody who has not said who they are, and sees the login only. */
+/** Who sent the request. A `visitor` has not logged in and sees nothing but the login. */
 export type Viewer =
   | { readonly kind: 'visitor' }
   | { readonly kind: 'local' }
   | { readonly kind: 'session'; readonly id: string }
   | { readonly kind: 'bearer' };
 
-/** What is known of each request. */
 export type ConsoleEnv = { Variables: { viewer: Viewer; csrfToken: string } };
 
-/** Until we know better, somebody asks of whom we know nothing. */
+/** Every request starts as a visitor's. */
 export const asVisitor: MiddlewareHandler<ConsoleEnv> = async (context, next) => {
   context.set('viewer', { kind: 'visitor' });
   context.set('csrfToken', '');
   await next();
 };
 
-/** Of the request that is being answered: components need not be handed it. */
+/** The viewer and form token of the current request, so that components need not pass them on. */
 export function currentRequest() {
-  const { viewer, csrfToken } = getContext<ConsoleEnv>().var;
-  return { viewer, csrfToken };
+  return getContext<ConsoleEnv>().var;
 }

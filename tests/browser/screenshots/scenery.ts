@@ -15,7 +15,7 @@ import {
 import { API_KEY } from '../../support/secrets/canaries.ts';
 import { received } from '../../support/stripe/events.ts';
 
-/** When the pictures are taken, by every clock. */
+/** The time of the screenshots. */
 export const NOW_MS = Date.UTC(2026, 9, 14, 15, 30, 20);
 
 const SEED = 14;
@@ -23,8 +23,8 @@ const SUFFIX = 'k3x9';
 const SECOND_MS = 1_000;
 
 /**
- * What the demonstration shows, with every clock at the same time and all chance from one seed, so
- * that pictures differ only where pages do. Returns Stripe's stand-in.
+ * Sets up the data of the demo with a fixed time and seed, so that screenshots differ only where
+ * pages do. Returns the stand-in for Stripe's API.
  */
 export async function setUp(database: Database): Promise<StripeApiServer> {
   const { query } = database;
@@ -34,8 +34,14 @@ export async function setUp(database: Database): Promise<StripeApiServer> {
   const stripe = await startStripeApiServer({ productNames: PRODUCT_NAMES, subscriptions });
   const api = createStripeApi({ secretKey: API_KEY, baseUrl: new URL(stripe.url) });
   const planSelection = 'newest';
-  const door = openIngestPipeline({ database, api, logger, now, planSelection, maxQueued: 10_000 });
-  const { ingest, productNames } = door;
+  const { ingest, productNames } = openIngestPipeline({
+    database,
+    api,
+    logger,
+    now,
+    planSelection,
+    maxQueued: 10_000,
+  });
 
   await addTeam(query, { name: "Ada's team", customerId: `cus_${SUFFIX}` });
   await beginLife({
@@ -50,7 +56,7 @@ export async function setUp(database: Database): Promise<StripeApiServer> {
   for (const event of inTrueOrder(scenes)) subscriptions.set(event.data.object);
   let lastSeconds = 0;
   for (const { event, isForged = false } of scenes) {
-    // Each comes within a second, but for those that come after newer ones.
+    // Each arrives within a second, except those that arrive after newer ones.
     lastSeconds = Math.max(lastSeconds, event.created);
     const receivedAtMs = lastSeconds * SECOND_MS + 400;
     if (!isForged) await ingest([received(JSON.stringify(event), receivedAtMs)]);

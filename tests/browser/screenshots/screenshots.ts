@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { StripeApiServer } from '../../../src/testing/stripe-api/server.ts';
-import { PHONE, useBrowser } from '../../support/browser/browser.ts';
+import { expectText, PHONE, useBrowser } from '../../support/browser/browser.ts';
 import { type ConsoleService, openConsole } from '../../support/browser/console-pages.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { OPERATIONS_TOKEN } from '../../support/secrets/canaries.ts';
@@ -33,7 +33,7 @@ const LOOKS: [string, BrowserContextOptions][] = [
   ['phone', { viewport: PHONE, colorScheme: 'dark' }],
 ];
 
-/** How somebody comes to each page, from the overview. */
+/** How to get to each page from the overview. */
 const PAGES: [string, (page: Page) => Promise<void>][] = [
   [
     'login',
@@ -63,8 +63,7 @@ const PAGES: [string, (page: Page) => Promise<void>][] = [
     async (page) => {
       await goTo(page, 'Reconcile');
       await page.getByRole('button', { name: 'Start a dry run' }).click();
-      await page.getByText('An event was missed.').waitFor();
-      // Without what says that it goes on.
+      await expectText(page).toContain('Finished');
       await goTo(page, 'Reconcile');
     },
   ],
@@ -80,7 +79,7 @@ test.each(PAGES)('%s', async (name, goThere) => {
     await page.goto(new URL('/?live=off', service.url).href);
     await goThere(page);
     await page.waitForLoadState('networkidle');
-    // What matters most of a team is how it came to its plan: a picture below the first screen.
+    // The timeline is below the first screen.
     if (name === 'team')
       await page.setViewportSize({ ...(page.viewportSize() ?? DESK), height: 1_230 });
     const path = join(FOLDER, `${name}-${look}.png`);

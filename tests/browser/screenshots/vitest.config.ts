@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** `npm run screenshots` writes pictures, and tests nothing. */
+/** `npm run screenshots` writes `docs/img`. */
 export default defineConfig({
   test: {
     include: ['tests/browser/screenshots/screenshots.ts'],

@@ -1,20 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { Badge } from '../../../src/operations/console/components/badge.tsx';
-import { Field } from '../../../src/operations/console/components/field.tsx';
-import { Moment } from '../../../src/operations/console/components/moment.tsx';
-import { StatusBadge } from '../../../src/operations/console/components/status-badge.tsx';
-import { UntrustedText } from '../../../src/operations/console/components/untrusted-text.tsx';
+import { Badge, StatusBadge } from '../../../src/operations/console/components/badges.tsx';
+import { Field } from '../../../src/operations/console/components/form.tsx';
+import { Time, UntrustedText } from '../../../src/operations/console/components/text.tsx';
 
 const SCRIPT = '<script>alert(1)</script>';
 const ESCAPED = '&lt;script&gt;alert(1)&lt;/script&gt;';
 
-describe('a text from elsewhere', () => {
-  test('is text, and its direction ends with it', () => {
+describe('an untrusted text', () => {
+  test('is escaped, and its writing direction ends with it', () => {
     expect(String(UntrustedText({ text: SCRIPT }))).toBe(`<bdi>${ESCAPED}</bdi>`);
     expect(String(UntrustedText({ text: '\u202Eevil' }))).toBe('<bdi>\u202Eevil</bdi>');
   });
 
-  test('is cut where it is too long, between characters, and told whole on demand', () => {
+  test('is cut between characters when it is too long, and whole in the tooltip', () => {
     const text = `"${'🙂'.repeat(10_000)}`;
     const html = String(UntrustedText({ text, maxLength: 3 }));
     expect(html).toMatch(/^<bdi title="&quot;🙂+/u);
@@ -22,12 +20,12 @@ describe('a text from elsewhere', () => {
     expect(html.length).toBeLessThan(2_100);
   });
 
-  test('of just so many characters stays whole', () => {
+  test('stays whole at exactly the maximum length', () => {
     expect(String(UntrustedText({ text: '🙂🙂🙂', maxLength: 3 }))).toBe('<bdi>🙂🙂🙂</bdi>');
   });
 });
 
-test('whatever stands in an attribute stays in it', () => {
+test('a field escapes its value and its texts', () => {
   const html = String(Field({ label: SCRIPT, name: 'q', value: '"><script>', error: SCRIPT }));
   expect(html).not.toContain('<script');
   expect(html).toContain('value="&quot;&gt;&lt;script&gt;"');
@@ -35,8 +33,8 @@ test('whatever stands in an attribute stays in it', () => {
   expect(html).toContain('aria-describedby="field-q-error"');
 });
 
-test('a time is exact for whoever asks, and in UTC where no script runs', () => {
-  const html = String(Moment({ at: new Date('2026-02-03T04:05:06.789Z') }));
+test('a time is in UTC, with the exact time in the tooltip', () => {
+  const html = String(Time({ ms: Date.UTC(2026, 1, 3, 4, 5, 6, 789) }));
   expect(html).toBe(
     '<time datetime="2026-02-03T04:05:06.789Z" title="2026-02-03 04:05:06.789 UTC">' +
       '2026-02-03 04:05:06 UTC</time>',
@@ -50,13 +48,13 @@ test.each([
   ['past_due', 'warning'],
   [SCRIPT, 'warning'],
   [null, 'quiet'],
-])('the status %j is %s, and says so in words', (status, tone) => {
+])('the status %j has the tone %s and is named', (status, tone) => {
   const html = String(StatusBadge({ status }));
   expect(html).toContain(`class="badge ${tone}"`);
   expect(html).toContain(status === null ? 'no subscription' : status.replace(SCRIPT, ESCAPED));
 });
 
-test('a badge is a word', () => {
+test('a badge contains its word', () => {
   expect(String(Badge({ tone: 'good', children: 'fine' }))).toBe(
     '<span class="badge good">fine</span>',
   );

@@ -16,7 +16,7 @@ function newCustomer(): string {
 
 const addTeamOf = (customerId: string) => addTeam(database.query, { name: 'Acme', customerId });
 
-/** Brings an event through the one door; returns its position. */
+/** Ingests an event. Returns its position in the log. */
 async function deliver(made: Parameters<typeof eventBody>[0]): Promise<number> {
   return await deliverBody(eventBody(made));
 }
@@ -35,8 +35,8 @@ async function positionOf(key: string): Promise<number> {
   return row?.position ?? 0;
 }
 
-describe('what was decided, in words', () => {
-  test('an event that came late, after a newer one', async () => {
+describe('the decision', () => {
+  test('names the newer event that made a late one stale', async () => {
     const customerId = newCustomer();
     const teamId = await addTeamOf(customerId);
     await deliver({ eventId: 'evt_end', customerId, createdSeconds: 2_000, status: 'canceled' });
@@ -48,7 +48,7 @@ describe('what was decided, in words', () => {
     expect(html).toContain(`href="/teams/${teamId}"`);
   });
 
-  test('the plan before and after, and what of it changed', async () => {
+  test('shows the plan before and after, and marks what changed', async () => {
     const customerId = newCustomer();
     await addTeamOf(customerId);
     await deliver({ customerId, createdSeconds: 1_000, status: 'trialing' });
@@ -57,7 +57,7 @@ describe('what was decided, in words', () => {
     expect(text).toMatch(/Before trialing – prod_1 sub_1 After active changed – prod_1 sub_1/);
   });
 
-  test('how often and how late it came', async () => {
+  test('shows the delay and the number of deliveries', async () => {
     const customerId = newCustomer();
     await addTeamOf(customerId);
     const createdSeconds = Math.floor(Date.now() / 1_000) - 600;
@@ -66,45 +66,47 @@ describe('what was decided, in words', () => {
     await ingest([event]);
     const position = await positionOf(event.key);
     const { text } = await pages.get(`/events/${position}`);
-    expect(text).toMatch(/Delay 10 minutes Delivered 2 times/);
+    expect(text).toMatch(/Delay 10 minutes Deliveries 2/);
   });
 });
 
 describe('Replay', () => {
-  test('applies what was parked, when a team has its customer now', async () => {
+  test('applies a parked event once a team has its customer', async () => {
     const customerId = newCustomer();
     const position = await deliver({ customerId, createdSeconds: 1_000 });
     expect((await pages.get(`/events/${position}`)).text).toContain('parked no team has');
     const early = await pages.post(`/events/${position}/replay`);
-    expect(early.text).toContain('Replayed. It is still parked: no team has its customer.');
+    expect(early.text).toContain('Replayed The event is still parked: no team has its customer.');
 
     const teamId = await addTeam(database.query, { name: 'Acme', customerId: null });
     await linkTeam(database.query, teamId, customerId);
     const { status, text } = await pages.post(`/events/${position}/replay`);
     expect(status).toBe(200);
-    expect(text).toContain(`Replayed. It is applied now: team ${teamId} follows it.`);
+    expect(text).toContain(`Replayed The event is now applied to team ${teamId} .`);
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('active');
   });
 
-  test('changes nothing of what was decided on before', async () => {
+  test('does not change an event that was already decided', async () => {
     const customerId = newCustomer();
     const teamId = await addTeamOf(customerId);
     const position = await deliver({ customerId, createdSeconds: 1_000 });
     const before = await account.planOf(teamId);
     const { text } = await pages.post(`/events/${position}/replay`);
-    expect(text).toContain('It was decided on before, and what was decided stays.');
+    expect(text).toContain('The event was already decided. Nothing was changed.');
     expect(await account.planOf(teamId)).toEqual(before);
   });
 
-  test('leaves what is still unreadable', async () => {
+  test('leaves an event that is still unreadable', async () => {
     const body = { id: 'evt_odd', type: 'customer.subscription.updated', data: { object: 7 } };
     const position = await deliverBody(JSON.stringify(body));
     expect((await pages.get(`/events/${position}`)).text).toContain('unreadable data.object:');
     const { text } = await pages.post(`/events/${position}/replay`);
-    expect(text).toContain('This Instep cannot read it either. Nothing was changed.');
+    expect(text).toContain(
+      'This version of Instep cannot read the event either. Nothing was changed.',
+    );
   });
 
-  test('is refused without the secret of a form, and then does nothing', async () => {
+  test('is refused with a forged form token', async () => {
     const customerId = newCustomer();
     const position = await deliver({ customerId, createdSeconds: 1_000 });
     const teamId = await addTeamOf(customerId);
@@ -114,8 +116,8 @@ describe('Replay', () => {
   });
 });
 
-describe('what arrived', () => {
-  test('stands there as it was sent, and is text whatever it holds', async () => {
+describe('the payload', () => {
+  test('is shown as it was sent, and escaped', async () => {
     const customerId = newCustomer();
     const body = eventBody({ customerId, createdSeconds: 1_000 });
     const odd =
@@ -128,7 +130,7 @@ describe('what arrived', () => {
     expect(html).not.toContain('<script>alert');
   });
 
-  test('is there byte for byte as a file', async () => {
+  test('can be downloaded byte for byte', async () => {
     const body = eventBody({ customerId: newCustomer(), createdSeconds: 1_000 });
     const position = await deliverBody(body);
     const response = await pages.fetch(`/events/${position}/body`);
@@ -136,27 +138,30 @@ describe('what arrived', () => {
     expect(response.headers.get('Content-Disposition')).toContain('attachment');
   });
 
-  test('is shown when it is no JSON', async () => {
+  test('is shown when it is not JSON', async () => {
     const position = await write(Buffer.from([0xff, 0x00, ...Buffer.from('<b>no JSON')]));
     const { text } = await pages.get(`/events/${position}`);
-    expect(text).toContain('These bytes are no JSON.');
+    expect(text).toContain('The body is not JSON.');
     expect(text).toContain('<b>no JSON');
     expect((await pages.post(`/events/${position}/replay`)).text).toContain(
-      'cannot read it either',
+      'cannot read the event either',
     );
   });
 
   test.each([
-    ['very long', JSON.stringify({ list: Array.from({ length: 200_000 }, (_, index) => index) })],
-    ['nested very deeply', `{"deep":${'['.repeat(200_000)}${']'.repeat(200_000)}}`],
-  ])('is bounded when it is %s', async (_, body) => {
+    [
+      'has a long list',
+      JSON.stringify({ list: Array.from({ length: 200_000 }, (_, index) => index) }),
+    ],
+    ['is nested very deeply', `{"deep":${'['.repeat(200_000)}${']'.repeat(200_000)}}`],
+  ])('is bounded when it %s', async (_, body) => {
     const { status, html } = await pages.get(`/events/${await write(Buffer.from(body))}`);
     expect(status).toBe(200);
     expect(html.length).toBeLessThan(1_000_000);
   });
 });
 
-/** An event that is in the log, whatever its body: somebody else wrote it there. */
+/** Writes an event with any body straight into the log. */
 async function write(body: Uint8Array): Promise<number> {
   const [row] = await database.query<{ position: number }>(
     `insert into instep.events (key, type, received_at, deliveries, outcome, body)

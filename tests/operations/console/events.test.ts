@@ -9,7 +9,7 @@ import { eventBody, received } from '../../support/stripe/events.ts';
 
 const { database } = await createDatabase();
 const ingest = openPipeline(database);
-/** A clock that the test may turn, so that the time of a search is over when the test wants. */
+/** A clock that the tests advance, to end the time that a search has. */
 let passMs = 0;
 let nowMs = Date.now();
 const now = () => {
@@ -30,7 +30,7 @@ const linkIn = (html: string, text: string) => {
   return href?.replaceAll('&amp;', '&') ?? null;
 };
 
-/** Goes on from page to page until there is none. */
+/** Follows the pages to the last one. */
 async function readAll(path: string, between: () => Promise<void> = async () => undefined) {
   const positions: number[] = [];
   for (let next: string | null = path; next !== null; ) {
@@ -42,18 +42,18 @@ async function readAll(path: string, between: () => Promise<void> = async () => 
   return positions;
 }
 
-test('an empty log says how an event comes into it', async () => {
+test('an empty log says how to receive an event', async () => {
   const { text } = await pages.get('/events');
-  expect(text).toContain('No event has come yet Register /api/stripe/webhook at Stripe');
+  expect(text).toContain('No events yet Register /api/stripe/webhook at Stripe');
 });
 
-describe('filters', () => {
+describe('the filter', () => {
   test.each([
     ['customer', 'customer=cus_a', ['evt_a1', 'evt_a2']],
     ['type', 'type=customer.subscription.deleted', ['evt_a2']],
     ['outcome', 'outcome=parked', ['evt_b1', 'evt_old']],
     ['several', 'customer=cus_a&outcome=applied&since=2h', ['evt_a1', 'evt_a2']],
-    ['nothing so', 'customer=cus_a&outcome=stale', []],
+    ['no match', 'customer=cus_a&outcome=stale', []],
   ])('by %s', async (_, parameters, expected) => {
     await arrange();
     const { html } = await pages.get(`/events?${parameters}`);
@@ -62,7 +62,7 @@ describe('filters', () => {
     );
   });
 
-  test('a team stands for its customer', async () => {
+  test('finds the events of a team by its customer', async () => {
     const teamId = await arrange();
     const { html } = await pages.get(`/events?team=${teamId}`);
     expect(html).toContain('evt_a1');
@@ -70,24 +70,24 @@ describe('filters', () => {
   });
 
   test.each([
-    ['team=7x', "Write the team's id, a whole number."],
+    ['team=7x', 'Enter a team id: a whole number.'],
     ['team=999', 'There is no team 999.'],
-    ['outcome=lost', 'There is no such outcome.'],
-    ['type=invoice.paid', 'There are no events of this type.'],
-    ['since=yesterday', 'Write 2h, 30d, 2026-05-31 or 2026-05-31T10:00Z.'],
-  ])('that make no sense are refused with what to do: %s', async (parameters, message) => {
+    ['outcome=lost', 'Unknown outcome.'],
+    ['type=invoice.paid', 'Unknown event type.'],
+    ['since=yesterday', 'Enter 2h, 30d, 2026-05-31 or 2026-05-31T10:00Z.'],
+  ])('says what to enter instead of %s', async (parameters, message) => {
     const { status, text } = await pages.get(`/events?${parameters}`);
     expect(status).toBe(400);
     expect(text).toContain(message);
   });
 
-  test('a filter is text, whatever it holds', async () => {
+  test('escapes its values', async () => {
     await arrange();
     const hostile = `"><script>alert(1)</script>\0\u202e${'x'.repeat(10_000)}`;
     const { status, html } = await pages.get(`/events?customer=${encodeURIComponent(hostile)}`);
     expect(status).toBe(200);
     expect(html).not.toContain('<script>alert');
-    expect(html).toContain('No such event');
+    expect(html).toContain('No event found');
   });
 
   let arranged: Promise<number> | undefined;
@@ -106,7 +106,7 @@ describe('filters', () => {
   }
 });
 
-test('pages hold every event once that was there, whatever comes meanwhile', async () => {
+test('every event is on exactly one page while new ones arrive', async () => {
   const property = fc.asyncProperty(
     fc.integer({ min: 60, max: 130 }),
     fc.integer({ min: 0, max: 70 }),
@@ -140,21 +140,21 @@ describe('newer events', () => {
   const noticeIn = (html: string) =>
     /id="newer"[^>]*hx-get="([^"]*)"/.exec(html)?.[1]?.replaceAll('&amp;', '&') ?? '';
 
-  test('are told as soon as there are some, those of the filter only', async () => {
+  test('are counted as they arrive, those of the filter only', async () => {
     const all = noticeIn((await pages.get('/events')).html);
     const some = noticeIn((await pages.get('/events?customer=cus_new')).html);
     expect((await pages.get(all)).text.trim()).toBe('');
     await deliver({ customerId: 'cus_new' });
     await deliver({ customerId: 'cus_other' });
     expect((await pages.get(all)).text).toContain('2 newer events');
-    const told = await pages.get(some);
-    expect(told.text).toContain('1 newer event');
-    expect(told.html).toContain('href="/events?customer=cus_new"');
-    // It goes on asking.
-    expect(noticeIn(told.html)).toBe(some);
+    const counted = await pages.get(some);
+    expect(counted.text).toContain('1 newer event');
+    expect(counted.html).toContain('href="/events?customer=cus_new"');
+    // It keeps refreshing.
+    expect(noticeIn(counted.html)).toBe(some);
   });
 
-  test('are told too when they are committed after others with larger positions', async () => {
+  test('are counted when they are committed after others with larger positions', async () => {
     const positions = await database.query<{ position: number }>(
       "select nextval('instep.events_position_seq') as position",
     );
@@ -169,13 +169,13 @@ describe('newer events', () => {
     expect((await pages.get(notice)).text).toContain('1 newer event');
   });
 
-  test('are told only from a page of ours', async () => {
+  test('are counted only from a page of events', async () => {
     expect((await pages.get('/events/newer')).status).toBe(400);
   });
 });
 
-test('a search for something rare goes on from page to page, and says how far it is', async () => {
-  // At both ends of each stretch that is looked at.
+test('a slow search stops in time, says how far it got, and continues on the next page', async () => {
+  // At both ends of each range that one statement searches.
   await database.query(
     `insert into instep.events
             (key, type, customer_id, received_at, deliveries, outcome, body)
@@ -194,9 +194,9 @@ test('a search for something rare goes on from page to page, and says how far it
   try {
     const first = await pages.get('/events?outcome=stale');
     expect(first.text).toMatch(
-      /All that was received since .* is searched. There may be more before/,
+      /Searched everything received since .*\. There may be older events\./,
     );
-    // With something to read it waits to be asked; with nothing it goes on by itself.
+    // A page with results waits for a click; an empty one continues by itself.
     expect(first.html).not.toContain('hx-trigger="load');
     const nothing = await pages.get('/events?type=instep.subscription_snapshot');
     const next = linkIn(nothing.html, 'Search further back');

@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'vitest';
-import { CsrfField } from '../../../src/operations/console/components/csrf-field.tsx';
+import { PostForm } from '../../../src/operations/console/components/form.tsx';
 import type { createConsole } from '../../../src/operations/console/console.tsx';
 import { OPERATIONS_TOKEN } from '../../support/secrets/canaries.ts';
 import { type Operator, useConsole } from '../../support/service/console-service.ts';
 
 const FORM = '/a-form';
 const extend = (app: ReturnType<typeof createConsole>) => {
-  app.get(FORM, (context) => context.html(CsrfField()));
+  app.get(FORM, (context) => context.html(PostForm({ action: FORM })));
 };
 const guarded = useConsole({ token: OPERATIONS_TOKEN, extend });
 const local = useConsole({ extend });
 
 const OTHER = 'https://evil.example';
 
-/** What a form of ours is answered that nobody takes. */
-const TAKEN = 404;
+/** The response to an accepted form whose address does not exist. */
+const ACCEPTED = 404;
 
 describe.each([
   ['with a login', guarded, (operator: Operator) => operator.logIn(OPERATIONS_TOKEN)],
@@ -26,22 +26,22 @@ describe.each([
     return { operator, csrf: await operator.csrfOn(FORM) };
   }
 
-  test('is taken with its token', async () => {
+  test('is accepted with its token', async () => {
     const { operator, csrf } = await enterWithForm();
-    expect((await operator.post('/nothing', { csrf })).status).toBe(TAKEN);
+    expect((await operator.post('/nothing', { csrf })).status).toBe(ACCEPTED);
     const headers = { origin: 'null', 'sec-fetch-site': 'same-origin' };
-    expect((await operator.post('/nothing', { csrf }, headers)).status).toBe(TAKEN);
+    expect((await operator.post('/nothing', { csrf }, headers)).status).toBe(ACCEPTED);
   });
 
   test.each<[string, Record<string, string>]>([
-    ['none', {}],
-    ['an empty one', { csrf: '' }],
-    ['a wrong one', { csrf: 'A'.repeat(43) }],
+    ['no token', {}],
+    ['an empty token', { csrf: '' }],
+    ['a wrong token', { csrf: 'A'.repeat(43) }],
   ])('is refused with %s', async (_, fields) => {
     const { operator } = await enterWithForm();
     const answer = await operator.post('/nothing', fields);
     expect(answer.status).toBe(403);
-    expect(await answer.text()).toContain('The form is too old');
+    expect(await answer.text()).toContain('This form has expired');
   });
 
   test("is refused with another operator's token", async () => {
@@ -63,14 +63,14 @@ describe.each([
     expect(await answer.text()).toContain('another site');
   });
 
-  test('of another kind is refused', async () => {
+  test('is refused as JSON', async () => {
     const { operator, csrf } = await enterWithForm();
     const headers = { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' };
     expect((await operator.post('/nothing', { csrf }, headers)).status).toBe(415);
   });
 });
 
-test('a login needs the token of its form, too', async () => {
+test('a login is refused without the token of its form', async () => {
   const operator = guarded.newOperator();
   expect((await operator.post('/login', { token: OPERATIONS_TOKEN })).status).toBe(403);
   await operator.get('/login');
@@ -78,14 +78,14 @@ test('a login needs the token of its form, too', async () => {
   expect(operator.cookies.has('instep_operator')).toBe(false);
 });
 
-test("a visitor's token is none of an operator's", async () => {
+test("a visitor's form token is refused after the login", async () => {
   const operator = guarded.newOperator();
   const csrf = await operator.csrfOn('/login');
   await operator.logIn(OPERATIONS_TOKEN);
   expect((await operator.post('/nothing', { csrf })).status).toBe(403);
 });
 
-test('whatever an operator does is logged, and looking is not', async () => {
+test('changes by operators are logged, reads are not', async () => {
   const operator = guarded.newOperator();
   await operator.logIn(OPERATIONS_TOKEN);
   await operator.post('/events/7/replay', { csrf: await operator.csrfOn('/') });

@@ -16,7 +16,7 @@ const POLICY =
 
 const PATHS = ['/', '/teams', '/nothing', '/fails', '/assets/style.css', '/assets/nothing'];
 
-test.each(PATHS)('%s tells the browser to do nothing that is not ours', async (path) => {
+test.each(PATHS)('%s has every security header', async (path) => {
   for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']) {
     const { headers } = await fetch(service.url + path, { method });
     expect(headers.get('content-security-policy')).toBe(POLICY);
@@ -32,7 +32,7 @@ test.each(PATHS)('%s tells the browser to do nothing that is not ours', async (p
   }
 });
 
-test('pages hold no script, no style and no address of anybody else', async () => {
+test('pages contain no inline script or style, and no address of another host', async () => {
   for (const path of PATHS.slice(0, 4)) {
     const html = await (await fetch(service.url + path)).text();
     expect(html).toMatch(/^<!doctype html>/);
@@ -41,7 +41,7 @@ test('pages hold no script, no style and no address of anybody else', async () =
   }
 });
 
-test('our files name no address of anybody else that a browser would go to', async () => {
+test('assets contain no address of another host', async () => {
   const html = await (await fetch(service.url)).text();
   for (const [, path] of html.matchAll(/(?:href|src)="(\/assets[^"]+)"/g)) {
     const text = await (await fetch(service.url + path)).text();
@@ -52,7 +52,7 @@ test('our files name no address of anybody else that a browser would go to', asy
   }
 });
 
-test('a file of this version stays with the browser for ever, another one is asked for', async () => {
+test('an asset is cached forever under its version, and revalidated under any other', async () => {
   const html = await (await fetch(service.url)).text();
   const [, path = ''] = /href="(\/assets\/style\.css\?v=[^"]+)"/.exec(html) ?? [];
   const first = await fetch(service.url + path);
@@ -78,7 +78,7 @@ test.each([
   '/%c0%ae%c0%ae/',
   '/<script>alert(1)</script>',
   `/${'a'.repeat(8_000)}`,
-])('%j leads to nothing, and is said back to nobody', async (path) => {
+])('%j is not found and not echoed', async (path) => {
   const request = `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`;
   const received = await exchange(service.url, request);
   expect(received).toMatch(/^HTTP\/1\.1 404 /);

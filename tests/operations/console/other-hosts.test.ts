@@ -11,9 +11,9 @@ async function statusFor(url: string, head: string): Promise<number | undefined>
   return statusesIn(received)[0];
 }
 
-describe('without a token, a page of a site whose name leads to this machine', () => {
+describe('without a token', () => {
   test.each(['localhost', 'LOCALHOST:3001', '127.0.0.1:3001', '127.9.9.9', '[::1]:3001'])(
-    'is not what asks for %s',
+    'the host %s is accepted',
     async (host) => {
       expect(await statusFor(local.url, `Host: ${host}\r\n`)).toBe(200);
     },
@@ -27,25 +27,25 @@ describe('without a token, a page of a site whose name leads to this machine', (
     'evil-localhost',
     '10.0.0.1',
     '[::2]',
-  ])('is refused with %s', async (host) => {
+  ])('the host %s is refused', async (host) => {
     expect(await statusFor(local.url, `Host: ${host}\r\n`)).toBe(403);
   });
 
   test.each([
-    ['two hosts', 'Host: localhost\r\nHost: evil.example\r\n'],
-    ['a host of two', 'Host: localhost,evil.example\r\n'],
-    ['no host', ''],
-  ])('is refused with %s', async (_, head) => {
+    ['two Host headers', 'Host: localhost\r\nHost: evil.example\r\n'],
+    ['two hosts in one header', 'Host: localhost,evil.example\r\n'],
+    ['no Host header', ''],
+  ])('a request with %s is refused', async (_, head) => {
     expect(await statusFor(local.url, head)).toBe(400);
   });
 
-  test('is told what to do', async () => {
+  test('the refusal says what to do', async () => {
     const head = 'GET /teams HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n';
     expect(await exchange(local.url, head)).toContain('set OPS_TOKEN');
   });
 });
 
-test('with a token any name will do, since no other site has the cookie', async () => {
+test('with a token every host is accepted', async () => {
   const head = `Host: ops.example\r\nAuthorization: Bearer ${OPERATIONS_TOKEN}\r\n`;
   expect(await statusFor(guarded.url, head)).toBe(200);
 });

@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { withinDeadline } from '../../../src/operations/console/limits.ts';
+import { withinDeadline } from '../../../src/operations/console/middleware.ts';
 import { withDeadline } from '../../../src/runtime/deadline.ts';
 import { useConsole } from '../../support/service/console-service.ts';
 
@@ -9,7 +9,7 @@ const FORM = {
   'sec-fetch-site': 'same-origin',
 };
 
-describe('what goes wrong', () => {
+describe('an error', () => {
   const service = useConsole({
     extend: (app) => {
       app.get('/fails', () => {
@@ -23,43 +23,43 @@ describe('what goes wrong', () => {
     },
   });
 
-  test('a defect is logged, and nothing of it told', async () => {
+  test('of ours is logged, and its details are not shown', async () => {
     const answer = await fetch(`${service.url}/fails`);
     expect(answer.status).toBe(500);
     const html = await answer.text();
-    expect(html).toContain('Something went wrong here');
+    expect(html).toContain('Internal error');
     expect(html).not.toContain('detail');
     expect(html).not.toContain('TypeError');
     const err = expect.objectContaining({ message: 'the detail of a defect' });
     expect(service.lines).toContainEqual(expect.objectContaining({ level: 'error', err }));
   });
 
-  test('who waited too long is told so, and that events go on', async () => {
+  test('by timeout says so, and that events are not affected', async () => {
     for (const path of ['/waits', '/too-slow']) {
       const answer = await fetch(service.url + path);
       expect(answer.status).toBe(503);
       const html = await answer.text();
-      expect(html).toContain('That took too long');
-      expect(html).toContain('Events have connections of their own');
+      expect(html).toContain('The page took too long');
+      expect(html).toContain('Events use connections of their own');
     }
   });
 
-  test('an address with nothing', async () => {
+  test('says that an address does not exist', async () => {
     const answer = await fetch(`${service.url}/nothing`);
     expect(answer.status).toBe(404);
     expect(await answer.text()).toContain('<h1>Not found</h1>');
   });
 
-  test('of a part of a page only the notice is answered', async () => {
+  test('in a part of a page is only a notice', async () => {
     const answer = await fetch(`${service.url}/nothing`, { headers: { 'hx-request': 'true' } });
     expect(answer.status).toBe(404);
-    expect(await answer.text()).toMatch(/^<div class="error-notice"><strong>Not found<\/strong>/);
+    expect(await answer.text()).toMatch(/^<div class="notice error"><strong>Not found<\/strong>/);
   });
 
   test.each([
     ['with a length', (body: string) => body],
     ['in chunks', (body: string) => new Blob([body]).stream()],
-  ])('a form of more than 64 kB, %s, is not read', async (_, send) => {
+  ])('rejects a form of more than 64 kB %s', async (_, send) => {
     const answer = await fetch(`${service.url}/nothing`, {
       method: 'POST',
       headers: FORM,
@@ -71,7 +71,7 @@ describe('what goes wrong', () => {
   });
 });
 
-describe('a database that is away', () => {
+describe('an unreachable database', () => {
   const databaseUrl = new URL('postgres://instep:canaryDatabasePassword@127.0.0.1:1/app');
   const service = useConsole({
     databaseUrl,
@@ -80,13 +80,13 @@ describe('a database that is away', () => {
     },
   });
 
-  test('is named as the reason, with what becomes of events', async () => {
+  test('is named as the reason, with what it means for events', async () => {
     const answer = await fetch(`${service.url}/asks`);
     expect(answer.status).toBe(503);
     const html = await answer.text();
     expect(html).toContain('PostgreSQL does not answer');
     expect(html).toContain(
-      'Connect ECONNREFUSED 127.0.0.1:1. While it is away events are answered',
+      'Connect ECONNREFUSED 127.0.0.1:1. Events are answered 503 until it is back',
     );
     expect(service.lines).toContainEqual(
       expect.objectContaining({ level: 'error', msg: 'operations request failed', path: '/asks' }),
@@ -94,7 +94,7 @@ describe('a database that is away', () => {
   });
 });
 
-test('every request is answered within ten seconds', async () => {
+test('every request is answered within 10 seconds', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const app = new Hono().use(withinDeadline).get('/', () => new Promise<Response>(() => undefined));

@@ -6,7 +6,7 @@ import { openAccount } from '../../support/stripe/reconciled-account.ts';
 
 const BEGIN_SECONDS = 1_790_000_000;
 
-/** An account at Stripe, and the pages of a database that may have come to disagree with it. */
+/** An account at Stripe, and the console of a database that can get out of sync with it. */
 async function arrange(options: Parameters<typeof openConsole>[1] = {}) {
   const account = await openAccount();
   const apiBase = account.environment.STRIPE_API_BASE ?? '';
@@ -16,7 +16,7 @@ async function arrange(options: Parameters<typeof openConsole>[1] = {}) {
 
 type Account = Awaited<ReturnType<typeof openAccount>>;
 
-/** A team that has a plan by what came, and none by what did not. */
+/** A team that keeps its plan because it missed the cancellation. */
 async function drift(account: Account, name: string): Promise<number> {
   const customerId = `cus_${name}`;
   const made = { customerId, subscriptionId: `sub_${name}`, productId: 'prod_pro' };
@@ -30,7 +30,7 @@ async function drift(account: Account, name: string): Promise<number> {
 const statusOf = async (account: Account, teamId: number) =>
   (await account.planOf(teamId))?.plan.subscriptionStatus;
 
-/** The part of the page that asks again, as soon as it asks no more. */
+/** The status of the run once it has ended. */
 async function settled(pages: ConsoleService) {
   for (;;) {
     const part = await pages.get('/reconcile/run');
@@ -39,27 +39,27 @@ async function settled(pages: ConsoleService) {
   }
 }
 
-test('says what it is for, when nothing was compared yet', async () => {
+test('before the first reconciliation the page says what it is for', async () => {
   const { pages } = await arrange();
   const { text } = await pages.get('/reconcile');
-  expect(text).toContain('Nothing was compared yet A dry run tells whether every team has');
+  expect(text).toContain('No reconciliation yet A dry run shows whether every team has');
 });
 
-test('a dry run tells what has drifted and leaves it; repairing puts it right, once asked twice', async () => {
+test('a dry run finds drift and changes nothing; a repair asks for confirmation first', async () => {
   const { account, pages } = await arrange();
   const teamId = await drift(account, 'drifted');
   await account.happen({ customerId: 'cus_teamless', createdSeconds: BEGIN_SECONDS }, 'missed');
 
-  const started = await pages.post('/reconcile', { how: 'dry run' });
+  const started = await pages.post('/reconcile', { mode: 'dry run' });
   expect(started.status).toBe(200);
   expect(started.text).toContain('Dry run');
   const found = await settled(pages);
-  expect(found.text).toMatch(/Drifted teams 1 left as they are Teams compared 1/);
+  expect(found.text).toMatch(/Teams out of sync 1 not repaired Teams compared 1/);
   expect(found.text).toMatch(
-    /An event was missed\. Subscription: sub_drifted \. status from active to canceled/,
+    /An event was missed\. Subscription: sub_drifted \. status: active → canceled/,
   );
   expect(found.text).toMatch(
-    /cus_teamless No team has this customer, whose subscriptions are active/,
+    /cus_teamless No team has this customer\. Its subscriptions are active/,
   );
   expect(found.html).toContain(`href="/teams/${teamId}"`);
   expect(await statusOf(account, teamId)).toBe('active');
@@ -68,29 +68,29 @@ test('a dry run tells what has drifted and leaves it; repairing puts it right, o
   expect(lines.map((line) => JSON.parse(line).kind)).toEqual(['drift', 'customer without a team']);
 
   const asked = await pages.get('/reconcile/repair');
-  expect(asked.text).toContain('Repair what has drifted?');
+  expect(asked.text).toContain('Repair all teams that are out of sync?');
   expect(await statusOf(account, teamId)).toBe('active');
-  await pages.post('/reconcile', { how: 'repair' });
-  expect((await settled(pages)).text).toMatch(/Mending .* Drifted teams 1 1 repaired/);
+  await pages.post('/reconcile', { mode: 'repair' });
+  expect((await settled(pages)).text).toMatch(/Repair Started .* Teams out of sync 1 1 repaired/);
   expect(await statusOf(account, teamId)).toBe('canceled');
 
-  await pages.post('/reconcile', { how: 'dry run' });
-  expect((await settled(pages)).text).toContain('Drifted teams none');
+  await pages.post('/reconcile', { mode: 'dry run' });
+  expect((await settled(pages)).text).toContain('Teams out of sync none');
 });
 
-test('the progress is told, and only one goes on at a time', async () => {
+test('progress is shown, and only one run is active at a time', async () => {
   const { account, pages } = await arrange();
   const teamId = await drift(account, 'slow');
   account.delayMs = 300;
-  const started = await pages.post('/reconcile', { how: 'dry run' });
-  expect(started.text).toContain('It is under way.');
+  const started = await pages.post('/reconcile', { mode: 'dry run' });
+  expect(started.text).toContain('Running.');
   expect(started.html).toContain('hx-get="/reconcile/run"');
-  await pages.post('/reconcile', { how: 'repair' });
+  await pages.post('/reconcile', { mode: 'repair' });
   expect((await settled(pages)).text).toContain('Dry run');
   expect(await statusOf(account, teamId)).toBe('active');
 });
 
-test('one of another instance is told, and none is started beside it', async () => {
+test('a run on another instance is shown, and no second one starts', async () => {
   const { account, pages } = await arrange();
   await account.database.query(
     `update instep.leased_jobs
@@ -98,42 +98,42 @@ test('one of another instance is told, and none is started beside it', async () 
       where name = 'reconcile'`,
   );
   const told = await pages.get('/reconcile');
-  expect(told.text).toContain('Another instance reconciles now It begins.');
+  expect(told.text).toContain('Running on another instance Starting…');
   expect(told.html).toContain('hx-trigger');
-  await pages.post('/reconcile', { how: 'dry run' });
+  await pages.post('/reconcile', { mode: 'dry run' });
   await sleep(200);
   expect((await pages.get('/reconcile')).text).toContain(
-    'It did not come to its end Another reconciliation is under way',
+    'Reconciliation failed Another reconciliation is under way',
   );
 });
 
-test('after a restart the counts of the last one are there', async () => {
+test('the counts of the last run survive a restart', async () => {
   const { account, pages, openPages } = await arrange();
   await drift(account, 'drifted');
-  await pages.post('/reconcile', { how: 'dry run' });
+  await pages.post('/reconcile', { mode: 'dry run' });
   await settled(pages);
   const restarted = await openPages();
   expect((await restarted.get('/reconcile')).text).toMatch(
-    /Last time A dry run, begun .* Drifted teams 1 left as they are/,
+    /Last reconciliation Dry run, started .* Teams out of sync 1 not repaired/,
   );
 });
 
-describe('what comes in between is told in words', () => {
-  test("Stripe's API refuses the key", async () => {
+describe('an interruption is explained', () => {
+  test("when Stripe's API refuses the key", async () => {
     const { account, pages } = await arrange();
     account.fault = () => ({ status: 403 });
-    await pages.post('/reconcile', { how: 'dry run' });
+    await pages.post('/reconcile', { mode: 'dry run' });
     expect((await settled(pages)).text).toContain(
-      "It did not come to its end Stripe's API refused the key: STRIPE_SECRET_KEY must be one",
+      "Reconciliation failed Stripe's API refused the key: STRIPE_SECRET_KEY must be one",
     );
   });
 
-  test('the server ends, and waits for it no longer than for a call', async () => {
+  test('when the server stops, which waits for no more than one call', async () => {
     const background = new Background();
     const { account, pages } = await arrange({ background });
     await drift(account, 'stopped');
     account.delayMs = 5_000;
-    await pages.post('/reconcile', { how: 'repair' });
+    await pages.post('/reconcile', { mode: 'repair' });
     await background.stop();
     expect((await pages.get('/reconcile')).text).toContain('Stopped before it was done.');
     const [walk] = await account.database.query<{ holder: string | null }>(
@@ -143,18 +143,18 @@ describe('what comes in between is told in words', () => {
   });
 });
 
-test('nothing is started without the secret of a form', async () => {
+test('a forged form token starts nothing', async () => {
   const { account, pages } = await arrange();
-  const { status } = await pages.post('/reconcile', { csrf: 'forged', how: 'repair' });
+  const { status } = await pages.post('/reconcile', { csrf: 'forged', mode: 'repair' });
   expect(status).toBe(403);
   expect(account.calls).toEqual([]);
 });
 
-test('what was found is text, whatever it holds', async () => {
+test('findings are escaped', async () => {
   const { account, pages } = await arrange();
   const customerId = '<script>alert(1)</script>\u202e';
   await account.happen({ customerId, createdSeconds: BEGIN_SECONDS }, 'missed');
-  await pages.post('/reconcile', { how: 'dry run' });
+  await pages.post('/reconcile', { mode: 'dry run' });
   const { html, text } = await settled(pages);
   expect(html).not.toContain('<script>alert');
   expect(text).toContain(customerId);

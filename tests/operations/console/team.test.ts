@@ -14,7 +14,7 @@ type Made = NonNullable<Parameters<typeof eventBody>[0]>;
 const BEGIN_SECONDS = 1_790_000_000;
 let count = 0;
 
-/** A team, its customer, and ways for events to come to it. */
+/** A team, its customer, and functions that deliver events to it. */
 async function arrange(name = 'Acme') {
   count += 1;
   const customerId = `cus_${count}`;
@@ -36,129 +36,129 @@ async function arrange(name = 'Acme') {
   };
 }
 
-describe('why a team has its plan or none', () => {
-  test('it has it since the event that gave it, and not since it was renewed', async () => {
+describe('the reason for the plan', () => {
+  test('dates from the event that granted the plan, not from its renewals', async () => {
     const { deliver, read, subscriptionId } = await arrange();
     await deliver(0, { status: 'canceled' });
     await deliver(86_400, { status: 'active' });
     await deliver(2 * 86_400, { status: 'active' });
     expect(await read()).toMatch(
       new RegExp(
-        `has a plan It has Pro since 2026-09-22 .* UTC , by the subscription ${subscriptionId}`,
+        `has a plan The team has Pro since 2026-09-22 .* UTC , from subscription ${subscriptionId}`,
       ),
     );
   });
 
-  test('it follows no customer', async () => {
+  test('says that the team has no customer, and how to link one', async () => {
     const teamId = await addTeam(database.query, { name: 'New', customerId: null });
     const { text } = await pages.get(`/teams/${teamId}`);
-    expect(text).toContain('no plan It follows no customer yet, so no event concerns it.');
+    expect(text).toContain('no plan The team has no customer yet, so no event applies to it.');
     expect(text).toContain(`npx instep team link ${teamId} --customer cus_…`);
   });
 
-  test('no event of its customer has ever come', async () => {
+  test('says that no event was received', async () => {
     const { read } = await arrange();
-    expect(await read()).toContain('nothing heard No event of its customer has ever come.');
+    expect(await read()).toContain('no events No event of this customer was ever received.');
   });
 
-  test('only events without effect have come', async () => {
+  test('says that no event had an effect', async () => {
     const { deliver, read } = await arrange();
     await deliver(0, { status: 'incomplete' });
     expect(await read()).toMatch(
-      /no plan Events of its customer have come, and none that gives a plan: the last one said incomplete : the first payment is pending./,
+      /no plan No event of this customer grants a plan\. The last one has the status incomplete : the first payment is pending\./,
     );
   });
 
-  test('its subscription was canceled', async () => {
+  test('says that the subscription was canceled, and when', async () => {
     const { deliver, read, subscriptionId } = await arrange();
     await deliver(0);
     await deliver(86_400, { type: 'customer.subscription.deleted', status: 'canceled' });
     expect(await read()).toMatch(
       new RegExp(
-        `no plan Its subscription ${subscriptionId} was canceled. It has no plan since 2026-09-22`,
+        `no plan Subscription ${subscriptionId} was canceled. The team has no plan since 2026-09-22`,
       ),
     );
   });
 
-  test('its payments have failed', async () => {
+  test('says that the payments failed', async () => {
     const { deliver, read } = await arrange();
     await deliver(0);
     await deliver(60, { status: 'unpaid' });
-    expect(await read()).toContain('became unpaid: its payments have failed, and Stripe gave up');
+    expect(await read()).toContain('is unpaid: Stripe has stopped retrying its payments');
   });
 
-  test('another subscription is live, and does not count', async () => {
+  test('names a live subscription that does not count', async () => {
     const { deliver, read } = await arrange();
     await deliver(0, { subscriptionId: 'sub_live' });
     await deliver(60, { status: 'canceled' });
     expect(await read()).toMatch(
-      /Its subscription sub_live is active , but the team follows another one: by TEAM_PLAN=newest/,
+      /Subscription sub_live is active , but the team follows another one\. With TEAM_PLAN= ?newest/,
     );
   });
 
-  test('the newest event changes nothing', async () => {
+  test('says that the newest event has no effect', async () => {
     const { deliver, read } = await arrange();
     await deliver(0);
     await deliver(60, { status: 'past_due' });
     expect(await read()).toContain(
-      'The newest event said past_due : a payment has failed, and Stripe tries again. The team keeps what it had.',
+      'The newest event has the status past_due : a payment failed, and Stripe is retrying it. The plan stays as it was.',
     );
   });
 
-  test('nothing tells which event of a second came last', async () => {
+  test('says that the order of same-second events is unknown', async () => {
     const { deliver, read } = await arrange();
     await deliver(0, { status: 'active' });
     await deliver(0, { status: 'canceled' });
-    expect(await read()).toContain('Nothing tells which of several events of one second came last');
+    expect(await read()).toContain('has same-second events whose order is unknown.');
   });
 
-  test('its product has no name', async () => {
+  test('says that the name of the product is unknown', async () => {
     const { deliver, read } = await arrange();
     await deliver(0, { productId: 'prod_nameless' });
-    expect(await read()).toContain('The product prod_nameless has no name yet.');
+    expect(await read()).toContain('The name of product prod_nameless is unknown.');
   });
 
-  test('somebody else has written the team', async () => {
+  test('says that something else has changed the team', async () => {
     const { deliver, read, teamId } = await arrange();
     await deliver(0);
     await database.query("update teams set subscription_status = 'canceled' where id = $1", [
       teamId,
     ]);
     const text = await read();
-    expect(text).toContain('not as its events say It has none: canceled , and its events say Pro');
+    expect(text).toContain('out of sync The team has no plan (canceled) , but its events say Pro');
     expect(text).toContain(`npx instep rebuild --team ${teamId}`);
   });
 });
 
-describe('what happened', () => {
-  test('stands there with what each event did, and why one had no effect', async () => {
+describe('the history', () => {
+  test('shows the effect of each event, or why it had none', async () => {
     const { deliver, read } = await arrange();
     await deliver(0, { eventId: 'evt_first', status: 'trialing' });
     await deliver(120, { eventId: 'evt_end', status: 'canceled' });
     await deliver(60, { eventId: 'evt_late', status: 'active' });
     const text = await read();
-    expect(text).toMatch(/applied from Pro \(trialing\) to none: canceled it was the newest/);
+    expect(text).toMatch(/applied Pro \(trialing\) → no plan \(canceled\) it was the newest/);
     expect(text).toMatch(
       /stale evt_end \(position \d+\) of the same subscription was there before/,
     );
   });
 
-  test('is drawn, and the picture says what it shows', async () => {
+  test('has a chart with a description', async () => {
     const { deliver, teamId } = await arrange();
     await deliver(0, { status: 'trialing' });
     await deliver(120, { subscriptionId: 'sub_second', status: 'active' });
     await deliver(60, { status: 'unpaid' });
     const { html } = await pages.get(`/teams/${teamId}`);
-    const picture = /<svg width="\d+" height="\d+".*?role="img".*?<\/svg>/s.exec(html)?.[0] ?? '';
-    expect(picture).toContain(
-      '3 events: 2 applied, 1 stale. The plans: no plan yet, then Pro (trialing), then Pro.',
+    const chart = /<svg width="\d+" height="\d+".*?role="img".*?<\/svg>/s.exec(html)?.[0] ?? '';
+    expect(chart).toContain(
+      '3 events: 2 applied, 1 stale. Plans: no plan yet, then Pro (trialing), then Pro.',
     );
-    expect(picture.match(/class="lane"/g)).toHaveLength(2);
-    expect(picture.match(/class="mark applied"/g)).toHaveLength(2);
-    expect(picture.match(/class="mark stale"/g)).toHaveLength(1);
+    expect(chart.match(/class="lane"/g)).toHaveLength(2);
+    expect(chart.match(/class="mark applied"/g)).toHaveLength(2);
+    expect(chart.match(/class="mark stale"/g)).toHaveLength(1);
   });
 
-  test('goes on from page to page', async () => {
+  test('continues on further pages', async () => {
     const { deliver, teamId } = await arrange();
     for (let second = 0; second < 70; second += 1) await deliver(second);
     const positions: number[] = [];
@@ -172,51 +172,51 @@ describe('what happened', () => {
   });
 });
 
-describe('Reconcile this team', () => {
-  test('shows what differs, and repairs it when that is asked for', async () => {
+describe('the comparison with Stripe', () => {
+  test('shows a difference, and repairs it on request', async () => {
     const { happen, teamId } = await arrange();
     await happen(0, { status: 'active' });
     await happen(60, { status: 'canceled' }, 'missed');
-    const looked = await pages.post(`/teams/${teamId}/reconcile`, { how: 'dry run' });
-    expect(looked.text).toContain('The team is not what Stripe says. An event was missed.');
-    expect(looked.text).toContain('Repair this team');
+    const compared = await pages.post(`/teams/${teamId}/reconcile`, { mode: 'dry run' });
+    expect(compared.text).toContain('The team is out of sync with Stripe. An event was missed.');
+    expect(compared.text).toContain('Repair this team');
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('active');
 
-    const repaired = await pages.post(`/teams/${teamId}/reconcile`, { how: 'repair' });
+    const repaired = await pages.post(`/teams/${teamId}/reconcile`, { mode: 'repair' });
     expect(repaired.text).toContain('The team was repaired.');
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('canceled');
 
-    const again = await pages.post(`/teams/${teamId}/reconcile`, { how: 'dry run' });
-    expect(again.text).toContain('The team is as Stripe says. There is nothing to repair.');
+    const again = await pages.post(`/teams/${teamId}/reconcile`, { mode: 'dry run' });
+    expect(again.text).toContain('The team is in sync with Stripe. No action needed.');
   });
 
-  test('says when Stripe does not know the customer', async () => {
+  test('says that Stripe does not know the customer', async () => {
     const { teamId } = await arrange();
-    const { text } = await pages.post(`/teams/${teamId}/reconcile`, { how: 'dry run' });
-    expect(text).toContain(`Stripe does not know the customer cus_${count}`);
+    const { text } = await pages.post(`/teams/${teamId}/reconcile`, { mode: 'dry run' });
+    expect(text).toContain(`Stripe does not know customer cus_${count}`);
   });
 
-  test("says what is wrong with Stripe's API", async () => {
+  test("says why Stripe's API could not be used", async () => {
     const { teamId } = await arrange();
     account.fault = () => ({ status: 403 });
     try {
-      const { text } = await pages.post(`/teams/${teamId}/reconcile`, { how: 'repair' });
-      expect(text).toContain("Nothing was compared It failed: Stripe's API refused the key");
+      const { text } = await pages.post(`/teams/${teamId}/reconcile`, { mode: 'repair' });
+      expect(text).toContain("Comparison failed Stripe's API refused the key");
     } finally {
       account.fault = undefined;
     }
   });
 
-  test('is refused without the secret of a form', async () => {
+  test('is refused with a forged form token', async () => {
     const { happen, teamId } = await arrange();
     await happen(0, { status: 'active' }, 'missed');
-    const forged = { csrf: 'forged', how: 'repair' };
+    const forged = { csrf: 'forged', mode: 'repair' };
     expect((await pages.post(`/teams/${teamId}/reconcile`, forged)).status).toBe(403);
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe(null);
   });
 });
 
-test('names and ids are text, whatever they hold', async () => {
+test('names and ids are escaped', async () => {
   const hostile = '<script>alert(1)</script>\u202e';
   const { deliver, teamId } = await arrange(hostile + 'x'.repeat(10_000));
   await deliver(0, {
@@ -235,6 +235,6 @@ test.each(['/teams/999999', '/teams/0', '/teams/x', '/teams/99999999999'])(
   async (path) => {
     const { status, text } = await pages.get(path);
     expect(status).toBe(404);
-    expect(text).toContain('There is no team of this id.');
+    expect(text).toContain('There is no team with this id.');
   },
 );

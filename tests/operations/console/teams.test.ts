@@ -20,10 +20,10 @@ const pages = await openConsole(database, { now });
 
 test('an empty table says where teams come from', async () => {
   const { text } = await pages.get('/teams');
-  expect(text).toContain('There are no teams yet Your app adds them to the table teams.');
+  expect(text).toContain('No teams yet Your app adds them to the table teams.');
 });
 
-describe('one field finds', () => {
+describe('the search', () => {
   let arranged: Promise<{ acme: number; odd: number }> | undefined;
   function arrange() {
     arranged ??= (async () => {
@@ -46,14 +46,14 @@ describe('one field finds', () => {
   };
 
   test.each(['acme', 'ROCKETS', 'me rock', 'cus_acme', ' cus_acme ', 'sub_acme'])(
-    'a team by %j',
+    'finds a team by %j',
     async (text) => {
       const { acme } = await arrange();
       expect(await find(text)).toEqual([acme]);
     },
   );
 
-  test('a team by its id, and others of that name', async () => {
+  test('finds a team by its id, and others with this name', async () => {
     const { acme, odd } = await arrange();
     const named = await addTeam(database.query, { name: `Number ${acme}`, customerId: null });
     expect(await find(String(acme))).toEqual([acme, named]);
@@ -70,26 +70,26 @@ describe('one field finds', () => {
     '\0',
     '99999999999999',
     'nobody@example.com',
-  ])('whatever stands in it: %j', async (text) => {
+  ])('accepts %j', async (text) => {
     const { odd } = await arrange();
     const isOfOdd = HOSTILE.includes(text);
     const found = await find(text);
     if (isOfOdd && text.length > 1) expect(found).toEqual([odd]);
   });
 
-  test('nothing, and says what may stand there', async () => {
+  test('says what to enter when it finds nothing', async () => {
     await arrange();
     const { text } = await pages.get('/teams?search=nobody');
-    expect(text).toContain('No such team A part of the name will do.');
+    expect(text).toContain('No team found Enter part of a name');
   });
 
-  test('a subscription by an index', async () => {
+  test('finds a subscription by an index', async () => {
     const used = await indexesUsed(database, (query) => readCustomerIdsOf(query, 'sub_acme', 50));
     expect([...used]).toEqual(['subscriptions_by_id']);
   });
 });
 
-test('many teams are shown page by page, each once', async () => {
+test('every team is on exactly one page', async () => {
   await database.query("insert into teams (name) select 'Many' from generate_series(1, 120)");
   const all = await database.query<{ id: number }>('select id from teams order by id');
   expect(await readAll('/teams')).toEqual(all.map(({ id }) => id));
@@ -99,10 +99,10 @@ test('many teams are shown page by page, each once', async () => {
   expect(await readAll('/teams?search=many')).toEqual(many.map(({ id }) => id));
 });
 
-test('names are looked at as far as the time goes, and then it is said how far', async () => {
+test('a slow search stops in time, says how far it got, and continues on the next page', async () => {
   const { query } = database;
   await query("insert into teams (name) select 'Crowd' from generate_series(1, 20000)");
-  // At both ends of each stretch that is looked at.
+  // At both ends of each range that one statement searches.
   const seams = await query<{ id: number }>(
     `update teams
         set name = 'Seam'
@@ -115,11 +115,11 @@ test('names are looked at as far as the time goes, and then it is said how far',
   passMs = 100;
   try {
     const { html, text } = await pages.get('/teams?search=seam');
-    // With something to read it waits to be asked; with nothing it goes on by itself.
+    // A page with results waits for a click; an empty one continues by itself.
     expect(html).not.toContain('hx-trigger="load');
     const nothing = await pages.get('/teams?search=nobody%20at%20all');
     expect(nothing.html).toMatch(/hx-get="[^"]*after=5000" hx-trigger="load/);
-    expect(text).toMatch(/The names of teams up to \d+ were looked at. There may be more./);
+    expect(text).toMatch(/Searched the names of all teams up to id \d+\. There may be more\./);
     const ids = seams.map(({ id }) => id);
     expect(await readAll('/teams?search=seam')).toEqual(ids.toSorted((one, other) => one - other));
   } finally {
@@ -127,7 +127,7 @@ test('names are looked at as far as the time goes, and then it is said how far',
   }
 });
 
-test('teams without names, as a view may have them, are found by their ids', async () => {
+test('teams in a view without names are listed by their ids', async () => {
   const other = await createDatabase();
   await other.database.query(
     `alter table teams rename to organisations;
@@ -144,7 +144,7 @@ test('teams without names, as a view may have them, are found by their ids', asy
     expect(text).toContain('Team 1');
     expect(text).not.toContain('Hidden');
   }
-  expect((await others.get('/teams?search=hidden')).text).toContain('No such team');
+  expect((await others.get('/teams?search=hidden')).text).toContain('No team found');
 });
 
 async function readAll(path: string): Promise<number[]> {

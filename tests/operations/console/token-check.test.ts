@@ -4,7 +4,7 @@ import { createLogger } from '../../../src/runtime/logging.ts';
 
 const TOKEN = 'the token of 32 characters or more';
 
-/** A check whose clock the test sets, and whose delays end when the test says. */
+/** A check whose clock and delays the test controls. */
 function check() {
   const clock = { nowMs: 1_000_000 };
   const waits: number[] = [];
@@ -25,7 +25,7 @@ function check() {
   return { isToken, clock, waits, endWaits, lines };
 }
 
-test('whoever is right waits for nothing, whoever was wrong before', async () => {
+test('the right token never waits, not even after wrong ones', async () => {
   const { isToken, waits } = check();
   void isToken('wrong');
   void isToken('wrong');
@@ -33,7 +33,7 @@ test('whoever is right waits for nothing, whoever was wrong before', async () =>
   expect(waits).toHaveLength(2);
 });
 
-test('each wrong one waits twice as long, up to a bound', async () => {
+test('each wrong token waits twice as long, up to 4 seconds', async () => {
   const { isToken, waits, endWaits } = check();
   for (let time = 0; time < 8; time += 1) {
     const answer = isToken(`wrong ${time}`);
@@ -43,7 +43,7 @@ test('each wrong one waits twice as long, up to a bound', async () => {
   expect(waits).toEqual([250, 500, 1_000, 2_000, 4_000, 4_000, 4_000, 4_000]);
 });
 
-test('after a minute without any all is forgotten', () => {
+test('the delay starts over after a minute without a wrong token', () => {
   const { isToken, waits, clock } = check();
   void isToken('wrong');
   clock.nowMs += 60_000;
@@ -53,7 +53,7 @@ test('after a minute without any all is forgotten', () => {
   expect(waits).toEqual([250, 500, 250]);
 });
 
-test('no more than twenty wait at once: more are sent away, and the right one is not', async () => {
+test('at most 20 wrong tokens wait; more are rejected, but never the right one', async () => {
   const { isToken, waits, endWaits } = check();
   const answers = Array.from({ length: 20 }, () => isToken('wrong'));
   await expect(isToken('wrong')).rejects.toMatchObject({ status: 429 });
@@ -74,7 +74,7 @@ test.each(['', 'the token', `${TOKEN} `, TOKEN.toUpperCase(), '\0'.repeat(34), '
   },
 );
 
-test('a flood of wrong ones is few lines, which hold nothing of what was tried', () => {
+test('many wrong tokens make few log lines, which do not contain them', () => {
   const { isToken, lines } = check();
   for (let time = 0; time < 20; time += 1) void isToken('what was tried');
   expect(lines).toHaveLength(10);

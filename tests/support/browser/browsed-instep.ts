@@ -15,10 +15,7 @@ import { eventBody } from '../stripe/events.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
-/**
- * The real server with its operators' pages, a database of its own and a stand-in for Stripe, as
- * long as the tests of a file run.
- */
+/** A real server with its console, its own database and a stand-in for Stripe, per test file. */
 export function useBrowsedInstep(environment: Environment = {}) {
   const subscriptions = new Collection();
   let stripe: StripeApiServer;
@@ -44,7 +41,7 @@ export function useBrowsedInstep(environment: Environment = {}) {
     await stripe?.close();
   });
 
-  /** Signs a body, and posts it as Stripe does. */
+  /** Signs a body and posts it as Stripe does. */
   async function post(body: string): Promise<void> {
     const response = await fetch(`${server.url}/api/stripe/webhook`, {
       method: 'POST',
@@ -55,7 +52,7 @@ export function useBrowsedInstep(environment: Environment = {}) {
   }
 
   return {
-    /** Where the operators' pages are. */
+    /** The address of the console. */
     get url() {
       return url;
     },
@@ -66,12 +63,12 @@ export function useBrowsedInstep(environment: Environment = {}) {
     addTeam: (name: string, customerId: string | null = null) =>
       addTeam(database.query, { name, customerId }),
 
-    /** Something happens at Stripe now, and its event is delivered, unless it is missed. */
-    async happen(made: Partial<MadeEvent>, how: 'delivered' | 'missed' = 'delivered') {
+    /** Changes a subscription at Stripe. Delivers the event unless it is missed. */
+    async happen(made: Partial<MadeEvent>, delivery: 'delivered' | 'missed' = 'delivered') {
       const createdSeconds = Math.floor(Date.now() / 1_000);
       const body = eventBody({ createdSeconds, productId: 'prod_pro', ...made });
       subscriptions.set(JSON.parse(body).data.object);
-      if (how === 'delivered') await post(body);
+      if (delivery === 'delivered') await post(body);
     },
   };
 }

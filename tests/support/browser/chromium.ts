@@ -16,7 +16,7 @@ import { type Browser, chromium } from 'playwright-core';
 
 const UNPACK_TIMEOUT_MS = 50_000;
 
-/** Where systems have a Chromium of their own. */
+/** Where systems install Chromium. */
 const INSTALLED = [
   '/usr/bin/chromium',
   '/usr/bin/google-chrome',
@@ -29,14 +29,14 @@ type Program = {
 };
 
 /**
- * Starts `CHROMIUM_PATH`, the system's Chromium, or the one that came from npm. It sees no network:
- * names lead nowhere, so that only addresses of this machine can be reached.
+ * Starts `CHROMIUM_PATH`, the system's Chromium, or the one from npm. It resolves no host names, so
+ * it can reach only this machine.
  */
 export async function launchChromium(): Promise<Browser> {
   const program = await findChromium();
   return await chromium.launch({
     ...program,
-    // The pages are our own; root, and many containers, can have no sandbox.
+    // The sandbox does not work as root and in many containers; the pages are our own.
     args: [
       '--no-sandbox',
       '--no-zygote',
@@ -53,8 +53,8 @@ async function findChromium(): Promise<Program> {
 }
 
 /**
- * The one of `@sparticuz/chromium`, with the libraries and the fonts that it needs, unpacked once,
- * beside the packages. Whoever unpacks it at the same time does so in a folder of its own.
+ * The Chromium of `@sparticuz/chromium` with its libraries and fonts, unpacked once beside the
+ * packages. Processes that unpack it at the same time use separate folders.
  */
 async function chromiumFromNpm(): Promise<Program> {
   const home = chromiumHome();
@@ -63,7 +63,7 @@ async function chromiumFromNpm(): Promise<Program> {
     const folder = mkdtempSync(`${home}-`);
     await unpack(folder);
     writeFileSync(join(folder, 'fonts', 'fonts.conf'), fontsIn(home));
-    // Root may have unpacked it, and somebody else runs it.
+    // Another user than the one who unpacked it may run it.
     for (const path of [folder, join(folder, 'chromium')]) chmodSync(path, 0o755);
     try {
       renameSync(folder, home);
@@ -90,7 +90,7 @@ function chromiumHome(): string {
   return join(packages, '.cache', `chromium-${version}`);
 }
 
-/** The package unpacks into the temporary folder, and its libraries only where it is at home. */
+/** The package unpacks into `TMPDIR`, and its libraries only on AWS Lambda. */
 async function unpack(folder: string): Promise<void> {
   const script = `import chromium from '@sparticuz/chromium'; await chromium.executablePath();`;
   await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {
@@ -100,7 +100,7 @@ async function unpack(folder: string): Promise<void> {
   });
 }
 
-/** What the package itself says names the folder `/tmp`. */
+/** The package's own configuration names the folder `/tmp`. */
 function fontsIn(home: string): string {
   return `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">

@@ -16,22 +16,22 @@ import { csrfIn } from '../service/console-service.ts';
 export type Shown = {
   readonly status: number;
   readonly html: string;
-  /** What a person reads: no tags, one space between words. */
+  /** Without tags, with one space between words. */
   readonly text: string;
 };
 
 export type ConsoleService = {
   readonly url: string;
   get(path: string): Promise<Shown>;
-  /** Sends a form as a page of ours has it, with what only that page could know. */
+  /** Sends a form with the token of a page. */
   post(path: string, fields?: Readonly<Record<string, string>>): Promise<Shown>;
-  /** What a path answers, as it comes. */
+  /** The unprocessed response. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
 };
 
-const ends: (() => Promise<unknown>)[] = [];
+const closers: (() => Promise<unknown>)[] = [];
 
-/** The operators' pages of a database, over HTTP. They end with the test's file. */
+/** The console of a database over HTTP, until the end of the test file. */
 export async function openConsole(
   database: Database,
   given: { readonly apiBase?: string } & Partial<ConsoleOptions> = {},
@@ -41,19 +41,20 @@ export async function openConsole(
   const api = createStripeApi({ secretKey: API_KEY, baseUrl: new URL(apiBase) });
   const now = Date.now;
   const planSelection = 'newest';
-  const door = openIngestPipeline({ database, api, logger, now, planSelection, maxQueued: 1_000 });
+  const pipeline = { database, api, logger, now, planSelection, maxQueued: 1_000 } as const;
+  const { ingest, productNames } = openIngestPipeline(pipeline);
   const wait = (delayMs: number) => sleep(delayMs);
   const background = new Background();
   const app = createConsole({
     ...{ database, api, logger, now, planSelection, wait, nonce: randomUUID, token: null },
     ...{ background, metrics: createExposition(async () => []) },
-    ...{ ingest: door.ingest, productNames: door.productNames },
+    ...{ ingest, productNames },
     ...options,
   });
   const fetchPage = (request: Request) => app.fetch(request);
   const host = '127.0.0.1';
   const listener = await listenForOperators({ host, port: 0, fetch: fetchPage, logger, now });
-  ends.push(
+  closers.push(
     () => listener.close(1_000),
     () => background.stop(),
   );
@@ -100,5 +101,5 @@ function textOf(html: string): string {
 }
 
 afterAll(async () => {
-  for (const end of ends) await end();
+  for (const close of closers) await close();
 });

@@ -16,13 +16,13 @@ import { lookAtOutput } from '../secrets/leaks.ts';
 export type ConsoleServiceOptions = {
   readonly token?: string;
   readonly metrics?: Exposition;
-  /** Adds pages of the test's own. */
+  /** Adds routes for the test. */
   readonly extend?: (app: ReturnType<typeof createConsole>) => void;
-  /** Another database than one of their own. */
+  /** Without it they get a new database. */
   readonly databaseUrl?: URL;
 };
 
-/** The operators' pages over HTTP, as long as the tests of a suite run; their clock is the test's. */
+/** The console over HTTP for the tests of a suite, with a clock that the tests set. */
 export function useConsole({
   token,
   metrics = createExposition(async () => []),
@@ -46,16 +46,9 @@ export function useConsole({
     const now = () => clock.nowMs;
     const api = createStripeApi({ secretKey: API_KEY, baseUrl: new URL('http://127.0.0.1:1') });
     const planSelection = 'newest';
-    const door = openIngestPipeline({
-      database,
-      api,
-      logger,
-      now,
-      planSelection,
-      maxQueued: 1_000,
-    });
+    const pipeline = { database, api, logger, now, planSelection, maxQueued: 1_000 } as const;
     const app = createConsole({
-      ...door,
+      ...openIngestPipeline(pipeline),
       database,
       api,
       planSelection,
@@ -86,14 +79,14 @@ export function useConsole({
       return database;
     },
     clock,
-    /** How long whoever was wrong was made to wait, each time. */
+    /** The delays after wrong tokens. */
     waits,
     lines,
     newOperator: () => new Operator(() => server.url),
   };
 }
 
-/** Somebody with a browser: cookies are kept, and forms sent as they stand on a page. */
+/** Acts like a browser: keeps cookies and sends forms. */
 export class Operator {
   readonly cookies = new Map<string, string>();
   readonly #url: () => string;
@@ -102,18 +95,18 @@ export class Operator {
     this.#url = url;
   }
 
-  /** Follows no redirect. */
+  /** Does not follow redirects. */
   async get(path: string, headers: Record<string, string> = {}): Promise<Response> {
-    return await this.#ask(path, { headers: { accept: 'text/html', ...headers } });
+    return await this.#send(path, { headers: { accept: 'text/html', ...headers } });
   }
 
-  /** Sends a form with these fields, as a browser says that it is one of ours. */
+  /** Sends a form with the headers of a same-origin request. */
   async post(
     path: string,
     fields: Record<string, string>,
     headers: Record<string, string> = {},
   ): Promise<Response> {
-    return await this.#ask(path, {
+    return await this.#send(path, {
       method: 'POST',
       headers: { accept: 'text/html', origin: this.#url(), ...headers },
       body: new URLSearchParams(fields),
@@ -130,7 +123,7 @@ export class Operator {
     return await this.post('/login', { csrf, token, next });
   }
 
-  async #ask(path: string, request: RequestInit): Promise<Response> {
+  async #send(path: string, request: RequestInit): Promise<Response> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const response = await fetch(this.#url() + path, {
       ...request,

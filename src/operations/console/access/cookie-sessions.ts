@@ -1,23 +1,22 @@
+import { hkdfSync } from 'node:crypto';
 import type { Context } from 'hono';
 import { deleteCookie, getSignedCookie, setSignedCookie } from 'hono/cookie';
-import { deriveKey } from './derive-key.ts';
 
 export type CookieSessionsOptions = {
   readonly cookie: string;
-  /** `Strict`: other sites' links do not carry it either. */
   readonly sameSite: 'Strict' | 'Lax';
-  /** What they are signed with. */
+  /** Signs the cookie. */
   readonly secret: string;
   /** In milliseconds since 1970. */
   readonly now: () => number;
   readonly nonce: () => string;
 };
 
-/** Sessions that the browser alone keeps: an id, and until when it counts, signed. */
+/** Sessions that only the browser stores: a signed id and expiry. */
 export type CookieSessions = {
-  /** The session's id; `null` without one, and with one that is over or not of our making. */
+  /** The session's id; `null` without a valid one. */
   find(context: Context): Promise<string | null>;
-  /** Begins a new one, in the answer's cookie. Returns its id. */
+  /** Starts a new session. Returns its id. */
   begin(context: Context): Promise<string>;
   end(context: Context): void;
 };
@@ -49,11 +48,16 @@ export function createCookieSessions(options: CookieSessionsOptions): CookieSess
   };
 }
 
+/** A key for each purpose, so that a signature made for one is worthless for another. */
+export function deriveKey(secret: string, purpose: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(hkdfSync('sha256', secret, '', `instep operations ${purpose}`, 32));
+}
+
 /**
- * Whether the browser speaks TLS, with a proxy before us: either of them tells. Whoever lies gets a
- * cookie that their own browser keeps to itself.
+ * Whether the browser uses TLS, as the proxy or the browser reports. A false report affects only the
+ * cookie of whoever makes it.
  */
 function isSecure({ req }: Context): boolean {
-  const isTold = req.header('X-Forwarded-Proto') === 'https';
-  return isTold || req.header('Origin')?.startsWith('https://') === true;
+  const isForwarded = req.header('X-Forwarded-Proto') === 'https';
+  return isForwarded || req.header('Origin')?.startsWith('https://') === true;
 }

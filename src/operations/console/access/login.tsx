@@ -1,8 +1,6 @@
 import { Hono } from 'hono';
 import type { Logger } from '../../../runtime/logging.ts';
-import { Button } from '../components/button.tsx';
-import { CsrfField } from '../components/csrf-field.tsx';
-import { Field } from '../components/field.tsx';
+import { Button, Field, PostForm } from '../components/form.tsx';
 import { Page } from '../page.tsx';
 import type { ConsoleEnv } from '../request-context.ts';
 import type { CookieSessions } from './cookie-sessions.ts';
@@ -16,19 +14,19 @@ export type LoginOptions = {
   readonly logger: Logger;
 };
 
-/** `/login` and `/logout`: a session for whoever knows the token. */
+/** `/login` and `/logout`. */
 export function loginPages({ isToken, sessions, logger }: LoginOptions): Hono<ConsoleEnv> {
   const app = new Hono<ConsoleEnv>();
   app.get(LOGIN_PATH, (context) => {
-    const next = pathWithin(context.req.query('next'));
+    const next = ownPath(context.req.query('next'));
     if (context.var.viewer.kind !== 'visitor') return context.redirect(next, 303);
     return context.html(<LoginPage next={next} />);
   });
   app.post(LOGIN_PATH, async (context) => {
     const { token, next: wanted } = await context.req.parseBody();
-    const next = pathWithin(wanted);
+    const next = ownPath(wanted);
     if (typeof token !== 'string' || !(await isToken(token.trim()))) {
-      return context.html(<LoginPage next={next} error="That is not OPS_TOKEN." />, 401);
+      return context.html(<LoginPage next={next} error="This is not OPS_TOKEN." />, 401);
     }
     await sessions.begin(context);
     logger.info('operator logged in');
@@ -42,8 +40,8 @@ export function loginPages({ isToken, sessions, logger }: LoginOptions): Hono<Co
   return app;
 }
 
-/** A path of ours, whatever was asked for: nobody is sent elsewhere by a link to our login. */
-function pathWithin(wanted: unknown): string {
+/** The path if it is one of ours, otherwise `/`: a link to the login redirects to no other site. */
+function ownPath(wanted: unknown): string {
   const here = 'http://here.invalid';
   if (typeof wanted !== 'string' || !URL.canParse(wanted, here)) return '/';
   const { origin, pathname, search } = new URL(wanted, here);
@@ -54,14 +52,13 @@ function pathWithin(wanted: unknown): string {
 function LoginPage({ next, error }: { readonly next: string; readonly error?: string }) {
   return (
     <Page title="Log in" area={null}>
-      <form method="post" action={LOGIN_PATH} class="narrow">
-        <CsrfField />
+      <PostForm action={LOGIN_PATH} class="narrow">
         <input type="hidden" name="next" value={next} />
         <Field
           label="Token"
           name="token"
           type="password"
-          hint="OPS_TOKEN of this server."
+          hint="OPS_TOKEN of this server"
           error={error}
           maxlength={600}
           autocomplete="current-password"
@@ -69,7 +66,7 @@ function LoginPage({ next, error }: { readonly next: string; readonly error?: st
           autofocus
         />
         <Button kind="main">Log in</Button>
-      </form>
+      </PostForm>
     </Page>
   );
 }

@@ -1,7 +1,7 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { limitLines } from '../../../server/line-limiter.ts';
 import type { ConsoleOptions } from '../options.ts';
-import { tooManyAttempts } from '../problems.ts';
-import { isSameSecret } from './is-same-secret.ts';
+import { tooManyAttempts } from '../problems.tsx';
 
 export type TokenCheckOptions = Pick<ConsoleOptions, 'now' | 'wait' | 'logger'> & {
   readonly token: string;
@@ -12,11 +12,13 @@ const LONGEST_DELAY_MS = 4_000;
 const FORGOTTEN_AFTER_MS = 60_000;
 const MAX_WAITING = 20;
 
+export type TokenCheck = ReturnType<typeof createTokenCheck>;
+
 /**
- * Says whether a text is the token. Whoever is wrong waits, each time twice as long, whoever it was
- * before; who is right never does, so that nobody is locked out by others' attempts.
+ * Checks a token. Each wrong one waits twice as long as the one before, whoever sent it; the right
+ * one never waits, so nobody is locked out by the attempts of others.
  *
- * @throws PageProblem 429 for wrong ones when so many wait already that more would cost us memory
+ * @throws PageProblem 429 for a wrong token while 20 others wait, which bounds the memory
  */
 export function createTokenCheck({ token, now, wait, logger }: TokenCheckOptions) {
   let failures = 0;
@@ -41,4 +43,9 @@ export function createTokenCheck({ token, now, wait, logger }: TokenCheckOptions
   };
 }
 
-export type TokenCheck = ReturnType<typeof createTokenCheck>;
+const hash = (text: string) => createHash('sha256').update(text).digest();
+
+/** Compares two secrets in a time that reveals neither their content nor their length. */
+export function isSameSecret(one: string, other: string): boolean {
+  return timingSafeEqual(hash(one), hash(other));
+}

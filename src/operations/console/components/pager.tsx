@@ -1,22 +1,33 @@
-type Way = { readonly href: string; readonly text: string };
+type Link = { readonly href: string; readonly text: string };
 
-export type PagerProps = {
-  /** Back to the beginning; `null` when this is it. */
-  readonly first: Way | null;
-  /** To what follows; `null` when nothing does. */
-  readonly next: Way | null;
-};
+/** Either is missing where there is no such page. */
+export type PagerProps = { readonly first?: Link | false; readonly next?: Link | false };
 
-/** Leads through a list that is longer than its page. */
+/** Links between the pages of a list. */
 export function Pager({ first, next }: PagerProps) {
+  if (!first && !next) return null;
   return (
     <nav class="pager" aria-label="Pages">
-      {first !== null && <a href={first.href}>{first.text}</a>}
-      {next !== null && (
+      {first && <a href={first.href}>{first.text}</a>}
+      {next && (
         <a href={next.href} rel="next">
           {next.text}
         </a>
       )}
     </nav>
   );
+}
+
+/**
+ * Attributes that replace the page's `#results` by those of the next page at once: a search that has
+ * found nothing yet goes on by itself.
+ */
+export function autoLoad(nextPageUrl: string) {
+  return {
+    'hx-get': nextPageUrl,
+    'hx-trigger': 'load delay:50ms',
+    'hx-select': '#results',
+    'hx-target': '#results',
+    'hx-swap': 'outerHTML',
+  };
 }

@@ -1,36 +1,49 @@
 import type { Child } from 'hono/jsx';
 
+/** `class` is for the cells: `end` aligns numbers, `id` keeps a word whole, `wide` is for sentences. */
+export type Column = string | { readonly name: string; readonly class: 'end' | 'id' | 'wide' };
+
 export type TableProps = {
-  /** What the rows are, for those who do not see them. */
+  /** What the rows are, for screen readers. */
   readonly label: string;
   readonly columns: readonly Column[];
-  /** The rows: `<tr>` with as many cells as there are columns. */
-  readonly children: Child;
+  readonly rows: readonly (readonly Child[])[];
+  /** Whether the first cell names its row. */
+  readonly hasRowNames?: boolean;
 };
 
-/** `end` for numbers. */
-export type Column = string | { readonly name: string; readonly align: 'end' };
-
-/** A dense table. One that is too wide for the page scrolls by itself, also by keyboard. */
-export function Table({ label, columns, children }: TableProps) {
+/** A dense table. One that is wider than the page scrolls, also by keyboard. */
+export function Table({ label, columns, rows, hasRowNames = false }: TableProps) {
+  const [names, classes] = [columns.map(nameOf), columns.map(classOf)];
   return (
     <section class="scroll" aria-label={label} tabindex={0}>
       <table>
         <thead>
           <tr>
-            {columns.map((column) =>
-              typeof column === 'string' ? (
-                <th scope="col">{column}</th>
-              ) : (
-                <th scope="col" class={column.align}>
-                  {column.name}
-                </th>
-              ),
-            )}
+            {names.map((name, index) => (
+              <th scope="col" class={classes[index]}>
+                {name}
+              </th>
+            ))}
           </tr>
         </thead>
-        <tbody>{children}</tbody>
+        <tbody>
+          {rows.map((cells) => (
+            <tr>
+              {cells.map((cell, index) =>
+                hasRowNames && index === 0 ? (
+                  <th scope="row">{cell}</th>
+                ) : (
+                  <td class={classes[index]}>{cell}</td>
+                ),
+              )}
+            </tr>
+          ))}
+        </tbody>
       </table>
     </section>
   );
 }
+
+const nameOf = (column: Column) => (typeof column === 'string' ? column : column.name);
+const classOf = (column: Column) => (typeof column === 'string' ? undefined : column.class);

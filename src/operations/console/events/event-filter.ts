@@ -4,21 +4,17 @@ import type { EventFilter } from '../../../queries/search-events.ts';
 import { readTeam } from '../../../queries/teams.ts';
 import { parseTimeSince } from '../../../runtime/time-since.ts';
 import { HANDLED_TYPES, SNAPSHOT_TYPE } from '../../../stripe/handled-event-type.ts';
-import { queryNumber, queryText } from '../query-text.ts';
+import { queryNumber, queryText } from '../query-parameters.ts';
 
-/** What stands in the fields of the filter, as it was given. Empty: nothing is asked for. */
-export type FilterFields = {
-  readonly customer: string;
-  readonly team: string;
-  readonly type: string;
-  readonly outcome: string;
-  readonly since: string;
-};
+const FIELDS = ['customer', 'team', 'type', 'outcome', 'since'] as const;
 
-export type FieldErrors = Partial<Record<keyof FilterFields, string>>;
+/** The values of the filter's fields, as they were entered; empty fields filter nothing. */
+export type FilterFields = Readonly<Record<(typeof FIELDS)[number], string>>;
 
-/** What is asked for; or what of it makes no sense. */
-export type AskedFilter =
+export type FieldErrors = Partial<FilterFields>;
+
+/** The filter, or what is wrong with its fields. */
+export type ParsedFilter =
   | { readonly filter: EventFilter; readonly errors: null }
   | { readonly filter: null; readonly errors: FieldErrors };
 
@@ -32,12 +28,10 @@ export const FILTER_OUTCOMES: readonly LoggedOutcome[] = [
   'unreadable',
 ];
 
-const NAMES = ['customer', 'team', 'type', 'outcome', 'since'] as const;
-
-/** The fields, wherever they come from. */
-export function readFields(given: (name: keyof FilterFields) => string | undefined): FilterFields {
-  const [customer = '', team = '', type = '', outcome = '', since = ''] = NAMES.map((name) =>
-    queryText(given(name)),
+/** Reads the fields from the parameters of a request. */
+export function readFields(parameter: (name: keyof FilterFields) => unknown): FilterFields {
+  const [customer = '', team = '', type = '', outcome = '', since = ''] = FIELDS.map((name) =>
+    queryText(parameter(name)),
   );
   return { customer, team, type, outcome, since };
 }
@@ -49,29 +43,27 @@ export function filterUrl(
   others: Readonly<Record<string, number>> = {},
 ): string {
   const parameters = new URLSearchParams();
-  for (const name of NAMES) if (fields[name]) parameters.set(name, fields[name]);
+  for (const name of FIELDS) if (fields[name]) parameters.set(name, fields[name]);
   for (const [name, value] of Object.entries(others)) parameters.set(name, String(value));
   return parameters.size === 0 ? path : `${path}?${parameters}`;
 }
 
-/** Understands the fields. A team stands for its customer. */
-export async function askedFilter(
+/** Parses the fields. A team stands for its customer. */
+export async function parseFilter(
   query: Query,
   fields: FilterFields,
   nowMs: number,
-): Promise<AskedFilter> {
-  const errors: FieldErrors = {};
+): Promise<ParsedFilter> {
+  const errors: Partial<Record<keyof FilterFields, string>> = {};
   const outcome = FILTER_OUTCOMES.find((one) => one === fields.outcome);
-  if (fields.outcome !== '' && outcome === undefined) errors.outcome = 'There is no such outcome.';
-  if (fields.type !== '' && !FILTER_TYPES.includes(fields.type)) {
-    errors.type = 'There are no events of this type.';
-  }
+  if (fields.outcome !== '' && outcome === undefined) errors.outcome = 'Unknown outcome.';
+  const type = FILTER_TYPES.find((one) => one === fields.type);
+  if (fields.type !== '' && type === undefined) errors.type = 'Unknown event type.';
   const sinceMs = fields.since === '' ? undefined : parseTimeSince(fields.since, nowMs);
-  if (sinceMs === null) errors.since = 'Write 2h, 30d, 2026-05-31 or 2026-05-31T10:00Z.';
+  if (sinceMs === null) errors.since = 'Enter 2h, 30d, 2026-05-31 or 2026-05-31T10:00Z.';
   const customer = await customerOf(query, fields);
   if (customer.error !== undefined) errors.team = customer.error;
   if (sinceMs === null || Object.keys(errors).length > 0) return { filter: null, errors };
-  const type = fields.type === '' ? undefined : fields.type;
   return { filter: { customerId: customer.id, type, outcome, sinceMs }, errors: null };
 }
 
@@ -81,10 +73,10 @@ async function customerOf(
 ): Promise<{ id?: string | undefined; error?: string }> {
   if (team === '') return { id: customer === '' ? undefined : customer };
   const teamId = queryNumber(team);
-  if (teamId === null) return { error: "Write the team's id, a whole number." };
+  if (teamId === null) return { error: 'Enter a team id: a whole number.' };
   const found = await readTeam(query, teamId);
   if (found === null) return { error: `There is no team ${teamId}.` };
-  if (found.customerId === null) return { error: `Team ${teamId} has no customer yet.` };
+  if (found.customerId === null) return { error: `Team ${teamId} has no customer.` };
   if (customer !== '' && customer !== found.customerId) {
     return { error: `Team ${teamId} has another customer.` };
   }

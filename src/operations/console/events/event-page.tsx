@@ -1,41 +1,86 @@
+import { type Context, Hono } from 'hono';
 import type { Child } from 'hono/jsx';
-import type { ExplainedEvent } from '../../../event-log/explain-event.ts';
-import type { Replayed } from '../../../event-log/replay.ts';
+import { type ExplainedEvent, explainEvent } from '../../../event-log/explain-event.ts';
+import { type Replayed, replayEvents } from '../../../event-log/replay.ts';
+import { readEventAt } from '../../../event-log/search.ts';
 import type { EventRow } from '../../../queries/search-events.ts';
-import { Button } from '../components/button.tsx';
-import { CsrfField } from '../components/csrf-field.tsx';
-import { Facts } from '../components/facts.tsx';
-import { Moment } from '../components/moment.tsx';
-import { OutcomeBadge } from '../components/outcome-badge.tsx';
-import { Panel } from '../components/panel.tsx';
+import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
+import { Button, PostForm } from '../components/form.tsx';
+import { type Fact, Facts, Notice, Panel } from '../components/panels.tsx';
 import { NO_PLAN, type PlanRow, PlanTable } from '../components/plan-table.tsx';
-import { StatusBadge } from '../components/status-badge.tsx';
-import { TeamLinks } from '../components/team-links.tsx';
-import { UntrustedText } from '../components/untrusted-text.tsx';
+import { countText, numberOf, OptionalText, Time, UntrustedText } from '../components/text.tsx';
+import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
+import { notFound } from '../problems.tsx';
+import { queryNumber } from '../query-parameters.ts';
 import { filterUrl } from './event-filter.ts';
-import { eventUrl } from './event-link.ts';
+import { eventUrl, reasonsOf, subscriptionIn } from './event-text.tsx';
 import { Payload } from './payload.tsx';
-import { reasonsOf } from './reason.ts';
-import { ReplayNotice } from './replayed.tsx';
-import { saidBy } from './said-by.ts';
 
-export type EventPageProps = {
+/** How many events before and after an event are read to explain it. */
+const MAX_AROUND = 250;
+
+/** `/events/:position`: what was decided on an event and why, its content, and a replay. */
+export function eventPage({ database, ingest, planSelection }: ConsoleOptions): Hono {
+  const { query } = database;
+  const app = new Hono();
+
+  async function readEvent(context: Context): Promise<EventRow> {
+    const position = queryNumber(context.req.param('position'));
+    const event = position === null ? null : await readEventAt(query, position);
+    if (event === null) {
+      throw notFound('There is no event at this position. It may have been pruned from the log.');
+    }
+    return event;
+  }
+
+  async function show(context: Context, event: EventRow, replayed: Replayed | null) {
+    const explained = await explainEvent(query, event, planSelection, MAX_AROUND);
+    return context.html(<EventPage event={event} explained={explained} replayed={replayed} />);
+  }
+
+  app.get('/:position', async (context) => show(context, await readEvent(context), null));
+
+  app.post('/:position/replay', async (context) => {
+    const event = await readEvent(context);
+    let last: Replayed | null = null;
+    for await (const replayed of replayEvents(only(event), { ingest, query })) last = replayed;
+    return show(context, await readEvent(context), last);
+  });
+
+  app.get('/:position/body', async (context) => {
+    const { body, position } = await readEvent(context);
+    return context.body(new Uint8Array(body), 200, {
+      'Content-Type': 'application/octet-stream',
+      'Content-Disposition': `attachment; filename="event-${position}.json"`,
+    });
+  });
+
+  return app;
+}
+
+async function* only(event: EventRow): AsyncGenerator<EventRow> {
+  yield event;
+}
+
+type EventPageProps = {
   readonly event: EventRow;
   readonly explained: ExplainedEvent;
-  /** What came of Replay, if that was asked for. */
   readonly replayed: Replayed | null;
 };
 
-/** One event: what was decided on it and why, what it said, and what arrived. */
-export function EventPage({ event, explained, replayed }: EventPageProps) {
+function EventPage({ event, explained, replayed }: EventPageProps) {
   const { position, outcome, body } = event;
   const [first = '', ...remarks] = reasonsOf(event, explained);
   const plans = planRows(explained);
   return (
     <Page title={`Event at position ${position}`} area="Events">
-      {replayed !== null && <ReplayNotice replayed={replayed} />}
-      <Panel title="What was decided" id="decision">
+      {replayed !== null && (
+        <Notice kind="done" title="Replayed">
+          {resultOf(replayed)}
+        </Notice>
+      )}
+      <Panel title="Decision" id="decision">
         <p class="lead">
           <OutcomeBadge outcome={outcome} /> <UntrustedText text={first} maxLength={600} />
         </p>
@@ -45,25 +90,23 @@ export function EventPage({ event, explained, replayed }: EventPageProps) {
           </p>
         ))}
         {plans.length > 0 && <PlanTable label="The team's plan" rows={plans} />}
-        <form method="post" action={`${eventUrl(position)}/replay`}>
-          <CsrfField />
+        <PostForm action={`${eventUrl(position)}/replay`}>
           <p class="quiet">
-            Replay brings it through the one door again. By the rule that can do no harm: what was
-            decided stays, and what was parked or unreadable is decided on if it can be now.
+            Processes this event again. Events that were already decided do not change.
           </p>
           <Button>Replay</Button>
-        </form>
+        </PostForm>
       </Panel>
       <Panel title="Facts" id="facts">
         <Facts facts={factsOf(event, explained)} />
       </Panel>
-      <Panel title="What arrived" id="payload">
+      <Panel title="Payload" id="payload">
         <details>
-          <summary>Show all {body.byteLength.toLocaleString('en')} bytes</summary>
+          <summary>Show all {countText(body.byteLength)} bytes</summary>
           <p class="quiet">
-            They may hold what is personal. As they came:{' '}
+            May contain personal data.{' '}
             <a href={`${eventUrl(position)}/body`} download>
-              a file
+              Download the original
             </a>
           </p>
           <Payload body={body} />
@@ -73,6 +116,36 @@ export function EventPage({ event, explained, replayed }: EventPageProps) {
   );
 }
 
+function resultOf({ outcome, teamIds, error }: Replayed): Child {
+  switch (outcome) {
+    case 'applied':
+      return (
+        <>
+          The event is now applied to <TeamLinks ids={teamIds} />.
+        </>
+      );
+    case 'stale':
+      return 'The event is now stale: a newer one was already applied, so it has no effect.';
+    case 'unchanged':
+      return 'The event is now decided and has no effect.';
+    case 'parked':
+      return 'The event is still parked: no team has its customer.';
+    case 'unreadable':
+      return 'This version of Instep cannot read the event either. Nothing was changed.';
+    case 'duplicate':
+      return 'The event was already decided. Nothing was changed.';
+    case 'left out':
+      return "This is a snapshot of Stripe's data at that time. Nothing was changed.";
+    case 'failed':
+      return (
+        <>
+          The database refused the event. Nothing was changed:{' '}
+          <UntrustedText text={error?.message ?? 'no reason given'} />
+        </>
+      );
+  }
+}
+
 function planRows({ plans, teams }: ExplainedEvent): readonly PlanRow[] {
   const before = plans?.before ?? NO_PLAN;
   const after = plans?.after ?? NO_PLAN;
@@ -80,7 +153,7 @@ function planRows({ plans, teams }: ExplainedEvent): readonly PlanRow[] {
     plans === null
       ? []
       : [
-          { name: 'Before', plan: before, comparedWith: null },
+          { name: 'Before', plan: before },
           { name: 'After', plan: after, comparedWith: before },
         ];
   const now = teams.map(({ id, plan }) => ({
@@ -90,53 +163,59 @@ function planRows({ plans, teams }: ExplainedEvent): readonly PlanRow[] {
       </>
     ),
     plan,
-    comparedWith: null,
   }));
   return [...decided, ...now];
 }
 
-function factsOf(event: EventRow, { teams }: ExplainedEvent): (readonly [string, Child])[] {
-  const { eventId, type, customerId, subscriptionId, createdAtMs, receivedAtMs, deliveries } =
-    event;
-  const said = saidBy(event);
-  const ofCustomer = customerId === null ? null : filterUrl('/events', { customer: customerId });
+function TeamLinks({ ids }: { readonly ids: readonly number[] }) {
+  return (
+    <>
+      {ids.map((id, index) => (
+        <>
+          {index > 0 && ', '}
+          <a href={`/teams/${id}`}>team {id}</a>
+        </>
+      ))}
+    </>
+  );
+}
+
+function factsOf(event: EventRow, { teams }: ExplainedEvent): readonly Fact[] {
+  const { eventId, type, customerId, subscriptionId, createdAtMs, receivedAtMs } = event;
+  const subscription = subscriptionIn(event);
+  const text = (value: string | null) => (
+    <OptionalText text={value} fallback="none" maxLength={300} />
+  );
   return [
-    ['Id', eventId === null ? 'none' : <UntrustedText text={eventId} maxLength={300} />],
+    ['Id', text(eventId)],
     ['Type', type],
     ['Team', teams.length === 0 ? 'none' : <TeamLinks ids={teams.map(({ id }) => id)} />],
     [
       'Customer',
-      customerId === null || ofCustomer === null ? (
-        'none'
-      ) : (
-        <>
-          <UntrustedText text={customerId} maxLength={300} />{' '}
-          <a href={ofCustomer}>all its events</a>
-        </>
-      ),
+      <>
+        {text(customerId)}{' '}
+        {customerId && <a href={filterUrl('/events', { customer: customerId })}>all events</a>}
+      </>,
     ],
-    ['Subscription', subscriptionId === null ? 'none' : <UntrustedText text={subscriptionId} />],
-    ['Status', said === null ? 'unknown' : <StatusBadge status={said.status} />],
-    ['Product', said?.productId == null ? 'none' : <UntrustedText text={said.productId} />],
-    [
-      'Created, by Stripe',
-      createdAtMs === null ? 'unknown' : <Moment at={new Date(createdAtMs)} />,
-    ],
-    ['Received', <Moment at={new Date(receivedAtMs)} />],
-    ['Delay', createdAtMs === null ? 'unknown' : delay(receivedAtMs - createdAtMs)],
-    ['Delivered', deliveries === 1 ? 'once' : `${deliveries.toLocaleString('en')} times`],
+    ['Subscription', text(subscriptionId)],
+    ['Status', subscription ? <StatusBadge status={subscription.status} /> : 'unknown'],
+    ['Product', text(subscription?.productId ?? null)],
+    ['Created at Stripe', createdAtMs === null ? 'unknown' : <Time ms={createdAtMs} />],
+    ['Received', <Time ms={receivedAtMs} />],
+    ['Delay', createdAtMs === null ? 'unknown' : delayText(receivedAtMs - createdAtMs)],
+    ['Deliveries', countText(event.deliveries)],
   ];
 }
 
 const UNITS = [
-  ['days', 86_400_000],
-  ['hours', 3_600_000],
-  ['minutes', 60_000],
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
 ] as const;
 
-/** Stripe tells whole seconds, and clocks differ. */
-function delay(delayMs: number): string {
-  if (delayMs < 0) return 'none: by its own clock Stripe made it later';
-  const [unit, length] = UNITS.find(([, length]) => delayMs >= 2 * length) ?? ['seconds', 1_000];
-  return `${Math.floor(delayMs / length).toLocaleString('en')} ${unit}`;
+/** Stripe's times are whole seconds, and clocks differ. */
+function delayText(delayMs: number): string {
+  if (delayMs < 0) return "none: Stripe's clock is ahead";
+  const [unit, length] = UNITS.find(([, length]) => delayMs >= 2 * length) ?? ['second', 1_000];
+  return numberOf(Math.floor(delayMs / length), unit);
 }

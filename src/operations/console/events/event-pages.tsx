@@ -1,24 +1,30 @@
 import { Hono } from 'hono';
 import { type PageOfEvents, readPageOfEvents } from '../../../event-log/event-page.ts';
 import { readNewestPosition } from '../../../event-log/search.ts';
-import { autoLoad } from '../components/auto-load.ts';
-import { EmptyState } from '../components/empty-state.tsx';
-import { ErrorNotice } from '../components/error-notice.tsx';
-import { Moment } from '../components/moment.tsx';
-import { Pager } from '../components/pager.tsx';
+import { Button, Field, Select } from '../components/form.tsx';
+import { autoLoad, Pager } from '../components/pager.tsx';
+import { Notice } from '../components/panels.tsx';
+import { Time } from '../components/text.tsx';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
-import { badRequest } from '../problems.ts';
-import { queryNumber } from '../query-text.ts';
-import { askedFilter, type FilterFields, filterUrl, readFields } from './event-filter.ts';
+import { badRequest } from '../problems.tsx';
+import { queryNumber } from '../query-parameters.ts';
+import {
+  FILTER_OUTCOMES,
+  FILTER_TYPES,
+  type FieldErrors,
+  type FilterFields,
+  filterUrl,
+  parseFilter,
+  readFields,
+} from './event-filter.ts';
+import { eventPage } from './event-page.tsx';
 import { EventTable } from './event-table.tsx';
-import { FilterForm } from './filter-form.tsx';
-import { countNewer, NewerEvents, readKnown } from './newer-events.tsx';
-import { oneEventPages } from './one-event.tsx';
+import { countNewer, NewerEvents, readBaseline } from './newer-events.tsx';
 
 const LIMIT = 50;
 
-/** `/events`: the log, the newest first; and each event by itself. */
+/** `/events`: the event log, newest first, with a filter; and each event's page. */
 export function eventPages(options: ConsoleOptions): Hono {
   const { database, now } = options;
   const { query } = database;
@@ -26,32 +32,32 @@ export function eventPages(options: ConsoleOptions): Hono {
 
   app.get('/', async ({ req, html }) => {
     const fields = readFields((name) => req.query(name));
-    const { filter, errors } = await askedFilter(query, fields, now());
+    const { filter, errors } = await parseFilter(query, fields, now());
     const form = <FilterForm fields={fields} errors={errors} />;
     if (filter === null) {
       return html(
         <Page title="Events" area="Events">
           {form}
-          <ErrorNotice title="That filter makes no sense">
+          <Notice kind="error" title="Check the highlighted fields">
             {Object.values(errors).join(' ')}
-          </ErrorNotice>
+          </Notice>
         </Page>,
         400,
       );
     }
     const before = queryNumber(req.query('before'));
     const newest = await readNewestPosition(query);
-    // Counted first: what comes in between is then told twice rather than never.
-    const known = before === null ? await readKnown(query, filter, newest) : null;
+    // Before the page is read: an event that arrives in between is reported twice, never lost.
+    const baseline = before === null ? await readBaseline(query, filter, newest) : null;
     const page = await readPageOfEvents(query, { filter, before, limit: LIMIT, now });
     return html(
       <Page title="Events" area="Events">
         {form}
-        {known !== null && <NewerEvents fields={fields} known={known} newer={0} />}
-        <div id="found">
+        {baseline && <NewerEvents fields={fields} baseline={baseline} newer={0} />}
+        <div id="results">
           {page.events.length > 0 && <EventTable events={page.events} />}
-          <Rest fields={fields} page={page} isLogEmpty={newest === 0} />
-          <Ways fields={fields} page={page} isFirst={before === null} />
+          <PageEnd fields={fields} page={page} isLogEmpty={newest === 0} />
+          <EventPager fields={fields} page={page} isFirst={before === null} />
         </div>
       </Page>,
     );
@@ -61,69 +67,81 @@ export function eventPages(options: ConsoleOptions): Hono {
     const fields = readFields((name) => req.query(name));
     const after = queryNumber(req.query('after'));
     const count = queryNumber(req.query('count'));
-    const { filter } = await askedFilter(query, fields, now());
+    const { filter } = await parseFilter(query, fields, now());
     if (filter === null || after === null || count === null) {
-      throw badRequest('Load the page of events again.');
+      throw badRequest('Reload the page of events.');
     }
-    const known = { after, count };
-    const newer = await countNewer(query, filter, known);
-    return html(<NewerEvents fields={fields} known={known} newer={newer} />);
+    const baseline = { after, count };
+    const newer = await countNewer(query, filter, baseline);
+    return html(<NewerEvents fields={fields} baseline={baseline} newer={newer} />);
   });
 
-  return app.route('/', oneEventPages(options));
+  return app.route('/', eventPage(options));
 }
 
-type RestProps = {
-  readonly fields: FilterFields;
-  readonly page: PageOfEvents;
-  readonly isLogEmpty: boolean;
-};
+type FilterFormProps = { readonly fields: FilterFields; readonly errors: FieldErrors | null };
 
-/** What is said below the events, where there are few or none. */
-function Rest({ fields, page, isLogEmpty }: RestProps) {
+function FilterForm({ fields, errors }: FilterFormProps) {
+  const propsOf = (name: keyof FilterFields) => ({
+    name,
+    value: fields[name],
+    error: errors?.[name],
+  });
+  return (
+    <search aria-label="Events">
+      <form method="get" action="/events" class="row">
+        <Field label="Customer" type="search" maxlength={300} {...propsOf('customer')} />
+        <Field label="Team" type="search" maxlength={20} {...propsOf('team')} />
+        <Select label="Type" any="any type" options={FILTER_TYPES} {...propsOf('type')} />
+        <Select
+          label="Outcome"
+          any="any outcome"
+          options={FILTER_OUTCOMES}
+          {...propsOf('outcome')}
+        />
+        <Field label="Since (2h, 30d or a date)" maxlength={40} {...propsOf('since')} />
+        <Button kind="main">Filter</Button>
+      </form>
+    </search>
+  );
+}
+
+type PageEndProps = { readonly fields: FilterFields; readonly page: PageOfEvents };
+
+/** What else there is when the page is not full. */
+function PageEnd({ fields, page, isLogEmpty }: PageEndProps & { readonly isLogEmpty: boolean }) {
   if (isLogEmpty) {
     return (
-      <EmptyState title="No event has come yet">
-        Register /api/stripe/webhook at Stripe for the two subscription events, or send one of your
-        own: npx instep trigger
-      </EmptyState>
+      <Notice kind="empty" title="No events yet">
+        Register /api/stripe/webhook at Stripe for the two subscription events, or send one
+        yourself: npx instep trigger
+      </Notice>
     );
   }
   const { events, before, searchedToMs } = page;
+  const isEmpty = events.length === 0;
   if (before !== null && searchedToMs !== null) {
-    const isEmpty = events.length === 0;
     return (
       <p class="quiet" {...(isEmpty && autoLoad(filterUrl('/events', fields, { before })))}>
-        All that was received since <Moment at={new Date(searchedToMs)} /> is searched. There may be
-        more before.
+        Searched everything received since <Time ms={searchedToMs} />. There may be older events.
       </p>
     );
   }
-  if (events.length > 0) return null;
-  return <EmptyState title="No such event">Ask for less, or for longer ago.</EmptyState>;
+  if (!isEmpty) return null;
+  return (
+    <Notice kind="empty" title="No event found">
+      Remove a filter, or choose an earlier time.
+    </Notice>
+  );
 }
 
-type WaysProps = {
-  readonly fields: FilterFields;
-  readonly page: PageOfEvents;
-  readonly isFirst: boolean;
-};
-
-/** From page to page. */
-function Ways({ fields, page, isFirst }: WaysProps) {
+function EventPager({ fields, page, isFirst }: PageEndProps & { readonly isFirst: boolean }) {
   const { before, searchedToMs } = page;
-  if (isFirst && before === null) return null;
+  const nextText = searchedToMs === null ? 'Older' : 'Search further back';
   return (
     <Pager
-      first={isFirst ? null : { href: filterUrl('/events', fields), text: 'Newest' }}
-      next={
-        before === null
-          ? null
-          : {
-              href: filterUrl('/events', fields, { before }),
-              text: searchedToMs === null ? 'Older' : 'Search further back',
-            }
-      }
+      first={!isFirst && { href: filterUrl('/events', fields), text: 'Newest' }}
+      next={before !== null && { href: filterUrl('/events', fields, { before }), text: nextText }}
     />
   );
 }

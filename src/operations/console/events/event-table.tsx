@@ -1,66 +1,45 @@
 import type { EventRow } from '../../../queries/search-events.ts';
-import { Moment } from '../components/moment.tsx';
-import { OutcomeBadge } from '../components/outcome-badge.tsx';
-import { StatusBadge } from '../components/status-badge.tsx';
+import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Table } from '../components/table.tsx';
-import { UntrustedText } from '../components/untrusted-text.tsx';
+import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { filterUrl } from './event-filter.ts';
-import { eventUrl, shortType } from './event-link.ts';
-import { saidBy } from './said-by.ts';
+import { EventLink, shortType, subscriptionIn } from './event-text.tsx';
 
 const COLUMNS = [
   'Received',
-  'Event',
+  { name: 'Event', class: 'id' },
   'Type',
   'Status',
   'Product',
-  'Customer',
+  { name: 'Customer', class: 'id' },
   'Outcome',
-  { name: 'Delivered', align: 'end' },
+  { name: 'Deliveries', class: 'end' },
 ] as const;
 
-/** Events of the log, in the order in which they are given. */
 export function EventTable({ events }: { readonly events: readonly EventRow[] }) {
-  return (
-    <Table label="Events" columns={COLUMNS}>
-      {events.map((event) => (
-        <EventLine event={event} />
-      ))}
-    </Table>
-  );
+  return <Table label="Events" columns={COLUMNS} rows={events.map(cellsOf)} />;
 }
 
-function EventLine({ event }: { readonly event: EventRow }) {
-  const { position, eventId, type, customerId, outcome, deliveries, receivedAtMs } = event;
-  const said = saidBy(event);
+function cellsOf(event: EventRow) {
+  const { type, customerId, outcome, deliveries, receivedAtMs } = event;
+  const subscription = subscriptionIn(event);
+  return [
+    <Time ms={receivedAtMs} />,
+    <EventLink event={event} />,
+    shortType(type),
+    subscription === null ? '–' : <StatusBadge status={subscription.status} />,
+    <OptionalText text={subscription?.productId ?? null} maxLength={40} />,
+    customerId === null ? '–' : <CustomerLink customerId={customerId} />,
+    <OutcomeBadge outcome={outcome} />,
+    deliveries,
+  ];
+}
+
+/** A link to all events of a customer. */
+export function CustomerLink({ customerId }: { readonly customerId: string }) {
   return (
-    <tr>
-      <td>
-        <Moment at={new Date(receivedAtMs)} />
-      </td>
-      <td class="id">
-        <a href={eventUrl(position)}>
-          <UntrustedText text={eventId ?? `at position ${position}`} maxLength={40} />
-        </a>
-      </td>
-      <td>{shortType(type)}</td>
-      <td>{said === null ? '–' : <StatusBadge status={said.status} />}</td>
-      <td>
-        {said?.productId == null ? '–' : <UntrustedText text={said.productId} maxLength={40} />}
-      </td>
-      <td class="id">
-        {customerId === null ? (
-          '–'
-        ) : (
-          <a href={filterUrl('/events', { customer: customerId })}>
-            <UntrustedText text={customerId} maxLength={40} />
-          </a>
-        )}
-      </td>
-      <td>
-        <OutcomeBadge outcome={outcome} />
-      </td>
-      <td class="end">{deliveries}</td>
-    </tr>
+    <a href={filterUrl('/events', { customer: customerId })}>
+      <UntrustedText text={customerId} maxLength={40} />
+    </a>
   );
 }

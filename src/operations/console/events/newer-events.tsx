@@ -1,61 +1,59 @@
 import type { Query } from '../../../postgres/database.ts';
 import { countEvents, type EventFilter } from '../../../queries/search-events.ts';
+import { countText, numberOf } from '../components/text.tsx';
 import { type FilterFields, filterUrl } from './event-filter.ts';
 
 /**
- * What a page of events knows of those that come after it. A position is given out a moment before
- * its event is committed, so some of those that are still to come have smaller ones.
+ * What was in the log when a page was rendered. An event gets its position before it is committed,
+ * so the next events to appear may have smaller positions than the newest on the page.
  */
-export type SeenEvents = { readonly after: number; readonly count: number };
+export type Baseline = { readonly after: number; readonly count: number };
 
-/** So far before the newest event those are looked for that are committed late. */
+/** How far below the newest position late commits are looked for. */
 const LATE = 1_000;
 
-/** More are not counted. */
 const MAX_COUNTED = 1_000;
 
-/** What is there now, so that it is known later what has come. */
-export async function readKnown(
+export async function readBaseline(
   query: Query,
   filter: EventFilter,
-  newest: number,
-): Promise<SeenEvents> {
-  const after = Math.max(0, newest - LATE);
+  newestPosition: number,
+): Promise<Baseline> {
+  const after = Math.max(0, newestPosition - LATE);
   return { after, count: await countEvents(query, filter, { after, limit: LATE + MAX_COUNTED }) };
+}
+
+/** Counts the events that have arrived since. */
+export async function countNewer(
+  query: Query,
+  filter: EventFilter,
+  { after, count }: Baseline,
+): Promise<number> {
+  return (await countEvents(query, filter, { after, limit: LATE + 2 * MAX_COUNTED })) - count;
 }
 
 export type NewerEventsProps = {
   readonly fields: FilterFields;
-  readonly known: SeenEvents;
-  /** How many have come since. */
+  readonly baseline: Baseline;
   readonly newer: number;
 };
 
-/** How many have come since. Rows never move under the reader's eyes: a link shows what is new. */
-export async function countNewer(
-  query: Query,
-  filter: EventFilter,
-  known: SeenEvents,
-): Promise<number> {
-  const { after, count } = known;
-  return (await countEvents(query, filter, { after, limit: LATE + 2 * MAX_COUNTED })) - count;
-}
-
-/** Asks again every few seconds, and tells how many events have come. */
-export function NewerEvents({ fields, known, newer }: NewerEventsProps) {
-  const count = newer >= MAX_COUNTED ? '1,000 or more' : newer.toLocaleString('en');
+/** A link to the events that have arrived since. It refreshes itself; the table never moves. */
+export function NewerEvents({ fields, baseline, newer }: NewerEventsProps) {
   return (
     <p
       id="newer"
       class="newer"
       role="status"
-      hx-get={filterUrl('/events/newer', fields, known)}
+      hx-get={filterUrl('/events/newer', fields, baseline)}
       hx-trigger="every 5s"
       hx-swap="outerHTML"
     >
       {newer > 0 && (
         <a href={filterUrl('/events', fields)}>
-          {count} newer {newer === 1 ? 'event' : 'events'}
+          {newer >= MAX_COUNTED
+            ? `${countText(newer, MAX_COUNTED)} newer events`
+            : numberOf(newer, 'newer event')}
         </a>
       )}
     </p>

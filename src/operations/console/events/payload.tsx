@@ -1,106 +1,134 @@
-import { UntrustedText } from '../components/untrusted-text.tsx';
-import { type JsonNode, readJsonTree } from './json-tree.ts';
+import type { Child } from 'hono/jsx';
+import { numberOf, UntrustedText } from '../components/text.tsx';
 
-/** More of a body that is no JSON is not shown. */
+/** How much of a body that is not JSON is shown, in characters. */
 const MAX_SHOWN = 4_000;
 
-/** Objects and lists within so many others are open at first. */
+/** Objects and lists above this depth are open at first. */
 const OPEN_DEPTH = 3;
 
-/** What arrived, as a tree. */
+/** More than Stripe sends, and few enough for a browser. */
+const MAX_VALUES = 3_000;
+const MAX_DEPTH = 40;
+
+/** The body of an event as a tree that shows every value as it was sent. */
 export function Payload({ body }: { readonly body: Uint8Array }) {
   const text = new TextDecoder().decode(body);
-  const tree = readJsonTree(text);
-  if (tree !== null) {
-    return (
-      <div class="json">
-        <Node node={tree} name={null} depth={0} />
-      </div>
-    );
-  }
+  if (isJson(text)) return <div class="json">{new JsonRenderer(text).value()}</div>;
   return (
     <>
-      <p>These bytes are no JSON.</p>
+      <p>The body is not JSON.</p>
       <pre>
         <bdi>{text.slice(0, MAX_SHOWN)}</bdi>
       </pre>
-      {text.length > MAX_SHOWN && <p class="quiet">The rest is in the file.</p>}
+      {text.length > MAX_SHOWN && <Rest />}
     </>
   );
 }
 
-type NodeProps = {
-  readonly node: JsonNode;
-  /** Of the member that it is; `null` for an item of a list. */
-  readonly name: string | null;
-  readonly depth: number;
-};
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
-function Node({ node, name, depth }: NodeProps) {
-  if (node.kind !== 'object' && node.kind !== 'list') {
+const Rest = () => <p class="quiet">The rest is in the download.</p>;
+
+/** Without commas and colons, which carry no information once the text is known to be JSON. */
+const TOKENS = /"(?:[^"\\]+|\\.)*"|[{}[\]]|[^\s{}[\]:,"]+/g;
+
+/**
+ * Renders valid JSON token by token. `JSON.parse` would round large numbers and drop duplicate
+ * names.
+ */
+class JsonRenderer {
+  readonly #tokens: Iterator<RegExpExecArray, unknown>;
+  #token = '';
+  #values = 0;
+
+  constructor(text: string) {
+    this.#tokens = text.matchAll(TOKENS);
+    this.#next();
+  }
+
+  /** Renders the value that starts at the current token. */
+  value(name: Child = '', depth = 0): Child {
+    this.#values += 1;
+    const token = this.#next();
+    if (token === '{' || token === '[') return this.#container(token, name, depth);
     return (
       <div>
-        <Name name={name} />
-        <Leaf node={node} />
+        {name}
+        {token.startsWith('"') ? (
+          <span class="json-text">
+            "<UntrustedText text={JSON.parse(token)} maxLength={300} />"
+          </span>
+        ) : (
+          <span class="json-literal">{token}</span>
+        )}
       </div>
     );
   }
-  const isObject = node.kind === 'object';
-  const children: readonly (readonly [string | null, JsonNode])[] = isObject
-    ? node.members.map(({ name, value }) => [name, value] as const)
-    : node.items.map((item) => [null, item] as const);
-  const [opening, closing] = isObject ? ['{', '}'] : ['[', ']'];
-  if (children.length === 0 && !node.isCut) {
-    return (
-      <div>
-        <Name name={name} />
-        {opening + closing}
-      </div>
-    );
-  }
-  return (
-    <details open={depth < OPEN_DEPTH}>
-      <summary>
-        <Name name={name} />
-        {opening} <span class="quiet">{counted(children.length, isObject, node.isCut)}</span>{' '}
-        {closing}
-      </summary>
-      {children.map(([childName, child]) => (
-        <Node node={child} name={childName} depth={depth + 1} />
-      ))}
-      {node.isCut && <div class="quiet">The rest is in the file.</div>}
-    </details>
-  );
-}
 
-function Name({ name }: { readonly name: string | null }) {
-  if (name === null) return null;
-  return (
-    <>
-      <span class="json-name">
-        <UntrustedText text={name} />
-      </span>
-      :{' '}
-    </>
-  );
-}
-
-function Leaf({ node }: { readonly node: Exclude<JsonNode, { kind: 'object' | 'list' }> }) {
-  switch (node.kind) {
-    case 'text':
+  #container(opening: '{' | '[', name: Child, depth: number): Child {
+    const [closing, noun] = opening === '{' ? ['}', 'member'] : [']', 'item'];
+    const children: Child[] = [];
+    let isCut = false;
+    while (this.#token !== closing && !isCut) {
+      isCut = depth >= MAX_DEPTH || this.#values >= MAX_VALUES;
+      if (isCut) this.#skip();
+      else children.push(this.value(opening === '{' && this.#name(), depth + 1));
+    }
+    if (!isCut) this.#next();
+    if (children.length === 0 && !isCut) {
       return (
-        <span class="json-text">
-          "<UntrustedText text={node.text} maxLength={300} />"
-        </span>
+        <div>
+          {name}
+          {opening + closing}
+        </div>
       );
-    case 'literal':
-      return <span class="json-literal">{node.source}</span>;
-    case 'too deep':
-      return <span class="quiet">nested too deeply to be shown: see the file</span>;
+    }
+    const count = `${numberOf(children.length, noun)}${isCut ? ' or more' : ''}`;
+    return (
+      <details open={depth < OPEN_DEPTH}>
+        <summary>
+          {name}
+          {opening} <span class="quiet">{count}</span> {closing}
+        </summary>
+        {children}
+        {isCut && <Rest />}
+      </details>
+    );
   }
-}
 
-function counted(count: number, isObject: boolean, isCut: boolean): string {
-  const what = isObject ? 'member' : 'item';
-  return `${count}${isCut ? ' or more' : ''} ${what}${count === 1 ? '' : 's'}`;
+  #name(): Child {
+    return (
+      <>
+        <span class="json-name">
+          <UntrustedText text={JSON.parse(this.#next())} />
+        </span>
+        :{' '}
+      </>
+    );
+  }
+
+  /** Moves past the end of the innermost object or list. */
+  #skip(): void {
+    for (let open = 1; open > 0; ) {
+      const token = this.#next();
+      if (token === '{' || token === '[') open += 1;
+      if (token === '}' || token === ']') open -= 1;
+    }
+  }
+
+  /** Returns the current token and moves to the next one. */
+  #next(): string {
+    const token = this.#token;
+    const next = this.#tokens.next();
+    this.#token = next.done ? '' : next.value[0];
+    return token;
+  }
 }

@@ -1,88 +1,117 @@
-import type { Child } from 'hono/jsx';
-
-export type ChartProps = {
-  /** Of the chart, for what refers to its parts. */
-  readonly id: string;
-  /** What is drawn, for those who do not see it. */
-  readonly title: string;
-  readonly description: string;
-  /** How many units the drawing is wide; it is `CHART_HEIGHT` high, and stretched to its place. */
-  readonly width: number;
-  /** From the top down, at even distances. */
-  readonly levels: readonly string[];
-  /** From left to right, at even distances. */
-  readonly ticks: readonly string[];
-  readonly children: Child;
-};
+import type { Child, PropsWithChildren } from 'hono/jsx';
+import { Table } from '../components/table.tsx';
+import { Time } from '../components/text.tsx';
+import type { Range, Slot } from './series.ts';
 
 export const CHART_HEIGHT = 100;
 
+export type ChartProps = PropsWithChildren<{
+  /** Prefix of the ids of its parts. */
+  readonly id: string;
+  /** For screen readers. */
+  readonly title: string;
+  readonly description: string;
+  readonly range: Range;
+  readonly slots: readonly Slot[];
+  /** Labels beside the chart, top first, evenly spaced. */
+  readonly levels: readonly string[];
+  /** What a slot shows, in words, when the pointer is over it. */
+  readonly tooltipOf: (slot: Slot) => string;
+}>;
+
 /**
- * The frame of a drawing. What is written around it is no part of it: a drawing is stretched to the
- * width of the page, and letters must not be.
+ * The frame of a chart: one unit of width per slot. The labels are not part of the drawing, which is
+ * stretched to the width of the page.
  */
-export function Chart({ id, title, description, width, levels, ticks, children }: ChartProps) {
+export function Chart(props: ChartProps) {
+  const { id, title, description, range, slots, levels, tooltipOf, children } = props;
   return (
     <div class="chart">
-      <div class="levels" aria-hidden="true">
-        {levels.map((level) => (
-          <span>{level}</span>
-        ))}
-      </div>
+      <Labels class="levels" labels={levels} />
       <svg
         role="img"
-        aria-labelledby={`${id}-drawn ${id}-described`}
-        viewBox={`0 0 ${width} ${CHART_HEIGHT}`}
+        aria-labelledby={`${id}-title ${id}-description`}
+        viewBox={`0 0 ${slots.length} ${CHART_HEIGHT}`}
         preserveAspectRatio="none"
       >
-        <title id={`${id}-drawn`}>{title}</title>
-        <desc id={`${id}-described`}>{description}</desc>
+        <title id={`${id}-title`}>{title}</title>
+        <desc id={`${id}-description`}>{description}</desc>
         {levels.map((_, index) => {
           const y = (index * CHART_HEIGHT) / (levels.length - 1);
-          return <path class="grid" d={`M0 ${y}H${width}`} />;
+          return <path class="grid" d={`M0 ${y}H${slots.length}`} />;
         })}
         {children}
-      </svg>
-      <div class="ticks" aria-hidden="true">
-        {ticks.map((tick) => (
-          <span>{tick}</span>
+        {slots.map((slot, index) => (
+          <path class="hover" d={`M${index} 0h1v${CHART_HEIGHT}h-1z`}>
+            <title>{tooltipOf(slot)}</title>
+          </path>
         ))}
-      </div>
+      </svg>
+      <Labels class="ticks" labels={range.ticks} />
     </div>
   );
 }
 
-/** What a mark of a chart means: how it is drawn, its name, and how much of it there is. */
-export function Legend({
-  marks,
+function Labels({
+  labels,
+  ...rest
 }: {
-  readonly marks: readonly {
-    readonly drawn: Child;
-    readonly name: string;
-    readonly says: string;
-  }[];
+  readonly class: string;
+  readonly labels: readonly string[];
 }) {
   return (
+    <div {...rest} aria-hidden="true">
+      {labels.map((label) => (
+        <span>{label}</span>
+      ))}
+    </div>
+  );
+}
+
+export type LegendProps = {
+  /** How a mark is drawn, its name, and its value. */
+  readonly marks: readonly {
+    readonly drawing: Child;
+    readonly name: string;
+    readonly value: string;
+  }[];
+};
+
+export function Legend({ marks }: LegendProps) {
+  return (
     <ul class="legend">
-      {marks.map(({ drawn, name, says }) => (
+      {marks.map(({ drawing, name, value }) => (
         <li>
           <svg viewBox="0 0 16 10" aria-hidden="true">
-            {drawn}
+            {drawing}
           </svg>
-          {name} <span class="quiet">{says}</span>
+          {name} <span class="quiet">{value}</span>
         </li>
       ))}
     </ul>
   );
 }
 
-/** What is drawn, in figures. Nothing is renewed while it is open. */
-export function InFigures({ id, children }: { readonly id: string; readonly children: Child }) {
+export type FiguresProps = {
+  readonly id: string;
+  readonly label: string;
+  readonly columns: readonly string[];
+  readonly slots: readonly Slot[];
+  readonly valuesOf: (slot: Slot) => readonly (string | number)[];
+};
+
+/** The numbers behind a chart. While it is open the page is not refreshed. */
+export function Figures({ id, label, columns, slots, valuesOf }: FiguresProps) {
   return (
     <details class="figures">
-      {/* By its id it keeps the focus when the chart is renewed. */}
-      <summary id={`${id}-figures`}>In figures</summary>
-      {children}
+      {/* htmx restores the focus by id. */}
+      <summary id={`${id}-figures`}>Figures</summary>
+      <Table
+        label={label}
+        columns={['From', ...columns]}
+        rows={slots.map((slot) => [<Time ms={slot.startsAtMs} />, ...valuesOf(slot)])}
+        hasRowNames
+      />
     </details>
   );
 }

@@ -1,71 +1,52 @@
-import { Moment } from '../components/moment.tsx';
-import { Table } from '../components/table.tsx';
-import { CHART_HEIGHT, Chart, InFigures, Legend } from './chart.tsx';
-import { countText } from './issues.ts';
-import type { Range } from './range.ts';
-import { OUTCOMES, type Slot, totalsOf } from './series.ts';
+import { countText } from '../components/text.tsx';
+import { CHART_HEIGHT, Chart, Figures, Legend } from './chart.tsx';
+import { countOf, OUTCOMES, type Range, type Slot, totalsOf } from './series.ts';
 
-/** How much of its slot a bar takes. */
+/** The share of its slot that a bar covers. */
 const BAR = 0.8;
 
-/** How many events came, stacked by what came of them. */
-export function EventsChart({
-  slots,
-  range,
-}: {
-  readonly slots: readonly Slot[];
-  readonly range: Range;
-}) {
-  const most = roundUp(Math.max(...slots.map(countOf)));
-  const totals = totalsOf(slots);
-  const total = OUTCOMES.reduce((sum, outcome) => sum + totals[outcome], 0);
-  const says = OUTCOMES.map((outcome) => `${countText(totals[outcome])} ${outcome}`).join(', ');
+type EventsChartProps = { readonly slots: readonly Slot[]; readonly range: Range };
+
+/** The number of events per slot, stacked by outcome. */
+export function EventsChart({ slots, range }: EventsChartProps) {
+  const counts = totalsOf(slots);
+  const most = Math.max(...slots.map(countOf));
+  const top = roundUp(most);
+  const perOutcome = OUTCOMES.map((outcome) => `${countText(counts[outcome])} ${outcome}`);
   return (
     <>
       <Legend
         marks={OUTCOMES.map((outcome) => ({
-          drawn: <path class={`bar-${outcome}`} d="M0 0H16V10H0z" />,
+          drawing: <path class={`bar-${outcome}`} d="M0 0H16V10H0z" />,
           name: outcome,
-          says: countText(totals[outcome]),
+          value: countText(counts[outcome]),
         }))}
       />
       <Chart
         id="events"
-        title={`Events in each ${range.slot}, by outcome`}
-        description={`${countText(total)} in all: ${says}. At most ${countText(Math.max(...slots.map(countOf)))} in one slot.`}
-        width={slots.length}
-        levels={[countText(most), countText(most / 2), '0']}
-        ticks={range.ticks}
+        title={`Events per ${range.slot}, by outcome`}
+        description={`${countText(countOf({ counts }))} in total: ${perOutcome.join(', ')}. At most ${countText(most)} per ${range.slot}.`}
+        levels={[countText(top), countText(top / 2), '0']}
+        tooltipOf={tooltipOf}
+        {...{ range, slots }}
       >
         <Patterns />
         {OUTCOMES.map((outcome) => (
-          <path class={`bar-${outcome}`} d={barsOf(slots, outcome, most)} />
-        ))}
-        {slots.map((slot, index) => (
-          <path class="hover" d={`M${index} 0h1v${CHART_HEIGHT}h-1z`}>
-            <title>{sayingOf(slot)}</title>
-          </path>
+          <path class={`bar-${outcome}`} d={barsOf(slots, outcome, top)} />
         ))}
       </Chart>
-      <InFigures id="events">
-        <Table label="Events by outcome" columns={['From', ...OUTCOMES]}>
-          {slots.filter(countOf).map(({ startsAtMs, counts }) => (
-            <tr>
-              <th scope="row">
-                <Moment at={new Date(startsAtMs)} />
-              </th>
-              {OUTCOMES.map((outcome) => (
-                <td>{counts[outcome]}</td>
-              ))}
-            </tr>
-          ))}
-        </Table>
-      </InFigures>
+      <Figures
+        id="events"
+        label="Events by outcome"
+        columns={OUTCOMES}
+        slots={slots.filter(countOf)}
+        valuesOf={(slot) => OUTCOMES.map((outcome) => slot.counts[outcome])}
+      />
     </>
   );
 }
 
-/** What asks for attention differs from the rest in more than its colour. */
+/** Outcomes that need attention differ in more than color. */
 function Patterns() {
   return (
     <defs>
@@ -79,13 +60,10 @@ function Patterns() {
   );
 }
 
-const countOf = ({ counts }: Slot): number =>
-  OUTCOMES.reduce((sum, outcome) => sum + counts[outcome], 0);
-
-/** All bars of one outcome, each on top of those of the outcomes before. */
-function barsOf(slots: readonly Slot[], outcome: (typeof OUTCOMES)[number], most: number): string {
+/** The bars of one outcome, each on top of those of the outcomes before it. */
+function barsOf(slots: readonly Slot[], outcome: (typeof OUTCOMES)[number], top: number): string {
   const below = OUTCOMES.slice(0, OUTCOMES.indexOf(outcome));
-  const height = (count: number) => (count / most) * CHART_HEIGHT;
+  const height = (count: number) => (count / top) * CHART_HEIGHT;
   return slots
     .map(({ counts }, index) => {
       if (counts[outcome] === 0) return '';
@@ -96,15 +74,15 @@ function barsOf(slots: readonly Slot[], outcome: (typeof OUTCOMES)[number], most
     .join('');
 }
 
-function sayingOf(slot: Slot): string {
-  const parts = OUTCOMES.filter((outcome) => slot.counts[outcome] > 0).map(
-    (outcome) => `${countText(slot.counts[outcome])} ${outcome}`,
+function tooltipOf({ startsAtMs, counts }: Slot): string {
+  const parts = OUTCOMES.filter((outcome) => counts[outcome] > 0).map(
+    (outcome) => `${countText(counts[outcome])} ${outcome}`,
   );
-  const from = new Date(slot.startsAtMs).toISOString().slice(0, 16).replace('T', ' ');
-  return `from ${from} UTC: ${parts.join(', ') || 'none'}`;
+  const from = new Date(startsAtMs).toISOString().slice(0, 16).replace('T', ' ');
+  return `From ${from} UTC: ${parts.join(', ') || 'no events'}`;
 }
 
-/** The next even number of the kind 2, 4, 10, 20, 40… */
+/** The next number of the series 2, 4, 6, 8, 10, 20, 40… */
 function roundUp(most: number): number {
   const magnitude = 10 ** Math.floor(Math.log10(Math.max(1, most)));
   const found = [1, 2, 4, 6, 8, 10].map((step) => step * magnitude).find((step) => step >= most);

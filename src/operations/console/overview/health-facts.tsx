@@ -1,19 +1,19 @@
 import type { Progress } from '../../../maintenance/reconcile/progress.ts';
 import { MAX_COUNTED_PARKED } from '../../../queries/health.ts';
 import type { LeasedJobState } from '../../../queries/leased-jobs.ts';
+import type { TeamCounts } from '../../../queries/team-counts.ts';
 import { durationOf } from '../../../runtime/duration.ts';
-import { Facts } from '../components/facts.tsx';
-import { countText, type Standing } from './issues.ts';
+import { Badge, StatusBadge } from '../components/badges.tsx';
+import { Facts, Notice } from '../components/panels.tsx';
+import { Table } from '../components/table.tsx';
+import { countText, numberOf } from '../components/text.tsx';
+import type { SyncState } from './issues.tsx';
 
-/** How things stand, whether or not somebody has to do something about it. */
-export function StandingFacts({
-  standing,
-  nowMs,
-}: {
-  readonly standing: Standing;
-  readonly nowMs: number;
-}) {
-  const { health, catchUp, reconciled } = standing;
+type HealthFactsProps = { readonly state: SyncState; readonly nowMs: number };
+
+/** The figures behind the issues, also while there are none. */
+export function HealthFacts({ state, nowMs }: HealthFactsProps) {
+  const { health, catchUp, reconciled } = state;
   const ago = (ms: number | null) => (ms === null ? 'never' : `${durationOf(nowMs - ms)} ago`);
   return (
     <Facts
@@ -25,11 +25,11 @@ export function StandingFacts({
             {countText(health.parkedEvents, MAX_COUNTED_PARKED)}
           </a>,
         ],
-        ['Open ties', countText(health.ambiguousSubscriptions)],
+        ['Ambiguous order', numberOf(health.ambiguousSubscriptions, 'subscription')],
         ['Products without a name', countText(health.namelessProducts)],
-        ['Caught up', walkText(catchUp, ago)],
+        ['Last catch-up', catchUpText(catchUp, ago)],
         [
-          'Reconciled',
+          'Last reconciliation',
           <a id="reconciled" href="/reconcile">
             {reconciled === null ? 'never' : reconciledText(reconciled, ago)}
           </a>,
@@ -41,13 +41,48 @@ export function StandingFacts({
 
 type Ago = (ms: number | null) => string;
 
-function reconciledText({ beganAtMs, counts: { drifts, repaired } }: Progress, ago: Ago): string {
-  return `${ago(beganAtMs)}: ${countText(drifts)} teams differed, ${countText(repaired)} repaired`;
+function catchUpText(job: LeasedJobState | null, ago: Ago): string {
+  if (job === null || job.startedAtMs === null) return 'never';
+  return job.endedAtMs === null ? `running, started ${ago(job.startedAtMs)}` : ago(job.endedAtMs);
 }
 
-function walkText(walk: LeasedJobState | null, ago: Ago): string {
-  if (walk === null || walk.startedAtMs === null) return 'never';
-  return walk.endedAtMs === null
-    ? `under way, begun ${ago(walk.startedAtMs)}`
-    : ago(walk.endedAtMs);
+function reconciledText({ beganAtMs, counts: { drifts, repaired } }: Progress, ago: Ago): string {
+  return `${ago(beganAtMs)}: ${numberOf(drifts, 'team')} out of sync, ${countText(repaired)} repaired`;
+}
+
+type TeamStatusesProps = { readonly counts: TeamCounts | null; readonly nowMs: number };
+
+/** The number of teams per status, most frequent first. */
+export function TeamStatuses({ counts, nowMs }: TeamStatusesProps) {
+  if (counts === null) {
+    return (
+      <Notice kind="empty" title="Not counted yet">
+        Counting takes some seconds.
+      </Notice>
+    );
+  }
+  const rows = Object.entries(counts.byStatus).sort(([, a], [, b]) => b - a);
+  if (rows.length === 0) {
+    return (
+      <Notice kind="empty" title="No teams yet">
+        Your app adds them to the table teams.
+      </Notice>
+    );
+  }
+  return (
+    <>
+      <Table
+        label="Teams by status"
+        columns={['Status', { name: 'Teams', class: 'end' }]}
+        rows={rows.map(([status, teams]) => [<StatusOf status={status} />, countText(teams)])}
+      />
+      <p class="quiet">Counted {durationOf(nowMs - counts.countedAtMs)} ago.</p>
+    </>
+  );
+}
+
+/** The counts group rare statuses as `other`, and `none` are the teams without a status. */
+function StatusOf({ status }: { readonly status: string }) {
+  if (status === 'other') return <Badge tone="warning">another status</Badge>;
+  return <StatusBadge status={status === 'none' ? null : status} />;
 }

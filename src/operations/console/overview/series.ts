@@ -1,9 +1,57 @@
 import type { LoggedOutcome } from '../../../core/logged-event.ts';
 import { DELAY_BOUNDS_SECONDS, NO_DELAY } from '../../../queries/delay-buckets.ts';
 import type { StatisticsRow } from '../../../queries/read-statistics.ts';
-import { firstSlotMs, type Range } from './range.ts';
+import type { SlotSeconds } from '../../../queries/write-statistics.ts';
 
-/** In the order in which they are stacked, from the ground up. */
+/** The time that a chart covers. */
+export type Range = {
+  readonly name: 'hour' | 'day' | 'week';
+  readonly slotSeconds: SlotSeconds;
+  readonly slots: number;
+  /** How long a slot is, in words. */
+  readonly slot: string;
+  /** Labels below the chart, evenly spaced. */
+  readonly ticks: readonly string[];
+};
+
+const HOUR: Range = {
+  name: 'hour',
+  slotSeconds: 60,
+  slots: 60,
+  slot: 'minute',
+  ticks: ['1 h ago', '45 min', '30 min', '15 min', 'now'],
+};
+
+const DAY: Range = {
+  name: 'day',
+  slotSeconds: 900,
+  slots: 96,
+  slot: '15 minutes',
+  ticks: ['24 h ago', '18 h', '12 h', '6 h', 'now'],
+};
+
+const WEEK: Range = {
+  name: 'week',
+  slotSeconds: 7_200,
+  slots: 84,
+  slot: '2 hours',
+  ticks: ['7 days ago', '3½ days', 'now'],
+};
+
+export const RANGES: readonly Range[] = [HOUR, DAY, WEEK];
+
+/** The range of this name, or the hour. */
+export function rangeOf(name: string | undefined): Range {
+  return RANGES.find((range) => range.name === name) ?? HOUR;
+}
+
+/** When the first slot starts, in milliseconds since 1970; `nowMs` is in the last slot. */
+export function firstSlotMs({ slotSeconds, slots }: Range, nowMs: number): number {
+  const slotMs = slotSeconds * 1_000;
+  return (Math.floor(nowMs / slotMs) - slots + 1) * slotMs;
+}
+
+/** In the order in which the bars are stacked, bottom first. */
 export const OUTCOMES: readonly LoggedOutcome[] = [
   'applied',
   'unchanged',
@@ -12,23 +60,22 @@ export const OUTCOMES: readonly LoggedOutcome[] = [
   'unreadable',
 ];
 
-const NOTHING = { applied: 0, unchanged: 0, stale: 0, parked: 0, unreadable: 0 };
+type Counts = Readonly<Record<LoggedOutcome, number>>;
 
-/** What a slot of time has. */
 export type Slot = {
   /** In milliseconds since 1970. */
   readonly startsAtMs: number;
-  readonly counts: Readonly<Record<LoggedOutcome, number>>;
-  /** So many seconds at most half of the events were late; `null` when nothing tells. */
+  readonly counts: Counts;
+  /** Upper bounds of the delay of 50 % and 99 % of the events; `null` without any. */
   readonly p50Seconds: number | null;
   readonly p99Seconds: number | null;
 };
 
-/** The slots of a range, the oldest first: those without events, too. */
-export function seriesOf(figures: readonly StatisticsRow[], range: Range, nowMs: number): Slot[] {
+/** All slots of a range, oldest first, also those without events. */
+export function seriesOf(rows: readonly StatisticsRow[], range: Range, nowMs: number): Slot[] {
   const bySlot = new Map<number, StatisticsRow[]>();
-  for (const figure of figures) {
-    bySlot.set(figure.startsAtMs, [...(bySlot.get(figure.startsAtMs) ?? []), figure]);
+  for (const row of rows) {
+    bySlot.set(row.startsAtMs, [...(bySlot.get(row.startsAtMs) ?? []), row]);
   }
   const firstMs = firstSlotMs(range, nowMs);
   return Array.from({ length: range.slots }, (_, index) => {
@@ -43,18 +90,18 @@ export function seriesOf(figures: readonly StatisticsRow[], range: Range, nowMs:
   });
 }
 
-function countsOf(figures: readonly StatisticsRow[]): Record<LoggedOutcome, number> {
-  const counts = { ...NOTHING };
-  for (const { outcome, count } of figures) counts[outcome] += count;
+function countsOf(rows: readonly Pick<StatisticsRow, 'outcome' | 'count'>[]): Counts {
+  const counts = { applied: 0, unchanged: 0, stale: 0, parked: 0, unreadable: 0 };
+  for (const { outcome, count } of rows) counts[outcome] += count;
   return counts;
 }
 
-/** The bound of the bucket in which so much of the delays ends. */
-function percentile(figures: readonly StatisticsRow[], share: number): number | null {
-  const delayed = figures
+/** The upper bound of the bucket that contains this share of the delays. */
+function percentile(rows: readonly StatisticsRow[], share: number): number | null {
+  const delayed = rows
     .filter(({ delayBucket }) => delayBucket !== NO_DELAY)
     .sort((a, b) => a.delayBucket - b.delayBucket);
-  const wanted = delayed.reduce((sum, { count }) => sum + count, 0) * share;
+  const wanted = countOf({ counts: countsOf(delayed) }) * share;
   let passed = 0;
   for (const { delayBucket, count } of delayed) {
     passed += count;
@@ -63,10 +110,14 @@ function percentile(figures: readonly StatisticsRow[], share: number): number | 
   return null;
 }
 
-/** All slots in one. */
-export function totalsOf(slots: readonly Slot[]): Record<LoggedOutcome, number> {
-  const totals = { ...NOTHING };
-  for (const { counts } of slots)
-    for (const outcome of OUTCOMES) totals[outcome] += counts[outcome];
-  return totals;
+/** How many events a slot has. */
+export function countOf({ counts }: { readonly counts: Counts }): number {
+  return OUTCOMES.reduce((sum, outcome) => sum + counts[outcome], 0);
+}
+
+/** The counts of all slots together. */
+export function totalsOf(slots: readonly Slot[]): Counts {
+  return countsOf(
+    slots.flatMap(({ counts }) => OUTCOMES.map((outcome) => ({ outcome, count: counts[outcome] }))),
+  );
 }

@@ -1,40 +1,36 @@
 import type { Counts } from '../../../maintenance/reconcile/finding.ts';
-import { Badge } from '../components/badge.tsx';
-import { Facts } from '../components/facts.tsx';
+import { Badge } from '../components/badges.tsx';
+import { Facts } from '../components/panels.tsx';
+import { countText } from '../components/text.tsx';
 
 export type CountFactsProps = { readonly counts: Counts; readonly isDryRun: boolean };
 
-/** All that was counted. */
+/** The counts of a reconciliation. */
 export function CountFacts({ counts, isDryRun }: CountFactsProps) {
-  const { subscriptions, teams, drifts, repaired, unreadable } = counts;
-  const { customersWithoutTeam, unknownCustomers } = counts;
-  const left = drifts - repaired;
+  const { drifts, repaired } = counts;
+  const isRepaired = drifts === repaired;
   return (
     <Facts
       facts={[
         [
-          'Drifted teams',
+          'Teams out of sync',
           drifts === 0 ? (
             <Badge tone="good">none</Badge>
           ) : (
             <>
-              {number(drifts)}{' '}
-              <Badge tone={left > 0 ? 'bad' : 'good'}>
-                {isDryRun ? 'left as they are' : `${number(repaired)} repaired`}
+              {countText(drifts)}{' '}
+              <Badge tone={isRepaired ? 'good' : 'bad'}>
+                {isDryRun ? 'not repaired' : `${countText(repaired)} repaired`}
               </Badge>
             </>
           ),
         ],
-        ['Teams compared', number(teams)],
-        ['Subscriptions listed', number(subscriptions)],
-        ['Customers who have something and no team', number(customersWithoutTeam)],
-        ['Teams whose customer Stripe does not know', number(unknownCustomers)],
-        ['Subscriptions of no known shape', number(unreadable)],
+        ['Teams compared', countText(counts.teams)],
+        ['Subscriptions listed', countText(counts.subscriptions)],
+        ['Customers with a subscription but no team', countText(counts.customersWithoutTeam)],
+        ['Teams with a customer unknown to Stripe', countText(counts.unknownCustomers)],
+        ['Unreadable subscriptions', countText(counts.unreadable)],
       ]}
     />
   );
-}
-
-function number(count: number): string {
-  return count.toLocaleString('en');
 }

@@ -2,21 +2,21 @@ import type { Child } from 'hono/jsx';
 import type { TeamPlan } from '../../../core/transition.ts';
 import type { DriftCause } from '../../../maintenance/reconcile/drift.ts';
 import type { Finding } from '../../../maintenance/reconcile/finding.ts';
-import { Badge } from '../components/badge.tsx';
-import { Moment } from '../components/moment.tsx';
+import { Badge } from '../components/badges.tsx';
 import { Table } from '../components/table.tsx';
-import { UntrustedText } from '../components/untrusted-text.tsx';
-import { filterUrl } from '../events/event-filter.ts';
+import { Time, UntrustedText } from '../components/text.tsx';
+import { CustomerLink } from '../events/event-table.tsx';
 
 const CAUSES: Readonly<Record<DriftCause, string>> = {
   'missed event': 'An event was missed.',
-  'never seen': 'No event of the subscription ever came.',
-  'changed by hand': 'The team was changed by somebody else than Instep.',
+  'never seen': 'No event of the subscription was ever received.',
+  'changed by hand': 'Something other than Instep has changed the team.',
 };
 
-/** Why a team is not what it must be, as a sentence. */
-export function CauseText({ finding }: { readonly finding: Drift }) {
-  const { cause, subscriptionIds } = finding;
+type Drift = Extract<Finding, { kind: 'drift' }>;
+
+/** Why a team is out of sync, as a sentence. */
+export function CauseText({ finding: { cause, subscriptionIds } }: { readonly finding: Drift }) {
   return (
     <>
       {CAUSES[cause]}
@@ -30,70 +30,39 @@ export function CauseText({ finding }: { readonly finding: Drift }) {
   );
 }
 
-type Drift = Extract<Finding, { kind: 'drift' }>;
+const COLUMNS = [
+  'Team',
+  { name: 'Customer', class: 'id' },
+  'Finding',
+  'Repair',
+  'Since',
+  'State',
+] as const;
 
-const COLUMNS = ['Team', 'Customer', 'What was found', 'What is to change', 'Since', 'State'];
-
-/** What a reconciliation has found, a row for each. */
+/** The findings of a reconciliation. */
 export function FindingTable({ findings }: { readonly findings: readonly Finding[] }) {
-  return (
-    <Table label="What was found" columns={COLUMNS}>
-      {findings.map((finding) => (
-        <tr>
-          <td>
-            {'teamId' in finding ? <a href={`/teams/${finding.teamId}`}>{finding.teamId}</a> : '–'}
-          </td>
-          <td class="id">
-            <a href={filterUrl('/events', { customer: finding.customerId })}>
-              <UntrustedText text={finding.customerId} maxLength={40} />
-            </a>
-          </td>
-          <What finding={finding} />
-        </tr>
-      ))}
-    </Table>
-  );
+  return <Table label="Findings" columns={COLUMNS} rows={findings.map(cellsOf)} />;
 }
 
-function What({ finding }: { readonly finding: Finding }) {
-  switch (finding.kind) {
-    case 'customer without a team':
-      return (
-        <>
-          <td>
-            No team has this customer, whose subscriptions are{' '}
-            <UntrustedText text={finding.statuses.join(', ')} />.
-          </td>
-          <td>–</td>
-          <td>–</td>
-          <td />
-        </>
-      );
-    case 'unknown customer':
-      return (
-        <>
-          <td>Stripe does not know the team's customer.</td>
-          <td>–</td>
-          <td>–</td>
-          <td />
-        </>
-      );
-    case 'drift': {
-      const { is, shouldBe, sinceSeconds, isMended } = finding;
-      return (
-        <>
-          <td>
-            <CauseText finding={finding} />
-          </td>
-          <td>{changesOf(is, shouldBe)}</td>
-          <td>{sinceSeconds === null ? '–' : <Moment at={new Date(sinceSeconds * 1_000)} />}</td>
-          <td>
-            {isMended ? <Badge tone="good">repaired</Badge> : <Badge tone="bad">drifted</Badge>}
-          </td>
-        </>
-      );
-    }
+function cellsOf(finding: Finding): Child[] {
+  const customer = <CustomerLink customerId={finding.customerId} />;
+  if (finding.kind === 'customer without a team') {
+    const statuses = <UntrustedText text={finding.statuses.join(', ')} />;
+    return ['–', customer, <>No team has this customer. Its subscriptions are {statuses}.</>];
   }
+  const team = <a href={`/teams/${finding.teamId}`}>{finding.teamId}</a>;
+  if (finding.kind === 'unknown customer') {
+    return [team, customer, "Stripe does not know the team's customer."];
+  }
+  const { sinceSeconds, isMended } = finding;
+  return [
+    team,
+    customer,
+    <CauseText finding={finding} />,
+    <Changes {...finding} />,
+    sinceSeconds === null ? '–' : <Time ms={sinceSeconds * 1_000} />,
+    <Badge tone={isMended ? 'good' : 'bad'}>{isMended ? 'repaired' : 'out of sync'}</Badge>,
+  ];
 }
 
 const FIELDS = [
@@ -103,14 +72,18 @@ const FIELDS = [
   ['subscription', 'providerSubscriptionId'],
 ] as const satisfies readonly (readonly [string, keyof TeamPlan])[];
 
-function changesOf(is: TeamPlan, shouldBe: TeamPlan): Child {
+function Changes({ is, shouldBe }: Pick<Drift, 'is' | 'shouldBe'>) {
   const changed = FIELDS.filter(([, field]) => is[field] !== shouldBe[field]);
-  // What the team follows may be right, and another subscription of its customer not.
-  if (changed.length === 0) return 'Nothing for now.';
-  return changed.map(([name, field]) => (
-    <div>
-      {name} from <UntrustedText text={is[field] ?? 'none'} maxLength={40} /> to{' '}
-      <UntrustedText text={shouldBe[field] ?? 'none'} maxLength={40} />
-    </div>
-  ));
+  // The missed event may belong to a subscription that the team does not follow.
+  if (changed.length === 0) return <>No change to the team.</>;
+  return (
+    <>
+      {changed.map(([name, field]) => (
+        <div>
+          {name}: <UntrustedText text={is[field] ?? 'none'} maxLength={40} /> →{' '}
+          <UntrustedText text={shouldBe[field] ?? 'none'} maxLength={40} />
+        </div>
+      ))}
+    </>
+  );
 }

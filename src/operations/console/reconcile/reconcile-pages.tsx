@@ -5,60 +5,55 @@ import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
 import type { MakeReconcileOptions } from './create-options.ts';
 import { ReconcileRun } from './run.ts';
-import { type Elsewhere, RunPart } from './run-part.tsx';
-import { StartForm } from './start-form.tsx';
+import { type OtherRuns, RunStatus, StartForm } from './run-status.tsx';
 
-/** `/reconcile`: compares all teams with what Stripe lists, and repairs what has drifted. */
+/** `/reconcile`: compares all teams with Stripe, and repairs those that are out of sync. */
 export function reconcilePages(options: ConsoleOptions, makeOptions: MakeReconcileOptions): Hono {
   const { query } = options.database;
   const run = new ReconcileRun(options, makeOptions);
   const app = new Hono();
 
-  /** What `instep.leased_jobs` tells: of other instances, and of the time before this one. */
-  async function readElsewhere(): Promise<Elsewhere> {
-    const walk = await readLeasedJob(query, 'reconcile');
+  /** The runs of other instances and those before the last restart. */
+  async function readOtherRuns(): Promise<OtherRuns> {
+    const job = await readLeasedJob(query, 'reconcile');
     return {
-      isUnderWay: walk?.isHeld === true && run.state.kind !== 'running',
-      progress: readProgress(walk?.progress),
-      endedAtMs: walk?.endedAtMs ?? null,
+      isRunning: job?.isHeld === true && run.state.kind !== 'running',
+      progress: readProgress(job?.progress),
+      endedAtMs: job?.endedAtMs ?? null,
     };
   }
 
   app.get('/', async ({ html }) =>
     html(
       <Page title="Reconcile" area="Reconcile">
-        <p>
-          Compares all teams with what Stripe lists: all subscriptions and, where that is needed,
-          all customers. A dry run changes nothing.
-        </p>
-        <RunPart state={run.state} elsewhere={await readElsewhere()} />
+        <p>Compares every team with its subscriptions at Stripe. A dry run changes nothing.</p>
+        <RunStatus state={run.state} others={await readOtherRuns()} />
       </Page>,
     ),
   );
 
   app.get('/run', async ({ html }) =>
-    html(<RunPart state={run.state} elsewhere={await readElsewhere()} />),
+    html(<RunStatus state={run.state} others={await readOtherRuns()} />),
   );
 
   app.get('/repair', ({ html }) =>
     html(
-      <Page title="Repair what has drifted?" area="Reconcile">
+      <Page title="Repair all teams that are out of sync?" area="Reconcile">
         <p>
-          All teams are compared with Stripe once more, and what differs is repaired: what Stripe
-          shows goes through the one door like an event, so that anything newer wins. Teams that
-          were changed by hand become what their events say.
+          Compares all teams with Stripe again and repairs differences. Newer events win over what
+          Stripe listed. A team that was changed by hand gets the plan that its events say.
         </p>
-        <StartForm how="repair" isDisabled={false} />
+        <StartForm mode="repair" isDisabled={false} />
         <p>
-          <a href="/reconcile">No, leave all as it is</a>
+          <a href="/reconcile">Cancel</a>
         </p>
       </Page>,
     ),
   );
 
   app.post('/', async ({ req, redirect }) => {
-    const { how } = await req.parseBody();
-    run.start(how !== 'repair');
+    const { mode } = await req.parseBody();
+    run.start(mode !== 'repair');
     return redirect('/reconcile', 303);
   });
 

@@ -4,12 +4,12 @@ import { reconcileCustomer } from '../../../maintenance/reconcile/reconcile-cust
 import type { NamedTeam } from '../../../queries/named-teams.ts';
 import type { MakeReconcileOptions } from '../reconcile/create-options.ts';
 
-/** What came of comparing one team with what Stripe lists of its customer. */
+/** The result of comparing one team with its customer's subscriptions at Stripe. */
 export type Comparison =
   | { readonly kind: 'compared'; readonly isDryRun: boolean; readonly finding: Finding | null }
   | { readonly kind: 'failed'; readonly reason: string };
 
-/** Somebody waits for it, and the request has its own deadline. */
+/** Shorter than the deadline of the request. */
 const DEADLINE_MS = 8_000;
 
 /** Compares a team with Stripe, and repairs it unless it is a dry run. */
@@ -18,7 +18,7 @@ export async function compareTeam(
   makeOptions: MakeReconcileOptions,
   { isDryRun }: { readonly isDryRun: boolean },
 ): Promise<Comparison> {
-  if (customerId === null) return { kind: 'failed', reason: 'the team follows no customer' };
+  if (customerId === null) return { kind: 'failed', reason: 'the team has no customer' };
   const findings: Finding[] = [];
   const options = makeOptions({ isDryRun, onFinding: (finding) => findings.push(finding) });
   const signal = AbortSignal.timeout(DEADLINE_MS);
@@ -30,6 +30,6 @@ export async function compareTeam(
     if (reason === undefined) throw error;
     return { kind: 'failed', reason };
   }
-  const ofTeam = findings.find((finding) => 'teamId' in finding && finding.teamId === id);
-  return { kind: 'compared', isDryRun, finding: ofTeam ?? null };
+  const finding = findings.find((one) => 'teamId' in one && one.teamId === id) ?? null;
+  return { kind: 'compared', isDryRun, finding };
 }

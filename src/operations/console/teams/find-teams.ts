@@ -2,24 +2,25 @@ import type { Query } from '../../../postgres/database.ts';
 import {
   type NamedTeam,
   readNamedTeam,
+  readNamedTeams,
   readNamedTeamsOf,
   readTeamsById,
   searchTeamNames,
 } from '../../../queries/named-teams.ts';
 import { readCustomerIdsOf } from '../../../queries/subscriptions.ts';
-import { queryNumber } from '../query-text.ts';
+import { queryNumber } from '../query-parameters.ts';
 
-/** A page of teams, in the order of their ids. */
+/** A page of teams, ordered by id. */
 export type PageOfTeams = {
   readonly teams: readonly NamedTeam[];
-  /** The next page holds what stands after this id; `null` when nothing does. */
+  /** The next page starts after this id; `null` on the last page. */
   readonly after: number | null;
-  /** Whether the time was over before the page was full. */
+  /** Whether the search ran out of time before the page was full. */
   readonly isCutShort: boolean;
 };
 
 export type FindRequest = {
-  /** An id, a customer, a subscription, or a part of a name. */
+  /** An id, a customer, a subscription, or part of a name; empty: all teams. */
   readonly text: string;
   readonly afterId: number;
   readonly limit: number;
@@ -27,49 +28,51 @@ export type FindRequest = {
   readonly now: () => number;
 };
 
-/** After so long no more names are looked at: somebody waits. */
+/** A search stops after this time, because a person is waiting. */
 const BUDGET_MS = 30;
 
-/** So many names are looked at in one statement, which takes some milliseconds. */
-const STRETCH = 5_000;
+/** How many names one statement compares; it takes a few milliseconds. */
+const NAMES_PER_STATEMENT = 5_000;
 
 /**
- * The teams that a person may mean: those of a customer or of a subscription; otherwise the one of an
- * id, and those of such a name.
+ * Finds the teams of a customer or a subscription; without any, the team with this id and those
+ * with such a name.
  */
 export async function findTeams(query: Query, request: FindRequest): Promise<PageOfTeams> {
   const { text, afterId, limit } = request;
-  const ofCustomer = afterId === 0 ? await findByCustomer(query, text, limit) : [];
-  if (ofCustomer.length > 0) return { teams: ofCustomer, after: null, isCutShort: false };
-  const id = afterId === 0 ? queryNumber(text) : null;
-  const byId = id === null ? null : await readNamedTeam(query, id);
-  const { ids, ...rest } = await findByName(query, request);
-  const byName = await readTeamsById(
-    query,
-    ids.filter((found) => found !== byId?.id),
-  );
-  return { ...rest, teams: [...(byId === null ? [] : [byId]), ...byName] };
-}
-
-async function findByCustomer(query: Query, text: string, limit: number): Promise<NamedTeam[]> {
+  if (text === '') return await readAll(query, request);
+  if (afterId > 0) return await findByName(query, request);
   const customerIds = await readCustomerIdsOf(query, text, limit);
-  return await readNamedTeamsOf(query, [text, ...customerIds], limit);
+  const ofCustomer = await readNamedTeamsOf(query, [text, ...customerIds], limit);
+  if (ofCustomer.length > 0) return { teams: ofCustomer, after: null, isCutShort: false };
+  const id = queryNumber(text);
+  const byId = id === null ? null : await readNamedTeam(query, id);
+  const byName = await findByName(query, request);
+  if (byId === null) return byName;
+  return { ...byName, teams: [byId, ...byName.teams.filter((team) => team.id !== byId.id)] };
 }
 
-async function findByName(
-  query: Query,
-  { text, afterId, limit, now }: FindRequest,
-): Promise<{ ids: number[]; after: number | null; isCutShort: boolean }> {
+async function readAll(query: Query, { afterId, limit }: FindRequest): Promise<PageOfTeams> {
+  const teams = await readNamedTeams(query, { afterId, limit: limit + 1 });
+  const page = teams.slice(0, limit);
+  const after = teams.length > limit ? (page.at(-1)?.id ?? null) : null;
+  return { teams: page, after, isCutShort: false };
+}
+
+async function findByName(query: Query, request: FindRequest): Promise<PageOfTeams> {
+  const { text, afterId, limit, now } = request;
   const startedAtMs = now();
   const ids: number[] = [];
-  for (let after = afterId; ; ) {
+  let after: number | null = afterId;
+  let isCutShort = false;
+  while (after !== null && ids.length < limit && !isCutShort) {
     const wanted = limit - ids.length;
-    const stretch = { text, afterId: after, lookedAt: STRETCH, limit: wanted };
-    const found = await searchTeamNames(query, stretch);
+    const search = { text, afterId: after, lookedAt: NAMES_PER_STATEMENT, limit: wanted };
+    const found = await searchTeamNames(query, search);
     ids.push(...found.ids);
-    if (found.ids.length === wanted) return { ids, after: ids.at(-1) ?? null, isCutShort: false };
-    if (found.lastId === null) return { ids, after: null, isCutShort: false };
-    after = found.lastId;
-    if (now() - startedAtMs >= BUDGET_MS) return { ids, after, isCutShort: true };
+    const isFull = ids.length === limit;
+    after = isFull ? (ids.at(-1) ?? null) : found.lastId;
+    isCutShort = !isFull && after !== null && now() - startedAtMs >= BUDGET_MS;
   }
+  return { teams: await readTeamsById(query, ids), after, isCutShort };
 }

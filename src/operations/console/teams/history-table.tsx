@@ -1,70 +1,67 @@
 import { isSamePlan } from '../../../core/transition.ts';
 import type { HistoryEntry } from '../../../event-log/explain-history.ts';
-import { Moment } from '../components/moment.tsx';
-import { OutcomeBadge } from '../components/outcome-badge.tsx';
-import { StatusBadge } from '../components/status-badge.tsx';
+import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Table } from '../components/table.tsx';
-import { UntrustedText } from '../components/untrusted-text.tsx';
-import { eventUrl, shortType } from '../events/event-link.ts';
-import { reasonsOf } from '../events/reason.ts';
+import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
+import { EventLink, reasonsOf, shortType } from '../events/event-text.tsx';
 import { shortPlan } from './timeline.ts';
 
-const COLUMNS = ['Created, by Stripe', 'Event', 'Status', 'Subscription', 'Outcome', 'What it did'];
+const COLUMNS = [
+  'Created at Stripe',
+  { name: 'Event', class: 'id' },
+  'Status',
+  'Subscription',
+  'Outcome',
+  { name: 'Effect', class: 'wide' },
+] as const;
 
-/** What happened, the newest first. */
-export function HistoryTable({ entries }: { readonly entries: readonly HistoryEntry[] }) {
-  return (
-    <Table label="What happened, the newest first" columns={COLUMNS}>
-      {entries.toReversed().map((entry) => (
-        <HistoryLine entry={entry} />
-      ))}
-    </Table>
-  );
+type HistoryTableProps = { readonly entries: readonly HistoryEntry[] };
+
+/** The events of a customer, newest first. */
+export function HistoryTable({ entries }: HistoryTableProps) {
+  const rows = entries.toReversed().map(cellsOf);
+  return <Table label="History, newest first" columns={COLUMNS} rows={rows} />;
 }
 
-function HistoryLine({ entry }: { readonly entry: HistoryEntry }) {
-  const { event, subscription, plans } = entry;
-  const { createdSeconds, subscriptionId, status, productId } = subscription;
+function cellsOf(entry: HistoryEntry) {
+  const { event, subscription } = entry;
+  return [
+    <Time ms={subscription.createdSeconds * 1_000} />,
+    <>
+      <EventLink event={event} />
+      <div class="quiet">{shortType(event.type)}</div>
+    </>,
+    <>
+      <StatusBadge status={subscription.status} />
+      {subscription.productId !== null && (
+        <div class="quiet id">
+          <UntrustedText text={subscription.productId} maxLength={32} />
+        </div>
+      )}
+    </>,
+    <OptionalText text={subscription.subscriptionId} maxLength={32} />,
+    <OutcomeBadge outcome={event.outcome} />,
+    <Effect entry={entry} />,
+  ];
+}
+
+function Effect({ entry }: { readonly entry: HistoryEntry }) {
+  const { plans } = entry;
   return (
-    <tr>
-      <td>
-        <Moment at={new Date(createdSeconds * 1_000)} />
-      </td>
-      <td class="id">
-        <a href={eventUrl(event.position)}>
-          <UntrustedText text={event.eventId ?? `at position ${event.position}`} maxLength={32} />
-        </a>
-        <div class="quiet">{shortType(event.type)}</div>
-      </td>
-      <td>
-        <StatusBadge status={status} />
-        {productId !== null && (
-          <div class="quiet id">
-            <UntrustedText text={productId} maxLength={32} />
-          </div>
-        )}
-      </td>
-      <td>
-        {subscriptionId === null ? 'none' : <UntrustedText text={subscriptionId} maxLength={32} />}
-      </td>
-      <td>
-        <OutcomeBadge outcome={event.outcome} />
-      </td>
-      <td class="reasons">
-        {plans !== null && !isSamePlan(plans.before, plans.after) && (
-          <div>
-            from <UntrustedText text={shortPlan(plans.before)} maxLength={60} /> to{' '}
-            <strong>
-              <UntrustedText text={shortPlan(plans.after)} maxLength={60} />
-            </strong>
-          </div>
-        )}
-        {reasonsOf(event, entry).map((reason) => (
-          <div class="quiet">
-            <UntrustedText text={reason} maxLength={400} />
-          </div>
-        ))}
-      </td>
-    </tr>
+    <>
+      {plans !== null && !isSamePlan(plans.before, plans.after) && (
+        <div>
+          <UntrustedText text={shortPlan(plans.before)} maxLength={60} /> →{' '}
+          <strong>
+            <UntrustedText text={shortPlan(plans.after)} maxLength={60} />
+          </strong>
+        </div>
+      )}
+      {reasonsOf(entry.event, entry).map((reason) => (
+        <div class="quiet">
+          <UntrustedText text={reason} maxLength={400} />
+        </div>
+      ))}
+    </>
   );
 }

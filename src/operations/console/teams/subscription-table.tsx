@@ -1,10 +1,8 @@
-import type { Customer, SubscriptionState } from '../../../core/customer.ts';
+import type { Customer } from '../../../core/customer.ts';
 import { followedEvent, type PlanSelection } from '../../../core/plan-selection.ts';
-import { Badge } from '../components/badge.tsx';
-import { Moment } from '../components/moment.tsx';
-import { StatusBadge } from '../components/status-badge.tsx';
+import { Badge, StatusBadge } from '../components/badges.tsx';
 import { Table } from '../components/table.tsx';
-import { UntrustedText } from '../components/untrusted-text.tsx';
+import { countText, OptionalText, Time } from '../components/text.tsx';
 
 export type SubscriptionTableProps = {
   readonly customer: Customer;
@@ -13,10 +11,10 @@ export type SubscriptionTableProps = {
 
 const COLUMNS = ['Subscription', 'Status', 'Product', 'Newest event with an effect', 'Note'];
 
-/** A customer has more subscriptions only where something is odd. */
+/** Customers have more subscriptions only by accident. */
 const MAX_SHOWN = 100;
 
-/** The customer's subscriptions, the newest first, and which of them the team follows. */
+/** The customer's subscriptions, newest first, and which of them the team follows. */
 export function SubscriptionTable({ customer, planSelection }: SubscriptionTableProps) {
   const followed = followedEvent(customer, planSelection);
   const states = [...customer.values()].sort(
@@ -24,38 +22,25 @@ export function SubscriptionTable({ customer, planSelection }: SubscriptionTable
   );
   return (
     <>
-      <Table label="Subscriptions" columns={COLUMNS}>
-        {states.slice(0, MAX_SHOWN).map((state) => (
-          <SubscriptionLine state={state} isFollowed={state.newest === followed} />
-        ))}
-      </Table>
+      <Table
+        label="Subscriptions"
+        columns={COLUMNS}
+        rows={states.slice(0, MAX_SHOWN).map(({ newest, isOrderAmbiguous }) => [
+          <OptionalText text={newest.subscriptionId} maxLength={120} />,
+          <StatusBadge status={newest.status} />,
+          <OptionalText text={newest.productId} />,
+          <Time ms={newest.createdSeconds * 1_000} />,
+          <>
+            {newest === followed && <Badge tone="accent">followed</Badge>}{' '}
+            {isOrderAmbiguous && <Badge tone="warning">ambiguous order</Badge>}
+          </>,
+        ])}
+      />
       {states.length > MAX_SHOWN && (
         <p class="quiet">
-          The newest {MAX_SHOWN} of {states.length.toLocaleString('en')} are shown.
+          Showing the newest {MAX_SHOWN} of {countText(states.length)}.
         </p>
       )}
     </>
-  );
-}
-
-type SubscriptionLineProps = { readonly state: SubscriptionState; readonly isFollowed: boolean };
-
-function SubscriptionLine({ state, isFollowed }: SubscriptionLineProps) {
-  const { subscriptionId, status, productId, createdSeconds } = state.newest;
-  return (
-    <tr>
-      <td>{subscriptionId === null ? 'none named' : <UntrustedText text={subscriptionId} />}</td>
-      <td>
-        <StatusBadge status={status} />
-      </td>
-      <td>{productId === null ? '–' : <UntrustedText text={productId} maxLength={60} />}</td>
-      <td>
-        <Moment at={new Date(createdSeconds * 1_000)} />
-      </td>
-      <td>
-        {isFollowed && <Badge tone="accent">followed</Badge>}{' '}
-        {state.isOrderAmbiguous && <Badge tone="warning">uncertain</Badge>}
-      </td>
-    </tr>
   );
 }

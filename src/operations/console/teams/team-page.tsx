@@ -1,37 +1,79 @@
-import type { PlanSelection } from '../../../core/plan-selection.ts';
-import type { CustomerHistory } from '../../../event-log/explain-history.ts';
-import type { NamedTeam } from '../../../queries/named-teams.ts';
-import type { KnownCustomers } from '../../../queries/subscriptions.ts';
-import { EmptyState } from '../components/empty-state.tsx';
-import { Moment } from '../components/moment.tsx';
+import { type Context, Hono } from 'hono';
+import { type CustomerHistory, explainHistory } from '../../../event-log/explain-history.ts';
+import { type NamedTeam, readNamedTeam } from '../../../queries/named-teams.ts';
+import { type KnownCustomers, readCustomers } from '../../../queries/subscriptions.ts';
 import { Pager } from '../components/pager.tsx';
-import { Panel } from '../components/panel.tsx';
-import { UntrustedText } from '../components/untrusted-text.tsx';
+import { Notice, Panel } from '../components/panels.tsx';
+import { Time, UntrustedText } from '../components/text.tsx';
+import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
-import { ComparePart } from './compare-part.tsx';
-import type { Comparison } from './compare-team.ts';
+import { notFound } from '../problems.tsx';
+import { queryNumber } from '../query-parameters.ts';
+import type { MakeReconcileOptions } from '../reconcile/create-options.ts';
+import { ComparePanel } from './compare-panel.tsx';
+import { type Comparison, compareTeam } from './compare-team.ts';
 import { HistoryTable } from './history-table.tsx';
 import { SubscriptionTable } from './subscription-table.tsx';
-import { remarksOn, standingOf } from './team-status.ts';
-import { StandingPart } from './team-status-part.tsx';
-import { TimeLinePicture } from './timeline-picture.tsx';
+import { type TeamRecord, teamStatusOf } from './team-status.ts';
+import { TeamStatusPanel } from './team-status-panel.tsx';
+import { TimelineChart } from './timeline-chart.tsx';
 
-export type TeamPageProps = {
-  readonly team: NamedTeam;
-  readonly known: KnownCustomers;
-  readonly history: CustomerHistory;
-  readonly planSelection: PlanSelection;
-  /** What came of comparing it with Stripe, if that was asked for. */
-  readonly comparison: Comparison | null;
-};
+/** How many events of a team's customer are on a page. */
+const LIMIT = 30;
 
-/** A team: first why it has its plan or none, then all that it follows from. */
-export function TeamPage({ team, known, history, planSelection, comparison }: TeamPageProps) {
+const NOTHING_KNOWN: KnownCustomers = { customers: new Map(), names: new Map() };
+const NO_HISTORY: CustomerHistory = { entries: [], before: null, prunedBeforeMs: null };
+
+/** `/teams/:id`: why a team has its plan or none, its history, and a comparison with Stripe. */
+export function teamPage(options: ConsoleOptions, makeOptions: MakeReconcileOptions): Hono {
+  const { database, planSelection } = options;
+  const { query } = database;
+  const app = new Hono();
+
+  async function readTeam(context: Context): Promise<NamedTeam> {
+    const id = queryNumber(context.req.param('id'));
+    const team = id === null ? null : await readNamedTeam(query, id);
+    if (team === null) throw notFound('There is no team with this id.');
+    return team;
+  }
+
+  async function readHistory({ id, customerId }: NamedTeam, before: number | null) {
+    if (customerId === null) return NO_HISTORY;
+    const request = { customerId, planSelection, teamIds: [id], before, limit: LIMIT };
+    return await explainHistory(query, request);
+  }
+
+  async function show(context: Context, team: NamedTeam, comparison: Comparison | null) {
+    const { customerId } = team;
+    const known = customerId === null ? NOTHING_KNOWN : await readCustomers(query, [customerId]);
+    const history = await readHistory(team, null);
+    const record = { team, known, history, planSelection };
+    return context.html(<TeamPage record={record} comparison={comparison} />);
+  }
+
+  app.get('/:id', async (context) => {
+    const team = await readTeam(context);
+    const before = queryNumber(context.req.query('before'));
+    if (before === null) return show(context, team, null);
+    return context.html(<OlderPage team={team} history={await readHistory(team, before)} />);
+  });
+
+  app.post('/:id/reconcile', async (context) => {
+    const team = await readTeam(context);
+    const { mode } = await context.req.parseBody();
+    const comparison = await compareTeam(team, makeOptions, { isDryRun: mode !== 'repair' });
+    return show(context, await readTeam(context), comparison);
+  });
+
+  return app;
+}
+
+type TeamPageProps = { readonly record: TeamRecord; readonly comparison: Comparison | null };
+
+function TeamPage({ record, comparison }: TeamPageProps) {
+  const { team, known, history, planSelection } = record;
   const { id, name, customerId } = team;
-  const { entries, before, prunedBeforeMs } = history;
-  const standing = standingOf({ team, known, history, planSelection });
-  const remarks = remarksOn({ team, known, history, planSelection });
-  const states = customerId === null ? undefined : known.customers.get(customerId);
+  const customer = customerId === null ? undefined : known.customers.get(customerId);
   return (
     <Page title={`Team ${id}`} area="Teams">
       {name !== null && (
@@ -39,37 +81,57 @@ export function TeamPage({ team, known, history, planSelection, comparison }: Te
           <UntrustedText text={name} maxLength={200} />
         </p>
       )}
-      <StandingPart {...{ team, standing, remarks, planSelection }} />
-      {customerId !== null && <ComparePart team={team} comparison={comparison} />}
-      {states !== undefined && (
-        <Panel title="Its customer's subscriptions, as far as we know" id="subscriptions">
-          <SubscriptionTable customer={states} planSelection={planSelection} />
+      <TeamStatusPanel team={team} planSelection={planSelection} {...teamStatusOf(record)} />
+      {customerId !== null && <ComparePanel team={team} comparison={comparison} />}
+      {customer !== undefined && (
+        <Panel title="Known subscriptions" id="subscriptions">
+          <SubscriptionTable customer={customer} planSelection={planSelection} />
         </Panel>
       )}
-      {customerId !== null && (
-        <Panel title="What happened" id="history">
-          {entries.length === 0 ? (
-            <EmptyState title="No event of its customer is in the log" />
-          ) : (
-            <>
-              <TimeLinePicture entries={entries} />
-              <HistoryTable entries={entries} />
-            </>
-          )}
-          {before !== null && (
-            <Pager
-              first={null}
-              next={{ href: `/teams/${id}?before=${before}`, text: 'Older events' }}
-            />
-          )}
-          {prunedBeforeMs !== null && (
-            <p class="quiet">
-              Events that came before <Moment at={new Date(prunedBeforeMs)} /> may have been pruned
-              from the log.
-            </p>
-          )}
-        </Panel>
-      )}
+      {customerId !== null && <HistoryPanel teamId={id} history={history} />}
     </Page>
   );
+}
+
+type HistoryPanelProps = { readonly teamId: number; readonly history: CustomerHistory };
+
+function HistoryPanel({ teamId, history }: HistoryPanelProps) {
+  const { entries, before, prunedBeforeMs } = history;
+  return (
+    <Panel title="History" id="history">
+      {entries.length === 0 ? (
+        <Notice kind="empty" title="The log has no event of this customer" />
+      ) : (
+        <>
+          <TimelineChart entries={entries} />
+          <HistoryTable entries={entries} />
+        </>
+      )}
+      <Pager next={olderLink(teamId, before)} />
+      {prunedBeforeMs !== null && (
+        <p class="quiet">
+          Events received before <Time ms={prunedBeforeMs} /> may have been pruned from the log.
+        </p>
+      )}
+    </Panel>
+  );
+}
+
+type OlderPageProps = { readonly team: NamedTeam; readonly history: CustomerHistory };
+
+function OlderPage({ team: { id }, history: { entries, before } }: OlderPageProps) {
+  return (
+    <Page title={`Older events of team ${id}`} area="Teams">
+      {entries.length === 0 ? (
+        <Notice kind="empty" title="No older events" />
+      ) : (
+        <HistoryTable entries={entries} />
+      )}
+      <Pager first={{ href: `/teams/${id}`, text: 'Newest' }} next={olderLink(id, before)} />
+    </Page>
+  );
+}
+
+function olderLink(teamId: number, before: number | null) {
+  return before !== null && { href: `/teams/${teamId}?before=${before}`, text: 'Older events' };
 }

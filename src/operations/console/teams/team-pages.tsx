@@ -1,52 +1,41 @@
 import { Hono } from 'hono';
-import { type NamedTeam, readNamedTeams } from '../../../queries/named-teams.ts';
-import { autoLoad } from '../components/auto-load.ts';
-import { Button } from '../components/button.tsx';
-import { EmptyState } from '../components/empty-state.tsx';
-import { Field } from '../components/field.tsx';
-import { Pager } from '../components/pager.tsx';
-import { StatusBadge } from '../components/status-badge.tsx';
+import type { NamedTeam } from '../../../queries/named-teams.ts';
+import { StatusBadge } from '../components/badges.tsx';
+import { Button, Field } from '../components/form.tsx';
+import { autoLoad, Pager } from '../components/pager.tsx';
+import { Notice } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
-import { UntrustedText } from '../components/untrusted-text.tsx';
+import { OptionalText, UntrustedText } from '../components/text.tsx';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
-import { queryNumber, queryText } from '../query-text.ts';
+import { queryNumber, queryText } from '../query-parameters.ts';
 import type { MakeReconcileOptions } from '../reconcile/create-options.ts';
 import { findTeams, type PageOfTeams } from './find-teams.ts';
-import { oneTeamPages } from './one-team.tsx';
+import { teamPage } from './team-page.tsx';
 
 const LIMIT = 50;
 
-/** `/teams`: all of them, or those that somebody searches for; and each by itself. */
+/** `/teams`: the list of teams, with a search; and each team's page. */
 export function teamPages(options: ConsoleOptions, makeOptions: MakeReconcileOptions): Hono {
   const { database, now } = options;
-  const { query } = database;
   const app = new Hono();
-
-  async function readPage(text: string, afterId: number): Promise<PageOfTeams> {
-    if (text !== '') return await findTeams(query, { text, afterId, limit: LIMIT, now });
-    const teams = await readNamedTeams(query, { afterId, limit: LIMIT + 1 });
-    const page = teams.slice(0, LIMIT);
-    const after = teams.length > LIMIT ? (page.at(-1)?.id ?? null) : null;
-    return { teams: page, after, isCutShort: false };
-  }
-
   app.get('/', async ({ req, html }) => {
     const text = queryText(req.query('search'));
     const afterId = queryNumber(req.query('after')) ?? 0;
-    const page = await readPage(text, afterId);
+    const page = await findTeams(database.query, { text, afterId, limit: LIMIT, now });
     return html(
       <Page title="Teams" area="Teams">
         <SearchForm text={text} />
-        <div id="found">
-          {page.teams.length > 0 && <TeamTable teams={page.teams} />}
-          <Rest page={page} text={text} afterId={afterId} />
+        <div id="results">
+          {page.teams.length > 0 && (
+            <Table label="Teams" columns={COLUMNS} rows={page.teams.map(cellsOf)} />
+          )}
+          <PageEnd page={page} text={text} afterId={afterId} />
         </div>
       </Page>,
     );
   });
-
-  return app.route('/', oneTeamPages(options, makeOptions));
+  return app.route('/', teamPage(options, makeOptions));
 }
 
 function SearchForm({ text }: { readonly text: string }) {
@@ -66,67 +55,55 @@ function SearchForm({ text }: { readonly text: string }) {
   );
 }
 
-const COLUMNS = ['Team', { name: 'Id', align: 'end' }, 'Status', 'Plan', 'Customer'] as const;
+const COLUMNS = ['Team', { name: 'Id', class: 'end' }, 'Status', 'Plan', 'Customer'] as const;
 
-function TeamTable({ teams }: { readonly teams: readonly NamedTeam[] }) {
-  return (
-    <Table label="Teams" columns={COLUMNS}>
-      {teams.map(({ id, name, customerId, plan }) => (
-        <tr>
-          <td>
-            <a href={`/teams/${id}`}>
-              <UntrustedText text={name || `Team ${id}`} maxLength={80} />
-            </a>
-          </td>
-          <td class="end">{id}</td>
-          <td>
-            <StatusBadge status={plan.subscriptionStatus} />
-          </td>
-          <td>
-            {plan.planName === null ? '–' : <UntrustedText text={plan.planName} maxLength={60} />}
-          </td>
-          <td>{customerId === null ? '–' : <UntrustedText text={customerId} maxLength={40} />}</td>
-        </tr>
-      ))}
-    </Table>
-  );
+function cellsOf({ id, name, customerId, plan }: NamedTeam) {
+  return [
+    <a href={`/teams/${id}`}>
+      <UntrustedText text={name || `Team ${id}`} maxLength={80} />
+    </a>,
+    id,
+    <StatusBadge status={plan.subscriptionStatus} />,
+    <OptionalText text={plan.planName} />,
+    <OptionalText text={customerId} maxLength={40} />,
+  ];
 }
 
-type RestProps = { readonly page: PageOfTeams; readonly text: string; readonly afterId: number };
+type PageEndProps = { readonly page: PageOfTeams; readonly text: string; readonly afterId: number };
 
-/** What is said below the teams, and the way to more of them. */
-function Rest({ page, text, afterId }: RestProps) {
+/** The end of a page of teams: what else there is, and how to get there. */
+function PageEnd({ page, text, afterId }: PageEndProps) {
   const { teams, after, isCutShort } = page;
-  if (teams.length === 0 && after === null) return <Nothing text={text} afterId={afterId} />;
+  if (teams.length === 0 && after === null) return <NoTeams text={text} afterId={afterId} />;
   const search = text === '' ? '' : `search=${encodeURIComponent(text)}`;
   const next = after === null ? null : `/teams?${search}&after=${after}`;
   return (
     <>
       {isCutShort && (
         <p class="quiet" {...(teams.length === 0 && next !== null && autoLoad(next))}>
-          The names of teams up to {after} were looked at. There may be more.
+          Searched the names of all teams up to id {after}. There may be more.
         </p>
       )}
       <Pager
-        first={afterId > 0 ? { href: `/teams?${search}`, text: 'First' } : null}
-        next={next === null ? null : { href: next, text: isCutShort ? 'Search further' : 'More' }}
+        first={afterId > 0 && { href: `/teams?${search}`, text: 'First' }}
+        next={next !== null && { href: next, text: isCutShort ? 'Search further' : 'More' }}
       />
     </>
   );
 }
 
-function Nothing({ text, afterId }: Pick<RestProps, 'text' | 'afterId'>) {
-  if (text !== '' || afterId > 0) {
+function NoTeams({ text, afterId }: Omit<PageEndProps, 'page'>) {
+  if (text === '' && afterId === 0) {
     return (
-      <EmptyState title={afterId > 0 ? 'No more such teams' : 'No such team'}>
-        A part of the name will do. Team ids, customers (cus_…) and subscriptions (sub_…) must be
-        whole; e-mail addresses are not searched.
-      </EmptyState>
+      <Notice kind="empty" title="No teams yet">
+        Your app adds them to the table teams. To try it: npx instep team add --name Acme
+      </Notice>
     );
   }
   return (
-    <EmptyState title="There are no teams yet">
-      Your app adds them to the table teams. To try it: npx instep team add --name Acme
-    </EmptyState>
+    <Notice kind="empty" title={afterId > 0 ? 'No more teams found' : 'No team found'}>
+      Enter part of a name, or a whole team id, customer (cus_…) or subscription (sub_…). E-mail
+      addresses are not searched.
+    </Notice>
   );
 }

@@ -6,96 +6,100 @@ import type { CustomerHistory } from '../../../event-log/explain-history.ts';
 import type { NamedTeam } from '../../../queries/named-teams.ts';
 import type { KnownCustomers } from '../../../queries/subscriptions.ts';
 
-/** Why a team has a plan, or has none. */
-export type Standing =
-  /** It follows no customer. */
-  | { readonly kind: 'unlinked' }
-  /** No event of its customer has ever come. */
-  | { readonly kind: 'unheard' }
-  /** Events have come, and none that gives or takes a plan. */
-  | { readonly kind: 'without effect'; readonly last: SubscriptionEvent }
-  | ({ readonly kind: 'has plan' } & Followed)
-  | ({ readonly kind: 'lost plan' } & Followed)
-  /** It is not what its events make of it: somebody else has written it. */
-  | { readonly kind: 'at odds'; readonly shouldBe: TeamPlan };
-
-type Followed = {
-  readonly followed: SubscriptionEvent;
-  readonly since: Since;
-};
-
-/** Since when, in seconds since 1970; or at least since then. */
-export type Since = { readonly seconds: number; readonly isExact: boolean };
-
-/** What else is to be known of a team whose plan is asked for. */
-export type Remark =
-  /** Others would give a plan, and do not count. */
-  | { readonly kind: 'others live'; readonly newest: SubscriptionEvent; readonly count: number }
-  /** Nothing tells yet which of several events of one second came last. */
-  | { readonly kind: 'uncertain'; readonly subscription: SubscriptionEvent }
-  /** The newest event of all changes nothing. */
-  | { readonly kind: 'newest without effect'; readonly newest: SubscriptionEvent }
-  /** The plan's name is not known. */
-  | { readonly kind: 'nameless'; readonly productId: string }
-  /** Events of its customer came while no team had it, and are not applied yet. */
-  | { readonly kind: 'parked'; readonly count: number };
-
-type TeamFacts = {
+/** Everything that is stored about a team. */
+export type TeamRecord = {
   readonly team: NamedTeam;
   readonly known: KnownCustomers;
   readonly history: CustomerHistory;
   readonly planSelection: PlanSelection;
 };
 
-/** Says how a team stands, from what is stored. Pure. */
-export function standingOf({ team, known, history, planSelection }: TeamFacts): Standing {
+/** Why a team has a plan, or has none. */
+export type TeamStatus =
+  /** The team has no customer. */
+  | { readonly kind: 'unlinked' }
+  /** No event of its customer was ever received. */
+  | { readonly kind: 'no events' }
+  /** None of the events had an effect. */
+  | { readonly kind: 'no effect'; readonly last: SubscriptionEvent }
+  | ({ readonly kind: 'has plan' } & Followed)
+  | ({ readonly kind: 'lost plan' } & Followed)
+  /** The row differs from its events: something else has written it. */
+  | { readonly kind: 'out of sync'; readonly shouldBe: TeamPlan };
+
+type Followed = { readonly followed: SubscriptionEvent; readonly since: Since };
+
+/** In seconds since 1970. If it is not exact, the change may be older. */
+export type Since = { readonly seconds: number; readonly isExact: boolean };
+
+/** What else explains a team's plan. */
+export type TeamNote =
+  /** Other subscriptions would grant a plan. */
+  | { readonly kind: 'other live'; readonly newest: SubscriptionEvent; readonly count: number }
+  /** The order of events in one second is not known yet. */
+  | { readonly kind: 'ambiguous order'; readonly subscription: SubscriptionEvent }
+  /** The newest event of all has no effect. */
+  | { readonly kind: 'newest without effect'; readonly newest: SubscriptionEvent }
+  | { readonly kind: 'unnamed product'; readonly productId: string }
+  /** Events arrived before the team had this customer, and are not applied yet. */
+  | { readonly kind: 'parked'; readonly count: number };
+
+/** Derives a team's status from what is stored. Pure. */
+export function teamStatusOf(record: TeamRecord) {
+  const { team, known } = record;
+  const customer = known.customers.get(team.customerId ?? '') ?? UNKNOWN_CUSTOMER;
+  const followed = followedEvent(customer, record.planSelection);
+  return {
+    status: statusOf(record, customer, followed),
+    notes: [...notesOn(record, customer, followed)],
+  };
+}
+
+function statusOf(
+  { team, known, history, planSelection }: TeamRecord,
+  customer: Customer,
+  followed: SubscriptionEvent | null,
+): TeamStatus {
   if (team.customerId === null) return { kind: 'unlinked' };
-  const customer = customerOf(team, known);
-  const followed = followedEvent(customer, planSelection);
   const shouldBe = teamPlan(customer, planSelection, known.names);
   if (followed === null || shouldBe === null) {
     const last = history.entries.at(-1)?.subscription;
-    return last === undefined ? { kind: 'unheard' } : { kind: 'without effect', last };
+    return last === undefined ? { kind: 'no events' } : { kind: 'no effect', last };
   }
-  // A name may come later, or be the application's own.
+  // The name may arrive later, or be the application's own.
   if (!isSamePlan({ ...shouldBe, planName: null }, { ...team.plan, planName: null })) {
-    return { kind: 'at odds', shouldBe };
+    return { kind: 'out of sync', shouldBe };
   }
   const kind = effectOf(followed.status) === 'grants' ? 'has plan' : 'lost plan';
-  return { kind, followed, since: sinceWhen(team.plan, followed, history) };
+  return { kind, followed, since: sinceOf(team.plan, followed, history) };
 }
 
-/** What else is to be known. Pure. */
-export function remarksOn({ team, known, history, planSelection }: TeamFacts): readonly Remark[] {
-  const remarks: Remark[] = [];
-  const customer = customerOf(team, known);
-  const followed = followedEvent(customer, planSelection);
+function* notesOn(
+  { team, history }: TeamRecord,
+  customer: Customer,
+  followed: SubscriptionEvent | null,
+): Generator<TeamNote> {
   const others: SubscriptionEvent[] = [];
   for (const { newest, isOrderAmbiguous } of customer.values()) {
-    if (isOrderAmbiguous) remarks.push({ kind: 'uncertain', subscription: newest });
+    if (isOrderAmbiguous) yield { kind: 'ambiguous order', subscription: newest };
     if (newest !== followed && effectOf(newest.status) === 'grants') others.push(newest);
   }
   const newestOther = newestOf(others);
   if (newestOther !== null) {
-    remarks.push({ kind: 'others live', newest: newestOther, count: others.length });
+    yield { kind: 'other live', newest: newestOther, count: others.length };
   }
   const newest = newestOf(history.entries.map(({ subscription }) => subscription));
   if (newest !== null && followed !== null && effectOf(newest.status) === 'none') {
-    remarks.push({ kind: 'newest without effect', newest });
+    yield { kind: 'newest without effect', newest };
   }
   const { providerProductId: productId, planName } = team.plan;
-  if (productId !== null && planName === null) remarks.push({ kind: 'nameless', productId });
+  if (productId !== null && planName === null) yield { kind: 'unnamed product', productId };
   const parked = history.entries.filter(({ event }) => event.outcome === 'parked').length;
-  if (parked > 0) remarks.push({ kind: 'parked', count: parked });
-  return remarks;
+  if (parked > 0) yield { kind: 'parked', count: parked };
 }
 
-function customerOf({ customerId }: NamedTeam, { customers }: KnownCustomers): Customer {
-  return (customerId === null ? undefined : customers.get(customerId)) ?? UNKNOWN_CUSTOMER;
-}
-
-/** Events may have renewed what the team has: it has it since the one that first gave or took it. */
-function sinceWhen(plan: TeamPlan, followed: SubscriptionEvent, history: CustomerHistory): Since {
+/** Later events may have renewed the plan: it dates from the first event that gave or took it. */
+function sinceOf(plan: TeamPlan, followed: SubscriptionEvent, history: CustomerHistory): Since {
   let seconds = followed.createdSeconds;
   for (const { event, subscription, plans } of history.entries.toReversed()) {
     if (event.outcome !== 'applied' || plans === null) continue;

@@ -1,8 +1,8 @@
 import { effectOf, isSamePlan, type TeamPlan } from '../../../core/transition.ts';
 import type { HistoryEntry } from '../../../event-log/explain-history.ts';
 
-/** A customer's history as it is drawn: lengths in pixels, from the left and from the top. */
-export type TimeLine = {
+/** The layout of a customer's history, in pixels from the top left. */
+export type Timeline = {
   readonly width: number;
   readonly height: number;
   readonly lanes: readonly Lane[];
@@ -20,63 +20,56 @@ export type Lane = {
 
 export type Mark = { readonly x: number; readonly entry: HistoryEntry };
 
-/** For so long the team had this plan, or none. */
+/** A period in which the team had this plan, or none. */
 export type Bar = { readonly x: number; readonly width: number; readonly plan: TeamPlan | null };
 
 const WIDTH = 1_060;
 const EDGE = 16;
-/** Two marks are this far apart at least, however soon one came after the other. */
+/** The least distance between two marks. */
 const GAP = 18;
 const LANE_HEIGHT = 44;
 const BAR_SPACE = 36;
 const TICK_SPACE = 28;
 const TICK_GAP = 150;
-/** The last plan goes on beyond the last event. */
+/** Space for the current plan, after the last event. */
 const AFTERWARDS = 150;
 
-/**
- * Draws the newest events of a customer by Stripe's clock: a lane for each subscription, and the
- * team's plans beneath. Pure.
- */
-export function drawTimeLine(entries: readonly HistoryEntry[]): TimeLine {
-  const inTime = entries.toSorted(
+/** Lays out events by Stripe's clock: a lane per subscription, and the team's plans below. Pure. */
+export function layOutTimeline(entries: readonly HistoryEntry[]): Timeline {
+  const ordered = entries.toSorted(
     (one, other) => one.subscription.createdSeconds - other.subscription.createdSeconds,
   );
-  const places = placesInTime(inTime.map(({ subscription }) => subscription.createdSeconds));
-  const xs = new Map(inTime.map((entry, index) => [entry, places[index] ?? EDGE]));
-  const width = Math.max(WIDTH, (places.at(-1) ?? 0) + AFTERWARDS + EDGE);
-
-  const subscriptionIds = new Set(inTime.map(({ subscription }) => subscription.subscriptionId));
+  const positions = positionsOf(ordered.map(({ subscription }) => subscription.createdSeconds));
+  const marks = ordered.map((entry, index) => ({ entry, x: positions[index] ?? EDGE }));
+  const width = Math.max(WIDTH, (positions.at(-1) ?? 0) + AFTERWARDS + EDGE);
+  const subscriptionIds = new Set(ordered.map(({ subscription }) => subscription.subscriptionId));
   const lanes = [...subscriptionIds].map((subscriptionId, index) => ({
     subscriptionId,
     y: (index + 1) * LANE_HEIGHT - 8,
-    marks: inTime
-      .filter(({ subscription }) => subscription.subscriptionId === subscriptionId)
-      .map((entry) => ({ entry, x: xs.get(entry) ?? EDGE })),
+    marks: marks.filter(({ entry }) => entry.subscription.subscriptionId === subscriptionId),
   }));
   const barsTop = lanes.length * LANE_HEIGHT + 12;
+  const xs = new Map(marks.map(({ entry, x }) => [entry, x]));
   return {
     width,
     height: barsTop + BAR_SPACE + TICK_SPACE,
     lanes,
     bars: barsOf(entries, xs, width - EDGE),
     barsTop,
-    ticks: ticksOf(inTime, xs),
+    ticks: ticksOf(marks),
   };
 }
 
-/** As far from each other as the times are, but for the least distance that all of them have. */
-function placesInTime(seconds: readonly number[]): number[] {
+/** Proportional to the times, but at least `GAP` apart. */
+function positionsOf(seconds: readonly number[]): number[] {
   const first = seconds[0] ?? 0;
   const span = Math.max(1, (seconds.at(-1) ?? 0) - first);
   const room = WIDTH - 2 * EDGE - AFTERWARDS;
-  const stretch = Math.max(0, room - GAP * (seconds.length - 1));
-  return seconds.map((at, index) =>
-    Math.round(EDGE + index * GAP + (stretch * (at - first)) / span),
-  );
+  const spare = Math.max(0, room - GAP * (seconds.length - 1));
+  return seconds.map((at, index) => Math.round(EDGE + index * GAP + (spare * (at - first)) / span));
 }
 
-/** The plans one after the other, each from the event that gave or took it. */
+/** The team's plans, each from the event that gave or took it. */
 function barsOf(
   entries: readonly HistoryEntry[],
   xs: ReadonlyMap<HistoryEntry, number>,
@@ -97,25 +90,20 @@ function barsOf(
   }));
 }
 
-/** Times to read, not closer to each other than they can be read. */
-function ticksOf(
-  inTime: readonly HistoryEntry[],
-  xs: ReadonlyMap<HistoryEntry, number>,
-): { x: number; atMs: number }[] {
+/** The times of marks, far enough apart to be readable. */
+function ticksOf(marks: readonly Mark[]): { x: number; atMs: number }[] {
   const ticks: { x: number; atMs: number }[] = [];
-  for (const entry of inTime) {
-    const x = xs.get(entry) ?? EDGE;
-    const last = ticks.at(-1);
-    if (last !== undefined && x - last.x < TICK_GAP) continue;
+  for (const { x, entry } of marks) {
+    if (x - (ticks.at(-1)?.x ?? -TICK_GAP) < TICK_GAP) continue;
     ticks.push({ x, atMs: entry.subscription.createdSeconds * 1_000 });
   }
   return ticks;
 }
 
-/** What a plan is called where there is little room. */
+/** A plan's name where space is short. */
 export function shortPlan(plan: TeamPlan | null): string {
   if (plan === null || plan.subscriptionStatus === null) return 'no plan yet';
-  if (effectOf(plan.subscriptionStatus) !== 'grants') return `none: ${plan.subscriptionStatus}`;
-  const name = plan.planName ?? plan.providerProductId ?? 'a plan without a name';
+  if (effectOf(plan.subscriptionStatus) !== 'grants') return `no plan (${plan.subscriptionStatus})`;
+  const name = plan.planName ?? plan.providerProductId ?? 'unnamed plan';
   return plan.subscriptionStatus === 'active' ? name : `${name} (${plan.subscriptionStatus})`;
 }

@@ -1,45 +1,44 @@
 import type { LoggedOutcome } from '../../../core/logged-event.ts';
 import { effectOf } from '../../../core/transition.ts';
 import type { HistoryEntry } from '../../../event-log/explain-history.ts';
-import { Moment } from '../components/moment.tsx';
-import { shortType } from '../events/event-link.ts';
-import { type Bar, drawTimeLine, type Lane, type Mark, shortPlan } from './timeline.ts';
+import { Time } from '../components/text.tsx';
+import { shortType } from '../events/event-text.tsx';
+import { type Bar, type Lane, layOutTimeline, type Mark, shortPlan } from './timeline.ts';
 
-/** Where the words in a bar end, at about so many pixels a character. */
 const CHARACTER_WIDTH = 7.5;
 const BAR_HEIGHT = 24;
 const MAX_LABEL = 60;
 
 const SHOWN_OUTCOMES = ['applied', 'stale', 'unchanged', 'parked'] as const;
 
-/** The events of a customer and the team's plans, as a picture. The table beneath says the same. */
-export function TimeLinePicture({ entries }: { readonly entries: readonly HistoryEntry[] }) {
-  const { width, height, lanes, bars, barsTop, ticks } = drawTimeLine(entries);
+/** Draws a customer's events and the team's plans. The table below the chart says the same. */
+export function TimelineChart({ entries }: { readonly entries: readonly HistoryEntry[] }) {
+  const { width, height, lanes, bars, barsTop, ticks } = layOutTimeline(entries);
   return (
-    <figure class="time-line">
-      <section class="scroll" aria-label="Time line" tabindex={0}>
+    <figure class="timeline">
+      <section class="scroll" aria-label="Timeline" tabindex={0}>
         <svg
           width={width}
           height={height}
           viewBox={`0 0 ${width} ${height}`}
           role="img"
-          aria-labelledby="time-line-title time-line-text"
+          aria-labelledby="timeline-title timeline-description"
         >
-          <title id="time-line-title">The events of the customer, and the team's plans</title>
-          <desc id="time-line-text">{described(entries, bars)}</desc>
+          <title id="timeline-title">The customer's events and the team's plans</title>
+          <desc id="timeline-description">{descriptionOf(entries, bars)}</desc>
           {ticks.map(({ x, atMs }) => (
             <>
               <line class="tick" x1={x} x2={x} y1={0} y2={height - 22} />
               <foreignObject x={x} y={height - 22} width={150} height={22}>
-                <Moment at={new Date(atMs)} />
+                <Time ms={atMs} />
               </foreignObject>
             </>
           ))}
           {lanes.map((lane) => (
-            <LanePart lane={lane} width={width} />
+            <LaneDrawing lane={lane} width={width} />
           ))}
           {bars.map((bar) => (
-            <BarPart bar={bar} y={barsTop} />
+            <BarDrawing bar={bar} y={barsTop} />
           ))}
         </svg>
       </section>
@@ -52,39 +51,39 @@ export function TimeLinePicture({ entries }: { readonly entries: readonly Histor
             {outcome}
           </span>
         ))}
-        <span class="quiet">By Stripe's clock; the more happened, the more room.</span>
+        <span class="quiet">Stripe time; spacing is not to scale</span>
       </figcaption>
     </figure>
   );
 }
 
-function LanePart({ lane, width }: { readonly lane: Lane; readonly width: number }) {
+function LaneDrawing({ lane, width }: { readonly lane: Lane; readonly width: number }) {
   const { subscriptionId, y, marks } = lane;
   return (
     <g>
       <text class="lane-name" x={4} y={y - 16}>
-        {cut(subscriptionId ?? 'no subscription named', MAX_LABEL)}
+        {cut(subscriptionId ?? 'no subscription', MAX_LABEL)}
       </text>
       <line class="lane" x1={0} x2={width} y1={y} y2={y} />
       {marks.map((mark) => (
-        <MarkPart mark={mark} y={y} />
+        <MarkDrawing mark={mark} y={y} />
       ))}
     </g>
   );
 }
 
-function MarkPart({ mark, y }: { readonly mark: Mark; readonly y: number }) {
+function MarkDrawing({ mark, y }: { readonly mark: Mark; readonly y: number }) {
   const { event, subscription } = mark.entry;
-  const name = event.eventId ?? `position ${event.position}`;
+  const name = cut(event.eventId ?? `position ${event.position}`, MAX_LABEL);
   return (
     <g transform={`translate(${mark.x} ${y})`}>
-      <title>{`${cut(name, MAX_LABEL)}: ${shortType(event.type)}, ${subscription.status}, ${event.outcome}`}</title>
+      <title>{`${name}: ${shortType(event.type)}, ${subscription.status}, ${event.outcome}`}</title>
       <Shape outcome={event.outcome} />
     </g>
   );
 }
 
-/** Each outcome has a shape of its own, so that none is told by its colour alone. */
+/** Outcomes differ in shape as well as in color. */
 function Shape({ outcome }: { readonly outcome: LoggedOutcome }) {
   switch (outcome) {
     case 'applied':
@@ -99,24 +98,20 @@ function Shape({ outcome }: { readonly outcome: LoggedOutcome }) {
   }
 }
 
-function BarPart({ bar, y }: { readonly bar: Bar; readonly y: number }) {
+function BarDrawing({ bar, y }: { readonly bar: Bar; readonly y: number }) {
   const { x, width, plan } = bar;
-  const isPlan = plan !== null && effectOf(plan.subscriptionStatus ?? '') === 'grants';
+  const none = effectOf(plan?.subscriptionStatus ?? '') === 'grants' ? '' : ' none';
   const label = shortPlan(plan);
   const room = Math.floor((width - 12) / CHARACTER_WIDTH);
   return (
     <g>
       <title>{cut(label, MAX_LABEL)}</title>
       <rect
-        class={isPlan ? 'plan' : 'plan none'}
-        x={x}
-        y={y}
-        width={Math.max(1, width - 1)}
-        height={BAR_HEIGHT}
-        rx={3}
+        class={`plan${none}`}
+        {...{ x, y, width: Math.max(1, width - 1), height: BAR_HEIGHT, rx: 3 }}
       />
       {room >= 3 && (
-        <text class={isPlan ? 'plan-name' : 'plan-name none'} x={x + 6} y={y + 16}>
+        <text class={`plan-name${none}`} x={x + 6} y={y + 16}>
           {cut(label, Math.min(room, MAX_LABEL))}
         </text>
       )}
@@ -124,15 +119,16 @@ function BarPart({ bar, y }: { readonly bar: Bar; readonly y: number }) {
   );
 }
 
-/** What the picture shows, for those who do not see it. */
-function described(entries: readonly HistoryEntry[], bars: readonly Bar[]): string {
-  const counts = SHOWN_OUTCOMES.map((outcome) => ({
+/** For screen readers. */
+function descriptionOf(entries: readonly HistoryEntry[], bars: readonly Bar[]): string {
+  const events = SHOWN_OUTCOMES.map((outcome) => ({
     outcome,
     count: entries.filter(({ event }) => event.outcome === outcome).length,
-  })).filter(({ count }) => count > 0);
-  const events = counts.map(({ outcome, count }) => `${count} ${outcome}`).join(', ');
+  }))
+    .filter(({ count }) => count > 0)
+    .map(({ outcome, count }) => `${count} ${outcome}`);
   const plans = bars.map(({ plan }) => cut(shortPlan(plan), MAX_LABEL)).join(', then ');
-  return `${entries.length} events: ${events}. The plans: ${plans || 'none'}.`;
+  return `${entries.length} events: ${events.join(', ')}. Plans: ${plans || 'none'}.`;
 }
 
 function cut(text: string, length: number): string {

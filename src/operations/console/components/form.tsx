@@ -1,0 +1,106 @@
+import type { Child, PropsWithChildren } from 'hono/jsx';
+import { currentRequest } from '../request-context.ts';
+
+/** The name of the field that proves that a form is one of ours. */
+export const CSRF_FIELD = 'csrf';
+
+export type PostFormProps = PropsWithChildren<{
+  readonly action: string;
+  readonly class?: string;
+}>;
+
+/** A form that changes something. It carries the token without which it is refused. */
+export function PostForm({ children, ...rest }: PostFormProps) {
+  return (
+    <form method="post" {...rest}>
+      <input type="hidden" name={CSRF_FIELD} value={currentRequest().csrfToken} />
+      {children}
+    </form>
+  );
+}
+
+export type ButtonProps = PropsWithChildren<{
+  /** `main` for a form's purpose, `danger` for what changes teams, `quiet` for the rest. */
+  readonly kind?: 'main' | 'danger' | 'quiet';
+  readonly name?: string;
+  readonly value?: string;
+  readonly disabled?: boolean;
+}>;
+
+/** Submits its form. */
+export function Button({ kind = 'quiet', children, ...rest }: ButtonProps) {
+  return (
+    <button type="submit" class={`button ${kind}`} {...rest}>
+      {children}
+    </button>
+  );
+}
+
+export type FieldProps = {
+  readonly label: string;
+  readonly name: string;
+  readonly type?: 'text' | 'search' | 'password' | 'datetime-local' | 'number';
+  readonly value?: string | undefined;
+  /** What to enter, below the field. */
+  readonly hint?: Child;
+  /** What is wrong with the value. */
+  readonly error?: string | undefined;
+  readonly maxlength?: number;
+  readonly required?: boolean;
+  readonly autofocus?: boolean;
+  readonly autocomplete?: string;
+};
+
+/** An input with its label, hint and error. */
+export function Field({ label, name, type = 'text', maxlength = 200, ...rest }: FieldProps) {
+  const { hint, error, ...input } = rest;
+  const id = `field-${name}`;
+  const describedBy = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input
+        {...{ id, name, type, maxlength, ...input }}
+        aria-describedby={describedBy || undefined}
+        aria-invalid={error === undefined ? undefined : 'true'}
+      />
+      {hint && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      {error && (
+        <p class="error" id={`${id}-error`}>
+          {error}
+        </p>
+      )}
+    </div>
+  );
+}
+
+export type SelectProps = {
+  readonly label: string;
+  readonly name: string;
+  /** What the empty choice is called. */
+  readonly any: string;
+  readonly options: readonly string[];
+  readonly value: string;
+};
+
+/** A choice among a few values, or none of them. */
+export function Select({ label, name, any, options, value }: SelectProps) {
+  const id = `field-${name}`;
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <select id={id} name={name}>
+        <option value="">{any}</option>
+        {options.map((option) => (
+          <option value={option} selected={option === value}>
+            {option}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}

@@ -1,0 +1,47 @@
+/** A longer text stands in no tooltip. */
+const MAX_TOOLTIP_LENGTH = 2_000;
+
+export type UntrustedTextProps = { readonly text: string; readonly maxLength?: number };
+
+/**
+ * A name, an id or any other text that Stripe or the application wrote. It is escaped, its writing
+ * direction ends with it, and the tooltip holds what was cut off.
+ */
+export function UntrustedText({ text, maxLength = 120 }: UntrustedTextProps) {
+  const characters = [...text.slice(0, 2 * maxLength + 1)];
+  if (characters.length <= maxLength) return <bdi>{text}</bdi>;
+  const start = characters.slice(0, maxLength).join('');
+  return <bdi title={text.slice(0, MAX_TOOLTIP_LENGTH)}>{`${start}…`}</bdi>;
+}
+
+export type OptionalTextProps = {
+  readonly text: string | null;
+  readonly fallback?: string;
+  readonly maxLength?: number;
+};
+
+/** An untrusted text, or a dash where there is none. */
+export function OptionalText({ text, fallback = '–', maxLength = 60 }: OptionalTextProps) {
+  if (text === null) return <span>{fallback}</span>;
+  return <UntrustedText text={text} maxLength={maxLength} />;
+}
+
+/** A time in UTC, which a script turns into the reader's zone. The tooltip is exact. */
+export function Time({ ms }: { readonly ms: number }) {
+  const exact = new Date(ms).toISOString();
+  return (
+    <time datetime={exact} title={exact.replace('T', ' ').replace('Z', ' UTC')}>
+      {exact.slice(0, 19).replace('T', ' ')} UTC
+    </time>
+  );
+}
+
+/** `1,234`, and `10,000+` where counting stops at `most`. */
+export function countText(count: number, most = Number.POSITIVE_INFINITY): string {
+  return `${count.toLocaleString('en')}${count >= most ? '+' : ''}`;
+}
+
+/** `1 team`, `2 teams` */
+export function numberOf(count: number, noun: string): string {
+  return `${countText(count)} ${noun}${count === 1 ? '' : 's'}`;
+}

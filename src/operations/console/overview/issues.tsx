@@ -1,0 +1,146 @@
+import type { Progress } from '../../../maintenance/reconcile/progress.ts';
+import { type Health, MAX_COUNTED_PARKED } from '../../../queries/health.ts';
+import type { LeasedJobState } from '../../../queries/leased-jobs.ts';
+import { durationOf } from '../../../runtime/duration.ts';
+import { countText, numberOf } from '../components/text.tsx';
+
+/** Something that Instep can't repair by itself. */
+export type Issue = {
+  readonly problem: string;
+  readonly remedy: string;
+  /** Where to see or fix it, if that is in the console. */
+  readonly link?: { readonly path: string; readonly text: string };
+};
+
+/** The state of everything that Instep keeps in sync. */
+export type SyncState = {
+  readonly health: Health;
+  readonly catchUp: LeasedJobState | null;
+  /** The last reconciliation, finished or not. */
+  readonly reconciled: Progress | null;
+};
+
+/** An event often arrives before its team is linked; this is how long that may take. */
+const PARKED_LONG_MS = 10 * 60_000;
+
+/** Stripe delivers late what catch-up found first; the event then counts as delivered. */
+const UNDELIVERED_LONG_MS = 2 * 60 * 60_000;
+
+/** Catching up with 30 days of events takes a fraction of it. */
+const CATCH_UP_LONG_MS = 60 * 60_000;
+
+/** What needs an operator's attention. */
+export function issuesOf(state: SyncState, nowMs: number): Issue[] {
+  return [
+    ...parkedIssues(state, nowMs),
+    ...deliveryIssues(state, nowMs),
+    ...maintenanceIssues(state, nowMs),
+    ...reconcileIssues(state),
+  ];
+}
+
+function* parkedIssues({ health }: SyncState, nowMs: number): Generator<Issue> {
+  const { parkedEvents, parkedSinceMs } = health;
+  if (parkedSinceMs === null || nowMs - parkedSinceMs < PARKED_LONG_MS) return;
+  const count = countText(parkedEvents, MAX_COUNTED_PARKED);
+  yield {
+    problem: `Parked events: ${count}. No team has their customers.`,
+    remedy: 'Link each customer to its team: instep team link ID --customer CUS.',
+    link: { path: '/events?outcome=parked', text: 'Parked events' },
+  };
+}
+
+function* deliveryIssues({ health }: SyncState, nowMs: number): Generator<Issue> {
+  const { unreadableEvents, undeliveredSinceMs } = health;
+  if (unreadableEvents > 0) {
+    yield {
+      problem: `${countText(unreadableEvents)} of the last 1,000 events could not be read.`,
+      remedy: 'Upgrade Instep and replay them, or report it.',
+      link: { path: '/events?outcome=unreadable', text: 'Unreadable events' },
+    };
+  }
+  if (undeliveredSinceMs !== null && nowMs - undeliveredSinceMs > UNDELIVERED_LONG_MS) {
+    const duration = durationOf(nowMs - undeliveredSinceMs);
+    yield {
+      problem: `Stripe has delivered no event for ${duration}; all were found by catch-up.`,
+      remedy: 'Run instep doctor to check the webhook endpoint and its secret.',
+    };
+  }
+}
+
+/** What maintenance repairs by itself unless something prevents it. */
+function* maintenanceIssues({ health, catchUp }: SyncState, nowMs: number): Generator<Issue> {
+  const { ambiguousSubscriptions, namelessProducts, unresolvedProducts } = health;
+  if (ambiguousSubscriptions > 0) {
+    const have = ambiguousSubscriptions === 1 ? 'has' : 'have';
+    yield {
+      problem: `${numberOf(ambiguousSubscriptions, 'subscription')} ${have} same-second events whose order is unknown.`,
+      remedy: "Run instep doctor to check the access to Stripe's API.",
+    };
+  }
+  if (unresolvedProducts > 0) {
+    yield {
+      problem: `The name of ${numberOf(namelessProducts, 'product')} is unknown, so their plans have no name.`,
+      remedy: 'Check that they exist at Stripe, and that STRIPE_SECRET_KEY can read products.',
+    };
+  }
+  const startedAtMs = catchUp?.startedAtMs ?? null;
+  if (
+    startedAtMs !== null &&
+    catchUp?.endedAtMs === null &&
+    nowMs - startedAtMs > CATCH_UP_LONG_MS
+  ) {
+    yield {
+      problem: `Catch-up has been running for ${durationOf(nowMs - startedAtMs)}.`,
+      remedy: 'Run instep doctor to check that STRIPE_SECRET_KEY can read events.',
+    };
+  }
+}
+
+function reconcileIssues({ reconciled }: SyncState): Issue[] {
+  if (reconciled === null) return [];
+  const { drifts, repaired, customersWithoutTeam, unknownCustomers } = reconciled.counts;
+  const found = [
+    [drifts - repaired, 'team', 'out of sync with Stripe', 'Repair them.'],
+    [customersWithoutTeam, 'customer', 'with a subscription but no team', 'Link a team to each.'],
+    [unknownCustomers, 'team', 'whose customer Stripe does not know', 'Link the right customer.'],
+  ] as const;
+  return found
+    .filter(([count]) => count > 0)
+    .map(([count, noun, what, remedy]) => ({
+      problem: `The last reconciliation found ${numberOf(count, noun)} ${what}.`,
+      remedy,
+      link: { path: '/reconcile', text: 'Reconcile' },
+    }));
+}
+
+/** One sentence that says whether anything needs attention, then what. */
+export function IssueList({ issues }: { readonly issues: readonly Issue[] }) {
+  if (issues.length === 0) {
+    return (
+      <p class="health good">
+        <strong>All teams are in sync.</strong> No action needed.
+      </p>
+    );
+  }
+  const count = issues.length === 1 ? '1 issue needs' : `${issues.length} issues need`;
+  return (
+    <section class="health bad" aria-labelledby="issues">
+      <p>
+        <strong id="issues">{count} attention.</strong>
+      </p>
+      <ul>
+        {issues.map(({ problem, remedy, link }, index) => (
+          <li>
+            {problem} {remedy}{' '}
+            {link && (
+              <a id={`issue-${index}`} href={link.path}>
+                {link.text}
+              </a>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,112 @@
+import { Hono } from 'hono';
+import { readProgress } from '../../../maintenance/reconcile/progress.ts';
+import type { Database, Query } from '../../../postgres/database.ts';
+import { readHealth } from '../../../queries/health.ts';
+import { readLeasedJob } from '../../../queries/leased-jobs.ts';
+import { readStatistics } from '../../../queries/read-statistics.ts';
+import { readTeamCounts } from '../../../queries/team-counts.ts';
+import { Notice, Panel } from '../components/panels.tsx';
+import type { ConsoleOptions } from '../options.ts';
+import { Page } from '../page.tsx';
+import { DelayChart } from './delay-chart.tsx';
+import { EventsChart } from './events-chart.tsx';
+import { HealthFacts, TeamStatuses } from './health-facts.tsx';
+import { IssueList, issuesOf, type SyncState } from './issues.tsx';
+import { firstSlotMs, RANGES, type Range, rangeOf, seriesOf } from './series.ts';
+
+/** `GET /`: what needs attention, and the events that arrive. */
+export function overviewPage({ database, now }: ConsoleOptions): Hono {
+  return new Hono().get('/', async (context) => {
+    const range = rangeOf(context.req.query('range'));
+    const isLive = context.req.query('live') !== 'off';
+    const overview = await readOverview(database, range, now());
+    return context.html(
+      <Page title="Overview" area="Overview">
+        <Controls range={range} isLive={isLive} />
+        <Overview {...overview} range={range} isLive={isLive} />
+      </Page>,
+    );
+  });
+}
+
+async function readOverview(database: Database, range: Range, nowMs: number) {
+  const { query } = database;
+  const request = { slotSeconds: range.slotSeconds, sinceMs: firstSlotMs(range, nowMs) };
+  const [{ figures, isWhole }, counts, state] = await Promise.all([
+    // In a transaction the plans use indexes: the planner does not know how few rows are not summed.
+    database.transaction((inTransaction) => readStatistics(inTransaction, request)),
+    readTeamCounts(query),
+    readState(query),
+  ]);
+  return { slots: seriesOf(figures, range, nowMs), isWhole, counts, state, nowMs };
+}
+
+async function readState(query: Query): Promise<SyncState> {
+  const [health, catchUp, reconcile] = await Promise.all([
+    readHealth(query),
+    readLeasedJob(query, 'catch-up'),
+    readLeasedJob(query, 'reconcile'),
+  ]);
+  return { health, catchUp, reconciled: readProgress(reconcile?.progress) };
+}
+
+type ControlsProps = { readonly range: Range; readonly isLive: boolean };
+type OverviewProps = Awaited<ReturnType<typeof readOverview>> & ControlsProps;
+
+/** The part of the page that is refreshed. */
+function Overview({ slots, isWhole, counts, state, nowMs, range, isLive }: OverviewProps) {
+  const refresh = {
+    'hx-get': urlOf(range, isLive),
+    'hx-trigger': 'every 5s',
+    'hx-select': '#overview',
+    'hx-swap': 'outerHTML',
+  };
+  const issues = issuesOf(state, nowMs);
+  const hasEvents = state.health.lastReceivedMs !== null;
+  return (
+    <div id="overview" {...(isLive ? refresh : {})}>
+      {(issues.length > 0 || hasEvents) && <IssueList issues={issues} />}
+      {hasEvents ? (
+        <div class="panels">
+          <Panel title={`Events per ${range.slot}`} id="panel-events">
+            {!isWhole && <p class="quiet">Older events are still being counted.</p>}
+            <EventsChart slots={slots} range={range} />
+          </Panel>
+          <Panel title="Delivery delay" id="panel-delay">
+            <DelayChart slots={slots} range={range} />
+          </Panel>
+        </div>
+      ) : (
+        <Notice kind="empty" title="No events yet">
+          Change a subscription at Stripe to receive one. If none arrives, run instep doctor.
+        </Notice>
+      )}
+      <div class="panels">
+        <Panel title="Teams by status" id="panel-teams">
+          <TeamStatuses counts={counts} nowMs={nowMs} />
+        </Panel>
+        <Panel title="Sync" id="panel-sync">
+          <HealthFacts state={state} nowMs={nowMs} />
+        </Panel>
+      </div>
+    </div>
+  );
+}
+
+/** Outside of the refreshed part, so that it keeps the focus. */
+function Controls({ range, isLive }: ControlsProps) {
+  return (
+    <nav class="controls" aria-label="Time">
+      {RANGES.map((one) => (
+        <a href={urlOf(one, isLive)} aria-current={one === range ? 'true' : undefined}>
+          Last {one.name}
+        </a>
+      ))}
+      <a href={urlOf(range, !isLive)}>{isLive ? 'Stop updating' : 'Update every 5 s'}</a>
+    </nav>
+  );
+}
+
+function urlOf(range: Range, isLive: boolean): string {
+  return `/?range=${range.name}${isLive ? '' : '&live=off'}`;
+}

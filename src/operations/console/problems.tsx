@@ -1,0 +1,112 @@
+import type { Context } from 'hono';
+import { HTTPException } from 'hono/http-exception';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { DatabaseBusy, DatabaseUnavailable } from '../../postgres/errors.ts';
+import { DeadlineExceeded } from '../../runtime/deadline.ts';
+import { InstepError } from '../../runtime/errors.ts';
+import type { Logger } from '../../runtime/logging.ts';
+import { Notice } from './components/panels.tsx';
+import { Page } from './page.tsx';
+
+/** A response other than the requested page. Its title and message are shown. */
+export class PageProblem extends InstepError {
+  readonly code = 'PAGE_PROBLEM';
+  readonly status: ContentfulStatusCode;
+  readonly title: string;
+
+  /** @param message what it means and what to do, in whole sentences */
+  constructor(
+    status: ContentfulStatusCode,
+    title: string,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+    this.status = status;
+    this.title = title;
+  }
+}
+
+export const badRequest = (message: string, options?: ErrorOptions) =>
+  new PageProblem(400, 'Invalid request', message, options);
+
+export const loginNeeded = () =>
+  new PageProblem(401, 'Login required', 'Send OPS_TOKEN as a bearer token, or log in at /login.');
+
+export const formExpired = () =>
+  new PageProblem(
+    403,
+    'This form has expired',
+    'Nothing was changed. Reload the page and send the form again.',
+  );
+
+export const fromOtherSite = () =>
+  new PageProblem(
+    403,
+    'This form came from another site',
+    'Nothing was changed. Use the form on this site.',
+  );
+
+export const hostUnknown = () =>
+  new PageProblem(
+    403,
+    'Unknown host',
+    'Without OPS_TOKEN the console answers to localhost only. Open it there, or set OPS_TOKEN.',
+  );
+
+export const notFound = (message = 'There is no page at this address.') =>
+  new PageProblem(404, 'Not found', message);
+
+export const bodyTooLarge = (limitBytes: number) =>
+  new PageProblem(413, 'Form too large', `A form has at most ${limitBytes} bytes.`);
+
+export const notAForm = () =>
+  new PageProblem(415, 'Not a form', 'Send application/x-www-form-urlencoded.');
+
+export const tooManyAttempts = () =>
+  new PageProblem(429, 'Too many attempts', 'Wait 1 minute, then try again.');
+
+/** A page that says what is wrong; when htmx asked for a part of a page, only the notice. */
+export function answerProblem(context: Context, { status, title, message }: PageProblem) {
+  const isPart = context.req.header('HX-Request') === 'true';
+  return context.html(
+    isPart ? (
+      <Notice kind="error" title={title}>
+        {message}
+      </Notice>
+    ) : (
+      <Page title={title} area={null}>
+        <p>{message}</p>
+      </Page>
+    ),
+    status,
+  );
+}
+
+/** Answers errors. An unexpected one is logged and its details are not shown. */
+export function createErrorHandler(logger: Logger) {
+  return (error: Error, context: Context) => {
+    const problem = problemOf(error);
+    if (problem.status >= 500) {
+      const { method, path } = context.req;
+      logger.error({ err: error, method, path: path.slice(0, 200) }, 'operations request failed');
+    }
+    return answerProblem(context, problem);
+  };
+}
+
+function problemOf(error: Error): PageProblem {
+  if (error instanceof PageProblem) return error;
+  const reason = error.message.charAt(0).toUpperCase() + error.message.slice(1);
+  if (error instanceof DatabaseUnavailable) {
+    const meanwhile = 'Events are answered 503 until it is back; Stripe sends them again.';
+    return new PageProblem(503, 'PostgreSQL does not answer', `${reason}. ${meanwhile}`);
+  }
+  if (error instanceof DatabaseBusy || error instanceof DeadlineExceeded) {
+    const advice = 'Reload the page. Events use connections of their own and are not affected.';
+    return new PageProblem(503, 'The page took too long', `${reason}. ${advice}`);
+  }
+  // Of the packages in use only hono's check of a form's origin throws it.
+  if (error instanceof HTTPException) return fromOtherSite();
+  return new PageProblem(500, 'Internal error', 'The server log says what happened.');
+}

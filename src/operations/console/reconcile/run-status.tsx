@@ -1,0 +1,174 @@
+import type { Progress } from '../../../maintenance/reconcile/progress.ts';
+import { Button, PostForm } from '../components/form.tsx';
+import { Notice, Panel } from '../components/panels.tsx';
+import { countText, numberOf, Time } from '../components/text.tsx';
+import { CountFacts } from './count-facts.tsx';
+import { FindingTable } from './finding-table.tsx';
+import type { Found, RunProgress, RunState } from './run.ts';
+
+const BUTTONS = { 'dry run': 'Start a dry run', repair: 'Compare and repair' } as const;
+
+type StartFormProps = { readonly mode: keyof typeof BUTTONS; readonly isDisabled: boolean };
+
+/** Starts a reconciliation. */
+export function StartForm({ mode, isDisabled }: StartFormProps) {
+  return (
+    <PostForm action="/reconcile">
+      <p>
+        <Button
+          kind={mode === 'repair' ? 'danger' : 'main'}
+          name="mode"
+          value={mode}
+          disabled={isDisabled}
+        >
+          {BUTTONS[mode]}
+        </Button>
+      </p>
+    </PostForm>
+  );
+}
+
+/** What is known of reconciliations that this process did not start. */
+export type OtherRuns = {
+  readonly isRunning: boolean;
+  /** The progress of the last one; `null` when there was none. */
+  readonly progress: Progress | null;
+  readonly endedAtMs: number | null;
+};
+
+export type RunStatusProps = { readonly state: RunState; readonly others: OtherRuns };
+
+/** The state of the reconciliation. It refreshes itself every second while one is running. */
+export function RunStatus({ state, others }: RunStatusProps) {
+  const isLive = state.kind === 'running' || others.isRunning;
+  const refresh = {
+    'hx-get': '/reconcile/run',
+    'hx-trigger': 'every 1s',
+    'hx-swap': 'outerHTML',
+  };
+  return (
+    <div id="run" {...(isLive ? refresh : {})}>
+      <StartForm mode="dry run" isDisabled={isLive} />
+      {others.isRunning && (
+        <Panel title="Running on another instance" id="other-run">
+          <p role="status">{progressText(others.progress)}</p>
+        </Panel>
+      )}
+      {state.kind !== 'none' && <OwnRun state={state} />}
+      {state.kind === 'none' && !others.isRunning && <LastRun {...others} />}
+      {isLive && (
+        <noscript>
+          <p>
+            <a href="/reconcile">Refresh</a>
+          </p>
+        </noscript>
+      )}
+    </div>
+  );
+}
+
+type StartedRun = Exclude<RunState, { kind: 'none' }>;
+
+function OwnRun({ state }: { readonly state: StartedRun }) {
+  const { isDryRun, beganAtMs, found } = state;
+  return (
+    <Panel title={isDryRun ? 'Dry run' : 'Repair'} id="own-run">
+      <p role="status">
+        Started <Time ms={beganAtMs} />.{' '}
+        {state.kind === 'running' ? (
+          'Running.'
+        ) : (
+          <>
+            {state.kind === 'done' ? 'Finished' : 'Failed'} <Time ms={state.endedAtMs} />.
+          </>
+        )}
+      </p>
+      {state.kind === 'running' && <ProgressBar progress={state.progress} />}
+      {state.kind === 'failed' && (
+        <Notice kind="error" title="Reconciliation failed">
+          {state.reason.charAt(0).toUpperCase() + state.reason.slice(1)}. The findings so far are
+          below.
+        </Notice>
+      )}
+      {state.kind === 'done' && <CountFacts counts={state.counts} isDryRun={isDryRun} />}
+      {state.kind === 'done' && isDryRun && state.counts.drifts > 0 && (
+        <p>
+          <a class="button danger" href="/reconcile/repair">
+            Repair {numberOf(state.counts.drifts, 'team')}…
+          </a>
+        </p>
+      )}
+      <Findings found={found} isOver={state.kind !== 'running'} />
+    </Panel>
+  );
+}
+
+function ProgressBar({ progress }: { readonly progress: RunProgress | null }) {
+  if (progress === null) return <p>Starting…</p>;
+  const { of, done, total } = progress;
+  if (total === null || total === 0 || done > total) return <p>{`${countText(done)} ${of}`}</p>;
+  return (
+    <p>
+      <progress max={total} value={done} aria-label={of} />{' '}
+      {`${countText(done)} of about ${countText(total)} ${of}`}
+    </p>
+  );
+}
+
+function Findings({ found, isOver }: { readonly found: Found; readonly isOver: boolean }) {
+  const { first, count } = found;
+  if (count === 0) return isOver ? null : <p class="quiet">No findings yet.</p>;
+  return (
+    <>
+      <FindingTable findings={first} />
+      {count > first.length && (
+        <p>
+          Showing the first {countText(first.length)} of {countText(count)}. To get all of them: npx
+          instep reconcile --dry-run --json
+        </p>
+      )}
+      {isOver && (
+        <p>
+          <a href="/reconcile/findings" download>
+            Download as JSON lines
+          </a>
+        </p>
+      )}
+    </>
+  );
+}
+
+function progressText(progress: Progress | null): string {
+  if (progress === null) return 'Starting…';
+  const { phase, isDryRun, counts } = progress;
+  const { subscriptions, teams, drifts } = counts;
+  const mode = isDryRun ? 'Dry run' : 'Repair';
+  if (phase === 'listing') return `${mode}: ${numberOf(subscriptions, 'subscription')} listed.`;
+  return `${mode}: ${numberOf(teams, 'team')} compared, ${countText(drifts)} out of sync.`;
+}
+
+function LastRun({ progress, endedAtMs }: OtherRuns) {
+  if (progress === null) {
+    return (
+      <Notice kind="empty" title="No reconciliation yet">
+        A dry run shows whether every team has the plan that it has at Stripe. It changes nothing.
+      </Notice>
+    );
+  }
+  const isFinished = progress.phase === 'done' && endedAtMs !== null;
+  return (
+    <Panel title="Last reconciliation" id="last-run">
+      <p>
+        {progress.isDryRun ? 'Dry run' : 'Repair'}, started <Time ms={progress.beganAtMs} />
+        {isFinished ? (
+          <>
+            , finished <Time ms={endedAtMs} />. Its findings per team are no longer available.
+          </>
+        ) : (
+          '. It did not finish.'
+        )}
+      </p>
+      <CountFacts counts={progress.counts} isDryRun={progress.isDryRun} />
+    </Panel>
+  );
+}

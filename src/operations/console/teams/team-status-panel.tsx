@@ -1,0 +1,186 @@
+import type { PlanSelection } from '../../../core/plan-selection.ts';
+import type { SubscriptionEvent } from '../../../core/subscription-event.ts';
+import type { NamedTeam } from '../../../queries/named-teams.ts';
+import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
+import { type Fact, Facts, Panel } from '../components/panels.tsx';
+import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
+import { filterUrl } from '../events/event-filter.ts';
+import type { Since, TeamNote, TeamStatus } from './team-status.ts';
+import { shortPlan } from './timeline.ts';
+
+export type TeamStatusPanelProps = {
+  readonly team: NamedTeam;
+  readonly status: TeamStatus;
+  readonly notes: readonly TeamNote[];
+  readonly planSelection: PlanSelection;
+};
+
+/** Why a team has its plan or none, readable within ten seconds. */
+export function TeamStatusPanel({ team, status, notes, planSelection }: TeamStatusPanelProps) {
+  const { word, tone } = BADGES[status.kind];
+  return (
+    <Panel title="Current plan" id="plan">
+      <p class="lead">
+        <Badge tone={tone}>{word}</Badge> <Reason team={team} status={status} />
+      </p>
+      {notes.map((note) => (
+        <p>
+          <Note note={note} planSelection={planSelection} />
+        </p>
+      ))}
+      <Facts facts={factsOf(team)} />
+    </Panel>
+  );
+}
+
+const BADGES = {
+  'has plan': { word: 'has a plan', tone: 'good' },
+  'lost plan': { word: 'no plan', tone: 'bad' },
+  unlinked: { word: 'no plan', tone: 'warning' },
+  'no events': { word: 'no events', tone: 'warning' },
+  'no effect': { word: 'no plan', tone: 'warning' },
+  'out of sync': { word: 'out of sync', tone: 'bad' },
+} as const satisfies Record<TeamStatus['kind'], { readonly word: string; readonly tone: Tone }>;
+
+function Reason({ team, status }: Pick<TeamStatusPanelProps, 'team' | 'status'>) {
+  switch (status.kind) {
+    case 'unlinked':
+      return (
+        <>
+          The team has no customer yet, so no event applies to it. Your app stores the customer in
+          teams.provider_customer_id at checkout. To link one by hand:{' '}
+          <code>npx instep team link {team.id} --customer cus_…</code>
+        </>
+      );
+    case 'no events':
+      return (
+        <>
+          No event of this customer was ever received. If Stripe shows a subscription,{' '}
+          <a href="#reconcile">compare this team with Stripe</a>.
+        </>
+      );
+    case 'no effect':
+      return (
+        <>
+          No event of this customer grants a plan. The last one has the status{' '}
+          <StatusBadge status={status.last.status} />
+          {meaningOf(status.last.status)}
+        </>
+      );
+    case 'has plan':
+      return (
+        <>
+          The team has{' '}
+          <strong>
+            <UntrustedText text={shortPlan(team.plan)} />
+          </strong>{' '}
+          <SinceText since={status.since} />, from subscription <Id of={status.followed} />.
+        </>
+      );
+    case 'lost plan':
+      return (
+        <>
+          Subscription <Id of={status.followed} />{' '}
+          {status.followed.status === 'unpaid'
+            ? 'is unpaid: Stripe has stopped retrying its payments'
+            : 'was canceled'}
+          . The team has no plan <SinceText since={status.since} />.
+        </>
+      );
+    case 'out of sync':
+      return (
+        <>
+          The team has <UntrustedText text={shortPlan(team.plan)} />, but its events say{' '}
+          <strong>
+            <UntrustedText text={shortPlan(status.shouldBe)} />
+          </strong>
+          . Something other than Instep has changed it.{' '}
+          <a href="#reconcile">Compare this team with Stripe</a>, or run{' '}
+          <code>npx instep rebuild --team {team.id}</code>
+        </>
+      );
+  }
+}
+
+/** What a status without effect means. */
+function meaningOf(status: string): string {
+  if (status === 'incomplete') return ': the first payment is pending.';
+  if (status === 'incomplete_expired') return ': the first payment failed.';
+  if (status === 'past_due') return ': a payment failed, and Stripe is retrying it.';
+  return ', which has no effect.';
+}
+
+function SinceText({ since: { seconds, isExact } }: { readonly since: Since }) {
+  return (
+    <>
+      {isExact ? 'since' : 'since at least'} <Time ms={seconds * 1_000} />
+    </>
+  );
+}
+
+const SELECTION_RULES = {
+  newest: 'the newest event decides. TEAM_PLAN=best would keep the best live subscription.',
+  best: 'active beats trialing, then the newer one wins.',
+} as const satisfies Record<PlanSelection, string>;
+
+type NoteProps = { readonly note: TeamNote; readonly planSelection: PlanSelection };
+
+function Note({ note, planSelection }: NoteProps) {
+  switch (note.kind) {
+    case 'other live':
+      return (
+        <>
+          {note.count > 1 && `${note.count} other subscriptions would also grant a plan. `}
+          Subscription <Id of={note.newest} /> is <StatusBadge status={note.newest.status} />, but
+          the team follows another one. With TEAM_PLAN={planSelection}{' '}
+          {SELECTION_RULES[planSelection]}
+        </>
+      );
+    case 'ambiguous order':
+      return (
+        <>
+          Subscription <Id of={note.subscription} /> has same-second events whose order is unknown.
+          Instep asks Stripe within seconds; until then the later arrival counts.
+        </>
+      );
+    case 'newest without effect':
+      return (
+        <>
+          The newest event has the status <StatusBadge status={note.newest.status} />
+          {meaningOf(note.newest.status)} The plan stays as it was.
+        </>
+      );
+    case 'unnamed product':
+      return (
+        <>
+          The name of product <UntrustedText text={note.productId} /> is unknown. Instep asks Stripe
+          every hour. Check that STRIPE_SECRET_KEY can read products.
+        </>
+      );
+    case 'parked':
+      return note.count === 1
+        ? '1 event arrived before the team had this customer. A running server applies it within seconds.'
+        : `${note.count} events arrived before the team had this customer. A running server applies them within seconds.`;
+  }
+}
+
+function Id({ of: { subscriptionId } }: { readonly of: SubscriptionEvent }) {
+  return <OptionalText text={subscriptionId} fallback="without an id" />;
+}
+
+function factsOf({ customerId, plan }: NamedTeam): readonly Fact[] {
+  const text = (value: string | null) => <OptionalText text={value} maxLength={120} />;
+  return [
+    [
+      'Customer',
+      <>
+        {text(customerId)}{' '}
+        {customerId && <a href={filterUrl('/events', { customer: customerId })}>all events</a>}
+      </>,
+    ],
+    ['Status', <StatusBadge status={plan.subscriptionStatus} />],
+    ['Plan', text(plan.planName)],
+    ['Product', text(plan.providerProductId)],
+    ['Subscription', text(plan.providerSubscriptionId)],
+  ];
+}
