@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { createFetchHandler } from './adapters/fetch.ts';
 import type { Config } from './config/config.ts';
 import { openIngestPipeline } from './ingest/open-pipeline.ts';
 import type { Ingest } from './ingest/pipeline.ts';
@@ -11,11 +12,9 @@ import { checkSchema } from './postgres/migrate.ts';
 import { readHealth } from './queries/health.ts';
 import { prepareDatabase } from './queries/prepare-database.ts';
 import { InstepError } from './runtime/errors.ts';
-import type { Instrumentation } from './runtime/instrumentation.ts';
 import type { Logger } from './runtime/logging.ts';
-import { type Admit, createAdmission } from './server/admission.ts';
-import { createApp } from './server/app.ts';
-import type { Route } from './server/call.ts';
+import type { Handler } from './server/http-message.ts';
+import { createRouter } from './server/router.ts';
 import { createRoutes } from './server/routes.ts';
 import { createSessionReader } from './sessions/session-reader.ts';
 import { secretKeys } from './sessions/token.ts';
@@ -26,14 +25,10 @@ import { createSignatureVerifier } from './stripe/signature.ts';
 /** One running Instep: mount `fetch` wherever a Web-standard handler goes. */
 export type Instep = {
   readonly fetch: (request: Request) => Promise<Response>;
-  /** The same, for a server that needs no `Request` of the Web's kind. */
-  readonly routes: readonly Route[];
-  /** Whether an event may come in now. `fetch` asks; a server may ask before it calls that. */
-  readonly admit: Admit;
+  /** The same for `listen`, which needs no Fetch API. */
+  readonly handle: Handler;
   readonly ingest: Ingest;
   readonly metrics: Metrics;
-  /** Counts what a server does by itself: `listen` takes it. */
-  readonly instrumentation: Instrumentation;
   /** The database, for whoever composes more around it. */
   readonly query: Query;
   /** For whoever needs connections of their own. */
@@ -132,39 +127,41 @@ export async function openInstep({
     startAfterMs: MAINTENANCE_STARTS_AFTER_MS,
   });
 
-  const admit = createAdmission({
-    hasRoom: pipeline.hasRoom,
-    instrumentation: metrics,
-    logger,
-    now,
-  });
   let isShuttingDown = false;
+  const { requestDeadlineMs } = config;
   const routes = createRoutes({
-    logger,
-    now,
-    nonce: randomUUID,
-    ingest,
-    admit,
-    instrumentation: metrics,
-    verifySignature: createSignatureVerifier(config.webhookSecrets, now, metrics),
-    readSession: createSessionReader(secretKeys(config.authSecrets), now),
-    findUser: createUserLookup(query, maxQueued),
-    includePasswordHash: config.includePasswordHash,
-    maxBodyBytes: config.maxBodyBytes,
-    requestDeadlineMs: config.requestDeadlineMs,
-    async checkReady() {
-      if (isShuttingDown) throw new ShuttingDown('shutting down');
-      await checkSchema(query);
+    user: {
+      readSession: createSessionReader(secretKeys(config.authSecrets), now),
+      findUser: createUserLookup(query, maxQueued),
+      includePasswordHash: config.includePasswordHash,
+      requestDeadlineMs,
     },
+    webhook: {
+      verifySignature: createSignatureVerifier(config.webhookSecrets, now, metrics),
+      ingest,
+      hasRoom: pipeline.hasRoom,
+      instrumentation: metrics,
+      logger,
+      now,
+      nonce: randomUUID,
+      maxBodyBytes: config.maxBodyBytes,
+      requestDeadlineMs,
+    },
+    readiness: {
+      async checkReady() {
+        if (isShuttingDown) throw new ShuttingDown('shutting down');
+        await checkSchema(query);
+      },
+      logger,
+    },
+    logger,
   });
-  const app = createApp(routes, metrics);
+  const handle = createRouter(routes, metrics);
 
   return {
-    admit,
-    routes,
+    handle,
+    fetch: createFetchHandler(handle),
     metrics,
-    instrumentation: metrics,
-    fetch: async (request) => await app.fetch(request),
     ingest,
     query,
     databaseServer: server,

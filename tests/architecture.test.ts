@@ -64,8 +64,8 @@ const FLOORS: readonly (readonly string[])[] = [
   ['ingest'],
   ['sessions', 'event-log'],
   ['maintenance', 'server'],
-  ['operations'],
-  ['instep.ts', 'adapters'],
+  ['operations', 'adapters'],
+  ['instep.ts'],
   ['index.ts', 'cli'],
 ];
 
@@ -77,8 +77,8 @@ function isBelow(part: string, other: string): boolean {
 /** Where a package may be imported; `node:` modules and others anywhere but in the core. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   pg: ['postgres'],
-  hono: ['server', 'operations'],
-  '@hono/node-server': ['server'],
+  hono: ['operations'],
+  '@hono/node-server': ['operations'],
   'htmx.org': ['operations'],
   'prom-client': ['operations'],
   stripe: ['stripe', 'testing'],

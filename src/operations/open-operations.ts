@@ -6,8 +6,8 @@ import type { DatabaseServer } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
 import { Background } from '../runtime/background.ts';
 import type { Logger } from '../runtime/logging.ts';
-import { listenForOperators, MAX_OPERATORS_CONNECTIONS } from '../server/server.ts';
 import { createStripeApi } from '../stripe/api.ts';
+import { listenForOperators, MAX_OPERATORS_CONNECTIONS } from './listen-for-operators.ts';
 import type { Exposition } from './metrics/exposition.ts';
 
 /** The operators' listener, in a process that serves the public or watches over those that do. */
@@ -57,7 +57,6 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
     ...operations,
     fetch: (request) => answer(request),
     logger,
-    now,
   });
   return {
     url: listener.url,

@@ -1,14 +1,14 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, isIPv6 } from 'node:net';
 import { InstepError } from '../runtime/errors.ts';
+import { limitLines } from '../runtime/line-limiter.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { limitConnections } from './connections.ts';
-import { limitLines } from './line-limiter.ts';
 
-/** The address cannot be listened on: taken, or not ours. */
+/** The address can't be listened on: it is taken, or belongs to another machine. */
 export class ListenFailed extends InstepError {
   readonly code = 'LISTEN_FAILED';
-  /** Whether another port might do. */
+  /** Whether another port could work. */
   readonly isTaken: boolean;
 
   constructor(message: string, isTaken: boolean, options?: ErrorOptions) {
@@ -19,41 +19,41 @@ export class ListenFailed extends InstepError {
 
 export type RunningServer = {
   readonly url: string;
-  /** Takes no more requests, answers those under way, and closes; all within `deadlineMs`. */
+  /** Accepts no more requests, answers those in progress, and closes, all within `deadlineMs`. */
   close(deadlineMs: number): Promise<void>;
 };
 
 export type ListenerOptions = {
   readonly host: string;
   readonly port: number;
-  /** The variable that the port is from, for whoever has to choose another. */
+  /** The environment variable that sets the port, for the error message. */
   readonly portVariable: string;
   readonly maxConnections: number;
-  readonly answer: RequestListener;
-  /** Hears of each connection. */
-  readonly onConnection?: () => void;
+  readonly onRequest: RequestListener;
   readonly logger: Logger;
-  /** In milliseconds since 1970. */
-  readonly now: () => number;
 };
 
-const LIMITS = {
+/** How long a request may take to arrive completely. */
+export const REQUEST_TIMEOUT_MS = 10_000;
+
+const SERVER_OPTIONS = {
   maxHeaderSize: 16_384,
   headersTimeout: 5_000,
-  requestTimeout: 10_000,
+  requestTimeout: REQUEST_TIMEOUT_MS,
   keepAliveTimeout: 5_000,
-  // Node looks for late requests every 30 s, unless told otherwise.
+  // Node's default of 30 s would let late requests live far beyond the limits above.
   connectionsCheckingInterval: 500,
+  // Otherwise the second of two Host headers would go unnoticed.
+  joinDuplicateHeaders: true,
 };
 
-/** So many connections may come at once; the system may allow fewer. */
+/** How many connections can wait to be accepted; the system can allow fewer. */
 const BACKLOG = 4_096;
 
-/** Serves HTTP/1.1 at an address, with limits for whoever comes there. @throws ListenFailed */
+/** Serves HTTP/1.1 at an address, with limits for its clients. @throws ListenFailed */
 export async function openListener(options: ListenerOptions): Promise<RunningServer> {
-  const { host, port, portVariable, maxConnections, answer, onConnection, logger, now } = options;
-  const server = createServer(LIMITS, answer);
-  if (onConnection !== undefined) server.on('connection', onConnection);
+  const { host, port, portVariable, maxConnections, onRequest, logger } = options;
+  const server = createServer(SERVER_OPTIONS, onRequest);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const isTaken = cause.code === 'EADDRINUSE';
@@ -64,10 +64,7 @@ export async function openListener(options: ListenerOptions): Promise<RunningSer
     });
     server.listen({ port, host, backlog: BACKLOG }, resolve);
   });
-  const crowded = limitLines({
-    now,
-    write: (members) => logger.warn(members, 'too many connections'),
-  });
+  const crowded = limitLines((members) => logger.warn(members, 'too many connections'));
   const onCrowded = () => crowded({ maxConnections });
   const connections = limitConnections(server, { maxConnections, onCrowded });
   const { address, port: boundPort } = server.address() as AddressInfo;
@@ -82,7 +79,7 @@ export async function openListener(options: ListenerOptions): Promise<RunningSer
 
 async function close(server: Server, deadlineMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  // A connection that answered its last request waits for another one, which must not come.
+  // A connection that has answered its last request would wait for another one.
   const idle = setInterval(() => server.closeIdleConnections(), 50);
   const late = setTimeout(() => server.closeAllConnections(), deadlineMs);
   await closed;
@@ -90,7 +87,7 @@ async function close(server: Server, deadlineMs: number): Promise<void> {
   clearTimeout(late);
 }
 
-/** The server's own URL; the address may be one of IPv6. */
+/** The URL of an address, IPv6 included. */
 export function urlOf(host: string, port: number): string {
   return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
 }

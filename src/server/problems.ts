@@ -1,7 +1,7 @@
 import { InstepError } from '../runtime/errors.ts';
-import { type Answer, headersWith, jsonAnswer } from './answer.ts';
+import { type HttpResponse, headersWith, jsonResponse } from './http-message.ts';
 
-/** An answer other than the one that was asked for, as JSON: `{"error": …}`. */
+/** A request that is refused: `{"error": …}`, with a status that says why. */
 export class Problem extends InstepError {
   readonly code = 'HTTP_PROBLEM';
   readonly status: number;
@@ -13,28 +13,30 @@ export class Problem extends InstepError {
     this.headers = headersWith(headers);
   }
 
-  toAnswer(): Answer {
-    return jsonAnswer({ error: this.message }, this);
+  toResponse(): HttpResponse {
+    return jsonResponse({ error: this.message }, this);
   }
 }
 
-/** The contract's words (section 4). */
-export const signatureProblem = () => new Problem(400, 'Webhook signature verification failed.');
+export const targetInvalid = () => new Problem(400, 'The request target is not a valid path.');
 
-export const hostAmbiguous = () => new Problem(400, 'More than one Host was named.');
+export const hostInvalid = () => new Problem(400, 'The Host header is not one valid host.');
+
+/** The text is the contract's (section 4). */
+export const signatureProblem = () => new Problem(400, 'Webhook signature verification failed.');
 
 export const notFound = () => new Problem(404, 'Not found.');
 
 export const methodNotAllowed = (allow: string) =>
   new Problem(405, 'Method not allowed.', { Allow: allow });
 
-export const bodyCutOff = () => new Problem(408, 'The body did not arrive in time.');
+export const bodyCutOff = () => new Problem(408, 'The body did not arrive completely in time.');
 
 export const bodyTooLarge = (limitBytes: number) =>
   new Problem(413, `The body is larger than ${limitBytes} bytes.`);
 
 export const internalProblem = () => new Problem(500, 'Internal error.');
 
-/** Stripe sends an event again that was answered so; browsers and balancers wait as told. */
+/** Stripe sends the event again; browsers and balancers wait as long as the header says. */
 export const unavailable = () =>
   new Problem(503, 'Temporarily unavailable. Try again.', { 'Retry-After': '5' });

@@ -1,27 +1,24 @@
 import { inSpanOfCaller, markFailed, SpanKind } from '../runtime/tracing.ts';
-import type { Answer } from './answer.ts';
-import type { Handler, Route } from './call.ts';
+import type { Handler, HttpResponse } from './http-message.ts';
+import type { Route } from './router.ts';
 
-/**
- * The same handler, which answers each request in a span, errors as well. What the caller did wrong
- * is no failure of ours.
- */
+/** Runs the handler in a span, errors included. Only the server's own failures mark it as failed. */
 export function inRequestSpans(
   { method, path }: Pick<Route, 'method' | 'path'>,
   handler: Handler,
-  answerTo: (error: unknown) => Answer,
+  responseTo: (error: unknown) => HttpResponse,
 ): Handler {
   const name = `${method} ${path}`;
   const attributes = { 'http.request.method': method, 'http.route': path };
   const description = { kind: SpanKind.SERVER, attributes };
-  return (call) =>
-    inSpanOfCaller(call, name, description, async (span) => {
-      const answer = await handler(call).catch((error: unknown) => {
-        const answer = answerTo(error);
-        if (answer.status >= 500) markFailed(span, error);
-        return answer;
+  return (request) =>
+    inSpanOfCaller(request, name, description, async (span) => {
+      const response = await handler(request).catch((error: unknown) => {
+        const response = responseTo(error);
+        if (response.status >= 500) markFailed(span, error);
+        return response;
       });
-      span.setAttribute('http.response.status_code', answer.status);
-      return answer;
+      span.setAttribute('http.response.status_code', response.status);
+      return response;
     });
 }

@@ -2,8 +2,7 @@ import type { User } from '../queries/users.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import { sessionToken } from '../sessions/cookie.ts';
 import type { ReadSession } from '../sessions/session-reader.ts';
-import { headersWith, jsonAnswer } from './answer.ts';
-import type { Handler } from './call.ts';
+import { type Handler, headersWith, jsonResponse } from './http-message.ts';
 
 export type UserOptions = {
   readonly readSession: ReadSession;
@@ -13,13 +12,13 @@ export type UserOptions = {
   readonly requestDeadlineMs: number;
 };
 
-/** What keeps a profile with the one whom it belongs to. */
+/** Caches and other sites must not show a profile to anybody else. */
 const PRIVATE = headersWith({
   Vary: 'Cookie',
   'Cross-Origin-Resource-Policy': 'same-origin',
 });
 
-/** `GET /api/user` (contract, section 4): the profile of whoever is signed in, or `null`. */
+/** `GET /api/user` (contract, section 4): the profile of the signed-in user, or `null`. */
 export function userHandler(options: UserOptions): Handler {
   const { readSession, findUser, includePasswordHash, requestDeadlineMs } = options;
 
@@ -29,9 +28,9 @@ export function userHandler(options: UserOptions): Handler {
     return userId === null ? null : await withDeadline(findUser(userId), requestDeadlineMs);
   }
 
-  return async (call) => {
-    const user = await findSignedIn(call.header('cookie'));
-    return jsonAnswer(user && toProfile(user, includePasswordHash), { headers: PRIVATE });
+  return async (request) => {
+    const user = await findSignedIn(request.header('cookie'));
+    return jsonResponse(user && toProfile(user, includePasswordHash), { headers: PRIVATE });
   };
 }
 

@@ -1,20 +1,20 @@
 import type { Ingest } from '../ingest/pipeline.ts';
+import { QueueFull } from '../runtime/batcher.ts';
 import { withDeadline } from '../runtime/deadline.ts';
-import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
+import type { Instrumentation } from '../runtime/instrumentation.ts';
+import { limitLines } from '../runtime/line-limiter.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { BodyNotJson, parseEvent } from '../stripe/parse-event.ts';
 import { SignatureInvalid, type VerifySignature } from '../stripe/signature.ts';
-import type { Admit } from './admission.ts';
-import { jsonAnswer } from './answer.ts';
-import type { Handler } from './call.ts';
-import { limitLines } from './line-limiter.ts';
-import { signatureProblem, unavailable } from './problems.ts';
+import { type Handler, jsonResponse } from './http-message.ts';
+import { signatureProblem } from './problems.ts';
 
 export type WebhookOptions = {
   readonly verifySignature: VerifySignature;
   readonly ingest: Ingest;
-  readonly admit: Admit;
-  readonly instrumentation?: Instrumentation;
+  /** Whether an event that arrives now can be stored in time. */
+  readonly hasRoom: () => boolean;
+  readonly instrumentation: Instrumentation;
   readonly logger: Logger;
   /** In milliseconds since 1970. */
   readonly now: () => number;
@@ -25,24 +25,28 @@ export type WebhookOptions = {
 
 export const WEBHOOK_PATH = '/api/stripe/webhook';
 
-const RECEIVED = jsonAnswer({ received: true });
+const RECEIVED = jsonResponse({ received: true });
 
 /** `POST /api/stripe/webhook` (contract, sections 4 and 6). */
 export function webhookHandler(options: WebhookOptions): Handler {
-  const { verifySignature, ingest, admit, logger, now, nonce } = options;
-  const { instrumentation = NO_INSTRUMENTATION } = options;
+  const { verifySignature, ingest, hasRoom, instrumentation, logger, now, nonce } = options;
+
+  function refuse(): never {
+    const error = new QueueFull('too many events are waiting already');
+    instrumentation.eventFailed(error);
+    throw error;
+  }
 
   function countIgnored(outcome: 'unhandled' | 'shapeless'): void {
     instrumentation.eventProcessed({ type: 'other', outcome, source: 'delivery', delayMs: null });
   }
 
-  // Anybody can send what is not signed, as often as they like.
-  const writeRefused = limitLines({
-    now,
-    write: (members) => logger.error(members, 'webhook signature verification failed'),
-  });
+  // Anybody can send unsigned requests, as often as they like.
+  const writeRefused = limitLines((members) =>
+    logger.error(members, 'webhook signature verification failed'),
+  );
 
-  function understand(body: Uint8Array, signature: string | null, receivedAtMs: number) {
+  function readEvent(body: Uint8Array, signature: string | null, receivedAtMs: number) {
     try {
       return parseEvent(verifySignature(body, signature), { receivedAtMs, nonce });
     } catch (error) {
@@ -52,15 +56,16 @@ export function webhookHandler(options: WebhookOptions): Handler {
     }
   }
 
-  return async (call) => {
+  return async (request) => {
     const receivedAtMs = now();
-    if (!admit()) throw unavailable();
-    const body = await call.body(options.maxBodyBytes);
-    const event = understand(body, call.header('stripe-signature'), receivedAtMs);
+    // Before anything is done for it: a flood must not take the time of the events that are stored.
+    if (!hasRoom()) refuse();
+    const body = await request.body(options.maxBodyBytes);
+    const event = readEvent(body, request.header('stripe-signature'), receivedAtMs);
     switch (event.kind) {
       case 'readable':
       case 'unreadable':
-        // What is spread comes last: to add to its copy would take V8 ten times as long.
+        // The spread comes last: adding members to its copy would take V8 ten times as long.
         await withDeadline(
           ingest([{ body, receivedAtMs, source: 'delivery', ...event }]),
           options.requestDeadlineMs,

@@ -42,7 +42,7 @@ beforeAll(async () => {
     REQUEST_DEADLINE_MS: '2000',
   });
   instep = await openInstep({ config, logger });
-  server = await listen({ ...config, ...instep, logger, now: Date.now });
+  server = await listen({ ...config, handle: instep.handle, logger });
   await actsWithoutSdk();
   // Whoever registers one comes after our start, or before it.
   spans = recordSpans();
@@ -326,7 +326,7 @@ describe('a line that is part of no request names none', () => {
       expect(await post('{}', { 'stripe-signature': 't=1,v1=0' })).toBe(400);
     }
     const counted = await vi.waitFor(() => {
-      const found = lines.find(({ leftOut }) => leftOut !== undefined);
+      const found = lines.find(({ suppressed }) => suppressed !== undefined);
       if (found === undefined) throw new Error('no such line');
       return found;
     }, 5_000);

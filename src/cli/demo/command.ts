@@ -57,7 +57,7 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
     await rememberEarlier(instep.query, objects);
     const signalled = nextSignal();
     const server = await atNextFreePort(config.port, {
-      listenAt: (port) => listen({ ...config, ...instep, port, logger, now }),
+      listenAt: (port) => listen({ host: config.host, port, handle: instep.handle, logger }),
       onTaken,
     });
     ends.push(() => server.close(config.shutdownDeadlineMs));

@@ -39,8 +39,9 @@ export async function runServer(options: ServerProcessOptions): Promise<void> {
     const operations = await openOperations({ config, logger, now: Date.now });
     if (operations !== null) ends.push(() => operations.close(OPERATIONS_DEADLINE_MS));
     const filesNeededElsewhere = operations === null ? 0 : OPERATIONS_FILES;
-    const now = Date.now;
-    const server = await listen({ ...config, ...instep, logger, now, filesNeededElsewhere });
+    const { host, port } = config;
+    const { handle } = instep;
+    const server = await listen({ host, port, handle, logger, filesNeededElsewhere });
     ends.push(() => server.close(config.shutdownDeadlineMs));
     onListening(server.url);
     await operations?.show(instep.databaseServer, instep.metrics);

@@ -62,7 +62,7 @@ export const unsignedFlood: Scenario = {
 
 /** So many refusals do these lines stand for. */
 function counted(lines: readonly string[]): number {
-  return lines.reduce((total, line) => total + (JSON.parse(line).leftOut ?? 1), 0);
+  return lines.reduce((total, line) => total + (JSON.parse(line).suppressed ?? 1), 0);
 }
 
 /** Of each kind, three small ones for each large one. */

@@ -4,11 +4,11 @@ import { afterAll } from 'vitest';
 import { openIngestPipeline } from '../../../src/ingest/open-pipeline.ts';
 import { createConsole } from '../../../src/operations/console/console.tsx';
 import type { ConsoleOptions } from '../../../src/operations/console/options.ts';
+import { listenForOperators } from '../../../src/operations/listen-for-operators.ts';
 import { createExposition } from '../../../src/operations/metrics/exposition.ts';
 import type { Database } from '../../../src/postgres/database.ts';
 import { Background } from '../../../src/runtime/background.ts';
 import { createLogger } from '../../../src/runtime/logging.ts';
-import { listenForOperators } from '../../../src/server/server.ts';
 import { createStripeApi } from '../../../src/stripe/api.ts';
 import { API_KEY } from '../secrets/canaries.ts';
 import { csrfIn } from '../service/console-service.ts';
@@ -53,7 +53,7 @@ export async function openConsole(
   });
   const fetchPage = (request: Request) => app.fetch(request);
   const host = '127.0.0.1';
-  const listener = await listenForOperators({ host, port: 0, fetch: fetchPage, logger, now });
+  const listener = await listenForOperators({ host, port: 0, fetch: fetchPage, logger });
   closers.push(
     () => listener.close(1_000),
     () => background.stop(),

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
 import { openIngestPipeline } from '../../../src/ingest/open-pipeline.ts';
 import { createConsole } from '../../../src/operations/console/console.tsx';
+import { listenForOperators } from '../../../src/operations/listen-for-operators.ts';
 import { createExposition, type Exposition } from '../../../src/operations/metrics/exposition.ts';
 import type { Database } from '../../../src/postgres/database.ts';
 import { Background } from '../../../src/runtime/background.ts';
 import { createLogger } from '../../../src/runtime/logging.ts';
 import type { RunningServer } from '../../../src/server/listener.ts';
-import { listenForOperators } from '../../../src/server/server.ts';
 import { createStripeApi } from '../../../src/stripe/api.ts';
 import { connect, createDatabase } from '../postgres/test-database.ts';
 import { API_KEY } from '../secrets/canaries.ts';
@@ -64,7 +64,7 @@ export function useConsole({
     });
     extend?.(app);
     const { fetch } = app;
-    server = await listenForOperators({ host: '127.0.0.1', port: 0, fetch, logger, now });
+    server = await listenForOperators({ host: '127.0.0.1', port: 0, fetch, logger });
   });
   afterAll(async () => {
     await server?.close(1_000);

@@ -35,7 +35,7 @@ export function useMetrics(
     const config = readConfig({ ...SETTINGS, DATABASE_URL: href, ...environment });
     const logger = createLogger('silent');
     instep = await openInstep({ config, logger });
-    server = await listen({ ...config, ...instep, logger, now: Date.now });
+    server = await listen({ ...config, handle: instep.handle, logger });
   });
   afterAll(async () => {
     await server?.close(1_000);

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { limitLines } from '../../../server/line-limiter.ts';
+import { limitLines } from '../../../runtime/line-limiter.ts';
 import type { ConsoleOptions } from '../options.ts';
 import { tooManyAttempts } from '../problems.tsx';
 
@@ -24,10 +24,7 @@ export function createTokenCheck({ token, now, wait, logger }: TokenCheckOptions
   let failures = 0;
   let failedAtMs = 0;
   let waiting = 0;
-  const write = limitLines({
-    now,
-    write: (members) => logger.warn(members, 'wrong operations token'),
-  });
+  const write = limitLines((members) => logger.warn(members, 'wrong operations token'));
 
   return async (text: string): Promise<boolean> => {
     if (isSameSecret(text, token)) return true;

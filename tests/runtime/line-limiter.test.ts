@@ -1,0 +1,66 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { limitLines } from '../../src/runtime/line-limiter.ts';
+
+type Line = { readonly number?: number; readonly suppressed?: number };
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function limited() {
+  const written: Line[] = [];
+  const write = limitLines((line) => written.push(line));
+  let number = 0;
+  function cause(count: number): void {
+    for (let one = 0; one < count; one += 1) {
+      number += 1;
+      write({ number });
+    }
+  }
+  return { written, cause };
+}
+
+const numbers = (from: number, count: number) =>
+  Array.from({ length: count }, (_, index) => ({ number: from + index }));
+
+test('writes the first 10 lines, and one line for all the others', () => {
+  const { written, cause } = limited();
+  cause(1_000);
+  expect(written).toEqual(numbers(1, 10));
+  vi.advanceTimersByTime(1_000);
+  expect(written.slice(10)).toEqual([{ number: 1_000, suppressed: 990 }]);
+  vi.advanceTimersByTime(60_000);
+  expect(written).toHaveLength(11);
+});
+
+test('writes one line a second during a flood, and counts every line', () => {
+  const { written, cause } = limited();
+  for (let moment = 0; moment < 6_000; moment += 1) {
+    cause(7);
+    vi.advanceTimersByTime(10);
+  }
+  vi.advanceTimersByTime(1_000);
+  expect(written.length).toBeLessThanOrEqual(10 + 61);
+  const counted = written.reduce((sum, { suppressed = 1 }) => sum + suppressed, 0);
+  expect(counted).toBe(6_000 * 7);
+});
+
+test('writes every line when one comes each second', () => {
+  const { written, cause } = limited();
+  for (let second = 0; second < 100; second += 1) {
+    cause(1);
+    vi.advanceTimersByTime(1_000);
+  }
+  expect(written).toEqual(numbers(1, 100));
+});
+
+test('writes the first 10 lines again after a second without a flood', () => {
+  const { written, cause } = limited();
+  cause(11);
+  vi.advanceTimersByTime(2_000);
+  cause(100);
+  expect(written).toEqual([...numbers(1, 10), { number: 11, suppressed: 1 }, ...numbers(12, 10)]);
+});
