@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { FairReads } from './fair-reads.ts';
 import type { Handler, HttpRequest, HttpResponse } from './http-message.ts';
 import { hostInvalid, targetInvalid } from './problems.ts';
 import { readBody } from './read-body.ts';
@@ -6,6 +7,7 @@ import { decodePath } from './router.ts';
 
 /** Serves `handle`, which never throws, on a server of `node:http`. */
 export function createNodeListener(handle: Handler): RequestListener {
+  const fairReads = new FairReads();
   return (request, response) => {
     const path = pathOf(request.url ?? '');
     if (!HOST.test(request.headers.host ?? '')) {
@@ -13,7 +15,11 @@ export function createNodeListener(handle: Handler): RequestListener {
     } else if (path === null) {
       send(request, response, targetInvalid().toResponse());
     } else {
-      void handle(toHttpRequest(request, path)).then((result) => send(request, response, result));
+      void handle(toHttpRequest(request, path)).then((result) => {
+        const isCrowded = result.status === 503 || fairReads.isCrowded;
+        if (isCrowded && request.method === 'POST') fairReads.waitAfter(request, response);
+        send(request, response, result);
+      });
     }
   };
 }

@@ -1,0 +1,41 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/**
+ * Lets connections that send too many requests wait for each other. In one iteration of the event
+ * loop Node accepts a single new connection, but reads from each open one that has sent something.
+ * If thousands of senders were read from at once, all other clients would wait for seconds.
+ */
+export class FairReads {
+  readonly #waiting: { readonly connection: Socket; readonly idleTimeoutMs: number }[] = [];
+
+  /** Whether connections are waiting, so that others should wait behind them. */
+  get isCrowded(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  /** Once this request is answered, its connection waits until it is read from again. */
+  waitAfter(request: IncomingMessage, response: ServerResponse): void {
+    const onClose = () => {
+      // Node resumes reading when it closes them, whichever comes last.
+      if (request.closed && response.closed) this.#wait(request.socket);
+    };
+    request.once('close', onClose);
+    response.once('close', onClose);
+  }
+
+  #wait(connection: Socket): void {
+    connection.pause();
+    this.#waiting.push({ connection, idleTimeoutMs: connection.timeout ?? 0 });
+    // It is not idle: the server is making it wait.
+    connection.setTimeout(0);
+    if (this.#waiting.length === 1) setImmediate(() => this.#readNext());
+  }
+
+  #readNext(): void {
+    const next = this.#waiting.shift();
+    next?.connection.setTimeout(next.idleTimeoutMs);
+    next?.connection.resume();
+    if (this.isCrowded) setImmediate(() => this.#readNext());
+  }
+}
