@@ -22,10 +22,10 @@ const NAMES = [
   'schema',
   'users and teams',
   'last event',
-  "events' mode",
+  'event mode',
   'parked events',
-  'ties',
-  'names',
+  'event order',
+  'product names',
 ];
 
 async function openHealthyAccount() {
@@ -37,14 +37,14 @@ async function openHealthyAccount() {
   return account;
 }
 
-test('where all is well each line is ok, and the exit code 0', async () => {
+test('prints ok on each line and exits with 0 when nothing is wrong', async () => {
   const { environment, examine } = await openHealthyAccount();
   const url = 'https://app.example.com/api/stripe/webhook';
   const { code, checks, stderr } = await examine({}, '--url', url);
   expect(checks.map(({ name }) => name)).toEqual(NAMES);
   expect(troublesOf({ checks })).toEqual([]);
-  expect(checks.every(({ whatToDo }) => whatToDo === null)).toBe(true);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '20 ok, 0 warning(s), 0 failure(s)\n' });
+  expect(checks.every(({ advice }) => advice === null)).toBe(true);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '20 ok, 0 warnings, 0 failures\n' });
 
   const shown = await runInstep(['doctor'], environment);
   const lines = shown.stdout.trimEnd().split('\n');
@@ -54,20 +54,20 @@ test('where all is well each line is ok, and the exit code 0', async () => {
   expect(shown.stdout).not.toContain('\u001b');
 });
 
-test('what is wrong is followed by what to do, and the exit code is 1', async () => {
+test('prints advice below a failure and exits with 1', async () => {
   const { environment } = await openHealthyAccount();
   const { code, stdout, stderr } = await runInstep(['doctor'], { ...environment, PORT: '70000' });
   expect({ code, stderr }).toEqual({
     code: 1,
-    stderr: 'instep: 19 ok, 0 warning(s), 1 failure(s) [DOCTOR_FAILED]\n',
+    stderr: 'instep: 19 ok, 0 warnings, 1 failure [DOCTOR_FAILED]\n',
   });
   expect(stdout.split('\n').slice(0, 2)).toEqual([
     'failure  configuration      PORT must be a whole number from 0 to 65535',
-    `${' '.repeat(28)}→ set it right in the environment, or in .env of the folder where the server starts`,
+    `${' '.repeat(28)}→ correct it in the environment, or in .env in the directory where the server starts`,
   ]);
 });
 
-test('a configuration that is all wrong is listed, and the rest is looked at', async () => {
+test('lists every configuration error and checks the rest', async () => {
   const { examine } = await openHealthyAccount();
   const ended = await examine({
     STRIPE_SECRET_KEY: 'sk_test_***',
@@ -81,26 +81,28 @@ test('a configuration that is all wrong is listed, and the rest is looked at', a
     'failure configuration: AUTH_SECRET is empty',
     'failure configuration: STRIPE_SECRET_KEY is a placeholder',
     'failure configuration: LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent',
-    "warning Stripe's API: not asked",
+    "warning Stripe's API: not checked",
   ]);
-  expect(ended.checks[0]?.whatToDo).toMatch(/^set the signing secret .*whsec_/);
-  expect(ended.checks.map(({ name }) => name)).toEqual(expect.arrayContaining(['schema', 'ties']));
+  expect(ended.checks[0]?.advice).toMatch(/^set the signing secret .*whsec_/);
+  expect(ended.checks.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['schema', 'event order']),
+  );
 });
 
-test('a database that is not configured right is not looked at, and all else is', async () => {
+test('skips a database with an invalid URL and checks the rest', async () => {
   const { examine } = await openHealthyAccount();
   const ended = await examine({ DATABASE_URL: 'mysql://canaryUser@localhost/app' });
   expect(troublesOf(ended)).toEqual([
     expect.stringMatching(/^failure configuration: DATABASE_URL must be a URL/),
-    'warning database: not looked at',
+    'warning database: not checked',
   ]);
   expect(ended.checks.map(({ name }) => name)).toContain('webhook endpoint');
 });
 
 test.each([
-  ['STRIPE_SECRET_KEY', 'sk_canaryOldKey', 'warning API key: a secret key that does not say'],
+  ['STRIPE_SECRET_KEY', 'sk_canaryOldKey', 'warning API key: a secret key that names neither'],
   ['AUTH_SECRET', 'canaryShort', 'warning session secret: AUTH_SECRET is shorter than 32 bytes'],
-])('%s of an odd shape is a warning', async (name, value, trouble) => {
+])('%s with an unusual value is a warning', async (name, value, trouble) => {
   const { examine } = await openHealthyAccount();
   const ended = await examine({ [name]: value });
   expect(troublesOf(ended)).toEqual([expect.stringContaining(trouble)]);
@@ -108,48 +110,50 @@ test.each([
 });
 
 test.each([
-  [{}, 'at 127.0.0.1:3001, for whoever is on this machine'],
+  [{}, 'at 127.0.0.1:3001, open to every user of this machine'],
   [
     { OPS_HOST: '0.0.0.0', OPS_PORT: '9000', OPS_TOKEN: OPERATIONS_TOKEN },
-    'at 0.0.0.0:9000, for whoever knows OPS_TOKEN',
+    'at 0.0.0.0:9000, protected by OPS_TOKEN',
   ],
   [{ OPS_PORT: 'off' }, undefined],
-])('where operators look is told: %j', async (settings, says) => {
+])('shows where the operators’ listener is: %j', async (settings, finding) => {
   const { examine } = await openHealthyAccount();
   const { checks } = await examine(settings);
-  expect(checks.find(({ name }) => name === 'operators')?.says).toBe(says);
+  expect(checks.find(({ name }) => name === 'operators')?.finding).toBe(finding);
 });
 
-test('an address of theirs that others reach, without a token, is a failure', async () => {
+test('an operators’ address that other machines reach needs a token', async () => {
   const { examine } = await openHealthyAccount();
   const ended = await examine({ OPS_HOST: '0.0.0.0' });
   expect(troublesOf(ended)).toEqual([
     'failure configuration: OPS_HOST is no loopback address, which needs OPS_TOKEN',
   ]);
-  expect(ended.checks[0]?.whatToDo).toMatch(/^set 32 characters or more/);
+  expect(ended.checks[0]?.advice).toMatch(/^set 32 characters or more/);
 });
 
-test('several secrets are counted, and the kind of the key is told', async () => {
+test('shows the number of secrets and the kind of the key', async () => {
   const { examine } = await openHealthyAccount();
   const { checks } = await examine({
     STRIPE_SECRET_KEY: 'rk_live_canaryRestricted',
     STRIPE_WEBHOOK_SECRET: 'whsec_canaryNew,whsec_canaryOld',
   });
-  const says = Object.fromEntries(checks.map((check) => [check.name, check.says]));
-  expect(says['API key']).toMatch(/^a restricted key of live mode, for 127\.0\.0\.1/);
-  expect(says['signing secret']).toMatch(/^2: /);
+  const findings = Object.fromEntries(checks.map(({ name, finding }) => [name, finding]));
+  expect(findings['API key']).toMatch(/^a restricted key in live mode, for 127\.0\.0\.1/);
+  expect(findings['signing secret']).toBe('2 secrets');
 });
 
-test('without any configuration and database it says so, and makes nothing', async () => {
+test('creates nothing when there is no configuration and no database', async () => {
   const folder = createFolder();
   const { code, stdout } = await runInstep(['doctor'], {}, folder);
   expect(code).toBe(1);
-  expect(stdout).toMatch(/^warning {2}database {11}there is none yet in .*data$/m);
+  expect(stdout).toMatch(
+    /^warning {2}database {11}the embedded database in .*data does not exist yet$/m,
+  );
   const again = await runInstep(['doctor'], {}, folder);
   expect(again.stdout).toBe(stdout);
 });
 
-test('the embedded database is looked at with the room on its disk', async () => {
+test('shows the free disk space of the embedded database', async () => {
   const folder = createFolder();
   await runInstep(['user', 'add', '--email', 'ada@example.com'], {}, folder);
   const { stdout } = await runInstep(['doctor'], {}, folder);
@@ -157,12 +161,12 @@ test('the embedded database is looked at with the room on its disk', async () =>
   expect(stdout).toMatch(/^ok +schema +up to date$/m);
 });
 
-test('an empty database is a failure that says what to do', async () => {
+test('an empty database is a failure with advice', async () => {
   const { examine } = await openHealthyAccount();
   const ended = await examine({ DATABASE_URL: (await createEmptyDatabase()).href });
   expect(troublesOf(ended)).toEqual([
     expect.stringMatching(/^failure schema: the database lacks 0001/),
-    expect.stringMatching(/^warning log: not looked into/),
+    expect.stringMatching(/^warning event log: not checked/),
   ]);
 });
 

@@ -1,43 +1,43 @@
 import { InstepError } from '../../runtime/errors.ts';
 
-/** What was looked at, and how it stands. */
 export type Check = {
-  /** What was looked at, in a word or two. */
+  /** What was checked, in a word or two. */
   readonly name: string;
-  /** A warning works for now, or could not be looked at; a failure costs something. */
+  /** A warning: it works for now, or could not be checked. A failure: something is lost. */
   readonly state: 'ok' | 'warning' | 'failure';
-  readonly says: string;
-  /** `null` when there is nothing to do. */
-  readonly whatToDo: string | null;
+  /** What was found, and what it means. */
+  readonly finding: string;
+  /** What to do; `null` when there is nothing to do. */
+  readonly advice: string | null;
 };
 
-export function ok(name: string, says: string): Check {
-  return { name, state: 'ok', says, whatToDo: null };
+export function ok(name: string, finding: string): Check {
+  return { name, state: 'ok', finding, advice: null };
 }
 
-export function warning(name: string, says: string, whatToDo: string): Check {
-  return { name, state: 'warning', says, whatToDo };
+export function warning(name: string, finding: string, advice: string): Check {
+  return { name, state: 'warning', finding, advice };
 }
 
-export function failure(name: string, says: string, whatToDo: string): Check {
-  return { name, state: 'failure', says, whatToDo };
+export function failure(name: string, finding: string, advice: string): Check {
+  return { name, state: 'failure', finding, advice };
 }
 
-/** What an error says that was thrown on purpose; any other is a defect, and thrown again. */
-export function failureOf(name: string, error: unknown, whatToDo: string): Check {
-  if (!(error instanceof InstepError)) throw error;
-  return failure(name, error.message, whatToDo);
-}
-
-/** What `look` finds, or how it failed. */
+/** The result of a check, or the error of Instep that ended it. */
 export async function safely(
   name: string,
-  whatToDo: string,
-  look: () => Promise<readonly Check[]>,
+  advice: string,
+  check: () => Promise<readonly Check[]>,
 ): Promise<readonly Check[]> {
   try {
-    return await look();
+    return await check();
   } catch (error) {
-    return [failureOf(name, error, whatToDo)];
+    if (!(error instanceof InstepError)) throw error;
+    return [failure(name, error.message, advice)];
   }
+}
+
+/** `1 event`, `2 events` */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

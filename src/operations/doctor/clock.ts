@@ -1,33 +1,30 @@
 import { durationOf } from '../../runtime/duration.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 
-const NAME = 'clock';
+/** Stripe's times are whole seconds, and transit takes a moment. */
+const TOLERATED_MS = 5_000;
 
-/** Stripe tells whole seconds, and the way takes a moment. */
-const UNREMARKABLE_MS = 5_000;
-
-/** Signatures are refused from 300 s on; those that come late have that much less. */
+/** Signatures are refused from 300 s on; a late delivery has less time left. */
 const HARMFUL_MS = 240_000;
 
-const WHAT_TO_DO = "let this machine's clock follow a time server (NTP)";
-
-/** When a call began and ended by our clock, and when Stripe answered by its own, in milliseconds. */
+/** When a call began and ended by our clock, and the time of Stripe's response by its own. */
 export type ClockReading = {
   readonly beganMs: number;
   readonly endedMs: number;
   readonly answeredMs: number;
 };
 
-/** How far our clock is from Stripe's, by whose second signatures and events go. */
+/** Compares our clock with Stripe's, which signatures and events are dated by. */
 export function checkClock(reading: ClockReading | null): Check {
   if (reading === null) {
-    return warning(NAME, "could not be compared with Stripe's", 'look at the lines about the API');
+    return warning('clock', "could not be compared with Stripe's", 'see the lines about the API');
   }
   const { beganMs, endedMs, answeredMs } = reading;
   const aheadMs = beganMs > answeredMs ? beganMs - answeredMs : Math.min(0, endedMs - answeredMs);
   const offMs = Math.abs(aheadMs);
-  if (offMs <= UNREMARKABLE_MS) return ok(NAME, "as Stripe's");
-  const says = `${durationOf(offMs)} ${aheadMs > 0 ? 'ahead of' : 'behind'} Stripe's`;
-  if (offMs < HARMFUL_MS) return warning(NAME, says, WHAT_TO_DO);
-  return failure(NAME, `${says}: signatures are refused from 300 s on`, WHAT_TO_DO);
+  if (offMs <= TOLERATED_MS) return ok('clock', "agrees with Stripe's");
+  const finding = `${durationOf(offMs)} ${aheadMs > 0 ? 'ahead of' : 'behind'} Stripe's`;
+  const advice = 'synchronize the clock of this machine with a time server (NTP)';
+  if (offMs < HARMFUL_MS) return warning('clock', finding, advice);
+  return failure('clock', `${finding}: webhooks are refused from 300 s on`, advice);
 }

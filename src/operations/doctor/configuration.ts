@@ -1,59 +1,86 @@
-import { configWarnings } from '../../config/config.ts';
+import {
+  ConfigInvalid,
+  configWarnings,
+  type Environment,
+  readApiConfig,
+  readAuthSecrets,
+  readConfig,
+  readDatabaseConfig,
+  readOperationsConfig,
+  readWebhookSecrets,
+} from '../../config/config.ts';
 import { keyKindOf } from '../../stripe/key-kind.ts';
-import { type Check, failure, ok, warning } from './check.ts';
-import type { Settings } from './settings.ts';
+import { type Check, counted, failure, ok, warning } from './check.ts';
 
-const WHERE = 'set it right in the environment, or in .env of the folder where the server starts';
+/** The parts of the configuration; `null` for an invalid one, and for what is off. */
+export type Settings = ReturnType<typeof readSettings>;
 
-/** What the environment says, and what kind of secrets it holds: never the secrets. */
+/** Reads each part by itself, so that an error in one does not prevent the checks of the others. */
+export function readSettings(environment: Environment) {
+  const problems = new Set<string>();
+  function attempt<Part>(read: (environment: Environment) => Part): Part | null {
+    try {
+      return read(environment);
+    } catch (error) {
+      if (!(error instanceof ConfigInvalid)) throw error;
+      for (const problem of error.problems) problems.add(problem);
+      return null;
+    }
+  }
+  attempt(readConfig);
+  return {
+    database: attempt(readDatabaseConfig),
+    api: attempt(readApiConfig),
+    authSecrets: attempt(readAuthSecrets),
+    webhookSecrets: attempt(readWebhookSecrets),
+    operations: attempt(readOperationsConfig),
+    problems: [...problems],
+  };
+}
+
+/** Checks the configuration and the kind of the secrets. Shows none of them. */
 export function checkConfiguration(settings: Settings): Check[] {
   const { problems, api, authSecrets, webhookSecrets, operations } = settings;
   return [
     ...(problems.length === 0 ? [ok('configuration', 'complete')] : problems.map(problemOf)),
     ...(api === null ? [] : [checkKey(api)]),
-    ...(webhookSecrets === null ? [] : [checkWebhookSecrets(webhookSecrets)]),
+    ...(webhookSecrets === null
+      ? []
+      : [ok('signing secret', counted(webhookSecrets.length, 'secret'))]),
     ...(authSecrets === null ? [] : checkAuthSecrets(authSecrets)),
     ...(operations === null ? [] : [checkOperations(operations)]),
   ];
 }
 
-/** A problem that says what to do says it after a colon. */
+const WHERE = 'correct it in the environment, or in .env in the directory where the server starts';
+
+/** Most problems end with a colon and what to do. */
 function problemOf(problem: string): Check {
-  const [, says = problem, whatToDo = WHERE] =
-    /^(\w+ is (?:missing|empty|malformed|a placeholder|no loopback address.*)): (.*)$/.exec(
-      problem,
-    ) ?? [];
-  return failure('configuration', says, whatToDo);
+  const [, finding = problem, advice = WHERE] =
+    /^(\w+ (?:is|has) [^:]*): (.*)$/.exec(problem) ?? [];
+  return failure('configuration', finding, advice);
 }
 
 function checkKey({ secretKey, baseUrl }: NonNullable<Settings['api']>): Check {
   const { isRestricted, mode } = keyKindOf(secretKey);
   const kind = isRestricted ? 'a restricted key' : 'a secret key';
   const elsewhere = baseUrl === undefined ? '' : `, for ${baseUrl.host} (STRIPE_API_BASE)`;
-  if (mode !== null) return ok('API key', `${kind} of ${mode} mode${elsewhere}`);
+  if (mode !== null) return ok('API key', `${kind} in ${mode} mode${elsewhere}`);
   return warning(
     'API key',
-    `${kind} that does not say whether it is of test or live mode${elsewhere}`,
-    'look whether all of it was copied: keys begin with sk_test_, sk_live_, rk_test_ or rk_live_',
+    `${kind} that names neither test nor live mode${elsewhere}: it may be incomplete`,
+    'check that all of it was copied: keys begin with sk_test_, sk_live_, rk_test_ or rk_live_',
   );
 }
 
-function checkWebhookSecrets({ length }: readonly string[]): Check {
-  if (length === 1) return ok('signing secret', 'one');
-  return ok('signing secret', `${length}: leave out the old one when it has been replaced`);
-}
-
-function checkAuthSecrets(authSecrets: NonNullable<Settings['authSecrets']>): Check[] {
+function checkAuthSecrets(authSecrets: readonly string[]): Check[] {
   const warnings = configWarnings({ authSecrets });
-  if (warnings.length === 0) {
-    const count = authSecrets.length === 1 ? 'one' : `${authSecrets.length}`;
-    return [ok('session secret', `${count}, of 32 bytes or more`)];
-  }
-  const whatToDo = 'replace it by the output of `openssl rand -base64 32`, in your app as well';
-  return warnings.map((says) => warning('session secret', says, whatToDo));
+  const advice = 'replace it with the output of `openssl rand -base64 32`, in your app as well';
+  if (warnings.length > 0) return warnings.map((text) => warning('session secret', text, advice));
+  return [ok('session secret', `${counted(authSecrets.length, 'secret')} of 32 bytes or more`)];
 }
 
 function checkOperations({ host, port, token }: NonNullable<Settings['operations']>): Check {
-  const whom = token === null ? 'whoever is on this machine' : 'whoever knows OPS_TOKEN';
-  return ok('operators', `at ${host}:${port}, for ${whom}`);
+  const access = token === null ? 'open to every user of this machine' : 'protected by OPS_TOKEN';
+  return ok('operators', `at ${host}:${port}, ${access}`);
 }

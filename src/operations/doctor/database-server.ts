@@ -1,7 +1,6 @@
 import type { Query } from '../../postgres/database.ts';
 import { readServerState, type ServerState, touchServer } from '../../queries/server-state.ts';
 import { type Check, failure, ok, warning } from './check.ts';
-import { sizeOf } from './figures.ts';
 
 /** The oldest PostgreSQL that Instep runs on. */
 const OLDEST_VERSION = 140_000;
@@ -12,17 +11,17 @@ const SAMPLES = 5;
 const SLOW_MS = 50;
 
 const MINIMUM_FREE_BYTES = 256e6;
-const LITTLE_FREE_BYTES = 1e9;
+const LOW_FREE_BYTES = 1e9;
 
 export type DatabaseServerOptions = {
   readonly query: Query;
-  /** In milliseconds, since whenever. */
+  /** In milliseconds, from any origin. */
   readonly now: () => number;
-  /** What is free on the disk of the embedded database; `null` for one of yours. */
+  /** The free space on the disk of the embedded database; `null` for one of yours. */
   readonly freeBytes: number | null;
 };
 
-/** How the server answers, what it is, and what becomes of what it was told. */
+/** How fast the server answers, its version, its durability and its disk. */
 export async function checkDatabaseServer(options: DatabaseServerOptions): Promise<Check[]> {
   const { query, now, freeBytes } = options;
   const state = await readServerState(query);
@@ -45,9 +44,10 @@ async function medianRoundTrip(query: Query, now: () => number): Promise<number>
 }
 
 function checkLatency(roundTripMs: number): Check {
-  const says = `answers within ${roundTripMs.toFixed(1)} ms`;
-  if (roundTripMs < SLOW_MS) return ok('database', says);
-  return warning('database', says, 'run Instep near it: each event takes several round trips');
+  const finding = `answers within ${roundTripMs.toFixed(1)} ms`;
+  if (roundTripMs < SLOW_MS) return ok('database', finding);
+  const slow = `${finding}, and each event takes several round trips`;
+  return warning('database', slow, 'run Instep closer to it');
 }
 
 export function checkVersion({
@@ -55,35 +55,41 @@ export function checkVersion({
   version,
 }: Pick<ServerState, 'versionNumber' | 'version'>): Check {
   if (versionNumber >= OLDEST_VERSION) return ok('PostgreSQL', version);
-  return failure('PostgreSQL', `${version} is too old`, 'upgrade it to 14 or newer');
+  return failure('PostgreSQL', `${version} is too old`, 'upgrade to version 14 or newer');
 }
 
-/** A 200 means that the event is stored for good: the server decides what that is worth. */
+/** Response 200 promises that the event is stored permanently, which these settings can break. */
 export function checkDurability({
   synchronousCommit,
   fsync,
 }: Pick<ServerState, 'synchronousCommit' | 'fsync'>): Check {
   if (synchronousCommit === 'off') {
-    const says = 'synchronous_commit is off: a crash loses events that were answered 200';
-    return failure('durability', says, 'set it to on, for the role or the database of Instep');
+    const finding = 'synchronous_commit is off: a crash loses events that were answered 200';
+    return failure('durability', finding, "set it to on, for Instep's role or database");
   }
   if (fsync === 'off') {
-    const says = 'fsync is off: a crash of the machine may lose everything';
-    return warning(
-      'durability',
-      says,
-      'set it to on, unless your provider keeps the log elsewhere',
-    );
+    const finding = 'fsync is off: a crash of the machine can corrupt the database';
+    const advice = 'set it to on, unless your provider stores the write-ahead log elsewhere';
+    return warning('durability', finding, advice);
   }
-  return ok('durability', 'what was committed is on the disk');
+  return ok('durability', 'a commit is on disk before it is confirmed');
 }
 
 export function checkSpace(databaseBytes: number, freeBytes: number | null): Check {
-  const taken = `the database takes ${sizeOf(databaseBytes)}`;
-  if (freeBytes === null) return ok('disk space', `${taken}; its server knows what is free`);
-  const says = `${taken}, ${sizeOf(freeBytes)} are free`;
-  const whatToDo = 'make room: without any, events are answered 503 until there is';
-  if (freeBytes < MINIMUM_FREE_BYTES) return failure('disk space', says, whatToDo);
-  if (freeBytes < LITTLE_FREE_BYTES) return warning('disk space', says, whatToDo);
-  return ok('disk space', says);
+  const used = `the database takes ${sizeOf(databaseBytes)}`;
+  if (freeBytes === null) return ok('disk space', used);
+  const finding = `${used}, ${sizeOf(freeBytes)} are free`;
+  const advice = 'free some space: while the disk is full, events are answered 503';
+  if (freeBytes < MINIMUM_FREE_BYTES) return failure('disk space', finding, advice);
+  if (freeBytes < LOW_FREE_BYTES) return warning('disk space', finding, advice);
+  return ok('disk space', finding);
+}
+
+const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'];
+
+/** `12 MB` */
+export function sizeOf(bytes: number): string {
+  const exponent = Math.min(Math.floor(Math.log10(Math.max(1, bytes)) / 3), UNITS.length - 1);
+  const count = bytes / 1_000 ** exponent;
+  return `${count.toFixed(count < 10 && exponent > 0 ? 1 : 0)} ${UNITS[exponent]}`;
 }

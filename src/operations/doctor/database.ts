@@ -2,52 +2,51 @@ import type { DatabaseConfig } from '../../config/config.ts';
 import { connectToServer, type DatabaseServer } from '../../postgres/connect.ts';
 import type { Query } from '../../postgres/database.ts';
 import { freeBytesOf, hasDataDirectory } from '../../postgres/embedded/data-directory.ts';
-import { type Check, failureOf, safely, warning } from './check.ts';
+import { type Check, safely, warning } from './check.ts';
 import { checkDatabaseServer } from './database-server.ts';
 import { checkEventLog, type EventLogOptions } from './event-log.ts';
 import { checkPrivileges, checkSchemaVersion, checkTables } from './schema.ts';
 
 export type DatabaseOptions = {
   readonly config: DatabaseConfig;
-  /** Tells a person what they should know, such as where the files are. */
+  /** Shows a person where the files are, for example. */
   readonly notice: (message: string) => void;
   /** In milliseconds since 1970. */
   readonly now: () => number;
   readonly log: Omit<EventLogOptions, 'query' | 'nowMs'>;
 };
 
-const LOOK_INTO_LOG = 'look into postgres.log in the data folder (INSTEP_DATA)';
-const LOOK_AT_URL = 'look whether it runs, and at host, user, password and name in DATABASE_URL';
-const LOOK_AT_PRIVILEGES = 'look at the line about privileges';
+const READ_LOG = 'read postgres.log in the data directory (INSTEP_DATA)';
+const CHECK_URL = 'check that it runs, and host, user, password and name in DATABASE_URL';
+const SEE_PRIVILEGES = 'see the line about privileges';
 
 const STATEMENT_TIMEOUT_MS = 5_000;
 
-/** Looks at the database, whichever it is, and changes nothing in it. */
+/** Checks the configured database, and changes nothing in it. */
 export async function* checkDatabase(options: DatabaseOptions): AsyncGenerator<Check> {
   const { config, notice } = options;
   const isEmbedded = config.databaseUrls.length === 0;
   if (isEmbedded && !(await hasDataDirectory(config.dataFolder))) {
-    const says = `there is none yet in ${config.dataFolder}`;
-    yield warning('database', says, 'start the server, which makes it, or set DATABASE_URL');
+    const finding = `the embedded database in ${config.dataFolder} does not exist yet`;
+    yield warning('database', finding, 'start the server, which creates it, or set DATABASE_URL');
     return;
   }
-  const whatToDo = isEmbedded ? LOOK_INTO_LOG : LOOK_AT_URL;
-  let server: DatabaseServer;
-  try {
+  const advice = isEmbedded ? READ_LOG : CHECK_URL;
+  let server: DatabaseServer | undefined;
+  yield* await safely('database', advice, async () => {
     server = await connectToServer({ ...config, notice });
-  } catch (error) {
-    yield failureOf('database', error, whatToDo);
-    return;
-  }
+    return [];
+  });
+  if (server === undefined) return;
   const database = server.open({
     maxConnections: 1,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-    // The statement that suffers from it tells.
+    // The statement on this connection fails with the same error.
     onConnectionError: () => undefined,
   });
   try {
     const freeBytes = isEmbedded ? await freeBytesOf(config.dataFolder) : null;
-    const answering = await safely('database', whatToDo, () =>
+    const answering = await safely('database', advice, () =>
       checkDatabaseServer({ query: database.query, now: options.now, freeBytes }),
     );
     yield* answering;
@@ -58,17 +57,17 @@ export async function* checkDatabase(options: DatabaseOptions): AsyncGenerator<C
   }
 }
 
-/** The tables, and what they hold; the latter only if they are those that we know. */
+/** Checks the tables, and their contents if the schema is the one of this program. */
 async function* checkContents(query: Query, { now, log }: DatabaseOptions): AsyncGenerator<Check> {
-  yield* await safely('privileges', LOOK_AT_URL, () => checkPrivileges(query));
-  const schema = await safely('schema', LOOK_AT_PRIVILEGES, () => checkSchemaVersion(query));
+  yield* await safely('privileges', CHECK_URL, () => checkPrivileges(query));
+  const schema = await safely('schema', SEE_PRIVILEGES, () => checkSchemaVersion(query));
   yield* schema;
   if (schema.some(({ state }) => state !== 'ok')) {
-    const says = 'not looked into, since its tables are not those of this Instep';
-    yield warning('log', says, 'set the schema right first');
+    const finding = 'not checked, since the schema is not the one of this program';
+    yield warning('event log', finding, 'correct the schema first');
     return;
   }
-  yield* await safely('users and teams', LOOK_AT_PRIVILEGES, () => checkTables(query));
+  yield* await safely('users and teams', SEE_PRIVILEGES, () => checkTables(query));
   const options = { ...log, query, nowMs: now() };
-  yield* await safely('log', LOOK_AT_PRIVILEGES, () => checkEventLog(options));
+  yield* await safely('event log', SEE_PRIVILEGES, () => checkEventLog(options));
 }

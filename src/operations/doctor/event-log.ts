@@ -4,107 +4,104 @@ import { type Health, MAX_COUNTED_PARKED, readHealth } from '../../queries/healt
 import { durationOf } from '../../runtime/duration.ts';
 import { eventModeOf } from '../../stripe/event-mode.ts';
 import type { Mode } from '../../stripe/key-kind.ts';
-import { type Check, failure, ok, warning } from './check.ts';
+import { type Check, counted, failure, ok, warning } from './check.ts';
 
 export type EventLogOptions = {
   readonly query: Query;
-  /** The mode of the API key; `null` when it is not known. */
+  /** The mode of the API key; `null` when unknown. */
   readonly keyMode: Mode | null;
-  /** When Stripe made the newest event, in seconds since 1970; `null` when it is not known. */
+  /** When Stripe created the newest event, in seconds since 1970; `null` when unknown. */
   readonly newestEventSeconds: number | null;
   readonly nowMs: number;
 };
 
-/** So many of the last events are read for their mode. */
+/** How many of the last events are read for their mode. */
 const MODE_SAMPLE = 20;
 
-/** An event that was made so long ago has had time to come. */
-const ON_ITS_WAY_MS = 10 * 60_000;
+/** A younger event can still be in transit. */
+const IN_TRANSIT_MS = 10 * 60_000;
 
-/** What the log tells: what is not done, and whether events come at all. */
+/** What is out of sync, and whether events arrive. */
 export async function checkEventLog(options: EventLogOptions): Promise<Check[]> {
-  const { query, keyMode } = options;
-  const state = await readHealth(query);
+  const { query, keyMode, nowMs } = options;
+  const health = await readHealth(query);
   const bodies = await readLastBodies(query, MODE_SAMPLE);
   const modes = bodies.map(eventModeOf).filter((mode) => mode !== null);
   return [
-    checkLastEvent(state, options),
+    checkLastEvent(health, options),
     ...checkModes(modes, keyMode),
-    checkParked(state, options.nowMs),
-    ...checkReadable(state),
-    checkAmbiguousOrder(state),
-    checkNames(state),
+    checkParked(health, nowMs),
+    ...checkReadable(health),
+    checkAmbiguousOrder(health),
+    checkProductNames(health),
   ];
 }
 
-function checkLastEvent(state: Health, options: EventLogOptions): Check {
+function checkLastEvent(health: Health, { newestEventSeconds, nowMs }: EventLogOptions): Check {
   const name = 'last event';
-  const { lastDeliveredMs, newestCreatedSeconds } = state;
-  const { newestEventSeconds, nowMs } = options;
-  const since = (ms: number) => `${durationOf(nowMs - ms)} ago`;
-  const says = lastDeliveredMs === null ? 'none was ever delivered' : since(lastDeliveredMs);
-  const madeMs = newestEventSeconds === null ? null : newestEventSeconds * 1_000;
-  const isKnown = (newestEventSeconds ?? 0) <= (newestCreatedSeconds ?? 0);
-  if (madeMs !== null && !isKnown && nowMs - madeMs > ON_ITS_WAY_MS) {
+  const { lastDeliveredMs, newestCreatedSeconds } = health;
+  const ago = (ms: number) => `${durationOf(nowMs - ms)} ago`;
+  const last = lastDeliveredMs === null ? 'none was ever delivered' : ago(lastDeliveredMs);
+  const newestMs = (newestEventSeconds ?? 0) * 1_000;
+  const isKnown = newestMs <= (newestCreatedSeconds ?? 0) * 1_000;
+  if (!isKnown && nowMs - newestMs > IN_TRANSIT_MS) {
     return warning(
       name,
-      `${says}; one that Stripe made ${since(madeMs)} is not in the log`,
-      'look at the lines about the webhook endpoint, and whether the server runs and catches up',
+      `${last}; an event that Stripe created ${ago(newestMs)} is not in the log`,
+      'see the lines about the webhook endpoint, and check that the server runs',
     );
   }
-  if (lastDeliveredMs !== null) return ok(name, says);
-  return warning(name, says, 'let Stripe send one: change a subscription of the same mode');
+  if (lastDeliveredMs !== null) return ok(name, last);
+  return warning(name, last, 'change a subscription in the same mode, so that Stripe sends one');
 }
 
-/** The last events' modes, the newest first. */
-function checkModes(modes: readonly Mode[], keyMode: Mode | null): Check[] {
-  const [newest] = modes;
+/** The modes of the last events, newest first. */
+function checkModes([newest, ...others]: readonly Mode[], keyMode: Mode | null): Check[] {
   if (newest === undefined) return [];
-  const name = "events' mode";
-  if (modes.some((mode) => mode !== newest)) {
-    const whatToDo =
-      'give each mode an Instep and a database of its own; see STRIPE_WEBHOOK_SECRET';
-    return [warning(name, 'test and live: both come to this database', whatToDo)];
+  const name = 'event mode';
+  if (others.some((mode) => mode !== newest)) {
+    const finding = 'test and live: events of both modes arrive in this database';
+    return [warning(name, finding, 'run one Instep with its own database for each mode')];
   }
   if (keyMode === null || keyMode === newest) return [ok(name, newest)];
-  const says = `${newest}, and the API key is of ${keyMode} mode: it finds none of their objects`;
-  const whatToDo = 'set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET of the same mode';
-  return [failure(name, says, whatToDo)];
+  const finding = `${newest}, but the API key is in ${keyMode} mode: it finds none of their objects`;
+  const advice = 'set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET of the same mode';
+  return [failure(name, finding, advice)];
 }
 
-function checkParked({ parkedEvents, parkedCustomers, parkedSinceMs }: Health, nowMs: number) {
+function checkParked(health: Health, nowMs: number): Check {
   const name = 'parked events';
-  if (parkedEvents === 0 || parkedSinceMs === null) return ok(name, 'none');
-  const count = `${parkedEvents}${parkedEvents === MAX_COUNTED_PARKED ? ' or more' : ''}`;
+  const { parkedEvents, parkedCustomers, parkedSinceMs } = health;
+  if (parkedSinceMs === null) return ok(name, 'none');
+  const atLeast = parkedEvents === MAX_COUNTED_PARKED ? 'at least ' : '';
+  const customers = counted(parkedCustomers, 'customer');
   return warning(
     name,
-    `${count}, of ${parkedCustomers} customer(s) without a team, ` +
-      `the oldest for ${durationOf(nowMs - parkedSinceMs)}`,
-    'see `instep events list --outcome parked`, and link them: `instep team link ID --customer CUS`',
+    `${atLeast}${parkedEvents} of ${customers} without a team, the oldest for ${durationOf(nowMs - parkedSinceMs)}`,
+    'list them: `instep events list --outcome parked`; link a customer: `instep team link ID --customer CUS`',
   );
 }
 
 function checkReadable({ unreadableEvents }: Health): Check[] {
   if (unreadableEvents === 0) return [];
-  const says = `${unreadableEvents} of the newest thousand are of no known shape`;
-  const whatToDo = 'upgrade Instep, or report it: the lines `event unreadable` say where';
-  return [warning('unreadable events', says, whatToDo)];
+  const finding = `${unreadableEvents} of the last 1,000 events could not be read`;
+  const advice = 'upgrade Instep, or report it: the log lines `event unreadable` have the reason';
+  return [warning('unreadable events', finding, advice)];
 }
 
-function checkAmbiguousOrder({ ambiguousSubscriptions }: Health): Check {
-  if (ambiguousSubscriptions === 0) return ok('ties', 'none');
-  return warning(
-    'ties',
-    `${ambiguousSubscriptions} subscription(s) of which Stripe was not asked what came last in a second`,
-    'the server asks by itself: look whether it runs, and at the lines about the API',
-  );
+const SERVER_ASKS =
+  'check that the server runs, which asks Stripe, and see the lines about the API';
+
+function checkAmbiguousOrder({ ambiguousSubscriptions: count }: Health): Check {
+  const name = 'event order';
+  if (count === 0) return ok(name, 'known');
+  const finding = `${counted(count, 'subscription')} with same-second events whose order is unknown`;
+  return warning(name, finding, SERVER_ASKS);
 }
 
-function checkNames({ namelessProducts }: Health): Check {
-  if (namelessProducts === 0) return ok('names', 'none is missing');
-  return warning(
-    'names',
-    `${namelessProducts} product(s) without a name, and so are the plans of their teams`,
-    'the server asks for them by itself: look whether it runs, and at the lines about the API',
-  );
+function checkProductNames({ namelessProducts: count }: Health): Check {
+  const name = 'product names';
+  if (count === 0) return ok(name, 'complete');
+  const finding = `${counted(count, 'product')} without a name: teams with these plans have no plan name`;
+  return warning(name, finding, SERVER_ASKS);
 }

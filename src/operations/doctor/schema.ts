@@ -8,15 +8,15 @@ import {
 import { readLackingPrivileges } from '../../queries/privileges.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 
-/** Whether the role may do all that Instep does. */
+/** Whether the role has every privilege that Instep uses. */
 export async function checkPrivileges(query: Query): Promise<Check[]> {
   const lacking = await readLackingPrivileges(query);
   const [first] = lacking;
-  if (first === undefined) return [ok('privileges', 'all that are needed')];
+  if (first === undefined) return [ok('privileges', 'complete')];
   const privileges = lacking.map(({ privilege }) => privilege);
   const grants = privileges.map((privilege) => `grant ${privilege} to ${first.role};`);
-  const says = `${first.role} lacks ${privileges.join(', ')}`;
-  return [failure('privileges', says, `as the owner: ${grants.join(' ')}`)];
+  const finding = `${first.role} lacks ${privileges.join(', ')}`;
+  return [failure('privileges', finding, `as the owner: ${grants.join(' ')}`)];
 }
 
 /** Whether Instep's own tables are those of this program. */
@@ -25,27 +25,24 @@ export async function checkSchemaVersion(query: Query): Promise<Check[]> {
     await checkSchema(query);
     return [ok('schema', 'up to date')];
   } catch (error) {
-    if (error instanceof SchemaOutdated) {
-      const [says = ''] = error.message.split(': ');
-      return [failure('schema', says, 'run `instep migrate`, or restart the server')];
-    }
-    if (!(error instanceof SchemaNewer)) throw error;
-    const [says = ''] = error.message.split(': ');
-    return [failure('schema', says, 'run the newer Instep')];
+    if (!(error instanceof SchemaOutdated || error instanceof SchemaNewer)) throw error;
+    const [finding = '', advice = ''] = error.message.split(': ');
+    return [failure('schema', finding, advice)];
   }
 }
 
-/** Whether the application's tables can be worked with. */
+/** Whether Instep can work with the application's tables. */
 export async function checkTables(query: Query): Promise<Check[]> {
+  const name = 'users and teams';
   try {
     await checkApplicationTables(query);
   } catch (error) {
     if (!(error instanceof ApplicationTablesUnfit)) throw error;
-    const whatToDo = 'add or alter the columns, or put a view in the place of the table';
-    return [failure('users and teams', error.problems.join('; '), whatToDo)];
+    const advice = 'add or alter the columns, or replace the table with a view that has them';
+    return [failure(name, error.problems.join('; '), advice)];
   }
-  if (await hasCustomerIndex(query)) return [ok('users and teams', 'fit')];
-  const says = 'no index on teams.provider_customer_id: each event reads all teams';
-  const whatToDo = 'create index concurrently on teams (provider_customer_id);';
-  return [warning('users and teams', says, whatToDo)];
+  if (await hasCustomerIndex(query)) return [ok(name, 'usable')];
+  const finding = 'teams.provider_customer_id has no index: each event reads all teams';
+  const advice = 'create index concurrently on teams (provider_customer_id);';
+  return [warning(name, finding, advice)];
 }

@@ -5,7 +5,7 @@ import {
   NEWEST_KNOWN_VERSION,
   type WebhookEndpoint,
 } from '../../stripe/webhook-endpoint.ts';
-import { type Check, failure, ok, warning } from './check.ts';
+import { type Check, counted, failure, ok, warning } from './check.ts';
 
 const NAME = 'webhook endpoint';
 
@@ -13,19 +13,17 @@ const NAME = 'webhook endpoint';
 const PATH = /\/api\/stripe\/webhook\/?$/;
 
 const DASHBOARD = 'Stripe dashboard, Developers, Webhooks';
-const REGISTER = `register https://…/api/stripe/webhook for ${HANDLED_TYPES.join(' and ')} (${DASHBOARD})`;
+const TYPES = HANDLED_TYPES.join(' and ');
+const REGISTER = `register https://…/api/stripe/webhook for ${TYPES} (${DASHBOARD})`;
 
 export type Expected = {
-  /** Where Instep hears events; `null` when nobody said. */
+  /** The public URL of the webhook route; `null` when it was not given. */
   readonly url: URL | null;
-  /** The mode of the key: it shows the endpoints of its own mode only. */
+  /** The mode of the key, which sees the endpoints of its own mode only. */
   readonly mode: Mode | null;
 };
 
-/**
- * Whether Stripe sends the two types to where Instep hears them: to the URL if one is given, else to
- * all that look like it.
- */
+/** Checks the endpoint with the given URL, or all whose path is that of the webhook route. */
 export function checkWebhookEndpoints(
   endpoints: readonly WebhookEndpoint[],
   expected: Expected,
@@ -35,27 +33,23 @@ export function checkWebhookEndpoints(
     url === null ? PATH.test(endpoint.url.pathname) : endpoint.url.href === url.href,
   );
   if (ours.length === 0) return [noneFound(endpoints, expected)];
-  const enabled = ours.filter(({ isEnabled }) => isEnabled);
-  const isTwice = new Set(enabled.map((endpoint) => endpoint.url.href)).size < enabled.length;
-  return [
-    ...ours.flatMap(checkEndpoint),
-    ...(isTwice
-      ? [warning(NAME, 'a URL is registered more than once: events come as often', 'delete one')]
-      : []),
-  ];
+  const enabled = ours.filter(({ isEnabled }) => isEnabled).map((endpoint) => endpoint.url.href);
+  const checks = ours.flatMap(checkEndpoint);
+  if (new Set(enabled).size === enabled.length) return checks;
+  const finding = 'one URL is registered more than once: every event is delivered as often';
+  return [...checks, warning(NAME, finding, `delete the others (${DASHBOARD})`)];
 }
 
 function noneFound(endpoints: readonly WebhookEndpoint[], { url, mode }: Expected): Check {
-  const what = url === null ? 'that ends with /api/stripe/webhook' : `for ${shown(url)}`;
+  const wanted = url === null ? 'ends with /api/stripe/webhook' : `is ${shown(url)}`;
   const known = endpoints.map((endpoint) => shown(endpoint.url)).join(', ') || 'none';
-  const says = `none ${what}${mode === null ? '' : ` in ${mode} mode`}; registered: ${known}`;
-  if (url !== null) return failure(NAME, says, REGISTER);
-  // Without a URL nobody can say that another path does not lead to Instep.
-  if (endpoints.length > 0) {
-    return warning(NAME, says, `say which it is with --url, or ${REGISTER}`);
-  }
-  if (mode === 'live') return failure(NAME, says, REGISTER);
-  return warning(NAME, says, `${REGISTER}, unless \`stripe listen\` forwards them`);
+  const where = mode === null ? '' : ` in ${mode} mode`;
+  const finding = `no registered URL${where} ${wanted}; registered: ${known}`;
+  if (url !== null) return failure(NAME, finding, REGISTER);
+  // Without --url, another path may lead to Instep too.
+  if (endpoints.length > 0) return warning(NAME, finding, `name yours with --url, or ${REGISTER}`);
+  if (mode === 'live') return failure(NAME, finding, REGISTER);
+  return warning(NAME, finding, `${REGISTER}, unless \`stripe listen\` forwards the events`);
 }
 
 function checkEndpoint(endpoint: WebhookEndpoint): Check[] {
@@ -63,30 +57,37 @@ function checkEndpoint(endpoint: WebhookEndpoint): Check[] {
   const at = shown(endpoint.url);
   const checks: Check[] = [];
   if (!isEnabled) {
-    const whatToDo = `enable it (${DASHBOARD}); what happened meanwhile is caught up with`;
-    checks.push(failure(NAME, `${at} is disabled: Stripe sends it nothing`, whatToDo));
+    const finding = `${at} is disabled: Stripe sends no events to it`;
+    const advice = `enable it (${DASHBOARD}); Instep catches up with the events since then`;
+    checks.push(failure(NAME, finding, advice));
   }
   if (missingTypes.length > 0) {
-    const says = `${at} does not get ${missingTypes.join(' and ')}`;
-    checks.push(failure(NAME, says, `add what is missing (${DASHBOARD})`));
+    const finding = `${at} does not receive ${missingTypes.join(' and ')}`;
+    checks.push(
+      failure(
+        NAME,
+        finding,
+        `add ${missingTypes.length === 1 ? 'this type' : 'both types'} (${DASHBOARD})`,
+      ),
+    );
   }
   if (otherTypes > 0) {
-    const count = Number.isFinite(otherTypes)
-      ? `${otherTypes} other type(s)`
-      : 'events of all types';
-    const whatToDo = `leave only ${HANDLED_TYPES.join(' and ')} (${DASHBOARD})`;
-    checks.push(warning(NAME, `${at} gets ${count}, for nothing`, whatToDo));
+    const others = Number.isFinite(otherTypes) ? counted(otherTypes, 'other type') : 'all types';
+    const finding = `${at} receives events of ${others}, which Instep ignores`;
+    checks.push(warning(NAME, finding, `leave only ${TYPES} (${DASHBOARD})`));
   }
   if (apiVersion !== null && !isKnownVersion(apiVersion)) {
-    const says = `${at} has API version ${JSON.stringify(apiVersion)}, which this Instep does not know (newest: ${NEWEST_KNOWN_VERSION})`;
-    checks.push(warning(NAME, says, 'upgrade Instep, and look for unreadable events meanwhile'));
+    const finding = `${at} has the API version ${JSON.stringify(apiVersion)}, newer than ${NEWEST_KNOWN_VERSION}, the newest that this Instep knows`;
+    checks.push(
+      warning(NAME, finding, 'upgrade Instep, and watch for unreadable events until then'),
+    );
   }
   if (checks.length > 0) return checks;
   const version = apiVersion ?? "the account's";
   return [ok(NAME, `${at} is enabled for the two types, API version ${version}`)];
 }
 
-/** Without its user, password and query, which may hold secrets. */
+/** Without user, password and query, which can hold secrets. */
 function shown({ origin, pathname, search }: URL): string {
   return `${origin}${pathname}${search === '' ? '' : '?…'}`;
 }

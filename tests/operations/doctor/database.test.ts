@@ -26,7 +26,7 @@ describe('the server', () => {
       await proxy.close();
       expect(ended.code).toBe(1);
       expect(troublesOf(ended)).toEqual([expect.stringMatching(/^failure database: /)]);
-      expect(ended.checks.at(-1)?.whatToDo).toMatch(/DATABASE_URL/);
+      expect(ended.checks.at(-1)?.advice).toMatch(/DATABASE_URL/);
       expect(ended.checks.map(({ name }) => name)).toContain('webhook endpoint');
     },
   );
@@ -38,7 +38,7 @@ describe('the server', () => {
     const ended = await account.examine({ DATABASE_URL: proxy.url.href });
     await proxy.close();
     expect(troublesOf(ended).filter(isNoEvent)).toEqual([
-      expect.stringMatching(/^warning database: answers within \d+\.\d ms$/),
+      expect.stringMatching(/^warning database: answers within \d+\.\d ms, /),
     ]);
   });
 
@@ -88,10 +88,10 @@ describe('privileges', () => {
         'update on teams',
         'select on users',
       ]) {
-        expect(lacking?.says).toContain(privilege);
+        expect(lacking?.finding).toContain(privilege);
       }
-      // What it says is what helps.
-      const [, grants = ''] = /^as the owner: (.*)$/.exec(lacking?.whatToDo ?? '') ?? [];
+      // What it finding is what helps.
+      const [, grants = ''] = /^as the owner: (.*)$/.exec(lacking?.advice ?? '') ?? [];
       expect(grants).not.toContain('create');
       await query(grants);
       expect(await runInstep(['migrate'], { DATABASE_URL: url.href })).toMatchObject({ code: 0 });
@@ -115,7 +115,7 @@ describe('the schema', () => {
     );
     expect(troubles).toEqual([
       expect.stringMatching(/^failure schema: the database is at migration 9999/),
-      expect.stringMatching(/^warning log: not looked into/),
+      expect.stringMatching(/^warning event log: not checked/),
     ]);
   });
 
@@ -125,8 +125,8 @@ describe('the schema', () => {
     );
     const schema = checks.find(({ name }) => name === 'schema');
     expect(schema).toMatchObject({ state: 'failure' });
-    expect(schema?.says).toMatch(/^the database lacks \d{4}_/);
-    expect(schema?.whatToDo).toMatch(/instep migrate/);
+    expect(schema?.finding).toMatch(/^the database lacks \d{4}_/);
+    expect(schema?.advice).toMatch(/instep migrate/);
   });
 
   test('tables of the application that do not fit are a failure', async () => {
@@ -142,7 +142,7 @@ describe('the schema', () => {
     const dropped = 'alter table teams drop constraint teams_provider_customer_id_key';
     const { code, troubles } = await examineAfter(dropped);
     expect(code).toBe(0);
-    expect(troubles).toEqual([expect.stringMatching(/^warning users and teams: no index/)]);
+    expect(troubles).toEqual([expect.stringMatching(/^warning users and teams: .* has no index/)]);
     const index = (where: string) =>
       examineAfter(dropped, `create index on teams (provider_customer_id) where ${where}`);
     expect((await index('provider_customer_id is not null')).troubles).toEqual([]);

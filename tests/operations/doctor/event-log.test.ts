@@ -26,7 +26,7 @@ describe('the last event', () => {
     const { checks } = await account.examine();
     expect(checks.find(({ name }) => name === 'last event')).toMatchObject({
       state: 'ok',
-      says: '3 h ago',
+      finding: '3 h ago',
     });
   });
 
@@ -37,7 +37,7 @@ describe('the last event', () => {
     account.events.set({ id: 'evt_1', type: 'customer.subscription.updated', created });
     expect(troublesOf(await account.examine())).toEqual([
       expect.stringMatching(
-        /^warning last event: \d s ago; one that Stripe made 60 min ago is not/,
+        /^warning last event: \d s ago; an event that Stripe created 60 min ago is not/,
       ),
     ]);
     await account.deliver(eventBody({ createdSeconds: created }));
@@ -57,8 +57,8 @@ describe('the mode of the events', () => {
   test.each([
     ['sk_test_canaryKey', false, []],
     ['rk_live_canaryKey', true, []],
-    ['sk_live_canaryKey', false, [/^failure events' mode: test, and the API key is of live mode/]],
-    ['rk_test_canaryKey', true, [/^failure events' mode: live, and the API key is of test mode/]],
+    ['sk_live_canaryKey', false, [/^failure event mode: test, but the API key is in live mode/]],
+    ['rk_test_canaryKey', true, [/^failure event mode: live, but the API key is in test mode/]],
   ])('with %s, livemode %s', async (STRIPE_SECRET_KEY, livemode, troubles) => {
     const account = await openAccount();
     await account.deliver(inMode(livemode));
@@ -71,7 +71,7 @@ describe('the mode of the events', () => {
     await account.deliver(inMode(true));
     await account.deliver(inMode(false));
     const troubles = troublesOf(await account.examine());
-    expect(troubles).toEqual([expect.stringMatching(/^warning events' mode: test and live/)]);
+    expect(troubles).toEqual([expect.stringMatching(/^warning event mode: test and live/)]);
   });
 });
 
@@ -83,11 +83,11 @@ test('parked events are counted, with their customers', async () => {
   const ended = await account.examine();
   expect(ended.code).toBe(0);
   expect(troublesOf(ended)).toEqual([
-    'warning parked events: 3, of 2 customer(s) without a team, the oldest for 2 h',
+    'warning parked events: 3 of 2 customers without a team, the oldest for 2 h',
   ]);
 });
 
-test('unreadable events are told of', async () => {
+test('unreadable events are a warning', async () => {
   const account = await openAccount();
   const odd = { ...JSON.parse(eventBody()), data: { object: { status: 7 } } };
   await account.deliver(JSON.stringify(odd));
@@ -107,7 +107,7 @@ test('ties that nobody has decided are a warning, and not at once', async () => 
   expect(troublesOf(await account.examine())).toEqual([]);
   await mark(`now() - interval '1 hour'`);
   expect(troublesOf(await account.examine())).toEqual([
-    expect.stringMatching(/^warning ties: 1 subscription/),
+    expect.stringMatching(/^warning event order: 1 subscription /),
   ]);
 });
 
@@ -116,6 +116,6 @@ test('products without a name are a warning', async () => {
   await account.deliver(eventBody());
   await account.database.query(`insert into instep.products (product_id) values ('prod_nameless')`);
   expect(troublesOf(await account.examine())).toEqual([
-    expect.stringMatching(/^warning names: 1 product/),
+    expect.stringMatching(/^warning product names: 1 product /),
   ]);
 });

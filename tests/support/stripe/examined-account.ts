@@ -99,5 +99,5 @@ export async function openExaminedAccount(): Promise<ExaminedAccount> {
 export function troublesOf({ checks }: { readonly checks: readonly Check[] }): string[] {
   return checks
     .filter(({ state }) => state !== 'ok')
-    .map(({ name, state, says }) => `${state} ${name}: ${says}`);
+    .map(({ name, state, finding }) => `${state} ${name}: ${finding}`);
 }

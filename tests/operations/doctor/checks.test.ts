@@ -4,8 +4,8 @@ import {
   checkDurability,
   checkSpace,
   checkVersion,
+  sizeOf,
 } from '../../../src/operations/doctor/database-server.ts';
-import { sizeOf } from '../../../src/operations/doctor/figures.ts';
 import { durationOf } from '../../../src/runtime/duration.ts';
 import { keyKindOf } from '../../../src/stripe/key-kind.ts';
 import { isKnownVersion, NEWEST_KNOWN_VERSION } from '../../../src/stripe/webhook-endpoint.ts';
@@ -16,7 +16,7 @@ test.each([
   [8_234_567, '8.2 MB'],
   [75e9, '75 GB'],
   [2e15, '2000 TB'],
-])('%d bytes are %s', (bytes, text) => expect(sizeOf(bytes)).toBe(text));
+])('%d bytes are shown as %s', (bytes, text) => expect(sizeOf(bytes)).toBe(text));
 
 test.each([
   [-5, '0 s'],
@@ -24,7 +24,7 @@ test.each([
   [120_000, '2 min'],
   [3 * 3_600_000, '3 h'],
   [72 * 3_600_000, '3 days'],
-])('%d ms are %s', (ms, text) => expect(durationOf(ms)).toBe(text));
+])('%d ms are shown as %s', (ms, text) => expect(durationOf(ms)).toBe(text));
 
 test.each([
   ['sk_test_1', { isRestricted: false, mode: 'test' }],
@@ -33,7 +33,7 @@ test.each([
   ['rk_live_1', { isRestricted: true, mode: 'live' }],
   ['sk_org_live_1', { isRestricted: false, mode: 'live' }],
   ['sk_1_test_1', { isRestricted: false, mode: null }],
-])('the key %s says of itself what it is', (key, kind) => expect(keyKindOf(key)).toEqual(kind));
+])('the key %s shows its kind and mode', (key, kind) => expect(keyKindOf(key)).toEqual(kind));
 
 test.each([
   ['2015-10-16', true],
@@ -69,23 +69,23 @@ test.each([
   expect(checkSpace(8e6, freeBytes)).toMatchObject({ state }),
 );
 
-describe('a clock', () => {
+describe('the clock', () => {
   const began = 1_700_000_000_000;
   const at = (answeredMs: number, tookMs = 100) =>
     checkClock({ beganMs: began, endedMs: began + tookMs, answeredMs });
 
   test.each([
-    [0, 'ok', /^as Stripe's$/],
-    [-4_000, 'ok', /^as/],
+    [0, 'ok', /^agrees with Stripe's$/],
+    [-4_000, 'ok', /^agrees/],
     [-20_000, 'warning', /^20 s ahead of Stripe's$/],
     [20_100, 'warning', /^20 s behind Stripe's$/],
     [-600_000, 'failure', /^10 min ahead of .*refused/],
     [600_000, 'failure', /^10 min behind .*refused/],
-  ])('that Stripe’s is %d ms ahead of: %s', (aheadMs, state, says) =>
-    expect(at(began + aheadMs)).toMatchObject({ state, says: expect.stringMatching(says) }),
+  ])('%d ms behind Stripe’s is %s', (aheadMs, state, finding) =>
+    expect(at(began + aheadMs)).toMatchObject({ state, finding: expect.stringMatching(finding) }),
   );
 
-  test('is not off for a call that took long', () => {
+  test('is not judged by the duration of a slow call', () => {
     expect(at(began + 9_000, 10_000)).toMatchObject({ state: 'ok' });
   });
 });

@@ -21,22 +21,27 @@ async function examineStripe(
 
 describe('the API', () => {
   test.each([
-    ['events', 'failure', /caught up/],
-    ['subscriptions', 'failure', /ties/],
+    ['events', 'failure', /missed events/],
+    ['subscriptions', 'failure', /ambiguous/],
     ['products', 'failure', /name/],
     ['customers', 'warning', /reconcile/],
-    ['webhook_endpoints', 'warning', /cannot look/],
-  ])('a key that may not read %s: %s, and what is lost by it', async (resource, state, lost) => {
-    const account = await openExaminedAccount();
-    account.fault = (path) => (path.startsWith(`/v1/${resource}`) ? { status: 403 } : undefined);
-    const { code, troubles, checks } = await examineStripe(account);
-    expect(troubles).toEqual([expect.stringMatching(lost)]);
-    expect(troubles[0]).toContain(
-      `${state} Stripe's API: the key may not read ${resource.replace('_', ' ')}: `,
-    );
-    expect(code).toBe(state === 'failure' ? 1 : 0);
-    expect(checks.find(({ name }) => name === "Stripe's API")?.says).toMatch(/^answers; .* read /);
-  });
+    ['webhook_endpoints', 'warning', /can't check/],
+  ])(
+    'a key without permission to read %s is a %s that names its cost',
+    async (resource, state, lost) => {
+      const account = await openExaminedAccount();
+      account.fault = (path) => (path.startsWith(`/v1/${resource}`) ? { status: 403 } : undefined);
+      const { code, troubles, checks } = await examineStripe(account);
+      expect(troubles).toEqual([expect.stringMatching(lost)]);
+      expect(troubles[0]).toContain(
+        `${state} Stripe's API: the key lacks permission to read ${resource.replace('_', ' ')}: `,
+      );
+      expect(code).toBe(state === 'failure' ? 1 : 0);
+      expect(checks.find(({ name }) => name === "Stripe's API")?.finding).toMatch(
+        /^answers; .* read /,
+      );
+    },
+  );
 
   test('a key that Stripe does not know is one failure', async () => {
     const account = await openExaminedAccount();
@@ -44,7 +49,7 @@ describe('the API', () => {
     const { code, troubles } = await examineStripe(account);
     expect(code).toBe(1);
     expect(troubles).toEqual([
-      expect.stringMatching(/^failure Stripe's API: does not know the key/),
+      expect.stringMatching(/^failure Stripe's API: rejects the key/),
       expect.stringMatching(/^warning clock/),
     ]);
   });
@@ -60,7 +65,7 @@ describe('the API', () => {
     account.fault = () => fault;
     const { code, troubles, checks } = await examineStripe(account, more);
     expect(troubles).toEqual([
-      expect.stringMatching(/^warning Stripe's API: cannot be asked for events: /),
+      expect.stringMatching(/^warning Stripe's API: can't be asked for events: /),
       "warning clock: could not be compared with Stripe's",
     ]);
     expect(code).toBe(0);
@@ -81,7 +86,7 @@ describe('the API', () => {
     const { code, troubles } = await examineStripe(account, { STRIPE_API_BASE });
     server.close();
     expect(code).toBe(0);
-    expect(troubles[0]).toMatch(/^warning Stripe's API: cannot be asked for events: /);
+    expect(troubles[0]).toMatch(/^warning Stripe's API: can't be asked for events: /);
   });
 });
 
@@ -102,20 +107,20 @@ describe('webhook endpoints', () => {
     [
       'without a type',
       { enabled_events: ['customer.subscription.updated'] },
-      /^failure .* does not get customer\.subscription\.deleted$/,
+      /^failure .* does not receive customer\.subscription\.deleted$/,
     ],
     [
       'with other types',
       { enabled_events: [...ENDPOINT.enabled_events, 'invoice.paid'] },
-      /^warning .* gets 1 other type\(s\)/,
+      /^warning .* receives events of 1 other type,/,
     ],
-    ['with all types', { enabled_events: ['*'] }, /^warning .* gets events of all types/],
+    ['with all types', { enabled_events: ['*'] }, /^warning .* receives events of all types,/],
     [
       'of a version to come',
       { api_version: '2999-01-01.far' },
-      /^warning .* API version "2999-01-01\.far", which/,
+      /^warning .* API version "2999-01-01\.far", newer/,
     ],
-    ['of no known shape', { url: 'nonsense' }, /^warning .* 1 of no known shape/],
+    ['of no known shape', { url: 'nonsense' }, /^warning .* 1 could not be read/],
   ])('one %s', async (_, otherwise, trouble) => {
     const account = await openExaminedAccount();
     account.webhookEndpoints.set(endpointWith(otherwise));
@@ -145,14 +150,14 @@ describe('webhook endpoints', () => {
     const wrong = await examineStripe(account, {}, '--url', url);
     expect(wrong).toMatchObject({ code: 1 });
     expect(wrong.troubles).toEqual([
-      'failure webhook endpoint: none for https://app.example.com/hooks?… in test mode; ' +
+      'failure webhook endpoint: no registered URL in test mode is https://app.example.com/hooks?…; ' +
         'registered: https://app.example.com/api/stripe/webhook',
     ]);
     account.webhookEndpoints.set(endpointWith({ id: 'we_2', url }));
     const right = await examineStripe(account, {}, '--url', url);
     expect(right).toMatchObject({ code: 0, troubles: [] });
-    const { says } = right.checks.find(({ name }) => name === 'webhook endpoint') ?? {};
-    expect(says).toMatch(/^https:\/\/app\.example\.com\/hooks\?… is enabled/);
+    const { finding } = right.checks.find(({ name }) => name === 'webhook endpoint') ?? {};
+    expect(finding).toMatch(/^https:\/\/app\.example\.com\/hooks\?… is enabled/);
   });
 
   test.each([
@@ -163,7 +168,7 @@ describe('webhook endpoints', () => {
     account.webhookEndpoints.delete('we_1');
     const { troubles } = await examineStripe(account, { STRIPE_SECRET_KEY });
     expect(troubles).toEqual([
-      expect.stringMatching(`^${state} webhook endpoint: none .* registered: none$`),
+      expect.stringMatching(`^${state} webhook endpoint: no registered URL .* registered: none$`),
     ]);
   });
 

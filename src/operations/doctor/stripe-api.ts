@@ -1,0 +1,134 @@
+import * as v from 'valibot';
+import { DeadlineExceeded } from '../../runtime/deadline.ts';
+import type { StripePage } from '../../stripe/api.ts';
+import { StripeApiFailed } from '../../stripe/api-call.ts';
+import { type InspectResource, RESOURCES, type Resource } from '../../stripe/resource-access.ts';
+import { readWebhookEndpoint } from '../../stripe/webhook-endpoint.ts';
+import { type Check, failure, ok, warning } from './check.ts';
+import { type ClockReading, checkClock } from './clock.ts';
+import { checkWebhookEndpoints, type Expected } from './webhook-endpoints.ts';
+
+type Answer =
+  | { readonly kind: 'granted'; readonly page: StripePage; readonly clock: ClockReading | null }
+  /** The key is unknown (401), or lacks the permission (403). */
+  | { readonly kind: 'refused'; readonly status: 401 | 403 }
+  | { readonly kind: 'failed'; readonly reason: string };
+
+type Answers = ReadonlyMap<Resource, Answer>;
+
+export type StripeApiOptions = {
+  readonly inspect: InspectResource;
+  readonly expected: Expected;
+  /** In milliseconds since 1970. */
+  readonly now: () => number;
+};
+
+export type StripeApiChecks = {
+  readonly checks: readonly Check[];
+  /** When the newest event of the two types was created, in seconds since 1970; `null`: unknown. */
+  readonly newestEventSeconds: number | null;
+};
+
+/** Everything that Stripe's API can show. Nothing else depends on it: it may be unreachable. */
+export async function checkStripeApi(options: StripeApiOptions): Promise<StripeApiChecks> {
+  const answers = await askAll(options);
+  const clocks = [...answers.values()].flatMap((one) =>
+    one.kind === 'granted' ? (one.clock ?? []) : [],
+  );
+  return {
+    checks: [
+      ...checkAccess(answers),
+      checkClock(clocks[0] ?? null),
+      ...checkEndpoints(answers.get('webhook endpoints'), options.expected),
+    ],
+    newestEventSeconds: newestEventOf(answers.get('events')),
+  };
+}
+
+/** When the first call fails, the others would too: they are left out. */
+async function askAll(options: StripeApiOptions): Promise<Answers> {
+  const [first, ...others] = RESOURCES;
+  const answer = await ask(first, options);
+  if (answer.kind === 'failed') return new Map([[first, answer]]);
+  const answers = others.map(async (resource) => [resource, await ask(resource, options)] as const);
+  return new Map([[first, answer], ...(await Promise.all(answers))]);
+}
+
+async function ask(resource: Resource, { inspect, now }: StripeApiOptions): Promise<Answer> {
+  const beganMs = now();
+  try {
+    const page = await inspect(resource);
+    const { answeredSeconds } = page;
+    const endedMs = now();
+    const clock =
+      answeredSeconds === null ? null : { beganMs, endedMs, answeredMs: answeredSeconds * 1_000 };
+    return { kind: 'granted', page, clock };
+  } catch (error) {
+    if (error instanceof DeadlineExceeded) return { kind: 'failed', reason: error.message };
+    if (!(error instanceof StripeApiFailed)) throw error;
+    const { status, message } = error;
+    if (status === 401 || status === 403) return { kind: 'refused', status };
+    return { kind: 'failed', reason: message };
+  }
+}
+
+const NAME = "Stripe's API";
+const DASHBOARD = 'Stripe dashboard, Developers, API keys';
+
+/** What a missing permission costs. A failure: Instep can't do without it. */
+const COSTS: Readonly<Record<Resource, readonly ['failure' | 'warning', string]>> = {
+  events: ['failure', "missed events can't be found"],
+  subscriptions: ['failure', "ambiguous orders can't be decided, and nothing can be reconciled"],
+  products: ['failure', 'plans stay without a name'],
+  customers: ['warning', "`instep reconcile` can't recognize customers that Stripe doesn't know"],
+  'webhook endpoints': ['warning', "this command can't check them, and nothing else reads them"],
+};
+
+function checkAccess(answers: Answers): Check[] {
+  const all = [...answers];
+  if (all.some(([, answer]) => answer.kind === 'refused' && answer.status === 401)) {
+    const advice = `set STRIPE_SECRET_KEY to a current key of your account (${DASHBOARD})`;
+    return [failure(NAME, 'rejects the key: it was mistyped, rolled or revoked', advice)];
+  }
+  const readable = all.flatMap(([resource, { kind }]) => (kind === 'granted' ? resource : []));
+  return [
+    ...(readable.length === 0
+      ? []
+      : [ok(NAME, `answers; the key has permission to read ${readable.join(', ')}`)]),
+    ...all.flatMap(([resource, answer]): Check[] => {
+      if (answer.kind === 'granted') return [];
+      if (answer.kind === 'failed') return [unreachable(resource, answer.reason)];
+      const [state, cost] = COSTS[resource];
+      const finding = `the key lacks permission to read ${resource}: ${cost}`;
+      return [{ name: NAME, state, finding, advice: `grant it (${DASHBOARD}, the key, Edit)` }];
+    }),
+  ];
+}
+
+function unreachable(resource: Resource, reason: string): Check {
+  return warning(
+    NAME,
+    `can't be asked for ${resource}: ${reason}`,
+    'check the network, proxies and firewalls (api.stripe.com, port 443), and status.stripe.com',
+  );
+}
+
+function checkEndpoints(answer: Answer | undefined, expected: Expected): Check[] {
+  if (answer?.kind !== 'granted') return [];
+  const { objects } = answer.page;
+  const endpoints = objects.map(readWebhookEndpoint).filter((endpoint) => endpoint !== null);
+  const unreadable = objects.length - endpoints.length;
+  const checks = checkWebhookEndpoints(endpoints, expected);
+  if (unreadable === 0) return checks;
+  return [
+    ...checks,
+    warning('webhook endpoint', `${unreadable} could not be read`, 'upgrade Instep'),
+  ];
+}
+
+const createdShape = v.object({ created: v.pipe(v.number(), v.integer()) });
+
+function newestEventOf(answer: Answer | undefined): number | null {
+  const newest = answer?.kind === 'granted' ? answer.page.objects[0] : null;
+  return v.is(createdShape, newest) ? newest.created : null;
+}
