@@ -53,8 +53,7 @@ export async function reconcileCustomers(
   const drifting = new Set<string>();
   const reconciling = {
     ...options,
-    listSubscriptions: account.listSubscriptions,
-    listCustomers: account.listCustomers,
+    api: account,
     nameOf: (productId: string) => account.retrieveProductName(productId),
   };
   for (const { history, loss } of customers) {

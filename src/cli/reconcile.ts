@@ -2,16 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { Command } from 'commander';
 import { readApiConfig, readPlanSelection } from '../config/config.ts';
 import { openIngestPipeline } from '../ingest/open-pipeline.ts';
-import { withLease } from '../maintenance/lease.ts';
-import { createRateLimiter } from '../maintenance/rate-limiter.ts';
-import type { Counts } from '../maintenance/reconcile/finding.ts';
-import { interruptionOf } from '../maintenance/reconcile/interruption.ts';
-import type { Progressing, ReconcileOptions } from '../maintenance/reconcile/options.ts';
-import { reconcileAll, resumable } from '../maintenance/reconcile/reconcile-all.ts';
+import { limitRate } from '../maintenance/rate-limiter.ts';
+import { ReconciliationFailed } from '../maintenance/reconcile/failure.ts';
+import type { Finding } from '../maintenance/reconcile/finding.ts';
+import type { ReconcileServices, StepProgress } from '../maintenance/reconcile/options.ts';
+import { NothingToResume } from '../maintenance/reconcile/progress.ts';
+import { reconcile } from '../maintenance/reconcile/reconcile.ts';
 import { reconcileCustomer } from '../maintenance/reconcile/reconcile-customer.ts';
 import type { Database } from '../postgres/database.ts';
-import { estimateListed } from '../queries/listed-subscriptions.ts';
-import { countLinkedTeams } from '../queries/teams.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { createLogger } from '../runtime/logging.ts';
 import { createStripeApi } from '../stripe/api.ts';
@@ -23,22 +21,8 @@ import { withDatabase } from './with-database.ts';
 
 type Options = { dryRun?: boolean; customer?: string; json?: boolean; resume?: boolean };
 
-/** Teams are not what they must be, and were left so. */
 class DriftLeft extends InstepError {
   readonly code = 'DRIFT_LEFT';
-}
-
-/** Somebody else reconciles. */
-class Reconciling extends InstepError {
-  readonly code = 'RECONCILIATION_RUNNING';
-}
-
-class NothingToResume extends InstepError {
-  readonly code = 'NOTHING_TO_RESUME';
-}
-
-class Interrupted extends InstepError {
-  readonly code = 'INTERRUPTED';
 }
 
 const MAX_CONNECTIONS = 4;
@@ -46,45 +30,36 @@ const MAX_QUEUED = 100_000;
 
 export function reconcileCommand(): Command {
   return new Command('reconcile')
-    .description('compare all teams with what Stripe lists: show and repair what has drifted')
-    .option('--dry-run', 'show what has drifted, and leave it')
+    .description('compare all teams with Stripe, and repair those that have drifted')
+    .option('--dry-run', 'report drift without repairing it')
     .option('--customer <id>', 'only this customer')
-    .option('--resume', 'go on where the last one was stopped')
+    .option('--resume', 'continue the last reconciliation, which was interrupted')
     .option('--json', 'print a JSON line for each finding, and one for the counts')
     .addHelpText('after', '\nExample:\n  instep reconcile --dry-run')
-    .action(reconcile);
+    .action(run);
 }
 
-async function reconcile({
-  dryRun = false,
-  customer,
-  json,
-  resume = false,
-}: Options): Promise<void> {
+async function run({ dryRun = false, customer, json, resume = false }: Options): Promise<void> {
   const stopping = new AbortController();
   const { signal } = stopping;
   void nextSignal().then(() => stopping.abort());
 
   const counts = await withDatabase(async (database) => {
-    const bars = createBars(database);
-    const options = optionsOf(database, {
+    const bars = createBars();
+    const options = {
+      ...openServices(database),
       isDryRun: dryRun,
-      onFinding(finding) {
+      onFinding(finding: Finding) {
         bars.clear();
         process.stdout.write(`${json ? JSON.stringify(finding) : describeFinding(finding)}\n`);
       },
       onProgress: bars.show,
-    });
+    };
     try {
       if (customer !== undefined) return await reconcileCustomer(customer, options, signal);
-      await bars.prepare();
-      return await reconcileEverything(options, resume, signal);
+      return await reconcile({ ...options, resume: resume ? 'required' : 'no' }, signal);
     } catch (error) {
-      const why = interruptionOf(error);
-      if (why === null) throw error;
-      const hint = ': go on with `instep reconcile --resume`';
-      const mayResume = customer === undefined && why.mayResume;
-      throw new Interrupted(`${why.reason}${mayResume ? hint : ''}`, { cause: error });
+      throw customer === undefined ? withHint(error) : error;
     } finally {
       bars.clear();
     }
@@ -94,46 +69,32 @@ async function reconcile({
   else tell(describeCounts(counts, dryRun));
   const left = counts.drifts - counts.repaired;
   if (left === 0) return;
-  const hint = dryRun ? ': without --dry-run it is repaired' : '';
-  throw new DriftLeft(`${left} team(s) are not what they must be${hint}`);
+  const hint = dryRun ? ': run without --dry-run to repair them' : '';
+  throw new DriftLeft(`${left} team(s) are out of sync with Stripe${hint}`);
 }
 
-async function reconcileEverything(
-  options: ReconcileOptions,
-  mayResume: boolean,
-  signal: AbortSignal,
-): Promise<Counts> {
-  let counts: Counts | undefined;
-  const walker = { name: 'reconcile', holder: randomUUID(), dueAfterMs: 0 };
-  await withLease(options.database.query, walker, async (walk) => {
-    if (mayResume && resumable(walk.progress, options) === null) {
-      throw new NothingToResume('there is nothing to go on with: leave out --resume');
-    }
-    counts = await reconcileAll(walk, { ...options, mayResume }, signal);
-  });
-  if (counts !== undefined) return counts;
-  throw new Reconciling(
-    'another reconciliation is under way: try again when it is done, or two minutes after its end ' +
-      'if it was killed',
-  );
+/** The error, with the option that helps. */
+function withHint(cause: unknown): unknown {
+  if (cause instanceof NothingToResume) {
+    return new NothingToResume(`${cause.message}: run without --resume`, { cause });
+  }
+  if (cause instanceof ReconciliationFailed && cause.isResumable) {
+    const hint = 'continue with `instep reconcile --resume`';
+    return new ReconciliationFailed(`${cause.message}: ${hint}`, { cause });
+  }
+  return cause;
 }
 
-function optionsOf(
-  database: Database,
-  given: Pick<ReconcileOptions, 'isDryRun' | 'onFinding' | 'onProgress'>,
-): ReconcileOptions {
+function openServices(database: Database): ReconcileServices {
   const planSelection = readPlanSelection(process.env);
   const api = createStripeApi(readApiConfig(process.env));
   const logger = createLogger('warn', { write: (line) => void process.stderr.write(line) });
-  const door = { database, api, logger, planSelection, now: Date.now, maxQueued: MAX_QUEUED };
-  const { ingest, productNames } = openIngestPipeline(door);
-  const pace = createRateLimiter(Date.now);
+  const options = { database, api, logger, planSelection, now: Date.now, maxQueued: MAX_QUEUED };
+  const { ingest, productNames } = openIngestPipeline(options);
   return {
-    ...given,
     database,
     ingest,
-    listSubscriptions: (from) => pace(() => api.listSubscriptions(from)),
-    listCustomers: (from) => pace(() => api.listCustomers(from)),
+    api: limitRate(api),
     nameOf: productNames.nameOf,
     planSelection,
     logger,
@@ -142,22 +103,16 @@ function optionsOf(
   };
 }
 
-/** A progress bar for each of what is gone through, one after the other. */
-function createBars({ query }: Database) {
-  const bars = new Map<Progressing, Progress>();
-  let shown: Progress | undefined;
-  const add = (unit: Progressing, total: number | null) =>
-    bars.set(unit, createProgress({ unit, total, hasRate: true }));
+/** One progress bar for each step. */
+function createBars() {
+  let step: StepProgress['of'] | undefined;
+  let bar: Progress | undefined;
   return {
-    async prepare(): Promise<void> {
-      add('subscriptions', await estimateListed(query));
-      add('teams', await countLinkedTeams(query));
-      add('customers', null);
+    show({ of, done, total }: StepProgress): void {
+      if (step !== of) bar = createProgress({ unit: of, total, hasRate: true });
+      step = of;
+      bar?.show(done);
     },
-    show(of: Progressing, done: number): void {
-      shown = bars.get(of);
-      shown?.show(done);
-    },
-    clear: () => shown?.clear(),
+    clear: () => bar?.clear(),
   };
 }

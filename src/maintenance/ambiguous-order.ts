@@ -1,6 +1,6 @@
 import type { Json } from '../core/json.ts';
 import type { Ingest } from '../ingest/pipeline.ts';
-import type { Database } from '../postgres/database.ts';
+import type { Query } from '../postgres/database.ts';
 import { readKeys } from '../queries/events.ts';
 import {
   readUncertainSubscriptions,
@@ -11,7 +11,7 @@ import { makeSnapshot } from '../stripe/subscription-snapshot.ts';
 import type { Job } from './worker.ts';
 
 export type AmbiguousOrderOptions = {
-  readonly query: Database['query'];
+  readonly query: Query;
   readonly ingest: Ingest;
   readonly retrieveSubscription: (subscriptionId: string) => Promise<Json | null>;
   readonly now: () => number;
@@ -20,38 +20,40 @@ export type AmbiguousOrderOptions = {
 
 const BATCH = 50;
 
-/** Stripe does not know a subscription of a test fixture, and will not know it in a minute. */
+/** Stripe never knows the subscription of a test fixture: it is not asked again for this long. */
 const UNKNOWN_LIFETIME_MS = 60 * 60 * 1_000;
 
 /**
- * Looks at Stripe's API where the events of one second leave open which came last, and applies
- * the answer fenced: only if nothing has come since the look began. Without an answer the mark
- * stays, and nothing waits for it.
+ * Fetches a snapshot of each subscription whose order of events within one second is ambiguous. The
+ * snapshot counts only if no other event of that second has arrived since the request. Without an
+ * answer the subscription stays marked, and nothing waits for it.
  */
 export function createAmbiguousOrderJob(options: AmbiguousOrderOptions): Job['run'] {
   const { query, ingest, retrieveSubscription, now, nonce } = options;
-  const unknown = new Map<string, number>();
+  const unknownUntilMs = new Map<string, number>();
 
-  async function look({ subscriptionId, createdSeconds }: UncertainSubscription): Promise<void> {
-    const observedKeys = new Set(
-      await readKeys(query, keysOfSecond(createdSeconds, subscriptionId)),
-    );
+  async function decide({ subscriptionId, createdSeconds }: UncertainSubscription): Promise<void> {
+    const keys = await readKeys(query, keysOfSecond(createdSeconds, subscriptionId));
     const takenAtMs = now();
     const subscription = await retrieveSubscription(subscriptionId);
-    const options = { createdSeconds, observedKeys, takenAtMs, nonce };
-    const made = subscription === null ? null : makeSnapshot(subscription, options);
-    if (made === null) unknown.set(subscriptionId, takenAtMs + UNKNOWN_LIFETIME_MS);
-    else await ingest([{ ...made.event, body: made.body, receivedAtMs: takenAtMs, source: 'log' }]);
+    const options = { createdSeconds, observedKeys: new Set(keys), takenAtMs, nonce };
+    const snapshot = subscription === null ? null : makeSnapshot(subscription, options);
+    if (snapshot === null) {
+      unknownUntilMs.set(subscriptionId, performance.now() + UNKNOWN_LIFETIME_MS);
+      return;
+    }
+    const { event, body } = snapshot;
+    await ingest([{ ...event, body, receivedAtMs: takenAtMs, source: 'log' }]);
   }
 
   return async (signal) => {
-    for (const [subscriptionId, untilMs] of unknown) {
-      if (untilMs <= now()) unknown.delete(subscriptionId);
+    for (const [subscriptionId, untilMs] of unknownUntilMs) {
+      if (untilMs <= performance.now()) unknownUntilMs.delete(subscriptionId);
     }
-    const marked = await readUncertainSubscriptions(query, BATCH + unknown.size);
+    const marked = await readUncertainSubscriptions(query, BATCH + unknownUntilMs.size);
     for (const subscription of marked) {
       if (signal.aborted) return;
-      if (!unknown.has(subscription.subscriptionId)) await look(subscription);
+      if (!unknownUntilMs.has(subscription.subscriptionId)) await decide(subscription);
     }
   };
 }

@@ -11,7 +11,7 @@ import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { StripeApiFailed } from '../stripe/api-call.ts';
 import { readListedEvent } from '../stripe/listed-event.ts';
-import type { LeasedRun } from './lease.ts';
+import { type LeasedRun, withLease } from './lease.ts';
 import { createLeasedJob } from './leased-job.ts';
 import { readPages } from './stripe-pages.ts';
 import type { Job } from './worker.ts';
@@ -26,22 +26,22 @@ export type CatchUpOptions = {
   readonly nonce: () => string;
 };
 
-/** For how long Stripe lists events. */
+/** How long Stripe lists events. */
 const LISTED_SECONDS = 30 * 24 * 60 * 60;
 
-/** An event may come into the list later than others that were made after it. */
+/** An event may appear in the list later than others that were created after it. */
 const MARGIN_SECONDS = 60 * 60;
 
 const whole = v.pipe(v.number(), v.integer());
 const seconds = v.nullable(whole);
 
-/** How far a catch-up is. All times are in seconds since 1970. */
+/** All times are in seconds since 1970. */
 const progressShape = v.object({
-  /** Every event that Stripe listed until then is in the log, by Stripe's clock. */
+  /** All events that Stripe created until then, and lists, are in the log. */
   seenSeconds: seconds,
-  /** When that was looked for, by our clock. */
-  lookedSeconds: seconds,
-  /** What is under way: newest first, after the cursor's event. */
+  /** When the last run was completed, by our clock. */
+  completedSeconds: seconds,
+  /** A run that is not completed: it reads the list, newest first, after the cursor's event. */
   underWay: v.nullable(
     v.object({ sinceSeconds: whole, newestSeconds: seconds, cursor: v.nullable(v.string()) }),
   ),
@@ -49,31 +49,38 @@ const progressShape = v.object({
 
 type Progress = v.InferOutput<typeof progressShape>;
 
-const NOTHING_SEEN: Progress = { seenSeconds: null, lookedSeconds: null, underWay: null };
+const NOTHING_SEEN: Progress = { seenSeconds: null, completedSeconds: null, underWay: null };
 
-/** Catches up at the start, after an outage of the database, and every so often. */
+/** Catches up at the start, after an outage of the database, and at an interval. */
 export function createCatchUpJob(
-  options: CatchUpOptions & { readonly intervalMs: number },
+  options: CatchUpOptions,
+  intervalMs: number,
+  clockMs?: () => number,
 ): Job['run'] {
+  const { query, logger, nonce } = options;
+  const lease = { name: 'catch-up', holder: nonce() };
   return createLeasedJob({
-    ...options,
-    name: 'catch-up',
+    name: lease.name,
+    logger,
+    intervalMs,
     isDueAfterOutage: true,
-    work: (walk, signal) => catchUp(walk, options, signal),
+    ...(clockMs && { clockMs }),
+    run: (dueAfterMs, signal) =>
+      withLease(query, { ...lease, dueAfterMs }, (run) => catchUp(run, options, signal)),
   });
 }
 
 /**
- * Brings every event to the one door that Stripe lists since the last one seen, and that is not in
- * the log. What was seen moves on only when all of it is stored; a crash goes on where it was.
+ * Ingests every event that Stripe lists since the last one seen and that is not in the log. The
+ * last one seen moves on only when all events are stored, so a run that was interrupted is resumed.
  */
 export async function catchUp(
-  walk: LeasedRun,
+  run: LeasedRun,
   options: CatchUpOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const { listEvents, logger, now } = options;
-  const before = v.is(progressShape, walk.progress) ? walk.progress : NOTHING_SEEN;
+  const before = v.is(progressShape, run.progress) ? run.progress : NOTHING_SEEN;
   const nowSeconds = Math.floor(now() / 1_000);
   let underWay = before.underWay ?? begin(before, nowSeconds);
   let [listed, missed] = [0, 0];
@@ -86,21 +93,21 @@ export async function catchUp(
       listed += page.objects.length;
       const newestSeconds = newestOf(page.objects, underWay.newestSeconds);
       underWay = { ...underWay, newestSeconds, cursor: page.cursor };
-      if (page.cursor !== null) await walk.saveProgress({ ...before, underWay });
+      if (page.cursor !== null) await run.saveProgress({ ...before, underWay });
     }
   } catch (error) {
-    // Stripe has forgotten the event that the page is to follow: from the beginning, the next time.
+    // Stripe no longer knows the cursor's event: the next run begins at the start of the list.
     if (error instanceof StripeApiFailed && error.isRefused) {
-      await walk.saveProgress({ ...before, underWay: null });
+      await run.saveProgress({ ...before, underWay: null });
     }
     throw error;
   }
 
   const seenSeconds = underWay.newestSeconds ?? before.seenSeconds;
-  await walk.complete({ seenSeconds, lookedSeconds: nowSeconds, underWay: null });
+  await run.complete({ seenSeconds, completedSeconds: nowSeconds, underWay: null });
   logger[missed > 0 ? 'info' : 'debug']({ listed, missed }, 'caught up');
-  if (nowSeconds - (before.lookedSeconds ?? 0) > LISTED_SECONDS) {
-    logger.info('Stripe lists events for 30 days: for what is older, run `instep reconcile`');
+  if (nowSeconds - (before.completedSeconds ?? 0) > LISTED_SECONDS) {
+    logger.info('Stripe lists events for 30 days: only reconciliation finds older changes');
   }
 }
 
@@ -109,7 +116,7 @@ function begin({ seenSeconds }: Progress, nowSeconds: number) {
   return { sinceSeconds, newestSeconds: null, cursor: null };
 }
 
-/** Stores what is not in the log yet. Returns how many these were. */
+/** Ingests the events that are not in the log. Returns how many these were. */
 async function store(
   objects: readonly Json[],
   { query, ingest, logger, now, nonce }: CatchUpOptions,
@@ -130,7 +137,7 @@ async function store(
       try {
         await ingest([event]);
       } catch (err) {
-        // A constraint of the application's: what it refuses now it will refuse again.
+        // A constraint of the application refuses it, and would refuse it again.
         if (!(err instanceof DatabaseRefused)) throw err;
         logger.error({ eventId: event.eventId, type: event.type, err }, 'event refused');
       }

@@ -10,9 +10,9 @@ import { createAmbiguousOrderJob } from './ambiguous-order.ts';
 import { createCatchUpJob } from './catch-up.ts';
 import { applyParkedEvents } from './parked-events.ts';
 import { lookUpProductNames } from './product-names.ts';
-import { createRateLimiter } from './rate-limiter.ts';
+import { limitRate } from './rate-limiter.ts';
+import { createReconcileJob } from './reconcile/reconcile.ts';
 import { pruneExpiredEvents } from './retention.ts';
-import { createReconcileJob } from './scheduled-reconciliation.ts';
 import type { Job } from './worker.ts';
 
 export type JobsOptions = {
@@ -20,36 +20,30 @@ export type JobsOptions = {
   readonly ingest: Ingest;
   readonly api: StripeApi;
   readonly productNames: ProductNames;
-  /** Which of several subscriptions a team has. */
+  /** Which of several subscriptions counts for a team. */
   readonly planSelection: PlanSelection;
   readonly logger: Logger;
-  /** How often Stripe is asked for missed events; `null`: never. */
-  readonly catchUpIntervalMs: number | null;
-  /** How often all teams are compared with what Stripe lists; `null`: never. */
-  readonly reconcileIntervalMs: number | null;
   /** In milliseconds since 1970. */
   readonly now: () => number;
   readonly nonce: () => string;
+  /** How often missed events are read from Stripe's list; `null`: never. */
+  readonly catchUpIntervalMs: number | null;
+  /** How often all teams are compared with Stripe; `null`: never. */
+  readonly reconcileIntervalMs: number | null;
   /** How long events stay in the log; `null`: for ever. */
   readonly retentionMs: number | null;
 };
 
-/** Everything that can be out of step while no event tells of it. */
+/** The jobs that find and repair everything that can be out of sync. */
 export function createJobs(options: JobsOptions): Job[] {
-  const { database, ingest, api, productNames, logger, now, nonce } = options;
+  const { database, ingest, productNames, planSelection, logger, now, nonce } = options;
+  const { catchUpIntervalMs, reconcileIntervalMs, retentionMs } = options;
   const { query } = database;
-  const pace = createRateLimiter(now);
-  const retrieveProductName = (id: string) => pace(() => api.retrieveProductName(id));
-  const retrieveSubscription = (id: string) => pace(() => api.retrieveSubscription(id));
-  const lists = {
-    listEvents: (from) => pace(() => api.listEvents(from)),
-    listSubscriptions: (from) => pace(() => api.listSubscriptions(from)),
-    listCustomers: (from) => pace(() => api.listCustomers(from)),
-  } satisfies Partial<StripeApi>;
-  const walks = { ...options, ...lists, query, nameOf: productNames.nameOf };
-  return [
+  const api = limitRate(options.api);
+  const { retrieveSubscription, retrieveProductName, listEvents } = api;
+  const jobs: Job[] = [
     {
-      name: 'parked',
+      name: 'parked-events',
       intervalMs: 1_000,
       run: (signal) => applyParkedEvents(query, ingest, signal),
     },
@@ -68,30 +62,25 @@ export function createJobs(options: JobsOptions): Job[] {
       intervalMs: 5_000,
       run: (signal) => sumStatistics({ database, now }, signal),
     },
-    {
-      name: 'team-counts',
-      intervalMs: 5_000,
-      run: () => countTeamsInTurn(query),
-    },
-    ...unlessOff(options.catchUpIntervalMs, (intervalMs) => ({
-      name: 'catch-up',
-      intervalMs: 5_000,
-      run: createCatchUpJob({ ...walks, intervalMs }),
-    })),
-    ...unlessOff(options.reconcileIntervalMs, (intervalMs) => ({
-      name: 'reconcile',
-      intervalMs: 5_000,
-      run: createReconcileJob({ ...walks, intervalMs }),
-    })),
-    ...unlessOff(options.retentionMs, (retentionMs) => ({
+    { name: 'team-counts', intervalMs: 5_000, run: () => countTeamsInTurn(query) },
+  ];
+  if (catchUpIntervalMs !== null) {
+    const catchUp = { query, ingest, listEvents, logger, now, nonce };
+    const run = createCatchUpJob(catchUp, catchUpIntervalMs);
+    jobs.push({ name: 'catch-up', intervalMs: 5_000, run });
+  }
+  if (reconcileIntervalMs !== null) {
+    const { nameOf } = productNames;
+    const reconcile = { database, ingest, api, nameOf, planSelection, logger, now, nonce };
+    const run = createReconcileJob(reconcile, reconcileIntervalMs);
+    jobs.push({ name: 'reconcile', intervalMs: 5_000, run });
+  }
+  if (retentionMs !== null) {
+    jobs.push({
       name: 'retention',
       intervalMs: 60_000,
       run: (signal) => pruneExpiredEvents({ query, retentionMs, now, logger }, signal),
-    })),
-  ];
-}
-
-/** A task, unless the time that it needs is turned off. */
-function unlessOff(timeMs: number | null, create: (timeMs: number) => Job): Job[] {
-  return timeMs === null ? [] : [create(timeMs)];
+    });
+  }
+  return jobs;
 }

@@ -8,41 +8,40 @@ import {
 } from '../queries/leased-jobs.ts';
 import { Stopped } from '../runtime/retry.ts';
 
-/** A walk that nobody else is at. */
+/** A run of a job that no other instance runs meanwhile. */
 export type LeasedRun = {
-  /** What was noted last; `null` at the first time. */
+  /** The progress that was saved last; `null` the first time. */
   readonly progress: unknown;
-  /** Notes how far it is. @throws Stopped when somebody else has gone on with it meanwhile */
+  /** Saves the progress, and renews the lease. @throws Stopped when another instance took it over */
   saveProgress(progress: object): Promise<void>;
-  /** Notes that it is at its end. */
+  /** Saves the last progress: the job is done. */
   complete(progress: object): Promise<void>;
 };
 
-/** Longer than a page takes, in spite of all patience. Then another instance goes on. */
+/** Longer than a page takes with all its retries. Then another instance takes over. */
 const LEASE_MS = 120_000;
 
 /**
- * Goes on with a walk that is due: when the last one began longer ago than `dueAfterMs`, or has not
- * ended. Returns whether there was anything to do for us.
+ * Runs a job when it is due: when its last run started longer ago than `dueAfterMs`, or was not
+ * completed. Returns `null` when it is not due, or another instance runs it.
  */
-export async function withLease(
+export async function withLease<Result>(
   query: Query,
-  { dueAfterMs, ...walker }: LeaseHolder & { readonly dueAfterMs: number },
-  work: (walk: LeasedRun) => Promise<void>,
-): Promise<boolean> {
-  const taken = await acquireLease(query, walker, { dueAfterMs, leaseMs: LEASE_MS });
-  if (taken === null) return false;
+  { dueAfterMs, ...holder }: LeaseHolder & { readonly dueAfterMs: number },
+  work: (run: LeasedRun) => Promise<Result>,
+): Promise<Result | null> {
+  const lease = await acquireLease(query, holder, { dueAfterMs, leaseMs: LEASE_MS });
+  if (lease === null) return null;
   try {
-    await work({
-      progress: taken.progress,
+    return await work({
+      progress: lease.progress,
       async saveProgress(progress) {
-        const isOurs = await saveProgress(query, walker, { progress, leaseMs: LEASE_MS });
+        const isOurs = await saveProgress(query, holder, { progress, leaseMs: LEASE_MS });
         if (!isOurs) throw new Stopped();
       },
-      complete: (progress) => completeJob(query, walker, progress),
+      complete: (progress) => completeJob(query, holder, progress),
     });
   } finally {
-    await releaseLease(query, walker);
+    await releaseLease(query, holder);
   }
-  return true;
 }

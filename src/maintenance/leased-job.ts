@@ -1,47 +1,46 @@
-import type { Query } from '../postgres/database.ts';
 import { DatabaseUnavailable } from '../postgres/errors.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { Stopped } from '../runtime/retry.ts';
 import { StripeApiFailed } from '../stripe/api-call.ts';
-import { type LeasedRun, withLease } from './lease.ts';
 import type { Job } from './worker.ts';
 
 export type LeasedJobOptions = {
   readonly name: string;
-  readonly query: Query;
   readonly logger: Logger;
-  /** In milliseconds since 1970. */
-  readonly now: () => number;
-  readonly nonce: () => string;
-  /** How often, in all instances together. */
+  /** How often the job runs, in all instances together. */
   readonly intervalMs: number;
-  /** Whether it is due at the start, too, and when the database was away. */
+  /** Whether it is also due at the start, and when the database was unavailable. */
   readonly isDueAfterOutage: boolean;
-  readonly work: (walk: LeasedRun, signal: AbortSignal) => Promise<void>;
+  /** A clock that is never set back, in milliseconds. */
+  readonly clockMs?: () => number;
+  /** Runs the job if its last run started longer ago than `dueAfterMs`. */
+  readonly run: (dueAfterMs: number, signal: AbortSignal) => Promise<unknown>;
 };
 
-/** A keeper's task that goes through what Stripe lists every so often, in one instance at a time. */
+/** Runs a job that reads Stripe's lists from time to time, in one instance at a time. */
 export function createLeasedJob(options: LeasedJobOptions): Job['run'] {
-  const { name, query, logger, now, intervalMs, isDueAfterOutage, work } = options;
-  const holder = options.nonce();
-  /** Until then something may have been missed. */
-  let missedUntilMs = now();
-  let restUntilMs = 0;
+  const { name, logger, intervalMs, isDueAfterOutage, run } = options;
+  const { clockMs = () => performance.now() } = options;
+  /** The end of the last time in which events may have been missed. */
+  let outageEndMs = clockMs();
+  let forbiddenUntilMs = Number.NEGATIVE_INFINITY;
 
   return async (signal) => {
-    if (now() < restUntilMs) return;
-    const sinceMissedMs = isDueAfterOutage ? now() - missedUntilMs : intervalMs;
-    const dueAfterMs = Math.min(intervalMs, sinceMissedMs);
+    if (clockMs() < forbiddenUntilMs) return;
+    const sinceOutageMs = isDueAfterOutage ? clockMs() - outageEndMs : intervalMs;
     try {
-      await withLease(query, { name, holder, dueAfterMs }, (walk) => work(walk, signal));
-    } catch (error) {
-      if (error instanceof Stopped) return;
-      if (error instanceof DatabaseUnavailable) missedUntilMs = now();
-      if (!(error instanceof StripeApiFailed && error.isForbidden)) throw error;
-      if (restUntilMs === 0) {
-        logger.warn({ task: name, err: error }, 'STRIPE_SECRET_KEY may not read what this needs');
+      await run(Math.min(intervalMs, sinceOutageMs), signal);
+    } catch (err) {
+      if (err instanceof Stopped) return;
+      if (err instanceof DatabaseUnavailable) outageEndMs = clockMs();
+      if (!(err instanceof StripeApiFailed && err.isForbidden)) throw err;
+      if (forbiddenUntilMs === Number.NEGATIVE_INFINITY) {
+        logger.warn(
+          { job: name, err },
+          'STRIPE_SECRET_KEY lacks permission to read subscriptions, events or customers',
+        );
       }
-      restUntilMs = now() + intervalMs;
+      forbiddenUntilMs = clockMs() + intervalMs;
     }
   };
 }

@@ -6,7 +6,7 @@ import { readableEventOf } from '../stripe/logged-event.ts';
 
 const BATCH = 200;
 
-/** Applies parked events as soon as a team has their customer. Through the one door, by the rule. */
+/** Ingests parked events again once a team has their customer. */
 export async function applyParkedEvents(
   query: Query,
   ingest: Ingest,

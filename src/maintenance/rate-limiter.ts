@@ -1,21 +1,26 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { pause } from '../runtime/pause.ts';
+import type { StripeApi } from '../stripe/api.ts';
 
-/** Makes a call when it is its turn. */
-export type RateLimiter = <Result>(call: () => Promise<Result>) => Promise<Result>;
-
-/** Ten times a second: a fraction of what Stripe allows. */
+/** 10 calls a second, a fraction of what Stripe allows. */
 const INTERVAL_MS = 100;
 
-/**
- * Lets calls to Stripe's API through one after the other, as often as a process may ask in the
- * background. `now` in milliseconds.
- */
-export function createRateLimiter(now: () => number): RateLimiter {
+/** Stripe's API for calls in the background: all of them together are spaced evenly in time. */
+export function limitRate(api: StripeApi): StripeApi {
   let nextAtMs = 0;
-  return async (call) => {
-    const startAtMs = Math.max(now(), nextAtMs);
-    nextAtMs = startAtMs + INTERVAL_MS;
-    await sleep(startAtMs - now());
-    return await call();
+  function limited<Parameter, Result>(call: (parameter: Parameter) => Promise<Result>) {
+    return async (parameter: Parameter): Promise<Result> => {
+      const nowMs = performance.now();
+      const startAtMs = Math.max(nowMs, nextAtMs);
+      nextAtMs = startAtMs + INTERVAL_MS;
+      await pause(startAtMs - nowMs);
+      return await call(parameter);
+    };
+  }
+  return {
+    retrieveProductName: limited(api.retrieveProductName),
+    retrieveSubscription: limited(api.retrieveSubscription),
+    listEvents: limited(api.listEvents),
+    listSubscriptions: limited(api.listSubscriptions),
+    listCustomers: limited(api.listCustomers),
   };
 }

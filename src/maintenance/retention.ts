@@ -11,12 +11,12 @@ export type RetentionOptions = {
   readonly logger: Logger;
 };
 
-/** Prunes from the log what is older than it is to be, once an hour in one of the instances. */
+/** Deletes events older than the retention from the log, once an hour in one of the instances. */
 export async function pruneExpiredEvents(
   { query, retentionMs, now, logger }: RetentionOptions,
   signal: AbortSignal,
 ): Promise<void> {
   if (!(await claimPruning(query))) return;
   const count = await pruneLog({ query, cutoffMs: now() - retentionMs }, signal);
-  if (count > 0) logger.info({ count }, 'log pruned');
+  if (count > 0) logger.info({ count }, 'event log pruned');
 }

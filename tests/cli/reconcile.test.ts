@@ -60,7 +60,7 @@ test('shows what has drifted and why, repairs it, and finds nothing afterwards',
     lines,
     stderr:
       `5 subscription(s), 6 team(s): 3 drifted, ${apart}\n` +
-      'instep: 3 team(s) are not what they must be: without --dry-run it is repaired [DRIFT_LEFT]\n',
+      'instep: 3 team(s) are out of sync with Stripe: run without --dry-run to repair them [DRIFT_LEFT]\n',
   });
   expect(await Promise.all([missed, unseen, byHand].map(account.planOf))).toEqual(before);
 
@@ -101,7 +101,7 @@ test('prints JSON, a line for each finding and one for the counts', async () => 
       sinceSeconds: at(10),
       is: expect.objectContaining({ subscriptionStatus: null }),
       shouldBe: expect.objectContaining({ subscriptionStatus: 'active' }),
-      isMended: true,
+      isRepaired: true,
     },
     {
       kind: 'counts',
@@ -192,7 +192,8 @@ describe('Ctrl-C', () => {
     const teamId = await account.addTeam('cus_300');
     expect(await account.reconcile('--resume')).toMatchObject({
       code: 1,
-      stderr: 'instep: there is nothing to go on with: leave out --resume [NOTHING_TO_RESUME]\n',
+      stderr:
+        'instep: no reconciliation was interrupted within the last 24 hours: run without --resume [NOTHING_TO_RESUME]\n',
     });
     account.delayMs = 300;
     let stopped: Promise<number | null> | undefined;
@@ -204,7 +205,7 @@ describe('Ctrl-C', () => {
     expect(await spawned.exited).toBe(1);
     expect(stopped).toBeDefined();
     expect(spawned.stderr).toBe(
-      'instep: stopped before it was done: go on with `instep reconcile --resume` [INTERRUPTED]\n',
+      'instep: stopped before it was done: continue with `instep reconcile --resume` [RECONCILIATION_FAILED]\n',
     );
 
     account.fault = undefined;
@@ -230,12 +231,12 @@ test('is refused while another one is under way', async () => {
   expect(await account.reconcile()).toEqual({
     code: 1,
     lines: [],
-    stderr: expect.stringMatching(/^instep: another reconciliation is under way: try again/),
+    stderr: expect.stringMatching(/^instep: another reconciliation is running: try again/),
   });
 });
 
 test.each([
-  [{ status: 403 }, /^instep: Stripe's API refused the key: STRIPE_SECRET_KEY must .* read/],
+  [{ status: 403 }, /^instep: STRIPE_SECRET_KEY lacks permission to read subscriptions/],
   [{ status: 503, retryAfterSeconds: 0 }, /^instep: Stripe's API failed: .*\(503\): .*--resume/],
 ])('an API that answers %j is told of', async (fault, stderr) => {
   const account = await openAccount();
@@ -257,5 +258,5 @@ test('what the application’s tables refuse is told of, and left', async () => 
   expect(stderr).toContain('"msg":"drift not repaired"');
   expect(stderr).toContain(`"teamId":${teamId}`);
   expect(stderr).toContain('2 drifted, 1 repaired, 1 not repaired\n');
-  expect(stderr).toContain('instep: 1 team(s) are not what they must be [DRIFT_LEFT]\n');
+  expect(stderr).toContain('instep: 1 team(s) are out of sync with Stripe [DRIFT_LEFT]\n');
 });

@@ -40,8 +40,8 @@ type Setting = {
   /** The log lines, at level info and above. */
   readonly lines: Record<string, unknown>[];
   fault: ((call: number) => ApiFault | undefined) | undefined;
-  /** A keeper's task, as another instance has one of its own. */
-  instance(ingest?: Ingest, startedAtMs?: number): (signal?: AbortSignal) => Promise<void>;
+  /** The job of an instance, which was started so long ago. */
+  instance(ingest?: Ingest, startedAgoMs?: number): (signal?: AbortSignal) => Promise<void>;
 };
 
 /** An account with these events, and a team that follows their customer. */
@@ -59,18 +59,19 @@ async function setUp(bodies: readonly string[]): Promise<Setting & { teamId: num
     calls,
     lines,
     fault: undefined,
-    instance(through = ingest, startedAtMs = Date.now()) {
-      const times = [startedAtMs];
-      const repair = createCatchUpJob({
+    instance(through = ingest, startedAgoMs = 0) {
+      const options = {
         query: database.query,
         ingest: through,
         listEvents: api.listEvents,
         logger,
-        now: () => times.pop() ?? Date.now(),
+        now: Date.now,
         nonce: () => `holder_${Math.random()}`,
-        intervalMs: 3_600_000,
-      });
-      return (signal = new AbortController().signal) => repair(signal);
+      };
+      const readings = [performance.now() - startedAgoMs];
+      const clockMs = () => readings.pop() ?? performance.now();
+      const run = createCatchUpJob(options, 3_600_000, clockMs);
+      return (signal = new AbortController().signal) => run(signal);
     },
   };
   const server = await startStripeApiServer({
@@ -107,7 +108,7 @@ const seenBy = async ({ database }: Setting) => {
 const idOf = (body: string): string => JSON.parse(body).id;
 const createdOf = (body: string): number => JSON.parse(body).created;
 
-test('stores what was missed under its own ids and times, and nothing twice', async () => {
+test('stores missed events under their own ids and times, and nothing twice', async () => {
   const [first, missed, last] = [
     nextEvent({ status: 'trialing' }),
     nextEvent({ status: 'active' }),
@@ -136,14 +137,14 @@ test('stores what was missed under its own ids and times, and nothing twice', as
   expect(await logOf(setting)).toHaveLength(3);
 });
 
-test('knows an event again that the list tells in another API version’s words', async () => {
+test('recognizes an event that the list shows in the shape of another API version', async () => {
   const [one, other] = [nextEvent({ status: 'trialing' }), nextEvent({ status: 'active' })];
-  const inOtherWords = (body: string) => {
+  const inAnotherShape = (body: string) => {
     const event = JSON.parse(body);
     event.data.object.items.data[0].price = undefined;
     return JSON.stringify(event);
   };
-  const setting = await setUp([inOtherWords(one), inOtherWords(other)]);
+  const setting = await setUp([inAnotherShape(one), inAnotherShape(other)]);
   await setting.ingest([received(one)]);
   await setting.instance()();
   expect(await setting.ingest([received(other)])).toMatchObject([{ outcome: 'duplicate' }]);
@@ -153,7 +154,7 @@ test('knows an event again that the list tells in another API version’s words'
   ]);
 });
 
-test('asks for the two types of 30 days at first, and then since the last one seen', async () => {
+test('lists both types of the last 30 days at first, and then since the last one seen', async () => {
   const bodies = [nextEvent(), nextEvent()];
   const setting = await setUp(bodies);
   await setting.instance()();
@@ -165,7 +166,7 @@ test('asks for the two types of 30 days at first, and then since the last one se
   expect(since()).toBe(createdOf(bodies[1] ?? '') - 3_600);
 });
 
-test('moves on only when everything before is stored, and goes on where it was', async () => {
+test('moves on only when everything before is stored, and resumes where it was', async () => {
   const bodies = Array.from({ length: 250 }, () => nextEvent());
   const setting = await setUp(bodies);
   let isDown = true;
@@ -193,17 +194,16 @@ test('moves on only when everything before is stored, and goes on where it was',
     seenSeconds: createdOf(bodies[249] ?? ''),
     underWay: null,
   });
-  // What came meanwhile is the next one's.
+  // What arrived meanwhile is left to the next run.
   await setting.instance(shaky)();
   expect(await logOf(setting)).toHaveLength(251);
 });
 
-test('of several instances one does it; of one that is gone another takes over', async () => {
+test('runs in one of several instances, and another one takes over when it is gone', async () => {
   const setting = await setUp([nextEvent()]);
-  const aMinuteAgo = Date.now() - 60_000;
-  const instances = Array.from({ length: 5 }, () => setting.instance(setting.ingest, aMinuteAgo));
-  await Promise.all(instances.map((repair) => repair()));
-  for (const repair of instances) await repair();
+  const instances = Array.from({ length: 5 }, () => setting.instance(setting.ingest, 60_000));
+  await Promise.all(instances.map((run) => run()));
+  for (const run of instances) await run();
   expect(setting.calls).toHaveLength(1);
 
   const hold = (until: string) =>
@@ -219,7 +219,7 @@ test('of several instances one does it; of one that is gone another takes over',
   expect(setting.calls).toHaveLength(2);
 });
 
-test('whoever was taken over from leaves the rest to the other', async () => {
+test('stops when another instance has taken over', async () => {
   const setting = await setUp(Array.from({ length: 250 }, () => nextEvent()));
   let stolen = false;
   const slow: Ingest = async (events) => {
@@ -240,15 +240,15 @@ test('whoever was taken over from leaves the rest to the other', async () => {
   expect(row).toEqual({ holder: 'other', ended_at: null });
 });
 
-describe('an API that', () => {
-  test('has enough of it is asked again', async () => {
+describe('when Stripe', () => {
+  test('answers 429, calls again', async () => {
     const setting = await setUp([nextEvent()]);
     setting.fault = (call) => (call < 3 ? { status: 429, retryAfterSeconds: 0 } : undefined);
     await setting.instance()();
     expect(await logOf(setting)).toHaveLength(1);
   });
 
-  test('is down leaves everything for the next time', async () => {
+  test('is down, leaves everything to the next run', async () => {
     const setting = await setUp([nextEvent()]);
     setting.fault = () => ({ status: 503, retryAfterSeconds: 0 });
     const instance = setting.instance();
@@ -258,24 +258,21 @@ describe('an API that', () => {
     expect(await logOf(setting)).toHaveLength(1);
   });
 
-  test.each([401, 403])(
-    'refuses the key with %i is left alone, and a line says so once',
-    async (status) => {
-      const setting = await setUp([nextEvent()]);
-      setting.fault = () => ({ status });
-      const instance = setting.instance();
-      for (let turn = 0; turn < 3; turn += 1) await instance();
-      expect(setting.calls).toHaveLength(1);
-      expect(setting.lines).toMatchObject([
-        {
-          level: 'warn',
-          msg: expect.stringContaining('STRIPE_SECRET_KEY may not read what this needs'),
-        },
-      ]);
-    },
-  );
+  test.each([401, 403])('answers %i, warns once and rests for the interval', async (status) => {
+    const setting = await setUp([nextEvent()]);
+    setting.fault = () => ({ status });
+    const instance = setting.instance();
+    for (let run = 0; run < 3; run += 1) await instance();
+    expect(setting.calls).toHaveLength(1);
+    expect(setting.lines).toMatchObject([
+      {
+        level: 'warn',
+        msg: expect.stringContaining('STRIPE_SECRET_KEY lacks permission to read'),
+      },
+    ]);
+  });
 
-  test('has forgotten where we were is asked from the beginning', async () => {
+  test('no longer knows the cursor, begins at the start of the list', async () => {
     const bodies = Array.from({ length: 150 }, () => nextEvent());
     const setting = await setUp(bodies);
     setting.fault = (call) => (call === 2 ? { status: 400 } : undefined);
@@ -292,7 +289,7 @@ describe('an API that', () => {
   });
 });
 
-test('what the application’s tables refuse is passed over, with a line that says so', async () => {
+test('logs an event that the application’s tables refuse, and goes on', async () => {
   const [good, bad] = [nextEvent(), nextEvent({ subscriptionId: 'sub_bad' })];
   const setting = await setUp([bad, good]);
   await setting.database.query(
@@ -305,7 +302,7 @@ test('what the application’s tables refuse is passed over, with a line that sa
   );
 });
 
-test('stops between two pages when it is asked to, and lets others have it', async () => {
+test('stops between two pages on request, and releases the lease', async () => {
   const setting = await setUp(Array.from({ length: 150 }, () => nextEvent()));
   const stopping = new AbortController();
   const stops: Ingest = async (events) => {

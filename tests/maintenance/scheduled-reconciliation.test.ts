@@ -11,7 +11,7 @@ test('every so often all teams are reconciled, and the log says what was repaire
     level: 'warn',
     teamId,
     cause: 'never seen',
-    isMended: true,
+    isRepaired: true,
   });
   expect(await server.logged({ msg: 'reconciled' })).toMatchObject({ drifts: 1, repaired: 1 });
   expect(await account.planOf(teamId)).toMatchObject({ plan: { planName: 'Pro' } });

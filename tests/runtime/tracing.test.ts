@@ -283,7 +283,7 @@ describe("a call of Stripe's API", () => {
 
 describe('a run of a maintenance job', () => {
   test('is a trace of its own', async () => {
-    const run = await spans.find('maintain parked');
+    const run = await spans.find('maintain parked-events');
     expect(run.parentSpanContext).toBeUndefined();
     expect(spans.partsOf(run).map(({ name }) => name)).toContain('select instep.events');
   });

@@ -5,37 +5,37 @@ import type { SubscriptionEvent } from '../../core/subscription-event.ts';
 import { effectOf, isSamePlan, type TeamPlan } from '../../core/transition.ts';
 import type { LinkedTeam } from '../../queries/teams.ts';
 
-/** Why a team is not what it must be. */
+/** Why a team does not have the plan that it should have. */
 export type DriftCause = 'missed event' | 'never seen' | 'changed by hand';
 
-/** A subscription, and the second since which it counts as what Stripe shows it to be. */
+/** A subscription, and the second since which it is as Stripe lists it. */
 export type DatedSubscription = { readonly listed: ListedSubscription; readonly seconds: number };
 
-/** What a team has, what it must have, and why that differs. */
+/** A team that does not have the plan that it should have. */
 export type Drift = {
   readonly team: LinkedTeam;
   readonly shouldBe: TeamPlan;
   readonly cause: DriftCause;
-  /** The subscriptions that are not as we know them; none for what was changed by hand. */
+  /** The subscriptions that differ from what we know; none when the team was changed by hand. */
   readonly subscriptionIds: readonly string[];
-  /** The drift is no older than that, in seconds since 1970; `null` when nothing tells. */
+  /** When the drift began at the earliest, in seconds since 1970; `null` when it is unknown. */
   readonly sinceSeconds: number | null;
-  /** What is to be known of the customer's subscriptions, so that the team is right. */
-  readonly looks: readonly DatedSubscription[];
+  /** What must be known of the customer's subscriptions for the team to be right. */
+  readonly snapshots: readonly DatedSubscription[];
 };
 
 export type DriftOptions = {
   readonly planSelection: PlanSelection;
-  /** The names of products, as far as they are to be had. */
+  /** The names of products, as far as they are known. */
   readonly names: ReadonlyMap<string | null, string>;
 };
 
 /**
- * Compares a team with what the rule makes of what Stripe shows; `null` when they agree. Pure.
+ * Compares a team with the plan that follows from what Stripe lists; `null` when they agree. Pure.
  *
- * A subscription that is over counts since its end, which Stripe tells. Nothing tells when one that
- * is not over last changed: if it is not as we know it, it counts as of the look, and with it all
- * others of the customer that are not over. Of these the team has, by the rule, one that gives a plan.
+ * Stripe says when a subscription ended, but not when one that lives has changed. So if a living one
+ * differs from what we know, it counts as of the listing, and all other living ones of the customer
+ * with it: of these the team gets, by the rule, one that grants a plan.
  */
 export function driftOf(
   team: LinkedTeam,
@@ -43,17 +43,20 @@ export function driftOf(
   listed: readonly ListedSubscription[],
   { planSelection, names }: DriftOptions,
 ): Drift | null {
-  const telling = listed.filter((one) => effectOf(one.status) !== 'none' && !isOlder(one, known));
-  const news = telling.filter((one) => !isKnown(one, known, names));
+  const current = listed.filter((one) => effectOf(one.status) !== 'none' && !isOlder(one, known));
+  const news = current.filter((one) => !isKnown(one, known, names));
   const others = news.some(isAlive)
-    ? telling.filter((one) => isAlive(one) && !news.includes(one))
+    ? current.filter((one) => isAlive(one) && !news.includes(one))
     : [];
-  const looks = dated([...news, ...others], known);
+  const snapshots = dated([...news, ...others], known);
   const shown = new Map(known);
-  for (const look of looks) {
-    shown.set(look.listed.subscriptionId, { newest: eventOf(look), isOrderAmbiguous: false });
+  for (const snapshot of snapshots) {
+    shown.set(snapshot.listed.subscriptionId, {
+      newest: eventOf(snapshot),
+      isOrderAmbiguous: false,
+    });
   }
-  // Of those that ended before we ever heard of them, only one that the team must follow matters.
+  // A subscription that ended before we knew of it matters only if the team must follow it.
   const followedId = followedEvent(shown, planSelection)?.subscriptionId;
   const changed = news.filter(
     ({ subscriptionId, status }) =>
@@ -63,7 +66,7 @@ export function driftOf(
   const isByHand = changed.length === 0;
   const plan = teamPlan(isByHand ? known : shown, planSelection, names);
   if (plan === null) return null;
-  const shouldBe = { ...plan, planName: plan.planName ?? nameThatMayBe(team, plan) };
+  const shouldBe = { ...plan, planName: plan.planName ?? possibleName(team, plan) };
   if (isByHand && isSamePlan(shouldBe, team.plan)) return null;
   const main = changed.find(({ subscriptionId }) => subscriptionId === followedId) ?? changed[0];
   return {
@@ -72,19 +75,19 @@ export function driftOf(
     cause: causeOf(changed, known),
     subscriptionIds: changed.map(({ subscriptionId }) => subscriptionId),
     sinceSeconds: main === undefined ? null : sinceOf(main, known),
-    looks: isByHand
+    snapshots: isByHand
       ? []
-      : looks.filter((look) => changed.includes(look.listed) || others.includes(look.listed)),
+      : snapshots.filter(({ listed }) => changed.includes(listed) || others.includes(listed)),
   };
 }
 
-/** Whether something newer has come since it was listed. */
+/** Whether something newer has arrived since the listing. */
 function isOlder({ subscriptionId, asOfSeconds }: ListedSubscription, known: Customer): boolean {
   const state = known.get(subscriptionId);
   return state !== undefined && state.newest.createdSeconds > asOfSeconds;
 }
 
-/** Whether we know it to be so. An endpoint of an old API version tells names, and no products. */
+/** Whether we know the subscription as it is listed. Old API versions have a name and no product. */
 function isKnown(
   { subscriptionId, status, productId, planName }: ListedSubscription,
   known: Customer,
@@ -102,7 +105,7 @@ function isAlive({ status, endedSeconds }: ListedSubscription): boolean {
   return endedSeconds === null && status !== 'canceled';
 }
 
-/** All that are alive as of one second, since between them nothing else tells an order. */
+/** All living ones count as of the same second, since nothing tells which of them changed last. */
 function dated(listed: readonly ListedSubscription[], known: Customer): DatedSubscription[] {
   const asOfSeconds = Math.min(...listed.map((one) => one.asOfSeconds));
   return listed.map((one) => {
@@ -117,8 +120,8 @@ function eventOf({ listed, seconds }: DatedSubscription): SubscriptionEvent {
   return { customerId, subscriptionId, status, productId, planName, createdSeconds: seconds };
 }
 
-/** Where nobody tells the name of a plan, any name may be right. */
-function nameThatMayBe(team: LinkedTeam, plan: TeamPlan): string | null {
+/** When the name of a product is unknown, the team's own name for it may be right. */
+function possibleName(team: LinkedTeam, plan: TeamPlan): string | null {
   const { planName, providerProductId } = team.plan;
   const isSameProduct =
     plan.providerProductId !== null && providerProductId === plan.providerProductId;

@@ -11,45 +11,40 @@ import type { ReconcileOptions } from './options.ts';
 type FindOptions = Pick<ReconcileOptions, 'database' | 'nameOf' | 'planSelection'>;
 
 /**
- * Compares teams with what the rule makes of what Stripe lists of their customers. What differs is
- * compared once more under the lock of the team: an event may have come between reading the one and
- * reading the other. Whoever holds a team is changing it now, so that there is nothing to tell.
+ * Compares teams with what Stripe lists of their customers. A team that differs is compared again
+ * under its lock, since an event may have been applied between the reads. A team that is locked is
+ * just being changed, and is left out.
  */
 export async function findDrifts(
   teams: readonly LinkedTeam[],
   listed: readonly ListedSubscription[],
   options: FindOptions,
 ): Promise<Drift[]> {
-  const { database } = options;
+  const { database, planSelection } = options;
   const names = await namesOf(listed, options);
+  const listedOf = byCustomer(listed);
+
+  async function compare(query: Query, some: readonly LinkedTeam[]): Promise<Drift[]> {
+    const customerIds = some.map(({ customerId }) => customerId);
+    const stored = await readCustomers(query, customerIds);
+    const driftOptions = { planSelection, names: new Map([...stored.names, ...names]) };
+    return some.flatMap((team) => {
+      const known = stored.customers.get(team.customerId) ?? UNKNOWN_CUSTOMER;
+      return driftOf(team, known, listedOf.get(team.customerId) ?? [], driftOptions) ?? [];
+    });
+  }
+
   const found = await compare(database.query, teams);
   if (found.length === 0) return [];
+  const foundIds = new Set(found.map(({ team }) => team.id));
   return await database.transaction(async (query) => {
     const customerIds = found.map(({ team }) => team.customerId);
     const free = await lockFreeTeams(query, customerIds);
-    const foundIds = new Set(found.map(({ team }) => team.id));
     return await compare(
       query,
       free.teams.filter(({ id }) => foundIds.has(id)),
     );
   });
-
-  async function compare(query: Query, some: readonly LinkedTeam[]): Promise<Drift[]> {
-    const customerIds = some.map(({ customerId }) => customerId);
-    const { customers, names: ours } = await readCustomers(query, customerIds);
-    const all = new Map([...ours, ...names]);
-    const listedOf = byCustomer(listed);
-    return some.flatMap((team) => {
-      const { customerId } = team;
-      const known = customers.get(customerId) ?? UNKNOWN_CUSTOMER;
-      const shown = listedOf.get(customerId) ?? [];
-      const drift = driftOf(team, known, shown, {
-        planSelection: options.planSelection,
-        names: all,
-      });
-      return drift === null ? [] : [drift];
-    });
-  }
 }
 
 function byCustomer(listed: readonly ListedSubscription[]): Map<string, ListedSubscription[]> {
@@ -60,7 +55,7 @@ function byCustomer(listed: readonly ListedSubscription[]): Map<string, ListedSu
   return listedOf;
 }
 
-/** The names of the products that are listed: from our table, and otherwise from Stripe. */
+/** The names of the listed products, from our table or from Stripe. */
 async function namesOf(
   listed: readonly ListedSubscription[],
   { database, nameOf }: FindOptions,

@@ -12,59 +12,53 @@ import type { ReconcileOptions } from './options.ts';
 const PAGE = 500;
 
 /**
- * Tells of customers whom no team follows, and of teams whose customer Stripe does not know. For
- * these it takes the list of all customers, since many have no subscription.
+ * Finds customers with a subscription that no team has, and teams whose customer Stripe does not
+ * know. The latter takes the list of all customers, since many have no subscription.
  */
 export async function findUnmatchedSubscriptions(
   options: ReconcileOptions,
-  /** Called now and then, since it may take its time. */
-  onPage: () => Promise<void>,
+  onPage: (customers: number) => Promise<void>,
   signal: AbortSignal,
 ): Promise<Pick<Counts, 'customersWithoutTeam' | 'unknownCustomers'>> {
-  const { database, onFinding } = options;
-  const { query } = database;
+  const { onFinding } = options;
+  const { query } = options.database;
   let customersWithoutTeam = 0;
-  for (let afterId = ''; ; ) {
+  for (let afterId: string | undefined = ''; afterId !== undefined; ) {
     const page = await readTeamlessCustomers(query, { afterId, limit: PAGE });
-    for (const found of page) onFinding({ kind: 'customer without a team', ...found });
+    for (const customer of page) onFinding({ kind: 'customer without a team', ...customer });
     customersWithoutTeam += page.length;
-    afterId = page.at(-1)?.customerId ?? '';
-    if (page.length < PAGE) break;
+    afterId = page.at(-1)?.customerId;
   }
 
   await rememberUnlisted(options, onPage, signal);
   let unknownCustomers = 0;
-  for (let afterId = 0; ; ) {
+  for (let afterId: number | undefined = 0; afterId !== undefined; ) {
     const page = await readUnlistedTeams(query, { afterId, limit: PAGE });
     for (const { id: teamId, customerId } of page) {
       onFinding({ kind: 'unknown customer', teamId, customerId });
     }
     unknownCustomers += page.length;
-    afterId = page.at(-1)?.id ?? 0;
-    if (page.length < PAGE) break;
+    afterId = page.at(-1)?.id;
   }
   return { customersWithoutTeam, unknownCustomers };
 }
 
-/** Goes through the list of customers, until all are found whom teams follow. */
+/** Reads the list of customers until every customer of a team is found. */
 async function rememberUnlisted(
-  { database, listCustomers, onProgress }: ReconcileOptions,
-  onPage: () => Promise<void>,
+  { database, api }: ReconcileOptions,
+  onPage: (customers: number) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
   const { query } = database;
   let unlisted = await countUnlistedCustomers(query);
   if (unlisted === 0) return;
-  let seen = 0;
-  const list = (cursor: string | null) => listCustomers({ cursor });
+  let read = 0;
+  const list = (cursor: string | null) => api.listCustomers({ cursor });
   for await (const { objects } of readPages({ list, cursor: null, signal })) {
-    unlisted -= await rememberCustomers(
-      query,
-      objects.flatMap((object) => idOf(object) ?? []),
-    );
-    seen += objects.length;
-    onProgress?.('customers', seen);
-    await onPage();
+    const ids = objects.flatMap((object) => idOf(object) ?? []);
+    unlisted -= await rememberCustomers(query, ids);
+    read += objects.length;
+    await onPage(read);
     if (unlisted <= 0) return;
   }
 }

@@ -9,13 +9,13 @@ export type Finding =
       readonly customerId: string;
       readonly cause: DriftCause;
       readonly subscriptionIds: readonly string[];
-      /** It is no older than that, in seconds since 1970; `null` when nothing tells. */
+      /** When the drift began at the earliest, in seconds since 1970; `null` when it is unknown. */
       readonly sinceSeconds: number | null;
       readonly is: TeamPlan;
       readonly shouldBe: TeamPlan;
-      readonly isMended: boolean;
+      readonly isRepaired: boolean;
     }
-  /** Somebody has a subscription that is not over, and nobody gets anything for it. */
+  /** A customer has a subscription that has not ended, and no team gets its plan. */
   | {
       readonly kind: 'customer without a team';
       readonly customerId: string;
@@ -23,27 +23,14 @@ export type Finding =
     }
   | { readonly kind: 'unknown customer'; readonly teamId: number; readonly customerId: string };
 
-/** What was found of a drift. */
-export function findingOf(drift: Drift, isMended: boolean): Finding {
-  const { team, cause, subscriptionIds, sinceSeconds, shouldBe } = drift;
+export function findingOf(drift: Drift, isRepaired: boolean): Finding {
+  const { team, snapshots: _, ...found } = drift;
   const { id: teamId, customerId, plan: is } = team;
-  return {
-    kind: 'drift',
-    teamId,
-    customerId,
-    cause,
-    subscriptionIds,
-    sinceSeconds,
-    is,
-    shouldBe,
-    isMended,
-  };
+  return { kind: 'drift', teamId, customerId, ...found, is, isRepaired };
 }
 
-/** How much was looked at, and how much of it was found. */
 export type Counts = {
   readonly subscriptions: number;
-  /** Of no shape that we know. */
   readonly unreadable: number;
   readonly teams: number;
   readonly drifts: number;

@@ -5,23 +5,31 @@ import type { Logger } from '../../runtime/logging.ts';
 import type { StripeApi } from '../../stripe/api.ts';
 import type { Finding } from './finding.ts';
 
-export type ReconcileOptions = {
+/** What every reconciliation of a process needs. */
+export type ReconcileServices = {
   readonly database: Database;
   readonly ingest: Ingest;
-  readonly listSubscriptions: StripeApi['listSubscriptions'];
-  readonly listCustomers: StripeApi['listCustomers'];
-  /** The name of a product, as far as it is to be had. */
+  readonly api: Pick<StripeApi, 'listSubscriptions' | 'listCustomers'>;
+  /** The name of a product; `null` when it is not available. */
   readonly nameOf: (productId: string) => Promise<string | null>;
   readonly planSelection: PlanSelection;
   readonly logger: Logger;
   /** In milliseconds since 1970. */
   readonly now: () => number;
   readonly nonce: () => string;
-  /** Shows what has drifted, and leaves it. */
-  readonly isDryRun: boolean;
-  readonly onFinding: (finding: Finding) => void;
-  readonly onProgress?: (of: Progressing, done: number) => void;
 };
 
-/** What is gone through, one after the other. */
-export type Progressing = 'subscriptions' | 'teams' | 'customers';
+export type ReconcileOptions = ReconcileServices & {
+  /** Reports drift, and does not repair it. */
+  readonly isDryRun: boolean;
+  readonly onFinding: (finding: Finding) => void;
+  readonly onProgress?: (progress: StepProgress) => void;
+};
+
+/** How far the current step is. The steps come in this order. */
+export type StepProgress = {
+  readonly of: 'subscriptions' | 'teams' | 'customers';
+  readonly done: number;
+  /** The estimated end; `null` when there is none. */
+  readonly total: number | null;
+};

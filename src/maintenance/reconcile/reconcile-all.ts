@@ -1,60 +1,58 @@
-import { forgetListed, readListed, rememberListed } from '../../queries/listed-subscriptions.ts';
-import { readLinkedTeams } from '../../queries/teams.ts';
+import {
+  estimateListed,
+  forgetListed,
+  readListed,
+  rememberListed,
+} from '../../queries/listed-subscriptions.ts';
+import { countLinkedTeams, readLinkedTeams } from '../../queries/teams.ts';
 import { Stopped } from '../../runtime/retry.ts';
 import type { LeasedRun } from '../lease.ts';
-import { readPages } from '../stripe-pages.ts';
 import { findUnmatchedSubscriptions } from './find-unmatched.ts';
-import { type Counts, NOTHING_COUNTED } from './finding.ts';
-import type { ReconcileOptions } from './options.ts';
-import { type Progress, readProgress } from './progress.ts';
-import { readListing } from './read-listing.ts';
+import type { Counts } from './finding.ts';
+import { readListings } from './listing.ts';
+import type { ReconcileOptions, StepProgress } from './options.ts';
+import { type Progress, type Resume, startOf } from './progress.ts';
 import { reconcileTeams } from './reconcile-teams.ts';
-
-/** What was listed longer ago than this tells too little of what is now. */
-const RESUMABLE_MS = 24 * 60 * 60 * 1_000;
 
 const TEAMS_AT_ONCE = 500;
 
 /**
- * Reconciles everything: remembers what Stripe lists, page by page, and when all of it is there
- * compares team by team. A customer's subscriptions may stand on any pages, and to judge by some of
- * them would strip a team of what it pays for.
+ * Reconciles all teams: stores Stripe's list of subscriptions page by page, and compares the teams
+ * when the list is complete. A customer's subscriptions may be on any pages, and comparing with some
+ * of them would take away a plan that is paid for.
  *
- * @throws Stopped, or StripeApiFailed; another call goes on where this one was, if it may
+ * @throws Stopped, DeadlineExceeded, StripeApiFailed or NothingToResume
  */
 export async function reconcileAll(
-  walk: LeasedRun,
-  options: ReconcileOptions & { readonly mayResume: boolean },
+  run: LeasedRun,
+  options: ReconcileOptions & { readonly resume: Resume },
   signal: AbortSignal,
 ): Promise<Counts> {
-  const { database, listSubscriptions, isDryRun, now, onProgress } = options;
+  const { database, isDryRun, resume, now } = options;
   const { query } = database;
-  let progress = (options.mayResume ? resumable(walk.progress, options) : null) ?? {
-    ...BEGINNING,
-    beganAtMs: now(),
-    isDryRun,
-  };
+  const { listSubscriptions } = options.api;
+  const report = await createReporter(options);
+  let progress = startOf(run.progress, { isDryRun, resume, nowMs: now() });
 
-  async function note(next: Partial<Progress>, counts: Partial<Counts>): Promise<void> {
+  async function save(next: Partial<Progress>, counts: Partial<Counts>): Promise<void> {
     progress = { ...progress, ...next, counts: { ...progress.counts, ...counts } };
-    await walk.saveProgress(progress);
+    await run.saveProgress(progress);
   }
 
-  if (progress.phase === 'listing' && progress.cursor === null) await forgetListed(query);
   if (progress.phase === 'listing') {
-    const list = (cursor: string | null) => listSubscriptions({ cursor });
-    for await (const page of readPages({ list, cursor: progress.cursor, signal })) {
-      const { subscriptions, unreadable } = readListing(page, now());
-      await rememberListed(query, subscriptions);
+    const { cursor } = progress;
+    if (cursor === null) await forgetListed(query);
+    for await (const page of readListings({ listSubscriptions, cursor, now, signal })) {
+      await rememberListed(query, page.subscriptions);
       const { counts } = progress;
-      await note(
+      await save(
         { cursor: page.cursor, phase: page.cursor === null ? 'comparing' : 'listing' },
         {
-          subscriptions: counts.subscriptions + subscriptions.length,
-          unreadable: counts.unreadable + unreadable,
+          subscriptions: counts.subscriptions + page.subscriptions.length,
+          unreadable: counts.unreadable + page.unreadable,
         },
       );
-      onProgress?.('subscriptions', progress.counts.subscriptions);
+      report('subscriptions', progress.counts.subscriptions);
     }
   }
 
@@ -67,7 +65,7 @@ export async function reconcileAll(
     const customerIds = teams.map(({ customerId }) => customerId);
     const found = await reconcileTeams(teams, await readListed(query, customerIds), options);
     const { counts } = progress;
-    await note(
+    await save(
       { afterTeamId: last.id },
       {
         teams: counts.teams + found.teams,
@@ -75,36 +73,27 @@ export async function reconcileAll(
         repaired: counts.repaired + found.repaired,
       },
     );
-    onProgress?.('teams', progress.counts.teams);
+    report('teams', progress.counts.teams);
   }
 
-  const counts = {
-    ...progress.counts,
-    ...(await findUnmatchedSubscriptions(options, () => note({}, {}), signal)),
-  };
+  async function onPage(customers: number): Promise<void> {
+    // Renews the lease.
+    await save({}, {});
+    report('customers', customers);
+  }
+  const unmatched = await findUnmatchedSubscriptions(options, onPage, signal);
+  const counts = { ...progress.counts, ...unmatched };
   await forgetListed(query);
-  await walk.complete({ ...progress, counts, phase: 'done' });
+  await run.complete({ ...progress, counts, phase: 'done' });
   return counts;
 }
 
-const BEGINNING = {
-  phase: 'listing',
-  cursor: null,
-  afterTeamId: 0,
-  counts: NOTHING_COUNTED,
-} as const;
-
-/** Where to go on; `null` when nothing was left that is worth it. */
-export function resumable(
-  left: unknown,
-  { isDryRun, now }: Pick<ReconcileOptions, 'isDryRun' | 'now'>,
-): Progress | null {
-  const data = readProgress(left);
-  if (data === null || data.phase === 'done') return null;
-  if (now() - data.beganAtMs > RESUMABLE_MS) return null;
-  // What a dry run has listed is as good, but it has repaired nothing.
-  if (data.isDryRun === isDryRun) return data;
-  const { subscriptions, unreadable } = data.counts;
-  const counts = { ...NOTHING_COUNTED, subscriptions, unreadable };
-  return { ...data, isDryRun, afterTeamId: 0, counts };
+async function createReporter({ database, onProgress }: ReconcileOptions) {
+  if (onProgress === undefined) return () => undefined;
+  const totals = {
+    subscriptions: await estimateListed(database.query),
+    teams: await countLinkedTeams(database.query),
+    customers: null,
+  };
+  return (of: StepProgress['of'], done: number) => onProgress({ of, done, total: totals[of] });
 }

@@ -1,13 +1,13 @@
 import type { ListedSubscription } from '../../core/listed-subscription.ts';
 import { readTeamsOf } from '../../queries/teams.ts';
 import { StripeApiFailed } from '../../stripe/api-call.ts';
-import { readPages } from '../stripe-pages.ts';
+import { explainFailure } from './failure.ts';
 import { type Counts, NOTHING_COUNTED } from './finding.ts';
+import { readListings } from './listing.ts';
 import type { ReconcileOptions } from './options.ts';
-import { readListing } from './read-listing.ts';
 import { reconcileTeams } from './reconcile-teams.ts';
 
-/** Reconciles what one customer has. @throws Stopped, or StripeApiFailed */
+/** Reconciles the teams of one customer. @throws ReconciliationFailed */
 export async function reconcileCustomer(
   customerId: string,
   options: ReconcileOptions,
@@ -15,16 +15,16 @@ export async function reconcileCustomer(
 ): Promise<Counts> {
   const { database, onFinding } = options;
   const teams = await readTeamsOf(database.query, [customerId]);
-  const listed = await list(customerId, options, signal);
+  const listed = await explainFailure(list(customerId, options, signal));
   if (listed === null) {
     for (const { id: teamId } of teams) onFinding({ kind: 'unknown customer', teamId, customerId });
     return { ...NOTHING_COUNTED, teams: teams.length, unknownCustomers: teams.length };
   }
-  const { subscriptions } = listed;
-  const counts = { ...NOTHING_COUNTED, ...listed, subscriptions: subscriptions.length };
+  const { subscriptions, unreadable } = listed;
+  const counts = { ...NOTHING_COUNTED, unreadable, subscriptions: subscriptions.length };
   const statuses = subscriptions
-    .filter((one) => one.endedSeconds === null)
-    .map((one) => one.status);
+    .filter(({ endedSeconds }) => endedSeconds === null)
+    .map(({ status }) => status);
   if (teams.length === 0 && statuses.length > 0) {
     onFinding({ kind: 'customer without a team', customerId, statuses });
     return { ...counts, customersWithoutTeam: 1 };
@@ -35,15 +35,14 @@ export async function reconcileCustomer(
 /** All subscriptions of a customer; `null` when Stripe knows no such customer. */
 async function list(
   customerId: string,
-  { listSubscriptions, now }: ReconcileOptions,
+  { api: { listSubscriptions }, now }: ReconcileOptions,
   signal: AbortSignal,
 ): Promise<{ subscriptions: ListedSubscription[]; unreadable: number } | null> {
   const subscriptions: ListedSubscription[] = [];
   let unreadable = 0;
-  const ofCustomer = (cursor: string | null) => listSubscriptions({ customerId, cursor });
   try {
-    for await (const page of readPages({ list: ofCustomer, cursor: null, signal })) {
-      const listing = readListing(page, now());
+    const options = { listSubscriptions, customerId, cursor: null, now, signal };
+    for await (const listing of readListings(options)) {
       subscriptions.push(...listing.subscriptions);
       unreadable += listing.unreadable;
     }

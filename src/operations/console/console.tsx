@@ -7,8 +7,8 @@ import { logActions, safeHeaders, smallBody, withinDeadline } from './middleware
 import type { ConsoleOptions } from './options.ts';
 import { overviewPage } from './overview/overview-page.tsx';
 import { answerProblem, createErrorHandler, notFound } from './problems.tsx';
-import { reconcileOptionsOf } from './reconcile/create-options.ts';
 import { reconcilePages } from './reconcile/reconcile-pages.tsx';
+import { reconcileServices } from './reconcile/services.ts';
 import { asVisitor, type ConsoleEnv } from './request-context.ts';
 import { teamPages } from './teams/team-pages.tsx';
 
@@ -16,7 +16,7 @@ import { teamPages } from './teams/team-pages.tsx';
 export function createConsole(options: ConsoleOptions): Hono<ConsoleEnv> {
   const { logger, metrics } = options;
   const app = new Hono<ConsoleEnv>();
-  const makeReconcileOptions = reconcileOptionsOf(options);
+  const services = reconcileServices(options);
   app.use(contextStorage(), asVisitor, safeHeaders, withinDeadline, smallBody);
   app.route('/assets', assetPages());
   app.route('/', access(options));
@@ -25,9 +25,9 @@ export function createConsole(options: ConsoleOptions): Hono<ConsoleEnv> {
     body(await metrics.expose(), 200, { 'Content-Type': metrics.contentType }),
   );
   app.route('/', overviewPage(options));
-  app.route('/teams', teamPages(options, makeReconcileOptions));
+  app.route('/teams', teamPages(options, services));
   app.route('/events', eventPages(options));
-  app.route('/reconcile', reconcilePages(options, makeReconcileOptions));
+  app.route('/reconcile', reconcilePages(options, services));
   app.notFound((context) => answerProblem(context, notFound()));
   app.onError(createErrorHandler(logger));
   return app;

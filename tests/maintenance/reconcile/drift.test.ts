@@ -60,22 +60,22 @@ function drift({ plan = NO_PLAN, knows = [], lists, planSelection = 'newest' }: 
   return driftOf(team, customer, lists, { planSelection, names: NAMES });
 }
 
-/** Which subscriptions are looked at, as of which second. */
-const looksOf = (found: ReturnType<typeof drift>) =>
-  found?.looks.map(({ listed: { subscriptionId }, seconds }) => [subscriptionId, seconds]);
+/** The subscriptions of the snapshots, and the seconds that they count from. */
+const snapshotsOf = (found: ReturnType<typeof drift>) =>
+  found?.snapshots.map(({ listed: { subscriptionId }, seconds }) => [subscriptionId, seconds]);
 
 test('a team that is as Stripe shows it has not drifted', () => {
   const lists = [listed('sub_1', 'active')];
   expect(drift({ plan: PRO('sub_1'), knows: [known('sub_1', 'active', 100)], lists })).toBeNull();
 });
 
-test('a team of which nobody knows anything has not drifted', () => {
+test('a team without any known subscription has not drifted', () => {
   expect(drift({ lists: [] })).toBeNull();
   expect(drift({ lists: [listed('sub_1', 'incomplete')] })).toBeNull();
 });
 
 describe('a missed event', () => {
-  test('that ended a subscription counts since the end', () => {
+  test('that ended a subscription counts from its end', () => {
     const found = drift({
       plan: PRO('sub_1'),
       knows: [known('sub_1', 'active', 100)],
@@ -87,10 +87,10 @@ describe('a missed event', () => {
       subscriptionIds: ['sub_1'],
       sinceSeconds: 500,
     });
-    expect(looksOf(found)).toEqual([['sub_1', 500]]);
+    expect(snapshotsOf(found)).toEqual([['sub_1', 500]]);
   });
 
-  test('of one that lives counts as of the look, and is no older than our last event', () => {
+  test('of a living subscription counts from the listing, and began after our last event', () => {
     const found = drift({
       plan: PRO('sub_1'),
       knows: [known('sub_1', 'active', 100)],
@@ -101,22 +101,22 @@ describe('a missed event', () => {
       shouldBe: { providerProductId: 'prod_base', planName: 'Base' },
       sinceSeconds: 100,
     });
-    expect(looksOf(found)).toEqual([['sub_1', AS_OF]]);
+    expect(snapshotsOf(found)).toEqual([['sub_1', AS_OF]]);
   });
 
-  test('does not count when a newer one came since it was listed', () => {
+  test('does not count when a newer event arrived since the listing', () => {
     const lists = [listed('sub_1', 'active')];
     const knows = [known('sub_1', 'canceled', AS_OF + 1)];
     expect(drift({ plan: cleared('canceled'), knows, lists })).toBeNull();
   });
 
-  test('to a status without effect cannot be told', () => {
+  test('with a status without effect is not detected', () => {
     const lists = [listed('sub_1', 'past_due', { productId: 'prod_base' })];
     expect(drift({ plan: PRO('sub_1'), knows: [known('sub_1', 'active', 100)], lists })).toBeNull();
   });
 });
 
-describe('a subscription that we have never seen', () => {
+describe('a subscription that was never seen', () => {
   test('is drift when the team must follow it', () => {
     const found = drift({ lists: [listed('sub_1', 'trialing')] });
     expect(found).toMatchObject({
@@ -130,12 +130,12 @@ describe('a subscription that we have never seen', () => {
     });
   });
 
-  test('and that was over before is none of our concern', () => {
+  test('is ignored when it ended before', () => {
     const lists = [listed('sub_old', 'canceled', { endedSeconds: 50 }), listed('sub_1', 'active')];
     expect(drift({ plan: PRO('sub_1'), knows: [known('sub_1', 'active', 100)], lists })).toBeNull();
   });
 
-  test('and lives is to be known, even where the team follows a better one', () => {
+  test('must be known when it lives, even if the team has a better one', () => {
     const lists = [listed('sub_2', 'trialing'), listed('sub_1', 'active')];
     const knows = [known('sub_1', 'active', 100)];
     const found = drift({ plan: PRO('sub_1'), knows, lists, planSelection: 'best' });
@@ -143,22 +143,22 @@ describe('a subscription that we have never seen', () => {
   });
 });
 
-describe('nobody is stripped of what they pay for', () => {
+describe('a team keeps the plan that it pays for', () => {
   const live = known('sub_new', 'active', 700);
 
-  test('by an old subscription whose end was missed', () => {
+  test('when the end of an old subscription was missed', () => {
     const found = drift({
       plan: PRO('sub_new'),
       knows: [known('sub_old', 'active', 100), live],
       lists: [listed('sub_new', 'active'), listed('sub_old', 'canceled', { endedSeconds: 500 })],
     });
-    // It is remembered, so that nothing falls back to it, and the team stays as it is.
+    // Its end is stored, so that the team never falls back to it.
     expect(found).toMatchObject({ subscriptionIds: ['sub_old'], shouldBe: PRO('sub_new') });
-    expect(looksOf(found)).toEqual([['sub_old', 500]]);
+    expect(snapshotsOf(found)).toEqual([['sub_old', 500]]);
   });
 
   test.each(['newest', 'best'] as const)(
-    'by another one that is unpaid now: %s',
+    'when another subscription is unpaid now: %s',
     (planSelection) => {
       const found = drift({
         plan: PRO('sub_new'),
@@ -170,8 +170,8 @@ describe('nobody is stripped of what they pay for', () => {
         planSelection,
       });
       expect(found).toMatchObject({ subscriptionIds: ['sub_old'], shouldBe: PRO('sub_new') });
-      // Nothing tells which of them changed last: both are as of one second.
-      expect(looksOf(found)).toEqual([
+      // Nothing says which of them changed last: both count from one second.
+      expect(snapshotsOf(found)).toEqual([
         ['sub_old', AS_OF - 60],
         ['sub_new', AS_OF - 60],
       ]);
@@ -179,8 +179,8 @@ describe('nobody is stripped of what they pay for', () => {
   );
 });
 
-describe('what was changed by hand', () => {
-  test('is told apart from what was missed', () => {
+describe('a team that was changed by hand', () => {
+  test('is distinguished from a missed event', () => {
     const found = drift({
       plan: { ...PRO('sub_1'), planName: 'Gold' },
       knows: [known('sub_1', 'active', 100)],
@@ -191,16 +191,16 @@ describe('what was changed by hand', () => {
       shouldBe: PRO('sub_1'),
       subscriptionIds: [],
       sinceSeconds: null,
-      looks: [],
+      snapshots: [],
     });
   });
 
-  test('is seen where Stripe lists nothing, too', () => {
+  test('is detected where Stripe lists nothing, too', () => {
     const knows = [known('sub_1', 'active', 100)];
     expect(drift({ knows, lists: [] })).toMatchObject({ cause: 'changed by hand' });
   });
 
-  test('a name that nobody tells may be right', () => {
+  test('has not drifted when only the name differs, and the right one is unknown', () => {
     const knows = [known('sub_1', 'active', 100, 'prod_nameless')];
     const plan = { ...PRO('sub_1'), providerProductId: 'prod_nameless' };
     const lists = [listed('sub_1', 'active', { productId: 'prod_nameless' })];
@@ -208,7 +208,7 @@ describe('what was changed by hand', () => {
   });
 });
 
-test('an endpoint of an old API version tells a name instead of a product', () => {
+test('compares the name where an old API version has no product', () => {
   const [id, state] = known('sub_1', 'active', 100, null);
   const named = { ...state, newest: { ...state.newest, planName: 'Pro' } };
   const plan = { ...PRO('sub_1'), providerProductId: null };

@@ -25,14 +25,14 @@ async function followingTeam() {
   return { ...team, ingest };
 }
 
-test('an event that comes between reading the team and its subscriptions is no drift', async () => {
+test('an event applied between reading the team and its subscriptions is no drift', async () => {
   const { customerId, ingest } = await followingTeam();
   const before = await teamsOf(customerId);
   await ingest([receivedEvent({ customerId, status: 'active' })]);
   expect(await find(before)).toEqual([]);
 });
 
-test('of a team that somebody holds nothing is told, and nobody waits for it', async () => {
+test('a locked team is left out, without waiting', async () => {
   const { teamId, customerId } = await followingTeam();
   await store.database.query(`update teams set subscription_status = 'unpaid' where id = $1`, [
     teamId,

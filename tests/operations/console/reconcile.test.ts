@@ -103,7 +103,7 @@ test('a run on another instance is shown, and no second one starts', async () =>
   await pages.post('/reconcile', { mode: 'dry run' });
   await sleep(200);
   expect((await pages.get('/reconcile')).text).toContain(
-    'Reconciliation failed Another reconciliation is under way',
+    'Reconciliation failed Another reconciliation is running',
   );
 });
 
@@ -124,7 +124,7 @@ describe('an interruption is explained', () => {
     account.fault = () => ({ status: 403 });
     await pages.post('/reconcile', { mode: 'dry run' });
     expect((await settled(pages)).text).toContain(
-      "Reconciliation failed Stripe's API refused the key: STRIPE_SECRET_KEY must be one",
+      'Reconciliation failed STRIPE_SECRET_KEY lacks permission',
     );
   });
 

@@ -201,7 +201,7 @@ describe('the comparison with Stripe', () => {
     account.fault = () => ({ status: 403 });
     try {
       const { text } = await pages.post(`/teams/${teamId}/reconcile`, { mode: 'repair' });
-      expect(text).toContain("Comparison failed Stripe's API refused the key");
+      expect(text).toContain('Comparison failed STRIPE_SECRET_KEY lacks permission');
     } finally {
       account.fault = undefined;
     }

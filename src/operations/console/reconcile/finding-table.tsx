@@ -54,14 +54,14 @@ function cellsOf(finding: Finding): Child[] {
   if (finding.kind === 'unknown customer') {
     return [team, customer, "Stripe does not know the team's customer."];
   }
-  const { sinceSeconds, isMended } = finding;
+  const { sinceSeconds, isRepaired } = finding;
   return [
     team,
     customer,
     <CauseText finding={finding} />,
     <Changes {...finding} />,
     sinceSeconds === null ? '–' : <Time ms={sinceSeconds * 1_000} />,
-    <Badge tone={isMended ? 'good' : 'bad'}>{isMended ? 'repaired' : 'out of sync'}</Badge>,
+    <Badge tone={isRepaired ? 'good' : 'bad'}>{isRepaired ? 'repaired' : 'out of sync'}</Badge>,
   ];
 }
 

@@ -1,16 +1,16 @@
 import { Hono } from 'hono';
+import type { ReconcileServices } from '../../../maintenance/reconcile/options.ts';
 import { readProgress } from '../../../maintenance/reconcile/progress.ts';
 import { readLeasedJob } from '../../../queries/leased-jobs.ts';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
-import type { MakeReconcileOptions } from './create-options.ts';
 import { ReconcileRun } from './run.ts';
 import { type OtherRuns, RunStatus, StartForm } from './run-status.tsx';
 
 /** `/reconcile`: compares all teams with Stripe, and repairs those that are out of sync. */
-export function reconcilePages(options: ConsoleOptions, makeOptions: MakeReconcileOptions): Hono {
+export function reconcilePages(options: ConsoleOptions, services: ReconcileServices): Hono {
   const { query } = options.database;
-  const run = new ReconcileRun(options, makeOptions);
+  const run = new ReconcileRun(services, options.background);
   const app = new Hono();
 
   /** The runs of other instances and those before the last restart. */

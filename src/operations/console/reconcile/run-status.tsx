@@ -1,10 +1,11 @@
+import type { StepProgress } from '../../../maintenance/reconcile/options.ts';
 import type { Progress } from '../../../maintenance/reconcile/progress.ts';
 import { Button, PostForm } from '../components/form.tsx';
 import { Notice, Panel } from '../components/panels.tsx';
 import { countText, numberOf, Time } from '../components/text.tsx';
 import { CountFacts } from './count-facts.tsx';
 import { FindingTable } from './finding-table.tsx';
-import type { Found, RunProgress, RunState } from './run.ts';
+import type { Found, RunState } from './run.ts';
 
 const BUTTONS = { 'dry run': 'Start a dry run', repair: 'Compare and repair' } as const;
 
@@ -103,7 +104,7 @@ function OwnRun({ state }: { readonly state: StartedRun }) {
   );
 }
 
-function ProgressBar({ progress }: { readonly progress: RunProgress | null }) {
+function ProgressBar({ progress }: { readonly progress: StepProgress | null }) {
   if (progress === null) return <p>Starting…</p>;
   const { of, done, total } = progress;
   if (total === null || total === 0 || done > total) return <p>{`${countText(done)} ${of}`}</p>;

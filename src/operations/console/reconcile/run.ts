@@ -1,99 +1,70 @@
-import { withLease } from '../../../maintenance/lease.ts';
 import type { Counts, Finding } from '../../../maintenance/reconcile/finding.ts';
-import { interruptionOf } from '../../../maintenance/reconcile/interruption.ts';
-import type { Progressing } from '../../../maintenance/reconcile/options.ts';
-import { reconcileAll } from '../../../maintenance/reconcile/reconcile-all.ts';
-import { estimateListed } from '../../../queries/listed-subscriptions.ts';
-import { countLinkedTeams } from '../../../queries/teams.ts';
+import type { ReconcileServices, StepProgress } from '../../../maintenance/reconcile/options.ts';
+import { reconcile } from '../../../maintenance/reconcile/reconcile.ts';
+import type { Background } from '../../../runtime/background.ts';
 import { InstepError } from '../../../runtime/errors.ts';
-import type { ConsoleOptions } from '../options.ts';
-import type { MakeReconcileOptions } from './create-options.ts';
 
-/** What was found: all of it counted, and the first of it kept. */
+/** All findings are counted; the first are kept. */
 export type Found = { readonly first: readonly Finding[]; readonly count: number };
 
-/** How it stands with the reconciliation that was started here. */
+/** The reconciliation that was started in this process. */
 export type RunState =
   | { readonly kind: 'none' }
-  | (Begun & { readonly kind: 'running'; readonly progress: RunProgress | null })
+  | (Begun & { readonly kind: 'running'; readonly progress: StepProgress | null })
   | (Begun & { readonly kind: 'done'; readonly endedAtMs: number; readonly counts: Counts })
   | (Begun & { readonly kind: 'failed'; readonly endedAtMs: number; readonly reason: string });
 
 type Begun = { readonly isDryRun: boolean; readonly beganAtMs: number; readonly found: Found };
 
-export type RunProgress = {
-  readonly of: Progressing;
-  readonly done: number;
-  /** About as many there are; `null` when nobody knows. */
-  readonly total: number | null;
-};
-
 const MAX_FOUND = 1_000;
 
-/** Whatever hangs is given up in the end. To list ten million subscriptions takes half of it. */
+/** Listing ten million subscriptions takes half of this. */
 const DEADLINE_MS = 6 * 60 * 60 * 1_000;
 
-const TAKEN =
-  'another reconciliation is under way: try again when it is done, or two minutes after its end if ' +
-  'it was killed';
-
-/** The reconciliation of this process: one at a time, and no request waits for it. */
+/** Runs one reconciliation at a time in this process. No request waits for it. */
 export class ReconcileRun {
-  readonly #options: ConsoleOptions;
-  readonly #makeOptions: MakeReconcileOptions;
+  readonly #services: ReconcileServices;
+  readonly #background: Background;
   #state: RunState = { kind: 'none' };
 
-  constructor(options: ConsoleOptions, makeOptions: MakeReconcileOptions) {
-    this.#options = options;
-    this.#makeOptions = makeOptions;
+  constructor(services: ReconcileServices, background: Background) {
+    this.#services = services;
+    this.#background = background;
   }
 
   get state(): RunState {
     return this.#state;
   }
 
-  /** Begins one, unless one is under way here. */
+  /** Starts one, unless one is running. */
   start(isDryRun: boolean): void {
     if (this.#state.kind === 'running') return;
-    const { now, background } = this.#options;
     const found = { first: [], count: 0 };
-    this.#state = { kind: 'running', isDryRun, beganAtMs: now(), found, progress: null };
-    background.start((signal) => this.#run(isDryRun, signal));
+    const beganAtMs = this.#services.now();
+    this.#state = { kind: 'running', isDryRun, beganAtMs, found, progress: null };
+    this.#background.start((signal) => this.#run(isDryRun, signal));
   }
 
   async #run(isDryRun: boolean, stopping: AbortSignal): Promise<void> {
-    const { now, logger } = this.#options;
+    const { now, logger } = this.#services;
+    const options = {
+      ...this.#services,
+      isDryRun,
+      resume: 'no',
+      onFinding: (finding: Finding) => this.#find(finding),
+      onProgress: (progress: StepProgress) => this.#update({ progress }),
+    } as const;
+    const signal = AbortSignal.any([stopping, AbortSignal.timeout(DEADLINE_MS)]);
     try {
-      const counts = await this.#reconcile(isDryRun, stopping);
+      const counts = await reconcile(options, signal);
       logger.info({ isDryRun, ...counts }, 'reconciled');
       this.#end({ kind: 'done', endedAtMs: now(), counts });
     } catch (error) {
       logger.warn({ isDryRun, err: error }, 'reconciliation failed');
-      this.#end({ kind: 'failed', endedAtMs: now(), reason: reasonOf(error) });
+      const isOurs = error instanceof InstepError;
+      const reason = isOurs ? error.message : "the server's log has the error";
+      this.#end({ kind: 'failed', endedAtMs: now(), reason });
     }
-  }
-
-  async #reconcile(isDryRun: boolean, stopping: AbortSignal): Promise<Counts> {
-    const { database, nonce } = this.#options;
-    const { query } = database;
-    const totals = {
-      subscriptions: await estimateListed(query),
-      teams: await countLinkedTeams(query),
-      customers: null,
-    };
-    const options = this.#makeOptions({
-      isDryRun,
-      onFinding: (finding) => this.#find(finding),
-      onProgress: (of, done) => this.#update({ progress: { of, done, total: totals[of] } }),
-    });
-    const signal = AbortSignal.any([stopping, AbortSignal.timeout(DEADLINE_MS)]);
-    const walker = { name: 'reconcile', holder: nonce(), dueAfterMs: 0 };
-    let counts: Counts | undefined;
-    await withLease(query, walker, async (walk) => {
-      counts = await reconcileAll(walk, { ...options, mayResume: false }, signal);
-    });
-    if (counts === undefined) throw new Reconciling(TAKEN);
-    return counts;
   }
 
   #find(finding: Finding): void {
@@ -103,7 +74,7 @@ export class ReconcileRun {
     this.#update({ found: { first: kept, count: count + 1 } });
   }
 
-  #update(change: { readonly found: Found } | { readonly progress: RunProgress }): void {
+  #update(change: { readonly found: Found } | { readonly progress: StepProgress }): void {
     if (this.#state.kind === 'running') this.#state = { ...this.#state, ...change };
   }
 
@@ -115,14 +86,3 @@ export class ReconcileRun {
 }
 
 type Ending<Kind> = Omit<Extract<RunState, { kind: Kind }>, keyof Begun>;
-
-/** Somebody else reconciles. */
-class Reconciling extends InstepError {
-  readonly code = 'RECONCILIATION_RUNNING';
-}
-
-function reasonOf(error: unknown): string {
-  const why = interruptionOf(error)?.reason;
-  if (why !== undefined) return why;
-  return error instanceof InstepError ? error.message : "the server's log has the error";
-}

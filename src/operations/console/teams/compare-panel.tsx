@@ -59,11 +59,11 @@ function Result({ comparison }: { readonly comparison: Comparison }) {
       </p>
     );
   }
-  const { sinceSeconds, is, shouldBe, isMended } = finding;
+  const { sinceSeconds, is, shouldBe, isRepaired } = finding;
   return (
     <>
       <p>
-        {isMended ? 'The team was repaired. ' : 'The team is out of sync with Stripe. '}
+        {isRepaired ? 'The team was repaired. ' : 'The team is out of sync with Stripe. '}
         <CauseText finding={finding} />
         {sinceSeconds !== null && (
           <>
@@ -72,14 +72,14 @@ function Result({ comparison }: { readonly comparison: Comparison }) {
           </>
         )}
       </p>
-      {!isDryRun && !isMended && (
+      {!isDryRun && !isRepaired && (
         <p>The database refused the repair. The server log has the reason.</p>
       )}
       <PlanTable
         label="Differences"
         rows={[
-          { name: isMended ? 'Before' : 'Now', plan: is },
-          { name: isMended ? 'Now' : 'At Stripe', plan: shouldBe, comparedWith: is },
+          { name: isRepaired ? 'Before' : 'Now', plan: is },
+          { name: isRepaired ? 'Now' : 'At Stripe', plan: shouldBe, comparedWith: is },
         ]}
       />
     </>

@@ -1,5 +1,6 @@
 import { type Context, Hono } from 'hono';
 import { type CustomerHistory, explainHistory } from '../../../event-log/explain-history.ts';
+import type { ReconcileServices } from '../../../maintenance/reconcile/options.ts';
 import { type NamedTeam, readNamedTeam } from '../../../queries/named-teams.ts';
 import { type KnownCustomers, readCustomers } from '../../../queries/subscriptions.ts';
 import { Pager } from '../components/pager.tsx';
@@ -9,7 +10,6 @@ import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
 import { notFound } from '../problems.tsx';
 import { queryNumber } from '../query-parameters.ts';
-import type { MakeReconcileOptions } from '../reconcile/create-options.ts';
 import { ComparePanel } from './compare-panel.tsx';
 import { type Comparison, compareTeam } from './compare-team.ts';
 import { HistoryTable } from './history-table.tsx';
@@ -25,7 +25,7 @@ const NOTHING_KNOWN: KnownCustomers = { customers: new Map(), names: new Map() }
 const NO_HISTORY: CustomerHistory = { entries: [], before: null, prunedBeforeMs: null };
 
 /** `/teams/:id`: why a team has its plan or none, its history, and a comparison with Stripe. */
-export function teamPage(options: ConsoleOptions, makeOptions: MakeReconcileOptions): Hono {
+export function teamPage(options: ConsoleOptions, services: ReconcileServices): Hono {
   const { database, planSelection } = options;
   const { query } = database;
   const app = new Hono();
@@ -61,7 +61,7 @@ export function teamPage(options: ConsoleOptions, makeOptions: MakeReconcileOpti
   app.post('/:id/reconcile', async (context) => {
     const team = await readTeam(context);
     const { mode } = await context.req.parseBody();
-    const comparison = await compareTeam(team, makeOptions, { isDryRun: mode !== 'repair' });
+    const comparison = await compareTeam(team, services, { isDryRun: mode !== 'repair' });
     return show(context, await readTeam(context), comparison);
   });
 

@@ -1,4 +1,5 @@
 import { Hono } from 'hono';
+import type { ReconcileServices } from '../../../maintenance/reconcile/options.ts';
 import type { NamedTeam } from '../../../queries/named-teams.ts';
 import { StatusBadge } from '../components/badges.tsx';
 import { Button, Field } from '../components/form.tsx';
@@ -9,14 +10,13 @@ import { OptionalText, UntrustedText } from '../components/text.tsx';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
 import { queryNumber, queryText } from '../query-parameters.ts';
-import type { MakeReconcileOptions } from '../reconcile/create-options.ts';
 import { findTeams, type PageOfTeams } from './find-teams.ts';
 import { teamPage } from './team-page.tsx';
 
 const LIMIT = 50;
 
 /** `/teams`: the list of teams, with a search; and each team's page. */
-export function teamPages(options: ConsoleOptions, makeOptions: MakeReconcileOptions): Hono {
+export function teamPages(options: ConsoleOptions, services: ReconcileServices): Hono {
   const { database, now } = options;
   const app = new Hono();
   app.get('/', async ({ req, html }) => {
@@ -35,7 +35,7 @@ export function teamPages(options: ConsoleOptions, makeOptions: MakeReconcileOpt
       </Page>,
     );
   });
-  return app.route('/', teamPage(options, makeOptions));
+  return app.route('/', teamPage(options, services));
 }
 
 function SearchForm({ text }: { readonly text: string }) {

@@ -1,0 +1,48 @@
+import type { ListedSubscription } from '../../core/listed-subscription.ts';
+import type { StripeApi } from '../../stripe/api.ts';
+import { readListedSubscription } from '../../stripe/listed-subscription.ts';
+import { type ListPage, readPages } from '../stripe-pages.ts';
+
+/** A page shows everything that happened until its request, less a margin for Stripe's clocks. */
+const MARGIN_SECONDS = 3;
+
+/** The margin for our clock, where Stripe did not say what its own shows. */
+const OUR_MARGIN_SECONDS = 60;
+
+export type Listing = {
+  readonly subscriptions: readonly ListedSubscription[];
+  /** How many subscriptions could not be read. */
+  readonly unreadable: number;
+  /** Where the next page begins; `null` after the last one. */
+  readonly cursor: string | null;
+};
+
+export type ListingOptions = {
+  readonly listSubscriptions: StripeApi['listSubscriptions'];
+  /** Lists this customer's subscriptions only. */
+  readonly customerId?: string;
+  readonly cursor: string | null;
+  readonly now: () => number;
+  readonly signal: AbortSignal;
+};
+
+/** Reads Stripe's list of subscriptions page by page. @throws Stopped, DeadlineExceeded or StripeApiFailed */
+export async function* readListings(options: ListingOptions): AsyncGenerator<Listing> {
+  const { listSubscriptions, customerId, cursor, now, signal } = options;
+  const list = (cursor: string | null) => listSubscriptions({ customerId, cursor });
+  for await (const page of readPages({ list, cursor, signal })) yield readListing(page, now());
+}
+
+function readListing(page: ListPage, nowMs: number): Listing {
+  const { objects, answeredSeconds, tookMs, cursor } = page;
+  const answered = answeredSeconds ?? Math.floor(nowMs / 1_000) - OUR_MARGIN_SECONDS;
+  const asOfSeconds = answered - Math.ceil(tookMs / 1_000) - MARGIN_SECONDS;
+  const subscriptions = new Map<string, ListedSubscription>();
+  let unreadable = 0;
+  for (const object of objects) {
+    const subscription = readListedSubscription(object, asOfSeconds);
+    if (subscription === null) unreadable += 1;
+    else subscriptions.set(subscription.subscriptionId, subscription);
+  }
+  return { subscriptions: [...subscriptions.values()], unreadable, cursor };
+}
