@@ -9,7 +9,10 @@ import { createDatabase } from '../../support/postgres/test-database.ts';
 import { OPERATIONS_TOKEN } from '../../support/secrets/canaries.ts';
 import { NOW_MS, setUp } from './scenery.ts';
 
-const FOLDER = resolve(import.meta.dirname, '../../../docs/img');
+const DOCS = resolve(import.meta.dirname, '../../../docs/img');
+
+/** `SCREENSHOTS=folder npm run screenshots` takes whole pages in all sizes, to look at. */
+const FOLDER = process.env.SCREENSHOTS ?? DOCS;
 const MAX_BYTES = 150_000;
 
 const browser = useBrowser();
@@ -27,11 +30,19 @@ beforeAll(async () => {
 afterAll(() => stripe?.close());
 
 const DESK = { width: 1120, height: 800 };
-const LOOKS: [string, BrowserContextOptions][] = [
-  ['light', { viewport: DESK }],
-  ['dark', { viewport: DESK, colorScheme: 'dark' }],
-  ['phone', { viewport: PHONE, colorScheme: 'dark' }],
-];
+const LOOKS: [string, BrowserContextOptions][] =
+  FOLDER === DOCS
+    ? [
+        ['light', { viewport: DESK }],
+        ['dark', { viewport: DESK, colorScheme: 'dark' }],
+        ['phone', { viewport: PHONE, colorScheme: 'dark' }],
+      ]
+    : [1_440, 1_280, PHONE.width].flatMap((width) =>
+        (['light', 'dark'] as const).map((colorScheme): [string, BrowserContextOptions] => [
+          `${width}-${colorScheme}`,
+          { viewport: { width, height: 900 }, colorScheme },
+        ]),
+      );
 
 /** How to get to each page from the overview. */
 const PAGES: [string, (page: Page) => Promise<void>][] = [
@@ -80,10 +91,11 @@ test.each(PAGES)('%s', async (name, goThere) => {
     await goThere(page);
     await page.waitForLoadState('networkidle');
     // The timeline is below the first screen.
-    if (name === 'team')
+    if (name === 'team' && FOLDER === DOCS) {
       await page.setViewportSize({ ...(page.viewportSize() ?? DESK), height: 1_230 });
+    }
     const path = join(FOLDER, `${name}-${look}.png`);
-    await page.screenshot({ path });
-    expect(statSync(path).size).toBeLessThan(MAX_BYTES);
+    await page.screenshot({ path, fullPage: FOLDER !== DOCS });
+    if (FOLDER === DOCS) expect(statSync(path).size).toBeLessThan(MAX_BYTES);
   }
 });
