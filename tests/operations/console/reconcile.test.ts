@@ -56,7 +56,7 @@ test('a dry run finds drift and changes nothing; a repair asks for confirmation 
   const found = await settled(pages);
   expect(found.text).toMatch(/Teams out of sync 1 not repaired Teams compared 1/);
   expect(found.text).toMatch(
-    /An event was missed\. Subscription: sub_drifted \. status: active → canceled/,
+    /An event was missed\. Subscription: sub_drifted \. status from active to canceled/,
   );
   expect(found.text).toMatch(
     /cus_teamless No team has this customer\. Its subscriptions are active/,

@@ -80,7 +80,7 @@ function Changes({ is, shouldBe }: Pick<Drift, 'is' | 'shouldBe'>) {
     <>
       {changed.map(([name, field]) => (
         <div>
-          {name}: <UntrustedText text={is[field] ?? 'none'} maxLength={40} /> →{' '}
+          {name} from <UntrustedText text={is[field] ?? 'none'} maxLength={40} /> to{' '}
           <UntrustedText text={shouldBe[field] ?? 'none'} maxLength={40} />
         </div>
       ))}

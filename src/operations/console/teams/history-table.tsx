@@ -51,7 +51,7 @@ function Effect({ entry }: { readonly entry: HistoryEntry }) {
     <>
       {plans !== null && !isSamePlan(plans.before, plans.after) && (
         <div>
-          <UntrustedText text={shortPlan(plans.before)} maxLength={60} /> →{' '}
+          from <UntrustedText text={shortPlan(plans.before)} maxLength={60} /> to{' '}
           <strong>
             <UntrustedText text={shortPlan(plans.after)} maxLength={60} />
           </strong>
