@@ -4,7 +4,7 @@ import { applyParkedEvents } from '../../src/maintenance/parked-events.ts';
 import { lookUpProductNames } from '../../src/maintenance/product-names.ts';
 import type { Job } from '../../src/maintenance/worker.ts';
 import type { Query } from '../../src/postgres/database.ts';
-import { readUncertainSubscriptions } from '../../src/queries/subscriptions.ts';
+import { readAmbiguousSubscriptions } from '../../src/queries/subscriptions.ts';
 import type { Logger } from '../../src/runtime/logging.ts';
 import type { Account } from './simulated-api.ts';
 import { isTemporary } from './unreliable-database.ts';
@@ -50,6 +50,6 @@ export async function settle(tasks: readonly Job[], query: Query): Promise<void>
         isDone = false;
       }
     }
-    if (isDone && (await readUncertainSubscriptions(query, 1)).length === 0) return;
+    if (isDone && (await readAmbiguousSubscriptions(query, 1)).length === 0) return;
   }
 }

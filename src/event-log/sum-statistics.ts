@@ -1,11 +1,11 @@
 import type { Database, Query } from '../postgres/database.ts';
-import { readLogWriters } from '../queries/log-writers.ts';
 import { type PositionRange, readPositionRange } from '../queries/search-events.ts';
 import {
   addToStatistics,
   deleteOldStatistics,
   lockStatistics,
   moveDecided,
+  readLogWriters,
   writeStatisticsProgress,
 } from '../queries/write-statistics.ts';
 import { pause } from '../runtime/pause.ts';

@@ -1,10 +1,10 @@
 import type { Json } from '../core/json.ts';
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { Query } from '../postgres/database.ts';
-import { readKeys } from '../queries/events.ts';
+import { readEventIds } from '../queries/events.ts';
 import {
-  readUncertainSubscriptions,
-  type UncertainSubscription,
+  type AmbiguousSubscription,
+  readAmbiguousSubscriptions,
 } from '../queries/subscriptions.ts';
 import { keysOfSecond } from '../stripe/event-key.ts';
 import { makeSnapshot } from '../stripe/subscription-snapshot.ts';
@@ -32,11 +32,12 @@ export function createAmbiguousOrderJob(options: AmbiguousOrderOptions): Job['ru
   const { query, ingest, retrieveSubscription, now, nonce } = options;
   const unknownUntilMs = new Map<string, number>();
 
-  async function decide({ subscriptionId, createdSeconds }: UncertainSubscription): Promise<void> {
-    const keys = await readKeys(query, keysOfSecond(createdSeconds, subscriptionId));
+  async function decide({ subscriptionId, createdSeconds }: AmbiguousSubscription): Promise<void> {
+    const observed = await readEventIds(query, [keysOfSecond(createdSeconds, subscriptionId)]);
+    const observedKeys = new Set(observed.map(({ key }) => key));
     const takenAtMs = now();
     const subscription = await retrieveSubscription(subscriptionId);
-    const options = { createdSeconds, observedKeys: new Set(keys), takenAtMs, nonce };
+    const options = { createdSeconds, observedKeys, takenAtMs, nonce };
     const snapshot = subscription === null ? null : makeSnapshot(subscription, options);
     if (snapshot === null) {
       unknownUntilMs.set(subscriptionId, performance.now() + UNKNOWN_LIFETIME_MS);
@@ -50,7 +51,7 @@ export function createAmbiguousOrderJob(options: AmbiguousOrderOptions): Job['ru
     for (const [subscriptionId, untilMs] of unknownUntilMs) {
       if (untilMs <= performance.now()) unknownUntilMs.delete(subscriptionId);
     }
-    const marked = await readUncertainSubscriptions(query, BATCH + unknownUntilMs.size);
+    const marked = await readAmbiguousSubscriptions(query, BATCH + unknownUntilMs.size);
     for (const subscription of marked) {
       if (signal.aborted) return;
       if (!unknownUntilMs.has(subscription.subscriptionId)) await decide(subscription);

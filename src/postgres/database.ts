@@ -11,15 +11,14 @@ import {
   databaseError,
 } from './errors.ts';
 import { Pools, type PoolUse } from './pools.ts';
-import { StatementNames } from './statement-names.ts';
-import { summaryOf } from './statement-summary.ts';
+import { type NamedStatement, StatementNames } from './statement-names.ts';
 
 /** Hands over statements on which only the commit depends: they travel together with it. */
 export type AtCommit = (...statements: Promise<unknown>[]) => void;
 
-/** Runs one statement and returns its rows. */
+/** Runs one statement and returns its rows. A plain text is not prepared. */
 export type Query = <Row extends pg.QueryResultRow>(
-  statement: string,
+  statement: NamedStatement | string,
   values?: readonly unknown[],
 ) => Promise<Row[]>;
 
@@ -104,20 +103,26 @@ export function openDatabase(options: DatabaseOptions): Database {
     maxCalls: MAX_CALLS,
     firstPauseMs: 0,
     longestPauseMs: 0,
-    isRetryable: (error: unknown) =>
-      error instanceof DatabaseConflict || names.areMisunderstood(error),
+    isRetryable: (error: unknown) => error instanceof DatabaseConflict || names.haveCaused(error),
   };
 
   function queryOn(client: pg.PoolClient): Query {
-    return <Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]) =>
-      inStatementSpan(text, async () => {
-        // Without values it may be several statements, which can have no name.
-        if (values === undefined) return (await client.query<Row>(text)).rows;
-        const statement = { name: names.nameOf(text), text, values: [...values] };
-        const result = await client.query<Row>(statement);
+    return <Row extends pg.QueryResultRow>(
+      statement: NamedStatement | string,
+      values?: readonly unknown[],
+    ) => {
+      if (typeof statement === 'string') {
+        const run = async () => (await client.query<Row>(statement, values && [...values])).rows;
+        return inStatementSpan('query', run);
+      }
+      return inStatementSpan(statement.name, async () => {
+        const { text, values = [] } = statement;
+        const name = names.nameOf(statement);
+        const { rows } = await client.query<Row>({ name, text, values: [...values] });
         // V8 takes a result's array for long-lived, and with it whatever it is left to hold.
-        return result.rows.splice(0);
+        return rows.splice(0);
       });
+    };
   }
 
   // `set local` works through PgBouncer too, where start-up parameters are refused. Deciding and
@@ -170,8 +175,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
-function inStatementSpan<Result>(statement: string, send: () => Promise<Result>): Promise<Result> {
-  const name = summaryOf(statement);
+function inStatementSpan<Result>(name: string, send: () => Promise<Result>): Promise<Result> {
   const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': name };
   return inSpan(name, { kind: SpanKind.CLIENT, attributes }, send);
 }

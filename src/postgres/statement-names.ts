@@ -1,32 +1,44 @@
 import { hash } from 'node:crypto';
 import { sqlState } from './errors.ts';
 
+/** A statement that each connection prepares once, under a name that also names its span. */
+export type NamedStatement = {
+  readonly name: string;
+  readonly text: string;
+  readonly values?: readonly unknown[];
+};
+
 /**
- * Names for statements, so that each connection has PostgreSQL parse and plan each of them once.
- * Older poolers (PgBouncer before 1.21, in transaction mode) hand every transaction another
- * connection, which knows no such name; and whoever alters a table leaves us with names of statements
- * that do not fit it. After the first error that says so there are no names any more.
+ * The names under which statements are prepared. Poolers that do not know of prepared statements
+ * (PgBouncer before 1.21, in transaction mode) give every transaction another connection, where the
+ * name is unknown; and a prepared statement no longer fits a table that was altered. After the first
+ * such error statements are not prepared any more.
  */
 export class StatementNames {
   #names: Map<string, string> | null = new Map();
 
-  /** Made of the text alone: whoever else has prepared the name has prepared the same. */
-  nameOf(statement: string): string | undefined {
+  /**
+   * The name to prepare a statement under. It has a hash of the text, so that a connection that
+   * several clients share never runs another version's statement of the same name.
+   */
+  nameOf({ name, text }: NamedStatement): string | undefined {
     if (this.#names === null) return undefined;
-    const known = this.#names.get(statement);
+    const known = this.#names.get(text);
     if (known !== undefined) return known;
-    const name = `instep_${hash('sha256', statement).slice(0, 16)}`;
-    this.#names.set(statement, name);
-    return name;
+    const prepared = `instep_${name}_${hash('sha256', text).slice(0, 16)}`;
+    this.#names.set(text, prepared);
+    return prepared;
   }
 
-  /** Whether the error came of a name. From then on there are no names. */
-  areMisunderstood(error: unknown): boolean {
-    if (!(error instanceof Error && MISUNDERSTOOD.has(sqlState(error.cause)))) return false;
+  /** Whether a prepared statement caused the error. From then on there are no names. */
+  haveCaused(error: unknown): boolean {
+    if (!(error instanceof Error && PREPARED_STATEMENT_STATES.has(sqlState(error.cause)))) {
+      return false;
+    }
     this.#names = null;
     return true;
   }
 }
 
-/** No such prepared statement; one of the name already; one whose columns are other ones now. */
-const MISUNDERSTOOD = new Set(['26000', '42P05', '0A000']);
+/** No statement of this name; one exists already; one whose columns have changed. */
+const PREPARED_STATEMENT_STATES = new Set(['26000', '42P05', '0A000']);

@@ -1,16 +1,16 @@
 import type { Query } from '../postgres/database.ts';
 import { InstepError } from '../runtime/errors.ts';
 
-/** A table of the application's lacks a column, or has it in a type that cannot work. */
+/** A table of the application lacks a column, or has it with a type that Instep can't use. */
 export class ApplicationTablesUnfit extends InstepError {
   readonly code = 'APPLICATION_TABLES_UNFIT';
-  /** Which columns, and what is the matter with each. */
+  /** The columns, and what is wrong with each. */
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {
     super(
       `the application's tables do not fit: ${problems.join('; ')}. ` +
-        'Add or alter the columns, or put a view with these columns in the place of the table.',
+        'Add or alter the columns, or replace the table with a view that has these columns.',
     );
     this.problems = problems;
   }
@@ -18,7 +18,7 @@ export class ApplicationTablesUnfit extends InstepError {
 
 type Kind = 'integer' | 'text' | 'label' | 'time';
 
-/** The contract's columns (section 2), and no others, so that a view can stand in for a table. */
+/** The contract's columns (section 2) and no others, so that a view can stand in for a table. */
 const COLUMNS: Record<'users' | 'teams', Record<string, Kind>> = {
   users: {
     id: 'integer',
@@ -40,7 +40,7 @@ const COLUMNS: Record<'users' | 'teams', Record<string, Kind>> = {
   },
 };
 
-/** What to make a missing column, and PostgreSQL's own categories of types that will do. */
+/** The type of a missing column, and the types that fit, each after PostgreSQL's category for it. */
 const TYPES: Record<Kind, { readonly name: string; readonly fits: RegExp }> = {
   integer: { name: 'integer', fits: /^N (smallint|integer|bigint)$/ },
   text: { name: 'text', fits: /^S / },
@@ -48,11 +48,7 @@ const TYPES: Record<Kind, { readonly name: string; readonly fits: RegExp }> = {
   time: { name: 'timestamptz', fits: /^D timestamp/ },
 };
 
-/**
- * Looks at the tables `users` and `teams`, whoever made them.
- *
- * @throws ApplicationTablesUnfit with every problem and what to do about it
- */
+/** @throws ApplicationTablesUnfit with every problem of the tables `users` and `teams` */
 export async function checkApplicationTables(query: Query): Promise<void> {
   const problems: string[] = [];
   for (const [table, columns] of Object.entries(COLUMNS)) {
@@ -68,52 +64,56 @@ export async function checkApplicationTables(query: Query): Promise<void> {
   if (problems.length > 0) throw new ApplicationTablesUnfit(problems);
 }
 
-/** Of each column, the category of its type and the type's name: `S text`, `N integer`. */
+/** The category and the name of each column's type: `S text`, `N integer`. */
 async function readColumnTypes(query: Query, table: string): Promise<Map<string, string>> {
-  const rows = await query<{ name: string; type: string }>(
-    `select attname as name,
-            typcategory::text || ' ' || format_type(atttypid, null) as type
-       from pg_attribute
-       join pg_type on pg_type.oid = atttypid
-      where attrelid = to_regclass($1)
-        and attnum > 0
-        and not attisdropped`,
-    [table],
-  );
+  const rows = await query<{ name: string; type: string }>({
+    name: 'read_column_types',
+    text: `
+      select attname as name,
+             typcategory::text || ' ' || format_type(atttypid, null) as type
+        from pg_attribute
+        join pg_type on pg_type.oid = atttypid
+       where attrelid = to_regclass($1)
+         and attnum > 0
+         and not attisdropped`,
+    values: [table],
+  });
   return new Map(rows.map(({ name, type }) => [name, type]));
 }
 
-/** Whether the team of a customer is found without reading all teams; a view knows for itself. */
+/** Whether an index finds the team of a customer; for a view it is assumed. */
 export async function hasCustomerIndex(query: Query): Promise<boolean> {
-  const [row] = await query<{ found: boolean }>(
-    `select relkind not in ('r', 'p')
-            or exists (
-                 select
-                   from pg_index
-                   join pg_attribute on attrelid = indrelid and attnum = indkey[0]
-                  where indrelid = pg_class.oid
-                    and attname = 'provider_customer_id'
-                    and indisvalid
-                    and (indpred is null
-                         or pg_get_expr(indpred, indrelid) = '(provider_customer_id IS NOT NULL)')
-               ) as found
-       from pg_class
-      where oid = to_regclass('teams')`,
-  );
+  const [row] = await query<{ found: boolean }>({
+    name: 'has_customer_index',
+    text: `
+      select relkind not in ('r', 'p')
+             or exists (
+                  select
+                    from pg_index
+                    join pg_attribute on attrelid = indrelid and attnum = indkey[0]
+                   where indrelid = pg_class.oid
+                     and attname = 'provider_customer_id'
+                     and indisvalid
+                     and (indpred is null
+                          or pg_get_expr(indpred, indrelid) = '(provider_customer_id IS NOT NULL)')
+                ) as found
+        from pg_class
+       where oid = to_regclass('teams')`,
+  });
   return row?.found ?? false;
 }
 
-/** Whether teams have a name that may be read: the contract's columns have none. */
+/** Whether teams have a name that this role can read: the contract's columns have none. */
 export async function hasTeamNames(query: Query): Promise<boolean> {
-  const [row] = await query<{ found: boolean }>(
-    `select exists (
-              select
-                from pg_attribute
-               where attrelid = to_regclass('teams')
-                 and attname = 'name'
-                 and not attisdropped
-                 and has_column_privilege(attrelid, attnum, 'select')
-            ) as found`,
-  );
-  return row?.found ?? false;
+  const rows = await query({
+    name: 'has_team_names',
+    text: `
+      select
+        from pg_attribute
+       where attrelid = to_regclass('teams')
+         and attname = 'name'
+         and not attisdropped
+         and has_column_privilege(attrelid, attnum, 'select')`,
+  });
+  return rows.length > 0;
 }

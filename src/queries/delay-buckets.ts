@@ -1,12 +1,12 @@
 import { FIRST_DATED_KEY } from '../core/event-key.ts';
 
-/** Each bucket holds what is shorter than its bound; the last one holds all that is longer, too. */
+/** Each bucket holds delays below its bound; the last one also holds all that are longer. */
 export const DELAY_BOUNDS_SECONDS: readonly number[] = Array.from(
   { length: 48 },
   (_, bucket) => 0.25 * 2 ** (bucket / 2),
 );
 
-/** The bucket of what has no delay: nothing tells when it was made, or Stripe did not deliver it. */
+/** The bucket of events without a delay: Stripe did not deliver them, or their time is unknown. */
 export const NO_DELAY = -1;
 
 /**
@@ -15,11 +15,8 @@ export const NO_DELAY = -1;
  */
 export const DELAY_BUCKET = `
   case
-    when created_at is null
-         or deliveries = 0
-         or key < '${FIRST_DATED_KEY}'
-      then ${NO_DELAY}
-    -- Neither \`extract\` nor a logarithm: both take several times as long for each event.
+    when created_at is null or deliveries = 0 or key < '${FIRST_DATED_KEY}' then ${NO_DELAY}
+    -- Neither \`extract\` nor a logarithm: both take several times as long.
     else width_bucket(date_part('epoch', received_at - created_at),
                       '{${DELAY_BOUNDS_SECONDS.slice(0, -1).join(', ')}}'::double precision[])
   end::smallint`;

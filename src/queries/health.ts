@@ -28,64 +28,66 @@ export const MAX_COUNTED_PARKED = 10_000;
 
 /** Cheap enough for every scrape: it reads indexes of few rows, and the end of the log. */
 export async function readHealth(query: Query): Promise<Health> {
-  const [row] = await query<Health>(
-    `with newest as materialized (
-       select position, outcome, created_at, received_at, deliveries
-         from (
-                select *
-                  from instep.events
-                 order by position desc
-                 limit 1000
-              ) as event
-        where type <> $1
-     ), parked as (
-       select count(*)                    as "parkedEvents",
-              count(distinct customer_id) as "parkedCustomers",
-              min(received_at)            as since
-         from (
-                select customer_id, received_at
-                  from instep.events
-                 where outcome = 'parked'
-                 -- The order keeps the planner on the index of the parked events.
-                 order by customer_id
-                 limit ${MAX_COUNTED_PARKED}
-              ) as event
-     ), ambiguous as (
-       select count(*) as "ambiguousSubscriptions"
-         from instep.subscriptions
-        where is_order_ambiguous
-          and created_at < now() - interval '10 minutes'
-     ), nameless as (
-       select count(*)            as "namelessProducts",
-              count(looked_up_at) as "unresolvedProducts"
-         from instep.products
-        where name is null
-     ), arrival as (
-       select count(*) filter (where outcome = 'unreadable') as "unreadableEvents",
-              max(received_at)                               as last_received,
-              max(received_at) filter (where deliveries > 0) as last_delivered,
-              min(received_at) filter (
-                where position > (
-                  select coalesce(max(position), 0) from newest where deliveries > 0
-                )
-              )                                              as undelivered_since,
-              extract(epoch from max(created_at))::bigint    as "newestCreatedSeconds"
-         from newest
-     )
-     select "parkedEvents",
-            "parkedCustomers",
-            (extract(epoch from since) * 1000)::bigint             as "parkedSinceMs",
-            "ambiguousSubscriptions",
-            "namelessProducts",
-            "unresolvedProducts",
-            "unreadableEvents",
-            (extract(epoch from last_received) * 1000)::bigint     as "lastReceivedMs",
-            (extract(epoch from last_delivered) * 1000)::bigint    as "lastDeliveredMs",
-            (extract(epoch from undelivered_since) * 1000)::bigint as "undeliveredSinceMs",
-            "newestCreatedSeconds"
-       from parked, ambiguous, nameless, arrival`,
-    [SNAPSHOT_TYPE],
-  );
+  const [row] = await query<Health>({
+    name: 'read_health',
+    text: `
+      with newest as materialized (
+        select position, outcome, created_at, received_at, deliveries
+          from (
+                 select *
+                   from instep.events
+                  order by position desc
+                  limit 1000
+               ) as event
+         where type <> $1
+      ), parked as (
+        select count(*)                    as "parkedEvents",
+               count(distinct customer_id) as "parkedCustomers",
+               min(received_at)            as since
+          from (
+                 select customer_id, received_at
+                   from instep.events
+                  where outcome = 'parked'
+                  -- The order keeps the planner on the index of the parked events.
+                  order by customer_id
+                  limit ${MAX_COUNTED_PARKED}
+               ) as event
+      ), ambiguous as (
+        select count(*) as "ambiguousSubscriptions"
+          from instep.subscriptions
+         where is_order_ambiguous
+           and created_at < now() - interval '10 minutes'
+      ), nameless as (
+        select count(*)            as "namelessProducts",
+               count(looked_up_at) as "unresolvedProducts"
+          from instep.products
+         where name is null
+      ), arrival as (
+        select count(*) filter (where outcome = 'unreadable') as "unreadableEvents",
+               max(received_at)                               as last_received,
+               max(received_at) filter (where deliveries > 0) as last_delivered,
+               min(received_at) filter (
+                 where position > (
+                   select coalesce(max(position), 0) from newest where deliveries > 0
+                 )
+               )                                              as undelivered_since,
+               extract(epoch from max(created_at))::bigint    as "newestCreatedSeconds"
+          from newest
+      )
+      select "parkedEvents",
+             "parkedCustomers",
+             (extract(epoch from since) * 1000)::bigint             as "parkedSinceMs",
+             "ambiguousSubscriptions",
+             "namelessProducts",
+             "unresolvedProducts",
+             "unreadableEvents",
+             (extract(epoch from last_received) * 1000)::bigint     as "lastReceivedMs",
+             (extract(epoch from last_delivered) * 1000)::bigint    as "lastDeliveredMs",
+             (extract(epoch from undelivered_since) * 1000)::bigint as "undeliveredSinceMs",
+             "newestCreatedSeconds"
+        from parked, ambiguous, nameless, arrival`,
+    values: [SNAPSHOT_TYPE],
+  });
   if (row === undefined) throw new RangeError('counts have one row');
   return row;
 }

@@ -1,73 +1,72 @@
 import type { Query } from '../postgres/database.ts';
 
 export type LackingPrivilege = {
-  /** As `grant` wants it: `select on instep.events`. */
+  /** In the syntax of `grant`: `select on instep.events`. */
   readonly privilege: string;
-  /** To whom, as `grant` wants it. */
+  /** The role that lacks it, in the syntax of `grant`. */
   readonly role: string;
 };
 
-/**
- * The privileges that Instep needs and does not have: for what it does with the tables that are
- * there, and for making those that are not.
- */
+/** The privileges that Instep lacks: to use the tables that exist, and to create the others. */
 export async function readLackingPrivileges(query: Query): Promise<LackingPrivilege[]> {
-  // A privilege on any column will do where one may be granted by columns. `create` is needed only
-  // by whoever migrates, which on an upgrade takes the owner of the tables anyway.
-  return await query<LackingPrivilege>(
-    `with instep as materialized (
-       select pg_class.oid, relname, relkind
-         from pg_class
-         join pg_namespace on pg_namespace.oid = relnamespace
-        where nspname = 'instep'
-          and relkind in ('r', 'S')
-     ), needed (privilege, is_held) as (
-       select 'create on database ' || quote_ident(current_database()),
-              has_database_privilege(current_database(), 'create')
-        where to_regnamespace('instep') is null
-        union all
-       select 'create on schema ' || quote_ident(current_schema()),
-              has_schema_privilege(current_schema(), 'create')
-        where to_regclass('users') is null
-           or to_regclass('teams') is null
-        union all
-       select 'usage on schema instep', has_schema_privilege(oid, 'usage')
-         from pg_namespace
-        where nspname = 'instep'
-        union all
-       select 'select on instep.migrations', has_any_column_privilege(oid, 'select')
-         from instep
-        where relname = 'migrations'
-        union all
-       select format('%s on instep.%I', privilege, relname),
-              has_any_column_privilege(oid, privilege)
-         from instep
-        cross join unnest(array['select', 'insert', 'update']) as privilege
-        where relkind = 'r'
-          and relname not in ('migrations', 'users', 'teams')
-        union all
-       select format('%s on instep.%I', privilege, relname), has_table_privilege(oid, privilege)
-         from instep
-         join (values ('events', 'delete'),
-                      ('statistics', 'delete'),
-                      ('statistics_parked', 'delete'),
-                      ('listed_subscriptions', 'truncate'))
-           as emptied (relname, privilege) using (relname)
-        union all
-       select format('usage on sequence instep.%I', relname),
-              -- The planner may ask before it looks at the kind.
-              case relkind when 'S' then has_sequence_privilege(oid, 'usage') end
-         from instep
-        where relname = 'events_position_seq'
-        union all
-       select format('%s on %s', privilege, name),
-              has_any_column_privilege(to_regclass(name), privilege)
-         from (values ('users', 'select'), ('teams', 'select'), ('teams', 'update'))
-           as application (name, privilege)
-        where to_regclass(name) is not null
-     )
-     select privilege, quote_ident(current_user) as role
-       from needed
-      where not is_held`,
-  );
+  return await query<LackingPrivilege>({
+    name: 'read_lacking_privileges',
+    // A privilege on any column is enough where it can be granted by columns. Only a migration
+    // needs `create`, and an upgrade takes the owner of the tables anyway.
+    text: `
+      with instep as materialized (
+        select pg_class.oid, relname, relkind
+          from pg_class
+          join pg_namespace on pg_namespace.oid = relnamespace
+         where nspname = 'instep'
+           and relkind in ('r', 'S')
+      ), needed (privilege, is_held) as (
+        select 'create on database ' || quote_ident(current_database()),
+               has_database_privilege(current_database(), 'create')
+         where to_regnamespace('instep') is null
+         union all
+        select 'create on schema ' || quote_ident(current_schema()),
+               has_schema_privilege(current_schema(), 'create')
+         where to_regclass('users') is null
+            or to_regclass('teams') is null
+         union all
+        select 'usage on schema instep', has_schema_privilege(oid, 'usage')
+          from pg_namespace
+         where nspname = 'instep'
+         union all
+        select 'select on instep.migrations', has_any_column_privilege(oid, 'select')
+          from instep
+         where relname = 'migrations'
+         union all
+        select format('%s on instep.%I', privilege, relname),
+               has_any_column_privilege(oid, privilege)
+          from instep
+         cross join unnest(array['select', 'insert', 'update']) as privilege
+         where relkind = 'r'
+           and relname not in ('migrations', 'users', 'teams')
+         union all
+        select format('%s on instep.%I', privilege, relname), has_table_privilege(oid, privilege)
+          from instep
+          join (values ('events', 'delete'),
+                       ('statistics', 'delete'),
+                       ('statistics_parked', 'delete'),
+                       ('listed_subscriptions', 'truncate'))
+            as emptied (relname, privilege) using (relname)
+         union all
+        select format('usage on sequence instep.%I', relname),
+               -- The planner can evaluate this before the condition on the name.
+               case relkind when 'S' then has_sequence_privilege(oid, 'usage') end
+          from instep
+         where relname = 'events_position_seq'
+         union all
+        select format('%s on %s', privilege, name),
+               has_any_column_privilege(to_regclass(name), privilege)
+          from (values ('users', 'select'), ('teams', 'select'), ('teams', 'update'))
+            as application (name, privilege)
+         where to_regclass(name) is not null
+      )
+      select privilege, quote_ident(current_user) as role
+        from needed
+       where not is_held`,
+  });
 }

@@ -1,29 +1,31 @@
 import type { Query } from '../postgres/database.ts';
 
-/** What the database server says of itself. */
+/** What the database server reports about itself. */
 export type ServerState = {
   /** Such as 140012 for 14.12. */
   readonly versionNumber: number;
   readonly version: string;
-  /** Whether a commit is on its disk before it is answered: `on`, or `off`, `local`… */
+  /** Whether a commit waits until it is on disk: `on`, or `off`, `local`… */
   readonly synchronousCommit: string;
   readonly fsync: string;
   readonly databaseBytes: number;
 };
 
 export async function readServerState(query: Query): Promise<ServerState> {
-  const [row] = await query<ServerState>(
-    `select current_setting('server_version_num')::integer as "versionNumber",
-            current_setting('server_version') as version,
-            current_setting('synchronous_commit') as "synchronousCommit",
-            current_setting('fsync') as fsync,
-            pg_database_size(current_database()) as "databaseBytes"`,
-  );
+  const [row] = await query<ServerState>({
+    name: 'read_server_state',
+    text: `
+      select current_setting('server_version_num')::integer as "versionNumber",
+             current_setting('server_version') as version,
+             current_setting('synchronous_commit') as "synchronousCommit",
+             current_setting('fsync') as fsync,
+             pg_database_size(current_database()) as "databaseBytes"`,
+  });
   if (row === undefined) throw new RangeError('a statement without a table has one row');
   return row;
 }
 
-/** One round trip to the database and back, and nothing else. */
+/** One round trip to the database. */
 export async function touchServer(query: Query): Promise<void> {
-  await query('select');
+  await query({ name: 'touch_server', text: 'select' });
 }

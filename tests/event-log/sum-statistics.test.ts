@@ -273,10 +273,10 @@ describe.each(postgresServers)('$name', (server) => {
         for (const { commit } of open) await commit();
         await keepTwice();
         for (const slotSeconds of SLOTS_SECONDS) {
-          const { figures, isWhole } = await shown(slotSeconds);
+          const { rows, isWhole } = await shown(slotSeconds);
           const expected = await counted(slotSeconds, pruned);
           expect(isWhole).toBe(true);
-          expect(sorted(figures)).toEqual(sorted(expected));
+          expect(sorted(rows)).toEqual(sorted(expected));
         }
       },
     );
@@ -284,9 +284,9 @@ describe.each(postgresServers)('$name', (server) => {
   });
 
   const totals = async (slotSeconds: SlotSeconds) => {
-    const { figures, isWhole } = await shown(slotSeconds);
+    const { rows, isWhole } = await shown(slotSeconds);
     const total = (outcome: LoggedOutcome) =>
-      figures.reduce((sum, one) => sum + (one.outcome === outcome ? one.count : 0), 0);
+      rows.reduce((sum, one) => sum + (one.outcome === outcome ? one.count : 0), 0);
     return { applied: total('applied'), parked: total('parked'), isWhole };
   };
 
@@ -315,7 +315,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(half.isWhole).toBe(false);
     expect(half.applied).toBeGreaterThan(0);
     expect(half.applied).toBeLessThan(25_000);
-    expect((await shown(7_200)).figures[0]?.startsAtMs).toBeGreaterThan(oldest.getTime());
+    expect((await shown(7_200)).rows[0]?.startsAtMs).toBeGreaterThan(oldest.getTime());
     await keepTwice();
     expect(await totals(7_200)).toEqual({ applied: 25_000, parked: 0, isWhole: true });
   });

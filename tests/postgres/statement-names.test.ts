@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/postgres/database.ts';
 import { createEmptyDatabase, postgresServers } from '../support/postgres/test-database.ts';
 
-const PREPARED = 'select count(*) as count from pg_prepared_statements';
-const READ = 'select text from notes where text <> $1';
+const PREPARED = 'select name from pg_prepared_statements';
+const READ = { name: 'read_notes', text: 'select text from notes where text <> $1', values: [''] };
 
 describe.each(postgresServers)('$name', (server) => {
   /** Of one connection, so that it is the same one each time. */
@@ -20,33 +20,43 @@ describe.each(postgresServers)('$name', (server) => {
   });
   afterEach(() => database.close());
 
-  const read = () => database.query(READ, ['']);
-  const countPrepared = async () => (await database.query<{ count: number }>(PREPARED))[0]?.count;
+  const read = () => database.query(READ);
+  const prepared = async () =>
+    (await database.query<{ name: string }>(PREPARED)).map(({ name }) => name);
 
-  test('a statement is prepared once a connection', async () => {
+  test('a named statement is prepared once per connection, a text is not', async () => {
     for (let count = 0; count < 3; count += 1) expect(await read()).toEqual([{ text: 'a' }]);
-    expect(await countPrepared()).toBe(1);
+    await database.query('select text from notes where text <> $1', ['']);
+    expect(await prepared()).toEqual([expect.stringMatching(/^instep_read_notes_[0-9a-f]{16}$/)]);
   });
 
   test.each([
-    ['is gone', 'deallocate all'],
-    ['does not fit the table any more', 'alter table notes alter text type char(1)'],
-  ])('one that %s is asked without a name, then and later', async (_, change) => {
+    ['has been deallocated', 'deallocate all'],
+    ['no longer fits the table', 'alter table notes alter text type char(1)'],
+  ])('one that %s runs unprepared, then and later', async (_, change) => {
     await read();
     await database.query(change);
     expect(await read()).toEqual([{ text: 'a' }]);
-    expect(await database.transaction((query) => query(READ, ['']))).toEqual([{ text: 'a' }]);
-    expect(await countPrepared()).toBe(0);
+    expect(await database.transaction((query) => query(READ))).toEqual([{ text: 'a' }]);
+    expect(await prepared()).toEqual([]);
   });
 
-  test('a transaction whose statement is gone is done again as a whole', async () => {
+  test('two texts of one name are two statements', async () => {
+    await read();
+    const other = { ...READ, text: 'select text as other from notes where text <> $1' };
+    expect(await database.query(other)).toEqual([{ other: 'a' }]);
+    expect(await read()).toEqual([{ text: 'a' }]);
+    expect(await prepared()).toHaveLength(2);
+  });
+
+  test('a transaction whose statement is gone runs again as a whole', async () => {
     await read();
     await database.query('deallocate all');
     let attempts = 0;
     await database.transaction(async (query) => {
       attempts += 1;
       await query(`insert into notes values ('b')`);
-      await query(READ, ['']);
+      await query(READ);
     });
     expect(attempts).toBe(2);
     expect(await read()).toEqual([{ text: 'a' }, { text: 'b' }]);

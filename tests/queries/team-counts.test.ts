@@ -51,7 +51,19 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await readTeamCounts(store.database.query)).toMatchObject({ byStatus: { none: 1 } });
   });
 
-  test('a status may be of a type of the application, and the teams a view', async () => {
+  test('a table with columns of the application is counted by the plan alone', async () => {
+    await run(`alter table teams add status text default 'open', add customer_id text`);
+    try {
+      await run(`insert into teams (name, subscription_status) values ('a', 'active')`);
+      await countTeamsInTurn(store.database.query);
+      const counts = await readTeamCounts(store.database.query);
+      expect(counts?.byStatus).toEqual({ active: 1 });
+    } finally {
+      await run('alter table teams drop status, drop customer_id');
+    }
+  });
+
+  test('counts statuses of a type of the application, in a view', async () => {
     await run(`alter table teams rename to accounts`);
     await run(`create type plan_status as enum ('active', 'gold')`);
     await run(`create view teams as

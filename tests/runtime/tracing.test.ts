@@ -180,7 +180,7 @@ describe('a request', () => {
     expect(request.status).toEqual({ code: SpanStatusCode.ERROR });
     const [batch] = spans.linkedWith(request);
     expect(batch).toMatchObject({ attributes: failed, status: { code: SpanStatusCode.ERROR } });
-    const statement = batch && spans.partsOf(batch).find(({ name }) => name === 'update teams');
+    const statement = batch && spans.partsOf(batch).find(({ name }) => name === 'write_plans');
     expect(statement?.attributes['error.type']).toBe('23514');
   });
 });
@@ -206,7 +206,7 @@ describe('a batch', () => {
     expect(batch.attributes).toEqual({ 'messaging.batch.message_count': 1 });
     const statements = spans.partsOf(batch);
     expect(statements.map(({ name }) => name)).toEqual(
-      expect.arrayContaining(['begin', 'select teams', 'insert instep.events', 'update teams']),
+      expect.arrayContaining(['begin', 'lock_free_teams', 'log_events', 'write_plans']),
     );
     expect(statements.at(-1)?.name).toBe('commit');
     for (const { name, kind, attributes } of statements) {
@@ -246,7 +246,7 @@ describe('a batch', () => {
     const request = await spans.find('GET /api/user');
     const [batch] = spans.linkedWith(request);
     expect(batch?.name).toBe('find users');
-    expect(batch && spans.partsOf(batch).map(({ name }) => name)).toEqual(['select users']);
+    expect(batch && spans.partsOf(batch).map(({ name }) => name)).toEqual(['read_active_users']);
   });
 });
 
@@ -285,7 +285,7 @@ describe('a run of a maintenance job', () => {
   test('is a trace of its own', async () => {
     const run = await spans.find('maintain parked-events');
     expect(run.parentSpanContext).toBeUndefined();
-    expect(spans.partsOf(run).map(({ name }) => name)).toContain('select instep.events');
+    expect(spans.partsOf(run).map(({ name }) => name)).toContain('read_due_parked_events');
   });
 
   test('that fails says why', async () => {

@@ -5,7 +5,7 @@ import { Account } from '../../../simulation/store/simulated-api.ts';
 import { received } from '../../../simulation/store/store-world.ts';
 import { createWorld } from '../../../simulation/world.ts';
 import type { Database } from '../../../src/postgres/database.ts';
-import { readUncertainSubscriptions } from '../../../src/queries/subscriptions.ts';
+import { readAmbiguousSubscriptions } from '../../../src/queries/subscriptions.ts';
 import { addTeam, linkTeam, readTeam } from '../../../src/queries/teams.ts';
 import { createLogger } from '../../../src/runtime/logging.ts';
 import { type History, tellLife } from '../../../src/testing/lifecycle/history.ts';
@@ -159,7 +159,7 @@ class Life {
     expect(logged.map(({ event_id }) => event_id).sort()).toEqual(
       events.map(({ eventId }) => eventId).sort(),
     );
-    const marked = await readUncertainSubscriptions(query, 1);
+    const marked = await readAmbiguousSubscriptions(query, 1);
     expect(marked).toEqual([]);
   }
 }

@@ -9,17 +9,19 @@ export async function indexesUsed(
   work: (query: Query) => Promise<unknown>,
 ): Promise<Set<string>> {
   const plans: string[] = [];
-  const explaining: Query = async (statement, values = []) => {
+  const explaining: Query = async (statement) => {
+    if (typeof statement === 'string') throw new TypeError('a statement without a name');
+    const { text, values = [] } = statement;
     for (const mode of ['force_custom_plan', 'force_generic_plan']) {
       await database.transaction(async (query) => {
         await query(`set local plan_cache_mode = ${mode}`);
-        await query(`prepare asked as ${statement}`);
+        await query(`prepare asked as ${text}`);
         const given = values.map(literal).join(', ');
         plans.push(JSON.stringify(await query(`explain (format json) execute asked (${given})`)));
         await query('deallocate asked');
       });
     }
-    return await database.query(statement, values);
+    return await database.query(statement);
   };
   await work(explaining);
   const used = plans.join().matchAll(/Seq Scan"[^{}]*?"Relation Name":"(\w+)|"Index Name":"(\w+)/g);

@@ -32,13 +32,13 @@ export function overviewPage({ database, now }: ConsoleOptions): Hono {
 async function readOverview(database: Database, range: Range, nowMs: number) {
   const { query } = database;
   const request = { slotSeconds: range.slotSeconds, sinceMs: firstSlotMs(range, nowMs) };
-  const [{ figures, isWhole }, counts, state] = await Promise.all([
+  const [{ rows, isWhole }, counts, state] = await Promise.all([
     // In a transaction the plans use indexes: the planner does not know how few rows are not summed.
     database.transaction((inTransaction) => readStatistics(inTransaction, request)),
     readTeamCounts(query),
     readState(query),
   ]);
-  return { slots: seriesOf(figures, range, nowMs), isWhole, counts, state, nowMs };
+  return { slots: seriesOf(rows, range, nowMs), isWhole, counts, state, nowMs };
 }
 
 async function readState(query: Query): Promise<SyncState> {

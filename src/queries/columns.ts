@@ -1,0 +1,7 @@
+/** The values of these properties, one list for each, as `unnest` takes them. */
+export function columnsOf<Row>(
+  rows: readonly Row[],
+  ...names: readonly (keyof Row)[]
+): readonly unknown[][] {
+  return names.map((name) => rows.map((row) => row[name]));
+}
