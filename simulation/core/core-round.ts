@@ -59,8 +59,9 @@ export function runCoreRound({ audiences, steps, planSelection }: CoreRound): Ro
       const look = makeSnapshot(shown, { createdSeconds, observedKeys, takenAtMs: atMs, nonce });
       if (look === null) throw new SimulationBroken('the API has shown nothing that can be read');
       const { event, body } = look;
-      const { subscription, after, previousAttributes, isDeletion, isSnapshot } = event;
+      const { key, subscription, after, previousAttributes, isDeletion, isSnapshot } = event;
       const readBack = {
+        key,
         subscription: { ...subscription },
         after,
         previousAttributes,

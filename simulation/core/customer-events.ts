@@ -24,8 +24,9 @@ export function readHistory(history: History): Audience {
 function readEvent({ body, atMs, number, productName }: TrueEvent): Arrivals {
   const event = parseEvent(body, { receivedAtMs: atMs, nonce: () => `nonce_${number}` });
   if (event.kind !== 'readable') throw new SimulationBroken(`an event was ${event.kind}: ${body}`);
-  const { subscription, after, previousAttributes, isDeletion, isSnapshot } = event;
+  const { key, subscription, after, previousAttributes, isDeletion, isSnapshot } = event;
   const readBack = {
+    key,
     subscription: { ...subscription },
     after,
     previousAttributes,

@@ -17,6 +17,8 @@ export type SubscriptionEvent = {
 
 /** An event with what it tells of its cause: the subscription after it, and what it replaced. */
 export type SubscriptionChange = {
+  /** The key of the event in the log. */
+  readonly key: string;
   readonly subscription: SubscriptionEvent;
   readonly after: JsonObject;
   /** The event's `previous_attributes`; `null` when it has none. */

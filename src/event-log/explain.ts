@@ -1,4 +1,3 @@
-import type { LoggedEvent } from '../core/logged-event.ts';
 import { followedEvent, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
 import { lastOfSecond } from '../core/same-second-order.ts';
 import type { SubscriptionEvent } from '../core/subscription-event.ts';
@@ -6,182 +5,144 @@ import { effectOf, type TeamPlan } from '../core/transition.ts';
 import type { EventRow } from '../queries/search-events.ts';
 import { SNAPSHOT_TYPE } from '../stripe/handled-event-type.ts';
 import { parseAgain } from '../stripe/logged-event.ts';
-import { type Moment, momentOfDecision } from './decision-time.ts';
+import { type Decision, retellDecisions } from './decisions.ts';
+import type { ParsedEvent } from './parsed-event.ts';
+import type { EventReference, Reason } from './reason.ts';
 
-/** What the tables say around an event. */
+/** What the tables say around the events of a customer. */
 export type Surroundings = {
   readonly planSelection: PlanSelection;
-  /** The teams that have its customer now. */
+  /** The teams that have the customer now. */
   readonly teamIds: readonly number[];
   /** The names of products, by id. */
   readonly names: ReadonlyMap<string, string>;
-  /** Events that were received before may have been pruned; `null`: none was. */
+  /** Events received before then may have been pruned; `null`: none was. */
   readonly prunedBeforeMs: number | null;
 };
 
-/** And what the log says: the events of its customer that were decided on, as they arrived. */
-export type Context = Surroundings & { readonly log: readonly LoggedEvent[] };
-
-/** What was decided on an event, in words. */
+/** What was decided on an event and why. */
 export type Explanation = {
-  readonly why: readonly string[];
+  readonly reasons: readonly Reason[];
   /** What a team of the customer had before it and after it; `null` where that is not known. */
   readonly plans: { readonly before: TeamPlan | null; readonly after: TeamPlan | null } | null;
 };
 
-/** Says what was decided on an event and why, from nothing but what is stored. Pure. */
-export function explain(event: EventRow, context: Context): Explanation {
-  const isDecided = event.outcome !== 'unreadable' && event.outcome !== 'parked';
-  const moment = isDecided ? momentOfDecision(context.log, event, context.planSelection) : null;
-  return explainMoment(event, moment, context);
-}
-
-/** The same, when it is known when it was decided on; `null` when the log does not tell. Pure. */
-export function explainMoment(
-  event: EventRow,
-  moment: Moment | null,
+/** Returns an explanation of any event of a customer, retold from the customer's log. Pure. */
+export function explainLog(
+  log: readonly ParsedEvent<EventRow>[],
   surroundings: Surroundings,
-): Explanation {
-  const { outcome } = event;
-  const { planSelection, names } = surroundings;
-  if (outcome === 'unreadable') return { why: [whyUnreadable(event)], plans: null };
-  if (outcome === 'parked') return { why: [whyParked(event, surroundings.teamIds)], plans: null };
-  if (moment === null) {
-    const reasons =
-      'events around it were pruned, or were decided on in another order than they came, or ' +
-      'TEAM_PLAN was another one.';
-    return { why: [`${outcome}: the log does not tell why any more: ${reasons}`], plans: null };
-  }
-  const reason = { applied: whyApplied, stale: whyStale, unchanged: whyUnchanged }[outcome];
-  return {
-    why: [`${outcome}: ${reason(moment, planSelection)}.`, ...remarks(moment, surroundings)],
-    plans: {
-      before: teamPlan(moment.before, planSelection, names),
-      after: teamPlan(moment.step.customer, planSelection, names),
-    },
+): (event: EventRow) => Explanation {
+  const decided = log.filter(({ event }) => event.outcome !== 'parked');
+  const decisions = retellDecisions(decided, surroundings.planSelection);
+  return (event) => {
+    if (event.outcome === 'unreadable') return { reasons: [whyUnreadable(event)], plans: null };
+    if (event.outcome === 'parked')
+      return { reasons: [whyParked(event, surroundings)], plans: null };
+    const decision = decisions.get(event.key);
+    if (decision === undefined) return { reasons: [{ code: 'no-longer-known' }], plans: null };
+    const { planSelection, names } = surroundings;
+    return {
+      reasons: [why(decision, planSelection), ...remarks(decision, surroundings)],
+      plans: {
+        before: teamPlan(decision.before, planSelection, names),
+        after: teamPlan(decision.step.customer, planSelection, names),
+      },
+    };
   };
 }
 
-function whyUnreadable(event: EventRow): string {
+function whyUnreadable(event: EventRow): Reason {
   const again = parseAgain(event);
-  if (again === null) return 'unreadable: what is stored is none of the two events.';
-  return again.kind === 'unreadable'
-    ? `unreadable: ${again.reason}.`
-    : `unreadable when it came. This Instep can read it: instep events replay ${event.position}`;
+  return again?.kind === 'readable'
+    ? { code: 'readable-now', position: event.position }
+    : { code: 'unreadable', problem: again?.reason ?? null };
 }
 
-function whyParked({ customerId }: EventRow, teamIds: readonly number[]): string {
+function whyParked({ customerId }: EventRow, { teamIds }: Surroundings): Reason {
   return teamIds.length === 0
-    ? `parked: no team has the customer ${customerId}. It is applied as soon as one has: ` +
-        `instep team link ID --customer ${customerId}`
-    : `parked: no team had the customer when it came. Team ${teamIds.join(', ')} has it now: a ` +
-        'running server applies it within seconds.';
+    ? { code: 'no-team', customerId }
+    : { code: 'team-linked-since', teamIds };
 }
 
-function whyApplied({ event, step, rows }: Moment, planSelection: PlanSelection): string {
-  const own = event.subscription;
+function why(decision: Decision, planSelection: PlanSelection): Reason {
+  const { verdict } = decision.step;
+  if (verdict === 'applied') return whyApplied(decision, planSelection);
+  return verdict === 'stale'
+    ? whyStale(decision, planSelection)
+    : whyUnchanged(decision, planSelection);
+}
+
+function whyApplied({ change, step, rows }: Decision, planSelection: PlanSelection): Reason {
+  const own = change.subscription;
   const followed = followedEvent(step.customer, planSelection);
   if (followed !== null && followed !== own) {
-    return isSameSubscription(followed, own)
-      ? `it told in which order the events of its second happened: the team followed ` +
-          `${nameOf(followed, rows)}, which came last`
-      : `its subscription was not the customer's best one any more: the team followed ` +
-          nameWithSubscription(followed, rows);
+    const reference = referenceTo(followed, rows);
+    return followed.subscriptionId === own.subscriptionId
+      ? { code: 'decided-order-of-second', last: reference }
+      : { code: 'no-longer-best', followed: reference };
   }
-  const effect =
-    effectOf(own.status) === 'grants' ? 'gives the team its plan' : 'takes the plan away';
-  const because = event.isSnapshot
-    ? "Stripe's API showed the subscription so"
-    : planSelection === 'newest'
-      ? "it was the newest of the customer's events"
-      : "its subscription was the customer's best one (TEAM_PLAN=best)";
-  return `${because}, and ${own.status} ${effect}`;
+  const decisive = planSelection === 'newest' ? 'newest-event' : 'best-subscription';
+  return {
+    code: change.isSnapshot ? 'shown-by-stripe' : decisive,
+    status: own.status,
+    effect: effectOf(own.status) === 'grants' ? 'grants' : 'clears',
+  };
 }
 
-function whyStale(moment: Moment, planSelection: PlanSelection): string {
-  const { event, before, step, second, isOnArrival, rows } = moment;
-  const own = event.subscription;
-  const isThere = isOnArrival ? 'was there before' : 'is newer';
+function whyStale(decision: Decision, planSelection: PlanSelection): Reason {
+  const { change, before, step, second, isOnArrival, rows } = decision;
+  const own = change.subscription;
+  const newerThanOwn = (newer: SubscriptionEvent): Reason => ({
+    code: 'newer-event',
+    newer: referenceTo(newer, rows),
+    isSameSubscription: newer.subscriptionId === own.subscriptionId,
+    secondsLater: newer.createdSeconds - own.createdSeconds,
+    isLaterArrival: !isOnArrival,
+  });
   const known = before.get(own.subscriptionId)?.newest;
-  if (known !== undefined && known.createdSeconds > own.createdSeconds) {
-    return `${nameOf(known, rows)} of the same subscription ${isThere}, ${created(known, own)}`;
-  }
+  if (known !== undefined && known.createdSeconds > own.createdSeconds) return newerThanOwn(known);
   const { newest } = lastOfSecond(second);
   if (newest !== null && newest !== own) {
-    return `of the ${second.length} events of its second ${nameOf(newest, rows)} came last`;
+    const last = referenceTo(newest, rows);
+    return { code: 'earlier-in-second', last, eventCount: second.length };
   }
   const followed = followedEvent(step.customer, planSelection);
-  if (followed === null) return 'the team follows another event';
-  const rule =
-    followed.createdSeconds === own.createdSeconds
-      ? ': of two subscriptions the one that gives a plan counts, and then the larger id'
-      : '';
-  return `${nameWithSubscription(followed, rows)} ${isThere}, ${created(followed, own)}${rule}`;
+  return followed === null ? { code: 'no-longer-known' } : newerThanOwn(followed);
 }
 
-function whyUnchanged({ event, step, rows }: Moment, planSelection: PlanSelection): string {
-  const { status } = event.subscription;
-  if (effectOf(status) === 'none') return `${status} has no effect on a team (contract, section 3)`;
+function whyUnchanged({ change, step, rows }: Decision, planSelection: PlanSelection): Reason {
+  const { status } = change.subscription;
   const followed = followedEvent(step.customer, planSelection);
-  const kept = followed === null ? 'another one' : nameWithSubscription(followed, rows);
-  return `the team kept ${kept}, the customer's best one (TEAM_PLAN=best)`;
+  return effectOf(status) === 'none' || followed === null
+    ? { code: 'status-without-effect', status }
+    : { code: 'better-subscription', followed: referenceTo(followed, rows) };
 }
 
-/** What else is to be known, where there is something. */
-function remarks(moment: Moment, { planSelection, prunedBeforeMs }: Surroundings): string[] {
-  const { event, before, step, second, isOnArrival, rows } = moment;
-  const said: string[] = [];
-  const state = step.customer.get(event.subscription.subscriptionId);
-  const isOfSecond = state?.newest.createdSeconds === event.subscription.createdSeconds;
-  if (isOfSecond && state?.isOrderAmbiguous) {
-    said.push(
-      `Nothing tells which of the ${second.length} events of its second came last: the later ` +
-        "arrival counts until Stripe's API is asked.",
-    );
+function remarks(decision: Decision, { planSelection, prunedBeforeMs }: Surroundings): Reason[] {
+  const { change, before, step, second, isOnArrival, rows } = decision;
+  const { subscriptionId, createdSeconds } = change.subscription;
+  const reasons: Reason[] = [];
+  const state = step.customer.get(subscriptionId);
+  if (state?.isOrderAmbiguous && state.newest.createdSeconds === createdSeconds) {
+    reasons.push({ code: 'ambiguous-order', eventCount: second.length });
   }
   if (!isOnArrival) {
-    said.push(
-      prunedBeforeMs === null
-        ? 'It came earlier, and was decided on when a team had its customer.'
-        : 'It was parked at first, or what was there when it came has been pruned.',
-    );
+    reasons.push({ code: 'decided-later', isMaybePruned: prunedBeforeMs !== null });
   }
   const followed = followedEvent(before, planSelection);
   const row = followed === null ? undefined : rows.get(followed);
   if (prunedBeforeMs !== null && (row === undefined || row.receivedAtMs < prunedBeforeMs)) {
-    said.push(
-      `Events that came before ${new Date(prunedBeforeMs).toISOString()} may have been pruned: ` +
-        'there may have been more before it than is shown.',
-    );
+    reasons.push({ code: 'earlier-events-pruned', prunedBeforeMs });
   }
-  return said;
+  return reasons;
 }
 
-function isSameSubscription(one: SubscriptionEvent, other: SubscriptionEvent): boolean {
-  return one.subscriptionId === other.subscriptionId;
-}
-
-/** Its id, and its position, since several events can have one id. */
-function nameOf(event: SubscriptionEvent, rows: Moment['rows']): string {
+function referenceTo(event: SubscriptionEvent, rows: Decision['rows']): EventReference {
   const row = rows.get(event);
-  if (row === undefined) return 'an event';
-  const name = row.type === SNAPSHOT_TYPE ? "a look at Stripe's API" : 'an event without an id';
-  return `${row.eventId ?? name} (position ${row.position})`;
-}
-
-function nameWithSubscription(event: SubscriptionEvent, rows: Moment['rows']): string {
-  return `${nameOf(event, rows)} of ${event.subscriptionId ?? 'no subscription'}`;
-}
-
-const UNITS = [
-  ['days', 86_400],
-  ['h', 3_600],
-  ['min', 60],
-] as const;
-
-function created(event: SubscriptionEvent, than: SubscriptionEvent): string {
-  const seconds = event.createdSeconds - than.createdSeconds;
-  if (seconds === 0) return 'created in the same second';
-  const [unit, length] = UNITS.find(([, length]) => seconds >= 2 * length) ?? ['s', 1];
-  return `created ${Math.floor(seconds / length)} ${unit} later`;
+  return {
+    position: row?.position ?? null,
+    eventId: row?.eventId ?? null,
+    isSnapshot: row?.type === SNAPSHOT_TYPE,
+    subscriptionId: event.subscriptionId,
+  };
 }

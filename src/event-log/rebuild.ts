@@ -4,40 +4,40 @@ import {
   type SubscriptionState,
   UNKNOWN_CUSTOMER,
 } from '../core/customer.ts';
+import { EventHistory } from '../core/event-history.ts';
 import { follow } from '../core/follow.ts';
 import { type PlanSelection, teamPlan } from '../core/plan-selection.ts';
 import { isSamePlan, type TeamPlan } from '../core/transition.ts';
-import { SameSecondEvents } from '../ingest/same-second-events.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import { readEventsOfCustomer } from '../queries/events.ts';
 import { readProductNames } from '../queries/products.ts';
 import { readCustomers, writeSubscriptions } from '../queries/subscriptions.ts';
 import { type LinkedTeam, lockTeams, readLinkedTeams, writePlans } from '../queries/teams.ts';
-import { changeOf } from '../stripe/logged-event.ts';
+import { parseLog } from './parsed-event.ts';
 
 export type RebuildOptions = {
   readonly planSelection: PlanSelection;
   /** Only this team. */
   readonly teamId?: number | undefined;
-  /** Shows the differences, and leaves them. */
+  /** Yields the differences without repairing them. */
   readonly isDryRun: boolean;
 };
 
-/** What a team has, and what its events make of it; or states that are not as the events say. */
+/** What a team has and what its events yield, or stored states that differ from the events. */
 export type Difference = {
   readonly teamId: number;
   readonly customerId: string;
   readonly is: TeamPlan;
   readonly shouldBe: TeamPlan;
-  /** The subscriptions whose remembered state is not what the log says. */
+  /** The subscriptions whose stored state differs from the log. */
   readonly subscriptionIds: readonly (string | null)[];
 };
 
 const PAGE = 500;
 
 /**
- * Folds the log anew, team by team, and shows and repairs every difference. Each team is locked
- * meanwhile, so that it may run at any time. Teams of which no event has come are left alone.
+ * Replays the whole event log, team by team, and yields and repairs every difference. Each team is
+ * locked meanwhile, so it can run at any time. Teams without events are left alone.
  */
 export async function* rebuild(
   database: Database,
@@ -85,13 +85,11 @@ async function fold(
   customerId: string,
   planSelection: PlanSelection,
 ): Promise<Customer> {
-  const seconds = new SameSecondEvents([]);
+  const history = new EventHistory();
   let customer = UNKNOWN_CUSTOMER;
-  for (const row of await readEventsOfCustomer(query, customerId)) {
-    const caused = changeOf(row);
-    if (caused === null) continue;
-    const second = seconds.with({ ...caused, key: row.key }).map((entry) => entry.change);
-    customer = follow(customer, caused, second, planSelection).customer;
+  for (const { change } of parseLog(await readEventsOfCustomer(query, customerId))) {
+    history.add(change);
+    customer = follow(customer, change, history, planSelection).customer;
   }
   return customer;
 }

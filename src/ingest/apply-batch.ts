@@ -11,7 +11,6 @@ import { changeOf } from '../stripe/logged-event.ts';
 import { decide } from './decide.ts';
 import type { NamedEvent, Result } from './received-event.ts';
 import { recognize } from './recognize.ts';
-import type { KnownEvent } from './same-second-events.ts';
 
 export type Transaction = { readonly query: Query; readonly atCommit: AtCommit };
 
@@ -98,7 +97,7 @@ function applyTo(
   const events = recognize(received, log);
   const decision = decide(
     events,
-    { ...customers, teams, logged: log.map(readBack) },
+    { ...customers, teams, logged: log.map((row) => ({ ...row, change: changeOf(row) })) },
     planSelection,
   );
 
@@ -123,11 +122,6 @@ function productsWithoutName(plans: ReadonlyMap<number, TeamPlan>): string[] {
     if (providerProductId !== null && planName === null) productIds.add(providerProductId);
   }
   return [...productIds];
-}
-
-function readBack(row: LoggedEvent): KnownEvent {
-  const { key, outcome } = row;
-  return { key, outcome, change: outcome === 'unreadable' ? null : changeOf(row) };
 }
 
 /** One entry for each event that the log is to keep, however often it stands in the batch. */

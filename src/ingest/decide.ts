@@ -4,13 +4,20 @@ import {
   type SubscriptionState,
   UNKNOWN_CUSTOMER,
 } from '../core/customer.ts';
+import { EventHistory } from '../core/event-history.ts';
 import { follow, type Step } from '../core/follow.ts';
-import type { LoggedOutcome } from '../core/logged-event.ts';
+import type { LoggedEvent, LoggedOutcome } from '../core/logged-event.ts';
 import { type PlanSelection, teamPlan } from '../core/plan-selection.ts';
+import type { SubscriptionChange } from '../core/subscription-event.ts';
 import { isSamePlan, type TeamPlan } from '../core/transition.ts';
 import type { LinkedTeam } from '../queries/teams.ts';
 import type { NamedEvent, Result } from './received-event.ts';
-import { type KnownEvent, SameSecondEvents } from './same-second-events.ts';
+
+/** An event that stands in the log already. */
+export type KnownEvent = Pick<LoggedEvent, 'key' | 'outcome'> & {
+  /** `null` for one that was unreadable. */
+  readonly change: SubscriptionChange | null;
+};
 
 /** What the database says of a batch of events, while the teams are locked. */
 export type KnownState = {
@@ -41,15 +48,14 @@ export function decide(
 ): Decision {
   const followers = teamIdsByCustomer(known.teams);
   const outcomes = new Map(known.logged.map(({ key, outcome }) => [key, outcome]));
-  const seconds = new SameSecondEvents(known.logged);
+  const history = new EventHistory(known.logged.flatMap(({ change }) => change ?? []));
   const customers = new Map(known.customers);
   const touched = new Set<string>();
 
   function decideOn(event: Change): Step['verdict'] {
     const { customerId } = event.subscription;
     const customer = customers.get(customerId) ?? UNKNOWN_CUSTOMER;
-    const changes = seconds.with(event).map(({ change }) => change);
-    const step = follow(customer, event, changes, planSelection);
+    const step = follow(customer, event, history, planSelection);
     customers.set(customerId, step.customer);
     if (step.verdict === 'applied') touched.add(customerId);
     return step.verdict;
@@ -62,7 +68,7 @@ export function decide(
     const { customerId, subscriptionId, createdSeconds } = subscription;
     const state = customers.get(customerId)?.get(subscriptionId);
     const isAskedFor = state?.newest.createdSeconds === createdSeconds && state.isOrderAmbiguous;
-    return !isAskedFor || seconds.of(subscription).some(({ key }) => !observedKeys.has(key));
+    return !isAskedFor || history.secondOf(subscription).some(({ key }) => !observedKeys.has(key));
   }
 
   const results = events.map((event): Result => {
@@ -75,8 +81,8 @@ export function decide(
     if (event.kind === 'snapshot' && isSuperseded(event)) return { outcome: 'stale', teamIds };
     // A parked event did nothing yet: when it comes again, it is decided on again.
     if (earlier !== undefined && earlier !== 'parked') return { outcome: 'duplicate', teamIds };
+    history.add(event);
     const outcome = teamIds.length === 0 ? 'parked' : decideOn(event);
-    if (outcome === 'parked') seconds.with(event);
     outcomes.set(event.key, outcome);
     return { outcome, teamIds };
   });

@@ -9,35 +9,35 @@ import {
   type UnreadableEvent,
 } from './parse-event.ts';
 
-type Logged = Pick<LoggedEvent, 'key' | 'eventId' | 'type' | 'receivedAtMs' | 'body'>;
-
-/** What a logged event or look says; `null` for one that was unreadable. */
-export function changeOf({ type, body, receivedAtMs }: Logged): SubscriptionChange | null {
-  const caused = parseChange(new TextDecoder().decode(body), receivedAtMs);
-  return caused && { ...caused, isSnapshot: type === SNAPSHOT_TYPE };
+/** What a logged event or snapshot says; `null` when it was unreadable on arrival. */
+export function changeOf(logged: LoggedEvent): SubscriptionChange | null {
+  const { key, type, outcome, body, receivedAtMs } = logged;
+  if (outcome === 'unreadable') return null;
+  const change = parseChange(new TextDecoder().decode(body), receivedAtMs);
+  return change && { ...change, key, isSnapshot: type === SNAPSHOT_TYPE };
 }
 
-/** A logged event as it came; `null` for one that was unreadable, or is a look of our own. */
-export function readableEventOf(logged: Logged): ReadableEvent | null {
-  const { key, eventId, type } = logged;
-  const caused = changeOf(logged);
-  if (caused === null || !isHandledType(type)) return null;
-  return { kind: 'readable', key, eventId, type, ...caused };
+/** A logged event as it arrived; `null` when it was unreadable or is a snapshot. */
+export function readableEventOf(logged: LoggedEvent): ReadableEvent | null {
+  const { eventId, type } = logged;
+  const change = changeOf(logged);
+  if (change === null || !isHandledType(type)) return null;
+  return { kind: 'readable', eventId, type, ...change };
 }
 
 /**
- * Reads an event anew that was unreadable when it came: this program may know its shape. `null`
- * when it is none that goes through the one door.
+ * Parses an event that was unreadable on arrival, since this version may know its shape. `null` for
+ * what the ingest pipeline does not take.
  */
-export function parseAgain(logged: Logged): ReadableEvent | UnreadableEvent | null {
+export function parseAgain(logged: LoggedEvent): ReadableEvent | UnreadableEvent | null {
   const { key, receivedAtMs, body } = logged;
-  // Without an id it is the same event each time that it is read.
+  // An event without an id keeps its key each time that it is parsed.
   const receipt = { receivedAtMs, nonce: () => key };
   try {
     const event = parseEvent(new TextDecoder().decode(body), receipt);
     return event.kind === 'readable' || event.kind === 'unreadable' ? event : null;
   } catch (error) {
-    // It was JSON when it came: somebody else has written it since.
+    // It was JSON on arrival, so the application must have changed it.
     if (error instanceof BodyNotJson) return null;
     throw error;
   }

@@ -67,20 +67,22 @@ export function parseEvent(text: string, { receivedAtMs, nonce }: Receipt): Stri
   if (!parsed.success) return unreadable(why(parsed.issues[0]));
 
   const createdSeconds = parsed.output.created ?? null;
-  const caused = toChange(event, parsed.output, receivedAtMs);
-  const { subscriptionId } = caused.subscription;
+  const change = toChange(event, parsed.output, receivedAtMs);
+  const { subscriptionId } = change.subscription;
   const data = member(event, 'data');
   try {
     const key = eventKey({ eventId, type, createdSeconds, subscriptionId, data }, nonce);
-    return { kind: 'readable', key, eventId, type, ...caused };
+    return { kind: 'readable', key, eventId, type, ...change };
   } catch (error) {
     if (error instanceof RangeError) return unreadable('data is nested too deeply');
     throw error;
   }
 }
 
+type KeylessChange = Omit<SubscriptionChange, 'key'>;
+
 /** Reads the text of an event that was readable when it came; else `null`. */
-export function parseChange(text: string, receivedAtMs: number): SubscriptionChange | null {
+export function parseChange(text: string, receivedAtMs: number): KeylessChange | null {
   const event = parseJson(text);
   const parsed = v.safeParse(subscriptionEventShape, event);
   return parsed.success ? toChange(event, parsed.output, receivedAtMs) : null;
@@ -90,7 +92,7 @@ function toChange(
   event: Json,
   { created, data }: v.InferOutput<typeof subscriptionEventShape>,
   receivedAtMs: number,
-): SubscriptionChange {
+): KeylessChange {
   const product = productOf(data.object);
   return {
     subscription: {

@@ -42,13 +42,13 @@ export function makeSnapshot(
   const { createdSeconds, observedKeys, takenAtMs, nonce } = options;
   const data = { object: subscription };
   const text = JSON.stringify({ type: SNAPSHOT_TYPE, created: createdSeconds, data });
-  const caused = parseChange(text, takenAtMs);
-  if (caused === null) return null;
-  const { subscriptionId } = caused.subscription;
+  const change = parseChange(text, takenAtMs);
+  if (change === null) return null;
+  const { subscriptionId } = change.subscription;
   const identity = { eventId: null, type: SNAPSHOT_TYPE, createdSeconds, subscriptionId, data };
   return {
     event: {
-      ...caused,
+      ...change,
       isSnapshot: true,
       kind: 'snapshot',
       key: eventKey(identity, nonce),

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Customer, UNKNOWN_CUSTOMER } from '../../src/core/customer.ts';
+import { EventHistory } from '../../src/core/event-history.ts';
 import { follow } from '../../src/core/follow.ts';
 import { type PlanSelection, teamPlan } from '../../src/core/plan-selection.ts';
 import type { SubscriptionChange, SubscriptionEvent } from '../../src/core/subscription-event.ts';
@@ -24,7 +25,11 @@ const distinctEvents = fc.uniqueArray(anyEvent, {
   maxLength: 12,
 });
 
-const caused = (subscription: SubscriptionEvent): SubscriptionChange => ({
+let count = 0;
+
+/** An event without any evidence of its place among others. */
+const change = (subscription: SubscriptionEvent): SubscriptionChange => ({
+  key: `key_${++count}`,
   subscription,
   after: {},
   previousAttributes: null,
@@ -36,17 +41,12 @@ const caused = (subscription: SubscriptionEvent): SubscriptionChange => ({
 function team(events: readonly SubscriptionEvent[], planSelection: PlanSelection = 'newest') {
   let customer: Customer = UNKNOWN_CUSTOMER;
   let plan: TeamPlan | null = null;
-  const arrived: SubscriptionChange[] = [];
+  const history = new EventHistory();
   const verdicts = [];
   for (const event of new Set(events)) {
-    const arriving = caused(event);
-    arrived.push(arriving);
-    const second = arrived.filter(
-      ({ subscription }) =>
-        subscription.createdSeconds === event.createdSeconds &&
-        subscription.subscriptionId === event.subscriptionId,
-    );
-    const step = follow(customer, arriving, second, planSelection);
+    const arriving = change(event);
+    history.add(arriving);
+    const step = follow(customer, arriving, history, planSelection);
     customer = step.customer;
     verdicts.push(step.verdict);
     if (step.verdict === 'applied') plan = teamPlan(customer, planSelection, new Map());
@@ -108,8 +108,8 @@ test('an event without effect moves neither the team nor the clock', () => {
   fc.assert(
     fc.property(distinctEvents, (events) => {
       const { customer } = team(events);
-      const pastDue = caused({ ...example, status: 'past_due', createdSeconds: 1_000 });
-      const step = follow(customer, pastDue, [pastDue], 'newest');
+      const pastDue = change({ ...example, status: 'past_due', createdSeconds: 1_000 });
+      const step = follow(customer, pastDue, new EventHistory([pastDue]), 'newest');
       expect(step).toEqual({ verdict: 'unchanged', customer });
     }),
   );
@@ -177,8 +177,10 @@ function verdictsOn(
   before = UNKNOWN_CUSTOMER,
 ) {
   let customer = before;
-  return arrived.map((event, index) => {
-    const step = follow(customer, event, arrived.slice(0, index + 1), planSelection);
+  const history = new EventHistory();
+  return arrived.map((event) => {
+    history.add(event);
+    const step = follow(customer, event, history, planSelection);
     customer = step.customer;
     return step.verdict;
   });
@@ -234,8 +236,8 @@ test("best: of another subscription's second the newest is unchanged, and what c
 
 test('the customer that an event finds is left as it was', () => {
   const { customer } = team([example]);
-  const end = caused({ ...example, status: 'canceled', createdSeconds: 20 });
-  const step = follow(customer, end, [end], 'newest');
+  const end = change({ ...example, status: 'canceled', createdSeconds: 20 });
+  const step = follow(customer, end, new EventHistory([end]), 'newest');
   expect(step.customer.get('sub_1')?.newest).toBe(end.subscription);
   expect(customer.get('sub_1')?.newest).toBe(example);
 });

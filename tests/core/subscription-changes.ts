@@ -1,6 +1,8 @@
 import type { JsonObject } from '../../src/core/json.ts';
 import type { SubscriptionChange, SubscriptionEvent } from '../../src/core/subscription-event.ts';
 
+let count = 0;
+
 /** An event of one second: the subscription after it, and the values that it replaced. */
 export function event(
   after: JsonObject,
@@ -15,7 +17,15 @@ export function event(
     planName: textOf('name'),
     createdSeconds: 10,
   };
-  return { subscription, after, previousAttributes, isDeletion: false, isSnapshot: false };
+  count += 1;
+  return {
+    key: `key_${count}`,
+    subscription,
+    after,
+    previousAttributes,
+    isDeletion: false,
+    isSnapshot: false,
+  };
 }
 
 export function deletion(after: JsonObject): SubscriptionChange {

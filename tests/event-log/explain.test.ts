@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { LoggedOutcome } from '../../src/core/logged-event.ts';
-import { type Context, type Explanation, explain } from '../../src/event-log/explain.ts';
+import { type Explanation, explainLog, type Surroundings } from '../../src/event-log/explain.ts';
+import { parseLog } from '../../src/event-log/parsed-event.ts';
+import { reasonText } from '../../src/operations/reason-text.ts';
 import type { EventRow } from '../../src/queries/search-events.ts';
 import { SNAPSHOT_TYPE } from '../../src/stripe/handled-event-type.ts';
 import type { MadeEvent } from '../../src/testing/subscription-event.ts';
@@ -39,7 +41,7 @@ function logOf(events: readonly Logged[]): EventRow[] {
   });
 }
 
-const CONTEXT: Omit<Context, 'log'> = {
+const SURROUNDINGS: Surroundings = {
   planSelection: 'newest',
   teamIds: [7],
   names: new Map([['prod_1', 'Pro']]),
@@ -49,15 +51,15 @@ const CONTEXT: Omit<Context, 'log'> = {
 function explainAt(
   position: number,
   log: readonly EventRow[],
-  context: Partial<Context> = {},
+  surroundings: Partial<Surroundings> = {},
 ): Explanation {
   const event = log[position - 1];
   if (event === undefined) throw new RangeError('no such event');
-  const decided = log.filter(({ outcome }) => outcome !== 'parked' && outcome !== 'unreadable');
-  return explain(event, { ...CONTEXT, log: decided, ...context });
+  return explainLog(parseLog(log), { ...SURROUNDINGS, ...surroundings })(event);
 }
 
-const whyAt = (...args: Parameters<typeof explainAt>) => explainAt(...args).why;
+const textOf = ({ reasons }: Explanation) => reasons.map(reasonText);
+const whyAt = (...args: Parameters<typeof explainAt>) => textOf(explainAt(...args));
 
 const statuses = ({ plans }: Explanation) =>
   plans && [plans.before?.subscriptionStatus ?? null, plans.after?.subscriptionStatus ?? null];
@@ -66,74 +68,72 @@ const replaced = (status: string) => ({ previousAttributes: { status } });
 const other = { subscriptionId: 'sub_2' };
 
 describe('applied', () => {
-  test('the newest one, with the plan before and after it', () => {
+  test('names the newest event, with the plan before and after it', () => {
     const log = logOf([
       ['applied', 0, 'trialing'],
       ['applied', 9, 'active'],
       ['applied', 20, 'canceled'],
     ]);
     expect(explainAt(2, log)).toEqual({
-      why: [
-        "applied: it was the newest of the customer's events, and active gives the team its plan.",
-      ],
+      reasons: [{ code: 'newest-event', status: 'active', effect: 'grants' }],
       plans: {
         before: expect.objectContaining({ subscriptionStatus: 'trialing', planName: 'Pro' }),
         after: expect.objectContaining({ subscriptionStatus: 'active', planName: 'Pro' }),
       },
     });
     expect(whyAt(3, log)).toEqual([
-      "applied: it was the newest of the customer's events, and canceled takes the plan away.",
+      "It was the customer's newest event, and canceled takes the plan away.",
     ]);
     expect(statuses(explainAt(1, log))).toEqual([null, 'trialing']);
   });
 
-  test('by telling the order of the others of its second', () => {
-    const told = logOf([
+  test('names the event that came last when this one decided the order of its second', () => {
+    const ordered = logOf([
       ['applied', 0, 'canceled', replaced('past_due')],
       ['applied', 0, 'active', replaced('trialing')],
       ['applied', 0, 'past_due', replaced('active')],
     ]);
-    expect(whyAt(3, told)).toEqual([
-      'applied: it told in which order the events of its second happened: the team followed ' +
+    expect(whyAt(3, ordered)).toEqual([
+      'It showed in which order the events of its second happened: the team follows ' +
         'evt_1 (position 1), which came last.',
     ]);
-    expect(statuses(explainAt(3, told))).toEqual(['active', 'canceled']);
+    expect(statuses(explainAt(3, ordered))).toEqual(['active', 'canceled']);
   });
 
-  test('where nothing tells the order of a second', () => {
+  test('says that the order of a second is ambiguous', () => {
     const log = logOf([
       ['applied', 0, 'canceled'],
       ['applied', 0, 'active'],
     ]);
     expect(whyAt(2, log)).toEqual([
-      "applied: it was the newest of the customer's events, and active gives the team its plan.",
-      'Nothing tells which of the 2 events of its second came last: the later arrival counts ' +
-        "until Stripe's API is asked.",
+      "It was the customer's newest event, and active gives the team its plan.",
+      'The order of the 2 events in its second is ambiguous. The later arrival counts until ' +
+        "Stripe's API is asked.",
     ]);
     expect(whyAt(1, log)).toHaveLength(1);
   });
 
-  test('what the API showed', () => {
+  test("names a snapshot from Stripe's API", () => {
     const log = logOf([
       ['applied', 0, 'canceled'],
       ['applied', 0, 'active'],
       ['applied', 0, 'canceled'],
     ]);
-    const look = { ...(log[2] as EventRow), type: SNAPSHOT_TYPE, eventId: null };
-    const withLook = [...log.slice(0, 2), look];
-    expect(whyAt(3, withLook)).toEqual([
-      "applied: Stripe's API showed the subscription so, and canceled takes the plan away.",
+    const snapshot = { ...(log[2] as EventRow), type: SNAPSHOT_TYPE, eventId: null };
+    const withSnapshot = [...log.slice(0, 2), snapshot];
+    expect(whyAt(3, withSnapshot)).toEqual([
+      "Stripe's API returned the subscription in this state, and canceled takes the plan away.",
     ]);
     const later = [
-      ...withLook,
+      ...withSnapshot,
       { ...(logOf([['stale', -9, 'active']])[0] as EventRow), position: 4 },
     ];
     expect(whyAt(4, later)).toEqual([
-      "stale: a look at Stripe's API (position 3) of the same subscription was there before, created 9 s later.",
+      "A newer event of the same subscription had already arrived: a snapshot from Stripe's API (position 3), created 9 seconds later.",
     ]);
   });
 
-  test('with TEAM_PLAN=best', () => {
+  test('names the best subscription with TEAM_PLAN=best', () => {
     const log = logOf([
       ['applied', 0, 'active'],
       ['unchanged', 9, 'trialing', other],
@@ -141,142 +141,137 @@ describe('applied', () => {
     ]);
     const best = { planSelection: 'best' } as const;
     expect(whyAt(1, log, best)).toEqual([
-      "applied: its subscription was the customer's best one (TEAM_PLAN=best), and active gives the team its plan.",
+      "Its subscription was the customer's best one (TEAM_PLAN=best), and active gives the team its plan.",
     ]);
     expect(whyAt(2, log, best)).toEqual([
-      "unchanged: the team kept evt_1 (position 1) of sub_1, the customer's best one (TEAM_PLAN=best).",
+      "The team kept evt_1 (position 1) of sub_1, the customer's best subscription (TEAM_PLAN=best).",
     ]);
     expect(whyAt(3, log, best)).toEqual([
-      "applied: its subscription was not the customer's best one any more: the team followed evt_2 (position 2) of sub_2.",
+      "Its subscription is no longer the customer's best one: the team follows evt_2 (position 2) of sub_2.",
     ]);
   });
 });
 
 describe('stale', () => {
   test.each([
-    [1, '1 s'],
-    [119, '119 s'],
-    [120, '2 min'],
-    [7_199, '119 min'],
-    [7_200, '2 h'],
-    [2 * DAY - 1, '47 h'],
+    [1, '1 second'],
+    [119, '119 seconds'],
+    [120, '2 minutes'],
+    [7_199, '119 minutes'],
+    [7_200, '2 hours'],
+    [2 * DAY - 1, '47 hours'],
     [2 * DAY, '2 days'],
-  ])('of the same subscription, %i s older', (seconds, words) => {
+  ])('names the newer event of the same subscription, %i s later', (seconds, words) => {
     const log = logOf([
       ['applied', seconds, 'active'],
       ['stale', 0, 'canceled'],
     ]);
     const explained = explainAt(2, log);
-    expect(explained.why).toEqual([
-      `stale: evt_1 (position 1) of the same subscription was there before, created ${words} later.`,
+    expect(textOf(explained)).toEqual([
+      `A newer event of the same subscription had already arrived: evt_1 (position 1), created ${words} later.`,
     ]);
     expect(statuses(explained)).toEqual(['active', 'active']);
   });
 
-  test('within one second', () => {
+  test('names the event that came last in its second', () => {
     const log = logOf([
       ['applied', 0, 'active', replaced('trialing')],
       ['stale', 0, 'trialing', replaced('canceled')],
     ]);
-    expect(whyAt(2, log)).toEqual([
-      'stale: of the 2 events of its second evt_1 (position 1) came last.',
-    ]);
+    expect(whyAt(2, log)).toEqual(['Of the 2 events in its second, evt_1 (position 1) came last.']);
   });
 
-  test('of another subscription', () => {
+  test('names the newer event of another subscription', () => {
     const later = logOf([
       ['applied', 5, 'active', other],
       ['stale', 0, 'canceled'],
     ]);
     expect(whyAt(2, later)).toEqual([
-      'stale: evt_1 (position 1) of sub_2 was there before, created 5 s later.',
+      'A newer event of sub_2 had already arrived: evt_1 (position 1), created 5 seconds later.',
     ]);
     const same = logOf([
       ['applied', 0, 'active', other],
       ['stale', 0, 'canceled'],
     ]);
     expect(whyAt(2, same)).toEqual([
-      'stale: evt_1 (position 1) of sub_2 was there before, created in the same second: of two ' +
-        'subscriptions the one that gives a plan counts, and then the larger id.',
+      'In the same second evt_1 (position 1) of sub_2 counts: of two subscriptions, the one that ' +
+        'gives a plan, then the one with the larger id.',
     ]);
   });
 
-  test('parked at first, and overtaken until a team had its customer', () => {
+  test('says that a parked event was decided later', () => {
     const log = logOf([
       ['stale', 0, 'active'],
       ['applied', 100, 'canceled'],
       ['applied', 200, 'active'],
     ]);
     const explained = explainAt(1, log);
-    expect(explained.why).toEqual([
-      'stale: evt_2 (position 2) of the same subscription is newer, created 100 s later.',
-      'It came earlier, and was decided on when a team had its customer.',
+    expect(textOf(explained)).toEqual([
+      'A newer event of the same subscription arrived before this one was decided: evt_2 (position 2), created 100 seconds later.',
+      'It was parked at first, and was decided when a team had its customer.',
     ]);
     expect(statuses(explained)).toEqual(['canceled', 'canceled']);
   });
 });
 
-test('unchanged: a status without effect', () => {
+test('says that a status has no effect', () => {
   const log = logOf([
     ['applied', 0, 'active'],
     ['unchanged', 9, 'past_due'],
   ]);
   const explained = explainAt(2, log);
-  expect(explained.why).toEqual([
-    'unchanged: past_due has no effect on a team (contract, section 3).',
+  expect(textOf(explained)).toEqual([
+    'The status past_due has no effect on a team (contract, section 3).',
   ]);
   expect(statuses(explained)).toEqual(['active', 'active']);
 });
 
-test('parked: what to do, or that it will be done', () => {
+test('says for a parked event how to link a team, or that it is about to be applied', () => {
   const log = logOf([['parked', 0, 'active']]);
-  expect(explainAt(1, log, { teamIds: [] })).toEqual({
-    why: [
-      'parked: no team has the customer cus_1. It is applied as soon as one has: instep team link ID --customer cus_1',
-    ],
-    plans: null,
-  });
+  const unlinked = explainAt(1, log, { teamIds: [] });
+  expect(unlinked.plans).toBeNull();
+  expect(textOf(unlinked)).toEqual([
+    'No team has the customer cus_1. The event is applied as soon as one does: run `instep team link ID --customer cus_1`.',
+  ]);
   expect(whyAt(1, log)).toEqual([
-    'parked: no team had the customer when it came. Team 7 has it now: a running server applies it within seconds.',
+    'No team had the customer when the event arrived. Team 7 has it now, and a running server applies the event within seconds.',
   ]);
 });
 
-test('unreadable: where, or that it is readable by now', () => {
+test('says what was unreadable, or that it can be read now', () => {
   const log = logOf([['unreadable', 0, 'active']]);
   expect(whyAt(1, log)).toEqual([
-    'unreadable when it came. This Instep can read it: instep events replay 1',
+    'This event could not be read when it arrived. This version of Instep can read it: run `instep events replay 1`.',
   ]);
   const body = Buffer.from('{"type":"customer.subscription.deleted","data":{"object":[]}}');
   const [row] = log;
   expect(whyAt(1, [{ ...(row as EventRow), body }])).toEqual([
-    expect.stringMatching(/^unreadable: data\.object: is a list/),
+    expect.stringMatching(/^data\.object: is a list/),
   ]);
 });
 
-describe('what the log does not tell any more', () => {
+describe('when the log is incomplete', () => {
   const log = logOf([
     ['stale', 0, 'active'],
     ['applied', 100, 'active'],
   ]);
 
-  test('what was there before may have been pruned', () => {
+  test('says that earlier events may have been pruned', () => {
     const pruned = { prunedBeforeMs: CREATED * 1_000 + 1 };
     expect(whyAt(2, log.slice(0, 2), pruned)).toEqual([
-      expect.stringMatching(/^applied: /),
-      'Events that came before 2023-11-14T22:13:20.001Z may have been pruned: there may have ' +
-        'been more before it than is shown.',
+      expect.stringMatching(/^It was the customer's newest event/),
+      'Events received before 2023-11-14T22:13:20.001Z may have been pruned, so earlier events ' +
+        'may be missing here.',
     ]);
     expect(whyAt(2, log, { prunedBeforeMs: CREATED * 1_000 - 1 })).toHaveLength(1);
     expect(whyAt(1, log, pruned)).toContain(
-      'It was parked at first, or what was there when it came has been pruned.',
+      'It was parked at first, or the events known when it arrived have been pruned.',
     );
   });
 
-  test('TEAM_PLAN was another one', () => {
+  test('says that the reason is no longer known', () => {
     expect(explainAt(1, logOf([['stale', 0, 'active']]))).toEqual({
-      why: [
-        'stale: the log does not tell why any more: events around it were pruned, or were decided on in another order than they came, or TEAM_PLAN was another one.',
-      ],
+      reasons: [{ code: 'no-longer-known' }],
       plans: null,
     });
   });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Customer, UNKNOWN_CUSTOMER } from '../../src/core/customer.ts';
+import { EventHistory } from '../../src/core/event-history.ts';
 import { follow } from '../../src/core/follow.ts';
 import { teamPlan } from '../../src/core/plan-selection.ts';
 import type { TeamPlan } from '../../src/core/transition.ts';
@@ -45,9 +46,11 @@ const nameOf = (productId: string) => `The plan of ${productId}`;
 /** What the pure core makes of a customer's events, one after the other by the provider's clock. */
 function planAfterAll(events: readonly ReceivedEvent[]): TeamPlan {
   let customer: Customer = UNKNOWN_CUSTOMER;
-  const caused = events.flatMap((event) => (event.kind === 'readable' ? event : []));
-  caused.sort((a, b) => a.subscription.createdSeconds - b.subscription.createdSeconds);
-  for (const event of caused) customer = follow(customer, event, [event], 'newest').customer;
+  const changes = events.flatMap((event) => (event.kind === 'readable' ? event : []));
+  changes.sort((a, b) => a.subscription.createdSeconds - b.subscription.createdSeconds);
+  for (const event of changes) {
+    customer = follow(customer, event, new EventHistory([event]), 'newest').customer;
+  }
   const names = new Map(PRODUCTS.map((productId) => [productId, nameOf(productId)]));
   return teamPlan(customer, 'newest', names) ?? NO_PLAN;
 }

@@ -60,5 +60,5 @@ export function shownTime(atMs: number): string {
 }
 
 function statusOf(event: EventRow): string | null {
-  return event.outcome === 'unreadable' ? null : (changeOf(event)?.subscription.status ?? null);
+  return changeOf(event)?.subscription.status ?? null;
 }

@@ -1,9 +1,10 @@
 import { Command } from 'commander';
 import { readPlanSelection } from '../../config/config.ts';
+import type { SubscriptionChange } from '../../core/subscription-event.ts';
 import type { TeamPlan } from '../../core/transition.ts';
-import { type ExplainedEvent, explainEvent } from '../../event-log/explain-event.ts';
+import { type ExplainedEvent, explainEvent } from '../../event-log/customer-history.ts';
+import { reasonText } from '../../operations/reason-text.ts';
 import type { EventRow } from '../../queries/search-events.ts';
-import { changeOf } from '../../stripe/logged-event.ts';
 import { type Data, paint, printable, printData } from '../output.ts';
 import { planHead, planRow } from '../plan-table.ts';
 import { withDatabase } from '../with-database.ts';
@@ -31,14 +32,15 @@ export function eventsShowCommand(): Command {
     });
 }
 
-function showJson(event: EventRow, { why, plans, teams }: ExplainedEvent): string {
+function showJson(event: EventRow, { reasons, plans, teams }: ExplainedEvent): string {
+  const why = reasons.map(reasonText);
   const now = teams.map(({ id, plan }) => ({ teamId: id, plan }));
-  return JSON.stringify({ ...JSON.parse(eventJson(event)), why, ...plans, now });
+  return JSON.stringify({ ...JSON.parse(eventJson(event)), why, reasons, ...plans, now });
 }
 
-function show(event: EventRow, { why, plans, teams }: ExplainedEvent): void {
-  printData(described(event), {});
-  process.stdout.write(`\n${why.map(printable).join('\n')}\n`);
+function show(event: EventRow, { reasons, change, plans, teams }: ExplainedEvent): void {
+  printData(described(event, change), {});
+  process.stdout.write(`\n${reasons.map(reasonText).map(printable).join('\n')}\n`);
   if (plans === null && teams.length === 0) return;
 
   const before = plans?.before ?? NOTHING;
@@ -67,18 +69,17 @@ const NOTHING: TeamPlan = {
   subscriptionStatus: null,
 };
 
-function described(event: EventRow): Data {
-  const caused = event.outcome === 'unreadable' ? null : changeOf(event);
+function described(event: EventRow, change: SubscriptionChange | null): Data {
   const data: Data = {
     position: event.position,
     event: event.eventId,
     type: event.type,
     customer: event.customerId,
     subscription: event.subscriptionId,
-    status: caused?.subscription.status ?? null,
-    product: caused?.subscription.productId ?? null,
+    status: change?.subscription.status ?? null,
+    product: change?.subscription.productId ?? null,
     // Their values may be anything; only the status is of interest here.
-    replaced: caused?.previousAttributes ? Object.keys(caused.previousAttributes).join(', ') : null,
+    replaced: change?.previousAttributes ? Object.keys(change.previousAttributes).join(', ') : null,
     created: event.createdAtMs === null ? null : shownTime(event.createdAtMs),
     received: shownTime(event.receivedAtMs),
     deliveries: event.deliveries,

@@ -1,9 +1,10 @@
 import { type Context, Hono } from 'hono';
 import type { Child } from 'hono/jsx';
-import { type ExplainedEvent, explainEvent } from '../../../event-log/explain-event.ts';
+import { type ExplainedEvent, explainEvent } from '../../../event-log/customer-history.ts';
 import { type Replayed, replayEvents } from '../../../event-log/replay.ts';
 import { readEventAt } from '../../../event-log/search.ts';
 import type { EventRow } from '../../../queries/search-events.ts';
+import { reasonText } from '../../reason-text.ts';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { type Fact, Facts, Notice, Panel } from '../components/panels.tsx';
@@ -14,11 +15,8 @@ import { Page } from '../page.tsx';
 import { notFound } from '../problems.tsx';
 import { queryNumber } from '../query-parameters.ts';
 import { filterUrl } from './event-filter.ts';
-import { eventUrl, reasonsOf, subscriptionIn } from './event-text.tsx';
+import { eventUrl } from './event-text.tsx';
 import { Payload } from './payload.tsx';
-
-/** How many events before and after an event are read to explain it. */
-const MAX_AROUND = 250;
 
 /** `/events/:position`: what was decided on an event and why, its content, and a replay. */
 export function eventPage({ database, ingest, planSelection }: ConsoleOptions): Hono {
@@ -35,7 +33,7 @@ export function eventPage({ database, ingest, planSelection }: ConsoleOptions): 
   }
 
   async function show(context: Context, event: EventRow, replayed: Replayed | null) {
-    const explained = await explainEvent(query, event, planSelection, MAX_AROUND);
+    const explained = await explainEvent(query, event, planSelection);
     return context.html(<EventPage event={event} explained={explained} replayed={replayed} />);
   }
 
@@ -44,7 +42,7 @@ export function eventPage({ database, ingest, planSelection }: ConsoleOptions): 
   app.post('/:position/replay', async (context) => {
     const event = await readEvent(context);
     let last: Replayed | null = null;
-    for await (const replayed of replayEvents(only(event), { ingest, query })) last = replayed;
+    for await (const replayed of replayEvents(only(event), ingest)) last = replayed;
     return show(context, await readEvent(context), last);
   });
 
@@ -71,7 +69,7 @@ type EventPageProps = {
 
 function EventPage({ event, explained, replayed }: EventPageProps) {
   const { position, outcome, body } = event;
-  const [first = '', ...remarks] = reasonsOf(event, explained);
+  const [first = '', ...remarks] = explained.reasons.map(reasonText);
   const plans = planRows(explained);
   return (
     <Page title={`Event at position ${position}`} area="Events">
@@ -180,9 +178,9 @@ function TeamLinks({ ids }: { readonly ids: readonly number[] }) {
   );
 }
 
-function factsOf(event: EventRow, { teams }: ExplainedEvent): readonly Fact[] {
+function factsOf(event: EventRow, { teams, change }: ExplainedEvent): readonly Fact[] {
   const { eventId, type, customerId, subscriptionId, createdAtMs, receivedAtMs } = event;
-  const subscription = subscriptionIn(event);
+  const subscription = change?.subscription ?? null;
   const text = (value: string | null) => (
     <OptionalText text={value} fallback="none" maxLength={300} />
   );

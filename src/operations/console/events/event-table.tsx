@@ -1,9 +1,10 @@
 import type { EventRow } from '../../../queries/search-events.ts';
+import { changeOf } from '../../../stripe/logged-event.ts';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { filterUrl } from './event-filter.ts';
-import { EventLink, shortType, subscriptionIn } from './event-text.tsx';
+import { EventLink, shortType } from './event-text.tsx';
 
 const COLUMNS = [
   'Received',
@@ -22,12 +23,12 @@ export function EventTable({ events }: { readonly events: readonly EventRow[] })
 
 function cellsOf(event: EventRow) {
   const { type, customerId, outcome, deliveries, receivedAtMs } = event;
-  const subscription = subscriptionIn(event);
+  const subscription = changeOf(event)?.subscription;
   return [
     <Time ms={receivedAtMs} />,
     <EventLink event={event} />,
     shortType(type),
-    subscription === null ? '–' : <StatusBadge status={subscription.status} />,
+    subscription === undefined ? '–' : <StatusBadge status={subscription.status} />,
     <OptionalText text={subscription?.productId ?? null} maxLength={40} />,
     customerId === null ? '–' : <CustomerLink customerId={customerId} />,
     <OutcomeBadge outcome={outcome} />,

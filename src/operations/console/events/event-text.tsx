@@ -1,8 +1,5 @@
-import type { SubscriptionEvent } from '../../../core/subscription-event.ts';
-import type { Explanation } from '../../../event-log/explain.ts';
 import type { EventRow } from '../../../queries/search-events.ts';
 import { DELETED_TYPE, SNAPSHOT_TYPE } from '../../../stripe/handled-event-type.ts';
-import { changeOf } from '../../../stripe/logged-event.ts';
 import { UntrustedText } from '../components/text.tsx';
 
 export function eventUrl(position: number): string {
@@ -23,17 +20,4 @@ export function EventLink({ event: { eventId, position } }: EventLinkProps) {
 export function shortType(type: string): string {
   if (type === SNAPSHOT_TYPE) return 'snapshot';
   return type === DELETED_TYPE ? 'deleted' : 'updated';
-}
-
-/** What an event says about its subscription; `null` when it is unreadable. */
-export function subscriptionIn(event: EventRow): SubscriptionEvent | null {
-  return event.outcome === 'unreadable' ? null : (changeOf(event)?.subscription ?? null);
-}
-
-/** Why this was decided, as sentences that stand beside the outcome. */
-export function reasonsOf({ outcome }: EventRow, { why }: Explanation): readonly string[] {
-  const prefix = `${outcome}: `;
-  return why.map((sentence) =>
-    sentence.startsWith(prefix) ? sentence.slice(prefix.length) : sentence,
-  );
 }

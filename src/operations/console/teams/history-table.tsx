@@ -1,9 +1,10 @@
 import { isSamePlan } from '../../../core/transition.ts';
-import type { HistoryEntry } from '../../../event-log/explain-history.ts';
+import type { HistoryEntry } from '../../../event-log/customer-history.ts';
+import { reasonText } from '../../reason-text.ts';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
-import { EventLink, reasonsOf, shortType } from '../events/event-text.tsx';
+import { EventLink, shortType } from '../events/event-text.tsx';
 import { shortPlan } from './timeline.ts';
 
 const COLUMNS = [
@@ -57,7 +58,7 @@ function Effect({ entry }: { readonly entry: HistoryEntry }) {
           </strong>
         </div>
       )}
-      {reasonsOf(entry.event, entry).map((reason) => (
+      {entry.reasons.map(reasonText).map((reason) => (
         <div class="quiet">
           <UntrustedText text={reason} maxLength={400} />
         </div>

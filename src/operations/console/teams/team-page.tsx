@@ -1,5 +1,5 @@
 import { type Context, Hono } from 'hono';
-import { type CustomerHistory, explainHistory } from '../../../event-log/explain-history.ts';
+import { type CustomerHistory, explainHistory } from '../../../event-log/customer-history.ts';
 import type { ReconcileServices } from '../../../maintenance/reconcile/options.ts';
 import { type NamedTeam, readNamedTeam } from '../../../queries/named-teams.ts';
 import { type KnownCustomers, readCustomers } from '../../../queries/subscriptions.ts';

@@ -2,7 +2,7 @@ import { type Customer, UNKNOWN_CUSTOMER } from '../../../core/customer.ts';
 import { followedEvent, type PlanSelection, teamPlan } from '../../../core/plan-selection.ts';
 import type { SubscriptionEvent } from '../../../core/subscription-event.ts';
 import { effectOf, isSamePlan, type TeamPlan } from '../../../core/transition.ts';
-import type { CustomerHistory } from '../../../event-log/explain-history.ts';
+import type { CustomerHistory } from '../../../event-log/customer-history.ts';
 import type { NamedTeam } from '../../../queries/named-teams.ts';
 import type { KnownCustomers } from '../../../queries/subscriptions.ts';
 

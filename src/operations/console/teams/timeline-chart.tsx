@@ -1,6 +1,6 @@
 import type { LoggedOutcome } from '../../../core/logged-event.ts';
 import { effectOf } from '../../../core/transition.ts';
-import type { HistoryEntry } from '../../../event-log/explain-history.ts';
+import type { HistoryEntry } from '../../../event-log/customer-history.ts';
 import { Time } from '../components/text.tsx';
 import { shortType } from '../events/event-text.tsx';
 import { type Bar, type Lane, layOutTimeline, type Mark, shortPlan } from './timeline.ts';

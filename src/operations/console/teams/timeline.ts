@@ -1,5 +1,5 @@
 import { effectOf, isSamePlan, type TeamPlan } from '../../../core/transition.ts';
-import type { HistoryEntry } from '../../../event-log/explain-history.ts';
+import type { HistoryEntry } from '../../../event-log/customer-history.ts';
 
 /** The layout of a customer's history, in pixels from the top left. */
 export type Timeline = {

@@ -1,0 +1,52 @@
+import { type Customer, UNKNOWN_CUSTOMER } from '../core/customer.ts';
+import { EventHistory } from '../core/event-history.ts';
+import { follow, type Step } from '../core/follow.ts';
+import type { LoggedEvent } from '../core/logged-event.ts';
+import type { PlanSelection } from '../core/plan-selection.ts';
+import type { SubscriptionChange, SubscriptionEvent } from '../core/subscription-event.ts';
+import type { ParsedEvent } from './parsed-event.ts';
+
+/** How the decision on an event was made, as the log retells it. */
+export type Decision = {
+  readonly change: SubscriptionChange;
+  /** The state of the customer before the event. */
+  readonly before: Customer;
+  readonly step: Step;
+  /** The events of its subscription and second that were known, including itself. */
+  readonly second: readonly SubscriptionChange[];
+  /** A parked event was decided later, when a team had its customer. */
+  readonly isOnArrival: boolean;
+  /** The logged events from which the customer's state was made. */
+  readonly rows: ReadonlyMap<SubscriptionEvent, LoggedEvent>;
+};
+
+/**
+ * Retells all decisions of a customer's log, by key. An event counts as decided as soon as the
+ * ordering rule yields its logged outcome, and has no effect before. An event for which it never
+ * does is left out. Pure.
+ */
+export function retellDecisions(
+  log: readonly ParsedEvent<LoggedEvent>[],
+  planSelection: PlanSelection,
+): ReadonlyMap<string, Decision> {
+  const history = new EventHistory();
+  const rows = new Map<SubscriptionEvent, LoggedEvent>();
+  const decisions = new Map<string, Decision>();
+  let customer = UNKNOWN_CUSTOMER;
+  let undecided: ParsedEvent<LoggedEvent>[] = [];
+  for (const arrival of log) {
+    rows.set(arrival.change.subscription, arrival.event);
+    history.add(arrival.change);
+    undecided = [arrival, ...undecided].filter(({ event, change }) => {
+      const before = customer;
+      const step = follow(before, change, history, planSelection);
+      if (step.verdict !== event.outcome) return true;
+      const second = [...history.secondOf(change.subscription)];
+      const isOnArrival = event === arrival.event;
+      decisions.set(event.key, { change, before, step, second, isOnArrival, rows });
+      customer = step.customer;
+      return false;
+    });
+  }
+  return decisions;
+}

@@ -1,0 +1,114 @@
+import type { EventReference, Reason } from '../event-log/reason.ts';
+
+/** Says in one sentence why an event has its outcome, and what to do when there is anything to do. */
+export function reasonText(reason: Reason): string {
+  switch (reason.code) {
+    case 'unreadable':
+      return `${reason.problem ?? 'The stored body is not a subscription event'}.`;
+    case 'readable-now':
+      return (
+        'This event could not be read when it arrived. This version of Instep can read it: ' +
+        `run \`instep events replay ${reason.position}\`.`
+      );
+    case 'no-team':
+      return (
+        `No team has the customer ${reason.customerId}. The event is applied as soon as one does: ` +
+        `run \`instep team link ID --customer ${reason.customerId}\`.`
+      );
+    case 'team-linked-since':
+      return (
+        `No team had the customer when the event arrived. Team ${reason.teamIds.join(', ')} has it ` +
+        'now, and a running server applies the event within seconds.'
+      );
+    case 'no-longer-known':
+      return (
+        'The log no longer shows why: events around this one were pruned or were decided in ' +
+        'another order, or TEAM_PLAN was different.'
+      );
+    case 'newest-event':
+      return `It was the customer's newest event, and ${effect(reason)}.`;
+    case 'best-subscription':
+      return `Its subscription was the customer's best one (TEAM_PLAN=best), and ${effect(reason)}.`;
+    case 'shown-by-stripe':
+      return `Stripe's API returned the subscription in this state, and ${effect(reason)}.`;
+    case 'decided-order-of-second':
+      return (
+        'It showed in which order the events of its second happened: the team follows ' +
+        `${nameOf(reason.last)}, which came last.`
+      );
+    case 'no-longer-best':
+      return (
+        "Its subscription is no longer the customer's best one: the team follows " +
+        `${nameWithSubscription(reason.followed)}.`
+      );
+    case 'newer-event':
+      return newerEvent(reason);
+    case 'earlier-in-second':
+      return `Of the ${reason.eventCount} events in its second, ${nameOf(reason.last)} came last.`;
+    case 'status-without-effect':
+      return `The status ${reason.status} has no effect on a team (contract, section 3).`;
+    case 'better-subscription':
+      return (
+        `The team kept ${nameWithSubscription(reason.followed)}, the customer's best subscription ` +
+        '(TEAM_PLAN=best).'
+      );
+    case 'ambiguous-order':
+      return (
+        `The order of the ${reason.eventCount} events in its second is ambiguous. The later arrival ` +
+        "counts until Stripe's API is asked."
+      );
+    case 'decided-later':
+      return reason.isMaybePruned
+        ? 'It was parked at first, or the events known when it arrived have been pruned.'
+        : 'It was parked at first, and was decided when a team had its customer.';
+    case 'earlier-events-pruned':
+      return (
+        `Events received before ${new Date(reason.prunedBeforeMs).toISOString()} may have been ` +
+        'pruned, so earlier events may be missing here.'
+      );
+  }
+}
+
+type WithEffect = { readonly status: string; readonly effect: 'grants' | 'clears' };
+
+function effect({ status, effect }: WithEffect): string {
+  return `${status} ${effect === 'grants' ? 'gives the team its plan' : 'takes the plan away'}`;
+}
+
+function newerEvent(reason: Extract<Reason, { code: 'newer-event' }>): string {
+  const { newer, isSameSubscription, secondsLater, isLaterArrival } = reason;
+  if (secondsLater === 0) {
+    return (
+      `In the same second ${nameWithSubscription(newer)} counts: of two subscriptions, the one that ` +
+      'gives a plan, then the one with the larger id.'
+    );
+  }
+  const subscription = isSameSubscription ? 'the same subscription' : newer.subscriptionId;
+  const known = isLaterArrival ? 'arrived before this one was decided' : 'had already arrived';
+  return (
+    `A newer event of ${subscription ?? 'no subscription'} ${known}: ${nameOf(newer)}, created ` +
+    `${duration(secondsLater)} later.`
+  );
+}
+
+function nameOf({ position, eventId, isSnapshot }: EventReference): string {
+  if (position === null) return 'an event that is no longer in the log';
+  const unnamed = isSnapshot ? "a snapshot from Stripe's API" : 'an event without an id';
+  return `${eventId ?? unnamed} (position ${position})`;
+}
+
+function nameWithSubscription(event: EventReference): string {
+  return `${nameOf(event)} of ${event.subscriptionId ?? 'no subscription'}`;
+}
+
+const UNITS = [
+  ['days', 86_400],
+  ['hours', 3_600],
+  ['minutes', 60],
+] as const;
+
+function duration(seconds: number): string {
+  if (seconds === 1) return '1 second';
+  const [unit, length] = UNITS.find(([, length]) => seconds >= 2 * length) ?? ['seconds', 1];
+  return `${Math.floor(seconds / length)} ${unit}`;
+}
