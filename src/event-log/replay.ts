@@ -1,8 +1,10 @@
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { ReceivedEvent, Result } from '../ingest/received-event.ts';
+import type { Query } from '../postgres/database.ts';
 import { DatabaseBusy, DatabaseRefused } from '../postgres/errors.ts';
 import type { EventRow } from '../queries/search-events.ts';
 import { parseAgain, readableEventOf } from '../stripe/logged-event.ts';
+import { readEventAt } from './search.ts';
 
 /** The result of processing a logged event again. */
 export type Replayed = {
@@ -12,6 +14,8 @@ export type Replayed = {
   readonly teamIds: readonly number[];
   readonly error: Error | null;
 };
+
+export type ReplayOptions = { readonly ingest: Ingest; readonly query: Query };
 
 const BATCH = 200;
 
@@ -24,35 +28,63 @@ const BATCH = 200;
  */
 export async function* replayEvents(
   events: AsyncIterable<EventRow>,
-  ingest: Ingest,
+  options: ReplayOptions,
 ): AsyncGenerator<Replayed> {
-  const replayAll = (batch: readonly EventRow[]) =>
-    Promise.all(batch.map((event) => replay(event, ingest)));
   let batch: EventRow[] = [];
   for await (const event of events) {
     batch.push(event);
     if (batch.length < BATCH) continue;
-    yield* await replayAll(batch);
+    yield* await replayBatch(batch, options);
     batch = [];
   }
-  yield* await replayAll(batch);
+  yield* await replayBatch(batch, options);
 }
 
-async function replay(event: EventRow, ingest: Ingest): Promise<Replayed> {
-  const done = { event, teamIds: [], error: null };
-  const received = receivedAgain(event);
-  if (received === null) {
-    return { ...done, outcome: event.outcome === 'unreadable' ? 'unreadable' : 'left out' };
+async function replayBatch(
+  events: readonly EventRow[],
+  options: ReplayOptions,
+): Promise<Replayed[]> {
+  const batch = events.map((event) => ({ event, received: receivedAgain(event) }));
+  try {
+    const results = [...(await options.ingest(batch.flatMap(({ received }) => received ?? [])))];
+    return batch.map(({ event, received }) => ({
+      ...leftOut(event),
+      ...(received === null ? null : results.shift()),
+    }));
+  } catch (error) {
+    if (!isOfOneEvent(error)) throw error;
+    const alone: Replayed[] = [];
+    for (const { event, received } of batch) {
+      alone.push(received === null ? leftOut(event) : await replayAlone(event, received, options));
+    }
+    return alone;
   }
+}
+
+/** After a batch with a refused event: the log has the outcomes of the others. */
+async function replayAlone(
+  event: EventRow,
+  received: ReceivedEvent,
+  { ingest, query }: ReplayOptions,
+): Promise<Replayed> {
   try {
     const [result] = await ingest([received]);
-    if (result === undefined) throw new RangeError('the ingest pipeline returned no result');
-    return { ...done, ...result };
+    const logged = (await readEventAt(query, event.position)) ?? event;
+    const isDecidedNow = logged.outcome !== event.outcome;
+    return { ...leftOut(event), ...result, ...(isDecidedNow && { outcome: logged.outcome }) };
   } catch (error) {
-    const isOfOneEvent = error instanceof DatabaseRefused || error instanceof DatabaseBusy;
-    if (!isOfOneEvent) throw error;
-    return { ...done, outcome: 'failed', error };
+    if (!isOfOneEvent(error)) throw error;
+    return { ...leftOut(event), outcome: 'failed', error };
   }
+}
+
+function leftOut(event: EventRow): Replayed {
+  const outcome = event.outcome === 'unreadable' ? 'unreadable' : 'left out';
+  return { event, outcome, teamIds: [], error: null };
+}
+
+function isOfOneEvent(error: unknown): error is Error {
+  return error instanceof DatabaseRefused || error instanceof DatabaseBusy;
 }
 
 /** The event for the ingest pipeline; `null` for a snapshot or for what can't be read. */

@@ -263,7 +263,11 @@ describe('when the log is incomplete', () => {
       'Events received before 2023-11-14T22:13:20.001Z may have been pruned, so earlier events ' +
         'may be missing here.',
     ]);
-    expect(whyAt(2, log, { prunedBeforeMs: CREATED * 1_000 - 1 })).toHaveLength(1);
+    const complete = logOf([
+      ['applied', 0, 'active'],
+      ['applied', 100, 'active'],
+    ]);
+    expect(whyAt(2, complete, { prunedBeforeMs: CREATED * 1_000 - 1 })).toHaveLength(1);
     expect(whyAt(1, log, pruned)).toContain(
       'It was parked at first, or the events known when it arrived have been pruned.',
     );

@@ -100,7 +100,7 @@ class World {
     const { ingest } = this;
     const { query } = this.store.database;
     const all = searchLog(query, {}, 'oldest first');
-    for await (const { error } of replayEvents(all, ingest)) expect(error).toBeNull();
+    for await (const { error } of replayEvents(all, { ingest, query })) expect(error).toBeNull();
   }
 
   async rebuild(

@@ -36,7 +36,7 @@ function storeBug(
 }
 
 const DECIDE = 'ingest/decide.ts';
-const SECONDS = 'ingest/same-second-events.ts';
+const EVENT_HISTORY = 'core/event-history.ts';
 
 export const PLANTED_BUGS: readonly PlantedBug[] = [
   bug('the clock is taken for milliseconds', 'stripe/parse-event.ts', [
@@ -45,17 +45,17 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ]),
 
   // The events of one second.
-  bug('seconds are mixed up', SECONDS, [
+  bug('seconds are mixed up', EVENT_HISTORY, [
     "[customerId, subscriptionId ?? '', createdSeconds].join",
     "[customerId, subscriptionId ?? ''].join",
   ]),
-  bug('subscriptions of one second are mixed up', SECONDS, [
+  bug('subscriptions of one second are mixed up', EVENT_HISTORY, [
     "[customerId, subscriptionId ?? '', createdSeconds].join",
     '[customerId, createdSeconds].join',
   ]),
-  bug('a second is known only as far as it is in the batch', SECONDS, [
-    'for (const { key, change } of logged) if (change !== null) this.#place({ key, change });',
-    'if (logged.length < 0) this.#entries.clear();',
+  bug('the log is not read for the events of a second', DECIDE, [
+    'new EventHistory(known.logged.flatMap(({ change }) => change ?? []))',
+    'new EventHistory()',
   ]),
   bug('the events of a second are not found in the log', 'core/event-key.ts', [
     'if (key < FIRST_DATED_KEY) return',
@@ -169,8 +169,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   // Snapshots are taken after the second is over, so only a wrong clock makes observed keys matter.
   {
     ...bug('observed keys are ignored', DECIDE, [
-      'seconds.of(subscription).some(({ key }) => !observedKeys.has(key))',
-      'observedKeys.size < 0 || seconds.of(subscription).length < 0',
+      'history.secondOf(subscription).some(({ key }) => !observedKeys.has(key))',
+      'observedKeys.size < 0 || history.secondOf(subscription).length < 0',
     ]),
     level: 'unit',
   },

@@ -55,7 +55,7 @@ async function replay(
       : only(await findEvent(query, id));
   const counts = new Map<string, number>();
   const ingest = openPipeline(database, planSelection);
-  for await (const replayed of replayEvents(events, ingest)) {
+  for await (const replayed of replayEvents(events, { ingest, query })) {
     counts.set(replayed.outcome, (counts.get(replayed.outcome) ?? 0) + 1);
     await writeLine(json ? replayJson(replayed) : replayLine(replayed));
   }

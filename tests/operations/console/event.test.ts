@@ -43,7 +43,7 @@ describe('the decision', () => {
     const position = await deliver({ customerId, createdSeconds: 1_000, status: 'active' });
     const { text, html } = await pages.get(`/events/${position}`);
     expect(text).toContain(
-      'stale evt_end (position 1) of the same subscription was there before, created 16 min later.',
+      'stale A newer event of the same subscription had already arrived: evt_end (position 1), created 16 minutes later.',
     );
     expect(html).toContain(`href="/teams/${teamId}"`);
   });
@@ -74,7 +74,7 @@ describe('Replay', () => {
   test('applies a parked event once a team has its customer', async () => {
     const customerId = newCustomer();
     const position = await deliver({ customerId, createdSeconds: 1_000 });
-    expect((await pages.get(`/events/${position}`)).text).toContain('parked no team has');
+    expect((await pages.get(`/events/${position}`)).text).toContain('parked No team has');
     const early = await pages.post(`/events/${position}/replay`);
     expect(early.text).toContain('Replayed The event is still parked: no team has its customer.');
 

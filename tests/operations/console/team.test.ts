@@ -137,9 +137,11 @@ describe('the history', () => {
     await deliver(120, { eventId: 'evt_end', status: 'canceled' });
     await deliver(60, { eventId: 'evt_late', status: 'active' });
     const text = await read();
-    expect(text).toMatch(/applied from Pro \(trialing\) to no plan \(canceled\) it was the newest/);
     expect(text).toMatch(
-      /stale evt_end \(position \d+\) of the same subscription was there before/,
+      /applied from Pro \(trialing\) to no plan \(canceled\) It was the customer's newest/,
+    );
+    expect(text).toMatch(
+      /stale A newer event of the same subscription had already arrived: evt_end \(position \d+\)/,
     );
   });
 

@@ -42,7 +42,7 @@ export function eventPage({ database, ingest, planSelection }: ConsoleOptions): 
   app.post('/:position/replay', async (context) => {
     const event = await readEvent(context);
     let last: Replayed | null = null;
-    for await (const replayed of replayEvents(only(event), ingest)) last = replayed;
+    for await (const replayed of replayEvents(only(event), { ingest, query })) last = replayed;
     return show(context, await readEvent(context), last);
   });
 
