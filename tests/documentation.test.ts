@@ -66,6 +66,37 @@ test('the architecture page names at most 14 files for an event, and all of them
   expect(new Set(files).size).toBe(files.length);
 });
 
+/** Everything that the program can write, as one text. */
+const source = sourceOf('src');
+
+function sourceOf(folder: string): string {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.tsx?$/.test(name))
+    .map((name) => textOf(join(folder, name)))
+    .join('\n');
+}
+
+test('the source has every log line and error code that operations.md explains', () => {
+  const [, table = ''] = /## Error lines\n(.*?)\n## /s.exec(textOf('docs/operations.md')) ?? [];
+  const named = [...table.matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell = '']) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, text = '']) => text),
+  );
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter((text) => !source.includes(text.replace(/ …$/, '')))).toEqual([]);
+});
+
+test('.env.example and the README have every variable of the configuration, and no other', () => {
+  const variablesOf = (text: string, pattern: RegExp) =>
+    [...new Set([...text.matchAll(pattern)].map(([, name = '']) => name))].sort();
+  const inExample = variablesOf(textOf('.env.example'), /^(?:# )?([A-Z][A-Z_]+)=/gm);
+  const rows = [...textOf('README.md').matchAll(/^\| (`[A-Z].*?) \|/gm)].map(([, cell]) => cell);
+  const inReadme = variablesOf(rows.join('\n'), /`([A-Z][A-Z_]+)`/g);
+  const read = variablesOf(sourceOf('src/config'), /\b([A-Z][A-Z]+(?:_[A-Z]+)*): /g);
+  expect(inExample).toEqual(inReadme);
+  expect(inReadme.filter((name) => !source.includes(name))).toEqual([]);
+  expect(read.filter((name) => !inReadme.includes(name))).toEqual([]);
+});
+
 test.each(decisions)('%s fits on one screen and has the number of its file', (document) => {
   const text = textOf(document);
   expect(text.split('\n').length).toBeLessThanOrEqual(MAX_LINES_OF_A_DECISION);
