@@ -1,9 +1,9 @@
 /**
- * Says what a team must be, from nothing but what truly happened. It is written a second time on
- * purpose, in other words than the rule itself, and imports nothing of what it audits.
+ * Derives what a team must be from what truly happened. It implements the rule a second time on
+ * purpose, in a different way, and imports nothing of what it audits.
  */
 
-/** What truly happened to a subscription; a list of them is in the true order. */
+/** A change of a subscription. Lists of them are in the true order. */
 export type TrueChange = {
   readonly createdSeconds: number;
   readonly subscriptionId: string;
@@ -20,30 +20,29 @@ export type TeamRecord = {
   readonly subscriptionStatus: string | null;
 };
 
-/** The better a status, the larger: what gives a plan, what takes it away. Others say nothing. */
-const WORTH: Readonly<Record<string, number>> = { active: 3, trialing: 2, canceled: 1, unpaid: 1 };
+/** The statuses with an effect. Those above 1 grant a plan; the higher one is the better one. */
+const RANK: Readonly<Record<string, number>> = { active: 3, trialing: 2, canceled: 1, unpaid: 1 };
 
 /** What the team of a customer with this history must be. */
 export function auditTeam(history: readonly TrueChange[], plan: 'newest' | 'best'): TeamRecord {
-  // The last word on each subscription, in the true order.
-  const lastWords: Record<string, TrueChange> = {};
+  const lastChanges: Record<string, TrueChange> = {};
   for (const change of history) {
-    if (change.status in WORTH) lastWords[change.subscriptionId] = change;
+    if (change.status in RANK) lastChanges[change.subscriptionId] = change;
   }
-  const [counts] = Object.values(lastWords).sort((a, b) => precedence(b, a, plan));
-  if (counts === undefined) return record(null, null);
-  return (WORTH[counts.status] ?? 0) > 1
-    ? record(counts, counts.status)
-    : record(null, counts.status);
+  const [decisive] = Object.values(lastChanges).sort((a, b) => precedence(b, a, plan));
+  if (decisive === undefined) return record(null, null);
+  return (RANK[decisive.status] ?? 0) > 1
+    ? record(decisive, decisive.status)
+    : record(null, decisive.status);
 }
 
-/** More than zero when the first of two subscriptions' last words comes before the other. */
+/** Positive when the first of two subscriptions' last changes takes precedence. */
 function precedence(one: TrueChange, other: TrueChange, plan: 'newest' | 'best'): number {
-  const byWorth = (WORTH[one.status] ?? 0) - (WORTH[other.status] ?? 0);
+  const byRank = (RANK[one.status] ?? 0) - (RANK[other.status] ?? 0);
   const byTime = one.createdSeconds - other.createdSeconds;
-  const criteria = plan === 'best' ? [byWorth, byTime] : [byTime, byWorth];
-  const decisive = criteria.find((difference) => difference !== 0);
-  return decisive ?? (one.subscriptionId > other.subscriptionId ? 1 : -1);
+  const criteria = plan === 'best' ? [byRank, byTime] : [byTime, byRank];
+  const difference = criteria.find((one) => one !== 0);
+  return difference ?? (one.subscriptionId > other.subscriptionId ? 1 : -1);
 }
 
 function record(change: TrueChange | null, status: string | null): TeamRecord {

@@ -1,31 +1,26 @@
 import type { Step } from '../src/testing/lifecycle/delivery-schedule.ts';
-import { tellLife } from '../src/testing/lifecycle/history.ts';
+import { renderHistory } from '../src/testing/lifecycle/history.ts';
 import { describeDivergence } from './divergence.ts';
 import type { Failure } from './level.ts';
 
-/** A divergence for a person: what happened, what was done with it, and what came of it. */
-export function describeFailure({
-  told,
-  steps,
-  divergences,
-  isShrunk,
-  planSelection,
-}: Failure): string[] {
-  const { events } = tellLife(told.life, told.telling);
+/** The lines that explain a divergence: the true events, the steps and the differences. */
+export function describeFailure(failure: Failure): string[] {
+  const { customer, steps, divergences, isShrunk, planSelection } = failure;
+  const { events } = renderHistory(customer.lifecycle, customer.format);
   const startSeconds = events[0]?.createdSeconds ?? 0;
   const after = (seconds: number) => `${seconds - startSeconds} s`.padStart(10);
   return [
-    `${isShrunk ? 'The fewest events that still diverge' : 'The customer'}: ${told.life.customerId}, ` +
-      `API shape ${told.telling.shape}, TEAM_PLAN=${planSelection}`,
-    'What truly happened, in the true order:',
+    `${isShrunk ? 'The fewest events that still diverge' : 'The customer'}: ` +
+      `${customer.lifecycle.customerId}, API shape ${customer.format.shape}, TEAM_PLAN=${planSelection}`,
+    'The events in the true order:',
     ...events.map(
       ({ number, createdSeconds, subscriptionId, status, productId, body }) =>
         `  ${after(createdSeconds)}  event ${number}: ${subscriptionId} ${status} ` +
         `${productId ?? 'without a product'} ${replacedBy(body)}`,
     ),
-    'What was done with it:',
+    'The steps:',
     ...steps.map((step) => `  ${after(Math.floor(step.atMs / 1_000))}  ${describeStep(step)}`),
-    'What came of it:',
+    'The result:',
     ...divergences.map((divergence) => `  ${describeDivergence(divergence)}`),
   ];
 }
@@ -39,14 +34,14 @@ function replacedBy(body: string): string {
 function describeStep(step: Step): string {
   switch (step.kind) {
     case 'deliver':
-      return `event ${step.number} is delivered${step.isTogether ? ', in the same batch' : ''}`;
+      return `event ${step.number} is delivered${step.isBatched ? ', in the same batch' : ''}`;
     case 'link':
       return 'the team is linked';
     case 'repair':
-      return 'the keeper applies what is parked';
-    case 'ask':
-      return 'the keeper asks the API for what is marked';
-    case 'answer':
-      return 'the API answers';
+      return 'maintenance applies parked events';
+    case 'request':
+      return 'maintenance requests snapshots of ambiguous subscriptions';
+    case 'receive':
+      return 'the API returns the snapshots';
   }
 }

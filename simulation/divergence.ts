@@ -1,6 +1,6 @@
 import type { TeamRecord } from './auditor.ts';
 
-/** Where what is differs from what must be. */
+/** A difference between what is and what must be. */
 export type Divergence =
   | {
       readonly kind: 'team';
@@ -8,7 +8,7 @@ export type Divergence =
       readonly expected: TeamRecord;
       readonly actual: TeamRecord | undefined;
     }
-  /** What `instep rebuild` would make of it is not what it is. */
+  /** `instep rebuild` would change the team. */
   | {
       readonly kind: 'rebuilt';
       readonly customerId: string;
@@ -16,19 +16,18 @@ export type Divergence =
       readonly shouldBe: TeamRecord;
       readonly subscriptionIds: readonly (string | null)[];
     }
-  /** An event was decided on this often, and not once. */
+  /** An event was decided this many times instead of once. */
   | {
       readonly kind: 'count';
       readonly customerId: string;
       readonly number: number;
       readonly times: number;
     }
-  /** A reconciliation would change it, although nothing of it is lost. */
+  /** Reconciliation would change the team, although none of its events is lost. */
   | { readonly kind: 'drift'; readonly customerId: string }
-  /** Still waiting, although the keeper had its turn. */
-  | { readonly kind: 'parked' | 'marked'; readonly customerId: string };
+  /** Still waiting, although the maintenance jobs have run. */
+  | { readonly kind: 'parked' | 'ambiguous'; readonly customerId: string };
 
-/** Whether two teams are the same. */
 export function isSameTeam(one: TeamRecord, other: TeamRecord | undefined): boolean {
   return (
     one.providerSubscriptionId === other?.providerSubscriptionId &&
@@ -38,7 +37,6 @@ export function isSameTeam(one: TeamRecord, other: TeamRecord | undefined): bool
   );
 }
 
-/** A divergence in a line or two for a person. */
 export function describeDivergence(divergence: Divergence): string {
   switch (divergence.kind) {
     case 'team':
@@ -46,12 +44,12 @@ export function describeDivergence(divergence: Divergence): string {
     case 'rebuilt':
       return `instep rebuild would change ${JSON.stringify(divergence)}`;
     case 'count':
-      return `event ${divergence.number} was decided on ${divergence.times} times`;
+      return `event ${divergence.number} was decided ${divergence.times} times`;
     case 'drift':
-      return 'a reconciliation would change the team, although nothing is lost';
+      return 'reconciliation would change the team, although no event is lost';
     case 'parked':
       return 'an event is still parked, although its customer has a team';
-    case 'marked':
-      return 'a subscription is still marked, although the API has answered';
+    case 'ambiguous':
+      return 'the order of a subscription is still ambiguous, although the API has answered';
   }
 }

@@ -7,15 +7,15 @@ import {
   noFaults,
 } from '../src/testing/lifecycle/faults.ts';
 import type { Divergence } from './divergence.ts';
-import type { Told } from './world.ts';
+import type { SimulatedCustomer } from './world.ts';
 
-/** What every level is told. */
+/** The options of every level. */
 export type LevelOptions = {
   readonly firstSeed: number;
   readonly seeds: number;
-  /** Together; every seed gets the same share, in as many rounds as it takes. */
+  /** The total. Every seed gets the same share, in as many rounds as that takes. */
   readonly deliveries: number;
-  /** `null`: one round with the one, the next with the other. */
+  /** `null`: both, in alternate rounds. */
   readonly planSelection: PlanSelection | null;
   readonly faults: Faults;
   readonly onProgress?: (deliveries: number) => void;
@@ -27,43 +27,45 @@ export type Failure = {
   readonly round: number;
   readonly planSelection: PlanSelection;
   readonly divergences: readonly Divergence[];
-  /** The customer's life and the steps: the fewest that still diverge, where that was to be had. */
-  readonly told: Told;
+  /** The customer and the steps; when shrunk, the fewest changes and steps that still diverge. */
+  readonly customer: SimulatedCustomer;
   readonly steps: readonly Step[];
   readonly isShrunk: boolean;
 };
 
-export type Summary = {
-  readonly seeds: number;
-  readonly rounds: number;
-  readonly customers: number;
-  readonly events: number;
-  readonly deliveries: number;
-  /** How often the API was asked for a subscription that was marked. */
-  readonly looks: number;
-  /** How many servers were killed. */
-  readonly kills: number;
-  readonly counts: FaultCounts;
-  /** Two runs of the level `core` with the same options have the same; zero at other levels. */
+const NO_COUNTS = {
+  seeds: 0,
+  rounds: 0,
+  customers: 0,
+  events: 0,
+  deliveries: 0,
+  /** The snapshots of ambiguous subscriptions that were requested. */
+  snapshots: 0,
+  /** The servers that were killed. */
+  kills: 0,
+};
+
+export type Summary = Readonly<typeof NO_COUNTS> & {
+  readonly counts: Readonly<FaultCounts>;
+  /** Equal for two runs of the level `core` with the same options; zero at other levels. */
   readonly digest: number;
   readonly failure: Failure | null;
 };
 
-/** What two runs come to together; of two divergences the first run's. */
+/** A summary to count in. */
+export function emptySummary() {
+  return { ...NO_COUNTS, counts: noFaults(), digest: 0, failure: null as Failure | null };
+}
+
+/** The sum of two runs, with the failure of the first one that diverged. */
 export function addSummaries(one: Summary, other: Summary): Summary {
-  const counts = noFaults();
-  addFaults(counts, one.counts);
-  addFaults(counts, other.counts);
-  return {
-    seeds: one.seeds + other.seeds,
-    rounds: one.rounds + other.rounds,
-    customers: one.customers + other.customers,
-    events: one.events + other.events,
-    deliveries: one.deliveries + other.deliveries,
-    looks: one.looks + other.looks,
-    kills: one.kills + other.kills,
-    counts,
-    digest: (one.digest + other.digest) >>> 0,
-    failure: one.failure ?? other.failure,
-  };
+  const sum = { ...emptySummary(), failure: one.failure ?? other.failure };
+  for (const { counts, digest, ...numbers } of [one, other]) {
+    addFaults(sum.counts, counts);
+    sum.digest = (sum.digest + digest) >>> 0;
+    for (const name of Object.keys(NO_COUNTS) as (keyof typeof NO_COUNTS)[]) {
+      sum[name] += numbers[name];
+    }
+  }
+  return sum;
 }

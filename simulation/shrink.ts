@@ -1,6 +1,74 @@
+import type { Step } from '../src/testing/lifecycle/delivery-schedule.ts';
+import { renderHistory } from '../src/testing/lifecycle/history.ts';
+import type { LifecycleChange } from '../src/testing/lifecycle/subscription.ts';
+import type { Divergence } from './divergence.ts';
+import type { Failure } from './level.ts';
+
+/** One customer and the steps: what is needed to repeat a divergence. */
+export type Case = Pick<Failure, 'customer' | 'steps' | 'planSelection'>;
+
+/** Runs a case, and returns its divergences. */
+export type RunCase = (candidate: Case) => Promise<readonly Divergence[]>;
+
 /**
- * Takes away from a list what is not needed for it to fail: delta debugging (Zeller, 2002). What is
- * left fails, and would not if any single item were missing.
+ * Finds the fewest changes and steps that still diverge. A change that is left out never happened, so
+ * the others have other previous attributes. A case that doesn't diverge alone is returned as it is.
+ */
+export async function shrinkFailure(found: Failure, run: RunCase): Promise<Failure> {
+  const { customerId } = found.customer.lifecycle;
+  const concerns = (step: Step) => !('customerId' in step) || step.customerId === customerId;
+  let best: Failure = { ...found, steps: found.steps.filter(concerns) };
+
+  /** Whether a case diverges as well. If so, it becomes the best one. */
+  async function diverges(candidate: Case): Promise<boolean> {
+    if (!isComplete(candidate)) return false;
+    const divergences = await run(candidate);
+    if (divergences.length === 0) return false;
+    best = { ...best, ...candidate, divergences, isShrunk: true };
+    return true;
+  }
+
+  if (!(await diverges(best))) return found;
+  for (let size = sizeOf(best) + 1; sizeOf(best) < size; ) {
+    size = sizeOf(best);
+    const kept = best;
+    await shrinkList(kept.customer.lifecycle.changes, (left) => diverges(withChanges(kept, left)));
+    const fewer = best;
+    await shrinkList(fewer.steps, (steps) => diverges({ ...fewer, steps }));
+  }
+  return best;
+}
+
+function sizeOf({ customer, steps }: Case): number {
+  return customer.lifecycle.changes.length + steps.length;
+}
+
+function withChanges(
+  { customer, steps, planSelection }: Case,
+  changes: readonly LifecycleChange[],
+): Case {
+  const numbers = new Set(changes.map(({ number }) => number));
+  return {
+    planSelection,
+    customer: { ...customer, lifecycle: { ...customer.lifecycle, changes } },
+    steps: steps.filter((step) => step.kind !== 'deliver' || numbers.has(step.number)),
+  };
+}
+
+/** Whether the team is linked, every event is delivered, and every event changes something. */
+function isComplete({ customer: { lifecycle, format }, steps }: Case): boolean {
+  const delivered = new Set(
+    steps.flatMap((step) => (step.kind === 'deliver' ? [step.number] : [])),
+  );
+  const isLinked = steps.some(({ kind }) => kind === 'link');
+  if (!isLinked || !lifecycle.changes.every(({ number }) => delivered.has(number))) return false;
+  const { events } = renderHistory(lifecycle, format);
+  return !events.some(({ body }) => body.includes('"previous_attributes":{}'));
+}
+
+/**
+ * Removes the items of a list that it doesn't need to fail: delta debugging (Zeller, 2002). The result
+ * fails, and does not fail without any one of its items.
  */
 export async function shrinkList<Item>(
   items: readonly Item[],

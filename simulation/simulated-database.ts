@@ -7,13 +7,13 @@ import { prepareDatabase } from '../src/queries/prepare-database.ts';
 
 export type SimulatedDatabase = {
   readonly server: DatabaseServer;
-  /** What `instep serve` needs to know to use the same database. */
+  /** The variables with which `instep serve` uses the same database. */
   readonly environment: Readonly<Record<string, string>>;
 };
 
 /**
- * Runs a simulation on a database: an embedded one of its own, that is removed afterwards, or the
- * one of this URL, which keeps what the simulation has left there.
+ * Runs a simulation on its own embedded database, which is removed afterwards, or on the one of this
+ * URL, which keeps the data of the simulation.
  */
 export async function withSimulatedDatabase<Result>(
   url: string | undefined,

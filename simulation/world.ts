@@ -1,67 +1,76 @@
-import { liveCustomer } from '../src/testing/lifecycle/customer-lifecycle.ts';
-import type { Telling } from '../src/testing/lifecycle/history.ts';
+import { generateLifecycle } from '../src/testing/lifecycle/customer-lifecycle.ts';
+import type { EventFormat } from '../src/testing/lifecycle/history.ts';
 import { SHAPES } from '../src/testing/lifecycle/shapes.ts';
-import type { CustomerLife, Moment, Status } from '../src/testing/lifecycle/subscription.ts';
+import type {
+  CustomerLifecycle,
+  LifecycleChange,
+  Status,
+} from '../src/testing/lifecycle/subscription.ts';
 import { createRandom } from '../src/testing/random.ts';
 
-/** A customer's life, and how it is told. */
-export type Told = { readonly life: CustomerLife; readonly telling: Telling };
+export type SimulatedCustomer = {
+  readonly lifecycle: CustomerLifecycle;
+  readonly format: EventFormat;
+};
 
 const START_MS = Date.UTC(2025, 0, 1);
 const MAX_CUSTOMERS = 3;
-const MAX_MOMENTS = 24;
+const MAX_CHANGES = 24;
 
 const HAS_EFFECT: readonly Status[] = ['active', 'trialing', 'unpaid', 'canceled'];
 
 /**
- * Some customers and all that they live; everything follows from the seed. `name` keeps the ids of
+ * Creates some customers and their lifecycles, determined by the seed. `name` keeps the ids of
  * several worlds of one seed apart.
  */
-export function createWorld(seed: number, name = String(seed)): readonly Told[] {
+export function createWorld(seed: number, name = String(seed)): readonly SimulatedCustomer[] {
   const random = createRandom(seed, 1);
   return Array.from({ length: 1 + random.below(MAX_CUSTOMERS) }, (_, index) => {
     const customerId = `cus_${name}_${index + 1}`;
-    const maxMoments = 1 + random.below(MAX_MOMENTS);
-    const life = liveCustomer({ customerId, startMs: START_MS, maxMoments }, random);
+    const maxChanges = 1 + random.below(MAX_CHANGES);
+    const lifecycle = generateLifecycle({ customerId, startMs: START_MS, maxChanges }, random);
     return {
-      life,
-      telling: {
+      lifecycle,
+      format: {
         shape: random.pick(SHAPES),
         hasSharedIds: random.chance(0.1),
-        namesReplaced: !canApiTellOrder(life) || random.chance(0.5),
+        hasPreviousAttributes: !apiRevealsOrder(lifecycle) || random.chance(0.5),
       },
     };
   });
 }
 
 /**
- * Where nothing tells the order of a second but the API, the API must be able to tell it: it shows
- * the status that is, and not one before it.
+ * Whether the API alone can decide the order of a second. It returns only the current state, so
+ * every status must have an effect.
  */
-export function canApiTellOrder({ moments }: CustomerLife): boolean {
-  return moments.every(({ subscription }) => HAS_EFFECT.includes(subscription.status));
+export function apiRevealsOrder({ changes }: CustomerLifecycle): boolean {
+  return changes.every(({ subscription }) => HAS_EFFECT.includes(subscription.status));
 }
 
 /**
- * Whether the API alone tells what the customer's team must be when these events are lost. Of each
- * subscription the last event with an effect must be known, with all of its second, which tells its
- * order; or it must be what the API shows, and be dated: by the end of the subscription, unless the
- * customer has no other.
+ * Whether the API alone determines the customer's team when these events are lost. Of each
+ * subscription the last event with an effect must be delivered, together with its whole second,
+ * which decides its order. Otherwise it must be what the API returns, and must have a time: the end
+ * of the subscription, unless the customer has no other one.
  */
-export function isToldByApi({ moments }: CustomerLife, lost: ReadonlySet<number>): boolean {
-  const lastWithEffect = new Map<string, Moment>();
-  for (const moment of moments) {
-    const { id, status } = moment.subscription;
-    if (HAS_EFFECT.includes(status)) lastWithEffect.set(id, moment);
+export function isDeterminedByApi(
+  { changes }: CustomerLifecycle,
+  lost: ReadonlySet<number>,
+): boolean {
+  const lastWithEffect = new Map<string, LifecycleChange>();
+  for (const change of changes) {
+    const { id, status } = change.subscription;
+    if (HAS_EFFECT.includes(status)) lastWithEffect.set(id, change);
   }
   return [...lastWithEffect].every(([id, last]) => {
-    const ofIt = moments.filter(({ subscription }) => subscription.id === id);
+    const ofIt = changes.filter(({ subscription }) => subscription.id === id);
     const isLost = ofIt.some((one) => secondOf(one) === secondOf(last) && lost.has(one.number));
-    const isDated = last.subscription.status === 'canceled' || lastWithEffect.size === 1;
-    return !isLost || (ofIt.at(-1) === last && isDated);
+    const hasTime = last.subscription.status === 'canceled' || lastWithEffect.size === 1;
+    return !isLost || (ofIt.at(-1) === last && hasTime);
   });
 }
 
-function secondOf({ atMs }: Moment): number {
+function secondOf({ atMs }: LifecycleChange): number {
   return Math.floor(atMs / 1_000);
 }

@@ -1,40 +1,46 @@
-import { keysOfSameSecond } from '../../src/core/event-key.ts';
 import type { PlanSelection } from '../../src/core/plan-selection.ts';
 import { makeSnapshot } from '../../src/stripe/subscription-snapshot.ts';
 import type { Step } from '../../src/testing/lifecycle/delivery-schedule.ts';
+import { renderHistory } from '../../src/testing/lifecycle/history.ts';
 import { PRODUCTS } from '../../src/testing/lifecycle/subscription.ts';
 import { auditTeam } from '../auditor.ts';
 import { type Divergence, isSameTeam } from '../divergence.ts';
-import { type Audience, SimulationBroken } from './customer-events.ts';
+import type { RunCase } from '../shrink.ts';
+import {
+  type CustomerEvents,
+  parseHistory,
+  SimulationBroken,
+  toArrival,
+} from './customer-events.ts';
 import { type Arrival, MemoryStore } from './memory-store.ts';
 
 export type CoreRound = {
-  readonly audiences: ReadonlyMap<string, Audience>;
+  readonly customers: ReadonlyMap<string, CustomerEvents>;
   readonly steps: readonly Step[];
   readonly planSelection: PlanSelection;
 };
 
-export type RoundEnd = {
+export type RoundResult = {
   readonly divergences: readonly Divergence[];
-  /** The same for the same round: of all outcomes in their order. */
+  /** Of all outcomes in their order: equal for equal rounds. */
   readonly digest: number;
-  /** How many questions the API was asked. */
-  readonly looks: number;
+  /** How many questions the API was requested. */
+  readonly snapshots: number;
 };
 
-/** The API has shown a second's end for sure only a while after it. */
-const LOOK_AFTER_MS = 2_000;
+/** Only after this time does the API return the end of a second for sure. */
+const SNAPSHOT_AFTER_MS = 2_000;
 
-/** A look may be overtaken and asked for again, but not for ever. */
-const MAX_TURNS = 10;
+/** A newer event can supersede a snapshot, which is then requested again. */
+const MAX_SNAPSHOT_ROUNDS = 10;
 
-/** Delivers a schedule to the pure core, has the keeper take its turns, and audits every team. */
-export function runCoreRound({ audiences, steps, planSelection }: CoreRound): RoundEnd {
+/** Delivers a schedule to the pure core, runs maintenance in between, and audits every team. */
+export function runCoreRound({ customers, steps, planSelection }: CoreRound): RoundResult {
   const store = new MemoryStore(planSelection);
   const decided = new Map<Arrival['event']['key'], number>();
-  let asked: Arrival[] = [];
+  let requested: Arrival[] = [];
   let digest = 0;
-  let looks = 0;
+  let snapshots = 0;
 
   function ingest(arrivals: readonly Arrival[]): void {
     const results = store.ingest(arrivals);
@@ -47,50 +53,42 @@ export function runCoreRound({ audiences, steps, planSelection }: CoreRound): Ro
     }
   }
 
-  /** The keeper reads its marks and the observed keys first, and then what the API shows. */
-  function ask(atMs: number): Arrival[] {
-    return store.marked().flatMap((state): Arrival[] => {
+  /** Reads the observed keys before the API's state, as maintenance does. */
+  function requestSnapshots(atMs: number): Arrival[] {
+    return store.ambiguous().flatMap((state): Arrival[] => {
       const { customerId, subscriptionId, createdSeconds } = state.newest;
-      if (atMs < (createdSeconds + 1) * 1_000 + LOOK_AFTER_MS) return [];
+      if (atMs < (createdSeconds + 1) * 1_000 + SNAPSHOT_AFTER_MS) return [];
       const observedKeys = store.keysOfSecond(state);
-      const shown = audiences.get(customerId)?.history.view(subscriptionId ?? '', atMs) ?? null;
-      looks += 1;
-      const nonce = () => `look_${looks}`;
-      const look = makeSnapshot(shown, { createdSeconds, observedKeys, takenAtMs: atMs, nonce });
-      if (look === null) throw new SimulationBroken('the API has shown nothing that can be read');
-      const { event, body } = look;
-      const { key, subscription, after, previousAttributes, isDeletion, isSnapshot } = event;
-      const readBack = {
-        key,
-        subscription: { ...subscription },
-        after,
-        previousAttributes,
-        isDeletion,
-        isSnapshot,
-      };
-      const productName = nameOf(subscription.productId);
-      const received = { body, receivedAtMs: atMs, source: 'delivery', productName } as const;
-      return [
-        { event: { ...event, ...received }, readBack, second: keysOfSameSecond(event.key).low },
-      ];
+      const object = customers.get(customerId)?.history.stateAt(subscriptionId ?? '', atMs) ?? null;
+      snapshots += 1;
+      const nonce = () => `snapshot_${snapshots}`;
+      const snapshot = makeSnapshot(object, {
+        createdSeconds,
+        observedKeys,
+        takenAtMs: atMs,
+        nonce,
+      });
+      if (snapshot === null) throw new SimulationBroken('a snapshot could not be read');
+      const { event } = snapshot;
+      return [toArrival(event, atMs, nameOf(event.subscription.productId))];
     });
   }
 
-  function repair(hasApi: boolean): void {
+  function repair(isApiUp: boolean): void {
     const parked = store.parked();
     if (parked.length > 0) ingest(parked);
-    if (hasApi) store.learnNames(NAMES);
+    if (isApiUp) store.learnNames(NAMES);
   }
 
   let batch: Arrival[] = [];
   for (const [index, step] of steps.entries()) {
     switch (step.kind) {
       case 'deliver': {
-        const arrivals = audiences.get(step.customerId)?.arrivals.get(step.number);
-        if (arrivals === undefined) break;
-        batch.push(step.hasApi ? arrivals.named : arrivals.nameless);
+        const variants = customers.get(step.customerId)?.variants.get(step.number);
+        if (variants === undefined) break;
+        batch.push(step.isApiUp ? variants.named : variants.unnamed);
         const next = steps[index + 1];
-        if (next?.kind === 'deliver' && next.isTogether) break;
+        if (next?.kind === 'deliver' && next.isBatched) break;
         ingest(batch);
         batch = [];
         break;
@@ -99,27 +97,27 @@ export function runCoreRound({ audiences, steps, planSelection }: CoreRound): Ro
         store.link(step.customerId);
         break;
       case 'repair':
-        repair(step.hasApi);
+        repair(step.isApiUp);
         break;
-      case 'ask':
-        if (step.hasApi) asked = ask(step.atMs);
+      case 'request':
+        if (step.isApiUp) requested = requestSnapshots(step.atMs);
         break;
-      case 'answer':
-        if (asked.length > 0) ingest(asked);
-        asked = [];
+      case 'receive':
+        if (requested.length > 0) ingest(requested);
+        requested = [];
         break;
     }
   }
   if (batch.length > 0) ingest(batch);
 
   repair(true);
-  for (let turn = 0; turn < MAX_TURNS && store.marked().length > 0; turn += 1) {
-    ingest(ask(END_OF_TIME_MS));
+  for (let round = 0; round < MAX_SNAPSHOT_ROUNDS && store.ambiguous().length > 0; round += 1) {
+    ingest(requestSnapshots(END_OF_TIME_MS));
   }
-  const divergences = [...audiences.values()].flatMap((audience) =>
-    audit(audience, store, decided, planSelection),
+  const divergences = [...customers.values()].flatMap((customer) =>
+    audit(customer, store, decided, planSelection),
   );
-  return { divergences, digest, looks };
+  return { divergences, digest, snapshots };
 }
 
 const END_OF_TIME_MS = Number.MAX_SAFE_INTEGER;
@@ -140,7 +138,7 @@ function nameOf(productId: string | null): string | null {
 }
 
 function audit(
-  { history, arrivals }: Audience,
+  { history, variants }: CustomerEvents,
   store: MemoryStore,
   decided: ReadonlyMap<string, number>,
   planSelection: PlanSelection,
@@ -152,11 +150,18 @@ function audit(
   if (!isSameTeam(expected, actual)) {
     divergences.push({ kind: 'team', customerId, expected, actual });
   }
-  for (const [number, { named }] of arrivals) {
+  for (const [number, { named }] of variants) {
     const times = decided.get(named.event.key) ?? 0;
     if (times !== 1) divergences.push({ kind: 'count', customerId, number, times });
   }
   if (store.hasParked(customerId)) divergences.push({ kind: 'parked', customerId });
-  if (store.hasMarked(customerId)) divergences.push({ kind: 'marked', customerId });
+  if (store.hasAmbiguous(customerId)) divergences.push({ kind: 'ambiguous', customerId });
   return divergences;
 }
+
+/** Runs one customer's case in memory. */
+export const runCoreCase: RunCase = async ({ customer, steps, planSelection }) => {
+  const events = parseHistory(renderHistory(customer.lifecycle, customer.format));
+  const customers = new Map([[customer.lifecycle.customerId, events]]);
+  return runCoreRound({ customers, steps, planSelection }).divergences;
+};

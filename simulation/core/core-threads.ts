@@ -3,14 +3,14 @@ import { addSummaries, type LevelOptions, type Summary } from '../level.ts';
 import type { ThreadMessage, ThreadTask } from './core-thread.ts';
 
 /**
- * The level `core`, with the seeds shared out among threads: as long as nothing diverges, what it
- * returns does not depend on their number. For compiled code only, since a thread starts from a file.
+ * The level `core` on several threads. As long as nothing diverges, the result does not depend on
+ * their number. Works only with compiled code, because a thread starts from a file.
  */
 export async function runCoreThreads(options: LevelOptions, threads: number): Promise<Summary> {
   const { onProgress, ...task } = options;
   const delivered: number[] = [];
   const summaries = await Promise.all(
-    shareOut(task, threads).map((share, index) =>
+    splitSeeds(task, threads).map((share, index) =>
       runThread(share, (deliveries) => {
         delivered[index] = deliveries;
         onProgress?.(delivered.reduce((sum, part) => sum + part, 0));
@@ -20,8 +20,7 @@ export async function runCoreThreads(options: LevelOptions, threads: number): Pr
   return summaries.reduce(addSummaries);
 }
 
-/** Every seed keeps its share of the deliveries. */
-function shareOut(task: ThreadTask, threads: number): ThreadTask[] {
+function splitSeeds(task: ThreadTask, threads: number): ThreadTask[] {
   const perSeed = Math.ceil(task.deliveries / task.seeds);
   const perThread = Math.ceil(task.seeds / threads);
   const tasks: ThreadTask[] = [];

@@ -1,47 +1,64 @@
 import { keysOfSameSecond } from '../../src/core/event-key.ts';
-import { parseEvent } from '../../src/stripe/parse-event.ts';
+import { parseEvent, type ReadableEvent } from '../../src/stripe/parse-event.ts';
+import type { SnapshotEvent } from '../../src/stripe/subscription-snapshot.ts';
 import type { History, TrueEvent } from '../../src/testing/lifecycle/history.ts';
 import type { Arrival } from './memory-store.ts';
 
-/** The simulation itself is at fault, and not what it tests. */
+/** The simulation itself is defective, not what it tests. */
 export class SimulationBroken extends Error {}
 
-/** An event as it arrives: with the name of its product, or while the API does not answer. */
-export type Arrivals = { readonly named: Arrival; readonly nameless: Arrival };
+/** An event with the name of its product, and without it because the API is down. */
+export type EventVariants = { readonly named: Arrival; readonly unnamed: Arrival };
 
-/** A customer's history and its arrivals, by the events' numbers. Read once, delivered often. */
-export type Audience = {
+/** A customer's history, and its events by number: parsed once, delivered often. */
+export type CustomerEvents = {
   readonly history: History;
-  readonly arrivals: ReadonlyMap<number, Arrivals>;
+  readonly variants: ReadonlyMap<number, EventVariants>;
 };
 
-/** Reads all events of a history, as the endpoint would. */
-export function readHistory(history: History): Audience {
-  const arrivals = history.events.map((event) => [event.number, readEvent(event)] as const);
-  return { history, arrivals: new Map(arrivals) };
+/** Parses all events of a history. */
+export function parseHistory(history: History): CustomerEvents {
+  const variants = history.events.map((event) => [event.number, variantsOf(event)] as const);
+  return { history, variants: new Map(variants) };
 }
 
-function readEvent({ body, atMs, number, productName }: TrueEvent): Arrivals {
-  const event = parseEvent(body, { receivedAtMs: atMs, nonce: () => `nonce_${number}` });
-  if (event.kind !== 'readable') throw new SimulationBroken(`an event was ${event.kind}: ${body}`);
-  const { key, subscription, after, previousAttributes, isDeletion, isSnapshot } = event;
-  const readBack = {
-    key,
-    subscription: { ...subscription },
-    after,
-    previousAttributes,
-    isDeletion,
-    isSnapshot,
-  };
-  const second = keysOfSameSecond(event.key).low;
-  const received = { ...event, body: NO_BYTES, receivedAtMs: atMs, source: 'delivery' } as const;
-  const { productId, planName } = subscription;
+function variantsOf(event: TrueEvent): EventVariants {
+  const readable = parseReadable(event);
+  const { productId, planName } = readable.subscription;
   const isNamed = productId !== null && planName === null;
   return {
-    named: { event: { ...received, productName: isNamed ? productName : null }, readBack, second },
-    nameless: { event: { ...received, productName: null }, readBack, second },
+    named: toArrival(readable, event.atMs, isNamed ? event.productName : null),
+    unnamed: toArrival(readable, event.atMs, null),
   };
 }
 
-/** Nothing in memory reads the bytes again. */
+/** Parses an event, as the endpoint would. @throws SimulationBroken */
+export function parseReadable({ body, atMs, number }: TrueEvent): ReadableEvent {
+  const event = parseEvent(body, { receivedAtMs: atMs, nonce: () => `nonce_${number}` });
+  if (event.kind !== 'readable') throw new SimulationBroken(`an event is ${event.kind}: ${body}`);
+  return event;
+}
+
+/** The bytes are never parsed again in memory. */
 const NO_BYTES = new Uint8Array();
+
+/** The event as it arrives, and as the log returns it later: equal, but a different object. */
+export function toArrival(
+  event: ReadableEvent | SnapshotEvent,
+  receivedAtMs: number,
+  productName: string | null,
+): Arrival {
+  const { key, subscription, after, previousAttributes, isDeletion, isSnapshot } = event;
+  return {
+    event: { ...event, body: NO_BYTES, receivedAtMs, source: 'delivery', productName },
+    asLogged: {
+      key,
+      subscription: { ...subscription },
+      after,
+      previousAttributes,
+      isDeletion,
+      isSnapshot,
+    },
+    second: keysOfSameSecond(event.key).low,
+  };
+}

@@ -15,8 +15,8 @@ import { keysOfSecond } from '../../src/stripe/event-key.ts';
 /** An event on its way to the store. */
 export type Arrival = {
   readonly event: NamedEvent;
-  /** The same, as the log would give it back: equal, and another object. */
-  readonly readBack: SubscriptionChange;
+  /** What the log returns for it later: equal, but a different object. */
+  readonly asLogged: SubscriptionChange;
   /** The first of the keys that events of its subscription and second can have. */
   readonly second: string;
 };
@@ -38,8 +38,8 @@ const NO_PLAN: TeamPlan = {
 };
 
 /**
- * What PostgreSQL is to the one door, in memory: it gives `decide` what is known, and keeps what was
- * decided. As in the log, the entries of one batch stand in the order of their keys.
+ * Takes the place of PostgreSQL in memory: reads the state for `decide`, and stores its decisions. As
+ * in the log, the entries of one batch are in the order of their keys.
  */
 export class MemoryStore {
   readonly names = new Map<string, string>();
@@ -62,7 +62,7 @@ export class MemoryStore {
     return this.#teams.get(customerId)?.plan;
   }
 
-  /** One transaction of the one door. */
+  /** One transaction of the ingest pipeline. */
   ingest(arrivals: readonly Arrival[]): readonly Result[] {
     const customers = new Map<string, Customer>();
     const teams = new Map<string, LinkedTeam>();
@@ -99,38 +99,37 @@ export class MemoryStore {
     return decision.results;
   }
 
-  /** Whether events of this customer are parked, with or without a team. */
   hasParked(customerId: string): boolean {
     return (this.#parked.get(customerId)?.size ?? 0) > 0;
   }
 
-  hasMarked(customerId: string): boolean {
+  hasAmbiguous(customerId: string): boolean {
     const states = this.#customers.get(customerId)?.values() ?? [];
     return [...states].some(({ isOrderAmbiguous }) => isOrderAmbiguous);
   }
 
-  /** The parked events whose customer has a team by now, in the order of their arrival. */
+  /** The parked events whose customer now has a team, in the order of their arrival. */
   parked(): Arrival[] {
     return [...this.#parked]
       .filter(([customerId]) => this.#teams.has(customerId))
       .flatMap(([, entries]) => [...entries].map(({ arrival }) => fromLog(arrival)));
   }
 
-  /** What of the teams' subscriptions is not certain. */
-  marked(): readonly SubscriptionState[] {
+  /** The subscriptions whose order is ambiguous. */
+  ambiguous(): readonly SubscriptionState[] {
     return [...this.#customers.values()].flatMap((customer) =>
       [...customer.values()].filter(({ isOrderAmbiguous }) => isOrderAmbiguous),
     );
   }
 
-  /** The keys of all events of this subscription and second. */
+  /** The keys of all events in the subscription's newest second. */
   keysOfSecond({ newest }: SubscriptionState): ReadonlySet<string> {
     const { subscriptionId, createdSeconds } = newest;
     const { low } = keysOfSecond(createdSeconds, subscriptionId ?? '');
     return new Set((this.#seconds.get(low) ?? []).map(({ key }) => key));
   }
 
-  /** Learns the names of products, and gives them to the teams that lack them. */
+  /** Stores product names, and adds them to the teams that lack them. */
   learnNames(names: Iterable<readonly [string, string]>): void {
     for (const [productId, name] of names) this.names.set(productId, name);
     for (const team of this.#teams.values()) {
@@ -150,7 +149,7 @@ export class MemoryStore {
       const { second } = arrival;
       const entries = this.#seconds.get(second) ?? [];
       const found = entries.find((entry) => entry.key === key);
-      const entry = found ?? { key, outcome, change: arrival.readBack, arrival };
+      const entry = found ?? { key, outcome, change: arrival.asLogged, arrival };
       if (found === undefined) this.#seconds.set(second, [...entries, entry]);
       else if (found.outcome === 'parked') found.outcome = outcome;
       const { customerId } = arrival.event.subscription;
@@ -168,9 +167,9 @@ export class MemoryStore {
 }
 
 function fromLog(arrival: Arrival): Arrival {
-  const { event, readBack } = arrival;
+  const { event, asLogged } = arrival;
   return event.kind === 'readable'
-    ? { ...arrival, event: { ...event, ...readBack, source: 'log', productName: null } }
+    ? { ...arrival, event: { ...event, ...asLogged, source: 'log', productName: null } }
     : arrival;
 }
 

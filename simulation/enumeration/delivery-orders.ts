@@ -1,12 +1,12 @@
 /**
- * Every order in which so many events can be delivered, each of them once and up to `extra` of them
- * once more, as lists of the events' numbers.
+ * Every order in which the events can be delivered, each once and up to `extra` of them again, as
+ * lists of the events' numbers.
  */
-export function* orders(events: number, extra: number): Generator<readonly number[]> {
-  yield* grow([], events, events + extra);
+export function* deliveryOrders(events: number, extra: number): Generator<readonly number[]> {
+  yield* extend([], events, events + extra);
 }
 
-function* grow(
+function* extend(
   order: readonly number[],
   events: number,
   maxLength: number,
@@ -16,6 +16,6 @@ function* grow(
   for (let number = 0; number < events; number += 1) {
     const stillMissing = order.includes(number) ? missing : missing - 1;
     if (order.length + 1 + stillMissing > maxLength) continue;
-    yield* grow([...order, number], events, maxLength);
+    yield* extend([...order, number], events, maxLength);
   }
 }

@@ -1,6 +1,6 @@
 import {
-  type CustomerLife,
-  type Moment,
+  type CustomerLifecycle,
+  type LifecycleChange,
   PRODUCTS,
   type Status,
   type Subscription,
@@ -9,10 +9,10 @@ import {
 const CUSTOMER_ID = 'cus_short';
 const START_SECONDS = Date.UTC(2025, 0, 1) / 1_000;
 
-type Changes = Readonly<Partial<Record<Status, readonly Status[]>>>;
+type Transitions = Readonly<Partial<Record<Status, readonly Status[]>>>;
 
-/** What may come after what. The same status again is a change of the plan. */
-const CHANGES = {
+/** The statuses that can follow a status. The same status again is a change of the plan. */
+const TRANSITIONS = {
   full: {
     incomplete: ['active'],
     trialing: ['trialing', 'active', 'past_due', 'canceled'],
@@ -25,46 +25,51 @@ const CHANGES = {
     active: ['past_due', 'canceled'],
     past_due: ['active', 'canceled'],
   },
-} as const satisfies Readonly<Record<string, Changes>>;
+} as const satisfies Readonly<Record<string, Transitions>>;
 
-/** `small` has one status of each effect, so that longer lives can be enumerated too. */
-export type Alphabet = keyof typeof CHANGES;
+/** `small` has one status of each effect, so that longer lifecycles can be enumerated. */
+export type Alphabet = keyof typeof TRANSITIONS;
 
 /**
- * Every life of this many events: two subscriptions, what may come next by the status, in the same
- * second or in the next one.
+ * Every lifecycle of two subscriptions with this many events. Each event is in the same second as the
+ * one before it, or in the next one.
  */
-export function* shortLives(length: number, alphabet: Alphabet): Generator<CustomerLife> {
+export function shortLifecycles(length: number, alphabet: Alphabet): Iterable<CustomerLifecycle> {
   const first = alphabet === 'full' ? 'trialing' : 'incomplete';
-  const begun = new Map([begin('sub_1', first), begin('sub_2', 'incomplete')]);
-  const life = { customerId: CUSTOMER_ID, begun, moments: [] };
-  yield* continueLife(life, CHANGES[alphabet], length);
+  const initial = [initialState('sub_1', first), initialState('sub_2', 'incomplete')];
+  const initialStates = new Map(initial.map((subscription) => [subscription.id, subscription]));
+  const lifecycle = { customerId: CUSTOMER_ID, initialStates, changes: [] };
+  return extend(lifecycle, TRANSITIONS[alphabet], length);
 }
 
-function* continueLife(
-  life: CustomerLife,
-  changes: Changes,
-  more: number,
-): Generator<CustomerLife> {
-  if (more === 0) {
-    yield life;
+function* extend(
+  lifecycle: CustomerLifecycle,
+  transitions: Transitions,
+  length: number,
+): Generator<CustomerLifecycle> {
+  const { changes } = lifecycle;
+  if (changes.length === length) {
+    yield lifecycle;
     return;
   }
-  for (const moment of nextMoments(life, changes)) {
-    yield* continueLife({ ...life, moments: [...life.moments, moment] }, changes, more - 1);
+  for (const change of nextChanges(lifecycle, transitions)) {
+    yield* extend({ ...lifecycle, changes: [...changes, change] }, transitions, length);
   }
 }
 
-function nextMoments({ begun, moments }: CustomerLife, changes: Changes): Moment[] {
-  const number = moments.length;
-  const lastMs = moments.at(-1)?.atMs;
+function nextChanges(
+  { initialStates, changes }: CustomerLifecycle,
+  transitions: Transitions,
+): LifecycleChange[] {
+  const number = changes.length;
+  const lastMs = changes.at(-1)?.atMs;
   // The gap before the first event makes no difference.
   const times = lastMs === undefined ? [START_SECONDS * 1_000] : [lastMs + 1, nextSecond(lastMs)];
-  return [...begun.values()].flatMap((first) => {
-    const last = moments.findLast(({ subscription }) => subscription.id === first.id);
-    const before = last?.subscription ?? first;
-    return (changes[before.status] ?? []).flatMap((status) =>
-      times.map((atMs): Moment => {
+  return [...initialStates.values()].flatMap((initial) => {
+    const last = changes.findLast(({ subscription }) => subscription.id === initial.id);
+    const before = last?.subscription ?? initial;
+    return (transitions[before.status] ?? []).flatMap((status) =>
+      times.map((atMs): LifecycleChange => {
         const subscription = { ...before, ...change(before, status) };
         return { number, atMs, subscription, isDeletion: status === 'canceled' };
       }),
@@ -81,26 +86,23 @@ function change(before: Subscription, status: Status): Partial<Subscription> {
   return status === before.status && other !== undefined ? { product: other } : { status };
 }
 
-function begin(id: string, status: Status): readonly [string, Subscription] {
+function initialState(id: string, status: Status): Subscription {
   const [product] = PRODUCTS;
-  if (product === undefined) throw new RangeError('nothing is sold');
-  return [
+  if (product === undefined) throw new RangeError('there are no products');
+  return {
     id,
-    {
-      id,
-      customerId: CUSTOMER_ID,
-      status,
-      product,
-      quantity: 1,
-      invoices: 1,
-      paymentMethods: 0,
-      startedAtSeconds: START_SECONDS,
-      periodStartSeconds: START_SECONDS,
-      periodEndSeconds: START_SECONDS,
-      trialEndSeconds: null,
-      cancelsAtPeriodEnd: false,
-      isCollectionPaused: false,
-      endedAtSeconds: null,
-    },
-  ];
+    customerId: CUSTOMER_ID,
+    status,
+    product,
+    quantity: 1,
+    invoices: 1,
+    paymentMethods: 0,
+    startedAtSeconds: START_SECONDS,
+    periodStartSeconds: START_SECONDS,
+    periodEndSeconds: START_SECONDS,
+    trialEndSeconds: null,
+    cancelsAtPeriodEnd: false,
+    isCollectionPaused: false,
+    endedAtSeconds: null,
+  };
 }

@@ -8,8 +8,8 @@ import type { Failure } from '../level.ts';
 import type { StoreWorld } from './store-world.ts';
 
 /**
- * Compares every team of a world with what the auditor says, and with what `instep rebuild` would
- * make of it. Returns the first customer that diverges.
+ * Compares every team of a world with the auditor's result and with that of `instep rebuild`. Returns
+ * the first customer that diverges.
  */
 export async function auditWorld(
   world: StoreWorld,
@@ -17,8 +17,8 @@ export async function auditWorld(
   drifting: ReadonlySet<string> = new Set(),
 ): Promise<Failure | null> {
   const { seed, round, planSelection, schedule } = world;
-  for (const { told, history, teamId } of world.customers.values()) {
-    const { customerId } = told.life;
+  for (const { customer, history, teamId } of world.customers.values()) {
+    const { customerId } = customer.lifecycle;
     const divergences: Divergence[] = [];
     const expected = auditTeam(history.events, planSelection);
     const actual = (await readTeam(database.query, teamId))?.plan;
@@ -27,17 +27,18 @@ export async function auditWorld(
     }
     const { customers } = await readCustomers(database.query, [customerId]);
     const states = [...(customers.get(customerId)?.values() ?? [])];
-    if (states.some(({ isOrderAmbiguous }) => isOrderAmbiguous))
-      divergences.push({ kind: 'marked', customerId });
+    if (states.some(({ isOrderAmbiguous }) => isOrderAmbiguous)) {
+      divergences.push({ kind: 'ambiguous', customerId });
+    }
     if (drifting.has(customerId)) divergences.push({ kind: 'drift', customerId });
     for await (const found of rebuild(database, { planSelection, teamId, isDryRun: true })) {
       const { is, shouldBe, subscriptionIds } = found;
       divergences.push({ kind: 'rebuilt', customerId, is, shouldBe, subscriptionIds });
     }
-    const isConcerned = (one: object) => !('customerId' in one) || one.customerId === customerId;
-    const steps = schedule.steps.filter(isConcerned);
+    const concerns = (one: object) => !('customerId' in one) || one.customerId === customerId;
+    const steps = schedule.steps.filter(concerns);
     if (divergences.length > 0) {
-      return { seed, round, planSelection, divergences, told, steps, isShrunk: false };
+      return { seed, round, planSelection, divergences, customer, steps, isShrunk: false };
     }
   }
   return null;

@@ -3,71 +3,62 @@ import type { LeasedRun } from '../../src/maintenance/lease.ts';
 import type { ReconcileOptions } from '../../src/maintenance/reconcile/options.ts';
 import { reconcileCustomer } from '../../src/maintenance/reconcile/reconcile-customer.ts';
 import type { Job } from '../../src/maintenance/worker.ts';
-import type { KeepingOptions } from './maintenance-jobs.ts';
-import type { Account } from './simulated-api.ts';
+import type { MaintenanceOptions } from './maintenance-jobs.ts';
+import type { SimulatedApi } from './simulated-api.ts';
 import type { StoreCustomer } from './store-world.ts';
-import { isTemporary } from './unreliable-database.ts';
+import { untilAvailable } from './until-available.ts';
 
-export type LookingBackOptions = Omit<KeepingOptions, 'account'> & { readonly account: Account };
+type CatchUpOptions = MaintenanceOptions & { readonly api: SimulatedApi };
 
 const INTERVAL_MS = 200;
 
-/** Every event of the provider's is in its list then. */
+/** Before every event in the provider's list. */
 const BEFORE_ALL_MS = 0;
 
 /**
- * The keeper's catch-up, as the one instance that is at it. Every world has a clock of its own, so
- * each walk goes through all that is listed; one that failed is gone on with.
+ * Catch-up, with a lease that is always held. Every world has its own clock, so each run reads the
+ * whole list. A run continues where a failed one stopped.
  */
-export function createCatchUp(options: LookingBackOptions): Job {
-  const { listEvents } = options.account;
-  let left: unknown = null;
-  const walk: LeasedRun = {
+export function createCatchUpJob(options: CatchUpOptions): Job {
+  const { listEvents } = options.api;
+  let saved: unknown = null;
+  const leased: LeasedRun = {
     get progress() {
-      return left;
+      return saved;
     },
     async saveProgress(progress) {
-      left = progress;
+      saved = progress;
     },
     async complete() {
-      left = null;
+      saved = null;
     },
   };
   return {
     name: 'catch-up',
     intervalMs: INTERVAL_MS,
-    run: (signal) => catchUp(walk, { ...options, listEvents, now: () => BEFORE_ALL_MS }, signal),
+    run: (signal) => catchUp(leased, { ...options, listEvents, now: () => BEFORE_ALL_MS }, signal),
   };
 }
 
 /**
- * Reconciles customers one by one: repairs those whose events are forgotten, and only looks at all
- * others. Returns the ids of those among these that it would change. What fails is tried again.
+ * Reconciles customers one by one: repairs those with forgotten events, and runs dry for the others.
+ * Returns the ids of those others that it would change.
  */
 export async function reconcileCustomers(
   customers: readonly StoreCustomer[],
-  options: LookingBackOptions & Pick<ReconcileOptions, 'database' | 'planSelection'>,
+  options: CatchUpOptions & Pick<ReconcileOptions, 'database' | 'planSelection'>,
 ): Promise<ReadonlySet<string>> {
-  const { account } = options;
+  const nameOf = options.api.retrieveProductName;
   const { signal } = new AbortController();
   const drifting = new Set<string>();
-  const reconciling = {
-    ...options,
-    api: account,
-    nameOf: (productId: string) => account.retrieveProductName(productId),
-  };
   for (const { history, loss } of customers) {
     const { customerId } = history;
     const isDryRun = loss.kind !== 'forgotten';
     const onFinding = () => void (isDryRun && drifting.add(customerId));
-    for (let isDone = false; !isDone; ) {
-      try {
-        await reconcileCustomer(customerId, { ...reconciling, isDryRun, onFinding }, signal);
-        isDone = true;
-      } catch (error) {
-        if (!isTemporary(error)) throw error;
-      }
-    }
+    const reconciling = { ...options, nameOf };
+    await untilAvailable(() =>
+      reconcileCustomer(customerId, { ...reconciling, isDryRun, onFinding }, signal),
+    );
   }
   return drifting;
 }

@@ -1,14 +1,14 @@
 import type { Random } from '../../src/testing/random.ts';
-import { isToldByApi, type Told } from '../world.ts';
+import { isDeterminedByApi, type SimulatedCustomer } from '../world.ts';
 
 /**
- * Outages that outlast all of Stripe's repeats. Each is a probability, of every customer; shared ids
- * are of fixtures, and no API lists those.
+ * Outages that last longer than all of Stripe's retries. Each value is a probability, of every
+ * customer. Customers with shared event ids are exempt: those ids are of fixtures, and no API lists them.
  */
 export type Losses = {
-  /** Some events are never delivered, and only listed. */
+  /** Some events are never delivered, only listed. */
   readonly drop: number;
-  /** Nor are they listed, since that was more than 30 days ago. */
+  /** Some events are never delivered, and not listed either, as after 30 days. */
   readonly forget: number;
 };
 
@@ -16,7 +16,6 @@ export const NO_LOSSES: Losses = { drop: 0, forget: 0 };
 
 export const DEFAULT_LOSSES: Losses = { drop: 0.3, forget: 0.2 };
 
-/** What a customer's events suffer. */
 export type Loss = {
   readonly kind: 'none' | 'dropped' | 'forgotten';
   /** The numbers of the events that are never delivered. */
@@ -25,16 +24,17 @@ export type Loss = {
 
 export const NO_LOSS: Loss = { kind: 'none', numbers: new Set() };
 
-/** Takes some events that followed one another, if any. */
-export function lose({ life, telling }: Told, losses: Losses, random: Random): Loss {
+/** Draws a range of the customer's events that are lost, if any. */
+export function drawLoss(customer: SimulatedCustomer, losses: Losses, random: Random): Loss {
+  const { lifecycle, format } = customer;
   const isForgotten = random.chance(losses.forget);
   const isDropped = random.chance(losses.drop);
-  const first = random.below(life.moments.length);
-  const count = 1 + random.below(life.moments.length - first);
-  const lost = life.moments.slice(first, first + count);
+  const first = random.below(lifecycle.changes.length);
+  const count = 1 + random.below(lifecycle.changes.length - first);
+  const lost = lifecycle.changes.slice(first, first + count);
   const numbers = new Set(lost.map(({ number }) => number));
-  if (telling.hasSharedIds) return NO_LOSS;
-  if (isForgotten && telling.shape !== 'ancient' && isToldByApi(life, numbers)) {
+  if (format.hasSharedIds) return NO_LOSS;
+  if (isForgotten && format.shape !== 'ancient' && isDeterminedByApi(lifecycle, numbers)) {
     return { kind: 'forgotten', numbers };
   }
   return isDropped ? { kind: 'dropped', numbers } : NO_LOSS;

@@ -4,45 +4,60 @@ import { applyParkedEvents } from '../../src/maintenance/parked-events.ts';
 import { lookUpProductNames } from '../../src/maintenance/product-names.ts';
 import type { Job } from '../../src/maintenance/worker.ts';
 import type { Query } from '../../src/postgres/database.ts';
+import { pruneEvents } from '../../src/queries/prune-events.ts';
 import { readAmbiguousSubscriptions } from '../../src/queries/subscriptions.ts';
 import type { Logger } from '../../src/runtime/logging.ts';
-import type { Account } from './simulated-api.ts';
-import { isTemporary } from './unreliable-database.ts';
+import type { SimulatedApi } from './simulated-api.ts';
+import { isTemporary } from './until-available.ts';
 
-export type KeepingOptions = {
+export type MaintenanceOptions = {
   readonly query: Query;
   readonly ingest: Ingest;
-  readonly account: Pick<Account, 'retrieveSubscription' | 'retrieveProductName'>;
+  readonly api: Pick<SimulatedApi, 'retrieveSubscription' | 'retrieveProductName'>;
   readonly logger: Logger;
   readonly now: () => number;
   readonly nonce: () => string;
 };
 
 const INTERVAL_MS = 100;
+const PRUNE_INTERVAL_MS = 50;
 
-/** The keeper's own tasks, with the simulated API instead of Stripe's. */
-export function keeperTasks(options: KeepingOptions): readonly Job[] {
-  const { query, ingest, account, logger, now, nonce } = options;
-  const retrieveSubscription = (id: string) => account.retrieveSubscription(id);
-  const retrieveProductName = (id: string) => account.retrieveProductName(id);
-  const ties = createAmbiguousOrderJob({ query, ingest, retrieveSubscription, now, nonce });
+/** The real jobs, with the simulated API instead of Stripe's. */
+export function maintenanceJobs(options: MaintenanceOptions): readonly Job[] {
+  const { query, ingest, api, logger, now, nonce } = options;
+  const { retrieveSubscription, retrieveProductName } = api;
   const jobs: Readonly<Record<string, Job['run']>> = {
     parked: (signal) => applyParkedEvents(query, ingest, signal),
-    ties,
+    ties: createAmbiguousOrderJob({ query, ingest, retrieveSubscription, now, nonce }),
     names: (signal) => lookUpProductNames({ query, retrieveProductName, logger }, signal),
   };
   return Object.entries(jobs).map(([name, run]) => ({ name, intervalMs: INTERVAL_MS, run }));
 }
 
-/** So often every task may have its turn until nothing is left to be repaired. */
-const MAX_TURNS = 50;
+/**
+ * Prunes at any moment every event that may be pruned, however new it is: some events per run, then
+ * those after them, and finally from the beginning again.
+ */
+export function createPruneJob({ query, now }: MaintenanceOptions): Job {
+  let afterPosition = 0;
+  return {
+    name: 'retention',
+    intervalMs: PRUNE_INTERVAL_MS,
+    async run() {
+      const step = { afterPosition, cutoffMs: now() };
+      afterPosition = (await pruneEvents(query, step)).lastPosition ?? 0;
+    },
+  };
+}
 
-/** Lets the keeper have its turn, until nothing is out of step. What fails is tried again. */
-export async function settle(tasks: readonly Job[], query: Query): Promise<void> {
+const MAX_ROUNDS = 50;
+
+/** Runs the jobs until no order is ambiguous. A job that fails runs again. */
+export async function settle(jobs: readonly Job[], query: Query): Promise<void> {
   const { signal } = new AbortController();
-  for (let turn = 0; turn < MAX_TURNS; turn += 1) {
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
     let isDone = true;
-    for (const { run } of tasks) {
+    for (const { run } of jobs) {
       try {
         await run(signal);
       } catch (error) {

@@ -1,54 +1,51 @@
 import type { Ingest } from '../../src/ingest/pipeline.ts';
 import type { Job } from '../../src/maintenance/worker.ts';
 import type { Database } from '../../src/postgres/database.ts';
-import { addTeam } from '../../src/queries/teams.ts';
 import { noFaults } from '../../src/testing/lifecycle/faults.ts';
-import { tellLife } from '../../src/testing/lifecycle/history.ts';
-import type { CustomerLife, Subscription } from '../../src/testing/lifecycle/subscription.ts';
+import type { Subscription } from '../../src/testing/lifecycle/subscription.ts';
 import type { Random } from '../../src/testing/random.ts';
-import type { Case, RunCase } from '../shrink-case.ts';
+import type { Case, RunCase } from '../shrink.ts';
 import { auditWorld } from './audit-world.ts';
 import { NO_LOSS } from './losses.ts';
 import { settle } from './maintenance-jobs.ts';
 import { runWorld } from './run-world.ts';
-import type { Account } from './simulated-api.ts';
-import type { StoreWorld } from './store-world.ts';
+import type { SimulatedApi } from './simulated-api.ts';
+import { addCustomer, type StoreWorld } from './store-world.ts';
 
 export type RunCaseOptions = {
   readonly database: Database;
   readonly ingests: readonly Ingest[];
-  readonly account: Account;
+  readonly api: SimulatedApi;
   readonly random: Random;
-  readonly tasks: readonly Job[];
+  readonly jobs: readonly Job[];
 };
 
-/** What depends on who comes first does not diverge every time. */
+/** A race does not diverge every time. */
 const ATTEMPTS = 3;
 
-/** Lives one customer's case again and again on a real database, each time as another customer. */
+/** Runs one customer's case repeatedly on a real database, each time with new ids. */
 export function createRunCase(options: RunCaseOptions): RunCase {
-  const { database, ingests, account, random, tasks } = options;
+  const { database, ingests, api, random, jobs } = options;
+  const { query } = database;
   let attempts = 0;
 
   async function attempt(candidate: Case) {
     attempts += 1;
-    const { told, steps, planSelection } = renamed(candidate, `again_${attempts}`);
-    const { customerId } = told.life;
-    const history = tellLife(told.life, told.telling);
-    const events = new Map(history.events.map((event) => [event.number, event]));
-    const teamId = await addTeam(database.query, { name: customerId, customerId: null });
+    const { customer, steps, planSelection } = renameIds(candidate, `again_${attempts}`);
+    const added = await addCustomer(query, customer, NO_LOSS);
+    const { history } = added;
     const world: StoreWorld = {
       seed: 0,
       round: 0,
       planSelection,
       schedule: { steps, deliveries: 0, counts: noFaults() },
-      customers: new Map([[customerId, { told, history, events, teamId, loss: NO_LOSS }]]),
+      customers: new Map([[history.customerId, added]]),
     };
-    account.add(history);
-    await runWorld(world, { query: database.query, ingests, account, random });
-    account.isOut = false;
-    await settle(tasks, database.query);
-    account.remove(history);
+    api.add(history);
+    await runWorld(world, { query, ingests, api, random });
+    api.isDown = false;
+    await settle(jobs, query);
+    api.remove(history);
     return (await auditWorld(world, database))?.divergences ?? [];
   }
 
@@ -61,23 +58,29 @@ export function createRunCase(options: RunCaseOptions): RunCase {
   };
 }
 
-/** The same case with ids that nobody has had before. */
-function renamed({ told, steps, planSelection }: Case, suffix: string): Case {
+function renameIds({ customer, steps, planSelection }: Case, suffix: string): Case {
+  const { lifecycle } = customer;
   const rename = (id: string) => `${id}_${suffix}`;
-  const of = (subscription: Subscription): Subscription => ({
+  const renamed = (subscription: Subscription): Subscription => ({
     ...subscription,
     id: rename(subscription.id),
     customerId: rename(subscription.customerId),
   });
-  const { life } = told;
-  const renamedLife: CustomerLife = {
-    customerId: rename(life.customerId),
-    begun: new Map([...life.begun.values()].map(of).map((begun) => [begun.id, begun])),
-    moments: life.moments.map((moment) => ({ ...moment, subscription: of(moment.subscription) })),
-  };
+  const initial = [...lifecycle.initialStates.values()].map(renamed);
+  const changes = lifecycle.changes.map((change) => ({
+    ...change,
+    subscription: renamed(change.subscription),
+  }));
   return {
     planSelection,
-    told: { ...told, life: renamedLife },
+    customer: {
+      ...customer,
+      lifecycle: {
+        customerId: rename(lifecycle.customerId),
+        initialStates: new Map(initial.map((subscription) => [subscription.id, subscription])),
+        changes,
+      },
+    },
     steps: steps.map((step) =>
       'customerId' in step ? { ...step, customerId: rename(step.customerId) } : step,
     ),

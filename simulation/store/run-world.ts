@@ -1,32 +1,31 @@
 import type { Ingest } from '../../src/ingest/pipeline.ts';
 import type { Query } from '../../src/postgres/database.ts';
 import type { Random } from '../../src/testing/random.ts';
-import type { Account } from './simulated-api.ts';
+import type { SimulatedApi } from './simulated-api.ts';
 import { link, received, type StoreWorld } from './store-world.ts';
-import { isTemporary } from './unreliable-database.ts';
+import { untilAvailable } from './until-available.ts';
 
 export type RunOptions = {
   readonly query: Query;
   readonly ingests: readonly Ingest[];
-  readonly account: Account;
+  readonly api: SimulatedApi;
   readonly random: Random;
 };
 
-/** So many deliveries of one world are under way at the same time. */
-const MAX_UNDER_WAY = 24;
+const MAX_IN_FLIGHT = 24;
 
-/** Delivers a world's schedule, each event to any of the doors, several of them at once. */
+/** Delivers a world's schedule, each event to any of the pipelines, several at a time. */
 export async function runWorld(world: StoreWorld, options: RunOptions): Promise<void> {
-  const { query, ingests, account, random } = options;
-  const underWay = new Set<Promise<void>>();
+  const { query, ingests, api, random } = options;
+  const inFlight = new Set<Promise<void>>();
   const failures: unknown[] = [];
 
-  async function start(work: () => Promise<void>): Promise<void> {
+  async function start(work: () => Promise<unknown>): Promise<void> {
     const done = work()
-      .catch((error: unknown) => void failures.push(error))
-      .finally(() => underWay.delete(done));
-    underWay.add(done);
-    if (underWay.size >= MAX_UNDER_WAY) await Promise.race(underWay);
+      .catch((error: unknown) => failures.push(error))
+      .then(() => void inFlight.delete(done));
+    inFlight.add(done);
+    if (inFlight.size >= MAX_IN_FLIGHT) await Promise.race(inFlight);
   }
 
   for (const step of world.schedule.steps) {
@@ -39,23 +38,11 @@ export async function runWorld(world: StoreWorld, options: RunOptions): Promise<
     }
     const event = customer.events.get(step.number);
     if (event === undefined) continue;
-    account.isOut = !step.hasApi;
-    account.tell(event.subscriptionId, Math.max(event.atMs, step.atMs));
-    await start(() => deliver(random.pick(ingests)));
-
-    /** Whoever is not answered sends it again. */
-    async function deliver(ingest: Ingest): Promise<void> {
-      if (event === undefined) return;
-      for (;;) {
-        try {
-          await ingest([received(event)]);
-          return;
-        } catch (error) {
-          if (!isTemporary(error)) throw error;
-        }
-      }
-    }
+    api.isDown = !step.isApiUp;
+    api.advanceTo(event.subscriptionId, Math.max(event.atMs, step.atMs));
+    const ingest = random.pick(ingests);
+    await start(() => untilAvailable(() => ingest([received(event)])));
   }
-  await Promise.all(underWay);
+  await Promise.all(inFlight);
   if (failures.length > 0) throw failures[0];
 }

@@ -4,64 +4,62 @@ import type { StripeApi, StripePage } from '../../src/stripe/api.ts';
 import type { History } from '../../src/testing/lifecycle/history.ts';
 import type { JsonObject } from '../../src/testing/lifecycle/json.ts';
 import { PRODUCTS } from '../../src/testing/lifecycle/subscription.ts';
-import { type ApiObject, Collection } from '../../src/testing/stripe-api/collection.ts';
+import { ApiCollection, type ApiObject } from '../../src/testing/stripe-api/collection.ts';
 import { listObjects } from '../../src/testing/stripe-api/list.ts';
 
-/** The simulated API does not answer. */
-export class ApiOut extends InstepError {
+export class SimulatedApiDown extends InstepError {
   readonly code = 'STRIPE_API_FAILED';
 }
 
 type Clock = {
   readonly history: History;
-  /** What the API lists, in the words of its own version; nothing of what is too old. */
+  /** What the API lists, possibly in another version's format; nothing when it is too old. */
   readonly listed: History | null;
   nowMs: number;
 };
 
-/** The provider's API, for several worlds, each customer of which has a clock of its own. */
-export class Account {
+/**
+ * The provider's API for several worlds. Each customer has its own clock. While the API is down, every
+ * call throws `SimulatedApiDown`.
+ */
+export class SimulatedApi {
   readonly #clocks = new Map<string, Clock>();
-  isOut = false;
+  isDown = false;
 
   add(history: History, listed: History | null = null): void {
     const clock = { history, listed, nowMs: 0 };
     for (const { subscriptionId } of history.events) this.#clocks.set(subscriptionId, clock);
   }
 
-  /** Forgets a history that is over and done with. */
   remove(history: History): void {
     for (const { subscriptionId } of history.events) this.#clocks.delete(subscriptionId);
   }
 
-  /** Whatever was delivered at this time has happened, and so has all of its second. */
-  tell(subscriptionId: string, atMs: number): void {
+  /** Advances the customer's clock to the end of this second. */
+  advanceTo(subscriptionId: string, atMs: number): void {
     const clock = this.#clocks.get(subscriptionId);
     if (clock === undefined) return;
     clock.nowMs = Math.max(clock.nowMs, Math.floor(atMs / 1_000) * 1_000 + 999);
   }
 
-  /** Everything has happened. */
-  end(): void {
+  /** Advances all clocks behind the last event. */
+  advanceToEnd(): void {
     for (const clock of this.#clocks.values()) clock.nowMs = END_OF_TIME_MS;
   }
 
-  /** @throws ApiOut */
-  async retrieveSubscription(subscriptionId: string): Promise<JsonObject | null> {
-    this.#checkIn();
+  readonly retrieveSubscription = async (subscriptionId: string): Promise<JsonObject | null> => {
+    this.#check();
     const clock = this.#clocks.get(subscriptionId);
-    return clock?.history.view(subscriptionId, clock.nowMs) ?? null;
-  }
+    return clock?.history.stateAt(subscriptionId, clock.nowMs) ?? null;
+  };
 
-  /** @throws ApiOut */
-  async retrieveProductName(productId: string): Promise<string | null> {
-    this.#checkIn();
+  readonly retrieveProductName = async (productId: string): Promise<string | null> => {
+    this.#check();
     return PRODUCTS.find(({ id }) => id === productId)?.name ?? null;
-  }
+  };
 
-  /** @throws ApiOut */
   readonly listEvents: StripeApi['listEvents'] = async ({ createdSeconds, cursor }) => {
-    this.#checkIn();
+    this.#check();
     const happened = [...new Set(this.#clocks.values())].flatMap(({ listed, nowMs }) =>
       (listed?.events ?? []).filter(({ atMs }) => atMs <= nowMs),
     );
@@ -69,31 +67,25 @@ export class Account {
     return pageOf('event', events, { 'created[gte]': String(createdSeconds) }, cursor);
   };
 
-  /** Those of which any event tells. @throws ApiOut */
   readonly listSubscriptions: StripeApi['listSubscriptions'] = async ({ customerId, cursor }) => {
-    this.#checkIn();
-    const shown = [...this.#clocks].flatMap(([id, { history, nowMs }]): ApiObject[] => {
-      const object = history.view(id, nowMs);
+    this.#check();
+    const subscriptions = [...this.#clocks].flatMap(([id, { history, nowMs }]): ApiObject[] => {
+      const object = history.stateAt(id, nowMs);
       return object === null ? [] : [{ ...object, id }];
     });
-    const ofCustomer = shown.filter(({ customer }) => customer === customerId);
+    const ofCustomer = subscriptions.filter(({ customer }) => customer === customerId);
     return pageOf('subscription', ofCustomer, { status: 'all' }, cursor);
   };
 
-  /** @throws ApiOut */
   readonly listCustomers: StripeApi['listCustomers'] = async ({ cursor }) => {
-    this.#checkIn();
+    this.#check();
     const ids = new Set([...this.#clocks.values()].map(({ history }) => history.customerId));
-    return pageOf(
-      'customer',
-      [...ids].map((id) => ({ id })),
-      {},
-      cursor,
-    );
+    const customers = [...ids].map((id) => ({ id }));
+    return pageOf('customer', customers, {}, cursor);
   };
 
-  #checkIn(): void {
-    if (this.isOut) throw new ApiOut('the simulated API is out');
+  #check(): void {
+    if (this.isDown) throw new SimulatedApiDown('the simulated API is down');
   }
 }
 
@@ -106,9 +98,9 @@ function pageOf(
   filter: Readonly<Record<string, string>>,
   cursor: string | null,
 ): StripePage {
-  const place = { limit: '100', ...(cursor !== null && { starting_after: cursor }) };
-  const parameters = new URLSearchParams({ ...filter, ...place });
-  const { body } = listObjects(new Collection(objects), kind, parameters, { productNames: {} });
+  const page = { limit: '100', ...(cursor !== null && { starting_after: cursor }) };
+  const parameters = new URLSearchParams({ ...filter, ...page });
+  const { body } = listObjects(new ApiCollection(objects), kind, parameters);
   const { data, has_more } = body as { data: Json[]; has_more: boolean };
   return { objects: data, hasMore: has_more, answeredSeconds: END_OF_TIME_MS / 1_000 };
 }

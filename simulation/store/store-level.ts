@@ -1,29 +1,27 @@
-import type { PlanSelection } from '../../src/core/plan-selection.ts';
 import type { Ingest } from '../../src/ingest/pipeline.ts';
 import { startMaintenance } from '../../src/maintenance/worker.ts';
 import type { Database } from '../../src/postgres/database.ts';
 import type { Logger } from '../../src/runtime/logging.ts';
-import { addFaults, noFaults } from '../../src/testing/lifecycle/faults.ts';
+import { addFaults } from '../../src/testing/lifecycle/faults.ts';
 import { createRandom } from '../../src/testing/random.ts';
-import { choiceOfRound } from '../core/core-level.ts';
-import type { Failure, LevelOptions, Summary } from '../level.ts';
-import { shrinkFailure } from '../shrink-case.ts';
+import { planSelectionOfRound } from '../core/core-level.ts';
+import { emptySummary, type LevelOptions, type Summary } from '../level.ts';
+import { mapConcurrently } from '../map-concurrently.ts';
+import { shrinkFailure } from '../shrink.ts';
 import { auditWorld } from './audit-world.ts';
-import { createCatchUp, reconcileCustomers } from './catch-up-and-reconcile.ts';
+import { createCatchUpJob, reconcileCustomers } from './catch-up-and-reconcile.ts';
 import type { Losses } from './losses.ts';
-import { keeperTasks, settle } from './maintenance-jobs.ts';
-import { atOnce } from './map-concurrently.ts';
-import { createPruneTask } from './prune-job.ts';
+import { createPruneJob, maintenanceJobs, settle } from './maintenance-jobs.ts';
 import { createRunCase } from './run-case.ts';
 import { runWorld } from './run-world.ts';
-import { Account } from './simulated-api.ts';
+import { SimulatedApi } from './simulated-api.ts';
 import { listedHistory, openWorld, type StoreWorld } from './store-world.ts';
-import { createStoreDoor } from './unreliable-pipeline.ts';
+import { openUnreliablePipeline } from './unreliable-pipeline.ts';
 
 export type StoreLevelOptions = LevelOptions & {
-  /** Opens one more pool of connections to a database that is migrated. */
+  /** Opens another connection pool to a migrated database. */
   readonly open: () => Database;
-  /** How many acceptors there are, each with connections of its own. */
+  /** The number of ingest pipelines, each with its own connections. */
   readonly acceptors: number;
   readonly losses: Losses;
   readonly logger: Logger;
@@ -31,116 +29,112 @@ export type StoreLevelOptions = LevelOptions & {
 };
 
 export type StoreSummary = Summary & {
-  /** How many events were never delivered, and only listed. */
+  /** The events that were never delivered, only listed. */
   readonly dropped: number;
-  /** How many were not even listed any more. */
+  /** The events that were not listed either. */
   readonly forgotten: number;
 };
 
-/** So many worlds are delivered at the same time. */
-const WORLDS_AT_ONCE = 60;
+const CONCURRENT_WORLDS = 60;
 
-/** So many of a pool's connections are used at once. */
+/** The connections of a pool that are used at a time. */
 const CONNECTIONS = 4;
 
 /**
- * The level `store`: the one door, several of them at once, on a real PostgreSQL, with the keeper
- * running beside them, while the log is pruned of all that it need not keep. Which of two
- * transactions comes first is not ours to say, so that two runs of a seed may differ in that.
+ * The level `store`: several ingest pipelines on a real PostgreSQL, with the maintenance jobs beside
+ * them, while the log is pruned of everything that it doesn't need. PostgreSQL decides which of two
+ * transactions comes first, so two runs of a seed can differ in that.
  */
 export async function runStoreLevel(options: StoreLevelOptions): Promise<StoreSummary> {
-  const { open, faults, losses } = options;
+  const { open, faults, losses, logger } = options;
   const random = createRandom(options.firstSeed, 3);
   const database = open();
+  const { query } = database;
   const pools = Array.from({ length: options.acceptors }, open);
-  const account = new Account();
-  const acceptors = new Map<PlanSelection, readonly Ingest[]>();
-  for (const planSelection of ['newest', 'best'] as const) {
-    acceptors.set(
-      planSelection,
-      pools.map((pool) => createStoreDoor(pool, { ...options, planSelection, account, random })),
-    );
-  }
-  const counts = noFaults();
-  const sum = { seeds: 0, rounds: 0, customers: 0, events: 0, deliveries: 0, looks: 0, kills: 0 };
+  const api = new SimulatedApi();
+  const pipelines = (planSelection: 'newest' | 'best') =>
+    pools.map((pool) => openUnreliablePipeline(pool, { ...options, planSelection, api, random }));
+  const acceptors = { newest: pipelines('newest'), best: pipelines('best') };
+  const sum = emptySummary();
   const lost = { none: 0, dropped: 0, forgotten: 0 };
-  let failure: Failure | null = null;
 
   try {
     for (const batch of batches(options)) {
-      const worlds: readonly StoreWorld[] = await atOnce(batch, CONNECTIONS, (place) =>
-        openWorld(database.query, { ...place, faults, losses }),
+      const worlds: readonly StoreWorld[] = await mapConcurrently(batch, CONNECTIONS, (place) =>
+        openWorld(query, { ...place, faults, losses }),
       );
       const customers = worlds.flatMap((world) => [...world.customers.values()]);
       for (const customer of customers) {
-        account.add(customer.history, listedHistory(customer, random));
+        api.add(customer.history, listedHistory(customer, random));
         lost[customer.loss.kind] += customer.loss.numbers.size;
       }
       const planSelection = worlds[0]?.planSelection ?? 'newest';
-      const ingests = acceptors.get(planSelection) ?? [];
+      const ingests: readonly Ingest[] = acceptors[planSelection];
       const [ingest] = ingests;
       if (ingest === undefined) break;
       const nonce = () => `nonce_${random.next()}`;
-      const keeping = { query: database.query, ingest, account, ...options, nonce };
-      const pruning = createPruneTask(database.query, options.now);
-      const tasks = [...keeperTasks(keeping), pruning];
+      const maintained = { query, ingest, api, logger, now: options.now, nonce };
+      const jobs = [...maintenanceJobs(maintained), createPruneJob(maintained)];
 
-      const keeper = startMaintenance([...tasks, createCatchUp(keeping)], {
-        logger: options.logger,
-      });
-      await Promise.all(
-        worlds.map((world) => runWorld(world, { query: database.query, ingests, account, random })),
-      );
-      await keeper.stop();
-      account.isOut = false;
-      account.end();
-      // A walk that was stopped would go on without what has come since it began.
-      await settle([...tasks, createCatchUp(keeping)], database.query);
-      const drifting = await reconcileCustomers(customers, { ...keeping, database, planSelection });
-      await settle(tasks, database.query);
+      const maintenance = startMaintenance([...jobs, createCatchUpJob(maintained)], { logger });
+      const run = { query, ingests, api, random };
+      await Promise.all(worlds.map((world) => runWorld(world, run)));
+      await maintenance.stop();
+      api.isDown = false;
+      api.advanceToEnd();
+      // A stopped catch-up would continue without the events that were listed since it began.
+      await settle([...jobs, createCatchUpJob(maintained)], query);
+      const reconciled = { ...maintained, database, planSelection };
+      const drifting = await reconcileCustomers(customers, reconciled);
+      await settle(jobs, query);
 
-      for (const world of worlds) {
-        addFaults(counts, world.schedule.counts);
-        sum.rounds += 1;
-        sum.customers += world.customers.size;
-        sum.deliveries += world.schedule.deliveries;
-        for (const { history } of world.customers.values()) sum.events += history.events.length;
-      }
-      const audits = await atOnce(worlds, CONNECTIONS, (world) =>
+      countWorlds(sum, worlds);
+      const audits = await mapConcurrently(worlds, CONNECTIONS, (world) =>
         auditWorld(world, database, drifting),
       );
       const found = audits.find((audit) => audit !== null);
       if (found !== undefined) {
-        const runCase = createRunCase({ database, ingests, account, random, tasks });
-        failure = await shrinkFailure(found, runCase);
+        const runCase = createRunCase({ database, ingests, api, random, jobs });
+        sum.failure = await shrinkFailure(found, runCase);
       }
-      for (const { history } of customers) account.remove(history);
+      for (const { history } of customers) api.remove(history);
       sum.seeds = Math.max(sum.seeds, ...batch.map(({ seed }) => seed - options.firstSeed + 1));
       options.onProgress?.(sum.deliveries);
-      if (failure !== null || sum.deliveries >= options.deliveries) break;
+      if (sum.failure !== null || sum.deliveries >= options.deliveries) break;
     }
   } finally {
     await Promise.all([database, ...pools].map((pool) => pool.close()));
   }
   const { dropped, forgotten } = lost;
-  return { ...sum, dropped, forgotten, counts, digest: 0, failure };
+  return { ...sum, dropped, forgotten };
+}
+
+/** Adds delivered worlds to a summary. */
+export function countWorlds(
+  sum: ReturnType<typeof emptySummary>,
+  worlds: readonly StoreWorld[],
+): void {
+  for (const { schedule, customers } of worlds) {
+    addFaults(sum.counts, schedule.counts);
+    sum.rounds += 1;
+    sum.customers += customers.size;
+    sum.deliveries += schedule.deliveries;
+    for (const { history } of customers.values()) sum.events += history.events.length;
+  }
 }
 
 type Place = Pick<StoreWorld, 'seed' | 'round' | 'planSelection'>;
 
-/** Seeds in their order, again and again; the worlds of one batch have the same setting. */
-function* batches({
-  firstSeed,
-  seeds,
-  planSelection,
-}: StoreLevelOptions): Generator<readonly Place[]> {
+/** The seeds in order, repeatedly. The worlds of one batch have the same plan selection. */
+function* batches(options: StoreLevelOptions): Generator<readonly Place[]> {
+  const { firstSeed, seeds, planSelection } = options;
   for (let batch = 0; ; batch += 1) {
-    yield Array.from({ length: WORLDS_AT_ONCE }, (_, index) => {
-      const place = batch * WORLDS_AT_ONCE + index;
+    yield Array.from({ length: CONCURRENT_WORLDS }, (_, index) => {
+      const place = batch * CONCURRENT_WORLDS + index;
       return {
         seed: firstSeed + (place % seeds),
         round: Math.floor(place / seeds),
-        planSelection: planSelection ?? choiceOfRound(batch),
+        planSelection: planSelection ?? planSelectionOfRound(batch),
       };
     });
   }

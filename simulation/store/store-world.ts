@@ -2,21 +2,24 @@ import type { PlanSelection } from '../../src/core/plan-selection.ts';
 import type { ReceivedEvent } from '../../src/ingest/received-event.ts';
 import type { Query } from '../../src/postgres/database.ts';
 import { addTeam, linkTeam } from '../../src/queries/teams.ts';
-import { parseEvent } from '../../src/stripe/parse-event.ts';
 import {
   type Schedule,
   scheduleDeliveries,
 } from '../../src/testing/lifecycle/delivery-schedule.ts';
 import type { Faults } from '../../src/testing/lifecycle/faults.ts';
-import { type History, type TrueEvent, tellLife } from '../../src/testing/lifecycle/history.ts';
+import {
+  type History,
+  renderHistory,
+  type TrueEvent,
+} from '../../src/testing/lifecycle/history.ts';
 import { SHAPES } from '../../src/testing/lifecycle/shapes.ts';
 import { createRandom, type Random } from '../../src/testing/random.ts';
-import { SimulationBroken } from '../core/customer-events.ts';
-import { canApiTellOrder, createWorld, type Told } from '../world.ts';
-import { type Loss, type Losses, lose } from './losses.ts';
-import { isTemporary } from './unreliable-database.ts';
+import { parseReadable } from '../core/customer-events.ts';
+import { apiRevealsOrder, createWorld, type SimulatedCustomer } from '../world.ts';
+import { drawLoss, type Loss, type Losses } from './losses.ts';
+import { untilAvailable } from './until-available.ts';
 
-/** One world on a real database: its customers, their teams, and what is to happen. */
+/** One world on a real database: its customers, their teams and the schedule. */
 export type StoreWorld = {
   readonly seed: number;
   readonly round: number;
@@ -26,7 +29,7 @@ export type StoreWorld = {
 };
 
 export type StoreCustomer = {
-  readonly told: Told;
+  readonly customer: SimulatedCustomer;
   readonly history: History;
   readonly events: ReadonlyMap<number, TrueEvent>;
   readonly teamId: number;
@@ -38,20 +41,17 @@ export type WorldOptions = Pick<StoreWorld, 'seed' | 'round' | 'planSelection'> 
   readonly losses: Losses;
 };
 
-/** Makes a world, with teams that are not linked yet. */
+/** Creates a world whose teams are not linked yet. */
 export async function openWorld(
   query: Query,
   { seed, round, planSelection, faults, losses }: WorldOptions,
 ): Promise<StoreWorld> {
   const customers = new Map<string, StoreCustomer>();
   const random = createRandom(seed, 6, round);
-  for (const told of createWorld(seed, `${seed}x${round}`)) {
-    const { customerId } = told.life;
-    const history = tellLife(told.life, told.telling);
-    const events = new Map(history.events.map((event) => [event.number, event]));
-    const teamId = await addTeam(query, { name: customerId, customerId: null });
-    const loss = lose(told, losses, random);
-    customers.set(customerId, { told, history, events, teamId, loss });
+  for (const customer of createWorld(seed, `${seed}x${round}`)) {
+    const loss = drawLoss(customer, losses, random);
+    const added = await addCustomer(query, customer, loss);
+    customers.set(customer.lifecycle.customerId, added);
   }
   const all = [...customers.values()].flatMap(({ history }) => history.events);
   const schedule = scheduleDeliveries(all, faults, createRandom(seed, 2, round));
@@ -63,34 +63,39 @@ export async function openWorld(
   return { seed, round, planSelection, schedule: { ...schedule, steps, deliveries }, customers };
 }
 
+/** Adds a team for a customer. */
+export async function addCustomer(
+  query: Query,
+  customer: SimulatedCustomer,
+  loss: Loss,
+): Promise<StoreCustomer> {
+  const history = renderHistory(customer.lifecycle, customer.format);
+  const events = new Map(history.events.map((event) => [event.number, event]));
+  const team = { name: history.customerId, customerId: null };
+  return { customer, history, events, teamId: await addTeam(query, team), loss };
+}
+
 /**
- * What the API lists of a customer's events: of one whose events are dropped all, and otherwise none,
- * so that nothing else that gets lost is brought back. In the words of another version than the
- * endpoint's, as it may be; but between the words of two versions nothing tells what followed what.
+ * The events of a customer that the API lists: all of them when some are dropped, otherwise none, so
+ * that catch-up can't hide another loss. The list can be in another API version's format than the
+ * delivered events. That is only possible where the API alone reveals the order, because states in
+ * two formats can't be compared.
  */
-export function listedHistory({ told, loss }: StoreCustomer, random: Random): History | null {
-  const { life, telling } = told;
+export function listedHistory({ customer, loss }: StoreCustomer, random: Random): History | null {
+  const { lifecycle, format } = customer;
   if (loss.kind !== 'dropped') return null;
-  const hasOtherWords = telling.shape !== 'ancient' && canApiTellOrder(life);
-  const shapes = hasOtherWords ? SHAPES.filter((one) => one !== 'ancient') : [telling.shape];
-  return tellLife(life, { ...telling, shape: random.pick(shapes) });
+  const canDiffer = format.shape !== 'ancient' && apiRevealsOrder(lifecycle);
+  const shapes = canDiffer ? SHAPES.filter((one) => one !== 'ancient') : [format.shape];
+  return renderHistory(lifecycle, { ...format, shape: random.pick(shapes) });
 }
 
-/** Makes a customer's team follow it, as soon as the application gets a connection. */
-export async function link(query: Query, customer: StoreCustomer): Promise<void> {
-  for (;;) {
-    try {
-      await linkTeam(query, customer.teamId, customer.told.life.customerId);
-      return;
-    } catch (error) {
-      if (!isTemporary(error)) throw error;
-    }
-  }
+/** Links a customer's team, as the application does. */
+export async function link(query: Query, { teamId, history }: StoreCustomer): Promise<void> {
+  await untilAvailable(() => linkTeam(query, teamId, history.customerId));
 }
 
-/** The event as the endpoint would hand it to the one door. */
-export function received({ body, atMs, number }: TrueEvent): ReceivedEvent {
-  const event = parseEvent(body, { receivedAtMs: atMs, nonce: () => `nonce_${number}` });
-  if (event.kind !== 'readable') throw new SimulationBroken(`an event was ${event.kind}: ${body}`);
-  return { ...event, body: Buffer.from(body), receivedAtMs: atMs, source: 'delivery' };
+/** The event as the endpoint passes it to the ingest pipeline. */
+export function received(event: TrueEvent): ReceivedEvent {
+  const { atMs: receivedAtMs, body } = event;
+  return { ...parseReadable(event), body: Buffer.from(body), receivedAtMs, source: 'delivery' };
 }

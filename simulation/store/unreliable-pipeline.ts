@@ -2,28 +2,46 @@ import type { PlanSelection } from '../../src/core/plan-selection.ts';
 import { openIngestPipeline } from '../../src/ingest/open-pipeline.ts';
 import type { Ingest } from '../../src/ingest/pipeline.ts';
 import type { Database } from '../../src/postgres/database.ts';
+import { DatabaseBusy, DatabaseUnavailable } from '../../src/postgres/errors.ts';
 import type { Logger } from '../../src/runtime/logging.ts';
 import type { Random } from '../../src/testing/random.ts';
-import type { Account } from './simulated-api.ts';
-import { shakyDatabase } from './unreliable-database.ts';
+import type { SimulatedApi } from './simulated-api.ts';
 
-export type StoreDoorOptions = {
+export type UnreliablePipelineOptions = {
   readonly planSelection: PlanSelection;
-  readonly account: Account;
+  readonly api: SimulatedApi;
   readonly random: Random;
   readonly logger: Logger;
   readonly now: () => number;
 };
 
-/** How often a transaction fails before it begins, and how often after it was committed. */
+/**
+ * The probability that a transaction fails before it begins, because the server is unreachable or
+ * because rows are locked, and the probability that its commit is not reported.
+ */
 const OUTAGE = 0.01;
-const LOST_ANSWER = 0.01;
+const LOST_RESPONSE = 0.01;
 
 const MAX_QUEUED = 100_000;
 
-/** The one door on connections that break, with the simulated API. */
-export function createStoreDoor(pool: Database, options: StoreDoorOptions): Ingest {
-  const { account, random } = options;
-  const database = shakyDatabase(pool, { outage: OUTAGE, lostAnswer: LOST_ANSWER, random });
-  return openIngestPipeline({ ...options, database, api: account, maxQueued: MAX_QUEUED }).ingest;
+/** Opens an ingest pipeline on connections that break, with the simulated API. */
+export function openUnreliablePipeline(
+  database: Database,
+  options: UnreliablePipelineOptions,
+): Ingest {
+  const unreliable = unreliableDatabase(database, options.random);
+  return openIngestPipeline({ ...options, database: unreliable, maxQueued: MAX_QUEUED }).ingest;
+}
+
+function unreliableDatabase(database: Database, random: Random): Database {
+  return {
+    ...database,
+    async transaction(work) {
+      if (random.chance(OUTAGE)) throw new DatabaseUnavailable('simulated: no connection');
+      if (random.chance(OUTAGE)) throw new DatabaseBusy('simulated: rows are locked');
+      const result = await database.transaction(work);
+      if (random.chance(LOST_RESPONSE)) throw new DatabaseUnavailable('simulated: response lost');
+      return result;
+    },
+  };
 }

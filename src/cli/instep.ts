@@ -25,7 +25,9 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
 
 async function createProgram(asked: string | undefined): Promise<Command> {
   const program = new Command('instep')
-    .description("Keeps every team's plan in step with Stripe, and says who is signed in.")
+    .description(
+      "Keeps each team's subscription in sync with Stripe, and serves the signed-in user's profile.",
+    )
     .version(version())
     .addHelpText('after', '\nExample:\n  instep demo');
   const one = asked !== undefined && Object.hasOwn(COMMANDS, asked) ? COMMANDS[asked] : undefined;

@@ -4,7 +4,7 @@ import { readWebhookTarget } from '../config/config.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { urlOf } from '../server/listener.ts';
 import { signWebhook } from '../testing/sign-webhook.ts';
-import { makeSubscriptionEvent } from '../testing/subscription-event.ts';
+import { createSubscriptionEvent } from '../testing/subscription-event.ts';
 import { positiveInteger } from './arguments.ts';
 import { printData } from './output.ts';
 
@@ -48,7 +48,7 @@ export function triggerCommand(): Command {
       const nowMs = Date.now();
       const eventId = options.id ?? `evt_${randomBytes(12).toString('hex')}`;
       const body = JSON.stringify(
-        makeSubscriptionEvent({
+        createSubscriptionEvent({
           eventId,
           type,
           createdSeconds: options.created ?? Math.floor(nowMs / 1_000),

@@ -1,18 +1,18 @@
-/** Chance, all of which follows from a seed. */
+/** A source of randomness that is determined by its seed. */
 export type Random = {
   /** At least 0, less than 1. */
   next(): number;
   /** A whole number, at least 0, less than `limit`. */
   below(limit: number): number;
-  /** Whether something happens that has this probability. */
+  /** Returns true with this probability. */
   chance(probability: number): boolean;
-  /** @throws RangeError when there is nothing to pick from */
+  /** @throws RangeError when there are no items */
   pick<Item>(items: readonly Item[]): Item;
 };
 
 /**
  * A generator of the family sfc32 (Chris Doty-Humphrey's PractRand): 128 bits of state, fast, and
- * the same on every machine. The seeds are any numbers: another number, another run.
+ * the same on every machine.
  */
 export function createRandom(...seeds: readonly number[]): Random {
   let [a, b, c, counter] = [0x9e3779b9, 0x243f6a88, 0xb7e15162, 1];
@@ -30,7 +30,7 @@ export function createRandom(...seeds: readonly number[]): Random {
   for (const seed of seeds) {
     a ^= seed | 0;
     b ^= Math.floor(seed / 2 ** 32) | 0;
-    // The state needs some rounds to mix: seeds are small numbers that differ by one.
+    // Neighbouring seeds need some rounds until their states differ enough.
     for (let round = 0; round < 12; round += 1) next32();
   }
 
@@ -42,7 +42,7 @@ export function createRandom(...seeds: readonly number[]): Random {
     chance: (probability) => next() < probability,
     pick(items) {
       const item = items[below(items.length)];
-      if (item === undefined) throw new RangeError('there is nothing to pick from');
+      if (item === undefined) throw new RangeError('there are no items to pick from');
       return item;
     },
   };

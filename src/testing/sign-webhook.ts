@@ -1,7 +1,44 @@
 import Stripe from 'stripe';
 
-/** The `stripe-signature` header that Stripe would send with this body at this time. */
-export function signWebhook(body: string, secret: string, nowMs: number): string {
-  const timestamp = Math.floor(nowMs / 1_000);
+/**
+ * Signs a webhook body as Stripe does: returns the value of the header `stripe-signature`.
+ *
+ * @example
+ * import { signWebhook } from 'instep/testing';
+ *
+ * const header = signWebhook('{"type":"invoice.paid"}', 'whsec_example', 1_767_225_600_000);
+ * console.log(header); // t=1767225600,v1=…
+ */
+export function signWebhook(body: string, secret: string, atMs: number): string {
+  const timestamp = Math.floor(atMs / 1_000);
   return Stripe.webhooks.generateTestHeaderString({ payload: body, secret, timestamp });
+}
+
+/** What `fetch` needs to deliver an event. */
+export type SignedRequest = {
+  readonly method: 'POST';
+  readonly headers: { readonly 'content-type': string; readonly 'stripe-signature': string };
+  readonly body: string;
+};
+
+/**
+ * Signs an event for delivery. The result is the second argument of `fetch` and of `new Request`.
+ *
+ * @example
+ * import { createSubscriptionEvent, signedRequest } from 'instep/testing';
+ *
+ * const event = createSubscriptionEvent({ customerId: 'cus_1' });
+ * const url = 'http://127.0.0.1:3000/api/stripe/webhook';
+ * const request = new Request(url, signedRequest(event, 'whsec_example'));
+ * console.log(request.headers.has('stripe-signature')); // true
+ */
+export function signedRequest(
+  event: object,
+  secret: string,
+  now: () => number = Date.now,
+): SignedRequest {
+  const body = JSON.stringify(event);
+  const signature = signWebhook(body, secret, now());
+  const headers = { 'content-type': 'application/json', 'stripe-signature': signature };
+  return { method: 'POST', headers, body };
 }

@@ -1,24 +1,48 @@
-/** What a made event says. Times are in whole seconds since 1970. */
-export type MadeEvent = {
-  readonly eventId: string;
-  readonly type: string;
-  readonly createdSeconds: number;
+import { createHash } from 'node:crypto';
+
+/** What the event is about. Only the customer is required. */
+export type SubscriptionEventFields = {
   readonly customerId: string;
-  readonly subscriptionId: string;
-  readonly status: string;
-  readonly productId: string;
-  readonly previousAttributes?: Readonly<Record<string, unknown>>;
+  readonly subscriptionId?: string | undefined;
+  readonly productId?: string | undefined;
+  /** Default: `active`, or `canceled` for a deletion. */
+  readonly status?: string | undefined;
+  /** Default: `customer.subscription.updated`, or `.deleted` for the status `canceled`. */
+  readonly type?: string | undefined;
+  /** Stripe's clock, in whole seconds since 1970. Default: now. */
+  readonly createdSeconds?: number | undefined;
+  /** Default: derived from the other fields, so the same fields are the same event. */
+  readonly eventId?: string | undefined;
+  /** The values that the event replaced, as Stripe names them in `previous_attributes`. */
+  readonly previousAttributes?: Readonly<Record<string, unknown>> | undefined;
 };
+
+export type SubscriptionEvent = ReturnType<typeof createSubscriptionEvent>;
 
 const PERIOD_SECONDS = 30 * 24 * 60 * 60;
 
-/** An event as Stripe sends it since 2025: the product is an id, the period stands on the item. */
-export function makeSubscriptionEvent(made: MadeEvent) {
-  const { createdSeconds, customerId, subscriptionId, status, productId } = made;
+/**
+ * Creates an event in the format that Stripe has sent since 2025: the product is an id, and the item
+ * carries the billing period. `data.object` is the subscription as Stripe's API returns it.
+ *
+ * @example
+ * import { createSubscriptionEvent } from 'instep/testing';
+ *
+ * const event = createSubscriptionEvent({ customerId: 'cus_1', status: 'trialing' });
+ * console.log(event.type); // customer.subscription.updated
+ */
+export function createSubscriptionEvent(
+  fields: SubscriptionEventFields,
+  now: () => number = Date.now,
+) {
+  const { customerId, subscriptionId = 'sub_example', productId = 'prod_example' } = fields;
+  const { createdSeconds = Math.floor(now() / 1_000), previousAttributes } = fields;
+  const status = fields.status ?? (fields.type?.endsWith('.deleted') ? 'canceled' : 'active');
   const isEnded = status === 'canceled';
+  const type = fields.type ?? `customer.subscription.${isEnded ? 'deleted' : 'updated'}`;
   const price = `price_${productId}`;
   return {
-    id: made.eventId,
+    id: fields.eventId ?? deriveId({ ...fields, createdSeconds, status, type }),
     object: 'event',
     api_version: '2025-08-27.basil',
     created: createdSeconds,
@@ -63,11 +87,16 @@ export function makeSubscriptionEvent(made: MadeEvent) {
         metadata: {},
         status,
       },
-      ...(made.previousAttributes && { previous_attributes: made.previousAttributes }),
+      ...(previousAttributes && { previous_attributes: previousAttributes }),
     },
     livemode: false,
     pending_webhooks: 1,
     request: { id: null, idempotency_key: null },
-    type: made.type,
+    type,
   };
+}
+
+function deriveId(fields: SubscriptionEventFields): string {
+  const digest = createHash('sha256').update(JSON.stringify(fields)).digest('hex');
+  return `evt_${digest.slice(0, 24)}`;
 }

@@ -21,7 +21,7 @@ beforeAll(async () => {
   demo = spawnInstep(['demo'], environment);
   await demo.writes(/until Ctrl-C/);
   [, url = ''] = /Console: (\S+)/.exec(demo.stdout) ?? [];
-  [, team = ''] = /Why has (.*?) no plan\?/.exec(demo.stdout) ?? [];
+  [, team = ''] = /Why does (.*?) have no plan\?/.exec(demo.stdout) ?? [];
 });
 afterAll(async () => {
   await demo?.stop('SIGINT');

@@ -28,9 +28,9 @@ const SCENES = [
   ['A payment fails: past_due changes nothing', '200', 'active Starter prod_starter sub_'],
   ['The plan changes', '200', 'active Pro * prod_pro * sub_'],
   ['A late duplicate of the second event', '200', 'active Pro prod_pro sub_'],
-  ['An older event, delayed until now', '200', 'active Pro prod_pro sub_'],
+  ['An older event that was delayed', '200', 'active Pro prod_pro sub_'],
   ['The customer cancels', '200', 'canceled * - * - * - *'],
-  ['An event of a customer whom no team has', '200', 'canceled - - -'],
+  ['An event for a customer without a team', '200', 'canceled - - -'],
   ['A forged signature', '400', 'canceled - - -'],
 ];
 
@@ -60,7 +60,7 @@ test('--once on an empty folder, with its port taken: the next one, and all of i
   const ended = await runInstep(['demo', '--once'], environment);
   expectWhole(ended);
   const { PORT } = environment;
-  expect(ended.stdout).toContain(`Port ${PORT} is taken: trying ${Number(PORT) + 1}.`);
+  expect(ended.stdout).toContain(`Port ${PORT} is taken. Trying ${Number(PORT) + 1}.`);
 });
 
 test('the second time on the same folder it shows the same', async () => {

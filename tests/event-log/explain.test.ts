@@ -5,7 +5,7 @@ import { parseLog } from '../../src/event-log/parsed-event.ts';
 import { reasonText } from '../../src/operations/reason-text.ts';
 import type { EventRow } from '../../src/queries/search-events.ts';
 import { SNAPSHOT_TYPE } from '../../src/stripe/handled-event-type.ts';
-import type { MadeEvent } from '../../src/testing/subscription-event.ts';
+import type { SubscriptionEventFields } from '../../src/testing/subscription-event.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 
 const CREATED = 1_700_000_000;
@@ -15,7 +15,7 @@ type Logged = readonly [
   outcome: LoggedOutcome,
   second: number,
   status: string,
-  made?: Partial<MadeEvent>,
+  made?: Partial<SubscriptionEventFields>,
 ];
 
 /** A log of these events; the n-th one has the id `evt_n` and the position n. */

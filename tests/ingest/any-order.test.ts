@@ -6,7 +6,7 @@ import { follow } from '../../src/core/follow.ts';
 import { teamPlan } from '../../src/core/plan-selection.ts';
 import type { TeamPlan } from '../../src/core/transition.ts';
 import type { ReceivedEvent } from '../../src/ingest/received-event.ts';
-import type { MadeEvent } from '../../src/testing/subscription-event.ts';
+import type { SubscriptionEventFields } from '../../src/testing/subscription-event.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
@@ -16,7 +16,10 @@ import { receivedEvent } from '../support/stripe/events.ts';
 const CUSTOMERS = 3;
 const PRODUCTS = ['prod_1', 'prod_2', 'prod_3'];
 
-type Drawn = Pick<MadeEvent, 'createdSeconds' | 'subscriptionId' | 'status' | 'productId'> & {
+type Drawn = Pick<
+  SubscriptionEventFields,
+  'createdSeconds' | 'subscriptionId' | 'status' | 'productId'
+> & {
   readonly customer: number;
 };
 

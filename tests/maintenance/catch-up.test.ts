@@ -7,8 +7,8 @@ import { addTeam, readTeam } from '../../src/queries/teams.ts';
 import { createLogger } from '../../src/runtime/logging.ts';
 import { createStripeApi } from '../../src/stripe/api.ts';
 import type { ApiFault } from '../../src/testing/stripe-api/account.ts';
-import { Collection } from '../../src/testing/stripe-api/collection.ts';
-import { startStripeApiServer } from '../../src/testing/stripe-api/server.ts';
+import { ApiCollection } from '../../src/testing/stripe-api/collection.ts';
+import { startFakeStripeApi } from '../../src/testing/stripe-api/server.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { API_KEY } from '../support/secrets/canaries.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
@@ -34,7 +34,7 @@ const nextEvent = (made: Parameters<typeof eventBody>[0] = {}) => {
 type Setting = {
   readonly database: Database;
   readonly ingest: Ingest;
-  readonly events: Collection;
+  readonly events: ApiCollection;
   /** The calls to the API, as paths. */
   readonly calls: URLSearchParams[];
   /** The log lines, at level info and above. */
@@ -48,7 +48,7 @@ type Setting = {
 async function setUp(bodies: readonly string[]): Promise<Setting & { teamId: number }> {
   const { database } = await createDatabase();
   const ingest = openPipeline(database);
-  const events = new Collection(bodies.map((body) => JSON.parse(body)));
+  const events = new ApiCollection(bodies.map((body) => JSON.parse(body)));
   const calls: URLSearchParams[] = [];
   const lines: Record<string, unknown>[] = [];
   const logger = createLogger('info', { write: (line) => void lines.push(JSON.parse(line)) });
@@ -74,7 +74,7 @@ async function setUp(bodies: readonly string[]): Promise<Setting & { teamId: num
       return (signal = new AbortController().signal) => run(signal);
     },
   };
-  const server = await startStripeApiServer({
+  const server = await startFakeStripeApi({
     productNames: {},
     events,
     onCall(path) {

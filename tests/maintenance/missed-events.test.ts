@@ -1,7 +1,7 @@
 import { afterAll, expect, test, vi } from 'vitest';
 import { addTeam, linkTeam } from '../../src/queries/teams.ts';
-import { Collection } from '../../src/testing/stripe-api/collection.ts';
-import { startStripeApiServer } from '../../src/testing/stripe-api/server.ts';
+import { ApiCollection } from '../../src/testing/stripe-api/collection.ts';
+import { startFakeStripeApi } from '../../src/testing/stripe-api/server.ts';
 import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
 import { startInstep } from '../support/process/instep-process.ts';
 import { useService } from '../support/service/contract-service.ts';
@@ -12,8 +12,8 @@ const eventOf = (customerId: string) =>
   JSON.parse(eventBody({ customerId, createdSeconds: nowSeconds }));
 
 const paths: string[] = [];
-const events = new Collection([eventOf('cus_missed_before')]);
-const api = await startStripeApiServer({
+const events = new ApiCollection([eventOf('cus_missed_before')]);
+const api = await startFakeStripeApi({
   productNames: {},
   events,
   onCall: (path) => {

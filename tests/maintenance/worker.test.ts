@@ -1,17 +1,17 @@
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { addTeam, linkTeam } from '../../src/queries/teams.ts';
-import { Collection } from '../../src/testing/stripe-api/collection.ts';
-import { startStripeApiServer } from '../../src/testing/stripe-api/server.ts';
+import { ApiCollection } from '../../src/testing/stripe-api/collection.ts';
+import { startFakeStripeApi } from '../../src/testing/stripe-api/server.ts';
 import { startInstep } from '../support/process/instep-process.ts';
 import { useService } from '../support/service/contract-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
 const account = {
   productNames: { prod_known: 'Known' } as Record<string, string>,
-  subscriptions: new Collection(),
+  subscriptions: new ApiCollection(),
   isDown: false,
 };
-const api = await startStripeApiServer(account);
+const api = await startFakeStripeApi(account);
 afterAll(() => api.close());
 
 const service = useService({ STRIPE_API_BASE: api.url });

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { migrate } from '../../src/postgres/migrate.ts';
 import { addTeam, readTeam } from '../../src/queries/teams.ts';
-import { Collection } from '../../src/testing/stripe-api/collection.ts';
-import { startStripeApiServer } from '../../src/testing/stripe-api/server.ts';
+import { ApiCollection } from '../../src/testing/stripe-api/collection.ts';
+import { startFakeStripeApi } from '../../src/testing/stripe-api/server.ts';
 import { startLoad } from '../faults/load.ts';
 import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
 import { connect } from '../support/postgres/test-database.ts';
@@ -68,7 +68,7 @@ describe.skipIf(!existsSync(PGBOUNCER))('PgBouncer in transaction mode', () => {
     const teamId = await addTeam(database.query, { name: 'Missed', customerId: 'cus_missed' });
     const createdSeconds = Math.floor(Date.now() / 1_000) - 60;
     const missed = JSON.parse(eventBody({ customerId: 'cus_missed', createdSeconds }));
-    const api = await startStripeApiServer({ productNames: {}, events: new Collection([missed]) });
+    const api = await startFakeStripeApi({ productNames: {}, events: new ApiCollection([missed]) });
     const server = await startInstep({
       DATABASE_URL: url.href,
       STRIPE_API_BASE: api.url,

@@ -11,7 +11,7 @@ import { createLogger } from '../../src/runtime/logging.ts';
 import type { RunningServer } from '../../src/server/listener.ts';
 import { listen } from '../../src/server/server.ts';
 import { signWebhook } from '../../src/testing/sign-webhook.ts';
-import { startStripeApiServer } from '../../src/testing/stripe-api/server.ts';
+import { startFakeStripeApi } from '../../src/testing/stripe-api/server.ts';
 import { lockTeam, untilWaiting, whileHeld } from '../support/postgres/locks.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
@@ -25,14 +25,14 @@ type Line = Readonly<Record<string, unknown>>;
 const account = { productNames: { prod_traced: 'Traced' }, isDown: false };
 const lines: Line[] = [];
 const logger = createLogger('debug', { write: (line) => void lines.push(JSON.parse(line)) });
-let api: Awaited<ReturnType<typeof startStripeApiServer>>;
+let api: Awaited<ReturnType<typeof startFakeStripeApi>>;
 let database: Database;
 let instep: Instep;
 let server: RunningServer;
 let spans: ReturnType<typeof recordSpans>;
 
 beforeAll(async () => {
-  api = await startStripeApiServer(account);
+  api = await startFakeStripeApi(account);
   const created = await createDatabase();
   database = created.database;
   const config = readConfig({

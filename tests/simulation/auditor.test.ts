@@ -21,8 +21,8 @@ const without = (subscriptionStatus: string | null) => ({
 });
 
 test.each<[string, TrueChange[], 'newest' | 'best', object]>([
-  ['nothing ever', [], 'newest', without(null)],
-  ['nothing that counts', [change('a', 'past_due', 1)], 'newest', without(null)],
+  ['no events', [], 'newest', without(null)],
+  ['no event with an effect', [change('a', 'past_due', 1)], 'newest', without(null)],
   ['active', [change('a', 'active', 1)], 'newest', having('a', 'active')],
   ['trialing', [change('a', 'trialing', 1)], 'newest', having('a', 'trialing')],
   [
@@ -39,37 +39,37 @@ test.each<[string, TrueChange[], 'newest' | 'best', object]>([
     having('a', 'active'),
   ],
   [
-    'another ends',
+    'another one ends',
     [change('a', 'active', 1), change('b', 'canceled', 2)],
     'newest',
     without('canceled'),
   ],
   [
-    'another ends',
+    'another one ends',
     [change('a', 'active', 1), change('b', 'canceled', 2)],
     'best',
     having('a', 'active'),
   ],
   [
-    'a trial beside',
+    'another one is a trial',
     [change('a', 'active', 1), change('b', 'trialing', 2)],
     'best',
     having('a', 'active'),
   ],
   [
-    'a trial beside',
+    'another one is a trial',
     [change('a', 'active', 1), change('b', 'trialing', 2)],
     'newest',
     having('b', 'trialing'),
   ],
   [
-    'a tie',
+    'two in one second',
     [change('a', 'active', 1), change('b', 'canceled', 1)],
     'newest',
     having('a', 'active'),
   ],
   [
-    'a tie of two',
+    'two active in one second',
     [change('b', 'active', 1), change('a', 'active', 1)],
     'newest',
     having('b', 'active'),

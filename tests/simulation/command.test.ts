@@ -14,7 +14,7 @@ async function simulate(...args: readonly string[]): Promise<Record<string, unkn
   return figures;
 }
 
-test('a run is the same on any number of threads', async () => {
+test('gives the same result on any number of threads', async () => {
   const options = ['--seed', '7', '--seeds', '11', '--deliveries', '5000'];
   const [one, three, many] = await Promise.all(
     ['1', '3', '40'].map((threads) => simulate(...options, '--threads', threads)),
@@ -24,12 +24,12 @@ test('a run is the same on any number of threads', async () => {
   expect(many).toEqual(one);
 });
 
-test('every short life of a small alphabet is enumerated', async () => {
+test('--enumerate tries every order of every short lifecycle', async () => {
   const options = ['--enumerate', '1', '--alphabet', 'small', '--extra', '1'];
   expect(await simulate(...options)).toEqual({
     events: 1,
     duplicates: 1,
-    lives: 2,
+    lifecycles: 2,
     orders: 4,
     deliveries: 6,
   });

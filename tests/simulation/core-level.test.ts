@@ -14,7 +14,7 @@ const OPTIONS: LevelOptions = {
   faults: DEFAULT_FAULTS,
 };
 
-test('whatever the delivery, every team ends as the auditor says', {
+test('every team ends as the auditor requires, whatever the delivery', {
   timeout: 120_000,
 }, async () => {
   const { failure, deliveries, counts } = await runCoreLevel(OPTIONS);
@@ -28,22 +28,25 @@ test.each([
   ['full', 2, 2],
   ['full', 3, 1],
   ['small', repetitions(3, 4), 1],
-] as const)('every %s life of %i events, in every order, with %i duplicates', async (...which) => {
-  const [alphabet, length, extra] = which;
-  const { failure, lives } = await enumerate({ alphabet, length, extra });
-  expect(failure && describeFailure(failure)).toBeNull();
-  expect(lives).toBeGreaterThan(4);
-});
+] as const)(
+  'every %s lifecycle of %i events ends correctly in every order with %i duplicates',
+  async (...which) => {
+    const [alphabet, length, extra] = which;
+    const { failure, lifecycles } = await enumerate({ alphabet, length, extra });
+    expect(failure && describeFailure(failure)).toBeNull();
+    expect(lifecycles).toBeGreaterThan(4);
+  },
+);
 
-describe('everything follows from the seed', () => {
+describe('the seed determines everything', () => {
   const run = (firstSeed: number) =>
     runCoreLevel({ ...OPTIONS, firstSeed, seeds: 5, deliveries: 2_000 });
 
-  test('the same seed, the same run', async () => {
+  test('the same seed gives the same run', async () => {
     expect(await run(7)).toEqual(await run(7));
   });
 
-  test('another seed, another run', async () => {
+  test('another seed gives another run', async () => {
     expect((await run(7)).digest).not.toBe((await run(8)).digest);
   });
 });

@@ -8,7 +8,9 @@ import { repetitions } from '../support/test-length.ts';
 const DELIVERIES = repetitions(300, 500);
 const PROGRAM = new URL('../../dist/cli/instep.js', import.meta.url).pathname;
 
-test('two servers, one of them killed now and then', { timeout: 400_000 }, async () => {
+test('every team is correct with two servers that are killed at times', {
+  timeout: 400_000,
+}, async () => {
   const { url, database } = await createDatabase();
   const { failure, deliveries, kills } = await runHttpLevel({
     firstSeed: 1,

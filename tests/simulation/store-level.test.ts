@@ -6,7 +6,7 @@ import { createLogger } from '../../src/runtime/logging.ts';
 import { DEFAULT_FAULTS } from '../../src/testing/lifecycle/faults.ts';
 import { connect, createDatabase } from '../support/postgres/test-database.ts';
 
-test('several acceptors on one database, and the keeper beside them', {
+test('every team is correct with several ingest pipelines and maintenance on one database', {
   timeout: 400_000,
 }, async () => {
   const { url, database } = await createDatabase();

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
 import { createStripeApi } from '../../src/stripe/api.ts';
 import { StripeApiFailed } from '../../src/stripe/api-call.ts';
-import { Collection } from '../../src/testing/stripe-api/collection.ts';
-import { startStripeApiServer } from '../../src/testing/stripe-api/server.ts';
+import { ApiCollection } from '../../src/testing/stripe-api/collection.ts';
+import { startFakeStripeApi } from '../../src/testing/stripe-api/server.ts';
 import { API_KEY } from '../support/secrets/canaries.ts';
 
 const range = Array.from({ length: 150 }, (_, index) => index);
@@ -13,14 +13,14 @@ const updated = { type: 'customer.subscription.updated', created: 2_000 };
 const paths: string[] = [];
 let fault: { status: number; retryAfterSeconds?: number } | undefined;
 
-const server = await startStripeApiServer({
+const server = await startFakeStripeApi({
   productNames: {},
-  events: new Collection([
+  events: new ApiCollection([
     { id: 'evt_old', ...updated, created: 1_000 },
     { id: 'evt_paid', created: 2_000, type: 'invoice.paid' },
     { id: 'evt_new', ...updated, type: 'customer.subscription.deleted' },
   ]),
-  subscriptions: new Collection(
+  subscriptions: new ApiCollection(
     range.map((number) => ({
       id: `sub_${number}`,
       created: number,
@@ -28,7 +28,7 @@ const server = await startStripeApiServer({
       status: number % 2 === 0 ? 'active' : 'canceled',
     })),
   ),
-  customers: new Collection([{ id: 'cus_alone' }]),
+  customers: new ApiCollection([{ id: 'cus_alone' }]),
   clockMs: () => 1_700_000_000_900,
   onCall(path) {
     paths.push(path);

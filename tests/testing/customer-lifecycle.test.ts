@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createWorld } from '../../simulation/world.ts';
-import { type History, tellLife } from '../../src/testing/lifecycle/history.ts';
+import { type History, renderHistory } from '../../src/testing/lifecycle/history.ts';
 import { isObject, type Json, type JsonObject } from '../../src/testing/lifecycle/json.ts';
 import { SHAPES } from '../../src/testing/lifecycle/shapes.ts';
 
@@ -11,8 +11,8 @@ type Body = {
 };
 
 const worlds = Array.from({ length: 200 }, (_, seed) => createWorld(seed)).flat();
-const histories = worlds.map(({ life, telling }) =>
-  tellLife(life, { ...telling, namesReplaced: true }),
+const histories = worlds.map(({ lifecycle, format }) =>
+  renderHistory(lifecycle, { ...format, hasPreviousAttributes: true }),
 );
 
 /** The bodies of a history by subscription, in the true order. */
@@ -25,7 +25,7 @@ function bodies({ events }: History): Body[][] {
   return [...bySubscription.values()];
 }
 
-/** What a subscription was before an event: what it is, but for what the event replaced. */
+/** The subscription before an event: its state after it with the replaced values put back. */
 function undo(after: Json, replaced: Json): Json {
   if (!isObject(replaced) || !isObject(after)) return replaced;
   const before = Object.entries(replaced).map(([name, old]) => [
@@ -35,7 +35,7 @@ function undo(after: Json, replaced: Json): Json {
   return { ...after, ...Object.fromEntries(before) };
 }
 
-/** JSON without what is null: a member that was not there is named null. */
+/** JSON without null members, because absent members are named as null. */
 function withoutNull(value: Json | undefined): string {
   return JSON.stringify(value, (_, member) => {
     if (!isObject(member)) return member;
@@ -44,7 +44,7 @@ function withoutNull(value: Json | undefined): string {
   });
 }
 
-test('time never goes back, and the events tell whole seconds', () => {
+test('time never goes back, and events have whole seconds', () => {
   for (const { events } of histories) {
     for (const [index, { atMs, createdSeconds, body }] of events.entries()) {
       expect(createdSeconds).toBe(Math.floor(atMs / 1_000));
@@ -54,21 +54,21 @@ test('time never goes back, and the events tell whole seconds', () => {
   }
 });
 
-test('what is canceled or expired stays so', () => {
-  for (const told of histories.flatMap(bodies)) {
-    const statuses = told.map(({ data }) => data.object.status);
+test('a canceled or expired subscription never changes again', () => {
+  for (const bodiesOfOne of histories.flatMap(bodies)) {
+    const statuses = bodiesOfOne.map(({ data }) => data.object.status);
     const end = statuses.findIndex((one) => one === 'canceled' || one === 'incomplete_expired');
     if (end !== -1) expect(end).toBe(statuses.length - 1);
   }
 });
 
-test('previous_attributes are the previous values, and deletions have none', () => {
+test('previous_attributes hold the previous values, and deletions have none', () => {
   let compared = 0;
-  for (const told of histories.flatMap(bodies)) {
-    for (const [index, { type, data }] of told.entries()) {
+  for (const bodiesOfOne of histories.flatMap(bodies)) {
+    for (const [index, { type, data }] of bodiesOfOne.entries()) {
       const isDeletion = type === 'customer.subscription.deleted';
       expect(data.previous_attributes === undefined).toBe(isDeletion);
-      const before = told[index - 1]?.data.object;
+      const before = bodiesOfOne[index - 1]?.data.object;
       if (before === undefined || data.previous_attributes === undefined) continue;
       expect(Object.keys(data.previous_attributes)).not.toEqual([]);
       const undone = undo(data.object, data.previous_attributes);
@@ -79,20 +79,20 @@ test('previous_attributes are the previous values, and deletions have none', () 
   expect(compared).toBeGreaterThan(1_000);
 });
 
-test('the API shows at any time what the last event told', () => {
+test('the API returns the state of the last event at any time', () => {
   for (const history of histories.slice(0, 50)) {
     for (const { subscriptionId, atMs, body } of history.events) {
       const later = history.events.filter((one) => one.subscriptionId === subscriptionId);
       const last = later.findLast((one) => one.atMs <= atMs);
-      expect(history.view(subscriptionId, atMs)).toEqual(
+      expect(history.stateAt(subscriptionId, atMs)).toEqual(
         JSON.parse(last?.body ?? body).data.object,
       );
     }
   }
 });
 
-describe('lives differ', () => {
-  const told = histories.flatMap(bodies).flat();
+describe('lifecycles are varied', () => {
+  const all = histories.flatMap(bodies).flat();
 
   test.each([
     'active',
@@ -102,15 +102,15 @@ describe('lives differ', () => {
     'paused',
     'canceled',
     'incomplete_expired',
-  ])('%s happens', (status) => {
-    expect(told.some(({ data }) => data.object.status === status)).toBe(true);
+  ])('some subscriptions are %s', (status) => {
+    expect(all.some(({ data }) => data.object.status === status)).toBe(true);
   });
 
-  test.each(SHAPES)('the shape %s is told', (shape) => {
-    expect(worlds.some(({ telling }) => telling.shape === shape)).toBe(true);
+  test.each(SHAPES)('some events have the shape %s', (shape) => {
+    expect(worlds.some(({ format }) => format.shape === shape)).toBe(true);
   });
 
-  test('a customer may have several subscriptions at once, and many events within a second', () => {
+  test('some customers have several subscriptions, and many events within a second', () => {
     expect(histories.some((history) => bodies(history).length > 2)).toBe(true);
     const most = histories.map(({ events }) => {
       const seconds = events.map(({ createdSeconds }) => createdSeconds);

@@ -14,7 +14,7 @@ const EVENTS: readonly Deliverable[] = Array.from({ length: 40 }, (_, number) =>
 
 const NONE: Faults = { ...noFaults(), reorderSeconds: 5, delayHours: 72 };
 
-test('without faults every event comes once, in order, after its team was linked', () => {
+test('without faults every event arrives once, in order, after its team is linked', () => {
   const { steps, deliveries, counts } = scheduleDeliveries(EVENTS, NONE, createRandom(1));
   const delivered = steps.filter((step) => step.kind === 'deliver');
   expect(delivered.map(({ number }) => number)).toEqual(EVENTS.map(({ number }) => number));
@@ -23,7 +23,7 @@ test('without faults every event comes once, in order, after its team was linked
   expect(counts).toEqual(noFaults());
 });
 
-test('whatever the faults, every event comes at least once, and every team is linked', () => {
+test('with any faults every event arrives at least once and every team is linked', () => {
   for (let seed = 0; seed < 200; seed += 1) {
     const worst: Faults = { ...DEFAULT_FAULTS, lose: 1, duplicate: 0.9, endpointOutage: 1 };
     const faults = seed % 2 === 0 ? worst : DEFAULT_FAULTS;
@@ -37,7 +37,7 @@ test('whatever the faults, every event comes at least once, and every team is li
   }
 });
 
-test('chance is all of the seed', () => {
+test('the seed determines the schedule', () => {
   const schedule = (seed: number) => scheduleDeliveries(EVENTS, DEFAULT_FAULTS, createRandom(seed));
   expect(schedule(3)).toEqual(schedule(3));
   expect(schedule(3)).not.toEqual(schedule(4));

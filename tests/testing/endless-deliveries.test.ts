@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import {
   type EndlessDelivery,
-  inOrder,
-  liveEndlessly,
+  endlessDeliveries,
+  mergeInOrder,
 } from '../../src/testing/lifecycle/endless-deliveries.ts';
 import { DEFAULT_FAULTS } from '../../src/testing/lifecycle/faults.ts';
 import { createRandom } from '../../src/testing/random.ts';
@@ -10,24 +10,24 @@ import { createRandom } from '../../src/testing/random.ts';
 const START_MS = Date.UTC(2025, 0, 1);
 const COUNT = 500;
 
-/** A clock by which a day takes a second. */
-const clock = (atMs: number) => Math.floor(START_MS + (atMs - START_MS) / 86_400);
+/** A day takes a second. */
+const timeScale = (atMs: number) => Math.floor(START_MS + (atMs - START_MS) / 86_400);
 
 function firstDeliveries(seed: number): EndlessDelivery[] {
   const random = createRandom(seed);
-  const lives = ['cus_a', 'cus_b'].map((customerId) =>
-    liveEndlessly(
-      { customerId, startMs: START_MS, clock, shape: 'basil', faults: DEFAULT_FAULTS },
+  const lifecycles = ['cus_a', 'cus_b'].map((customerId) =>
+    endlessDeliveries(
+      { customerId, startMs: START_MS, timeScale, shape: 'basil', faults: DEFAULT_FAULTS },
       random,
     ),
   );
-  const deliveries = inOrder(lives);
+  const deliveries = mergeInOrder(lifecycles);
   return Array.from({ length: COUNT }, () => deliveries.next().value);
 }
 
 const SEEDS = Array.from({ length: 20 }, (_, index) => index + 1);
 
-test.each(SEEDS)('seed %i: customers live on, by the clock that was given', (seed) => {
+test.each(SEEDS)('seed %i: customers keep subscribing, on the given time scale', (seed) => {
   const deliveries = firstDeliveries(seed);
   const bodies = new Map<string, string>();
   let beforeMs = START_MS;
@@ -36,23 +36,23 @@ test.each(SEEDS)('seed %i: customers live on, by the clock that was given', (see
     expect(atMs).toBeGreaterThanOrEqual(beforeMs);
     expect(created * 1_000).toBeLessThanOrEqual(atMs);
     expect(subscription.id).toBe(data.object.id);
-    // One id, one event, from one life to the next.
+    // An id is not reused by a later lifecycle.
     expect(bodies.get(id) ?? body).toBe(body);
     bodies.set(id, body);
     beforeMs = atMs;
   }
-  const begun = new Set(deliveries.map(({ subscription }) => subscription.id));
-  // A life has four of them at most, and there were two customers.
-  expect(begun.size).toBeGreaterThan(8);
+  const initialStates = new Set(deliveries.map(({ subscription }) => subscription.id));
+  // A lifecycle has at most four subscriptions, and there are two customers.
+  expect(initialStates.size).toBeGreaterThan(8);
   expect(beforeMs).toBeLessThan(START_MS + 3_600_000);
 });
 
-test('all of it follows from the seed', () => {
+test('the seed determines the deliveries', () => {
   expect(firstDeliveries(7)).toEqual(firstDeliveries(7));
   expect(firstDeliveries(7)).not.toEqual(firstDeliveries(8));
 });
 
-test('the API says of a subscription what is, and not what comes late', () => {
+test('the API returns the current state, not that of a late event', () => {
   const over = new Set<string>();
   for (const { body, subscription } of firstDeliveries(3)) {
     const { status } = JSON.parse(body).data.object;

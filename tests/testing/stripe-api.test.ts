@@ -1,8 +1,8 @@
 import Stripe from 'stripe';
 import { afterAll, describe, expect, test } from 'vitest';
-import type { StripeAccount } from '../../src/testing/stripe-api/account.ts';
-import { type ApiObject, Collection } from '../../src/testing/stripe-api/collection.ts';
-import { startStripeApiServer } from '../../src/testing/stripe-api/server.ts';
+import type { FakeStripeAccount } from '../../src/testing/stripe-api/account.ts';
+import { ApiCollection, type ApiObject } from '../../src/testing/stripe-api/collection.ts';
+import { startFakeStripeApi } from '../../src/testing/stripe-api/server.ts';
 import { API_KEY } from '../support/secrets/canaries.ts';
 
 const ends: (() => Promise<void>)[] = [];
@@ -10,9 +10,9 @@ afterAll(async () => {
   for (const end of ends) await end();
 });
 
-/** The official SDK towards a stand-in for this account. */
-async function sdk(account: Partial<StripeAccount>): Promise<Stripe> {
-  const server = await startStripeApiServer({ productNames: {}, ...account });
+/** Stripe's SDK, connected to a stand-in for this account. */
+async function sdk(account: Partial<FakeStripeAccount>): Promise<Stripe> {
+  const server = await startFakeStripeApi({ productNames: {}, ...account });
   ends.push(server.close);
   const { hostname, port } = new URL(server.url);
   const config = { host: hostname, port, protocol: 'http', maxNetworkRetries: 0 } as const;
@@ -29,8 +29,8 @@ const event = (number: number, more: Partial<ApiObject> = {}) => ({
 const range = (count: number) => Array.from({ length: count }, (_, index) => index);
 
 describe('a list', () => {
-  test('comes newest first, page by page, and each object once', async () => {
-    const events = new Collection(range(250).map((number) => event(number)));
+  test('has the newest objects first, and each object once over all pages', async () => {
+    const events = new ApiCollection(range(250).map((number) => event(number)));
     const stripe = await sdk({ events });
     const { data, has_more } = await stripe.events.list();
     expect({ ids: data.map(({ id }) => id), has_more }).toEqual({
@@ -41,20 +41,22 @@ describe('a list', () => {
     expect(all.map(({ id }) => id)).toEqual(range(250).map((number) => `evt_${249 - number}`));
   });
 
-  test('that fits the page exactly has no more', async () => {
-    const stripe = await sdk({ events: new Collection(range(3).map((number) => event(number))) });
+  test('that fits one page exactly has no further page', async () => {
+    const stripe = await sdk({
+      events: new ApiCollection(range(3).map((number) => event(number))),
+    });
     expect(await stripe.events.list({ limit: 3 })).toMatchObject({ has_more: false });
   });
 
-  test('holds only the types, the time and the status that were asked for', async () => {
+  test('contains only the requested types, times and statuses', async () => {
     const deleted = 'customer.subscription.deleted';
-    const events = new Collection([
+    const events = new ApiCollection([
       event(1),
       event(2, { type: deleted }),
       event(3, { type: 'invoice.paid' }),
     ]);
     const types = ['customer.subscription.updated', deleted];
-    const subscriptions = new Collection([
+    const subscriptions = new ApiCollection([
       { id: 'sub_1', customer: 'cus_1', status: 'canceled' },
       { id: 'sub_2', customer: 'cus_1', status: 'active' },
       { id: 'sub_3', customer: 'cus_2', status: 'past_due' },
@@ -71,8 +73,8 @@ describe('a list', () => {
     expect(await ids(stripe.subscriptions.list(ofCustomer))).toEqual(['sub_2', 'sub_1']);
   });
 
-  test('that changes while it is read shows what was there before, once', async () => {
-    const events = new Collection(range(6).map((number) => event(number)));
+  test('that changes while it is read contains each earlier object once', async () => {
+    const events = new ApiCollection(range(6).map((number) => event(number)));
     const stripe = await sdk({
       events,
       onCall(path) {
@@ -87,15 +89,15 @@ describe('a list', () => {
 
   test.each([
     ['a page that is too large', { limit: 101 }, 'limit'],
-    ['a cursor that nobody knows', { starting_after: 'evt_9' }, 'starting_after'],
+    ['an unknown cursor', { starting_after: 'evt_9' }, 'starting_after'],
   ])('refuses %s', async (_, parameters, param) => {
-    const stripe = await sdk({ events: new Collection([event(1)]) });
+    const stripe = await sdk({ events: new ApiCollection([event(1)]) });
     const refused = await stripe.events.list(parameters).catch((error: unknown) => error);
     expect(refused).toMatchObject({ type: 'StripeInvalidRequestError', statusCode: 400, param });
   });
 
-  test('of a customer whom Stripe does not know is an error', async () => {
-    const customers = new Collection([{ id: 'cus_1' }]);
+  test('of an unknown customer is an error', async () => {
+    const customers = new ApiCollection([{ id: 'cus_1' }]);
     const stripe = await sdk({ customers });
     expect(await stripe.subscriptions.list({ customer: 'cus_1' })).toMatchObject({ data: [] });
     await expect(stripe.subscriptions.list({ customer: 'cus_2' })).rejects.toMatchObject({
@@ -105,16 +107,16 @@ describe('a list', () => {
   });
 });
 
-test('customers and webhook endpoints are there, one by one and listed', async () => {
-  const webhookEndpoints = new Collection([{ id: 'we_1', status: 'enabled' }]);
-  const stripe = await sdk({ customers: new Collection([{ id: 'cus_1' }]), webhookEndpoints });
+test('customers and webhook endpoints can be retrieved and listed', async () => {
+  const webhookEndpoints = new ApiCollection([{ id: 'we_1', status: 'enabled' }]);
+  const stripe = await sdk({ customers: new ApiCollection([{ id: 'cus_1' }]), webhookEndpoints });
   expect(await stripe.customers.retrieve('cus_1')).toMatchObject({ id: 'cus_1' });
   expect(await stripe.customers.list()).toMatchObject({ data: [{ id: 'cus_1' }] });
   expect(await stripe.webhookEndpoints.list()).toMatchObject({ data: [{ status: 'enabled' }] });
   await expect(stripe.customers.retrieve('cus_2')).rejects.toMatchObject({ statusCode: 404 });
 });
 
-test('products are listed by their names', async () => {
+test('products can be listed', async () => {
   const stripe = await sdk({ productNames: { prod_1: 'Gold', prod_2: 'Silver' } });
   const { data } = await stripe.products.list();
   expect(data.map(({ id, name }) => [id, name]).sort()).toEqual([
@@ -123,14 +125,14 @@ test('products are listed by their names', async () => {
   ]);
 });
 
-describe('an API that fares badly', () => {
-  test('says when to come again', async () => {
+describe('a faulty API', () => {
+  test('sends Retry-After', async () => {
     const stripe = await sdk({ onCall: () => ({ status: 429, retryAfterSeconds: 7 }) });
     const failed = await stripe.events.list().catch((error: unknown) => error);
     expect(failed).toMatchObject({ statusCode: 429, headers: { 'retry-after': '7' } });
   });
 
-  test('has enough of too many calls within a second', async () => {
+  test('limits the calls within a second', async () => {
     const stripe = await sdk({ rateLimit: { callsPerSecond: 2, nowMs: () => 5_000 } });
     const calls = await Promise.allSettled(range(3).map(() => stripe.events.list()));
     expect(calls.map(({ status }) => status).sort()).toEqual([
@@ -140,13 +142,13 @@ describe('an API that fares badly', () => {
     ]);
   });
 
-  test('is slow', async () => {
+  test('is too slow for the timeout', async () => {
     const stripe = await sdk({ delayMs: 5_000 });
     const call = stripe.events.list({}, { timeout: 100 });
     await expect(call).rejects.toMatchObject({ type: 'StripeConnectionError' });
   });
 
-  test('has another clock', async () => {
+  test('can have another clock', async () => {
     const stripe = await sdk({ clockMs: () => Date.UTC(2020, 0, 1) });
     const { lastResponse } = await stripe.events.list();
     expect(lastResponse.headers.date).toBe('Wed, 01 Jan 2020 00:00:00 GMT');

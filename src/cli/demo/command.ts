@@ -6,35 +6,29 @@ import { destination } from 'pino';
 import { type Config, readConfig } from '../../config/config.ts';
 import type { TeamPlan } from '../../core/transition.ts';
 import { openInstep } from '../../instep.ts';
-import {
-  OPERATIONS_DEADLINE_MS,
-  type Operations,
-  type OperationsOptions,
-  openOperations,
-} from '../../operations/open-operations.ts';
+import { OPERATIONS_DEADLINE_MS, openOperations } from '../../operations/open-operations.ts';
 import type { Query } from '../../postgres/database.ts';
 import { readTeam } from '../../queries/teams.ts';
 import { createLogger } from '../../runtime/logging.ts';
 import { listen } from '../../server/server.ts';
 import { signWebhook } from '../../testing/sign-webhook.ts';
-import { Collection } from '../../testing/stripe-api/collection.ts';
-import { startStripeApiServer } from '../../testing/stripe-api/server.ts';
+import type { ApiCollection } from '../../testing/stripe-api/collection.ts';
+import { startFakeStripeApi } from '../../testing/stripe-api/server.ts';
 import { paint } from '../output.ts';
 import { planHead, planRow } from '../plan-table.ts';
 import { nextSignal } from '../signals.ts';
-import { beginLife } from './activity.ts';
-import { rememberEarlier } from './earlier-runs.ts';
+import { createActivity } from './activity.ts';
+import { restoreEarlierRuns } from './earlier-runs.ts';
 import { atNextFreePort } from './next-free-port.ts';
-import { type Cast, createCast } from './signed-in-team.ts';
-import { demoScenes, inTrueOrder, PRODUCT_NAMES } from './walkthrough.ts';
+import { addSignedInTeam, type SignedInTeam } from './signed-in-team.ts';
+import { inTrueOrder, PRODUCT_NAMES, walkthrough } from './walkthrough.ts';
 
-/** Until then an event is answered, or it is sent again. */
 const POST_DEADLINE_MS = 15_000;
 
 export function demoCommand(): Command {
   return new Command('demo')
-    .description('watch signed events change a team, on a database of its own')
-    .option('--once', 'end afterwards instead of staying up')
+    .description('watch signed events change a team, in a separate database')
+    .option('--once', 'exit after the walkthrough')
     .addHelpText('after', '\nExample:\n  instep demo --once')
     .action(demo);
 }
@@ -45,100 +39,89 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
   const logFile = resolve(dataFolder, 'server.log');
   const logger = createLogger('info', destination({ dest: logFile, sync: true }));
   const now = Date.now;
-  const objects = { subscriptions: new Collection(), customers: new Collection() };
 
-  const ends: (() => Promise<unknown>)[] = [];
+  const closers: (() => Promise<unknown>)[] = [];
   try {
-    const stripe = await startStripeApiServer({ productNames: PRODUCT_NAMES, ...objects });
-    ends.push(() => stripe.close());
+    const stripe = await startFakeStripeApi({ productNames: PRODUCT_NAMES });
+    closers.push(() => stripe.close());
     const config = demoConfig(dataFolder, stripe.url);
     const instep = await openInstep({ config, logger });
-    ends.push(() => instep.close());
-    await rememberEarlier(instep.query, objects);
+    closers.push(() => instep.close());
+    await restoreEarlierRuns(instep.query, stripe);
     const signalled = nextSignal();
-    const server = await atNextFreePort(config.port, {
-      listenAt: (port) => listen({ host: config.host, port, handle: instep.handle, logger }),
-      onTaken,
-    });
-    ends.push(() => server.close(config.shutdownDeadlineMs));
+    const server = await atNextFreePort(config.port, (port) =>
+      listen({ host: config.host, port, handle: instep.handle, logger }),
+    );
+    closers.push(() => server.close(config.shutdownDeadlineMs));
 
-    print(`\n${bold('Instep')} at ${server.url}, on a database of its own in ${shown(dataFolder)}`);
-    const cast = await createCast(instep.query, config);
-    const { subscriptions } = objects;
-    const stage = { url: server.url, query: instep.query, subscriptions, cast, config };
-    await showProfile(stage);
+    print(`\n${bold('Instep')} at ${server.url}, with its own database in ${shorten(dataFolder)}`);
+    const team = await addSignedInTeam(instep.query, config);
+    const { subscriptions } = stripe;
+    const demo = { url: server.url, query: instep.query, subscriptions, team, config };
+    await showProfile(demo);
     if (once) {
-      await showEvents(stage);
-      return showNextSteps(stage, { logFile });
+      await showEvents(demo);
+      return showNextSteps(demo, logFile);
     }
-    const life = await beginLife({
+    const { suffix } = team;
+    const deliverActivity = await createActivity({
       ...instep,
       subscriptions,
-      suffix: cast.suffix,
+      suffix,
       seed: now(),
       startMs: now(),
     });
-    await showEvents(stage);
-    const operations = await openConsole(config, { logger, now });
-    if (operations !== null) {
-      ends.push(() => operations.close(OPERATIONS_DEADLINE_MS));
-      await operations.show(instep.databaseServer, instep.metrics);
+    await showEvents(demo);
+    const console = await openConsole(config, { logger, now });
+    if (console !== null) {
+      closers.push(() => console.close(OPERATIONS_DEADLINE_MS));
+      await console.show(instep.databaseServer, instep.metrics);
     }
-    showNextSteps(stage, { logFile, consoleUrl: operations?.url });
+    showNextSteps(demo, logFile, console?.url);
     const stop = new AbortController();
     void signalled.then(() => stop.abort());
-    print('\nSome companies live their lives there, until Ctrl-C.');
-    await life.goOn({ deliver: (body) => deliver(stage, body), now, signal: stop.signal });
+    print('\nThirty invented companies subscribe, pay and cancel until Ctrl-C.');
+    const deliver = async (body: string) => (await post(demo, body)).status === 200;
+    await deliverActivity({ deliver, now, signal: stop.signal });
   } finally {
-    for (const end of ends.reverse()) await end();
+    for (const close of closers.reverse()) await close();
   }
 }
 
-/** Secrets that live as long as the demonstration does. */
+/** Secrets that are valid for one run. */
 function demoConfig(dataFolder: string, apiBase: string): Config {
   const random = () => randomBytes(24).toString('hex');
+  const { PORT, HOST, OPS_PORT, OPS_HOST, OPS_TOKEN } = process.env;
   return readConfig({
     STRIPE_SECRET_KEY: `sk_test_${random()}`,
     STRIPE_WEBHOOK_SECRET: `whsec_${random()}`,
     AUTH_SECRET: random(),
     STRIPE_API_BASE: apiBase,
     INSTEP_DATA: dataFolder,
-    PORT: process.env.PORT,
-    HOST: process.env.HOST,
-    OPS_PORT: process.env.OPS_PORT,
-    OPS_HOST: process.env.OPS_HOST,
-    OPS_TOKEN: process.env.OPS_TOKEN,
+    ...{ PORT, HOST, OPS_PORT, OPS_HOST, OPS_TOKEN },
   });
 }
 
-function onTaken(port: number, next: number): void {
-  print(`Port ${port} is taken: trying ${next}.`);
-}
+type OperationsOptions = Parameters<typeof openOperations>[0];
 
-async function openConsole(
-  config: Config,
-  options: Omit<OperationsOptions, 'config'>,
-): Promise<Operations | null> {
+async function openConsole(config: Config, options: Omit<OperationsOptions, 'config'>) {
   const { operations } = config;
   if (operations === null) return null;
-  return await atNextFreePort(operations.port, {
-    listenAt: (port) =>
-      openOperations({ ...options, config: { ...config, operations: { ...operations, port } } }),
-    onTaken,
-  });
+  return await atNextFreePort(operations.port, (port) =>
+    openOperations({ ...options, config: { ...config, operations: { ...operations, port } } }),
+  );
 }
 
-/** Where the demonstration takes place. */
-type Stage = {
+type RunningDemo = {
   readonly url: string;
   readonly query: Query;
   readonly config: Config;
-  /** Those of Stripe's stand-in. */
-  readonly subscriptions: Collection;
-  readonly cast: Cast;
+  /** Of the stand-in for Stripe's API. */
+  readonly subscriptions: ApiCollection;
+  readonly team: SignedInTeam;
 };
 
-async function showProfile({ url, cast: { cookie } }: Stage): Promise<void> {
+async function showProfile({ url, team: { cookie } }: RunningDemo): Promise<void> {
   print(`\n${bold('Who is signed in?')}  GET /api/user`);
   const anonymous = await fetch(`${url}/api/user`);
   print(`  without a cookie         ${anonymous.status} ${await anonymous.text()}`);
@@ -146,38 +129,36 @@ async function showProfile({ url, cast: { cookie } }: Stage): Promise<void> {
   print(`  with Ada's session       ${signedIn.status} ${await signedIn.text()}`);
 }
 
-async function showEvents({ url, query, config, subscriptions, cast }: Stage): Promise<void> {
-  print(`\n${bold('What plan has the team?')}  POST /api/stripe/webhook`);
+async function showEvents(demo: RunningDemo): Promise<void> {
+  const { query, subscriptions, team } = demo;
+  print(`\n${bold('Which plan does the team have?')}  POST /api/stripe/webhook`);
   print(`\n    ${planHead()}`);
-  let before = await readPlan(query, cast.teamId);
+  let before = await readPlan(query, team.teamId);
   print(`    ${planRow(before, before)}`);
-  const startSeconds = Math.floor(Date.now() / 1_000) - 100;
-  const scenes = demoScenes(cast.suffix, startSeconds);
+  const scenes = walkthrough(team.suffix, Math.floor(Date.now() / 1_000) - 100);
   for (const event of inTrueOrder(scenes)) subscriptions.set(event.data.object);
   for (const [index, { title, event, isForged = false }] of scenes.entries()) {
-    const secret = isForged ? 'whsec_of_somebody_else' : config.webhookSecrets[0];
-    const response = await post(url, JSON.stringify(event), secret);
-    const after = await readPlan(query, cast.teamId);
-    print(`\n ${index + 1}. ${title}  ${gray(`${response.status} ${await response.text()}`)}`);
+    const secret = isForged ? 'whsec_that_is_wrong' : undefined;
+    const { status, text } = await post(demo, JSON.stringify(event), secret);
+    const after = await readPlan(query, team.teamId);
+    print(`\n ${index + 1}. ${title}  ${gray(`${status} ${text}`)}`);
     print(`    ${planRow(after, before)}`);
     before = after;
   }
 }
 
-async function post(url: string, body: string, secret: string): Promise<Response> {
-  return await fetch(`${url}/api/stripe/webhook`, {
+async function post(
+  { url, config }: RunningDemo,
+  body: string,
+  secret = config.webhookSecrets[0],
+): Promise<{ status: number; text: string }> {
+  const response = await fetch(`${url}/api/stripe/webhook`, {
     method: 'POST',
     headers: { 'Stripe-Signature': signWebhook(body, secret, Date.now()) },
     body,
     signal: AbortSignal.timeout(POST_DEADLINE_MS),
   });
-}
-
-/** Whether it was answered 200. If not, it is sent again. */
-async function deliver({ url, config }: Stage, body: string): Promise<boolean> {
-  const response = await post(url, body, config.webhookSecrets[0]);
-  await response.arrayBuffer();
-  return response.status === 200;
+  return { status: response.status, text: await response.text() };
 }
 
 async function readPlan(query: Query, teamId: number): Promise<TeamPlan> {
@@ -186,34 +167,30 @@ async function readPlan(query: Query, teamId: number): Promise<TeamPlan> {
   return team.plan;
 }
 
-type NextSteps = {
-  readonly logFile: string;
-  readonly consoleUrl?: string | undefined;
-};
-
-function showNextSteps({ url, cast, config }: Stage, { logFile, consoleUrl }: NextSteps): void {
+function showNextSteps(demo: RunningDemo, logFile: string, consoleUrl?: string): void {
+  const { url, team, config } = demo;
   const { port } = new URL(url);
-  const data = `INSTEP_DATA=${shown(config.dataFolder)}`;
+  const data = `INSTEP_DATA=${shorten(config.dataFolder)}`;
   const secret = `STRIPE_WEBHOOK_SECRET=${config.webhookSecrets[0]}`;
   print(`
 ${bold('What to try next')}, from this folder in another terminal
 
-  curl -i ${url}/api/user -b '${cast.cookie}'
+  curl -i ${url}/api/user -b '${team.cookie}'
   curl -i ${url}/api/stripe/webhook -d '{"type":"customer.subscription.deleted"}'
   ${secret} PORT=${port} \\
-    npx instep trigger customer.subscription.updated --customer ${cast.customerId} --product prod_pro
-  ${data} npx instep team show ${cast.teamId}
+    npx instep trigger customer.subscription.updated --customer ${team.customerId} --product prod_pro
+  ${data} npx instep team show ${team.teamId}
 
-  The server's log: ${shown(logFile)}`);
+  Server log: ${shorten(logFile)}`);
   if (consoleUrl === undefined) return;
   print(`
 ${bold('Console')}: ${consoleUrl}/
 
-  Why has ${cast.teamName} no plan? Click Teams, then the team: its page tells.
-  Whose payment was never told? Click Reconcile, then start a dry run.`);
+  Why does ${team.teamName} have no plan? Click Teams, then the team.
+  Which company's payment was never delivered? Click Reconcile, then start a dry run.`);
 }
 
-function shown(path: string): string {
+function shorten(path: string): string {
   return relative('', path) || '.';
 }
 

@@ -1,18 +1,16 @@
 import type { Query } from '../../postgres/database.ts';
 import { type LinkedTeam, readLinkedTeams } from '../../queries/teams.ts';
-import type { ApiObject, Collection } from '../../testing/stripe-api/collection.ts';
-import { makeSubscriptionEvent } from '../../testing/subscription-event.ts';
+import type { ApiObject } from '../../testing/stripe-api/collection.ts';
+import type { FakeStripeApi } from '../../testing/stripe-api/server.ts';
+import { createSubscriptionEvent } from '../../testing/subscription-event.ts';
 
-export type StripeObjects = { readonly subscriptions: Collection; readonly customers: Collection };
-
-/** More are nobody's demonstrations. */
 const MAX_TEAMS = 10_000;
 
 /**
- * Lets Stripe's stand-in know the customers of earlier demonstrations on the same database, each with
- * what its team has: otherwise a reconciliation would find little else.
+ * Adds the customers of earlier demos on the same database to the stand-in for Stripe's API, each
+ * with its team's subscription. Otherwise reconciliation would report drift for all of them.
  */
-export async function rememberEarlier(query: Query, stripe: StripeObjects): Promise<void> {
+export async function restoreEarlierRuns(query: Query, stripe: FakeStripeApi): Promise<void> {
   for (const team of await readLinkedTeams(query, { afterId: 0, limit: MAX_TEAMS })) {
     stripe.customers.set({ id: team.customerId });
     const subscription = subscriptionOf(team);
@@ -21,16 +19,12 @@ export async function rememberEarlier(query: Query, stripe: StripeObjects): Prom
 }
 
 function subscriptionOf({ customerId, plan }: LinkedTeam): ApiObject | null {
-  const { subscriptionStatus, providerProductId, providerSubscriptionId } = plan;
-  if (!subscriptionStatus || !providerProductId || !providerSubscriptionId) return null;
-  const { data } = makeSubscriptionEvent({
-    eventId: '',
-    type: '',
-    createdSeconds: 0,
-    customerId,
-    subscriptionId: providerSubscriptionId,
-    status: subscriptionStatus,
-    productId: providerProductId,
-  });
-  return data.object;
+  const {
+    subscriptionStatus: status,
+    providerProductId: productId,
+    providerSubscriptionId: subscriptionId,
+  } = plan;
+  if (!status || !productId || !subscriptionId) return null;
+  const fields = { customerId, subscriptionId, productId, status, createdSeconds: 0 };
+  return createSubscriptionEvent(fields).data.object;
 }

@@ -6,9 +6,9 @@ import { addUser } from '../../queries/users.ts';
 import { SESSION_COOKIE } from '../../sessions/cookie.ts';
 import { issueSession, secretKeys } from '../../sessions/token.ts';
 
-/** Whom the demonstration is about. */
-export type Cast = {
-  /** Keeps several demonstrations on one database apart. */
+/** The user who is signed in, and her team. */
+export type SignedInTeam = {
+  /** Makes the ids of one demo unique in its database. */
   readonly suffix: string;
   readonly teamId: number;
   readonly teamName: string;
@@ -18,8 +18,10 @@ export type Cast = {
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** Adds Ada, who is signed in, and her team. */
-export async function createCast(query: Query, { authSecrets }: Config): Promise<Cast> {
+export async function addSignedInTeam(
+  query: Query,
+  { authSecrets }: Config,
+): Promise<SignedInTeam> {
   const suffix = randomBytes(3).toString('hex');
   const customerId = `cus_${suffix}`;
   const { id: userId } = await addUser(query, {

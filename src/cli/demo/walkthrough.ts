@@ -1,6 +1,10 @@
-import { type MadeEvent, makeSubscriptionEvent } from '../../testing/subscription-event.ts';
+import {
+  createSubscriptionEvent,
+  type SubscriptionEvent,
+  type SubscriptionEventFields,
+} from '../../testing/subscription-event.ts';
 
-/** What Stripe's stand-in sells, to the cast and to those who live beside it. */
+/** The products of the demo. */
 export const PRODUCT_NAMES = {
   prod_starter: 'Starter',
   prod_pro: 'Pro',
@@ -9,81 +13,66 @@ export const PRODUCT_NAMES = {
   prod_team: 'Team',
 };
 
-export type DemoEvent = ReturnType<typeof makeSubscriptionEvent>;
-
-/** One event of the demonstration, and what a person should see in it. */
+/** One event of the walkthrough, with a title that says what to look for. */
 export type Scene = {
   readonly title: string;
-  readonly event: DemoEvent;
-  /** Signed with another secret than the server's. */
+  readonly event: SubscriptionEvent;
+  /** Signed with a secret that the server doesn't have. */
   readonly isForged?: true;
 };
 
-const UPDATED = 'customer.subscription.updated';
-const DELETED = 'customer.subscription.deleted';
-
-/** The life of a subscription, delivered as badly as the network does. */
-export function demoScenes(suffix: string, startSeconds: number): Scene[] {
-  const base = {
-    customerId: `cus_${suffix}`,
-    subscriptionId: `sub_${suffix}`,
-    type: UPDATED,
-    status: 'active',
-    productId: 'prod_starter',
-  };
-  const event = (number: number, secondsLater: number, made: Partial<MadeEvent>): DemoEvent =>
-    makeSubscriptionEvent({
-      ...base,
+/** The lifecycle of a subscription, with the delivery faults of real networks. */
+export function walkthrough(suffix: string, startSeconds: number): Scene[] {
+  const event = (
+    number: number,
+    secondsLater: number,
+    fields: Partial<SubscriptionEventFields> = {},
+  ): SubscriptionEvent =>
+    createSubscriptionEvent({
+      customerId: `cus_${suffix}`,
+      subscriptionId: `sub_${suffix}`,
+      productId: 'prod_starter',
       eventId: `evt_${suffix}_${number}`,
       createdSeconds: startSeconds + secondsLater,
-      ...made,
+      ...fields,
     });
 
-  const active = event(2, 20, {});
-  const canceled = { type: DELETED, status: 'canceled', productId: 'prod_pro' };
-  const nobody = { customerId: `cus_nobody${suffix}`, subscriptionId: `sub_nobody${suffix}` };
+  const payment = event(2, 20);
+  const unknown = { customerId: `cus_unknown${suffix}`, subscriptionId: `sub_unknown${suffix}` };
   return [
     { title: 'A trial begins', event: event(1, 10, { status: 'trialing' }) },
-    { title: 'The customer pays', event: active },
+    { title: 'The customer pays', event: payment },
     {
       title: 'A payment fails: past_due changes nothing',
       event: event(3, 30, { status: 'past_due' }),
     },
     { title: 'The plan changes', event: event(4, 40, { productId: 'prod_pro' }) },
-    { title: 'A late duplicate of the second event', event: active },
-    { title: 'An older event, delayed until now', event: event(5, 15, { status: 'unpaid' }) },
-    { title: 'The customer cancels', event: event(6, 60, canceled) },
-    { title: 'An event of a customer whom no team has', event: event(7, 70, nobody) },
-    { title: 'A forged signature', event: event(8, 80, {}), isForged: true },
+    { title: 'A late duplicate of the second event', event: payment },
+    { title: 'An older event that was delayed', event: event(5, 15, { status: 'unpaid' }) },
+    {
+      title: 'The customer cancels',
+      event: event(6, 60, { status: 'canceled', productId: 'prod_pro' }),
+    },
+    { title: 'An event for a customer without a team', event: event(7, 70, unknown) },
+    { title: 'A forged signature', event: event(8, 80), isForged: true },
   ];
 }
 
-/** What truly happened, and when, however it is delivered. */
-export function inTrueOrder(scenes: readonly Scene[]): DemoEvent[] {
+/** The genuine events in the order in which they happened. */
+export function inTrueOrder(scenes: readonly Scene[]): SubscriptionEvent[] {
   return scenes
     .filter(({ isForged }) => !isForged)
     .map(({ event }) => event)
     .sort((one, other) => one.created - other.created);
 }
 
-/** Somebody pays after a trial, and only the trial's event is ever delivered. */
-export function lostPayment(customerId: string, startSeconds: number) {
-  const made = { customerId, subscriptionId: `sub_${customerId.slice('cus_'.length)}` };
-  const trial = makeSubscriptionEvent({
-    ...made,
-    eventId: `evt_${customerId}_1`,
-    type: UPDATED,
-    createdSeconds: startSeconds,
-    status: 'trialing',
-    productId: 'prod_starter',
-  });
-  const payment = makeSubscriptionEvent({
-    ...made,
-    eventId: `evt_${customerId}_2`,
-    type: UPDATED,
-    createdSeconds: startSeconds + 60,
-    status: 'active',
-    productId: 'prod_pro',
-  });
-  return { trial, payment };
+/** A payment after a trial. Only the trial's event is delivered. */
+export function lostPayment(customerId: string, trialSeconds: number) {
+  const ids = { customerId, subscriptionId: `sub_${customerId.slice('cus_'.length)}` };
+  const trial = { productId: 'prod_starter', status: 'trialing', createdSeconds: trialSeconds };
+  const payment = { productId: 'prod_pro', createdSeconds: trialSeconds + 60 };
+  return {
+    trial: createSubscriptionEvent({ ...ids, ...trial }),
+    payment: createSubscriptionEvent({ ...ids, ...payment }),
+  };
 }

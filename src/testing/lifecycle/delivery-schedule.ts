@@ -1,31 +1,31 @@
 import type { Random } from '../random.ts';
 import { type FaultCounts, type FaultName, type Faults, noFaults } from './faults.ts';
 
-/** An event, as far as its delivery is concerned. */
+/** What a schedule needs to know of an event. */
 export type Deliverable = {
   readonly customerId: string;
   readonly number: number;
   readonly atMs: number;
 };
 
-/** What happens at the receiver's end, in this order. */
+/** What happens at the receiver, in this order. */
 export type Step =
   | {
       readonly kind: 'deliver';
       readonly atMs: number;
       readonly customerId: string;
       readonly number: number;
-      /** Whether it comes together with the delivery before it, in one batch. */
-      readonly isTogether: boolean;
-      /** Whether the API answers at that time: then the product's name is known with it. */
-      readonly hasApi: boolean;
+      /** Whether the event shares a batch with the one delivered before it. */
+      readonly isBatched: boolean;
+      /** Whether the API is up at that time, so that the product's name is known. */
+      readonly isApiUp: boolean;
     }
   | { readonly kind: 'link'; readonly atMs: number; readonly customerId: string }
-  /** The keeper applies parked events and names products. */
-  | { readonly kind: 'repair'; readonly atMs: number; readonly hasApi: boolean }
-  /** The keeper asks the API for subscriptions that are marked; the answers come with `answer`. */
-  | { readonly kind: 'ask'; readonly atMs: number; readonly hasApi: boolean }
-  | { readonly kind: 'answer'; readonly atMs: number };
+  /** Maintenance applies parked events and looks up product names. */
+  | { readonly kind: 'repair'; readonly atMs: number; readonly isApiUp: boolean }
+  /** Maintenance requests snapshots of ambiguous subscriptions. `receive` brings the responses. */
+  | { readonly kind: 'request'; readonly atMs: number; readonly isApiUp: boolean }
+  | { readonly kind: 'receive'; readonly atMs: number };
 
 export type Schedule = {
   readonly steps: readonly Step[];
@@ -33,22 +33,21 @@ export type Schedule = {
   readonly counts: FaultCounts;
 };
 
-type Window = { readonly fromMs: number; readonly untilMs: number };
+type TimeRange = { readonly fromMs: number; readonly untilMs: number };
 
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
 const LATENCY_MS = 50;
 
-/** After how long an attempt is repeated; then every twelve hours. */
+/** The delays before the first retries of a delivery; later ones come every twelve hours. */
 const BACK_OFF_MS = [2_000, 5 * 60_000, 0.5 * HOUR_MS, 2 * HOUR_MS, 5 * HOUR_MS, 10 * HOUR_MS];
 
-/** Some attempt has to succeed in the end. */
+/** Below 1, so that every delivery succeeds eventually. */
 const MAX_PROBABILITY = 0.9;
 
 /**
- * Makes a schedule of deliveries for events, with these faults. In the end every event has been
- * delivered at least once. Of each fault whether a round has it at all is chance as well, so that
- * rounds differ more than probabilities alone would make them.
+ * Schedules the deliveries of events, with these faults. Every event is delivered at least once.
+ * Each round draws the probability of each fault as well, so that rounds differ more from each other.
  */
 export function scheduleDeliveries(
   events: readonly Deliverable[],
@@ -56,65 +55,62 @@ export function scheduleDeliveries(
   random: Random,
 ): Schedule {
   const counts = noFaults();
-  const chosen = choose(faults, random);
+  const probabilities = drawProbabilities(faults, random);
   const happens = (name: FaultName): boolean => {
-    const isSo = random.chance(chosen[name]);
-    if (isSo) counts[name] += 1;
-    return isSo;
+    const isHappening = random.chance(probabilities[name]);
+    if (isHappening) counts[name] += 1;
+    return isHappening;
   };
 
   const first = events[0]?.atMs ?? 0;
   const last = Math.max(first, ...events.map(({ atMs }) => atMs));
-  const outage = (name: FaultName): Window => {
+  const outage = (name: FaultName): TimeRange => {
     if (!happens(name)) return { fromMs: 0, untilMs: 0 };
     const fromMs = first + random.next() * (last - first);
     return { fromMs, untilMs: fromMs + random.next() * 48 * HOUR_MS };
   };
-  const noEndpoint = outage('endpointOutage');
-  const noDatabase = outage('databaseOutage');
-  const noApi = outage('apiOutage');
+  const endpointOutage = outage('endpointOutage');
+  const databaseOutage = outage('databaseOutage');
+  const apiOutage = outage('apiOutage');
+  const isApiUpAt = (atMs: number) => !isWithin(apiOutage, atMs);
 
-  /** When an attempt succeeds at last; `atMs` is the first one's time. */
-  function arrival(atMs: number): number {
-    let arrivesAtMs = atMs;
+  /** When the delivery succeeds that is first attempted at this time. */
+  function arrival(firstAttemptMs: number): number {
+    let atMs = firstAttemptMs;
     for (let attempt = 0; ; attempt += 1) {
-      const isOut = isWithin(noEndpoint, arrivesAtMs) || isWithin(noDatabase, arrivesAtMs);
-      if (!isOut && !happens('lose')) return arrivesAtMs;
-      arrivesAtMs += BACK_OFF_MS[attempt] ?? 12 * HOUR_MS;
+      const isDown = isWithin(endpointOutage, atMs) || isWithin(databaseOutage, atMs);
+      if (!isDown && !happens('lose')) return atMs;
+      atMs += BACK_OFF_MS[attempt] ?? 12 * HOUR_MS;
     }
   }
 
-  // How busy the receiver is: what comes meanwhile is taken together.
-  const togetherness = random.pick([0, 0.3, 0.8, 0.95]);
+  // A busy receiver takes the events that arrive meanwhile in one batch.
+  const batching = random.pick([0, 0.3, 0.8, 0.95]);
   const steps: Step[] = [];
-  function deliver({ customerId, number }: Deliverable, atMs: number, isTogether = false): void {
-    const hasApi = !isWithin(noApi, atMs);
-    steps.push({ kind: 'deliver', atMs, customerId, number, isTogether, hasApi });
+  function deliver({ customerId, number }: Deliverable, atMs: number, isBatched = false): void {
+    const isApiUp = isApiUpAt(atMs);
+    steps.push({ kind: 'deliver', atMs, customerId, number, isBatched, isApiUp });
   }
 
   for (const event of events) {
     let atMs = event.atMs + LATENCY_MS + random.next() * 10;
-    if (happens('reorder')) atMs += random.next() * chosen.reorderSeconds * SECOND_MS;
-    if (happens('delay')) atMs += random.next() * chosen.delayHours * HOUR_MS;
+    if (happens('reorder')) atMs += random.next() * probabilities.reorderSeconds * SECOND_MS;
+    if (happens('delay')) atMs += random.next() * probabilities.delayHours * HOUR_MS;
     atMs = arrival(atMs);
-    deliver(event, atMs, random.chance(togetherness));
+    deliver(event, atMs, random.chance(batching));
     if (happens('simultaneous')) deliver(event, atMs, true);
     while (happens('duplicate'))
-      deliver(event, arrival(atMs + random.next() * 2 * HOUR_MS), random.chance(togetherness));
-    if (happens('loseAnswer')) deliver(event, arrival(atMs + random.pick(BACK_OFF_MS)));
+      deliver(event, arrival(atMs + random.next() * 2 * HOUR_MS), random.chance(batching));
+    if (happens('loseResponse')) deliver(event, arrival(atMs + random.pick(BACK_OFF_MS)));
   }
 
   const deliveries = steps.length;
-  for (const step of links(events, happens, random)) steps.push(step);
+  steps.push(...links(events, happens, random));
   steps.sort((one, other) => one.atMs - other.atMs);
-  return {
-    steps: withKeeper(steps, happens, (atMs) => !isWithin(noApi, atMs)),
-    deliveries,
-    counts,
-  };
+  return { steps: withMaintenance(steps, happens, isApiUpAt), deliveries, counts };
 }
 
-/** When each customer's team is linked: before, between or after its events. */
+/** Links each customer's team before, between or after its events. */
 function links(
   events: readonly Deliverable[],
   happens: (name: FaultName) => boolean,
@@ -130,39 +126,35 @@ function links(
   });
 }
 
-/** Gives the keeper its turns. An answer of the API may take until after some more deliveries. */
-function withKeeper(
+/** Runs maintenance between deliveries. Some of them happen while the API's response is awaited. */
+function withMaintenance(
   steps: readonly Step[],
   happens: (name: FaultName) => boolean,
-  hasApiAt: (atMs: number) => boolean,
+  isApiUpAt: (atMs: number) => boolean,
 ): Step[] {
-  let isAsking = false;
+  let isAwaiting = false;
   return steps.flatMap((step): Step[] => {
     const { atMs } = step;
-    if (!happens('keeper')) return [step];
-    const hasApi = hasApiAt(atMs);
-    const turn: Step[] = isAsking
-      ? [{ kind: 'answer', atMs }]
-      : [
-          { kind: 'repair', atMs, hasApi },
-          { kind: 'ask', atMs, hasApi },
-        ];
-    isAsking = !isAsking;
-    return [step, ...turn];
+    if (!happens('maintenance')) return [step];
+    isAwaiting = !isAwaiting;
+    if (!isAwaiting) return [step, { kind: 'receive', atMs }];
+    const isApiUp = isApiUpAt(atMs);
+    return [step, { kind: 'repair', atMs, isApiUp }, { kind: 'request', atMs, isApiUp }];
   });
 }
 
-function isWithin({ fromMs, untilMs }: Window, atMs: number): boolean {
+function isWithin({ fromMs, untilMs }: TimeRange, atMs: number): boolean {
   return fromMs <= atMs && atMs < untilMs;
 }
 
-/** Some rounds go without some faults, and some reorder without bound. */
-function choose(faults: Faults, random: Random): Faults {
-  const chosen = { ...faults };
-  for (const name of ['duplicate', 'reorder', 'delay', 'lose', 'loseAnswer', 'keeper'] as const) {
-    const share = random.pick([0, 0.5, 1, 1, 2]);
-    chosen[name] = Math.min(faults[name] * share, MAX_PROBABILITY);
+/** Some rounds have none of a fault, and some reorder without a limit. */
+function drawProbabilities(faults: Faults, random: Random): Faults {
+  const drawn = { ...faults };
+  const names = ['duplicate', 'reorder', 'delay', 'lose', 'loseResponse', 'maintenance'] as const;
+  for (const name of names) {
+    const factor = random.pick([0, 0.5, 1, 1, 2]);
+    drawn[name] = Math.min(faults[name] * factor, MAX_PROBABILITY);
   }
-  if (random.chance(0.2)) chosen.reorderSeconds = 1_000 * faults.reorderSeconds;
-  return chosen;
+  if (random.chance(0.2)) drawn.reorderSeconds = 1_000 * faults.reorderSeconds;
+  return drawn;
 }

@@ -1,81 +1,76 @@
 import type { Random } from '../random.ts';
-import { liveCustomer } from './customer-lifecycle.ts';
+import { generateLifecycle } from './customer-lifecycle.ts';
 import { scheduleDeliveries } from './delivery-schedule.ts';
 import type { Faults } from './faults.ts';
-import { tellLife } from './history.ts';
+import { renderHistory } from './history.ts';
 import type { JsonObject } from './json.ts';
 import type { Shape } from './shapes.ts';
-import type { CustomerLife } from './subscription.ts';
-import { atPace, type Clock } from './time-scale.ts';
+import { scaleTime, type TimeScale } from './time-scale.ts';
 
-export type EndlessLifeOptions = {
+export type EndlessDeliveriesOptions = {
   readonly customerId: string;
-  /** When it begins, by the clock that lives are lived by. */
   readonly startMs: number;
-  /** Tells that clock's times as those of the events. */
-  readonly clock: Clock;
+  /** Maps the times of the lifecycle to those of the events. */
+  readonly timeScale: TimeScale;
   readonly shape: Shape;
   readonly faults: Faults;
 };
 
-/** An event that comes at this time, and what the API says of its subscription then. */
+/** An event, when it is delivered, and the subscription as the API returns it at that time. */
 export type EndlessDelivery = {
   readonly atMs: number;
   readonly body: string;
   readonly subscription: JsonObject & { readonly id: string };
 };
 
-const MAX_MOMENTS = 24;
+const MAX_CHANGES = 24;
 const PAUSE_MS = 3 * 24 * 60 * 60 * 1_000;
 
-/** What is delivered of a customer who never leaves for good: one life after the other. */
-export function* liveEndlessly(
-  options: EndlessLifeOptions,
+/** The deliveries of a customer who always subscribes again: one lifecycle after the other. */
+export function* endlessDeliveries(
+  options: EndlessDeliveriesOptions,
   random: Random,
 ): Generator<EndlessDelivery, never> {
-  const { customerId, clock, shape, faults } = options;
+  const { customerId, timeScale, shape, faults } = options;
+  const format = { shape, hasSharedIds: false, hasPreviousAttributes: true };
   let { startMs } = options;
-  let firstNumber = 0;
+  let nextNumber = 0;
   for (;;) {
-    const life = numberedFrom(
-      firstNumber,
-      liveCustomer({ customerId, startMs, maxMoments: MAX_MOMENTS }, random),
-    );
-    const telling = { shape, hasSharedIds: false, namesReplaced: true };
-    const history = tellLife(atPace(life, clock), telling);
+    const firstNumber = nextNumber;
+    const generated = generateLifecycle({ customerId, startMs, maxChanges: MAX_CHANGES }, random);
+    // Event ids contain the numbers, so a later lifecycle continues the numbers of the earlier one.
+    const changes = generated.changes.map((one) => ({ ...one, number: firstNumber + one.number }));
+    const history = renderHistory(scaleTime({ ...generated, changes }, timeScale), format);
     const events = new Map(history.events.map((event) => [event.number, event]));
-    const deliverables = life.moments.map((moment) => ({ ...moment, customerId }));
+    const deliverables = changes.map((change) => ({ ...change, customerId }));
     const { steps } = scheduleDeliveries(deliverables, faults, random);
     for (const step of steps) {
       const event = step.kind === 'deliver' ? events.get(step.number) : undefined;
       if (event === undefined) continue;
-      const atMs = clock(step.atMs);
+      const atMs = timeScale(step.atMs);
       const id = event.subscriptionId;
-      // Of a second that something was delivered of, all has happened.
-      const shown = history.view(id, Math.floor(atMs / 1_000) * 1_000 + 999);
-      yield { atMs, body: event.body, subscription: { ...shown, id } };
+      // The API already shows everything that happened within the event's second.
+      const state = history.stateAt(id, Math.floor(atMs / 1_000) * 1_000 + 999);
+      yield { atMs, body: event.body, subscription: { ...state, id } };
     }
-    firstNumber += life.moments.length;
+    nextNumber += changes.length;
     startMs = Math.max(startMs, ...steps.map(({ atMs }) => atMs)) + PAUSE_MS;
   }
 }
 
-/** What is delivered of several customers, in the order in which it comes. */
-export function* inOrder(
-  lives: readonly Generator<EndlessDelivery, never>[],
+/** Merges the deliveries of several customers, ordered by time. */
+export function* mergeInOrder(
+  customers: readonly Generator<EndlessDelivery, never>[],
 ): Generator<EndlessDelivery, never> {
-  const next = lives.map((life) => ({ life, delivery: life.next().value }));
+  const next = customers.map((deliveries) => ({
+    deliveries,
+    delivery: deliveries.next().value,
+  }));
   for (;;) {
     const first = next.reduce((one, other) =>
       other.delivery.atMs < one.delivery.atMs ? other : one,
     );
     yield first.delivery;
-    first.delivery = first.life.next().value;
+    first.delivery = first.deliveries.next().value;
   }
-}
-
-/** Numbers name events: those of a later life must not be those of an earlier one. */
-function numberedFrom(first: number, life: CustomerLife): CustomerLife {
-  const moments = life.moments.map((moment) => ({ ...moment, number: first + moment.number }));
-  return { ...life, moments };
 }

@@ -1,32 +1,32 @@
 /**
- * What networks, Stripe and machines do to deliveries. Each is a probability, of every delivery or,
- * where it says so, of every customer or every round.
+ * What networks, Stripe and machines do to deliveries. Each value is a probability: of every
+ * delivery or, where noted, of every customer or every round.
  */
 export type Faults = {
-  /** An event is delivered once more, although the first time was answered. */
+  /** An event is delivered again, although the first delivery was answered. */
   readonly duplicate: number;
-  /** A delivery comes up to `reorderSeconds` later than it would have. */
+  /** A delivery arrives up to `reorderSeconds` late. */
   readonly reorder: number;
   readonly reorderSeconds: number;
-  /** A delivery comes hours later. */
+  /** A delivery arrives up to `delayHours` late. */
   readonly delay: number;
   readonly delayHours: number;
-  /** An attempt gets lost on its way, and is repeated after a back-off. */
+  /** A delivery is lost, and retried after a back-off. */
   readonly lose: number;
-  /** It is stored, the answer gets lost, and it is repeated after a back-off. */
-  readonly loseAnswer: number;
+  /** The event is stored, but the response is lost, and the delivery is retried. */
+  readonly loseResponse: number;
   /** Several acceptors get the same event at the same time. */
   readonly simultaneous: number;
-  /** A customer's team is linked among or after its events, and not before them. */
+  /** Per customer: the team is linked between or after the events. */
   readonly linkLate: number;
-  /** Of a round: for a while no attempt reaches the endpoint. */
+  /** Per round: no delivery reaches the endpoint for a while. */
   readonly endpointOutage: number;
-  /** Of a round: for a while nothing can be stored. */
+  /** Per round: nothing can be stored for a while. */
   readonly databaseOutage: number;
-  /** Of a round: for a while the API neither names products nor shows subscriptions. */
+  /** Per round: Stripe's API is down for a while. */
   readonly apiOutage: number;
-  /** The keeper has a turn between two deliveries. */
-  readonly keeper: number;
+  /** The maintenance jobs run between two deliveries. */
+  readonly maintenance: number;
 };
 
 export const FAULT_NAMES = [
@@ -34,13 +34,13 @@ export const FAULT_NAMES = [
   'reorder',
   'delay',
   'lose',
-  'loseAnswer',
+  'loseResponse',
   'simultaneous',
   'linkLate',
   'endpointOutage',
   'databaseOutage',
   'apiOutage',
-  'keeper',
+  'maintenance',
 ] as const satisfies readonly (keyof Faults)[];
 
 export type FaultName = (typeof FAULT_NAMES)[number];
@@ -52,35 +52,23 @@ export const DEFAULT_FAULTS: Faults = {
   delay: 0.05,
   delayHours: 72,
   lose: 0.1,
-  loseAnswer: 0.05,
+  loseResponse: 0.05,
   simultaneous: 0.05,
   linkLate: 0.4,
   endpointOutage: 0.2,
   databaseOutage: 0.2,
   apiOutage: 0.3,
-  keeper: 0.05,
+  maintenance: 0.05,
 };
 
-export type FaultCounts = Readonly<Record<FaultName, number>>;
+/** How often each fault happened. */
+export type FaultCounts = Record<FaultName, number>;
 
-/** Counts how often each fault happened. */
-export function noFaults(): Record<FaultName, number> {
-  return {
-    duplicate: 0,
-    reorder: 0,
-    delay: 0,
-    lose: 0,
-    loseAnswer: 0,
-    simultaneous: 0,
-    linkLate: 0,
-    endpointOutage: 0,
-    databaseOutage: 0,
-    apiOutage: 0,
-    keeper: 0,
-  };
+export function noFaults(): FaultCounts {
+  return Object.fromEntries(FAULT_NAMES.map((name) => [name, 0])) as FaultCounts;
 }
 
-/** Adds counts to others. */
-export function addFaults(sum: Record<FaultName, number>, counts: FaultCounts): void {
+/** Adds counts to a sum, which it changes. */
+export function addFaults(sum: FaultCounts, counts: Readonly<FaultCounts>): void {
   for (const name of FAULT_NAMES) sum[name] += counts[name];
 }

@@ -1,11 +1,11 @@
 import type { JsonObject } from './json.ts';
 import { previousAttributes } from './previous-attributes.ts';
-import { API_VERSIONS, type Shape, show } from './shapes.ts';
-import type { CustomerLife, Moment } from './subscription.ts';
+import { API_VERSIONS, renderSubscription, type Shape } from './shapes.ts';
+import type { CustomerLifecycle, LifecycleChange } from './subscription.ts';
 
-/** An event as it truly happened, and as it is told. */
+/** A change together with the event that the provider sends about it. */
 export type TrueEvent = {
-  /** Its place in the true order of all events of the customer. */
+  /** Its position in the true order of the customer's events. */
   readonly number: number;
   readonly eventId: string;
   readonly atMs: number;
@@ -13,74 +13,75 @@ export type TrueEvent = {
   readonly customerId: string;
   readonly subscriptionId: string;
   readonly status: string;
-  /** As far as the API version tells it: the oldest ones know no products. */
+  /** `null` in the oldest API versions, which have no products. */
   readonly productId: string | null;
   readonly productName: string;
   readonly body: string;
 };
 
-/** A customer's history: its events in the true order, and the API at any time. */
+/** A customer's events in the true order, and what the API returns at any time. */
 export type History = {
   readonly customerId: string;
   readonly events: readonly TrueEvent[];
-  /** The subscription as the API shows it at this time; `null` before it began. */
-  view(subscriptionId: string, atMs: number): JsonObject | null;
+  /** The subscription as the API returns it at this time; `null` before it was created. */
+  stateAt(subscriptionId: string, atMs: number): JsonObject | null;
 };
 
-export type Telling = {
+/** How the provider formats events. */
+export type EventFormat = {
   readonly shape: Shape;
-  /** All events have one and the same id, as test fixtures all over the world have. */
+  /** All events have the same id, as in many test fixtures. */
   readonly hasSharedIds: boolean;
-  /** Whether updates name what they replaced: all of Stripe's do, those of test fixtures do not. */
-  readonly namesReplaced: boolean;
+  /** Whether updates have `previous_attributes`: Stripe's do, those of test fixtures often don't. */
+  readonly hasPreviousAttributes: boolean;
 };
 
 const SHARED_ID = 'evt_00000000000000';
 
-/** Tells a life as events, each with what it replaced. */
-export function tellLife(life: CustomerLife, telling: Telling): History {
-  const { shape, hasSharedIds } = telling;
-  const shown = new Map<string, { readonly atMs: number; readonly object: JsonObject }[]>();
-  for (const [id, subscription] of life.begun) {
+/** Renders a lifecycle as the events that the provider sends. */
+export function renderHistory(lifecycle: CustomerLifecycle, format: EventFormat): History {
+  const { shape, hasSharedIds } = format;
+  const rendered = new Map<string, { readonly atMs: number; readonly object: JsonObject }[]>();
+  for (const [id, subscription] of lifecycle.initialStates) {
     const atMs = subscription.startedAtSeconds * 1_000;
-    shown.set(id, [{ atMs, object: show(subscription, shape) }]);
+    rendered.set(id, [{ atMs, object: renderSubscription(subscription, shape) }]);
   }
 
-  const events = life.moments.map((moment): TrueEvent => {
-    const { number, atMs, subscription } = moment;
-    const past = shown.get(subscription.id) ?? [];
+  const events = lifecycle.changes.map((change): TrueEvent => {
+    const { number, atMs, subscription } = change;
+    const past = rendered.get(subscription.id) ?? [];
     const before = past.at(-1)?.object ?? {};
-    const object = show(subscription, shape);
+    const object = renderSubscription(subscription, shape);
     past.push({ atMs, object });
-    const eventId = hasSharedIds ? SHARED_ID : `evt_${life.customerId}_${number}`;
+    const eventId = hasSharedIds ? SHARED_ID : `evt_${lifecycle.customerId}_${number}`;
     return {
       number,
       eventId,
       atMs,
       createdSeconds: Math.floor(atMs / 1_000),
-      customerId: life.customerId,
+      customerId: lifecycle.customerId,
       subscriptionId: subscription.id,
       status: subscription.status,
       productId: shape === 'ancient' ? null : subscription.product.id,
       productName: subscription.product.name,
-      body: JSON.stringify(envelope(moment, eventId, telling, { before, object })),
+      body: JSON.stringify(renderEvent(change, eventId, format, { before, object })),
     };
   });
 
   return {
-    customerId: life.customerId,
+    customerId: lifecycle.customerId,
     events,
-    view(subscriptionId, atMs) {
-      const past = shown.get(subscriptionId) ?? [];
+    stateAt(subscriptionId, atMs) {
+      const past = rendered.get(subscriptionId) ?? [];
       return past.findLast((state) => state.atMs <= atMs)?.object ?? null;
     },
   };
 }
 
-function envelope(
-  { atMs, isDeletion }: Moment,
+function renderEvent(
+  { atMs, isDeletion }: LifecycleChange,
   eventId: string,
-  { shape, namesReplaced }: Telling,
+  { shape, hasPreviousAttributes }: EventFormat,
   { before, object }: { readonly before: JsonObject; readonly object: JsonObject },
 ): JsonObject {
   return {
@@ -91,11 +92,11 @@ function envelope(
     data: {
       object,
       ...(!isDeletion &&
-        namesReplaced && { previous_attributes: previousAttributes(before, object) }),
+        hasPreviousAttributes && { previous_attributes: previousAttributes(before, object) }),
     },
     livemode: false,
     pending_webhooks: 1,
     request: { id: null, idempotency_key: null },
-    type: isDeletion ? 'customer.subscription.deleted' : 'customer.subscription.updated',
+    type: `customer.subscription.${isDeletion ? 'deleted' : 'updated'}`,
   };
 }

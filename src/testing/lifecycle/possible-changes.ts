@@ -1,9 +1,9 @@
 import type { Random } from '../random.ts';
 import { PRODUCTS, type Subscription } from './subscription.ts';
 
-/** Something that can happen to a subscription. */
-export type Move = {
-  /** When it is due, if not at any time. */
+/** A change that can happen to a subscription. */
+export type PossibleChange = {
+  /** Not before this time. */
   readonly dueAtSeconds?: number;
   readonly isDeletion?: true;
   apply(atSeconds: number, random: Random): Partial<Subscription>;
@@ -14,11 +14,10 @@ const DAY_SECONDS = 24 * 60 * 60;
 export const PERIOD_SECONDS = 30 * DAY_SECONDS;
 export const TRIAL_SECONDS = 14 * DAY_SECONDS;
 
-/** An incomplete subscription expires after so long. */
-const INCOMPLETE_SECONDS = 23 * 60 * 60;
+const INCOMPLETE_EXPIRES_SECONDS = 23 * 60 * 60;
 
-/** All that can happen to a subscription as it is; nothing when it is over. */
-export function movesOf(subscription: Subscription): readonly Move[] {
+/** The changes that a subscription's status allows. One that is listed twice is twice as likely. */
+export function possibleChanges(subscription: Subscription): readonly PossibleChange[] {
   const { startedAtSeconds, trialEndSeconds, invoices } = subscription;
   const atTrialEnd = trialEndSeconds === null ? {} : { dueAtSeconds: trialEndSeconds };
   switch (subscription.status) {
@@ -27,24 +26,24 @@ export function movesOf(subscription: Subscription): readonly Move[] {
         { apply: () => ({ status: 'active' }) },
         { apply: () => ({ status: 'active', paymentMethods: 1 }) },
         {
-          dueAtSeconds: startedAtSeconds + INCOMPLETE_SECONDS,
+          dueAtSeconds: startedAtSeconds + INCOMPLETE_EXPIRES_SECONDS,
           apply: (atSeconds) => ({ status: 'incomplete_expired', endedAtSeconds: atSeconds }),
         },
       ];
     case 'trialing':
       return [
-        ...settingsOf(subscription),
+        ...settingChanges(subscription),
         { ...atTrialEnd, apply: (at) => ({ ...nextPeriod(subscription, at), status: 'active' }) },
         { ...atTrialEnd, apply: (at) => ({ ...nextPeriod(subscription, at), status: 'past_due' }) },
         { ...atTrialEnd, apply: () => ({ status: 'paused' }) },
-        // Ended early.
+        // The trial ends early.
         { apply: (at) => ({ ...nextPeriod(subscription, at), status: 'active' }) },
         CANCEL,
       ];
     case 'active':
       return [
-        ...settingsOf(subscription),
-        ...settingsOf(subscription),
+        ...settingChanges(subscription),
+        ...settingChanges(subscription),
         renewal(subscription),
         renewal(subscription),
         { apply: () => ({ status: 'past_due' }) },
@@ -78,17 +77,17 @@ export function movesOf(subscription: Subscription): readonly Move[] {
   }
 }
 
-const CANCEL: Move = {
+const CANCEL: PossibleChange = {
   isDeletion: true,
   apply: (atSeconds) => ({ status: 'canceled', endedAtSeconds: atSeconds }),
 };
 
-/** What the customer may set while the subscription lives. */
-function settingsOf(subscription: Subscription): Move[] {
+/** What the customer may set while the subscription lifecycles. */
+function settingChanges(subscription: Subscription): PossibleChange[] {
   const { invoices, cancelsAtPeriodEnd, isCollectionPaused, paymentMethods } = subscription;
   return [
     {
-      // A proration is invoiced with the change, or later.
+      // A proration is invoiced with the change or later.
       apply: (_, random) => ({
         product: random.pick(PRODUCTS.filter(({ id }) => id !== subscription.product.id)),
         invoices: random.chance(0.5) ? invoices + 1 : invoices,
@@ -101,8 +100,8 @@ function settingsOf(subscription: Subscription): Move[] {
   ];
 }
 
-/** At the end of the period it goes on, or ends if that was the customer's wish. */
-function renewal(subscription: Subscription): Move {
+/** At the end of its period a subscription renews, or ends if the customer cancelled it. */
+function renewal(subscription: Subscription): PossibleChange {
   const dueAtSeconds = subscription.periodEndSeconds;
   return subscription.cancelsAtPeriodEnd
     ? { ...CANCEL, dueAtSeconds }

@@ -1,11 +1,11 @@
-import type { Json, JsonObject } from './json.ts';
+import type { JsonObject } from './json.ts';
 import type { Subscription } from './subscription.ts';
 
 /**
- * How the API shows a subscription: it depends on the version that the endpoint was made with.
- * `classic` has an item's plan and price, and the period on the subscription; `price` only the
- * price; `basil` (2025) the period on the item; `expanded` the product as an object, with a name;
- * `ancient` (before 2018) a plan with a name and without a product.
+ * How an API version renders a subscription. `classic`: the item has a plan and a price, the
+ * subscription has the period. `price`: only the price. `basil` (2025): the item has the period.
+ * `expanded`: the product is an object with a name. `ancient` (before 2018): the plan has a name and
+ * no product.
  */
 export type Shape = 'classic' | 'price' | 'basil' | 'expanded' | 'ancient';
 
@@ -19,10 +19,10 @@ export const API_VERSIONS: Readonly<Record<Shape, string>> = {
   ancient: '2017-06-05',
 };
 
-/** The subscription as the API shows it. */
-export function show(subscription: Subscription, shape: Shape): JsonObject {
+/** The subscription as the API returns it. */
+export function renderSubscription(subscription: Subscription, shape: Shape): JsonObject {
   const { id, status, invoices, paymentMethods, endedAtSeconds } = subscription;
-  const item = showItem(subscription, shape);
+  const item = renderItem(subscription, shape);
   return {
     id,
     object: 'subscription',
@@ -48,28 +48,27 @@ export function show(subscription: Subscription, shape: Shape): JsonObject {
   };
 }
 
-function showItem(subscription: Subscription, shape: Shape): JsonObject {
-  const { id, product, quantity } = subscription;
-  const shown: Json = shape === 'expanded' ? { ...showProduct(subscription) } : product.id;
-  const planId = `price_${product.id}`;
+function renderItem(subscription: Subscription, shape: Shape): JsonObject {
+  const { id, quantity } = subscription;
+  const { id: productId, cents, name } = subscription.product;
+  const product =
+    shape === 'expanded' ? { id: productId, object: 'product', active: true, name } : productId;
+  const planId = `price_${productId}`;
   const plan: JsonObject =
     shape === 'ancient'
-      ? { id: planId, object: 'plan', amount: product.cents, name: product.name }
-      : { id: planId, object: 'plan', active: true, amount: product.cents, product: shown };
-  const price = { id: planId, object: 'price', unit_amount: product.cents, product: shown };
+      ? { id: planId, object: 'plan', amount: cents, name }
+      : { id: planId, object: 'plan', active: true, amount: cents, product };
   return {
     id: `si_${id}`,
     object: 'subscription_item',
     ...(shape === 'basil' && periodOf(subscription)),
     ...(shape !== 'price' && { plan }),
-    ...(shape !== 'ancient' && { price }),
+    ...(shape !== 'ancient' && {
+      price: { id: planId, object: 'price', unit_amount: cents, product },
+    }),
     quantity,
     subscription: id,
   };
-}
-
-function showProduct({ product }: Subscription): JsonObject {
-  return { id: product.id, object: 'product', active: true, name: product.name };
 }
 
 function periodOf(subscription: Subscription): JsonObject {

@@ -1,4 +1,3 @@
-/** What the provider sells. */
 export type Product = { readonly id: string; readonly name: string; readonly cents: number };
 
 export const PRODUCTS: readonly Product[] = [
@@ -17,14 +16,14 @@ export type Status =
   | 'paused'
   | 'canceled';
 
-/** A subscription as the provider has it, whatever the API version that shows it. */
+/** A subscription at the provider, independent of the API version that renders it. */
 export type Subscription = {
   readonly id: string;
   readonly customerId: string;
   readonly status: Status;
   readonly product: Product;
   readonly quantity: number;
-  /** How many invoices there were; the newest one is `latest_invoice`. */
+  /** The number of invoices; the newest one is `latest_invoice`. */
   readonly invoices: number;
   readonly paymentMethods: number;
   readonly startedAtSeconds: number;
@@ -37,27 +36,27 @@ export type Subscription = {
 };
 
 /** A change of a subscription: one event. */
-export type Moment = {
-  /** Its place in the true order of all changes of the customer. */
+export type LifecycleChange = {
+  /** Its position in the true order of the customer's changes. */
   readonly number: number;
   readonly atMs: number;
-  /** The subscription after it. */
+  /** The subscription after the change. */
   readonly subscription: Subscription;
-  /** Told by `customer.subscription.deleted`, which names no previous attributes. */
+  /** Sent as `customer.subscription.deleted`, which has no previous attributes. */
   readonly isDeletion: boolean;
 };
 
-/** All that one customer lived, in the true order. */
-export type CustomerLife = {
+/** All changes of one customer's subscriptions, in the true order. */
+export type CustomerLifecycle = {
   readonly customerId: string;
-  /** How each subscription began: the endpoint hears nothing of that. */
-  readonly begun: ReadonlyMap<string, Subscription>;
-  readonly moments: readonly Moment[];
+  /** Each subscription as it was created, by id. The endpoint gets no event for that. */
+  readonly initialStates: ReadonlyMap<string, Subscription>;
+  readonly changes: readonly LifecycleChange[];
 };
 
 const TERMINAL: readonly Status[] = ['canceled', 'incomplete_expired'];
 
-/** Whether nothing can happen to a subscription any more. */
-export function isOver({ status }: Subscription): boolean {
+/** Whether the subscription can't change any more. */
+export function hasEnded({ status }: Subscription): boolean {
   return TERMINAL.includes(status);
 }

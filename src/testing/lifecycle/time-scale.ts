@@ -1,30 +1,33 @@
-import type { CustomerLife, Subscription } from './subscription.ts';
+import type { CustomerLifecycle, Subscription } from './subscription.ts';
 
-/** Tells by another clock what time it is. Both are in milliseconds since 1970; it never goes back. */
-export type Clock = (atMs: number) => number;
+/** Maps times of a lifecycle to other times, in the same order: a month can pass in a minute. */
+export type TimeScale = (atMs: number) => number;
 
-/** The same life by another clock: a month may pass within a minute. */
-export function atPace(life: CustomerLife, clock: Clock): CustomerLife {
+/** The same lifecycle at other times. */
+export function scaleTime(lifecycle: CustomerLifecycle, scale: TimeScale): CustomerLifecycle {
+  const { customerId, initialStates, changes } = lifecycle;
   return {
-    customerId: life.customerId,
-    begun: new Map([...life.begun].map(([id, subscription]) => [id, paced(subscription, clock)])),
-    moments: life.moments.map((moment) => ({
-      ...moment,
-      atMs: clock(moment.atMs),
-      subscription: paced(moment.subscription, clock),
+    customerId,
+    initialStates: new Map(
+      [...initialStates].map(([id, subscription]) => [id, scaleSubscription(subscription, scale)]),
+    ),
+    changes: changes.map((change) => ({
+      ...change,
+      atMs: scale(change.atMs),
+      subscription: scaleSubscription(change.subscription, scale),
     })),
   };
 }
 
-function paced(subscription: Subscription, clock: Clock): Subscription {
-  const second = (atSeconds: number) => Math.floor(clock(atSeconds * 1_000) / 1_000);
+function scaleSubscription(subscription: Subscription, scale: TimeScale): Subscription {
+  const scaled = (atSeconds: number) => Math.floor(scale(atSeconds * 1_000) / 1_000);
   const { trialEndSeconds, endedAtSeconds } = subscription;
   return {
     ...subscription,
-    startedAtSeconds: second(subscription.startedAtSeconds),
-    periodStartSeconds: second(subscription.periodStartSeconds),
-    periodEndSeconds: second(subscription.periodEndSeconds),
-    trialEndSeconds: trialEndSeconds === null ? null : second(trialEndSeconds),
-    endedAtSeconds: endedAtSeconds === null ? null : second(endedAtSeconds),
+    startedAtSeconds: scaled(subscription.startedAtSeconds),
+    periodStartSeconds: scaled(subscription.periodStartSeconds),
+    periodEndSeconds: scaled(subscription.periodEndSeconds),
+    trialEndSeconds: trialEndSeconds === null ? null : scaled(trialEndSeconds),
+    endedAtSeconds: endedAtSeconds === null ? null : scaled(endedAtSeconds),
   };
 }

@@ -1,27 +1,27 @@
-import type { Collection } from './collection.ts';
+import type { ApiCollection } from './collection.ts';
 
-/** An answer that is not what was asked for. */
+/** An error response. */
 export type ApiFault = {
   readonly status: number;
   readonly retryAfterSeconds?: number;
 };
 
-/** What Stripe's account holds, and how its API fares. All of it may be changed meanwhile. */
-export type StripeAccount = {
-  /** Names by the ids of products. */
-  readonly productNames: Readonly<Record<string, string>>;
-  readonly subscriptions?: Collection;
-  readonly customers?: Collection;
-  readonly events?: Collection;
-  readonly webhookEndpoints?: Collection;
-  /** While it is, every answer is 503. */
+/** What the Stripe account holds, and how its API behaves. Everything can change while it runs. */
+export type FakeStripeAccount = {
+  /** Product names by product id. */
+  readonly productNames?: Readonly<Record<string, string>>;
+  readonly subscriptions?: ApiCollection;
+  readonly customers?: ApiCollection;
+  readonly events?: ApiCollection;
+  readonly webhookEndpoints?: ApiCollection;
+  /** Answer every request with 503. */
   readonly isDown?: boolean;
-  /** How long each answer takes. */
+  /** Wait this long before each response. */
   readonly delayMs?: number;
-  /** What its clock says, in milliseconds since 1970, if not what ours says: the header `Date`. */
+  /** The time of the `Date` header, in milliseconds since 1970. Default: the real time. */
   readonly clockMs?: () => number;
-  /** More calls within one second of this clock are answered 429. */
+  /** Answer 429 beyond this many calls within one second of this clock. */
   readonly rateLimit?: { readonly callsPerSecond: number; readonly nowMs: () => number };
-  /** Heard before each call is answered, with its path and query; may answer in our place. */
+  /** Called with the path and query of each request. A fault that it returns is the response. */
   readonly onCall?: (path: string) => ApiFault | undefined;
 };

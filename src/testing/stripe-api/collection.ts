@@ -1,4 +1,4 @@
-/** An object as the API shows it. */
+/** An object as Stripe's API returns it. */
 export type ApiObject = {
   readonly id: string;
   /** In whole seconds since 1970. */
@@ -8,8 +8,8 @@ export type ApiObject = {
   readonly type?: unknown;
 };
 
-/** The objects of one kind. They may change at any time, while a list of them is read as well. */
-export class Collection {
+/** The API's objects of one kind. They can change at any time, even while a list of them is read. */
+export class ApiCollection {
   readonly #objects = new Map<string, ApiObject>();
   #newestFirst: readonly ApiObject[] | null = null;
 
@@ -25,7 +25,7 @@ export class Collection {
     return this.#objects.get(id);
   }
 
-  /** Adds an object, or puts it in the place of the one with its id. */
+  /** Adds an object, or replaces the one with its id. */
   set(object: ApiObject): void {
     this.#objects.set(object.id, object);
     this.#newestFirst = null;
@@ -36,7 +36,7 @@ export class Collection {
     this.#newestFirst = null;
   }
 
-  /** As the API lists them: by `created`, the newest first; of one second the last one first. */
+  /** In the API's order: by `created`, and within one second the last one added first. */
   newestFirst(): readonly ApiObject[] {
     this.#newestFirst ??= [...this.#objects.values()]
       .reverse()

@@ -1,29 +1,58 @@
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ApiFault, StripeAccount } from './account.ts';
-import { type ApiAnswer, answer, failure, missing } from './answer.ts';
-import { Collection } from './collection.ts';
+import type { FakeStripeAccount } from './account.ts';
+import { ApiCollection } from './collection.ts';
 import { listObjects } from './list.ts';
+import { type ApiResponse, failure, notFound, ok } from './responses.ts';
 
-export type StripeApiServer = {
+/** A running stand-in for Stripe's API. What is set in its collections is what it returns. */
+export type FakeStripeApi = {
+  /** The value for `STRIPE_API_BASE`. */
   readonly url: string;
+  readonly subscriptions: ApiCollection;
+  readonly customers: ApiCollection;
+  readonly events: ApiCollection;
+  readonly webhookEndpoints: ApiCollection;
   close(): Promise<void>;
 };
 
 const PATH = /^\/v1\/(product|subscription|customer|event|webhook_endpoint)s(?:\/([^/]+))?$/;
 
-/** A stand-in for Stripe's API that speaks HTTP to the real SDK. */
-export async function startStripeApiServer(account: StripeAccount): Promise<StripeApiServer> {
-  const isTooMuch = createLimit(account);
+/**
+ * Starts a stand-in for Stripe's API on a free port of 127.0.0.1. It serves products,
+ * subscriptions, customers, events and webhook endpoints to Stripe's SDK, one by one and as lists.
+ *
+ * @example
+ * import { createSubscriptionEvent, startFakeStripeApi } from 'instep/testing';
+ *
+ * const stripe = await startFakeStripeApi({ productNames: { prod_pro: 'Pro' } });
+ * const event = createSubscriptionEvent({ customerId: 'cus_1', productId: 'prod_pro' });
+ * stripe.subscriptions.set(event.data.object);
+ * const response = await fetch(`${stripe.url}/v1/products/prod_pro`);
+ * console.log(await response.json()); // { id: 'prod_pro', name: 'Pro', … }
+ * await stripe.close();
+ */
+export async function startFakeStripeApi(account: FakeStripeAccount = {}): Promise<FakeStripeApi> {
+  const collections = {
+    subscriptions: account.subscriptions ?? new ApiCollection(),
+    customers: account.customers ?? new ApiCollection(),
+    events: account.events ?? new ApiCollection(),
+    webhookEndpoints: account.webhookEndpoints ?? new ApiCollection(),
+  };
+  const isRateLimited = createRateLimit(account);
   const server = createServer(async (request, response) => {
     const path = request.url ?? '';
-    const fault = account.onCall?.(path) ?? (isTooMuch() ? { status: 429 } : undefined);
+    const fault = account.onCall?.(path) ?? (isRateLimited() ? { status: 429 } : undefined);
     if (account.delayMs !== undefined) await sleep(account.delayMs, undefined, { ref: false });
     if (account.clockMs !== undefined) {
       response.setHeader('Date', new Date(account.clockMs()).toUTCString());
     }
-    respond(response, fault === undefined ? answerTo(path, account) : failed(fault, response));
+    if (fault?.retryAfterSeconds !== undefined) {
+      response.setHeader('Retry-After', fault.retryAfterSeconds);
+    }
+    const { status, body } = fault ? failure(fault.status) : respond(path, account, collections);
+    response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -31,6 +60,7 @@ export async function startStripeApiServer(account: StripeAccount): Promise<Stri
   });
   const { port } = server.address() as AddressInfo;
   return {
+    ...collections,
     url: `http://127.0.0.1:${port}`,
     close: () =>
       new Promise((resolve) => {
@@ -40,43 +70,38 @@ export async function startStripeApiServer(account: StripeAccount): Promise<Stri
   };
 }
 
-function answerTo(path: string, account: StripeAccount): ApiAnswer {
-  if (account.isDown) return failure(503);
+function respond(
+  path: string,
+  { isDown, productNames = {} }: FakeStripeAccount,
+  { subscriptions, customers, events, webhookEndpoints }: Omit<FakeStripeApi, 'url' | 'close'>,
+): ApiResponse {
+  if (isDown) return failure(503);
   const { pathname, searchParams } = new URL(path, 'http://localhost');
   const [, kind = '', id] = PATH.exec(pathname) ?? [];
-  const collections = {
-    subscription: account.subscriptions,
-    customer: account.customers,
-    event: account.events,
-    webhook_endpoint: account.webhookEndpoints,
-  };
-  if (kind === '') return missing('id', 'path', pathname);
-  if (kind === 'product' && id !== undefined) return productOf(account, id);
-  const collection =
-    kind === 'product' ? productsOf(account) : collections[kind as keyof typeof collections];
-  if (id === undefined) return listObjects(collection, kind, searchParams, account);
-  const found = collection?.get(id);
-  return found === undefined ? missing('id', kind, id) : answer(200, found);
-}
-
-function productsOf({ productNames }: StripeAccount): Collection {
   const products = Object.entries(productNames).map(([id, name]) => ({ id, name }));
-  return new Collection(products.map((product) => ({ ...product, object: 'product' })));
+  const collection = new Map([
+    ['product', new ApiCollection(products.map((one) => ({ ...one, object: 'product' })))],
+    ['subscription', subscriptions],
+    ['customer', customers],
+    ['event', events],
+    ['webhook_endpoint', webhookEndpoints],
+  ]).get(kind);
+  if (collection === undefined) return notFound('id', 'path', pathname);
+  if (id !== undefined) {
+    const found = collection.get(id);
+    return found === undefined ? notFound('id', kind, id) : ok(found);
+  }
+  const customerId = searchParams.get('customer');
+  const isUnknown =
+    customerId !== null &&
+    customers.get(customerId) === undefined &&
+    !subscriptions.newestFirst().some(({ customer }) => customer === customerId);
+  if (isUnknown) return notFound('customer', 'customer', customerId);
+  return listObjects(collection, kind, searchParams);
 }
 
-function productOf({ productNames }: StripeAccount, id: string): ApiAnswer {
-  const name = Object.hasOwn(productNames, id) ? productNames[id] : undefined;
-  if (name === undefined) return missing('id', 'product', id);
-  return answer(200, { id, object: 'product', active: true, name });
-}
-
-function failed({ status, retryAfterSeconds }: ApiFault, response: ServerResponse): ApiAnswer {
-  if (retryAfterSeconds !== undefined) response.setHeader('Retry-After', retryAfterSeconds);
-  return failure(status);
-}
-
-/** Whether there have been too many calls within this second. */
-function createLimit({ rateLimit }: StripeAccount): () => boolean {
+/** Returns whether the calls within this second exceed the limit. */
+function createRateLimit({ rateLimit }: FakeStripeAccount): () => boolean {
   let second = 0;
   let calls = 0;
   return () => {
@@ -86,8 +111,4 @@ function createLimit({ rateLimit }: StripeAccount): () => boolean {
     second = now;
     return calls > rateLimit.callsPerSecond;
   };
-}
-
-function respond(response: ServerResponse, { status, body }: ApiAnswer): void {
-  response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
 }

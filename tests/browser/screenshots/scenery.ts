@@ -1,5 +1,5 @@
-import { beginLife } from '../../../src/cli/demo/activity.ts';
-import { demoScenes, inTrueOrder, PRODUCT_NAMES } from '../../../src/cli/demo/walkthrough.ts';
+import { createActivity } from '../../../src/cli/demo/activity.ts';
+import { inTrueOrder, PRODUCT_NAMES, walkthrough } from '../../../src/cli/demo/walkthrough.ts';
 import { openIngestPipeline } from '../../../src/ingest/open-pipeline.ts';
 import { createJobs } from '../../../src/maintenance/jobs.ts';
 import type { Database } from '../../../src/postgres/database.ts';
@@ -7,11 +7,8 @@ import { addTeam } from '../../../src/queries/teams.ts';
 import { createLogger } from '../../../src/runtime/logging.ts';
 import { createStripeApi } from '../../../src/stripe/api.ts';
 import { createRandom } from '../../../src/testing/random.ts';
-import { Collection } from '../../../src/testing/stripe-api/collection.ts';
-import {
-  type StripeApiServer,
-  startStripeApiServer,
-} from '../../../src/testing/stripe-api/server.ts';
+import { ApiCollection } from '../../../src/testing/stripe-api/collection.ts';
+import { type FakeStripeApi, startFakeStripeApi } from '../../../src/testing/stripe-api/server.ts';
 import { API_KEY } from '../../support/secrets/canaries.ts';
 import { received } from '../../support/stripe/events.ts';
 
@@ -26,12 +23,12 @@ const SECOND_MS = 1_000;
  * Sets up the data of the demo with a fixed time and seed, so that screenshots differ only where
  * pages do. Returns the stand-in for Stripe's API.
  */
-export async function setUp(database: Database): Promise<StripeApiServer> {
+export async function setUp(database: Database): Promise<FakeStripeApi> {
   const { query } = database;
   const now = () => NOW_MS;
   const logger = createLogger('silent');
-  const subscriptions = new Collection();
-  const stripe = await startStripeApiServer({ productNames: PRODUCT_NAMES, subscriptions });
+  const subscriptions = new ApiCollection();
+  const stripe = await startFakeStripeApi({ productNames: PRODUCT_NAMES, subscriptions });
   const api = createStripeApi({ secretKey: API_KEY, baseUrl: new URL(stripe.url) });
   const planSelection = 'newest';
   const { ingest, productNames } = openIngestPipeline({
@@ -44,7 +41,7 @@ export async function setUp(database: Database): Promise<StripeApiServer> {
   });
 
   await addTeam(query, { name: "Ada's team", customerId: `cus_${SUFFIX}` });
-  await beginLife({
+  await createActivity({
     query,
     ingest,
     subscriptions,
@@ -52,7 +49,7 @@ export async function setUp(database: Database): Promise<StripeApiServer> {
     seed: SEED,
     startMs: NOW_MS - 100 * SECOND_MS,
   });
-  const scenes = demoScenes(SUFFIX, NOW_MS / SECOND_MS - 80);
+  const scenes = walkthrough(SUFFIX, NOW_MS / SECOND_MS - 80);
   for (const event of inTrueOrder(scenes)) subscriptions.set(event.data.object);
   let lastSeconds = 0;
   for (const { event, isForged = false } of scenes) {

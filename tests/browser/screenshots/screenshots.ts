@@ -2,7 +2,7 @@ import { mkdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { StripeApiServer } from '../../../src/testing/stripe-api/server.ts';
+import type { FakeStripeApi } from '../../../src/testing/stripe-api/server.ts';
 import { expectText, PHONE, useBrowser } from '../../support/browser/browser.ts';
 import { type ConsoleService, openConsole } from '../../support/browser/console-pages.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
@@ -16,7 +16,7 @@ const FOLDER = process.env.SCREENSHOTS ?? DOCS;
 const MAX_BYTES = 150_000;
 
 const browser = useBrowser();
-let stripe: StripeApiServer;
+let stripe: FakeStripeApi;
 let service: ConsoleService;
 let guarded: ConsoleService;
 

@@ -1,14 +1,14 @@
 import { expect } from 'vitest';
 import { auditTeam } from '../../../simulation/auditor.ts';
-import { keeperTasks } from '../../../simulation/store/maintenance-jobs.ts';
-import { Account } from '../../../simulation/store/simulated-api.ts';
+import { maintenanceJobs } from '../../../simulation/store/maintenance-jobs.ts';
+import { SimulatedApi } from '../../../simulation/store/simulated-api.ts';
 import { received } from '../../../simulation/store/store-world.ts';
 import { createWorld } from '../../../simulation/world.ts';
 import type { Database } from '../../../src/postgres/database.ts';
 import { readAmbiguousSubscriptions } from '../../../src/queries/subscriptions.ts';
 import { addTeam, linkTeam, readTeam } from '../../../src/queries/teams.ts';
 import { createLogger } from '../../../src/runtime/logging.ts';
-import { type History, tellLife } from '../../../src/testing/lifecycle/history.ts';
+import { type History, renderHistory } from '../../../src/testing/lifecycle/history.ts';
 import { createRandom } from '../../../src/testing/random.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { openPipeline } from '../../support/service/pipelines.ts';
@@ -22,19 +22,19 @@ export const everyAwait: Scenario = {
     'a crash at each await of the ingest pipeline and of maintenance in turn, before it and ' +
     'after it',
   promise: 'everything acknowledged is stored, nothing is done twice, and every team is correct',
-  times: { short: 1, long: 40 },
   isQuick: true,
+  times: { short: 1, long: 40 },
   async run({ times, onProgress }) {
     const { database } = await createDatabase();
     const figures = { runs: 0, crashes: 0, acknowledged: 0, lost: 0 };
     for (let done = 1; done <= times; done += 1) {
       for (const side of SIDES) {
         for (let at = 1, hasCrashed = true; hasCrashed; at += 1) {
-          const life = new Life(database, { at, side }, done);
-          hasCrashed = await life.live();
+          const run = new Life(database, { at, side }, done);
+          hasCrashed = await run.live();
           figures.runs += 1;
           figures.crashes += hasCrashed ? 1 : 0;
-          figures.acknowledged += life.history.events.length;
+          figures.acknowledged += run.history.events.length;
         }
       }
       onProgress?.(done);
@@ -44,7 +44,7 @@ export const everyAwait: Scenario = {
   },
 };
 
-let lives = 0;
+let runs = 0;
 /** With fewer there is little that a lost half of a batch could do to the team. */
 const EVENTS = 6;
 /** The first of them goes alone, and the others form a batch meanwhile. */
@@ -54,14 +54,14 @@ const BATCH = 3;
 function historyWithTie(n: number, name: string): History {
   let found = 0;
   for (let seed = 1; ; seed += 1) {
-    for (const { life, telling } of createWorld(seed, `${name}_${seed}`)) {
-      const moments = life.moments.slice(0, EVENTS);
-      const history = tellLife({ ...life, moments }, { ...telling, hasSharedIds: false });
+    for (const { lifecycle, format } of createWorld(seed, `${name}_${seed}`)) {
+      const changes = lifecycle.changes.slice(0, EVENTS);
+      const history = renderHistory({ ...lifecycle, changes }, { ...format, hasSharedIds: false });
       const seconds = history.events.map(
         (event) => `${event.subscriptionId} ${event.createdSeconds}`,
       );
-      const hasTie = !telling.namesReplaced && new Set(seconds).size < seconds.length;
-      if (!hasTie || moments.length < EVENTS) continue;
+      const hasTie = !format.hasPreviousAttributes && new Set(seconds).size < seconds.length;
+      if (!hasTie || changes.length < EVENTS) continue;
       found += 1;
       if (found === n) return history;
     }
@@ -72,14 +72,14 @@ function historyWithTie(n: number, name: string): History {
 class Life {
   readonly history: History;
   readonly #database: Database;
-  readonly #account = new Account();
+  readonly #account = new SimulatedApi();
   readonly #random = createRandom(5);
   #plan: CrashPlan;
   #hasCrashed = false;
 
   constructor(database: Database, point: CrashPoint, seed: number) {
-    lives += 1;
-    this.history = historyWithTie(seed, `await_${lives}`);
+    runs += 1;
+    this.history = historyWithTie(seed, `await_${runs}`);
     this.#account.add(this.history);
     this.#database = database;
     this.#plan = new CrashPlan(point);
@@ -95,7 +95,7 @@ class Life {
       if (index + BATCH >= backwards.length / 2) await linkTeam(query, teamId, customerId);
       const batch = backwards.slice(index, index + BATCH);
       for (const { subscriptionId } of batch) {
-        this.#account.tell(subscriptionId, Number.MAX_SAFE_INTEGER - 1_000);
+        this.#account.advanceTo(subscriptionId, Number.MAX_SAFE_INTEGER - 1_000);
       }
       // One that is sent again although it was stored is a duplicate.
       await this.#untilDone(({ ingest }) => ingest(batch.map(received)));
@@ -133,10 +133,10 @@ class Life {
       retrieveSubscription: (id: string) => plan.outside(() => account.retrieveSubscription(id)),
     };
     const ingest = openPipeline(database, api.retrieveProductName);
-    const tasks = keeperTasks({
+    const tasks = maintenanceJobs({
       query: database.query,
       ingest,
-      account: api,
+      api: api,
       logger: createLogger('silent'),
       now: Date.now,
       nonce: () => `nonce_${this.#random.next()}`,

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { atOnce } from '../../../simulation/store/map-concurrently.ts';
+import { mapConcurrently } from '../../../simulation/map-concurrently.ts';
 import { addTeam, readTeam } from '../../../src/queries/teams.ts';
 import { addUser } from '../../../src/queries/users.ts';
 import { issueSession, secretKeys } from '../../../src/sessions/token.ts';
@@ -68,7 +68,7 @@ export const hostile: Scenario = {
     for (let done = 0; done < times; done += BATCH) {
       const numbers = Array.from({ length: Math.min(BATCH, times - done) }, (_, n) => done + n);
       const server = await startInstep({ DATABASE_URL: url.href });
-      await atOnce(numbers, CONNECTIONS, (number) => attack(server, number));
+      await mapConcurrently(numbers, CONNECTIONS, (number) => attack(server, number));
       await checkAlive(server);
       onProgress?.(done + numbers.length);
     }

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../../src/postgres/database.ts';
-import { type ApiObject, Collection } from '../../../src/testing/stripe-api/collection.ts';
-import { startStripeApiServer } from '../../../src/testing/stripe-api/server.ts';
-import { makeSubscriptionEvent } from '../../../src/testing/subscription-event.ts';
+import { ApiCollection, type ApiObject } from '../../../src/testing/stripe-api/collection.ts';
+import { startFakeStripeApi } from '../../../src/testing/stripe-api/server.ts';
+import { createSubscriptionEvent } from '../../../src/testing/subscription-event.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { spawnInstep } from '../../support/process/instep-process.ts';
 import { API_KEY } from '../../support/secrets/canaries.ts';
@@ -40,7 +40,7 @@ export const reconcile: Scenario = {
     const { url, database } = await createDatabase();
     const subscriptions = await prepare(database, times, onProgress);
     const callsAtMs: number[] = [];
-    const api = await startStripeApiServer({
+    const api = await startFakeStripeApi({
       productNames: { prod_1: 'One', prod_2: 'Two' },
       subscriptions,
       rateLimit: { callsPerSecond: CALLS_PER_SECOND, nowMs: Date.now },
@@ -91,7 +91,7 @@ async function prepare(
   database: Database,
   count: number,
   onProgress: ((done: number) => void) | undefined,
-): Promise<Collection> {
+): Promise<ApiCollection> {
   const ingest = openPipeline(database, async () => 'One');
   const objects: ApiObject[] = [];
   await database.query(
@@ -118,11 +118,11 @@ async function prepare(
     [byHand],
   );
   await database.query('analyze');
-  return new Collection(objects);
+  return new ApiCollection(objects);
 }
 
 function eventOf(number: number) {
-  return makeSubscriptionEvent({
+  return createSubscriptionEvent({
     eventId: `evt_${number}`,
     type: 'customer.subscription.updated',
     createdSeconds: 1_600_000_000 + number,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addTeam } from '../../../src/queries/teams.ts';
-import type { MadeEvent } from '../../../src/testing/subscription-event.ts';
+import type { SubscriptionEventFields } from '../../../src/testing/subscription-event.ts';
 import { openConsole } from '../../support/browser/console-pages.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { openPipeline } from '../../support/service/pipelines.ts';
@@ -18,7 +18,10 @@ const now = () => {
 };
 const pages = await openConsole(database, { now });
 
-async function deliver(made: Partial<MadeEvent>, receivedAtMs = Date.now()): Promise<void> {
+async function deliver(
+  made: Partial<SubscriptionEventFields>,
+  receivedAtMs = Date.now(),
+): Promise<void> {
   await ingest([received(eventBody(made), receivedAtMs)]);
 }
 

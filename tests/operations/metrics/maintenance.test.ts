@@ -1,13 +1,13 @@
 import { afterAll, expect, test, vi } from 'vitest';
-import type { StripeAccount } from '../../../src/testing/stripe-api/account.ts';
-import { startStripeApiServer } from '../../../src/testing/stripe-api/server.ts';
+import type { FakeStripeAccount } from '../../../src/testing/stripe-api/account.ts';
+import { startFakeStripeApi } from '../../../src/testing/stripe-api/server.ts';
 import { useMetrics } from '../../support/service/metrics-service.ts';
 import { eventBody } from '../../support/stripe/events.ts';
 
-const account: { -readonly [Name in keyof StripeAccount]: StripeAccount[Name] } = {
+const account: { -readonly [Name in keyof FakeStripeAccount]: FakeStripeAccount[Name] } = {
   productNames: { prod_pro: 'Pro' },
 };
-const api = await startStripeApiServer(account);
+const api = await startFakeStripeApi(account);
 afterAll(() => api.close());
 const service = useMetrics({ STRIPE_API_BASE: api.url });
 

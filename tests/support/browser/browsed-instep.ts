@@ -2,12 +2,9 @@ import { afterAll, beforeAll } from 'vitest';
 import type { Database } from '../../../src/postgres/database.ts';
 import { addTeam } from '../../../src/queries/teams.ts';
 import { signWebhook } from '../../../src/testing/sign-webhook.ts';
-import { Collection } from '../../../src/testing/stripe-api/collection.ts';
-import {
-  type StripeApiServer,
-  startStripeApiServer,
-} from '../../../src/testing/stripe-api/server.ts';
-import type { MadeEvent } from '../../../src/testing/subscription-event.ts';
+import { ApiCollection } from '../../../src/testing/stripe-api/collection.ts';
+import { type FakeStripeApi, startFakeStripeApi } from '../../../src/testing/stripe-api/server.ts';
+import type { SubscriptionEventFields } from '../../../src/testing/subscription-event.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { type InstepProcess, startInstep } from '../process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../secrets/canaries.ts';
@@ -17,14 +14,14 @@ type Environment = Readonly<Record<string, string>>;
 
 /** A real server with its console, its own database and a stand-in for Stripe, per test file. */
 export function useBrowsedInstep(environment: Environment = {}) {
-  const subscriptions = new Collection();
-  let stripe: StripeApiServer;
+  const subscriptions = new ApiCollection();
+  let stripe: FakeStripeApi;
   let database: Database;
   let server: InstepProcess;
   let url: string;
 
   beforeAll(async () => {
-    stripe = await startStripeApiServer({ productNames: { prod_pro: 'Pro' }, subscriptions });
+    stripe = await startFakeStripeApi({ productNames: { prod_pro: 'Pro' }, subscriptions });
     const created = await createDatabase();
     database = created.database;
     server = await startInstep({
@@ -64,7 +61,10 @@ export function useBrowsedInstep(environment: Environment = {}) {
       addTeam(database.query, { name, customerId }),
 
     /** Changes a subscription at Stripe. Delivers the event unless it is missed. */
-    async happen(made: Partial<MadeEvent>, delivery: 'delivered' | 'missed' = 'delivered') {
+    async happen(
+      made: Partial<SubscriptionEventFields>,
+      delivery: 'delivered' | 'missed' = 'delivered',
+    ) {
       const createdSeconds = Math.floor(Date.now() / 1_000);
       const body = eventBody({ createdSeconds, productId: 'prod_pro', ...made });
       subscriptions.set(JSON.parse(body).data.object);

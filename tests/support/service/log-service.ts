@@ -2,7 +2,7 @@ import { afterAll, beforeAll } from 'vitest';
 import type { Ingest } from '../../../src/ingest/pipeline.ts';
 import type { Database } from '../../../src/postgres/database.ts';
 import { addTeam } from '../../../src/queries/teams.ts';
-import type { MadeEvent } from '../../../src/testing/subscription-event.ts';
+import type { SubscriptionEventFields } from '../../../src/testing/subscription-event.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { runInstep } from '../process/instep-process.ts';
 import { eventBody, received } from '../stripe/events.ts';
@@ -32,7 +32,10 @@ export function useLog() {
     addTeam: (customerId: string) => addTeam(database.query, { name: 'Team', customerId }),
 
     /** Brings an event through the one door, as if it had been received then. */
-    async deliver(made: Partial<MadeEvent>, receivedAtMs = Date.now()): Promise<void> {
+    async deliver(
+      made: Partial<SubscriptionEventFields>,
+      receivedAtMs = Date.now(),
+    ): Promise<void> {
       await ingest([received(eventBody(made), receivedAtMs)]);
     },
 

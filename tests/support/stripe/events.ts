@@ -1,14 +1,17 @@
 import type { ReceivedEvent } from '../../../src/ingest/received-event.ts';
 import { parseEvent } from '../../../src/stripe/parse-event.ts';
-import { type MadeEvent, makeSubscriptionEvent } from '../../../src/testing/subscription-event.ts';
+import {
+  createSubscriptionEvent,
+  type SubscriptionEventFields,
+} from '../../../src/testing/subscription-event.ts';
 import { MEMBERS } from '../secrets/canaries.ts';
 
 let count = 0;
 
 /** The body of an event as Stripe sends it; of each member that the test does not name, any. */
-export function eventBody(made: Partial<MadeEvent> = {}): string {
+export function eventBody(made: Partial<SubscriptionEventFields> = {}): string {
   count += 1;
-  const event = makeSubscriptionEvent({
+  const event = createSubscriptionEvent({
     eventId: `evt_${count}`,
     type: 'customer.subscription.updated',
     createdSeconds: 1_700_000_000 + count,
@@ -33,6 +36,6 @@ export function received(body: string, receivedAtMs = 1_700_000_000_000): Receiv
 }
 
 /** An event as it comes to the one door. */
-export function receivedEvent(made: Partial<MadeEvent> = {}): ReceivedEvent {
+export function receivedEvent(made: Partial<SubscriptionEventFields> = {}): ReceivedEvent {
   return received(eventBody(made));
 }

@@ -3,8 +3,8 @@ import type { Check } from '../../../src/operations/doctor/check.ts';
 import type { Database } from '../../../src/postgres/database.ts';
 import { HANDLED_TYPES } from '../../../src/stripe/handled-event-type.ts';
 import type { ApiFault } from '../../../src/testing/stripe-api/account.ts';
-import { type ApiObject, Collection } from '../../../src/testing/stripe-api/collection.ts';
-import { startStripeApiServer } from '../../../src/testing/stripe-api/server.ts';
+import { ApiCollection, type ApiObject } from '../../../src/testing/stripe-api/collection.ts';
+import { startFakeStripeApi } from '../../../src/testing/stripe-api/server.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { runInstep, SETTINGS } from '../process/instep-process.ts';
 import { openPipeline } from '../service/pipelines.ts';
@@ -15,8 +15,8 @@ type Ended = { readonly code: number | string; readonly checks: Check[]; readonl
 export type ExaminedAccount = {
   readonly database: Database;
   readonly databaseUrl: URL;
-  readonly events: Collection;
-  readonly webhookEndpoints: Collection;
+  readonly events: ApiCollection;
+  readonly webhookEndpoints: ApiCollection;
   /** The paths of the API that are answered otherwise. */
   fault: ((path: string) => ApiFault | undefined) | undefined;
   delayMs: number;
@@ -53,9 +53,9 @@ export function endpointWith(otherwise: Partial<Record<string, unknown>>): ApiOb
 export async function openExaminedAccount(): Promise<ExaminedAccount> {
   const { url, database } = await createDatabase();
   const ingest = openPipeline(database, async () => 'Pro');
-  const events = new Collection();
-  const webhookEndpoints = new Collection([ENDPOINT]);
-  const server = await startStripeApiServer({
+  const events = new ApiCollection();
+  const webhookEndpoints = new ApiCollection([ENDPOINT]);
+  const server = await startFakeStripeApi({
     productNames: { prod_1: 'Pro' },
     events,
     webhookEndpoints,

@@ -3,8 +3,8 @@ import type { Ingest } from '../../../src/ingest/pipeline.ts';
 import type { Database } from '../../../src/postgres/database.ts';
 import { addTeam, readTeam } from '../../../src/queries/teams.ts';
 import type { ApiFault } from '../../../src/testing/stripe-api/account.ts';
-import { Collection } from '../../../src/testing/stripe-api/collection.ts';
-import { startStripeApiServer } from '../../../src/testing/stripe-api/server.ts';
+import { ApiCollection } from '../../../src/testing/stripe-api/collection.ts';
+import { startFakeStripeApi } from '../../../src/testing/stripe-api/server.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { runInstep } from '../process/instep-process.ts';
 import { API_KEY } from '../secrets/canaries.ts';
@@ -16,8 +16,8 @@ type Made = NonNullable<Parameters<typeof eventBody>[0]>;
 export type ReconciledAccount = {
   readonly database: Database;
   readonly ingest: Ingest;
-  readonly subscriptions: Collection;
-  readonly customers: Collection;
+  readonly subscriptions: ApiCollection;
+  readonly customers: ApiCollection;
   /** What the API was asked, as paths. */
   readonly calls: string[];
   fault: ((path: string) => ApiFault | undefined) | undefined;
@@ -38,9 +38,9 @@ export async function openAccount(): Promise<ReconciledAccount> {
   const { url, database } = await createDatabase();
   const ingest = openPipeline(database, async (productId) => NAMES[productId] ?? null);
   const calls: string[] = [];
-  const subscriptions = new Collection();
-  const customers = new Collection();
-  const server = await startStripeApiServer({
+  const subscriptions = new ApiCollection();
+  const customers = new ApiCollection();
+  const server = await startFakeStripeApi({
     productNames: NAMES,
     subscriptions,
     customers,

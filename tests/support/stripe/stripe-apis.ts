@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll } from 'vitest';
 import { createStripeApi } from '../../../src/stripe/api.ts';
-import { startStripeApiServer } from '../../../src/testing/stripe-api/server.ts';
+import { startFakeStripeApi } from '../../../src/testing/stripe-api/server.ts';
 import { API_KEY } from '../secrets/canaries.ts';
 
 /** The real client of Stripe's API, towards servers of the test's own. They end with the file. */
@@ -21,7 +21,7 @@ export function useStripeApis() {
   return {
     /** An API that knows these products, and can be taken away. */
     async start(productNames: Readonly<Record<string, string>>) {
-      const server = await startStripeApiServer({ productNames });
+      const server = await startFakeStripeApi({ productNames });
       servers.push(server);
       return { retrieve: retrieveFrom(server.url), close: () => server.close() };
     },

@@ -1,0 +1,145 @@
+import { availableParallelism } from 'node:os';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { positiveInteger } from '../src/cli/arguments.ts';
+import type { PlanSelection } from '../src/core/plan-selection.ts';
+import { DEFAULT_FAULTS, FAULT_NAMES, type Faults } from '../src/testing/lifecycle/faults.ts';
+import type { Alphabet } from './enumeration/short-lifecycles.ts';
+import { DEFAULT_LOSSES, type Losses } from './store/losses.ts';
+
+export type SimulateOptions = Partial<Faults & Losses> & {
+  level: 'core' | 'store' | 'http';
+  threads: number;
+  acceptors: number;
+  alphabet: Alphabet;
+  servers: number;
+  kill: number;
+  databaseUrl?: string;
+  seed: number;
+  seeds: number;
+  deliveries: number;
+  teamPlan?: PlanSelection;
+  enumerate?: number;
+  extra: number;
+  json?: boolean;
+};
+
+const FAULT_HELP: Readonly<Record<keyof Faults, string>> = {
+  duplicate: 'an event is delivered again',
+  reorder: 'an event arrives a little late',
+  reorderSeconds: 'the maximum delay',
+  delay: 'an event arrives hours late',
+  delayHours: 'the maximum delay',
+  lose: 'a delivery is lost and retried',
+  loseResponse: 'the response is lost and the event is delivered again',
+  simultaneous: 'several acceptors get an event at the same time',
+  linkLate: 'the team is linked between or after its events',
+  endpointOutage: 'the endpoint is down for a while',
+  databaseOutage: 'the database is down for a while',
+  apiOutage: "Stripe's API is down for a while",
+  maintenance: 'the maintenance jobs run between two deliveries',
+};
+
+const LOSS_HELP: Readonly<Record<keyof Losses, string>> = {
+  drop: "level store: some of a customer's events are never delivered, only listed",
+  forget: "level store: some of a customer's events are neither delivered nor listed",
+};
+
+export function createCommand(action: (options: SimulateOptions) => Promise<void>): Command {
+  const command = new Command('npm run simulate --')
+    .description('simulate customer lifecycles, deliver their events badly, and audit every team')
+    .addOption(
+      new Option('--level <level>', 'what to test')
+        .choices(['core', 'store', 'http'])
+        .default('core'),
+    )
+    .option('--seed <n>', 'first seed; determines everything', positiveInteger, 1)
+    .option('--seeds <n>', 'number of seeds', positiveInteger, 100)
+    .option('--deliveries <n>', 'total number of deliveries', positiveInteger, 100_000)
+    .addOption(
+      new Option('--team-plan <selection>', 'plan selection (default: both)').choices([
+        'newest',
+        'best',
+      ]),
+    )
+    .option('--threads <n>', 'level core: threads', positiveInteger, availableParallelism())
+    .option('--acceptors <n>', 'level store: ingest pipelines', positiveInteger, 3)
+    .option('--servers <n>', 'level http: servers', positiveInteger, 2)
+    .option(
+      '--kill <probability>',
+      'level http: a server is killed during a delivery',
+      probability,
+      0.0005,
+    )
+    .option('--database-url <url>', 'empty PostgreSQL database (default: an embedded one)')
+    .option(
+      '--enumerate <n>',
+      'instead, try every order of every lifecycle with up to n events',
+      positiveInteger,
+    )
+    .addOption(
+      new Option('--alphabet <alphabet>', 'with --enumerate: the status changes')
+        .choices(['full', 'small'])
+        .default('full'),
+    )
+    .option('--extra <n>', 'with --enumerate: up to n duplicates', digit, 2)
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExample:\n  npm run simulate -- --seeds 1000 --deliveries 1000000')
+    .action(action);
+  for (const name of FAULT_OPTIONS) {
+    const help = `${FAULT_HELP[name]} (default: ${DEFAULT_FAULTS[name]})`;
+    const isAmount = name.endsWith('Seconds') || name.endsWith('Hours');
+    const value = isAmount ? '<n>' : '<probability>';
+    command.option(`--${toFlag(name)} ${value}`, help, isAmount ? amount : probability);
+  }
+  for (const name of LOSS_NAMES) {
+    const help = `${LOSS_HELP[name]} (default: ${DEFAULT_LOSSES[name]})`;
+    command.option(`--${name} <probability>`, help, probability);
+  }
+  return command;
+}
+
+const FAULT_OPTIONS: readonly (keyof Faults)[] = [...FAULT_NAMES, 'reorderSeconds', 'delayHours'];
+const LOSS_NAMES: readonly (keyof Losses)[] = ['drop', 'forget'];
+
+export function faultsOf(options: SimulateOptions): Faults {
+  const faults = { ...DEFAULT_FAULTS };
+  for (const name of FAULT_OPTIONS) faults[name] = options[name] ?? faults[name];
+  return faults;
+}
+
+export function lossesOf(options: SimulateOptions): Losses {
+  const losses = { ...DEFAULT_LOSSES };
+  for (const name of LOSS_NAMES) losses[name] = options[name] ?? losses[name];
+  return losses;
+}
+
+/** The faults and losses that were given, as arguments of the command. */
+export function faultArguments(options: SimulateOptions): string[] {
+  return [...FAULT_OPTIONS, ...LOSS_NAMES].flatMap((name) =>
+    options[name] === undefined ? [] : [`--${toFlag(name)} ${options[name]}`],
+  );
+}
+
+/** `reorderSeconds` as `reorder-seconds`. */
+export function toFlag(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+function digit(text: string): number {
+  if (!/^\d$/.test(text)) throw new InvalidArgumentError('must be from 0 to 9.');
+  return Number(text);
+}
+
+function amount(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !(value >= 0)) {
+    throw new InvalidArgumentError('must be a number from 0.');
+  }
+  return value;
+}
+
+function probability(text: string): number {
+  const value = amount(text);
+  if (value > 1) throw new InvalidArgumentError('must be from 0 to 1.');
+  return value;
+}
