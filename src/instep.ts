@@ -68,8 +68,7 @@ export async function openInstep({
 }: InstepOptions): Promise<Instep> {
   const onConnectionError = (err: Error) => logger.warn({ err }, 'database connection lost');
   const notice = (message: string) => logger.info(message);
-  const { databaseUrls, dataFolder } = config;
-  const server = await connectToServer({ databaseUrls, dataFolder, notice });
+  const server = await connectToServer({ ...config.database, notice });
   try {
     await prepareDatabase(server, onConnectionError);
   } catch (error) {
@@ -84,7 +83,7 @@ export async function openInstep({
     onConnectionError,
   });
   const { query } = database;
-  const { maxQueuedEvents: maxQueued, teamPlan: planSelection } = config;
+  const { maxQueuedEvents: maxQueued, planSelection } = config;
   const metrics = createMetrics({
     queued: () => pipeline.queued(),
     poolUse: database.poolUse,
@@ -92,11 +91,7 @@ export async function openInstep({
     now,
     clockMs: () => performance.now(),
   });
-  const api = createStripeApi({
-    secretKey: config.stripeSecretKey,
-    baseUrl: config.stripeApiBase,
-    instrumentation: metrics,
-  });
+  const api = createStripeApi({ ...config.stripeApi, instrumentation: metrics });
   const pipeline = openIngestPipeline({
     database,
     api,

@@ -10,21 +10,22 @@ import {
   protection,
   toOperationsConfig,
 } from './operations.ts';
-import { interval, secret, secrets, url, wholeNumber } from './validators.ts';
+import { interval, oneOf, secret, secrets, url, wholeNumber } from './validators.ts';
 
 export { ConfigInvalid, type Environment } from './environment.ts';
 export type { OperationsConfig } from './operations.ts';
-
-const DATABASE_URL_FORM =
-  'must be a URL such as postgres://user:password@host:5432/name (several servers: host:5432,' +
-  'other:5432; target_session_attrs: read-write), or unset for the embedded database';
 
 const databaseVariables = {
   DATABASE_URL: v.optional(
     v.pipe(
       v.string(),
       v.transform(parseDatabaseUrl),
-      v.check((urls) => urls !== null, DATABASE_URL_FORM),
+      v.check(
+        (urls) => urls !== null,
+        'must be a URL such as postgres://user:password@host:5432/name (several servers: ' +
+          'host:5432,other:5432; target_session_attrs is read-write or primary, or left out), or ' +
+          'unset for the embedded database',
+      ),
       v.transform((urls) => urls ?? []),
     ),
   ),
@@ -34,7 +35,7 @@ const databaseVariables = {
 const webhookVariables = {
   STRIPE_WEBHOOK_SECRET: secrets(
     /^whsec_\S+$/,
-    'set the signing secret of your webhook endpoint, whsec_ and what follows ' +
+    'set the signing secret of your webhook endpoint, which begins with whsec_ ' +
       '(Stripe dashboard, Developers, Webhooks)',
   ),
 };
@@ -52,28 +53,26 @@ const addressVariables = {
   HOST: v.optional(v.string(), '127.0.0.1'),
 };
 
-/** One core is left to the database and the system. */
-const coresToUse = () => Math.max(1, availableParallelism() - 1);
-
 const workersVariable = v.optional(
   v.pipe(
     v.string(),
     v.regex(/^(?:auto|[1-9]\d?)$/, 'must be auto, or a whole number from 1 to 99'),
-    v.transform((text) => (text === 'auto' ? coresToUse() : Number(text))),
+    // One core is left to the database and the system.
+    v.transform((text) =>
+      text === 'auto' ? Math.max(1, availableParallelism() - 1) : Number(text),
+    ),
   ),
   '1',
 );
 
-const teamPlanVariables = {
-  TEAM_PLAN: v.optional(v.picklist(['newest', 'best'], 'must be newest or best'), 'newest'),
-};
+const planVariables = { TEAM_PLAN: oneOf('newest', 'best') };
 
 const retentionVariables = {
   EVENT_RETENTION: v.optional(
     v.pipe(
       v.string(),
       v.transform((text) => (text === 'off' || text === '0' ? null : (parseDuration(text) ?? 0))),
-      v.check((retentionMs) => retentionMs !== 0, 'must be a time such as 90d or 12h, or off'),
+      v.check((retentionMs) => retentionMs !== 0, 'must be off, or a duration such as 90d or 12h'),
     ),
     '90d',
   ),
@@ -82,13 +81,11 @@ const retentionVariables = {
 const apiVariables = {
   STRIPE_SECRET_KEY: secret(
     /^(?:sk|rk)_\S+$/,
-    "set your account's secret or restricted key, sk_ or rk_ and what follows " +
+    'set a secret or restricted key of your account, which begins with sk_ or rk_ ' +
       '(Stripe dashboard, Developers, API keys)',
   ),
   STRIPE_API_BASE: v.optional(url(['http:', 'https:'], 'https://api.stripe.com')),
 };
-
-const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 const serverVariables = {
   ...databaseVariables,
@@ -96,16 +93,13 @@ const serverVariables = {
   ...sessionVariables,
   ...addressVariables,
   ...apiVariables,
-  LOG_LEVEL: v.optional(v.picklist(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`), 'info'),
+  LOG_LEVEL: oneOf('info', 'fatal', 'error', 'warn', 'debug', 'trace', 'silent'),
   INSTEP_WORKERS: workersVariable,
-  ...teamPlanVariables,
+  ...planVariables,
   ...retentionVariables,
   CATCH_UP_INTERVAL: interval('1h'),
   RECONCILE_INTERVAL: interval('off'),
-  PROFILE_PASSWORD_HASH: v.optional(
-    v.picklist(['include', 'omit'], 'must be include or omit'),
-    'include',
-  ),
+  PROFILE_PASSWORD_HASH: oneOf('include', 'omit'),
   MAX_BODY_BYTES: wholeNumber(1_048_576, 1_024, 67_108_864),
   MAX_QUEUED_EVENTS: wholeNumber(10_000, 1, 1_000_000),
   REQUEST_DEADLINE_MS: wholeNumber(5_000, 100, 60_000),
@@ -127,28 +121,39 @@ const operationsShape = v.pipe(
 );
 
 export type DatabaseConfig = {
-  /** One for each server that may be the primary; none for the embedded database. */
+  /** One for each server that can be the primary; none for the embedded database. */
   readonly databaseUrls: readonly URL[];
-  /** Where the embedded database lives; an absolute path. */
+  /** The data directory of the embedded database; an absolute path. */
   readonly dataFolder: string;
 };
 
+/** What the server needs. Times are in milliseconds; `null` stands for off. */
 export type Config = ReturnType<typeof readConfig>;
 
-/** Everything that the server needs. @throws ConfigInvalid */
+/**
+ * Reads the server's configuration from environment variables (README, Configuration).
+ *
+ * @throws ConfigInvalid with every error at once, each with what to set
+ * @example
+ * const config = readConfig({
+ *   STRIPE_SECRET_KEY: 'sk_test_123',
+ *   STRIPE_WEBHOOK_SECRET: 'whsec_123',
+ *   AUTH_SECRET: 'a secret of at least 32 characters',
+ * });
+ * console.log(config.port); // 3000
+ */
 export function readConfig(environment: Environment) {
   const value = readVariables(serverShape, environment);
   return {
-    ...toDatabaseConfig(value),
+    database: toDatabaseConfig(value),
     webhookSecrets: value.STRIPE_WEBHOOK_SECRET,
     authSecrets: value.AUTH_SECRET,
-    stripeSecretKey: value.STRIPE_SECRET_KEY,
-    stripeApiBase: value.STRIPE_API_BASE,
+    stripeApi: toApiConfig(value),
     port: value.PORT,
     host: value.HOST,
     logLevel: value.LOG_LEVEL,
     workers: value.INSTEP_WORKERS,
-    teamPlan: value.TEAM_PLAN,
+    planSelection: value.TEAM_PLAN,
     eventRetentionMs: value.EVENT_RETENTION,
     catchUpIntervalMs: value.CATCH_UP_INTERVAL,
     reconcileIntervalMs: value.RECONCILE_INTERVAL,
@@ -162,60 +167,69 @@ export function readConfig(environment: Environment) {
   };
 }
 
-/** What a command needs that only looks into the database. @throws ConfigInvalid */
+// Each of the following reads one part, for commands that need no other. @throws ConfigInvalid
+
 export function readDatabaseConfig(environment: Environment): DatabaseConfig {
   return toDatabaseConfig(readVariables(v.object(databaseVariables), environment));
 }
 
-/** Which of several subscriptions a team has. @throws ConfigInvalid */
 export function readPlanSelection(environment: Environment) {
-  return readVariables(v.object(teamPlanVariables), environment).TEAM_PLAN;
+  return readVariables(v.object(planVariables), environment).TEAM_PLAN;
 }
 
-/** How long events stay in the log, in milliseconds; `null`: for ever. @throws ConfigInvalid */
+/** In milliseconds; `null`: events are kept for ever. */
 export function readEventRetention(environment: Environment) {
   return readVariables(v.object(retentionVariables), environment).EVENT_RETENTION;
 }
 
-/** What it takes to ask Stripe's API. @throws ConfigInvalid */
 export function readApiConfig(environment: Environment) {
-  const value = readVariables(v.object(apiVariables), environment);
-  return { secretKey: value.STRIPE_SECRET_KEY, baseUrl: value.STRIPE_API_BASE };
+  return toApiConfig(readVariables(v.object(apiVariables), environment));
 }
 
-/** Where operators look, and who may; `null`: nowhere. @throws ConfigInvalid */
 export function readOperationsConfig(environment: Environment): OperationsConfig | null {
   return toOperationsConfig(readVariables(operationsShape, environment));
 }
 
-/** The secrets that session tokens are signed with, newest first. @throws ConfigInvalid */
+/** Newest first. */
 export function readAuthSecrets(environment: Environment): readonly [string, ...string[]] {
   return readVariables(v.object(sessionVariables), environment).AUTH_SECRET;
 }
 
-/** The signing secrets of the webhook endpoint, newest first. @throws ConfigInvalid */
+/** Newest first. */
 export function readWebhookSecrets(environment: Environment): readonly [string, ...string[]] {
   return readVariables(v.object(webhookVariables), environment).STRIPE_WEBHOOK_SECRET;
 }
 
-/** What it takes to sign a webhook and to send it to the server. @throws ConfigInvalid */
+/** What `instep trigger` signs with, and where the server listens. */
 export function readWebhookTarget(environment: Environment) {
   const value = readVariables(v.object({ ...webhookVariables, ...addressVariables }), environment);
   return { webhookSecrets: value.STRIPE_WEBHOOK_SECRET, port: value.PORT, host: value.HOST };
 }
 
-/** What is allowed and still unwise. */
+/**
+ * Valid settings that are unwise, each with what to do.
+ *
+ * @example
+ * for (const warning of configWarnings({ authSecrets: ['short'] })) console.warn(warning);
+ */
 export function configWarnings({
   authSecrets,
-}: Readonly<{ authSecrets: readonly string[] }>): string[] {
-  const isShort = authSecrets.some((text) => Buffer.byteLength(text) < 32);
-  return isShort
-    ? ['AUTH_SECRET is shorter than 32 bytes: HS256 is only as strong as its secret']
-    : [];
+}: {
+  readonly authSecrets: readonly string[];
+}): string[] {
+  if (authSecrets.every((text) => Buffer.byteLength(text) >= 32)) return [];
+  return [
+    'AUTH_SECRET is shorter than 32 bytes, so session tokens can be forged by guessing it: replace ' +
+      'it with the output of `openssl rand -base64 32`, in your app as well',
+  ];
 }
 
 function toDatabaseConfig(
   value: v.InferOutput<v.ObjectSchema<typeof databaseVariables, undefined>>,
 ): DatabaseConfig {
   return { databaseUrls: value.DATABASE_URL ?? [], dataFolder: resolve(value.INSTEP_DATA) };
+}
+
+function toApiConfig(value: v.InferOutput<v.ObjectSchema<typeof apiVariables, undefined>>) {
+  return { secretKey: value.STRIPE_SECRET_KEY, baseUrl: value.STRIPE_API_BASE };
 }

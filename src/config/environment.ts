@@ -1,30 +1,26 @@
 import * as v from 'valibot';
 import { InstepError } from '../runtime/errors.ts';
 
-/** The environment is not what it must be. `problems` lists all of it, each with what to do. */
+/** Environment variables are missing or invalid. `problems` has all of them, each with what to do. */
 export class ConfigInvalid extends InstepError {
   readonly code = 'CONFIG_INVALID';
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {
-    super(`the configuration has problems:\n  - ${problems.join('\n  - ')}`);
+    super(`the configuration is invalid:\n  - ${problems.join('\n  - ')}`);
     this.problems = problems;
   }
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Secrets that are set to nothing were meant to be something. */
+/** An empty secret is an error; any other empty variable counts as unset. */
 const SECRET = /SECRET|TOKEN/;
 
-/** A shape that names its variables. */
+/** A schema that names its variables. */
 type Variables = v.GenericSchema & { readonly entries: v.ObjectEntries };
 
-/**
- * Reads the variables that the schema names. An empty one counts as unset, but for the secrets.
- *
- * @throws ConfigInvalid with all problems at once
- */
+/** @throws ConfigInvalid with all problems at once, one for each variable */
 export function readVariables<Schema extends Variables>(
   schema: Schema,
   environment: Environment,

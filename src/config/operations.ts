@@ -1,18 +1,18 @@
 import * as v from 'valibot';
 import { secret, wholeNumber } from './validators.ts';
 
-/** Where operators look, and who may. */
+/** The listener for operators. */
 export type OperationsConfig = {
   readonly host: string;
-  /** 0 takes one that is free. */
+  /** 0 takes a free one. */
   readonly port: number;
-  /** Whoever knows this token; or, on a loopback address alone, whoever is on this machine. */
+  /** `null`, on a loopback address only: open to every user of this machine. */
   readonly token: string | null;
 };
 
 const MIN_TOKEN_LENGTH = 32;
 
-const HOW_TO_MAKE_ONE = `set ${MIN_TOKEN_LENGTH} characters or more, such as from \`openssl rand -base64 32\``;
+const MAKE_TOKEN = `set ${MIN_TOKEN_LENGTH} characters or more, such as from \`openssl rand -base64 32\``;
 
 const noPort = v.pipe(
   v.literal('off'),
@@ -28,28 +28,27 @@ export const operationsVariables = {
     '3001',
   ),
   OPS_HOST: v.optional(v.string(), '127.0.0.1'),
-  OPS_TOKEN: v.optional(secret(new RegExp(`^[!-~]{${MIN_TOKEN_LENGTH},512}$`), HOW_TO_MAKE_ONE)),
+  OPS_TOKEN: v.optional(secret(new RegExp(`^[!-~]{${MIN_TOKEN_LENGTH},512}$`), MAKE_TOKEN)),
 };
 
 type OperationsVariables = v.InferOutput<v.ObjectSchema<typeof operationsVariables, undefined>>;
 
-/** Whoever reaches an address that others reach, too, has to say who they are. */
+/** An address that other machines reach needs a token. */
 export const protection = {
-  /** Asked beside all other problems, unless these are among them. */
+  /** The check runs beside all others, unless one of these is invalid itself. */
   concerns: [['OPS_PORT'], ['OPS_HOST'], ['OPS_TOKEN']],
   isGiven: ({ OPS_PORT, OPS_HOST, OPS_TOKEN }: OperationsVariables) =>
     OPS_PORT === null || OPS_TOKEN !== undefined || isLoopback(OPS_HOST),
-  problem: `is no loopback address, which needs OPS_TOKEN: ${HOW_TO_MAKE_ONE}`,
+  problem: `is not a loopback address, so OPS_TOKEN is required: ${MAKE_TOKEN}`,
   problemOf: ['OPS_HOST'],
 } as const;
 
-/** `null`: nobody looks. */
 export function toOperationsConfig(value: OperationsVariables): OperationsConfig | null {
   const { OPS_PORT: port, OPS_HOST: host, OPS_TOKEN: token = null } = value;
   return port === null ? null : { host, port, token };
 }
 
-/** Whether only this machine can reach this address. */
+/** Whether only this machine can reach the address. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
 }

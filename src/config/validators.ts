@@ -3,28 +3,27 @@ import { parseDuration } from '../runtime/duration.ts';
 
 const PLACEHOLDER = /\.\.\.|…|\*{3}|^<.*>$|^(?:change_?me|your[-_ ].*|x{3,})$/i;
 
-/** One secret. The problem says what to do, and never what was given. */
-export function secret(form: RegExp, whatToDo: string) {
+/** One secret. The problem never quotes the value. */
+export function secret(form: RegExp, advice: string) {
   return v.pipe(
-    v.string(`is missing: ${whatToDo}`),
+    v.string(`is missing: ${advice}`),
     v.trim(),
-    v.minLength(1, `is empty: ${whatToDo}`),
-    v.check((text) => !PLACEHOLDER.test(text), `is a placeholder: ${whatToDo}`),
-    v.regex(form, `is malformed: ${whatToDo}`),
+    v.minLength(1, `is empty: ${advice}`),
+    v.check((text) => !PLACEHOLDER.test(text), `is a placeholder: ${advice}`),
+    v.regex(form, `is malformed: ${advice}`),
   );
 }
 
-/** Several secrets of one kind, separated by commas, while one is being replaced. */
-export function secrets(form: RegExp, whatToDo: string) {
-  const one = secret(form, whatToDo);
+/** Secrets separated by commas: several while one is being replaced. */
+export function secrets(form: RegExp, advice: string) {
+  const one = secret(form, advice);
   return v.pipe(
-    v.string(`is missing: ${whatToDo}`),
+    v.string(`is missing: ${advice}`),
     v.transform((text) => text.split(',')),
     v.tupleWithRest([one], one),
   );
 }
 
-/** A whole number within a range. */
 export function wholeNumber(fallback: number, min: number, max: number) {
   const range = `must be a whole number from ${min} to ${max}`;
   const number = v.pipe(
@@ -37,16 +36,16 @@ export function wholeNumber(fallback: number, min: number, max: number) {
   return v.optional(number, String(fallback));
 }
 
-const LONGEST_INTERVAL_MS = 30 * 86_400_000;
+const MAX_INTERVAL_MS = 30 * 86_400_000;
 
-/** How often something is done, in milliseconds; `null` when it never is. */
+/** In milliseconds; `null` for off. */
 export function interval(fallback: string) {
   const text = v.pipe(
     v.string(),
     v.transform((text) => (text === 'off' ? null : (parseDuration(text) ?? 0))),
     v.check(
-      (intervalMs) => intervalMs === null || (intervalMs > 0 && intervalMs <= LONGEST_INTERVAL_MS),
-      'must be off, or such as 90s, 15m, 1h; 30d at most',
+      (intervalMs) => intervalMs === null || (intervalMs > 0 && intervalMs <= MAX_INTERVAL_MS),
+      'must be off, or an interval such as 90s, 15m or 1h, up to 30d',
     ),
   );
   return v.optional(text, fallback);
@@ -54,10 +53,18 @@ export function interval(fallback: string) {
 
 /** An absolute URL of one of these protocols, such as `https:`. */
 export function url(protocols: readonly string[], example: string) {
-  const whatToDo = `must be a URL such as ${example}`;
   return v.pipe(
     v.string(),
-    v.check((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), whatToDo),
+    v.check(
+      (text) => URL.canParse(text) && protocols.includes(new URL(text).protocol),
+      `must be a URL such as ${example}`,
+    ),
     v.transform((text) => new URL(text)),
   );
+}
+
+/** One of these words; the first is the default. */
+export function oneOf<const Words extends readonly [string, string, ...string[]]>(...words: Words) {
+  const problem = `must be ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+  return v.optional(v.picklist(words, problem), words[0]);
 }

@@ -10,54 +10,51 @@ import { createStripeApi } from '../stripe/api.ts';
 import { listenForOperators, MAX_OPERATORS_CONNECTIONS } from './listen-for-operators.ts';
 import type { Exposition } from './metrics/exposition.ts';
 
-/** The operators' listener, in a process that serves the public or watches over those that do. */
+/** The operators' listener, in a process that serves the public or supervises those that do. */
 export type Operations = {
   readonly url: string;
-  /** Shows the pages, of this database. Until then whoever asks is told to come again. */
+  /** Shows the pages of this database. Until then every request is answered 503. */
   show(server: DatabaseServer, metrics: Exposition): Promise<void>;
-  /** Answers the requests under way, within `deadlineMs`, and leaves the database. */
+  /** Answers pending requests, within `deadlineMs`, and disconnects from the database. */
   close(deadlineMs: number): Promise<void>;
 };
 
 export type OperationsOptions = {
-  readonly config: Config;
+  /** Neither the signing secrets nor the session secrets. */
+  readonly config: Pick<Config, 'operations' | 'stripeApi' | 'planSelection' | 'maxQueuedEvents'>;
   readonly logger: Logger;
   /** In milliseconds since 1970. */
   readonly now: () => number;
 };
 
-/** Connections of their own: a page that is slow keeps no event waiting. */
+/** Connections of their own, so that a slow page does not delay events. */
 const MAX_CONNECTIONS = 3;
 const STATEMENT_TIMEOUT_MS = 5_000;
 
-/** How long the pages under way may take to end, when all else has ended. */
+/** How long pending pages may take when everything else has ended. */
 export const OPERATIONS_DEADLINE_MS = 1_000;
 
-/** So many files, sockets among them, the listener may have open. */
+/** How many files, sockets included, the listener can have open. */
 export const OPERATIONS_FILES = MAX_OPERATORS_CONNECTIONS + MAX_CONNECTIONS;
 
 const STARTING = { status: 503, headers: { 'Retry-After': '1' } };
 
 /**
- * Takes the operators' port, before anything is served to anybody, so that a wrong one is no half
- * start. The pages are loaded by `show` only: the public does not wait for them. `null` when
- * `OPS_PORT` is off.
+ * Takes the operators' port before the public one, so that a wrong port prevents the start. `show`
+ * loads the pages later: the public port does not wait for them. `null` when `OPS_PORT` is off.
  *
  * @throws ListenFailed
  */
 export async function openOperations(options: OperationsOptions): Promise<Operations | null> {
   const { config, logger, now } = options;
-  const { operations } = config;
-  if (operations === null) return null;
+  if (config.operations === null) return null;
+  const { host, port, token } = config.operations;
   let answer: (request: Request) => Response | Promise<Response> = () =>
-    new Response('Instep starts. Try again.', STARTING);
+    new Response('Instep is starting. Retry in a few seconds.', STARTING);
   let database: Database | undefined;
   const background = new Background();
-  const listener = await listenForOperators({
-    ...operations,
-    fetch: (request) => answer(request),
-    logger,
-  });
+  const fetch = (request: Request) => answer(request);
+  const listener = await listenForOperators({ host, port, fetch, logger });
   return {
     url: listener.url,
     async show(server, metrics) {
@@ -67,29 +64,24 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
         statementTimeoutMs: STATEMENT_TIMEOUT_MS,
         onConnectionError: (err) => logger.warn({ err }, 'database connection lost'),
       });
-      const api = createStripeApi({
-        secretKey: config.stripeSecretKey,
-        baseUrl: config.stripeApiBase,
-      });
-      const { teamPlan: planSelection, maxQueuedEvents: maxQueued } = config;
-      const door = openIngestPipeline({ database, api, logger, now, planSelection, maxQueued });
-      const { token } = operations;
-      const nonce = randomUUID;
-      const wait = (delayMs: number) => sleep(delayMs);
-      const things = {
+      const api = createStripeApi(config.stripeApi);
+      const { planSelection, maxQueuedEvents: maxQueued } = config;
+      const pipeline = openIngestPipeline({ database, api, logger, now, planSelection, maxQueued });
+      const pages = createConsole({
         database,
         api,
+        ingest: pipeline.ingest,
+        productNames: pipeline.productNames,
         planSelection,
         logger,
         now,
-        nonce,
-        wait,
+        nonce: randomUUID,
+        wait: (delayMs) => sleep(delayMs),
         token,
         metrics,
         background,
-      };
-      const { ingest, productNames } = door;
-      answer = createConsole({ ...things, ingest, productNames }).fetch;
+      });
+      answer = pages.fetch;
       logger.info({ url: listener.url }, 'operations listening');
     },
     async close(deadlineMs) {

@@ -80,7 +80,7 @@ test('lists every configuration error and checks the rest', async () => {
     'failure configuration: STRIPE_WEBHOOK_SECRET is malformed',
     'failure configuration: AUTH_SECRET is empty',
     'failure configuration: STRIPE_SECRET_KEY is a placeholder',
-    'failure configuration: LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent',
+    'failure configuration: LOG_LEVEL must be info, fatal, error, warn, debug, trace or silent',
     "warning Stripe's API: not checked",
   ]);
   expect(ended.checks[0]?.advice).toMatch(/^set the signing secret .*whsec_/);
@@ -126,7 +126,7 @@ test('an operators’ address that other machines reach needs a token', async ()
   const { examine } = await openHealthyAccount();
   const ended = await examine({ OPS_HOST: '0.0.0.0' });
   expect(troublesOf(ended)).toEqual([
-    'failure configuration: OPS_HOST is no loopback address, which needs OPS_TOKEN',
+    'failure configuration: OPS_HOST is not a loopback address, so OPS_TOKEN is required',
   ]);
   expect(ended.checks[0]?.advice).toMatch(/^set 32 characters or more/);
 });

@@ -67,7 +67,7 @@ test('EVENT_RETENTION that is none: exit code 2, and how it must be', async () =
   expect(await log.events(['prune'], { EVENT_RETENTION: '3 months' })).toMatchObject({
     code: 2,
     stdout: '',
-    stderr: expect.stringMatching(/EVENT_RETENTION must be a time such as 90d or 12h, or off/),
+    stderr: expect.stringMatching(/EVENT_RETENTION must be off, or a duration such as 90d or 12h/),
   });
 });
 

@@ -71,7 +71,7 @@ test('without a token no address is listened on that others reach: exit code 2, 
     OPS_HOST: '::',
   });
   expect(code).toBe(2);
-  expect(stderr).toContain('OPS_HOST is no loopback address, which needs OPS_TOKEN');
+  expect(stderr).toContain('OPS_HOST is not a loopback address, so OPS_TOKEN is required');
 });
 
 describe.each([['1'], ['2']])(

@@ -29,17 +29,15 @@ function problemsOf(environment: Record<string, string | undefined>): readonly s
 
 test('three secrets are enough, and all else has a default', () => {
   expect(readConfig(REQUIRED)).toEqual({
-    databaseUrls: [],
-    dataFolder: resolve('./data'),
+    database: { databaseUrls: [], dataFolder: resolve('./data') },
     webhookSecrets: ['whsec_1'],
     authSecrets: ['a secret of 32 bytes or even more'],
-    stripeSecretKey: 'sk_test_1',
-    stripeApiBase: undefined,
+    stripeApi: { secretKey: 'sk_test_1', baseUrl: undefined },
     port: 3_000,
     host: '127.0.0.1',
     logLevel: 'info',
     workers: 1,
-    teamPlan: 'newest',
+    planSelection: 'newest',
     eventRetentionMs: 90 * 24 * 60 * 60 * 1_000,
     catchUpIntervalMs: 3_600_000,
     reconcileIntervalMs: null,
@@ -78,12 +76,12 @@ test('every variable counts', () => {
     OPS_TOKEN: 'a token of 32 characters or more'.replaceAll(' ', '-'),
   });
   expect(config).toMatchObject({
-    dataFolder: '/var/lib/app',
+    database: { dataFolder: '/var/lib/app' },
     port: 0,
     host: '0.0.0.0',
     logLevel: 'trace',
     workers: 3,
-    teamPlan: 'best',
+    planSelection: 'best',
     eventRetentionMs: 36 * 60 * 60 * 1_000,
     catchUpIntervalMs: 90_000,
     reconcileIntervalMs: 604_800_000,
@@ -95,14 +93,14 @@ test('every variable counts', () => {
     shutdownDeadlineMs: 300,
     operations: { host: '0.0.0.0', port: 0, token: 'a-token-of-32-characters-or-more' },
   });
-  expect(config.databaseUrls.map(({ href }) => href)).toEqual([
+  expect(config.database.databaseUrls.map(({ href }) => href)).toEqual([
     'postgresql://user:p%40ss@db.example:6432/app?sslmode=require',
   ]);
-  expect(config.stripeApiBase?.href).toBe('http://127.0.0.1:12111/');
+  expect(config.stripeApi.baseUrl?.href).toBe('http://127.0.0.1:12111/');
 });
 
 describe('the operations listener', () => {
-  const FAR = 'OPS_HOST is no loopback address, which needs OPS_TOKEN';
+  const FAR = 'OPS_HOST is not a loopback address, so OPS_TOKEN is required';
 
   test('may be off', () => {
     expect(readConfig({ ...REQUIRED, OPS_PORT: 'off' }).operations).toBeNull();
@@ -160,7 +158,7 @@ describe('intervals', () => {
     '%s is none',
     (text) => {
       expect(problemsOf({ ...REQUIRED, CATCH_UP_INTERVAL: text })).toEqual([
-        'CATCH_UP_INTERVAL must be off, or such as 90s, 15m, 1h; 30d at most',
+        'CATCH_UP_INTERVAL must be off, or an interval such as 90s, 15m or 1h, up to 30d',
       ]);
     },
   );

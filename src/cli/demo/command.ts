@@ -170,7 +170,7 @@ async function readPlan(query: Query, teamId: number): Promise<TeamPlan> {
 function showNextSteps(demo: RunningDemo, logFile: string, consoleUrl?: string): void {
   const { url, team, config } = demo;
   const { port } = new URL(url);
-  const data = `INSTEP_DATA=${shorten(config.dataFolder)}`;
+  const data = `INSTEP_DATA=${shorten(config.database.dataFolder)}`;
   const secret = `STRIPE_WEBHOOK_SECRET=${config.webhookSecrets[0]}`;
   print(`
 ${bold('What to try next')}, from this folder in another terminal

@@ -33,7 +33,7 @@ export async function runWorkers(options: ServerProcessOptions): Promise<void> {
 async function show(operations: Operations | null, { config, logger }: ServerProcessOptions) {
   if (operations === null) return null;
   const notice = (message: string) => logger.info(message);
-  const server = await connectToServer({ ...config, notice });
+  const server = await connectToServer({ ...config.database, notice });
   await operations.show(server, createExposition(collectFromWorkers));
   return server;
 }

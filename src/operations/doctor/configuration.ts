@@ -42,7 +42,9 @@ export function readSettings(environment: Environment) {
 export function checkConfiguration(settings: Settings): Check[] {
   const { problems, api, authSecrets, webhookSecrets, operations } = settings;
   return [
-    ...(problems.length === 0 ? [ok('configuration', 'complete')] : problems.map(problemOf)),
+    ...(problems.length === 0
+      ? [ok('configuration', 'complete')]
+      : problems.map((problem) => failure('configuration', ...findingAndAdvice(problem)))),
     ...(api === null ? [] : [checkKey(api)]),
     ...(webhookSecrets === null
       ? []
@@ -55,10 +57,9 @@ export function checkConfiguration(settings: Settings): Check[] {
 const WHERE = 'correct it in the environment, or in .env in the directory where the server starts';
 
 /** Most problems end with a colon and what to do. */
-function problemOf(problem: string): Check {
-  const [, finding = problem, advice = WHERE] =
-    /^(\w+ (?:is|has) [^:]*): (.*)$/.exec(problem) ?? [];
-  return failure('configuration', finding, advice);
+function findingAndAdvice(problem: string): [finding: string, advice: string] {
+  const [, finding = problem, advice = WHERE] = /^(\w+ is [^:]*): (.*)$/.exec(problem) ?? [];
+  return [finding, advice];
 }
 
 function checkKey({ secretKey, baseUrl }: NonNullable<Settings['api']>): Check {
@@ -75,8 +76,9 @@ function checkKey({ secretKey, baseUrl }: NonNullable<Settings['api']>): Check {
 
 function checkAuthSecrets(authSecrets: readonly string[]): Check[] {
   const warnings = configWarnings({ authSecrets });
-  const advice = 'replace it with the output of `openssl rand -base64 32`, in your app as well';
-  if (warnings.length > 0) return warnings.map((text) => warning('session secret', text, advice));
+  if (warnings.length > 0) {
+    return warnings.map((text) => warning('session secret', ...findingAndAdvice(text)));
+  }
   return [ok('session secret', `${counted(authSecrets.length, 'secret')} of 32 bytes or more`)];
 }
 

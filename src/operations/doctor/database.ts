@@ -25,16 +25,17 @@ const STATEMENT_TIMEOUT_MS = 5_000;
 /** Checks the configured database, and changes nothing in it. */
 export async function* checkDatabase(options: DatabaseOptions): AsyncGenerator<Check> {
   const { config, notice } = options;
-  const isEmbedded = config.databaseUrls.length === 0;
-  if (isEmbedded && !(await hasDataDirectory(config.dataFolder))) {
-    const finding = `the embedded database in ${config.dataFolder} does not exist yet`;
+  const { databaseUrls, dataFolder } = config;
+  const isEmbedded = databaseUrls.length === 0;
+  if (isEmbedded && !(await hasDataDirectory(dataFolder))) {
+    const finding = `the embedded database in ${dataFolder} does not exist yet`;
     yield warning('database', finding, 'start the server, which creates it, or set DATABASE_URL');
     return;
   }
   const advice = isEmbedded ? READ_LOG : CHECK_URL;
   let server: DatabaseServer | undefined;
   yield* await safely('database', advice, async () => {
-    server = await connectToServer({ ...config, notice });
+    server = await connectToServer({ databaseUrls, dataFolder, notice });
     return [];
   });
   if (server === undefined) return;
@@ -45,7 +46,7 @@ export async function* checkDatabase(options: DatabaseOptions): AsyncGenerator<C
     onConnectionError: () => undefined,
   });
   try {
-    const freeBytes = isEmbedded ? await freeBytesOf(config.dataFolder) : null;
+    const freeBytes = isEmbedded ? await freeBytesOf(dataFolder) : null;
     const answering = await safely('database', advice, () =>
       checkDatabaseServer({ query: database.query, now: options.now, freeBytes }),
     );
