@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { createFetchHandler } from './adapters/fetch.ts';
 import type { Config } from './config/config.ts';
-import { openIngestPipeline } from './ingest/open-pipeline.ts';
 import type { Ingest } from './ingest/pipeline.ts';
+import { createIngestPipeline } from './ingest/pipeline.ts';
 import { createJobs } from './maintenance/jobs.ts';
 import { startMaintenance } from './maintenance/worker.ts';
 import { createMetrics, type Metrics } from './operations/metrics/metrics.ts';
@@ -92,7 +92,7 @@ export async function openInstep({
     clockMs: () => performance.now(),
   });
   const api = createStripeApi({ ...config.stripeApi, instrumentation: metrics });
-  const pipeline = openIngestPipeline({
+  const pipeline = createIngestPipeline({
     database,
     api,
     logger,

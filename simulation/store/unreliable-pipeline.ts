@@ -1,6 +1,6 @@
 import type { PlanSelection } from '../../src/core/plan-selection.ts';
-import { openIngestPipeline } from '../../src/ingest/open-pipeline.ts';
 import type { Ingest } from '../../src/ingest/pipeline.ts';
+import { createIngestPipeline } from '../../src/ingest/pipeline.ts';
 import type { Database } from '../../src/postgres/database.ts';
 import { DatabaseBusy, DatabaseUnavailable } from '../../src/postgres/errors.ts';
 import type { Logger } from '../../src/runtime/logging.ts';
@@ -30,7 +30,7 @@ export function openUnreliablePipeline(
   options: UnreliablePipelineOptions,
 ): Ingest {
   const unreliable = unreliableDatabase(database, options.random);
-  return openIngestPipeline({ ...options, database: unreliable, maxQueued: MAX_QUEUED }).ingest;
+  return createIngestPipeline({ ...options, database: unreliable, maxQueued: MAX_QUEUED }).ingest;
 }
 
 function unreliableDatabase(database: Database, random: Random): Database {

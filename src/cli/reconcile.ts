@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Command } from 'commander';
 import { readApiConfig, readPlanSelection } from '../config/config.ts';
-import { openIngestPipeline } from '../ingest/open-pipeline.ts';
+import { createIngestPipeline } from '../ingest/pipeline.ts';
 import { limitRate } from '../maintenance/rate-limiter.ts';
 import { ReconciliationFailed } from '../maintenance/reconcile/failure.ts';
 import type { Finding } from '../maintenance/reconcile/finding.ts';
@@ -90,7 +90,7 @@ function openServices(database: Database): ReconcileServices {
   const api = createStripeApi(readApiConfig(process.env));
   const logger = createLogger('warn', { write: (line) => void process.stderr.write(line) });
   const options = { database, api, logger, planSelection, now: Date.now, maxQueued: MAX_QUEUED };
-  const { ingest, productNames } = openIngestPipeline(options);
+  const { ingest, productNames } = createIngestPipeline(options);
   return {
     database,
     ingest,

@@ -6,7 +6,13 @@ import type { AtCommit, Query } from '../postgres/database.ts';
 import { type LogEntry, logEvents, readLog } from '../queries/events.ts';
 import { noteNamelessProducts } from '../queries/products.ts';
 import { readCustomers, writeSubscriptions } from '../queries/subscriptions.ts';
-import { type LinkedTeam, lockFreeTeams, lockTeams, writePlans } from '../queries/teams.ts';
+import {
+  type FreeTeams,
+  type LinkedTeam,
+  lockFreeTeams,
+  lockTeams,
+  writePlans,
+} from '../queries/teams.ts';
 import { changeOf } from '../stripe/logged-event.ts';
 import { decide } from './decide.ts';
 import type { NamedEvent, Result } from './received-event.ts';
@@ -15,68 +21,57 @@ import { recognize } from './recognize.ts';
 export type Transaction = { readonly query: Query; readonly atCommit: AtCommit };
 
 export type ApplyOptions = {
-  /** Which of several subscriptions a team has. */
   readonly planSelection: PlanSelection;
-  /** For a table of the application's that refuses the name of a plan. */
-  readonly withoutNames?: boolean;
+  /** Whether events of teams that another session has locked are left for later. */
+  readonly skipsLocked: boolean;
+  /** For a table whose plan name column refuses the name. */
+  readonly withoutNames: boolean;
 };
 
-/** What the database knows of a batch's events and customers. */
-type StoredState = {
+type Stored = {
   readonly log: readonly LoggedEvent[];
   readonly customers: Awaited<ReturnType<typeof readCustomers>>;
 };
 
 /**
- * Does all that a batch of events does, within one transaction and in two round trips, whatever
- * its size: lock the teams and read what is known; decide; write and commit. The results in the
- * events' order.
+ * Applies a batch of events within one transaction and two round trips, whatever its size: lock the
+ * teams and read what is stored; decide, write and commit. Returns the results in the order of the
+ * events; `null` for an event that was skipped because its team is locked.
  *
- * The lock comes first: whoever holds a customer's team decides alone on the customer's events,
- * and what is read after it is what the last one who held it has left.
+ * The lock comes first: the session that holds a customer's team decides alone on the customer's
+ * events, and reads what the previous holder has left.
  */
 export async function applyBatch(
-  transaction: Transaction,
-  events: readonly NamedEvent[],
-  options: ApplyOptions,
-): Promise<readonly Result[]> {
-  const { query } = transaction;
-  const customerIds = customerIdsOf(events);
-  const [teams, known] = await Promise.all([
-    lockTeams(query, customerIds),
-    readKnown(query, events, customerIds),
-  ]);
-  return applyTo(teams, known, transaction, events, options);
-}
-
-/**
- * The same, but waits for no team that somebody else holds: instead of a result the events of its
- * customer have `null`, and nothing of them is stored.
- */
-export async function applyFree(
   transaction: Transaction,
   events: readonly NamedEvent[],
   options: ApplyOptions,
 ): Promise<readonly (Result | null)[]> {
   const { query } = transaction;
   const customerIds = customerIdsOf(events);
-  const [{ teams, heldCustomerIds }, known] = await Promise.all([
-    lockFreeTeams(query, customerIds),
-    readKnown(query, events, customerIds),
+  const lock = options.skipsLocked
+    ? lockFreeTeams(query, customerIds)
+    : lockAll(query, customerIds);
+  const [{ teams, heldCustomerIds }, stored] = await Promise.all([
+    lock,
+    readStored(query, events, customerIds),
   ]);
-  const isFree = (event: NamedEvent) =>
-    event.kind === 'unreadable' || !heldCustomerIds.has(event.subscription.customerId);
-  const free = events.filter(isFree);
-  const results = applyTo(teams, known, transaction, free, options).values();
-  return events.map((event) => (isFree(event) ? (results.next().value ?? null) : null));
+  const isSkipped = (event: NamedEvent) =>
+    event.kind !== 'unreadable' && heldCustomerIds.has(event.subscription.customerId);
+  const applied = events.filter((event) => !isSkipped(event));
+  const results = applyTo(teams, stored, transaction, applied, options).values();
+  return events.map((event) => (isSkipped(event) ? null : (results.next().value ?? null)));
 }
 
-/** Sent right behind the lock, and answered after it is held. */
-async function readKnown(
+async function lockAll(query: Query, customerIds: readonly string[]): Promise<FreeTeams> {
+  return { teams: await lockTeams(query, customerIds), heldCustomerIds: new Set() };
+}
+
+/** Sent right behind the lock, and answered once it is held. */
+async function readStored(
   query: Query,
   events: readonly NamedEvent[],
   customerIds: readonly string[],
-): Promise<StoredState> {
+): Promise<Stored> {
   const ranges = new Map(
     events.map(({ key }) => keysOfSameSecond(key)).map((range) => [range.low, range]),
   );
@@ -89,10 +84,10 @@ async function readKnown(
 
 function applyTo(
   teams: readonly LinkedTeam[],
-  { log, customers }: StoredState,
+  { log, customers }: Stored,
   { query, atCommit }: Transaction,
   received: readonly NamedEvent[],
-  { planSelection, withoutNames = false }: ApplyOptions,
+  { planSelection, withoutNames }: ApplyOptions,
 ): readonly Result[] {
   const events = recognize(received, log);
   const decision = decide(
@@ -124,7 +119,7 @@ function productsWithoutName(plans: ReadonlyMap<number, TeamPlan>): string[] {
   return [...productIds];
 }
 
-/** One entry for each event that the log is to keep, however often it stands in the batch. */
+/** One entry for each event to log, however often it occurs in the batch. */
 function logEntries(
   events: readonly NamedEvent[],
   outcomes: ReadonlyMap<string, LogEntry['outcome']>,

@@ -2,26 +2,28 @@ import type { PlanSelection } from '../core/plan-selection.ts';
 import { effectOf } from '../core/transition.ts';
 import type { Database } from '../postgres/database.ts';
 import { DatabaseBusy, DatabaseConflict, DatabaseRefused } from '../postgres/errors.ts';
+import { readProductName, writeProductName } from '../queries/products.ts';
 import { Batcher } from '../runtime/batcher.ts';
 import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
 import type { Logger } from '../runtime/logging.ts';
-import type { ProductNames } from '../stripe/product-names.ts';
-import { type ApplyOptions, applyBatch, applyFree, type Transaction } from './apply-batch.ts';
-import { QueueLimit, type QueueLimitOptions } from './queue-limit.ts';
+import type { StripeApi } from '../stripe/api.ts';
+import { createProductNames, type ProductNames } from '../stripe/product-names.ts';
+import { applyBatch } from './apply-batch.ts';
+import { QueueLimit } from './queue-limit.ts';
 import type { NamedEvent, ReceivedEvent, Result } from './received-event.ts';
 
 /**
- * The one door: whatever brings events, webhooks, replays or a list of missed ones, brings them
- * here. When the promise resolves, the events are stored and the teams are right, for good.
+ * Processes events: webhooks, replays and caught-up events all come through here. When the promise
+ * resolves, the events are stored and the teams are correct, permanently. Idempotent.
  *
- * @throws the errors of the database, or QueueFull; the events may then
- * come again, by the rule without harm
+ * @throws the errors of the database, or QueueFull; the caller may then send the events again
  */
 export type Ingest = (events: readonly ReceivedEvent[]) => Promise<readonly Result[]>;
 
 export type IngestPipeline = {
   readonly ingest: Ingest;
-  /** Whether what comes now would have its turn in time. Asked before anything is done for it. */
+  readonly productNames: ProductNames;
+  /** Whether an event that arrives now would be stored in time. */
   hasRoom(): boolean;
   queued(): Queued;
 };
@@ -29,81 +31,86 @@ export type IngestPipeline = {
 /** Where events wait for a batch: `blocked` is for teams that another session has locked. */
 type Lane = 'ready' | 'blocked';
 
-/** How many wait in each lane, and how many may in the ready one. */
+/** The number of events waiting in each lane, and the limit of the ready one. */
 export type Queued = Readonly<Record<Lane | 'limit', number>>;
 
-export type IngestPipelineOptions = QueueLimitOptions & {
+export type IngestPipelineOptions = {
   readonly database: Database;
-  readonly productNames: ProductNames;
+  readonly api: Pick<StripeApi, 'retrieveProductName'>;
   readonly logger: Logger;
   /** In milliseconds since 1970. */
   readonly now: () => number;
-  /** Which of several subscriptions a team has. */
   readonly planSelection: PlanSelection;
-  readonly maxBatch: number;
+  readonly maxQueued: number;
   readonly instrumentation?: Instrumentation;
 };
 
-type Apply<Outcome> = (
-  transaction: Transaction,
-  events: readonly NamedEvent[],
-  options: ApplyOptions,
-) => Promise<readonly Outcome[]>;
+const MAX_BATCH = 500;
 
-/** What one event of a batch may have brought upon the others. */
-const ONE_OF_MANY = [DatabaseBusy, DatabaseConflict, DatabaseRefused];
+/**
+ * The longest expected wait for a batch. The next batch takes as long again, so an admitted event is
+ * stored within a second.
+ */
+const MAX_WAIT_MS = 300;
 
+/** Errors that one event can cause for its whole batch. */
+const ERRORS_OF_ONE_EVENT = [DatabaseBusy, DatabaseConflict, DatabaseRefused];
+
+/** Opens the pipeline into a database. Product names come from there and from Stripe's API. */
 export function createIngestPipeline(options: IngestPipelineOptions): IngestPipeline {
-  const { database, productNames, logger, now, instrumentation = NO_INSTRUMENTATION } = options;
+  const { database, logger, now, planSelection, maxQueued } = options;
+  const { instrumentation = NO_INSTRUMENTATION } = options;
+  const productNames = createProductNames(
+    {
+      readStored: (productId) => readProductName(database.query, productId),
+      store: async (productId, name) => {
+        await writeProductName(database.query, productId, name);
+      },
+      retrieve: (productId) => options.api.retrieveProductName(productId),
+      onRetrieveError: (productId, err) =>
+        logger.warn({ productId, err }, 'product name lookup failed'),
+    },
+    now,
+  );
+  const limit = new QueueLimit({ maxQueued, maxWaitMs: MAX_WAIT_MS });
+  const ready = openLane('ready', 'apply events');
+  // Events of a team that another session has locked wait for it without delaying the others.
+  const blocked = openLane('blocked', 'apply events of locked teams');
 
-  const lane = {
-    maxBatch: options.maxBatch,
-    maxQueued: options.maxQueued,
-    isWorthSplitting: (error: unknown) => ONE_OF_MANY.some((kind) => error instanceof kind),
-  };
-  const limit = new QueueLimit(options);
-  // Whose team somebody else holds waits for it in a lane of its own, and holds up nobody.
-  const freeLane = new Batcher<NamedEvent, Result | null>({
-    ...lane,
-    name: 'apply events',
-    run: (events) => runBatch('ready', applyFree, events),
-  });
-  const waitingLane = new Batcher<NamedEvent, Result>({
-    ...lane,
-    name: 'apply events of held teams',
-    run: (events) => runBatch('blocked', applyBatch, events),
-  });
-
-  async function runBatch<Outcome>(
-    lane: Lane,
-    apply: Apply<Outcome>,
-    events: readonly NamedEvent[],
-  ): Promise<readonly Outcome[]> {
-    const startedAtMs = now();
-    try {
-      return await commit(apply, events);
-    } finally {
-      const tookMs = now() - startedAtMs;
-      if (lane === 'ready') limit.learn(events.length, tookMs);
-      instrumentation.batchEnded(lane, events.length, tookMs);
-    }
+  function openLane(lane: Lane, name: string): Batcher<NamedEvent, Result | null> {
+    return new Batcher({
+      name,
+      maxBatch: MAX_BATCH,
+      maxQueued,
+      isWorthSplitting: (error) => ERRORS_OF_ONE_EVENT.some((kind) => error instanceof kind),
+      async run(events) {
+        const startedAtMs = now();
+        try {
+          return await commit(lane, events);
+        } finally {
+          const tookMs = now() - startedAtMs;
+          if (lane === 'ready') limit.learn(events.length, tookMs);
+          instrumentation.batchEnded(lane, events.length, tookMs);
+        }
+      },
+    });
   }
 
-  async function commit<Outcome>(
-    apply: Apply<Outcome>,
+  async function commit(
+    lane: Lane,
     events: readonly NamedEvent[],
-  ): Promise<readonly Outcome[]> {
-    const { planSelection } = options;
-    try {
-      return await database.transaction((query, atCommit) =>
-        apply({ query, atCommit }, events, { planSelection }),
+  ): Promise<readonly (Result | null)[]> {
+    const skipsLocked = lane === 'ready';
+    const apply = (withoutNames: boolean) =>
+      database.transaction((query, atCommit) =>
+        applyBatch({ query, atCommit }, events, { planSelection, skipsLocked, withoutNames }),
       );
+    try {
+      return await apply(false);
     } catch (error) {
       if (!(error instanceof DatabaseRefused) || events.length > 1) throw error;
-      // An application's column may be too short for a name: an entitlement never waits for one.
-      const results = await database.transaction((query, atCommit) =>
-        apply({ query, atCommit }, events, { planSelection, withoutNames: true }),
-      );
+      // The application's column may be too short for a name: an entitlement never waits for one.
+      const results = await apply(true);
       logger.warn({ eventId: events[0]?.eventId, err: error }, 'stored without the plan name');
       return results;
     }
@@ -116,43 +123,38 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
     return { productName: isNeeded ? await productNames.nameOf(productId) : null, ...event };
   }
 
+  async function process(event: NamedEvent): Promise<Result> {
+    try {
+      const result = (await ready.add(event)) ?? (await blocked.add(event));
+      if (result === null) throw new RangeError('a blocked event is never skipped');
+      report(event, result);
+      return result;
+    } catch (error) {
+      instrumentation.eventFailed(error);
+      throw error;
+    }
+  }
+
   function report(event: ReceivedEvent, { outcome, teamIds }: Result): void {
-    const { type, source } = event;
+    const { eventId, type, source } = event;
     instrumentation.eventProcessed({ type, outcome, source, delayMs: delayOf(event, outcome) });
-    const line = {
-      eventId: event.eventId,
-      type: event.type,
-      customerId: event.kind === 'unreadable' ? undefined : event.subscription.customerId,
-      teamIds,
-      outcome,
-      durationMs: now() - event.receivedAtMs,
-    };
+    const customerId = event.kind === 'unreadable' ? undefined : event.subscription.customerId;
+    const durationMs = now() - event.receivedAtMs;
+    const line = { eventId, type, customerId, teamIds, outcome, durationMs };
     if (outcome === 'parked') logger.error(line, 'team not found');
     else if (event.kind === 'unreadable') {
       logger.error({ ...line, reason: event.reason }, 'event unreadable');
     } else logger.info(line, 'event');
   }
 
-  async function ingest(events: readonly ReceivedEvent[]): Promise<readonly Result[]> {
-    const named = await Promise.all(events.map(nameProduct));
-    return await Promise.all(
-      named.map(async (event) => {
-        try {
-          const result = (await freeLane.add(event)) ?? (await waitingLane.add(event));
-          report(event, result);
-          return result;
-        } catch (error) {
-          instrumentation.eventFailed(error);
-          throw error;
-        }
-      }),
-    );
-  }
-
   return {
-    ingest,
-    hasRoom: () => freeLane.queued < limit.count,
-    queued: () => ({ ready: freeLane.queued, blocked: waitingLane.queued, limit: limit.count }),
+    async ingest(events) {
+      const named = await Promise.all(events.map(nameProduct));
+      return await Promise.all(named.map(process));
+    },
+    productNames,
+    hasRoom: () => ready.queued < limit.count,
+    queued: () => ({ ready: ready.queued, blocked: blocked.queued, limit: limit.count }),
   };
 }
 

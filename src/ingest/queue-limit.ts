@@ -1,43 +1,41 @@
 export type QueueLimitOptions = {
-  /** Never more than so many, whatever they take. */
+  /** The upper bound, however fast batches are. */
   readonly maxQueued: number;
-  /** How long the last one in the queue should wait at most. */
+  /** The longest time that the last event in the queue should wait. */
   readonly maxWaitMs: number;
 };
 
-/** A smaller batch tells more of what any batch costs than of what one more item does. */
-const TELLING_SIZE = 32;
+/** Smaller batches measure the cost of a batch rather than that of an event. */
+const MIN_MEASURED_SIZE = 32;
 
-/** So many may always wait: enough for batches that tell when it goes faster again. */
+/** Enough events for batches that can be measured, so the limit rises again after a slow phase. */
 const MIN_QUEUED = 64;
 
-/** How much less each earlier batch counts. */
-const FADING = 0.5;
+/** The weight of the earlier batches. */
+const DECAY = 0.5;
 
-/** What is taken for granted until a batch has told better. */
-const PRESUMED = { items: 1_000, tookMs: 500 };
+/** Assumed until a batch was measured. */
+const ASSUMED = { events: 1_000, tookMs: 500 };
 
-/** How many may wait, so that the last of them has its turn in time; learnt from the batches. */
+/** Learns from the batches how many events can wait and still be stored in time. */
 export class QueueLimit {
   readonly #options: QueueLimitOptions;
-  #items = PRESUMED.items;
-  #tookMs = PRESUMED.tookMs;
+  #events = ASSUMED.events;
+  #tookMs = ASSUMED.tookMs;
 
   constructor(options: QueueLimitOptions) {
     this.#options = options;
   }
 
-  /** How many may wait now. */
   get count(): number {
     const { maxQueued, maxWaitMs } = this.#options;
-    const inTime = Math.round((maxWaitMs * this.#items) / Math.max(1, this.#tookMs));
+    const inTime = Math.round((maxWaitMs * this.#events) / Math.max(1, this.#tookMs));
     return Math.min(maxQueued, Math.max(MIN_QUEUED, inTime));
   }
 
-  /** Hears how long a batch of so many took. */
-  learn(size: number, tookMs: number): void {
-    if (size < TELLING_SIZE) return;
-    this.#items = this.#items * FADING + size;
-    this.#tookMs = this.#tookMs * FADING + tookMs;
+  learn(batchSize: number, tookMs: number): void {
+    if (batchSize < MIN_MEASURED_SIZE) return;
+    this.#events = this.#events * DECAY + batchSize;
+    this.#tookMs = this.#tookMs * DECAY + tookMs;
   }
 }

@@ -2,21 +2,18 @@ import type { LoggedOutcome } from '../core/logged-event.ts';
 import type { ReadableEvent, UnreadableEvent } from '../stripe/parse-event.ts';
 import type { SnapshotEvent } from '../stripe/subscription-snapshot.ts';
 
-/** An event on its way through the one door. */
+/** An event for the ingest pipeline. */
 export type ReceivedEvent = (ReadableEvent | UnreadableEvent | SnapshotEvent) & {
   readonly body: Uint8Array;
   readonly receivedAtMs: number;
-  /**
-   * `log` for one that stands in the log already: to apply it is no further delivery; `list` for one
-   * that Stripe has told when it was asked, and has not delivered.
-   */
+  /** `log`: it is in the log already, and counts as no delivery; `list`: Stripe's API listed it. */
   readonly source: 'delivery' | 'log' | 'list';
 };
 
-/** An event with the name of its product, as far as that was to be had before the transaction. */
+/** An event with the name of its product, if it was found before the transaction. */
 export type NamedEvent = ReceivedEvent & { readonly productName: string | null };
 
-/** What came of an event, and whom it concerned. */
+/** The outcome of an event, and the teams that have its customer. */
 export type Result = {
   readonly outcome: LoggedOutcome | 'duplicate';
   readonly teamIds: readonly number[];

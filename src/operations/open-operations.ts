@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
-import { openIngestPipeline } from '../ingest/open-pipeline.ts';
+import { createIngestPipeline } from '../ingest/pipeline.ts';
 import type { DatabaseServer } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
 import { Background } from '../runtime/background.ts';
@@ -66,7 +66,14 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
       });
       const api = createStripeApi(config.stripeApi);
       const { planSelection, maxQueuedEvents: maxQueued } = config;
-      const pipeline = openIngestPipeline({ database, api, logger, now, planSelection, maxQueued });
+      const pipeline = createIngestPipeline({
+        database,
+        api,
+        logger,
+        now,
+        planSelection,
+        maxQueued,
+      });
       const pages = createConsole({
         database,
         api,

@@ -6,6 +6,8 @@ import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 
+const OPTIONS = { planSelection: 'newest', skipsLocked: false, withoutNames: false } as const;
+
 describe.each(postgresServers)('$name', (server) => {
   const store = useDatabase(server);
   const openTwo = () => [openPipeline(store.database), openPipeline(store.openAnother())] as const;
@@ -46,13 +48,13 @@ describe.each(postgresServers)('$name', (server) => {
           [events, events.toReversed()].map((batch, index) =>
             pools[index]?.transaction((query, atCommit) => {
               attempts += 1;
-              return applyBatch({ query, atCommit }, batch, { planSelection: 'newest' });
+              return applyBatch({ query, atCommit }, batch, OPTIONS);
             }),
           ),
         );
         // After a deadlock one of them would be tried again.
         expect(attempts).toBe(2);
-        const outcomes = results.flatMap((batch) => batch ?? []);
+        const outcomes = results.flatMap((batch) => batch?.flatMap((result) => result ?? []) ?? []);
         const isFollowed = followed === 'whom teams follow';
         expect(count(outcomes, 'applied')).toBe(isFollowed ? events.length : 0);
         expect(count(outcomes, 'duplicate')).toBe(isFollowed ? events.length : 0);

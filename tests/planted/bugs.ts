@@ -95,7 +95,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     '',
   ]),
   storeBug('the clock is not written', 'queries/subscriptions.ts', [
-    '            created_at = excluded.created_at,\n',
+    'created_at         = excluded.created_at,',
     '',
   ]),
   storeBug('a snapshot in the log is read back as an event', 'stripe/logged-event.ts', [
@@ -103,16 +103,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'isSnapshot: false',
   ]),
   storeBug(
-    'what is known is read before the lock',
+    'the log is read before the lock',
     'ingest/apply-batch.ts',
     [
-      '  const [teams, known] = await Promise.all([',
-      '  const early = await readKnown(query, events, customerIds);\n  const [teams, known] = await Promise.all([',
+      '  const lock = options.skipsLocked',
+      '  const early = await readStored(query, events, customerIds);\n  const lock = options.skipsLocked',
     ],
-    [
-      'return applyTo(teams, known, transaction, events, options);',
-      'return applyTo(teams, known === null ? known : early, transaction, events, options);',
-    ],
+    ['    readStored(query, events, customerIds),\n  ]);', '    early,\n  ]);'],
   ),
   storeBug('the newest second is pruned', 'queries/prune-events.ts', [
     'state.created_at > event.created_at',

@@ -6,7 +6,6 @@ import { type Replayed, replayEvents } from '../../event-log/replay.ts';
 import { readNewestPosition, searchLog } from '../../event-log/search.ts';
 import { createIngestPipeline, type Ingest } from '../../ingest/pipeline.ts';
 import type { Database } from '../../postgres/database.ts';
-import { readProductName } from '../../queries/products.ts';
 import type { EventRow } from '../../queries/search-events.ts';
 import { InstepError } from '../../runtime/errors.ts';
 import { createLogger } from '../../runtime/logging.ts';
@@ -72,19 +71,15 @@ async function* only(event: EventRow): AsyncGenerator<EventRow> {
   yield event;
 }
 
-const MAX_BATCH = 200;
-
-/** The one door, without Stripe's API: the names that it does not know a running server finds. */
+/** The ingest pipeline without Stripe's API: a running server looks up missing product names. */
 function openPipeline(database: Database, planSelection: PlanSelection): Ingest {
   const { ingest } = createIngestPipeline({
     database,
-    productNames: { nameOf: (productId) => readProductName(database.query, productId) },
+    api: { retrieveProductName: async () => null },
     logger: createLogger('silent'),
     now: Date.now,
     planSelection,
-    maxBatch: MAX_BATCH,
     maxQueued: Number.MAX_SAFE_INTEGER,
-    maxWaitMs: Number.MAX_SAFE_INTEGER,
   });
   return ingest;
 }

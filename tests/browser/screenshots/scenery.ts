@@ -1,6 +1,6 @@
 import { createActivity } from '../../../src/cli/demo/activity.ts';
 import { inTrueOrder, PRODUCT_NAMES, walkthrough } from '../../../src/cli/demo/walkthrough.ts';
-import { openIngestPipeline } from '../../../src/ingest/open-pipeline.ts';
+import { createIngestPipeline } from '../../../src/ingest/pipeline.ts';
 import { createJobs } from '../../../src/maintenance/jobs.ts';
 import type { Database } from '../../../src/postgres/database.ts';
 import { addTeam } from '../../../src/queries/teams.ts';
@@ -31,7 +31,7 @@ export async function setUp(database: Database): Promise<FakeStripeApi> {
   const stripe = await startFakeStripeApi({ productNames: PRODUCT_NAMES, subscriptions });
   const api = createStripeApi({ secretKey: API_KEY, baseUrl: new URL(stripe.url) });
   const planSelection = 'newest';
-  const { ingest, productNames } = openIngestPipeline({
+  const { ingest, productNames } = createIngestPipeline({
     database,
     api,
     logger,

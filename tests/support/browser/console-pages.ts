@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll } from 'vitest';
-import { openIngestPipeline } from '../../../src/ingest/open-pipeline.ts';
+import { createIngestPipeline } from '../../../src/ingest/pipeline.ts';
 import { createConsole } from '../../../src/operations/console/console.tsx';
 import type { ConsoleOptions } from '../../../src/operations/console/options.ts';
 import { listenForOperators } from '../../../src/operations/listen-for-operators.ts';
@@ -42,7 +42,7 @@ export async function openConsole(
   const now = Date.now;
   const planSelection = 'newest';
   const pipeline = { database, api, logger, now, planSelection, maxQueued: 1_000 } as const;
-  const { ingest, productNames } = openIngestPipeline(pipeline);
+  const { ingest, productNames } = createIngestPipeline(pipeline);
   const wait = (delayMs: number) => sleep(delayMs);
   const background = new Background();
   const app = createConsole({

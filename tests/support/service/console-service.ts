@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
-import { openIngestPipeline } from '../../../src/ingest/open-pipeline.ts';
+import { createIngestPipeline } from '../../../src/ingest/pipeline.ts';
 import { createConsole } from '../../../src/operations/console/console.tsx';
 import { listenForOperators } from '../../../src/operations/listen-for-operators.ts';
 import { createExposition, type Exposition } from '../../../src/operations/metrics/exposition.ts';
@@ -48,7 +48,7 @@ export function useConsole({
     const planSelection = 'newest';
     const pipeline = { database, api, logger, now, planSelection, maxQueued: 1_000 } as const;
     const app = createConsole({
-      ...openIngestPipeline(pipeline),
+      ...createIngestPipeline(pipeline),
       database,
       api,
       planSelection,
