@@ -1,0 +1,14 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { createEmptyDatabase } from '../support/postgres/test-database.ts';
+
+process.env.TEST_DATABASE_URL = (await createEmptyDatabase()).href;
+await import('./app-example.ts');
+
+test('docs/testing.md shows this example', () => {
+  const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
+  const example = read('./app-example.ts')
+    .replaceAll("'../../src/index.ts'", "'instep'")
+    .replaceAll("'../../src/testing/index.ts'", "'instep/testing'");
+  expect(read('../../docs/testing.md')).toContain(`\`\`\`ts\n${example}\`\`\``);
+});
