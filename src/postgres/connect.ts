@@ -33,7 +33,7 @@ export async function connectToServer(options: ConnectOptions): Promise<Database
       release: async () => undefined,
     };
   }
-  const embedded = await openEmbeddedPostgres({ dataFolder, notice });
+  const embedded = await openEmbeddedPostgres({ dataFolder, onNotice: notice });
   return {
     isEmbedded: true,
     open: (pool) =>

@@ -18,7 +18,7 @@ export class EmbeddedService {
 
   static async start(dataFolder: string): Promise<EmbeddedService> {
     const server = await startInstep({ INSTEP_DATA: dataFolder });
-    const { connection, release } = await openEmbeddedPostgres({ dataFolder, notice });
+    const { connection, release } = await openEmbeddedPostgres({ dataFolder, onNotice });
     await release();
     const database = openDatabase({
       connections: [connection],
@@ -37,7 +37,7 @@ export class EmbeddedService {
   /** Ends the server, and looks into the database that it leaves. */
   async stop<Result>(look: (database: Database) => Promise<Result>): Promise<Result> {
     await this.server.stop();
-    const embedded = await openEmbeddedPostgres({ dataFolder: this.#dataFolder, notice });
+    const embedded = await openEmbeddedPostgres({ dataFolder: this.#dataFolder, onNotice });
     try {
       return await look(this.database);
     } finally {
@@ -52,4 +52,4 @@ export class EmbeddedService {
   }
 }
 
-const notice = () => undefined;
+const onNotice = () => undefined;

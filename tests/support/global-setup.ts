@@ -35,7 +35,7 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
   chmodSync(directory, 0o755);
   process.env.TMPDIR = directory;
   const dataFolder = mkdtempSync(join(directory, 'shared-'));
-  const embedded = await openEmbeddedPostgres({ dataFolder, notice: () => undefined });
+  const embedded = await openEmbeddedPostgres({ dataFolder, onNotice: () => undefined });
   const { host, port, user, database } = embedded.connection;
   const url = `postgres:///${database}?host=${encodeURIComponent(host)}&port=${port}&user=${user}`;
   await stopSyncing(url);

@@ -1,48 +1,62 @@
 import { chmod, chown, mkdtemp, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { findInaccessibleFolder } from './inaccessible-folder.ts';
+import { dirname, join } from 'node:path';
+import { systemErrorCode } from './errors.ts';
 import type { ServerUser } from './server-user.ts';
-import { systemErrorCode } from './system-error-code.ts';
 
 /**
- * Why PostgreSQL's user could not keep its files within `data`; `undefined` when it can.
- *
- * When nothing but `data` itself is closed to it, and belongs to us, it is opened: it is there for
- * this, and whoever mounted it there counts on finding the database in it.
+ * Why PostgreSQL's user can't keep its files below `folder`; `undefined` when it can. If `folder`
+ * itself is the only obstacle and belongs to this process's user, it is opened: whoever mounted it
+ * there expects the database in it.
  */
 export async function checkAccess(
-  data: string,
+  folder: string,
   user: ServerUser,
-  notice: (message: string) => void,
+  onNotice: (message: string) => void,
 ): Promise<string | undefined> {
   if (!user.isSwitched) return undefined;
-  let closed = await findInaccessibleFolder(data, user);
-  if (closed === data && (await openOwnFolder(data))) {
-    closed = await findInaccessibleFolder(data, user);
-    notice(`PostgreSQL runs as user id ${user.uid}: ${data} was opened to it (chmod o+x)`);
+  let inaccessible = await findInaccessible(folder, user);
+  if (inaccessible === folder && (await openOwnFolder(folder))) {
+    inaccessible = await findInaccessible(folder, user);
+    onNotice(`PostgreSQL runs as user id ${user.uid}: opened ${folder} for it (chmod o+x)`);
   }
-  if (closed !== undefined) return `cannot enter ${closed}`;
-  return (await canOwnFolderIn(data, user)) ? undefined : `cannot own a folder in ${data}`;
+  if (inaccessible !== undefined) return `can't enter ${inaccessible}`;
+  return (await canOwnFolderIn(folder, user)) ? undefined : `can't own a folder in ${folder}`;
 }
 
-/** Some mounted folders of other systems keep no owners, with or without an error. */
+/**
+ * The outermost directory on the way to `path`, itself included, that `user` can't enter, judged by
+ * owner and mode; `undefined` when there is none. `path` is absolute and has no symbolic links.
+ */
+export async function findInaccessible(
+  path: string,
+  user: ServerUser,
+): Promise<string | undefined> {
+  const parent = dirname(path);
+  const outer = parent === path ? undefined : await findInaccessible(parent, user);
+  if (outer !== undefined) return outer;
+  const { uid, gid, mode } = await stat(path);
+  const enter = uid === user.uid ? 0o100 : gid === user.gid ? 0o010 : 0o001;
+  return (mode & enter) === 0 ? path : undefined;
+}
+
+/** Some mounted file systems keep no owners, with or without an error. */
 export async function canOwnFolderIn(folder: string, user: ServerUser): Promise<boolean> {
-  const trial = await mkdtemp(join(folder, 'owner-trial-'));
+  const probe = await mkdtemp(join(folder, 'owner-check-'));
   try {
-    await chown(trial, user.uid, user.gid);
-    return (await stat(trial)).uid === user.uid;
+    await chown(probe, user.uid, user.gid);
+    return (await stat(probe)).uid === user.uid;
   } catch (error) {
     if (!['EPERM', 'EINVAL', 'ENOTSUP'].includes(systemErrorCode(error))) throw error;
     return false;
   } finally {
-    await rm(trial, { recursive: true, force: true });
+    await rm(probe, { recursive: true, force: true });
   }
 }
 
 async function openOwnFolder(folder: string): Promise<boolean> {
   const { uid, mode } = await stat(folder);
   if (uid !== process.getuid?.()) return false;
-  // To enter it is not to list it.
+  // Others can enter it, but not list it.
   await chmod(folder, (mode & 0o7777) | 0o001);
   return true;
 }

@@ -3,28 +3,28 @@ import { chown, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Binaries } from './binaries.ts';
 import {
+  ifExists,
   PostgresFolderUnfit,
   PostgresStartFailed,
   PostgresVersionDiffers,
-} from './embedded-postgres-errors.ts';
-import { publishFolder } from './publish-folder.ts';
+  systemErrorCode,
+} from './errors.ts';
+import { publishDirectory } from './publish-directory.ts';
 import { runProgram } from './run-program.ts';
 import type { ServerUser } from './server-user.ts';
-import { systemErrorCode } from './system-error-code.ts';
 
-/** The superuser and the database within every cluster. */
+/** The superuser and the database of every cluster. */
 export const USER = 'instep';
 export const DATABASE = 'instep';
 
 const UNFINISHED = 'cluster.new-';
-const UNFINISHED_IS_DEAD_AFTER_MS = 10 * 60_000;
+const ABANDONED_AFTER_MS = 10 * 60_000;
 
-/** Slow disks take their time; nobody waits so long for a start, but nothing would be won. */
+/** Enough for the slowest disk. */
 const DEADLINE_MS = 120_000;
 
 /**
- * Looks for a cluster of PostgreSQL `major`.
- * @returns whether there is one
+ * Whether there is a cluster of PostgreSQL `major`.
  * @throws PostgresVersionDiffers, PostgresFolderUnfit
  */
 export async function hasCluster(cluster: string, major: string): Promise<boolean> {
@@ -33,12 +33,12 @@ export async function hasCluster(cluster: string, major: string): Promise<boolea
     version = (await readFile(join(cluster, 'PG_VERSION'), 'utf8')).trim();
   } catch (cause) {
     const code = systemErrorCode(cause);
-    if (code === 'ENOENT' && !(await isThere(cluster))) return false;
+    if (code === 'ENOENT' && (await ifExists(stat(cluster))) === undefined) return false;
     throw new PostgresFolderUnfit(
       code === 'ENOENT'
-        ? `${cluster} holds no database (PG_VERSION is missing): bring its files back, or move ` +
-            'it away to begin with an empty database'
-        : `${cluster} cannot be read (${code}): run as the user that made it (or root), or set ` +
+        ? `${cluster} holds no database (PG_VERSION is missing): restore its files, or move it ` +
+            'away to start with an empty database'
+        : `can't read ${cluster} (${code}): run as the user that made it (or root), or set ` +
             'INSTEP_DATA to another folder',
       { cause },
     );
@@ -52,89 +52,71 @@ export async function hasCluster(cluster: string, major: string): Promise<boolea
 }
 
 /**
- * Makes an empty cluster with the database `instep`. It is made beside `cluster` and renamed when
- * it is complete and on the disk: half a cluster never counts, and of two processes that make one
- * at the same moment, one's stays and serves both.
- * @throws PostgresStartFailed with what PostgreSQL's `initdb` said
+ * Creates an empty cluster with the database `instep`. It is made beside `cluster`, and renamed when
+ * it is complete and on the disk, so that an unfinished cluster is never used. If two processes
+ * create one at the same time, one cluster stays and serves both.
+ * @throws PostgresStartFailed with the output of PostgreSQL's `initdb`
  */
 export async function createCluster(
   cluster: string,
   binaries: Binaries,
   user: ServerUser,
 ): Promise<void> {
-  refuseOddPath(binaries.initdb);
+  refuseUnusablePath(binaries.initdb);
   const unfinished = join(cluster, '..', `${UNFINISHED}${randomBytes(8).toString('hex')}`);
   await mkdir(unfinished, { mode: 0o700 });
   try {
     if (user.isSwitched) await chown(unfinished, user.uid, user.gid);
-    await fill(unfinished, binaries, user);
+    await initialize(unfinished, binaries, user);
   } catch (error) {
     await rm(unfinished, { recursive: true, force: true });
     throw error;
   }
-  await publishFolder(unfinished, cluster);
+  await publishDirectory(unfinished, cluster);
 }
 
-/** Deletes what processes left that were killed while they made a cluster. */
-export async function deleteUnfinishedClusters(home: string): Promise<void> {
-  for (const name of await readdir(home)) {
+/** Deletes the unfinished clusters of killed processes. */
+export async function deleteAbandonedClusters(dataDirectory: string): Promise<void> {
+  for (const name of await readdir(dataDirectory)) {
     if (!name.startsWith(UNFINISHED)) continue;
-    const path = join(home, name);
-    const age = await ageOf(path);
-    if (age > UNFINISHED_IS_DEAD_AFTER_MS) await rm(path, { recursive: true, force: true });
+    const path = join(dataDirectory, name);
+    const found = await ifExists(stat(path));
+    const isAbandoned = found !== undefined && Date.now() - found.mtimeMs > ABANDONED_AFTER_MS;
+    if (isAbandoned) await rm(path, { recursive: true, force: true });
   }
 }
 
-async function fill(folder: string, { initdb, postgres }: Binaries, user: ServerUser) {
-  const run = async (program: string, parameters: string[], input?: string) => {
-    const options = { user, deadlineMs: DEADLINE_MS, ...(input === undefined ? {} : { input }) };
+async function initialize(folder: string, { initdb, postgres }: Binaries, user: ServerUser) {
+  const run = async (program: string, parameters: string[], input = '') => {
+    const options = { user, deadlineMs: DEADLINE_MS, input };
     const { succeeded, output } = await runProgram(program, parameters, options);
     // A single-user server goes on after an error.
     if (succeeded && !/^.*ERROR: /m.test(output)) return;
-    if (/could not look up effective user ID/.test(output)) throw unknownUser(user);
     throw new PostgresStartFailed(
-      `an empty database could not be made (is the disk full?):\n${output || 'no message'}`,
+      /could not look up effective user ID/.test(output)
+        ? `PostgreSQL's initdb refuses to run as user id ${user.uid}, which this system does not ` +
+            'know: add a line for it to /etc/passwd, run as a user that has one, or set DATABASE_URL'
+        : `can't create an empty database (is the disk full?):\n${output || 'no message'}`,
     );
   };
-  // Nothing is synced before the end, and then all of it.
+  // Nothing is synced until the end, and then everything.
   await run(initdb, [
     ...['-D', folder, '-U', USER, '--encoding=UTF8', '--locale=C', '--no-sync'],
-    // Only those reach the socket who may enter its private folder; there is no TCP.
+    // The socket's private directory decides who can connect; there is no TCP.
     ...['--auth-local=trust', '--auth-host=reject', '--no-instructions'],
   ]);
-  // `initdb` has made one database: giving it our name is ten times faster than making another.
+  // Renaming the database that `initdb` made is ten times faster than creating another one.
   const rename = `alter database postgres rename to ${DATABASE}\n`;
   await run(postgres, ['--single', '-D', folder, '-c', 'fsync=off', 'template1'], rename);
   await run(initdb, ['-D', folder, '--sync-only']);
 }
 
-function unknownUser({ uid }: ServerUser): PostgresStartFailed {
-  return new PostgresStartFailed(
-    `PostgreSQL's initdb refuses to run as user id ${uid}, which this system does not know: add a ` +
-      'line for it to /etc/passwd, run as a user that has one, or set DATABASE_URL',
-  );
-}
-
 /** `initdb` runs `postgres` through a shell, with its path in double quotes. */
-function refuseOddPath(path: string): void {
-  const odd = /["$`\\\n]/.exec(path)?.[0];
-  if (odd === undefined) return;
+function refuseUnusablePath(path: string): void {
+  const character = /["$`\\\n]/.exec(path)?.[0];
+  if (character === undefined) return;
   throw new PostgresFolderUnfit(
-    `PostgreSQL's initdb cannot run in a folder with ${JSON.stringify(odd)} in its path ` +
+    `PostgreSQL's initdb can't run in a folder with ${JSON.stringify(character)} in its path ` +
       `(${path}): move it, or set DATABASE_URL`,
   );
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return (await ageOf(path)) > Number.NEGATIVE_INFINITY;
-}
-
-/** How long ago a folder was last changed, in milliseconds; one that is not there never was. */
-async function ageOf(path: string): Promise<number> {
-  try {
-    return Date.now() - (await stat(path)).mtimeMs;
-  } catch (error) {
-    if (systemErrorCode(error) === 'ENOENT') return Number.NEGATIVE_INFINITY;
-    throw error;
-  }
 }

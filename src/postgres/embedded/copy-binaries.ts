@@ -1,55 +1,49 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, copyFile, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { layLinks } from './library-links.ts';
-import { publishFolder, syncFolder } from './publish-folder.ts';
+import { createLinks } from './postgres-package.ts';
+import { publishDirectory, syncDirectory } from './publish-directory.ts';
 
-/** What only compilers read. */
+/** Only compilers need these. */
 const LEFT_OUT = /\.a$|^native\/lib\/(?:pkgconfig|postgresql\/pgxs)\//;
 
-const COPIES_AT_ONCE = 16;
+const CONCURRENT_COPIES = 16;
 
 /**
- * Copies the package's programs, libraries and data files to `path`, readable by everyone, links
- * laid. The copy is complete and on the disk before it appears at `path`; of two processes that
- * copy at once, one's copy stays.
+ * Copies the package's programs, libraries and data files to `path`, readable by every user and with
+ * all links. The copy is complete and on the disk before it appears at `path`; if two processes copy
+ * at the same time, one copy stays.
  */
 export async function copyBinaries(packageFolder: string, path: string): Promise<void> {
-  await openToAll(dirname(path));
+  await makeReadable(dirname(path));
   const copy = `${path}.new-${randomBytes(8).toString('hex')}`;
   try {
     await copyTree(packageFolder, copy);
-    await layLinks(copy);
+    await createLinks(copy);
   } catch (error) {
     await rm(copy, { recursive: true, force: true });
     throw error;
   }
-  await publishFolder(copy, path);
+  await publishDirectory(copy, path);
 }
 
 async function copyTree(from: string, to: string): Promise<void> {
-  const files: string[] = [];
-  const folders: string[] = ['native'];
-  for (const entry of await readdir(join(from, 'native'), {
-    recursive: true,
-    withFileTypes: true,
-  })) {
-    const path = join(entry.parentPath.slice(from.length + 1), entry.name);
-    if (LEFT_OUT.test(entry.isDirectory() ? `${path}/` : path)) continue;
-    if (entry.isDirectory()) folders.push(path);
-    else if (entry.isFile()) files.push(path);
-  }
-  await openToAll(to);
-  for (const folder of folders.sort()) await openToAll(join(to, folder));
-  const remaining = files.values();
+  const options = { recursive: true, withFileTypes: true } as const;
+  const entries = (await readdir(join(from, 'native'), options))
+    .map((entry) => ({ entry, path: join(entry.parentPath.slice(from.length + 1), entry.name) }))
+    .filter(({ entry, path }) => !LEFT_OUT.test(entry.isDirectory() ? `${path}/` : path));
+  const directories = entries.filter(({ entry }) => entry.isDirectory()).map(({ path }) => path);
+  const paths = ['', 'native', ...directories.sort()].map((path) => join(to, path));
+  for (const path of paths) await makeReadable(path);
+  const files = entries.filter(({ entry }) => entry.isFile()).values();
   const worker = async () => {
-    for (const file of remaining) await copyDurably(join(from, file), join(to, file));
+    for (const { path } of files) await copyDurably(join(from, path), join(to, path));
   };
-  await Promise.all(Array.from({ length: COPIES_AT_ONCE }, worker));
-  for (const folder of folders) await syncFolder(join(to, folder));
+  await Promise.all(Array.from({ length: CONCURRENT_COPIES }, worker));
+  for (const path of paths) await syncDirectory(path);
 }
 
-/** A power cut must not leave half a library: a copy that is there is never looked at again. */
+/** A power cut must not leave half a library, since an existing copy is never checked again. */
 async function copyDurably(from: string, to: string): Promise<void> {
   await copyFile(from, to);
   const { mode } = await stat(from);
@@ -62,7 +56,7 @@ async function copyDurably(from: string, to: string): Promise<void> {
   }
 }
 
-async function openToAll(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true });
-  await chmod(folder, 0o755);
+async function makeReadable(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true });
+  await chmod(directory, 0o755);
 }

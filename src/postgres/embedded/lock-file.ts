@@ -1,41 +1,49 @@
-import { type FileHandle, open, readFile } from 'node:fs/promises';
-import { identifyProcess, type ProcessIdentity } from './process-identity.ts';
-import { systemErrorCode } from './system-error-code.ts';
+import { execFile } from 'node:child_process';
+import { open, readFile } from 'node:fs/promises';
+import { basename, isAbsolute, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { ifExists, systemErrorCode } from './errors.ts';
 
-/** So long after it was made, a lock file with nothing in it is what a power cut left. */
+/** An older lock file without content was left by a power cut. */
 const EMPTY_IS_STALE_AFTER_MS = 5_000;
 
-/** The highest number there is for a process id; no system goes so far. */
-const NOBODY_PID = 2_147_483_647;
+/** The highest possible process id, which no system uses. */
+const UNUSED_PID = 2_147_483_647;
 
-/** Whom one of PostgreSQL's lock files names. */
+/**
+ * What a process is to a cluster: its server, another program, one that has ended (but still has its
+ * id, because its parent has not waited for it), gone, or not visible to this process.
+ */
+export type ProcessIdentity = 'server' | 'other' | 'ended' | 'gone' | 'unknown';
+
+/** The process that one of PostgreSQL's lock files names. */
 export type LockHolder = {
   readonly pid: number;
-  /** The cluster that it serves, by the path that it was started with. */
+  /** The path of its cluster, as given when it was started. */
   readonly cluster: string;
   readonly identity: ProcessIdentity;
 };
 
 /**
  * Reads a lock file of PostgreSQL (`postmaster.pid` in the cluster, `.lock` beside the socket) and
- * looks at the process that it names. `undefined` when there is no file, or nothing in it yet.
+ * identifies the process that it names. `undefined` when there is no file, or no content yet.
  */
 export async function readLockHolder(path: string): Promise<LockHolder | undefined> {
-  const content = await readIfThere(path);
-  return content === undefined ? undefined : findHolder(content);
+  const content = await ifExists(readFile(path, 'utf8'));
+  return content === undefined ? undefined : await findHolder(content);
 }
 
 /**
- * Mends a lock file that names no living server, though PostgreSQL may take it for one: its process
- * id has gone to another process, or to one that has ended and was never waited for. In its place
- * goes an id that no process can have; the rest stays, by which PostgreSQL finds out whether
- * children of a server that was killed still use the cluster's shared memory.
+ * Repairs a lock file that names no running server although PostgreSQL could believe so: its process
+ * id now belongs to another process, or to one that has ended. The id is replaced by one that no
+ * process has. The rest stays: from it PostgreSQL finds out whether children of a killed server
+ * still use the cluster's shared memory.
  *
- * What was read and what is written is one and the same file: should a server make its own
- * meanwhile, that one is never touched.
+ * Reads and writes the same open file, so that the lock file of a server that starts meanwhile is
+ * never touched.
  */
-export async function mendStaleLock(path: string): Promise<void> {
-  const file = await openIfThere(path);
+export async function repairStaleLock(path: string): Promise<void> {
+  const file = await ifExists(open(path, 'r+'));
   if (file === undefined) return;
   try {
     const content = await file.readFile('utf8');
@@ -44,7 +52,7 @@ export async function mendStaleLock(path: string): Promise<void> {
       holder === undefined
         ? Date.now() - (await file.stat()).mtimeMs > EMPTY_IS_STALE_AFTER_MS
         : holder.identity === 'other' || holder.identity === 'ended';
-    if (isStale) await file.write(content.replace(/^[^\n]*\n?/, `${NOBODY_PID}\n`), 0);
+    if (isStale) await file.write(content.replace(/^[^\n]*\n?/, `${UNUSED_PID}\n`), 0);
   } finally {
     await file.close();
   }
@@ -58,20 +66,48 @@ async function findHolder(content: string): Promise<LockHolder | undefined> {
   return { pid, cluster, identity: await identifyProcess(pid, cluster) };
 }
 
-async function readIfThere(path: string): Promise<string | undefined> {
+/**
+ * Tells whether process `pid` is the server of the cluster, by its command line. A process id alone
+ * proves nothing: the system assigns it again, and another container has other processes.
+ */
+export async function identifyProcess(pid: number, cluster: string): Promise<ProcessIdentity> {
+  if (process.platform !== 'linux') return await identifyByPs(pid, cluster);
+  let commandLine: string;
   try {
-    return await readFile(path, 'utf8');
+    commandLine = await readFile(`/proc/${pid}/cmdline`, 'utf8');
   } catch (error) {
-    if (systemErrorCode(error) === 'ENOENT') return undefined;
-    throw error;
+    if (!['ENOENT', 'ESRCH', 'EACCES'].includes(systemErrorCode(error))) throw error;
+    return canBeServer(pid) ? 'unknown' : 'gone';
+  }
+  if (commandLine === '') return 'ended';
+  const words = commandLine.split('\0');
+  if (basename(words[0] ?? '') !== 'postgres') return 'other';
+  const option = words.indexOf('-D');
+  const directory = words[option + 1] ?? '';
+  // A server that was started by hand can name its cluster in another way.
+  if (option === -1 || !isAbsolute(directory)) return 'server';
+  return resolve(directory) === resolve(cluster) ? 'server' : 'other';
+}
+
+async function identifyByPs(pid: number, cluster: string): Promise<ProcessIdentity> {
+  if (!canBeServer(pid)) return 'gone';
+  try {
+    const { stdout } = await promisify(execFile)('/bin/ps', ['-ww', '-o', 'args=', '-p', `${pid}`]);
+    if (stdout.trim() === '' || stdout.includes('<defunct>')) return 'ended';
+    return /\bpostgres\b/.test(stdout) && stdout.includes(`-D ${cluster}`) ? 'server' : 'other';
+  } catch {
+    // `ps` exits with 1 when the process is gone.
+    return canBeServer(pid) ? 'unknown' : 'gone';
   }
 }
 
-async function openIfThere(path: string): Promise<FileHandle | undefined> {
+function canBeServer(pid: number): boolean {
   try {
-    return await open(path, 'r+');
+    process.kill(pid, 0);
+    return true;
   } catch (error) {
-    if (systemErrorCode(error) === 'ENOENT') return undefined;
+    // EPERM: it belongs to another user, while this process is the server's user, or root.
+    if (['ESRCH', 'EPERM'].includes(systemErrorCode(error))) return false;
     throw error;
   }
 }

@@ -1,19 +1,18 @@
-import { readFile } from 'node:fs/promises';
+import { access, readFile, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { PostgresMissing } from './embedded-postgres-errors.ts';
+import { basename, dirname, join } from 'node:path';
+import { ifExists, PostgresMissing, systemErrorCode } from './errors.ts';
 
-/** The npm package that holds PostgreSQL's programs for this platform. */
+/** The npm package with PostgreSQL's programs for this platform. */
 export type PostgresPackage = {
-  /** The package's own folder. */
   readonly folder: string;
   /** The package's version, which begins with PostgreSQL's. */
   readonly version: string;
-  /** PostgreSQL's major version: the content of a cluster's `PG_VERSION`. */
+  /** PostgreSQL's major version, the content of a cluster's `PG_VERSION`. */
   readonly major: string;
 };
 
-const OTHERWISE = 'or set DATABASE_URL to use a PostgreSQL of your own';
+const OR_USE_YOUR_OWN = 'or set DATABASE_URL to use a PostgreSQL of your own';
 
 /**
  * Finds the installed package `@embedded-postgres/<platform>-<arch>`.
@@ -32,15 +31,13 @@ export async function findPostgresPackage(): Promise<PostgresPackage> {
   if (folder === undefined) {
     throw new PostgresMissing(
       `the optional package ${name} is not installed: install it (\`npm install\` without ` +
-        `--omit=optional brings it where it exists), ${OTHERWISE}`,
+        `--omit=optional brings it where it exists), ${OR_USE_YOUR_OWN}`,
     );
   }
   const version = await readVersion(join(folder, 'package.json'));
   const major = /^\d+/.exec(version)?.[0];
-  if (major === undefined) {
-    throw new PostgresMissing(`the package ${name} is damaged: install it again, ${OTHERWISE}`);
-  }
-  return { folder, version, major };
+  if (major !== undefined) return { folder, version, major };
+  throw new PostgresMissing(`the package ${name} is damaged: install it again, ${OR_USE_YOUR_OWN}`);
 }
 
 function resolvePackage(name: string): string | undefined {
@@ -56,4 +53,60 @@ async function readVersion(path: string): Promise<string> {
   const content: unknown = JSON.parse(await readFile(path, 'utf8'));
   if (typeof content !== 'object' || content === null || !('version' in content)) return '';
   return typeof content.version === 'string' ? content.version : '';
+}
+
+/** npm packages hold no symbolic links: this file lists those that the package's libraries need. */
+const LINK_LIST = join('native', 'pg-symlinks.json');
+
+type Link = { readonly source: string; readonly target: string };
+
+/**
+ * Creates the missing links to PostgreSQL's libraries, as the package's own install script would.
+ * Several processes can do so at the same time.
+ * @returns `false` when a link is missing and this process can't write to the package's folder
+ * @throws PostgresMissing when the package is damaged
+ */
+export async function createLinks(packageFolder: string): Promise<boolean> {
+  // The packages of some platforms need no links.
+  const content = await ifExists(readFile(join(packageFolder, LINK_LIST), 'utf8'));
+  const links: unknown = JSON.parse(content ?? '[]');
+  if (!Array.isArray(links) || !links.every(isLink)) {
+    throw new PostgresMissing(
+      `${join(packageFolder, LINK_LIST)} is damaged: install the package again, ${OR_USE_YOUR_OWN}`,
+    );
+  }
+  const created = await Promise.all(links.map((link) => createLink(packageFolder, link)));
+  return created.every(Boolean);
+}
+
+async function createLink(packageFolder: string, { source, target }: Link): Promise<boolean> {
+  const path = join(packageFolder, target);
+  if (await canAccess(path)) return true;
+  try {
+    // Both are in one folder: the name alone stays right wherever the package is moved.
+    await symlink(basename(source), path);
+    return true;
+  } catch (error) {
+    const code = systemErrorCode(error);
+    if (code === 'EEXIST') return true;
+    if (['EACCES', 'EPERM', 'EROFS'].includes(code)) return false;
+    throw error;
+  }
+}
+
+/** Whether the file exists and this process can see it. */
+export async function canAccess(path: string): Promise<boolean> {
+  return await access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+function isLink(entry: unknown): entry is Link {
+  if (typeof entry !== 'object' || entry === null) return false;
+  if (!('source' in entry) || !('target' in entry)) return false;
+  const { source, target } = entry;
+  return (
+    typeof source === 'string' && typeof target === 'string' && dirname(source) === dirname(target)
+  );
 }

@@ -1,58 +1,61 @@
 import { spawn } from 'node:child_process';
-import { PROGRAM_ENVIRONMENT, PROGRAM_FOLDER, spawnAs } from './run-program.ts';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { identifyProcess, readLockHolder } from './lock-file.ts';
+import { type EmbeddedPaths, PORT } from './paths.ts';
+import { spawnOptions } from './run-program.ts';
 import { openServerLog, readServerLog } from './server-log.ts';
 import type { ServerUser } from './server-user.ts';
-import { PORT } from './socket-folder.ts';
 
 /** An attempt to start a server. */
 export type Launch = {
-  /** `undefined` while it runs, as it does for good when all is well. */
+  /** How the server ended; `undefined` while it runs. */
   end(): LaunchEnd | undefined;
 };
 
 export type LaunchEnd = {
   /**
-   * `locked out`: another server holds the cluster, or children of one that was killed still do.
-   * `ended`: it was stopped or killed. `failed`: all else.
+   * `locked out`: another server has the cluster, or children of a killed one still use it.
+   * `ended`: it was stopped or killed. `failed`: for another reason.
    */
   readonly outcome: 'locked out' | 'ended' | 'failed';
-  /** What it said. */
+  /** Its output. */
   readonly lines: readonly string[];
 };
 
-/** PostgreSQL's name for "lock file exists", on its own files and on shared memory. */
+/** PostgreSQL's code for "lock file exists", on its own files and on shared memory. */
 const LOCK_FILE_EXISTS = 'F0001';
 
+const STOP_DEADLINE_MS = 20_000;
+const STOP_PAUSE_MS = 10;
+
 /**
- * Starts a server in the background. It belongs to no terminal and to no process group of ours, so
- * that Ctrl-C does not reach it, and it outlives us when we are killed.
+ * Starts a server in the background. It has a session and a process group of its own: Ctrl-C does
+ * not reach it, and other processes can use it after this one.
  */
 export async function launchPostmaster(
   postgres: string,
-  place: { cluster: string; socketFolder: string; log: string },
+  { cluster, log, connection }: EmbeddedPaths,
   user: ServerUser,
 ): Promise<Launch> {
-  const { file, beginsAt } = await openServerLog(place.log, user);
+  const { file, beginsAt } = await openServerLog(log, user);
   let end: LaunchEnd | undefined;
+  const fail = (line: string) => {
+    end = { outcome: 'failed', lines: [line] };
+  };
   try {
-    const child = spawn(postgres, ['-D', place.cluster, ...settings(place.socketFolder)], {
-      ...spawnAs(user),
-      cwd: PROGRAM_FOLDER,
-      env: PROGRAM_ENVIRONMENT,
+    const child = spawn(postgres, ['-D', cluster, ...settings(connection.host)], {
+      ...spawnOptions(user),
       detached: true,
       stdio: ['ignore', file.fd, file.fd],
     });
-    child.once('error', (error) => {
-      end = { outcome: 'failed', lines: [error.message] };
-    });
+    child.once('error', (error) => fail(error.message));
     child.once('exit', (exitCode) => {
-      readServerLog(place.log, beginsAt).then(
+      readServerLog(log, beginsAt).then(
         (lines) => {
-          end = { outcome: judge(exitCode, lines, child.pid), lines };
+          end = { outcome: outcomeOf(exitCode, lines, child.pid), lines };
         },
-        (error: Error) => {
-          end = { outcome: 'failed', lines: [`its log cannot be read: ${error.message}`] };
-        },
+        (error: Error) => fail(`can't read its log: ${error.message}`),
       );
     });
     child.unref();
@@ -62,15 +65,15 @@ export async function launchPostmaster(
   return { end: () => end };
 }
 
-/** Given on the command line, where no file and no ALTER SYSTEM can say otherwise. */
-function settings(socketFolder: string): string[] {
+/** On the command line, which no file and no ALTER SYSTEM overrides. */
+function settings(socketDirectory: string): string[] {
   const values = {
     listen_addresses: '',
-    unix_socket_directories: `"${socketFolder.replaceAll('"', '""')}"`,
+    unix_socket_directories: `"${socketDirectory.replaceAll('"', '""')}"`,
     unix_socket_permissions: '0700',
     port: `${PORT}`,
     max_connections: '100',
-    // A commit that was acknowledged is on the disk.
+    // An acknowledged commit is on the disk.
     fsync: 'on',
     synchronous_commit: 'on',
     full_page_writes: 'on',
@@ -78,9 +81,9 @@ function settings(socketFolder: string): string[] {
     log_timezone: 'UTC',
     log_destination: 'stderr',
     logging_collector: 'off',
-    // The code tells us, in any language, why a start failed.
+    // The error code says why a start failed, in any language.
     log_line_prefix: '%m [%p] %e ',
-    // What the application's statements hold is not for this log, nor is the log to grow by itself.
+    // The data of the app's statements must not be in this log, and it must not grow by itself.
     log_min_error_statement: 'panic',
     log_checkpoints: 'off',
     cluster_name: 'instep',
@@ -88,7 +91,7 @@ function settings(socketFolder: string): string[] {
   return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }
 
-function judge(
+function outcomeOf(
   exitCode: number | null,
   lines: readonly string[],
   pid: number | undefined,
@@ -96,4 +99,25 @@ function judge(
   if (exitCode === 0 || exitCode === null) return 'ended';
   const isLockedOut = lines.some((line) => line.includes(`[${pid}] ${LOCK_FILE_EXISTS} FATAL`));
   return isLockedOut ? 'locked out' : 'failed';
+}
+
+/**
+ * Stops the cluster's server: open transactions are rolled back, everything is written, and it ends.
+ * A process that can't be identified as the server (in another container, for example) is left
+ * alone.
+ * @returns `stopping` when it has not ended after 20 seconds; it continues by itself
+ */
+export async function stopServer(cluster: string): Promise<'stopped' | 'stopping' | 'not found'> {
+  const holder = await readLockHolder(join(cluster, 'postmaster.pid'));
+  if (holder === undefined) return 'stopped';
+  if (holder.identity !== 'server') return 'not found';
+  // PostgreSQL calls this a fast shutdown.
+  process.kill(holder.pid, 'SIGINT');
+  const giveUpAt = performance.now() + STOP_DEADLINE_MS;
+  while (performance.now() < giveUpAt) {
+    await sleep(STOP_PAUSE_MS);
+    // The server deletes its lock file shortly before it ends.
+    if ((await identifyProcess(holder.pid, holder.cluster)) !== 'server') return 'stopped';
+  }
+  return 'stopping';
 }

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openEmbeddedPostgres } from '../../../src/postgres/embedded/embedded-postgres.ts';
+import { SOCKET_NAME } from '../../../src/postgres/embedded/paths.ts';
+import { stopServer } from '../../../src/postgres/embedded/postmaster.ts';
 import { userOfNewCluster } from '../../../src/postgres/embedded/server-user.ts';
-import { SOCKET_NAME } from '../../../src/postgres/embedded/socket-folder.ts';
-import { stopServer } from '../../../src/postgres/embedded/stop-server.ts';
 import { readNotes, writeNote } from './ask.ts';
 import {
   cleanUp,
@@ -20,12 +20,12 @@ import {
 } from './data-folders.ts';
 import { InstepProcess } from './instep-process.ts';
 
-const notice = () => undefined;
+const onNotice = () => undefined;
 
 cleanUp();
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
-/** A process that PostgreSQL takes for a server of its own, going by the process id alone. */
+/** A process that PostgreSQL would take for a server if it went by the process id alone. */
 async function startBystander(): Promise<number> {
   const { uid, gid, isSwitched } = await userOfNewCluster();
   const bystander = spawn('/bin/sleep', ['60'], isSwitched ? { uid, gid } : {});
@@ -38,7 +38,7 @@ async function startBystander(): Promise<number> {
 }
 
 describe('after a crash', () => {
-  it('takes over the server of a process that was killed', async () => {
+  it('attaches to the server of a killed process', async () => {
     const dataFolder = await makeDatabase();
     const killed = new InstepProcess(dataFolder);
     const { connection } = await killed.open();
@@ -47,16 +47,16 @@ describe('after a crash', () => {
     await killed.kill();
     expect(await isRunning(pid)).toBe(true);
 
-    const postgres = await openEmbeddedPostgres({ dataFolder, notice });
+    const postgres = await openEmbeddedPostgres({ dataFolder, onNotice });
     expect(await serverPid(dataFolder)).toBe(pid);
     expect(await readNotes(postgres.connection)).toEqual(['acknowledged']);
     await postgres.release();
     expect(await isRunning(pid)).toBe(false);
   });
 
-  it('brings a killed PostgreSQL back, once for all callers, with what was acknowledged', async () => {
+  it('starts a killed server once for all callers, with every acknowledged write', async () => {
     const dataFolder = await makeDatabase();
-    const postgres = await openEmbeddedPostgres({ dataFolder, notice });
+    const postgres = await openEmbeddedPostgres({ dataFolder, onNotice });
     const { connection } = postgres;
     for (const round of ['1', '2', '3']) {
       await writeNote(connection, round);
@@ -71,44 +71,52 @@ describe('after a crash', () => {
     expect(await hasServer(dataFolder)).toBe(false);
   });
 
-  it('starts PostgreSQL again when it is killed while it starts', async () => {
+  it('starts a server again that is killed while it starts', async () => {
     const dataFolder = await makeDatabase();
-    const opening = openEmbeddedPostgres({ dataFolder, notice });
+    const opening = openEmbeddedPostgres({ dataFolder, onNotice });
     while (!(await hasServer(dataFolder))) await sleep(1);
+    const pid = await serverPid(dataFolder);
     await killServer(dataFolder);
     const postgres = await opening;
-    // Should it have been ready already when it was killed, then this brings it back.
+    // It could have been ready already when it was killed.
     await postgres.ensureRunning();
     await writeNote(postgres.connection, 'written');
+    expect(await readNotes(postgres.connection)).toEqual(['written']);
+    expect(await serverPid(dataFolder)).not.toBe(pid);
     await postgres.release();
   });
 
-  it('is not kept out by lock files whose process id went to another process', async () => {
+  it('starts although lock files name a process that is another program now', async () => {
     const dataFolder = await makeDatabase();
-    const first = await openEmbeddedPostgres({ dataFolder, notice });
+    const first = await openEmbeddedPostgres({ dataFolder, onNotice });
     await writeNote(first.connection, 'kept');
     await first.release();
     const cluster = join(dataFolder, 'postgres', 'cluster');
-    const lock = `${await startBystander()}\n${cluster}\n1700000000\n5432\n`;
+    const bystander = await startBystander();
+    const lock = `${bystander}\n${cluster}\n1700000000\n5432\n`;
     await writeFile(join(cluster, 'postmaster.pid'), lock);
     await writeFile(join(first.connection.host, `${SOCKET_NAME}.lock`), lock);
 
-    const second = await openEmbeddedPostgres({ dataFolder, notice });
+    const second = await openEmbeddedPostgres({ dataFolder, onNotice });
     expect(await readNotes(second.connection)).toEqual(['kept']);
+    expect(await isRunning(bystander)).toBe(true);
     await second.release();
   });
 
-  it('is not kept out by an empty lock file', async () => {
+  it('starts although a power cut left an empty lock file', async () => {
     const dataFolder = await makeDatabase();
     const lock = join(dataFolder, 'postgres', 'cluster', 'postmaster.pid');
     await writeFile(lock, '');
     await utimes(lock, 1_700_000_000, 1_700_000_000);
 
-    const postgres = await openEmbeddedPostgres({ dataFolder, notice });
+    const postgres = await openEmbeddedPostgres({ dataFolder, onNotice });
+    expect(await isRunning(await serverPid(dataFolder))).toBe(true);
+    await writeNote(postgres.connection, 'written');
+    expect(await readNotes(postgres.connection)).toEqual(['written']);
     await postgres.release();
   });
 
-  it('never stops a process that is not the server, whatever a lock file says', async () => {
+  it('never stops a process that is not the server', async () => {
     const cluster = await makeFolder();
     const bystander = await startBystander();
     await writeFile(join(cluster, 'postmaster.pid'), `${bystander}\n${cluster}\n`);
@@ -116,9 +124,9 @@ describe('after a crash', () => {
     expect(await isRunning(bystander)).toBe(true);
   });
 
-  it('gives up on a frozen server after the deadline, and says which process it is', async () => {
+  it('rejects after the deadline when the server is frozen, and names its process', async () => {
     const dataFolder = await makeDatabase();
-    const postgres = await openEmbeddedPostgres({ dataFolder, notice, startDeadlineMs: 500 });
+    const postgres = await openEmbeddedPostgres({ dataFolder, onNotice, startDeadlineMs: 500 });
     const pid = await serverPid(dataFolder);
     process.kill(pid, 'SIGSTOP');
     await expect(postgres.ensureRunning()).rejects.toMatchObject({

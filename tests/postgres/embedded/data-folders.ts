@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, afterEach } from 'vitest';
+import { findInaccessible } from '../../../src/postgres/embedded/access-check.ts';
 import { openEmbeddedPostgres } from '../../../src/postgres/embedded/embedded-postgres.ts';
-import { findInaccessibleFolder } from '../../../src/postgres/embedded/inaccessible-folder.ts';
-import { chooseSocketFolder } from '../../../src/postgres/embedded/socket-folder.ts';
+import { chooseSocketDirectory } from '../../../src/postgres/embedded/paths.ts';
 import { InstepProcess } from './instep-process.ts';
 
 const run = promisify(execFile);
@@ -59,12 +59,12 @@ const UNPRIVILEGED = { uid: 65_534, gid: 65_534, isSwitched: true };
  */
 export const areProgramsOpen =
   process.getuid?.() !== 0 ||
-  (await findInaccessibleFolder(import.meta.dirname, UNPRIVILEGED)) === undefined;
+  (await findInaccessible(import.meta.dirname, UNPRIVILEGED)) === undefined;
 
 async function makeTemplate(): Promise<{ folder: string; dataFolder: string }> {
   const folder = await makeOpenFolder();
   const dataFolder = join(folder, 'data');
-  const postgres = await openEmbeddedPostgres({ dataFolder, notice: () => undefined });
+  const postgres = await openEmbeddedPostgres({ dataFolder, onNotice: () => undefined });
   await postgres.release();
   await rm(join(dataFolder, 'postgres', 'binaries'), { recursive: true, force: true });
   return { folder, dataFolder };
@@ -120,7 +120,7 @@ export async function deleteDatabase(dataFolder: string): Promise<void> {
   }
   const home = await realpath(join(dataFolder, 'postgres')).catch(() => undefined);
   if (home !== undefined) {
-    const socketFolder = await chooseSocketFolder(home).catch(() => undefined);
+    const socketFolder = await chooseSocketDirectory(home).catch(() => undefined);
     await rm(home, { recursive: true, force: true });
     if (socketFolder !== undefined) await rm(socketFolder, { recursive: true, force: true });
   }

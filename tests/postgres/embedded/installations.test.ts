@@ -3,8 +3,8 @@ import { chmod, lstat, mkdir, readlink, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { findInaccessible } from '../../../src/postgres/embedded/access-check.ts';
 import { openEmbeddedPostgres } from '../../../src/postgres/embedded/embedded-postgres.ts';
-import { findInaccessibleFolder } from '../../../src/postgres/embedded/inaccessible-folder.ts';
 import { ask, readNotes, writeNote } from './ask.ts';
 import { addPostgres, type CopiedTree, copyTree, removeLinks } from './copied-tree.ts';
 import {
@@ -24,9 +24,9 @@ const isRoot = process.getuid?.() === 0;
 const ORDINARY = { uid: 1, gid: 1, isSwitched: true };
 const asOrdinary = isRoot ? { uid: ORDINARY.uid } : {};
 
-/** Not so when root's Node.js lies in root's own home. */
-const ordinaryMayRunNode =
-  !isRoot || (await findInaccessibleFolder(process.execPath, ORDINARY)) === undefined;
+/** Not when root's Node.js is installed in root's home directory. */
+const ordinaryUserCanRunNode =
+  !isRoot || (await findInaccessible(process.execPath, ORDINARY)) === undefined;
 
 cleanUp();
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
@@ -45,7 +45,7 @@ beforeEach(() => removeLinks(tree.packageFolder));
 afterAll(() => rm(shared, { recursive: true, force: true }));
 
 describe('an installation', () => {
-  it('lays the links that npm ci --ignore-scripts left out, in two processes at once', async () => {
+  it('creates the links that npm ci --ignore-scripts left out, in two processes at once', async () => {
     const dataFolder = await makeDatabase();
     const processes = [1, 2].map(() => new InstepProcess(dataFolder, tree));
     const [opened] = await Promise.all(processes.map((each) => each.open()));
@@ -68,8 +68,8 @@ describe('an installation', () => {
     });
   });
 
-  it.skipIf(!ordinaryMayRunNode)(
-    'that lacks the links and cannot be written is copied, for an ordinary user',
+  it.skipIf(!ordinaryUserCanRunNode)(
+    'that lacks the links and is not writable is copied, for an ordinary user',
     async () => {
       const dataFolder = join(await makeFolder(), 'data');
       await mkdir(dataFolder);
@@ -88,23 +88,23 @@ describe('an installation', () => {
 });
 
 describe.skipIf(!isRoot)('as root (skipped for other users)', () => {
-  it('keeps the files elsewhere when the data folder lies in a closed folder', async () => {
+  it("keeps the files elsewhere when PostgreSQL's user can't enter the data folder", async () => {
     await chmod(shared, 0o700);
     onTestFinished(() => chmod(shared, 0o755));
     const dataFolder = join(shared, 'data');
     onTestFinished(() => deleteDatabase(dataFolder));
 
-    // Both begin on an empty folder: one home must remain.
+    // Both start with an empty folder, and one data directory must remain.
     const both = [1, 2].map(() => new InstepProcess(dataFolder, tree));
     const opened = await Promise.all(both.map((each) => each.open()));
-    const home = await readlink(join(dataFolder, 'postgres'));
-    expect(home).toMatch(/^\/var\/lib\/instep\/[0-9a-f]{16}$/);
+    const directory = await readlink(join(dataFolder, 'postgres'));
+    expect(directory).toMatch(/^\/var\/lib\/instep\/[0-9a-f]{16}$/);
     expect(opened.flatMap(({ notices }) => notices)).toEqual([
-      expect.stringContaining(`cannot enter ${shared}: its files are in ${home}`),
+      expect.stringContaining(`can't enter ${shared}: its files are in ${directory}`),
     ]);
     const [connection] = opened.map((each) => each.connection);
     if (connection === undefined) throw new Error('nothing was opened');
-    expect(connection.host).toBe(join(home, 'socket'));
+    expect(connection.host).toBe(join(directory, 'socket'));
     await writeNote(connection, 'kept');
     await Promise.all(both.map((each) => each.release()));
 
@@ -113,39 +113,39 @@ describe.skipIf(!isRoot)('as root (skipped for other users)', () => {
     expect(await readNotes(connection)).toEqual(['kept']);
     await again.release();
 
-    // Whoever deletes the data folder gets an empty database.
+    // Deleting the data folder gives an empty database.
     await deleteDatabase(dataFolder);
-    const anew = new InstepProcess(dataFolder, tree);
-    const other = await anew.open();
+    const third = new InstepProcess(dataFolder, tree);
+    const other = await third.open();
     expect(other.connection.host).not.toBe(connection.host);
     await expect(readNotes(other.connection)).rejects.toThrow('does not exist');
-    await anew.release();
+    await third.release();
   });
 
-  it('opens its own data folder when only that is closed, and says so', async () => {
+  it('makes its own data folder accessible when that is the only obstacle, and says so', async () => {
     const dataFolder = await makeFolder();
     await chmod(dataFolder, 0o700);
     const notices: string[] = [];
-    const notice = (message: string) => notices.push(message);
-    const postgres = await openEmbeddedPostgres({ dataFolder, notice });
+    const onNotice = (message: string) => notices.push(message);
+    const postgres = await openEmbeddedPostgres({ dataFolder, onNotice });
     expect((await lstat(join(dataFolder, 'postgres'))).isDirectory()).toBe(true);
     expect((await lstat(dataFolder)).mode & 0o777).toBe(0o701);
-    expect(notices).toEqual([expect.stringContaining(`${dataFolder} was opened to it`)]);
+    expect(notices).toEqual([expect.stringContaining(`opened ${dataFolder} for it`)]);
     await postgres.release();
   });
 
-  it('refuses a link to files that are gone, rather than begin anew', async () => {
+  it('refuses a link to a deleted directory instead of starting with an empty database', async () => {
     const dataFolder = await makeFolder();
     await symlink(join(dataFolder, 'gone'), join(dataFolder, 'postgres'));
     await expect(
-      openEmbeddedPostgres({ dataFolder, notice: () => undefined }),
+      openEmbeddedPostgres({ dataFolder, onNotice: () => undefined }),
     ).rejects.toMatchObject({
       code: 'EMBEDDED_POSTGRES_FOLDER_UNFIT',
       message: expect.stringContaining('is gone'),
     });
   });
 
-  it.skipIf(!ordinaryMayRunNode)("runs an ordinary user's database as that user", async () => {
+  it.skipIf(!ordinaryUserCanRunNode)("runs an ordinary user's database as that user", async () => {
     const dataFolder = await makeDatabase();
     const refused = new InstepProcess(dataFolder, { ...tree, ...asOrdinary });
     await expect(refused.open()).rejects.toMatchObject({
@@ -154,7 +154,7 @@ describe.skipIf(!isRoot)('as root (skipped for other users)', () => {
     });
 
     await promisify(execFile)('/bin/chown', ['-R', `${ORDINARY.uid}:${ORDINARY.gid}`, dataFolder]);
-    const ours = await openEmbeddedPostgres({ dataFolder, notice: () => undefined });
+    const ours = await openEmbeddedPostgres({ dataFolder, onNotice: () => undefined });
     await writeNote(ours.connection, 'kept');
     const pid = await serverPid(dataFolder);
     expect((await lstat(`/proc/${pid}`)).uid).toBe(ORDINARY.uid);

@@ -9,8 +9,8 @@ let postgres;
 const commands = {
   async open() {
     const { openEmbeddedPostgres } = await import(pathToFileURL(modulePath).href);
-    const notice = (message) => notices.push(message);
-    postgres = await openEmbeddedPostgres({ dataFolder, notice });
+    const onNotice = (message) => notices.push(message);
+    postgres = await openEmbeddedPostgres({ dataFolder, onNotice });
     return { connection: postgres.connection, notices };
   },
   ensureRunning: () => postgres.ensureRunning(),

@@ -2,7 +2,7 @@ import { mkdir, readFile, rename, stat, truncate, writeFile } from 'node:fs/prom
 import { dirname, join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { openEmbeddedPostgres } from '../../../src/postgres/embedded/embedded-postgres.ts';
-import { SOCKET_NAME } from '../../../src/postgres/embedded/socket-folder.ts';
+import { SOCKET_NAME } from '../../../src/postgres/embedded/paths.ts';
 import { ask, readNotes, writeNote } from './ask.ts';
 import {
   areProgramsOpen,
@@ -14,16 +14,16 @@ import {
 } from './data-folders.ts';
 
 const notices: string[] = [];
-const notice = (message: string) => notices.push(message);
+const onNotice = (message: string) => notices.push(message);
 
 cleanUp();
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 describe('opening the embedded PostgreSQL', () => {
-  it('makes a durable UTF-8 database on a private socket, in a path with odd characters', async () => {
+  it('creates a durable UTF-8 database with a private socket, in a path with special characters', async () => {
     const name = areProgramsOpen ? 'my "own", \'data\' $HOME' : "my own, 'data' HOME";
     const dataFolder = join(await makeFolder(), name);
-    const first = await openEmbeddedPostgres({ dataFolder, notice });
+    const first = await openEmbeddedPostgres({ dataFolder, onNotice });
     const rows = await ask<{ name: string; setting: string }>(
       first.connection,
       `select name, setting from pg_settings where name in ('fsync', 'full_page_writes',
@@ -56,7 +56,7 @@ describe('opening the embedded PostgreSQL', () => {
       code: 'EMBEDDED_POSTGRES_RELEASED',
     });
 
-    const second = await openEmbeddedPostgres({ dataFolder, notice });
+    const second = await openEmbeddedPostgres({ dataFolder, onNotice });
     expect(second.connection).toEqual(first.connection);
     expect(await readNotes(second.connection)).toEqual(['kept']);
     await second.release();
@@ -66,35 +66,35 @@ describe('opening the embedded PostgreSQL', () => {
     const dataFolder = join(await makeFolder(), 'long'.repeat(20), 'long'.repeat(20), 'data');
     await mkdir(dirname(dataFolder), { recursive: true });
     await rename(await makeDatabase(), dataFolder);
-    const first = await openEmbeddedPostgres({ dataFolder, notice });
+    const first = await openEmbeddedPostgres({ dataFolder, onNotice });
     await writeNote(first.connection, 'kept');
     expect(Buffer.byteLength(join(first.connection.host, SOCKET_NAME))).toBeLessThanOrEqual(103);
     expect((await stat(first.connection.host)).mode & 0o777).toBe(0o700);
 
-    const joined = await openEmbeddedPostgres({ dataFolder, notice });
+    const joined = await openEmbeddedPostgres({ dataFolder, onNotice });
     expect(joined.connection).toEqual(first.connection);
     expect(await readNotes(joined.connection)).toEqual(['kept']);
     await first.release();
     await joined.release();
   });
 
-  it('refuses the data of another major version by name', async () => {
+  it('refuses the data of another major version, and names both versions', async () => {
     const dataFolder = await makeDatabase();
     await writeFile(join(dataFolder, 'postgres', 'cluster', 'PG_VERSION'), '17\n');
 
-    await expect(openEmbeddedPostgres({ dataFolder, notice })).rejects.toMatchObject({
+    await expect(openEmbeddedPostgres({ dataFolder, onNotice })).rejects.toMatchObject({
       code: 'EMBEDDED_POSTGRES_VERSION_DIFFERS',
       message: expect.stringMatching(/made by PostgreSQL 17.*this is PostgreSQL 18/),
     });
   });
 
-  it("tells PostgreSQL's last words when it does not start, and begins a new log at 10 MB", async () => {
+  it("reports PostgreSQL's last lines when it does not start, and begins a new log at 10 MB", async () => {
     const dataFolder = await makeDatabase();
     const log = join(dataFolder, 'postgres.log');
     await truncate(log, 11 * 1024 * 1024);
     await writeFile(join(dataFolder, 'postgres', 'cluster', 'postgresql.conf'), 'no_such = 1\n');
 
-    await expect(openEmbeddedPostgres({ dataFolder, notice })).rejects.toMatchObject({
+    await expect(openEmbeddedPostgres({ dataFolder, onNotice })).rejects.toMatchObject({
       code: 'EMBEDDED_POSTGRES_START_FAILED',
       message: expect.stringMatching(
         /unrecognized configuration parameter "no_such"[\s\S]*The log is/,
@@ -104,23 +104,23 @@ describe('opening the embedded PostgreSQL', () => {
     expect(await readFile(log, 'utf8')).not.toContain('\0');
   });
 
-  it('says what to do when the data folder cannot be made', async () => {
+  it("says what to do when the data folder can't be created", async () => {
     const file = join(await makeFolder(), 'file');
     await writeFile(file, '');
     await expect(
-      openEmbeddedPostgres({ dataFolder: join(file, 'data'), notice }),
+      openEmbeddedPostgres({ dataFolder: join(file, 'data'), onNotice }),
     ).rejects.toMatchObject({
       code: 'EMBEDDED_POSTGRES_FOLDER_UNFIT',
       message: expect.stringContaining('INSTEP_DATA'),
     });
   });
 
-  it('refuses a folder whose database was half deleted, and leaves it as it is', async () => {
+  it('refuses a folder with a half-deleted database, and leaves it unchanged', async () => {
     const dataFolder = join(await makeFolder(), 'data');
     const remains = join(dataFolder, 'postgres', 'cluster', 'base', '1');
     await mkdir(dirname(remains), { recursive: true });
     await writeFile(remains, 'precious');
-    await expect(openEmbeddedPostgres({ dataFolder, notice })).rejects.toMatchObject({
+    await expect(openEmbeddedPostgres({ dataFolder, onNotice })).rejects.toMatchObject({
       code: 'EMBEDDED_POSTGRES_FOLDER_UNFIT',
       message: expect.stringContaining('holds no database'),
     });

@@ -20,19 +20,19 @@ import {
 } from './data-folders.ts';
 import { InstepProcess } from './instep-process.ts';
 
-const notice = () => undefined;
+const onNotice = () => undefined;
 
 cleanUp();
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
-async function seated(connection: Connection): Promise<PresenceLock> {
+async function acquired(connection: Connection): Promise<PresenceLock> {
   const attempt = await acquirePresenceLock(connection, 2_000);
-  if (attempt.outcome !== 'seated') throw new Error(attempt.reason);
-  return attempt.seat;
+  if (attempt.outcome !== 'acquired') throw new Error(attempt.reason);
+  return attempt.lock;
 }
 
 describe('several processes on one data folder', () => {
-  it('make one database when they begin at the same moment, and lose nothing', async () => {
+  it('create one database when they start at the same moment', async () => {
     const dataFolder = join(await makeFolder(), 'data');
     const processes = [1, 2].map(() => new InstepProcess(dataFolder));
     const opened = await Promise.all(processes.map((each) => each.open()));
@@ -50,24 +50,24 @@ describe('several processes on one data folder', () => {
     expect(await hasServer(dataFolder)).toBe(false);
   });
 
-  it('stop the server only when the last one leaves', async () => {
+  it('stop the server when the last one releases it', async () => {
     const dataFolder = await makeDatabase();
-    const starter = await openEmbeddedPostgres({ dataFolder, notice });
-    const joiner = new InstepProcess(dataFolder);
-    const { connection } = await joiner.open();
+    const first = await openEmbeddedPostgres({ dataFolder, onNotice });
+    const second = new InstepProcess(dataFolder);
+    const { connection } = await second.open();
     const pid = await serverPid(dataFolder);
 
-    await starter.release();
+    await first.release();
     expect(await isRunning(pid)).toBe(true);
     await writeNote(connection, 'still here');
 
-    await joiner.release();
+    await second.release();
     expect(await isRunning(pid)).toBe(false);
   });
 
-  it('take their own connections, open or just closed, for nobody else', async () => {
+  it('do not count connections of pools, open or just closed', async () => {
     const dataFolder = await makeDatabase();
-    const postgres = await openEmbeddedPostgres({ dataFolder, notice });
+    const postgres = await openEmbeddedPostgres({ dataFolder, onNotice });
     const pool = new pg.Pool({ ...postgres.connection, max: 20, application_name: 'instep' });
     pool.on('connect', (client) => client.on('error', () => undefined));
     pool.on('error', () => undefined);
@@ -84,18 +84,18 @@ describe('several processes on one data folder', () => {
     const dataFolder = await makeDatabase();
     const killed = new InstepProcess(dataFolder);
     await killed.open();
-    const postgres = await openEmbeddedPostgres({ dataFolder, notice });
+    const postgres = await openEmbeddedPostgres({ dataFolder, onNotice });
     const pid = await serverPid(dataFolder);
     await killed.kill();
     await postgres.release();
     expect(await isRunning(pid)).toBe(false);
   });
 
-  it('keep the server when one leaves while another comes', async () => {
+  it('keep the server running when one releases it while another opens it', async () => {
     const dataFolder = await makeDatabase();
-    let leaving = await openEmbeddedPostgres({ dataFolder, notice });
+    let leaving = await openEmbeddedPostgres({ dataFolder, onNotice });
     for (let round = 0; round < 8; round += 1) {
-      const coming = openEmbeddedPostgres({ dataFolder, notice });
+      const coming = openEmbeddedPostgres({ dataFolder, onNotice });
       await Promise.all([leaving.release(), coming]);
       leaving = await coming;
       await writeNote(leaving.connection, `${round}`);
@@ -105,22 +105,22 @@ describe('several processes on one data folder', () => {
     expect(await hasServer(dataFolder)).toBe(false);
   });
 
-  it('give nobody a seat while the last one stops the server', async () => {
+  it("can't get the presence lock while the last one stops the server", async () => {
     const dataFolder = await makeDatabase();
-    const postgres = await openEmbeddedPostgres({ dataFolder, notice });
+    const postgres = await openEmbeddedPostgres({ dataFolder, onNotice });
     const connection = { ...postgres.connection, database: 'template1' };
-    const leaving = await seated(connection);
+    const leaving = await acquired(connection);
     expect(await leaving.leave()).toBe('last');
     expect(await acquirePresenceLock(connection, 2_000)).toMatchObject({ outcome: 'wait' });
     await leaving.close();
-    const staying = await seated(connection);
-    const next = await seated(connection);
+    const staying = await acquired(connection);
+    const next = await acquired(connection);
     expect(await next.leave()).toBe('not last');
     await Promise.all([next.close(), staying.close()]);
     await postgres.release();
   });
 
-  it('leave PostgreSQL out of a Ctrl-C in their terminal', async () => {
+  it('keep PostgreSQL running during a Ctrl-C in their terminal', async () => {
     const dataFolder = await makeDatabase();
     const interrupted = new InstepProcess(dataFolder);
     const { connection } = await interrupted.open();

@@ -17,7 +17,7 @@ import pg from 'pg';
 import { prepareBinaries } from '../../../src/postgres/embedded/binaries.ts';
 import { createCluster, DATABASE, USER } from '../../../src/postgres/embedded/cluster.ts';
 import { findPostgresPackage } from '../../../src/postgres/embedded/postgres-package.ts';
-import { spawnAs } from '../../../src/postgres/embedded/run-program.ts';
+import { spawnOptions } from '../../../src/postgres/embedded/run-program.ts';
 import { type ServerUser, userOfNewCluster } from '../../../src/postgres/embedded/server-user.ts';
 import { freePort } from '../process/free-port.ts';
 import { DATABASE_PASSWORD } from '../secrets/canaries.ts';
@@ -163,9 +163,7 @@ export class PostgresCluster {
     const settings = ['listen_addresses=127.0.0.1', `port=${this.port}`, 'wal_keep_size=256MB'];
     const options = settings.flatMap((setting) => ['-c', setting]);
     return spawn(this.#postgres, ['-D', this.folder, ...options], {
-      ...spawnAs(this.#user),
-      cwd: '/',
-      env: { LC_ALL: 'C', TZ: 'UTC' },
+      ...spawnOptions(this.#user),
       stdio: 'ignore',
     });
   }
