@@ -1,14 +1,17 @@
+import { type Instep, type InstepOptions, openService } from './instep.ts';
+
 export {
   type Config,
   ConfigInvalid,
   configWarnings,
+  type DatabaseConfig,
   type Environment,
+  type OperationsConfig,
   readConfig,
 } from './config/config.ts';
-export type { Ingest } from './ingest/pipeline.ts';
-export type { ReceivedEvent, Result } from './ingest/received-event.ts';
-export { type Instep, type InstepOptions, openInstep } from './instep.ts';
-export type { Query } from './postgres/database.ts';
+export type { PlanSelection } from './core/plan-selection.ts';
+export type { Instep, InstepOptions } from './instep.ts';
+export type { Exposition } from './operations/metrics/exposition.ts';
 export {
   DatabaseBusy,
   DatabaseConflict,
@@ -20,7 +23,27 @@ export { SchemaNewer, SchemaOutdated } from './postgres/migrate.ts';
 export { ApplicationTablesUnfit } from './queries/application-tables.ts';
 export { QueueFull } from './runtime/batcher.ts';
 export { DeadlineExceeded } from './runtime/deadline.ts';
-export { InstepError } from './runtime/errors.ts';
+export { InstepError, type InstepErrorCode } from './runtime/errors.ts';
 export { createLogger, type Logger, type LogLevel } from './runtime/logging.ts';
+export type { Handler, HttpRequest, HttpResponse } from './server/http-message.ts';
 export { ListenFailed, type RunningServer } from './server/listener.ts';
 export { type ListenOptions, listen } from './server/server.ts';
+
+/**
+ * Connects to the database, migrates Instep's own tables, checks the application's, and starts
+ * maintenance in the background. Mount the result's `fetch` in your app, or serve it with `listen`.
+ *
+ * @throws InstepError with a code such as `DATABASE_UNAVAILABLE` (try again later), `SCHEMA_NEWER`,
+ * `APPLICATION_TABLES_UNFIT`, or one of the embedded database; the message says what to do
+ * @example
+ * ```ts
+ * import { createLogger, openInstep, readConfig } from 'instep';
+ *
+ * const config = readConfig(process.env);
+ * const instep = await openInstep({ config, logger: createLogger('info') });
+ * const response = await instep.fetch(new Request('http://localhost/healthz'));
+ * console.log(response.status); // 200
+ * await instep.close();
+ * ```
+ */
+export const openInstep: (options: InstepOptions) => Promise<Instep> = openService;

@@ -5,6 +5,7 @@ import type { Ingest } from './ingest/pipeline.ts';
 import { createIngestPipeline } from './ingest/pipeline.ts';
 import { createJobs } from './maintenance/jobs.ts';
 import { startMaintenance } from './maintenance/worker.ts';
+import type { Exposition } from './operations/metrics/exposition.ts';
 import { createMetrics, type Metrics } from './operations/metrics/metrics.ts';
 import { connectToServer, type DatabaseServer } from './postgres/connect.ts';
 import type { Query } from './postgres/database.ts';
@@ -22,27 +23,37 @@ import { createUserLookup } from './sessions/user-lookup.ts';
 import { createStripeApi } from './stripe/api.ts';
 import { createSignatureVerifier } from './stripe/signature.ts';
 
-/** One running Instep: mount `fetch` wherever a Web-standard handler goes. */
+/** A running Instep. */
 export type Instep = {
+  /** Answers a request of the Fetch API: both endpoints, `/healthz` and `/readyz`. */
   readonly fetch: (request: Request) => Promise<Response>;
-  /** The same for `listen`, which needs no Fetch API. */
+  /** The same for `listen`, without the Fetch API. */
   readonly handle: Handler;
-  readonly ingest: Ingest;
-  readonly metrics: Metrics;
-  /** The database, for whoever composes more around it. */
-  readonly query: Query;
-  /** For whoever needs connections of their own. */
-  readonly databaseServer: DatabaseServer;
-  /** From now on `/readyz` says no, so that balancers send nothing more. */
-  stopBeingReady(): void;
-  /** Leaves the database. What was accepted is stored already. */
+  /** Metrics of this process in the text format of Prometheus. */
+  readonly metrics: Exposition;
+  /** Runs a statement in Instep's database, in a test of your app for example. */
+  readonly query: (
+    statement: string,
+    values?: readonly unknown[],
+  ) => Promise<Record<string, unknown>[]>;
+  /** Stops maintenance and disconnects from the database. An answered event is already stored. */
   close(): Promise<void>;
+};
+
+/** What a server process needs besides. */
+export type Service = Instep & {
+  readonly metrics: Metrics;
+  readonly query: Query;
+  readonly ingest: Ingest;
+  readonly databaseServer: DatabaseServer;
+  /** Makes `/readyz` answer 503, so that load balancers send requests elsewhere. */
+  stopBeingReady(): void;
 };
 
 export type InstepOptions = {
   readonly config: Config;
   readonly logger: Logger;
-  /** In milliseconds since 1970. */
+  /** In milliseconds since 1970; `Date.now` by default. */
   readonly now?: () => number;
 };
 
@@ -55,17 +66,12 @@ const MAX_CONNECTIONS = 10;
 /** The first call of Stripe's API loads its SDK, which the start does not wait for. */
 const MAINTENANCE_STARTS_AFTER_MS = 500;
 
-/**
- * Connects to the database, migrates it and checks the application's tables.
- *
- * @throws DatabaseUnavailable, SchemaNewer, ApplicationTablesUnfit, or the errors of the embedded
- * database, each with what to do
- */
-export async function openInstep({
+/** Connects to the database, migrates it, checks the application's tables and starts maintenance. */
+export async function openService({
   config,
   logger,
   now = Date.now,
-}: InstepOptions): Promise<Instep> {
+}: InstepOptions): Promise<Service> {
   const onConnectionError = (err: Error) => logger.warn({ err }, 'database connection lost');
   const notice = (message: string) => logger.info(message);
   const server = await connectToServer({ ...config.database, notice });
@@ -78,7 +84,7 @@ export async function openInstep({
 
   const database = server.open({
     maxConnections: MAX_CONNECTIONS,
-    // Late enough to be of use, and early enough that the answer is ours and not the deadline's.
+    // Shorter than the deadline of the request, so that the error names the cause.
     statementTimeoutMs: Math.ceil(config.requestDeadlineMs * 0.8),
     onConnectionError,
   });

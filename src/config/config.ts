@@ -135,12 +135,16 @@ export type Config = ReturnType<typeof readConfig>;
  *
  * @throws ConfigInvalid with every error at once, each with what to set
  * @example
+ * ```ts
+ * import { readConfig } from 'instep';
+ *
  * const config = readConfig({
  *   STRIPE_SECRET_KEY: 'sk_test_123',
  *   STRIPE_WEBHOOK_SECRET: 'whsec_123',
  *   AUTH_SECRET: 'a secret of at least 32 characters',
  * });
  * console.log(config.port); // 3000
+ * ```
  */
 export function readConfig(environment: Environment) {
   const value = readVariables(serverShape, environment);
@@ -210,7 +214,11 @@ export function readWebhookTarget(environment: Environment) {
  * Valid settings that are unwise, each with what to do.
  *
  * @example
+ * ```ts
+ * import { configWarnings } from 'instep';
+ *
  * for (const warning of configWarnings({ authSecrets: ['short'] })) console.warn(warning);
+ * ```
  */
 export function configWarnings({
   authSecrets,

@@ -8,8 +8,18 @@ export type { Logger } from 'pino';
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 
 /**
- * JSON lines, one an entry, to `destination` (standard output when it is left out). What comes
- * from outside is a JSON string there, so that it cannot forge a line.
+ * A logger that writes one JSON line per entry, to standard output by default. Text from outside is
+ * escaped, so that it can't forge a line.
+ *
+ * @example
+ * ```ts
+ * import { createLogger } from 'instep';
+ *
+ * const lines: string[] = [];
+ * const logger = createLogger('info', { write: (line) => lines.push(line) });
+ * logger.info({ customerId: 'cus_123' }, 'team linked');
+ * console.log(lines[0]); // {"level":"info","time":"…","customerId":"cus_123","msg":"team linked"}
+ * ```
  */
 export function createLogger(level: LogLevel, destination?: DestinationStream): Logger {
   const options: LoggerOptions = {

@@ -9,7 +9,25 @@ export type ListenOptions = Pick<ListenerOptions, 'host' | 'port' | 'logger'> & 
   readonly filesNeededElsewhere?: number;
 };
 
-/** Serves the public port. @throws ListenFailed */
+/**
+ * Serves a handler at an address, with the limits of `instep serve` for connections, headers and
+ * time. Port 0 takes a free port, which the result's `url` has.
+ *
+ * @throws ListenFailed when the address is in use, or not one of this machine
+ * @example
+ * ```ts
+ * import { createLogger, listen } from 'instep';
+ *
+ * const server = await listen({
+ *   host: '127.0.0.1',
+ *   port: 0,
+ *   handle: async () => ({ status: 200, headers: {}, body: 'ok' }),
+ *   logger: createLogger('info'),
+ * });
+ * console.log(await (await fetch(server.url)).text()); // ok
+ * await server.close(1_000);
+ * ```
+ */
 export async function listen(options: ListenOptions): Promise<RunningServer> {
   const { host, port, logger, handle, filesNeededElsewhere } = options;
   return await openListener({

@@ -2,7 +2,7 @@ import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
-import { type Instep, openInstep } from '../../src/instep.ts';
+import { type Instep, openService } from '../../src/instep.ts';
 import { startMaintenance } from '../../src/maintenance/worker.ts';
 import type { Database } from '../../src/postgres/database.ts';
 import { addTeam } from '../../src/queries/teams.ts';
@@ -41,7 +41,7 @@ beforeAll(async () => {
     STRIPE_API_BASE: api.url,
     REQUEST_DEADLINE_MS: '2000',
   });
-  instep = await openInstep({ config, logger });
+  instep = await openService({ config, logger });
   server = await listen({ ...config, handle: instep.handle, logger });
   await actsWithoutSdk();
   // Whoever registers one comes after our start, or before it.

@@ -5,7 +5,7 @@ import { Command } from 'commander';
 import { destination } from 'pino';
 import { type Config, readConfig } from '../../config/config.ts';
 import type { TeamPlan } from '../../core/transition.ts';
-import { openInstep } from '../../instep.ts';
+import { openService } from '../../instep.ts';
 import { OPERATIONS_DEADLINE_MS, openOperations } from '../../operations/open-operations.ts';
 import type { Query } from '../../postgres/database.ts';
 import { readTeam } from '../../queries/teams.ts';
@@ -45,7 +45,7 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
     const stripe = await startFakeStripeApi({ productNames: PRODUCT_NAMES });
     closers.push(() => stripe.close());
     const config = demoConfig(dataFolder, stripe.url);
-    const instep = await openInstep({ config, logger });
+    const instep = await openService({ config, logger });
     closers.push(() => instep.close());
     await restoreEarlierRuns(instep.query, stripe);
     const signalled = nextSignal();

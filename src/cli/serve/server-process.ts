@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../config/config.ts';
-import { type Instep, type InstepOptions, openInstep } from '../../instep.ts';
+import { type InstepOptions, openService, type Service } from '../../instep.ts';
 import { offerSnapshots } from '../../operations/metrics/worker-snapshots.ts';
 import {
   OPERATIONS_DEADLINE_MS,
@@ -56,9 +56,9 @@ export async function runServer(options: ServerProcessOptions): Promise<void> {
 }
 
 /** A database that starts at the same time as this process may need a moment longer. */
-async function openWithRetries(options: InstepOptions & { logger: Logger }): Promise<Instep> {
+async function openWithRetries(options: InstepOptions & { logger: Logger }): Promise<Service> {
   const giveUpAtMs = performance.now() + START_DEADLINE_MS;
-  return await retry(() => openInstep(options), {
+  return await retry(() => openService(options), {
     isRetryable: (error) => error instanceof DatabaseUnavailable && performance.now() < giveUpAtMs,
     firstPauseMs: RETRY_AFTER_MS,
     longestPauseMs: RETRY_AFTER_MS,

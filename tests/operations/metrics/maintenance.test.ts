@@ -21,7 +21,13 @@ const ran = (job: string, result: string) =>
 
 test('the runs of each job are counted', async () => {
   await vi.waitFor(async () => {
-    for (const job of ['parked', 'ambiguous-order', 'product-names', 'catch-up', 'retention']) {
+    for (const job of [
+      'parked-events',
+      'ambiguous-order',
+      'product-names',
+      'catch-up',
+      'retention',
+    ]) {
       expect(await ran(job, 'done')).toBeGreaterThan(0);
       expect(await ran(job, 'failed')).toBe(0);
     }
@@ -41,7 +47,7 @@ test('API calls are counted by path and result', async () => {
     async () => expect(await ran('product-names', 'failed')).toBeGreaterThan(0),
     20_000,
   );
-  expect(await ran('parked', 'failed')).toBe(0);
+  expect(await ran('parked-events', 'failed')).toBe(0);
 
   await api.close();
   await service.post(eventBody({ customerId, productId: 'prod_newer' }));
