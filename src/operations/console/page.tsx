@@ -34,7 +34,14 @@ const HTMX_CONFIG = JSON.stringify({
   responseHandling: [
     { code: '204', swap: false },
     { code: '[23]..', swap: true },
-    { code: '[45]..', swap: true, error: true, target: '#notice', swapOverride: 'innerHTML' },
+    {
+      code: '[45]..',
+      swap: true,
+      error: true,
+      target: '#notice',
+      swapOverride: 'innerHTML',
+      select: '.notice',
+    },
   ],
 });
 
@@ -65,7 +72,7 @@ export function Page({ title, area, children }: PageProps) {
             <div id="notice" role="alert" />
             <template id="unreachable">
               <Notice kind="error" title="The server does not answer">
-                This page shows older data.
+                This page shows older data. Retrying…
               </Notice>
             </template>
             <h1>{title}</h1>

@@ -32,7 +32,8 @@ export function eventPages(options: ConsoleOptions): Hono {
 
   app.get('/', async ({ req, html }) => {
     const fields = readFields((name) => req.query(name));
-    const { filter, errors } = await parseFilter(query, fields, now());
+    const nowMs = now();
+    const { filter, errors } = await parseFilter(query, fields, nowMs);
     const form = <FilterForm fields={fields} errors={errors} />;
     if (filter === null) {
       return html(
@@ -53,7 +54,7 @@ export function eventPages(options: ConsoleOptions): Hono {
     return html(
       <Page title="Events" area="Events">
         {form}
-        {baseline && <NewerEvents fields={fields} baseline={baseline} newer={0} />}
+        {baseline && <NewerEvents {...{ fields, baseline, newer: 0, nowMs }} />}
         <div id="results">
           {page.events.length > 0 && <EventTable events={page.events} />}
           <PageEnd fields={fields} page={page} isLogEmpty={newest === 0} />
@@ -67,13 +68,14 @@ export function eventPages(options: ConsoleOptions): Hono {
     const fields = readFields((name) => req.query(name));
     const after = queryNumber(req.query('after'));
     const count = queryNumber(req.query('count'));
-    const { filter } = await parseFilter(query, fields, now());
+    const nowMs = now();
+    const { filter } = await parseFilter(query, fields, nowMs);
     if (filter === null || after === null || count === null) {
       throw badRequest('Reload the page of events.');
     }
     const baseline = { after, count };
     const newer = await countNewer(query, filter, baseline);
-    return html(<NewerEvents fields={fields} baseline={baseline} newer={newer} />);
+    return html(<NewerEvents {...{ fields, baseline, newer, nowMs }} />);
   });
 
   return app.route('/', eventPage(options));

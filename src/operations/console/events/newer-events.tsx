@@ -1,5 +1,6 @@
 import type { Query } from '../../../postgres/database.ts';
 import { countEvents, type EventFilter } from '../../../queries/search-events.ts';
+import { Live } from '../components/live.tsx';
 import { countText, numberOf } from '../components/text.tsx';
 import { type FilterFields, filterUrl } from './event-filter.ts';
 
@@ -36,26 +37,23 @@ export type NewerEventsProps = {
   readonly fields: FilterFields;
   readonly baseline: Baseline;
   readonly newer: number;
+  readonly nowMs: number;
 };
 
 /** A link to the events that have arrived since. It refreshes itself; the table never moves. */
-export function NewerEvents({ fields, baseline, newer }: NewerEventsProps) {
+export function NewerEvents({ fields, baseline, newer, nowMs }: NewerEventsProps) {
+  const url = filterUrl('/events/newer', fields, baseline);
   return (
-    <p
-      id="newer"
-      class="newer"
-      role="status"
-      hx-get={filterUrl('/events/newer', fields, baseline)}
-      hx-trigger="every 5s"
-      hx-swap="outerHTML"
-    >
-      {newer > 0 && (
-        <a href={filterUrl('/events', fields)}>
-          {newer >= MAX_COUNTED
-            ? `${countText(newer, MAX_COUNTED)} newer events`
-            : numberOf(newer, 'newer event')}
-        </a>
-      )}
-    </p>
+    <Live id="newer" url={url} intervalSeconds={5} atMs={nowMs}>
+      <p class="newer" role="status">
+        {newer > 0 && (
+          <a href={filterUrl('/events', fields)}>
+            {newer >= MAX_COUNTED
+              ? `${countText(newer, MAX_COUNTED)} newer events`
+              : numberOf(newer, 'newer event')}
+          </a>
+        )}
+      </p>
+    </Live>
   );
 }

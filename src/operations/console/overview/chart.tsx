@@ -100,10 +100,10 @@ export type FiguresProps = {
   readonly valuesOf: (slot: Slot) => readonly (string | number)[];
 };
 
-/** The numbers behind a chart. While it is open the page is not refreshed. */
+/** The numbers behind a chart. */
 export function Figures({ id, label, columns, slots, valuesOf }: FiguresProps) {
   return (
-    <details class="figures">
+    <details class="figures" id={`${id}-details`}>
       {/* htmx restores the focus by id. */}
       <summary id={`${id}-figures`}>Figures</summary>
       <Table

@@ -2,7 +2,8 @@ import type { Progress } from '../../../maintenance/reconcile/progress.ts';
 import { type Health, MAX_COUNTED_PARKED } from '../../../queries/health.ts';
 import type { LeasedJobState } from '../../../queries/leased-jobs.ts';
 import { durationOf } from '../../../runtime/duration.ts';
-import { countText, numberOf } from '../components/text.tsx';
+import { WhenCurrent, WhenOutdated } from '../components/live.tsx';
+import { countText, numberOf, Time } from '../components/text.tsx';
 
 /** Something that Instep can't repair by itself. */
 export type Issue = {
@@ -114,12 +115,19 @@ function reconcileIssues({ reconciled }: SyncState): Issue[] {
     }));
 }
 
+type IssueListProps = { readonly issues: readonly Issue[]; readonly nowMs: number };
+
 /** One sentence that says whether anything needs attention, then what. */
-export function IssueList({ issues }: { readonly issues: readonly Issue[] }) {
+export function IssueList({ issues, nowMs }: IssueListProps) {
   if (issues.length === 0) {
     return (
       <p class="health good">
-        <strong>All teams are in sync.</strong> No action needed.
+        <WhenCurrent>
+          <strong>All teams are in sync.</strong> No action needed.
+        </WhenCurrent>
+        <WhenOutdated>
+          All teams were in sync at <Time ms={nowMs} />. The current state is unknown.
+        </WhenOutdated>
       </p>
     );
   }

@@ -5,6 +5,7 @@ import { readHealth } from '../../../queries/health.ts';
 import { readLeasedJob } from '../../../queries/leased-jobs.ts';
 import { readStatistics } from '../../../queries/read-statistics.ts';
 import { readTeamCounts } from '../../../queries/team-counts.ts';
+import { Live } from '../components/live.tsx';
 import { Notice, Panel } from '../components/panels.tsx';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
@@ -55,17 +56,11 @@ type OverviewProps = Awaited<ReturnType<typeof readOverview>> & ControlsProps;
 
 /** The part of the page that is refreshed. */
 function Overview({ slots, isWhole, counts, state, nowMs, range, isLive }: OverviewProps) {
-  const refresh = {
-    'hx-get': urlOf(range, isLive),
-    'hx-trigger': 'every 5s',
-    'hx-select': '#overview',
-    'hx-swap': 'outerHTML',
-  };
   const issues = issuesOf(state, nowMs);
   const hasEvents = state.health.lastReceivedMs !== null;
   return (
-    <div id="overview" {...(isLive ? refresh : {})}>
-      {(issues.length > 0 || hasEvents) && <IssueList issues={issues} />}
+    <Live id="overview" url={isLive ? urlOf(range, isLive) : null} intervalSeconds={5} atMs={nowMs}>
+      {(issues.length > 0 || hasEvents) && <IssueList issues={issues} nowMs={nowMs} />}
       {hasEvents ? (
         <div class="panels">
           <Panel title={`Events per ${range.slot}`} id="panel-events">
@@ -89,7 +84,7 @@ function Overview({ slots, isWhole, counts, state, nowMs, range, isLive }: Overv
           <HealthFacts state={state} nowMs={nowMs} />
         </Panel>
       </div>
-    </div>
+    </Live>
   );
 }
 

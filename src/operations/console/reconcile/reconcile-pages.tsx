@@ -9,7 +9,8 @@ import { type OtherRuns, RunStatus, StartForm } from './run-status.tsx';
 
 /** `/reconcile`: compares all teams with Stripe, and repairs those that are out of sync. */
 export function reconcilePages(options: ConsoleOptions, services: ReconcileServices): Hono {
-  const { query } = options.database;
+  const { database, now } = options;
+  const { query } = database;
   const run = new ReconcileRun(services, options.background);
   const app = new Hono();
 
@@ -27,14 +28,16 @@ export function reconcilePages(options: ConsoleOptions, services: ReconcileServi
     html(
       <Page title="Reconcile" area="Reconcile">
         <p>Compares every team with its subscriptions at Stripe. A dry run changes nothing.</p>
-        <RunStatus state={run.state} others={await readOtherRuns()} />
+        {await runStatus()}
       </Page>,
     ),
   );
 
-  app.get('/run', async ({ html }) =>
-    html(<RunStatus state={run.state} others={await readOtherRuns()} />),
+  const runStatus = async () => (
+    <RunStatus state={run.state} others={await readOtherRuns()} nowMs={now()} />
   );
+
+  app.get('/run', async ({ html }) => html(await runStatus()));
 
   app.get('/repair', ({ html }) =>
     html(

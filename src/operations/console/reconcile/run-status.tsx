@@ -1,6 +1,7 @@
 import type { StepProgress } from '../../../maintenance/reconcile/options.ts';
 import type { Progress } from '../../../maintenance/reconcile/progress.ts';
 import { Button, PostForm } from '../components/form.tsx';
+import { Live } from '../components/live.tsx';
 import { Notice, Panel } from '../components/panels.tsx';
 import { countText, numberOf, Time } from '../components/text.tsx';
 import { CountFacts } from './count-facts.tsx';
@@ -37,18 +38,17 @@ export type OtherRuns = {
   readonly endedAtMs: number | null;
 };
 
-export type RunStatusProps = { readonly state: RunState; readonly others: OtherRuns };
+export type RunStatusProps = {
+  readonly state: RunState;
+  readonly others: OtherRuns;
+  readonly nowMs: number;
+};
 
 /** The state of the reconciliation. It refreshes itself every second while one is running. */
-export function RunStatus({ state, others }: RunStatusProps) {
+export function RunStatus({ state, others, nowMs }: RunStatusProps) {
   const isLive = state.kind === 'running' || others.isRunning;
-  const refresh = {
-    'hx-get': '/reconcile/run',
-    'hx-trigger': 'every 1s',
-    'hx-swap': 'outerHTML',
-  };
   return (
-    <div id="run" {...(isLive ? refresh : {})}>
+    <Live id="run" url={isLive ? '/reconcile/run' : null} intervalSeconds={1} atMs={nowMs}>
       <StartForm mode="dry run" isDisabled={isLive} />
       {others.isRunning && (
         <Panel title="Running on another instance" id="other-run">
@@ -64,7 +64,7 @@ export function RunStatus({ state, others }: RunStatusProps) {
           </p>
         </noscript>
       )}
-    </div>
+    </Live>
   );
 }
 
