@@ -44,7 +44,7 @@ test('a stale event says why, on its own page and on that of its team', async ()
   const at = (secondsAgo: number) => ({ createdSeconds: NOW_SECONDS - secondsAgo, customerId });
   await instep.happen({ ...at(60), eventId: 'evt_newer' });
   await instep.happen({ ...at(300), eventId: 'evt_older', status: 'unpaid' });
-  const reason = /evt_newer \(position \d+\) of the same subscription was there before/;
+  const reason = /had already arrived: evt_newer \(position \d+\)/;
 
   const page = await browser.newPage();
   await page.goto(`${instep.url}/teams/${teamId}`);

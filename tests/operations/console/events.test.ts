@@ -146,7 +146,7 @@ describe('newer events', () => {
   test('are counted as they arrive, those of the filter only', async () => {
     const all = noticeIn((await pages.get('/events')).html);
     const some = noticeIn((await pages.get('/events?customer=cus_new')).html);
-    expect((await pages.get(all)).text.trim()).toBe('');
+    expect((await pages.get(all)).text).not.toContain('newer');
     await deliver({ customerId: 'cus_new' });
     await deliver({ customerId: 'cus_other' });
     expect((await pages.get(all)).text).toContain('2 newer events');

@@ -27,13 +27,13 @@ describe('without a token', () => {
     'evil-localhost',
     '10.0.0.1',
     '[::2]',
+    'localhost,evil.example',
   ])('the host %s is refused', async (host) => {
     expect(await statusFor(local.url, `Host: ${host}\r\n`)).toBe(403);
   });
 
   test.each([
     ['two Host headers', 'Host: localhost\r\nHost: evil.example\r\n'],
-    ['two hosts in one header', 'Host: localhost,evil.example\r\n'],
     ['no Host header', ''],
   ])('a request with %s is refused', async (_, head) => {
     expect(await statusFor(local.url, head)).toBe(400);

@@ -96,7 +96,9 @@ describe('charts', () => {
 
 test('it refreshes itself with the chosen range, unless that is switched off', async () => {
   const live = await load('/?range=week');
-  expect(live).toContain('hx-get="/?range=week" hx-trigger="every 5s" hx-select="#overview"');
+  expect(live).toContain(
+    'hx-get="/?range=week" hx-trigger="every 5s, refresh" hx-select="#overview"',
+  );
   expect(live).toContain('href="/?range=week&amp;live=off"');
   const still = await load('/?range=week&live=off');
   expect(still).not.toContain('hx-get');

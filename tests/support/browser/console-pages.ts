@@ -27,6 +27,8 @@ export type ConsoleService = {
   post(path: string, fields?: Readonly<Record<string, string>>): Promise<Shown>;
   /** The unprocessed response. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
+  /** Stops the server. */
+  stop(): Promise<void>;
 };
 
 const closers: (() => Promise<unknown>)[] = [];
@@ -64,6 +66,7 @@ export async function openConsole(
   return {
     url,
     fetch: fetchPath,
+    stop: () => listener.close(1_000),
     get: async (path) => shown(await fetchPath(path)),
     async post(path, fields = {}) {
       const page = await fetchPath('/reconcile');

@@ -26,10 +26,10 @@ export function Live({ id, url, intervalSeconds, atMs, children }: LiveProps) {
     <div id={id} {...(url === null ? {} : refresh)}>
       <p class="as-of">
         <WhenCurrent>
-          Data from <Time ms={atMs} />
+          Data from <Time ms={atMs} withoutDate />
         </WhenCurrent>
         <WhenOutdated>
-          Showing data from <Time ms={atMs} />. Retrying…
+          Showing data from <Time ms={atMs} withoutDate />. Retrying…
         </WhenOutdated>
       </p>
       {children}

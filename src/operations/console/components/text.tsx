@@ -26,12 +26,18 @@ export function OptionalText({ text, fallback = '–', maxLength = 60 }: Optiona
   return <UntrustedText text={text} maxLength={maxLength} />;
 }
 
+export type TimeProps = { readonly ms: number; readonly withoutDate?: boolean };
+
 /** A time in UTC, which a script turns into the reader's zone. The tooltip is exact. */
-export function Time({ ms }: { readonly ms: number }) {
+export function Time({ ms, withoutDate = false }: TimeProps) {
   const exact = new Date(ms).toISOString();
   return (
-    <time datetime={exact} title={exact.replace('T', ' ').replace('Z', ' UTC')}>
-      {exact.slice(0, 19).replace('T', ' ')} UTC
+    <time
+      datetime={exact}
+      title={exact.replace('T', ' ').replace('Z', ' UTC')}
+      class={withoutDate ? 'clock' : undefined}
+    >
+      {exact.slice(withoutDate ? 11 : 0, 19).replace('T', ' ')} UTC
     </time>
   );
 }

@@ -1,0 +1,99 @@
+import type { Page } from 'playwright-core';
+import { beforeAll, expect, test } from 'vitest';
+import { addTeam } from '../../src/queries/teams.ts';
+import { expectText, useBrowser } from '../support/browser/browser.ts';
+import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
+import { type Behaviour, startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
+import { connect, createDatabase } from '../support/postgres/test-database.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
+import { receivedEvent } from '../support/stripe/events.ts';
+
+const browser = useBrowser();
+let proxy: TcpProxy;
+let pages: ConsoleService;
+
+beforeAll(async () => {
+  const { database, url } = await createDatabase();
+  await addTeam(database.query, { name: 'Live', customerId: 'cus_live' });
+  const createdSeconds = Math.floor(Date.now() / 1_000);
+  await openPipeline(database)([receivedEvent({ customerId: 'cus_live', createdSeconds })]);
+  proxy = await startProxy(url);
+  pages = await openConsole(connect(proxy.url));
+  return async () => await proxy.close();
+});
+
+const OUTDATED = /Showing data from \d+:\d\d:\d\d.[AP]M\. Retrying…/;
+
+async function openOverview(): Promise<Page> {
+  const page = await browser.newPage();
+  await page.goto(pages.url);
+  await expectText(page).toMatch(/Data from \d+:\d\d:\d\d.[AP]M\s+All teams are in sync\./);
+  return page;
+}
+
+/** Whether the health has lost its color. */
+async function isGrey(page: Page): Promise<boolean> {
+  return await page.evaluate<boolean>(
+    'getComputedStyle(document.querySelector(".health")).filter === "grayscale(1)"',
+  );
+}
+
+test.each<[string, Behaviour]>([
+  ['refuses connections', 'refuse'],
+  ['is frozen', 'swallow'],
+])('the overview is not green while PostgreSQL %s', { timeout: 90_000 }, async (_, behaviour) => {
+  const page = await openOverview();
+  expect(await isGrey(page)).toBe(false);
+  await proxy.become(behaviour);
+  await expectText(page).toMatch(OUTDATED);
+  expect(await isGrey(page)).toBe(true);
+  const text = await page.locator('main').innerText();
+  expect(text).not.toContain('No action needed.');
+  expect(text).toMatch(/All teams were in sync at .*M\. The current state is unknown\./);
+  const notice = page.getByRole('alert');
+  await expectText(notice).toMatch(/PostgreSQL does not answer|The page took too long/);
+
+  await proxy.become('forward');
+  await expectText(page.locator('.health')).toBe('All teams are in sync. No action needed.');
+  await expectText(notice).toBe('');
+  expect(await isGrey(page)).toBe(false);
+  browser.takeProblems();
+});
+
+test('open figures, scroll position and focus survive a refresh', async () => {
+  const page = await openOverview();
+  const panel = page.getByRole('region', { name: 'Events per minute' }).first();
+  await panel.getByText('Figures').click();
+  await page.evaluate('document.querySelector("#overview").dataset.old = "yes"');
+  await expect
+    .poll(() => page.locator('#overview').getAttribute('data-old'), { timeout: 15_000 })
+    .toBeNull();
+  expect(await panel.getByRole('table', { includeHidden: false }).isVisible()).toBe(true);
+  expect(await page.locator(':focus').innerText()).toBe('Figures');
+});
+
+test('a hidden page is refreshed as soon as it is visible again', async () => {
+  const page = await openOverview();
+  const setHidden = (isHidden: boolean) =>
+    page.evaluate(
+      `Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true });
+       document.dispatchEvent(new Event('visibilitychange'))`,
+    );
+  await setHidden(true);
+  await expectText(page).toMatch(OUTDATED);
+  await setHidden(false);
+  await expectText(page.locator('.health')).toBe('All teams are in sync. No action needed.');
+});
+
+test('pages say that the server has gone, and show when their data is from', async () => {
+  const overview = await openOverview();
+  const events = await browser.newPage();
+  await events.goto(`${pages.url}/events`);
+  await pages.stop();
+  for (const page of [overview, events]) {
+    await expectText(page.getByRole('alert')).toContain('The server does not answer');
+    await expectText(page).toMatch(OUTDATED);
+  }
+  expect(await isGrey(overview)).toBe(true);
+  browser.takeProblems();
+});
