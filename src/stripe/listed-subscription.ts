@@ -31,7 +31,8 @@ export function readListedSubscription(
 /** The subscription, reduced to what a look needs. */
 export function toSubscriptionJson(listed: ListedSubscription): Json {
   const { subscriptionId, customerId, status, productId, planName } = listed;
-  const plan = { product: productId, name: planName };
+  const product = productId && { id: productId, name: planName };
+  const plan = { product, name: planName };
   return {
     id: subscriptionId,
     object: 'subscription',

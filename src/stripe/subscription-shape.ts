@@ -87,15 +87,16 @@ export const subscriptionEventShape = object({
 });
 
 /**
- * The product of the first item. Before 2018 it had no id, and the name stood in `plan.name`;
- * before there were items, in the `plan` of the subscription itself.
+ * The product of the first item. `plan.name` is the name only where there is no product: early API
+ * versions had none, and before there were items, the subscription itself had the plan. In between
+ * (2017-01-27) a plan had a product and a name of its own, which is not the product's.
  */
 export function productOf({ items, plan }: v.InferOutput<typeof subscription>): {
   id: string | null;
   name: string | null;
 } {
   const first = items?.data ?? undefined;
-  const found = first?.plan?.product ?? first?.price?.product ?? null;
-  const planName = first === undefined ? plan?.name : first.plan?.name;
-  return { id: found?.id ?? null, name: found?.name ?? planName ?? null };
+  const found = first?.plan?.product ?? first?.price?.product;
+  if (found) return { id: found.id, name: found.name ?? null };
+  return { id: null, name: (first === undefined ? plan : first.plan)?.name ?? null };
 }

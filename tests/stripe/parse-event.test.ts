@@ -56,10 +56,10 @@ test.each([
   ['neither items nor plan', {}, null, null],
   ['the name in plan.name', items({ plan: { name: 'Gold', product: null } }), null, 'Gold'],
   [
-    'the name in plan.name beside an id',
-    items({ plan: { name: 'Gold', product: 'prod_1' } }),
+    'no plan.name beside a product id (2017-01-27): the name is the product’s',
+    items({ plan: { name: 'Gold monthly', product: 'prod_1' } }),
     'prod_1',
-    'Gold',
+    null,
   ],
   ["the subscription's own plan.name", { plan: { name: 'Basic' } }, null, 'Basic'],
   ['the plan null', { plan: null }, null, null],
