@@ -1,46 +1,51 @@
 import { keysOfSameSecond } from '../core/event-key.ts';
-import { listedEventKey } from '../stripe/event-key.ts';
+import { renderingOf } from '../stripe/event-rendering.ts';
 import type { ReceivedEvent } from './received-event.ts';
 
-/** What the log holds, or what came before in the same batch. */
-type KnownKey = { readonly key: string; readonly eventId: string | null };
+/** An event in the log or earlier in the batch. Without a body it only matches listed events. */
+type KnownEvent = {
+  readonly key: string;
+  readonly eventId: string | null;
+  readonly body?: Uint8Array;
+};
 
 /**
- * Gives events the keys under which the log has them already. Mostly those are their own. But an
- * event that Stripe lists and the same one that it delivers may be in the words of two API versions:
- * there the id says that they are one. Ids that were only delivered say nothing, since fixtures share
- * them.
+ * Gives events the keys under which they are known already. Mostly these are their own. But Stripe
+ * renders one event differently for two endpoints with two API versions, and in its list of events:
+ * there the id, the type, the subscription and the second identify it. Test fixtures share one id
+ * and one API version, so each of them stays an event of its own.
  */
 export function recognize<Event extends ReceivedEvent>(
   events: readonly Event[],
-  known: readonly KnownKey[],
+  known: readonly KnownEvent[],
 ): readonly Event[] {
-  const keys = new Set(known.map(({ key }) => key));
-  /** Of an id within a second of a subscription, the key that came first. */
-  const first = new Map<string, string>();
-  function note({ key, eventId }: KnownKey): void {
-    const place = placeOf(key, eventId);
-    if (!first.has(place)) first.set(place, key);
-    keys.add(key);
+  const keys = new Set<string>();
+  const namesakes = new Map<string, KnownEvent[]>();
+  function remember(one: KnownEvent): void {
+    keys.add(one.key);
+    if (one.eventId === null) return;
+    const name = nameOf(one);
+    namesakes.set(name, [...(namesakes.get(name) ?? []), one]);
   }
 
-  for (const one of known) if (one.eventId !== null) note(one);
+  for (const one of known) remember(one);
   return events.map((event) => {
-    const key = keys.has(event.key) ? event.key : knownKeyOf(event);
-    if (event.eventId !== null) note({ key, eventId: event.eventId });
-    return key === event.key ? event : { ...event, key };
+    if (keys.has(event.key)) return event;
+    const same = (namesakes.get(nameOf(event)) ?? []).find((one) => isSameEvent(event, one));
+    if (same !== undefined) return { ...event, key: same.key };
+    remember(event);
+    return event;
   });
-
-  function knownKeyOf(event: Event): string {
-    if (event.kind !== 'readable' || event.eventId === null) return event.key;
-    const namesake = first.get(placeOf(event.key, event.eventId));
-    if (namesake === undefined || event.source === 'list') return namesake ?? event.key;
-    const { eventId, type, subscription } = event;
-    const listed = listedEventKey({ eventId, type, ...subscription });
-    return keys.has(listed) ? listed : event.key;
-  }
 }
 
-function placeOf(key: string, eventId: string | null): string {
+function isSameEvent({ source, body }: ReceivedEvent, known: KnownEvent): boolean {
+  // Ids in Stripe's list are Stripe's own.
+  if (source === 'list') return true;
+  if (known.body === undefined) return false;
+  const [one, other] = [renderingOf(body), renderingOf(known.body)];
+  return one.type === other.type && one.apiVersion !== other.apiVersion;
+}
+
+function nameOf({ key, eventId }: KnownEvent): string {
   return `${keysOfSameSecond(key).low} ${eventId}`;
 }

@@ -10,7 +10,7 @@ import { readEventIds } from '../queries/events.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { StripeApiFailed } from '../stripe/api-call.ts';
-import { readListedEvent } from '../stripe/listed-event.ts';
+import { parseEvent } from '../stripe/parse-event.ts';
 import { type LeasedRun, withLease } from './lease.ts';
 import { createLeasedJob } from './leased-job.ts';
 import { readPages } from './stripe-pages.ts';
@@ -123,8 +123,10 @@ async function store(
 ): Promise<number> {
   const receivedAtMs = now();
   const events = objects.flatMap((object): ReceivedEvent[] => {
-    const read = readListedEvent(object, { receivedAtMs, nonce });
-    return read === null ? [] : [{ ...read.event, body: read.body, receivedAtMs, source: 'list' }];
+    const text = JSON.stringify(object);
+    const event = parseEvent(text, { receivedAtMs, nonce });
+    if (event.kind === 'unhandled' || event.kind === 'shapeless') return [];
+    return [{ ...event, body: Buffer.from(text), receivedAtMs, source: 'list' }];
   });
   const ranges = new Map(
     events.map(({ key }) => keysOfSameSecond(key)).map((range) => [range.low, range]),

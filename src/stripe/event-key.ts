@@ -26,16 +26,6 @@ export function eventKey(identity: EventIdentity, nonce: () => string): string {
   });
 }
 
-/**
- * The key of an event from Stripe's list. There the id alone identifies an event: the content may
- * be written in another API version than that of the same event when it is delivered.
- */
-export function listedEventKey(
-  identity: Omit<EventIdentity, 'data' | 'eventId'> & { readonly eventId: string },
-): string {
-  return eventKey({ ...identity, data: null }, () => identity.eventId);
-}
-
 /** The keys that events of this subscription and second can have. */
 export function keysOfSecond(createdSeconds: number, subscriptionId: string): KeyRange {
   const subscriptionHash = sha256(subscriptionId);

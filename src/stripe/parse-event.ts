@@ -57,24 +57,22 @@ export function parseEvent(text: string, { receivedAtMs, nonce }: Receipt): Stri
   if (typeof type !== 'string') return { kind: 'shapeless', eventId, reason: 'type is not a text' };
   if (!isHandledType(type)) return { kind: 'unhandled', eventId, type: presentable(type) ?? '' };
 
-  const identity = { eventId, type, createdSeconds: null, subscriptionId: null };
-  const unreadable = (reason: string): UnreadableEvent => {
-    const key = eventKey({ ...identity, data: text }, nonce);
-    return { kind: 'unreadable', key, eventId, type, reason };
+  const data = member(event, 'data') ?? null;
+  const unreadable = (reason: string, content: Json = data): UnreadableEvent => {
+    const identity = { eventId, type, createdSeconds: null, subscriptionId: null, data: content };
+    return { kind: 'unreadable', key: eventKey(identity, nonce), eventId, type, reason };
   };
 
-  const parsed = v.safeParse(subscriptionEventShape, event);
-  if (!parsed.success) return unreadable(why(parsed.issues[0]));
-
-  const createdSeconds = parsed.output.created ?? null;
-  const change = toChange(event, parsed.output, receivedAtMs);
-  const { subscriptionId } = change.subscription;
-  const data = member(event, 'data');
   try {
+    const parsed = v.safeParse(subscriptionEventShape, event);
+    if (!parsed.success) return unreadable(why(parsed.issues[0]));
+    const createdSeconds = parsed.output.created ?? null;
+    const change = toChange(event, parsed.output, receivedAtMs);
+    const { subscriptionId } = change.subscription;
     const key = eventKey({ eventId, type, createdSeconds, subscriptionId, data }, nonce);
     return { kind: 'readable', key, eventId, type, ...change };
   } catch (error) {
-    if (error instanceof RangeError) return unreadable('data is nested too deeply');
+    if (error instanceof RangeError) return unreadable('data is nested too deeply', text);
     throw error;
   }
 }

@@ -1,25 +1,24 @@
 import { describe, expect, test } from 'vitest';
 import type { ReceivedEvent } from '../../src/ingest/received-event.ts';
 import { recognize } from '../../src/ingest/recognize.ts';
-import { readListedEvent } from '../../src/stripe/listed-event.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 
 const ONE = { eventId: 'evt_one', createdSeconds: 1_700_000_000 };
 
 /** An event as Stripe lists it. */
-function listed(body: string): ReceivedEvent {
-  const receivedAtMs = 1_700_000_100_000;
-  const read = readListedEvent(JSON.parse(body), { receivedAtMs, nonce: () => 'nonce' });
-  if (read === null) throw new RangeError('not handled');
-  return { ...read.event, body: read.body, receivedAtMs, source: 'list' };
-}
+const listed = (body: string): ReceivedEvent => ({ ...received(body), source: 'list' });
 
-/** The same event in the words of another API version: with other members, in another order. */
-function inOtherWords(body: string): string {
+/** The same event in another API version: with other members, in another order. */
+function inOtherVersion(body: string): string {
   const { data, ...event } = JSON.parse(body);
   const { items: _, ...object } = data.object;
   const plan = { id: 'plan_1', product: 'prod_1' };
-  return JSON.stringify({ ...event, data: { object: { items: { data: [{ plan }] }, ...object } } });
+  const items = { data: [{ plan }] };
+  return JSON.stringify({
+    ...event,
+    api_version: '2020-08-27',
+    data: { object: { items, ...object } },
+  });
 }
 
 const outcomesOf = (events: readonly ReceivedEvent[]) => {
@@ -31,10 +30,10 @@ describe('an event that is listed and delivered', () => {
   const body = eventBody(ONE);
 
   test.each([
-    ['the same words', body],
-    ['white space', JSON.stringify(JSON.parse(body), null, 2)],
-    ['the words of another API version', inOtherWords(body)],
-  ])('is one event, whichever came first, but for %s', (_, other) => {
+    ['the same body', body],
+    ['another white space', JSON.stringify(JSON.parse(body), null, 2)],
+    ['another API version', inOtherVersion(body)],
+  ])('is one event, whichever arrived first, in %s', (_, other) => {
     expect(outcomesOf([received(body), listed(other)])).toEqual(['new', 'known']);
     expect(outcomesOf([listed(other), received(body)])).toEqual(['new', 'known']);
     expect(outcomesOf([listed(other), received(body), received(other), listed(body)])).toEqual([
@@ -45,14 +44,35 @@ describe('an event that is listed and delivered', () => {
     ]);
   });
 
-  test('has in the log the key that it had first', () => {
-    const [first, second] = [received(body), listed(inOtherWords(body))];
+  test('keeps the key that it had first', () => {
+    const [first, second] = [received(body), listed(inOtherVersion(body))];
     expect(recognize([second], [first])).toMatchObject([{ key: first.key, source: 'list' }]);
     expect(recognize([first], [second])).toMatchObject([{ key: second.key, source: 'delivery' }]);
   });
 });
 
-test('events that share an id as fixtures do are several, as long as none of them was listed', () => {
+describe('an event that two endpoints with two API versions deliver', () => {
+  const body = eventBody(ONE);
+
+  test('is one event, whichever arrived first', () => {
+    const other = received(inOtherVersion(body));
+    expect(outcomesOf([received(body), other, received(body), other])).toEqual([
+      'new',
+      'known',
+      'known',
+      'known',
+    ]);
+    expect(outcomesOf([other, received(body), other])).toEqual(['new', 'known', 'known']);
+  });
+
+  test('is another event than one of another type with its id', () => {
+    const deleted = eventBody({ ...ONE, type: 'customer.subscription.deleted' });
+    const events = [received(body), received(inOtherVersion(deleted))];
+    expect(outcomesOf(events)).toEqual(['new', 'new']);
+  });
+});
+
+test('fixtures that share an id and an API version are several events', () => {
   const canceled = eventBody({ ...ONE, status: 'canceled' });
   expect(outcomesOf([received(eventBody(ONE)), received(canceled)])).toEqual(['new', 'new']);
 });
@@ -61,19 +81,14 @@ test.each([
   ['id', { eventId: 'evt_two' }],
   ['second', { createdSeconds: ONE.createdSeconds + 1 }],
   ['subscription', { subscriptionId: 'sub_two' }],
-])('of another %s it is another event', (_, other) => {
+])('a listed event with another %s is another event', (_, other) => {
   const events = [listed(eventBody(ONE)), listed(eventBody({ ...ONE, ...other }))];
   expect(outcomesOf(events)).toEqual(['new', 'new']);
 });
 
-test('what cannot be read is known by its id when it is listed again', () => {
+test('an unreadable event keeps its key when it is listed again', () => {
   const event = JSON.parse(eventBody(ONE));
   const unreadable = (pending_webhooks: number) =>
     listed(JSON.stringify({ ...event, data: null, pending_webhooks }));
   expect(outcomesOf([unreadable(1), unreadable(0)])).toEqual(['new', 'known']);
-});
-
-test('what is of another type is left out', () => {
-  const event = JSON.parse(eventBody({ type: 'invoice.paid' }));
-  expect(readListedEvent(event, { receivedAtMs: 0, nonce: () => '' })).toBeNull();
 });

@@ -141,6 +141,7 @@ test('recognizes an event that the list shows in the shape of another API versio
   const [one, other] = [nextEvent({ status: 'trialing' }), nextEvent({ status: 'active' })];
   const inAnotherShape = (body: string) => {
     const event = JSON.parse(body);
+    event.api_version = '2020-08-27';
     event.data.object.items.data[0].price = undefined;
     return JSON.stringify(event);
   };

@@ -149,16 +149,16 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   // By the rule the same event twice does little harm, whoever takes it for two.
   {
-    ...bug('an event that was listed is another one when it is delivered', 'ingest/recognize.ts', [
-      'return keys.has(listed) ? listed : event.key;',
-      'return listed === event.key ? listed : event.key;',
+    ...bug('an event in two API versions is two events', 'ingest/recognize.ts', [
+      'one.apiVersion !== other.apiVersion',
+      'one.apiVersion === null',
     ]),
     level: 'unit',
   },
   {
-    ...bug('an event that was delivered is another one when it is listed', 'ingest/recognize.ts', [
-      'return namesake ?? event.key;',
-      'return event.key;',
+    ...bug('a delivered event is another one when it is listed', 'ingest/recognize.ts', [
+      "if (source === 'list') return true;",
+      '',
     ]),
     level: 'unit',
   },
