@@ -40,11 +40,23 @@ const webhookVariables = {
   ),
 };
 
+const MIN_SECRET_BYTES = 32;
+
+const isLong = (secret: string) => Buffer.byteLength(secret) >= MIN_SECRET_BYTES;
+
 const sessionVariables = {
-  AUTH_SECRET: secrets(
-    /^\P{Cc}+$/u,
-    'set the secret that your app signs its session tokens with, for example from ' +
-      '`openssl rand -base64 32`',
+  AUTH_SECRET: v.pipe(
+    secrets(
+      /^\P{Cc}+$/u,
+      'set the secret that your app signs its session tokens with, for example from ' +
+        '`openssl rand -base64 32`',
+    ),
+    // A comma inside a secret would make its short parts valid secrets, too.
+    v.check(
+      (parts) => parts.length === 1 || parts.every(isLong),
+      `has a part shorter than ${MIN_SECRET_BYTES} bytes: a comma separates two secrets, so use ` +
+        'secrets without a comma',
+    ),
   ),
 };
 
@@ -225,7 +237,7 @@ export function configWarnings({
 }: {
   readonly authSecrets: readonly string[];
 }): string[] {
-  if (authSecrets.every((text) => Buffer.byteLength(text) >= 32)) return [];
+  if (authSecrets.every(isLong)) return [];
   return [
     'AUTH_SECRET is shorter than 32 bytes, so session tokens can be forged by guessing it: replace ' +
       'it with the output of `openssl rand -base64 32`, in your app as well',

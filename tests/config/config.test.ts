@@ -176,7 +176,7 @@ test('several servers are several URLs, and the session is ours to choose', () =
 
 describe('secrets', () => {
   test.each(['STRIPE_WEBHOOK_SECRET', 'AUTH_SECRET'])('%s may be several', (name) => {
-    const [one, two] = ['whsec_one_of_them', 'whsec_the_other'];
+    const [one, two] = [`whsec_${'1'.repeat(32)}`, `whsec_${'2'.repeat(32)}`];
     const config = readConfig({ ...REQUIRED, [name]: `${one}, ${two}` });
     expect(name === 'AUTH_SECRET' ? config.authSecrets : config.webhookSecrets).toEqual([one, two]);
   });
@@ -211,6 +211,15 @@ describe('secrets', () => {
         expect.stringContaining(`${name} is malformed: `),
       ]);
     }
+  });
+
+  test.each([
+    ['a,secret of 32 bytes or even more than that', 'a secret with a comma'],
+    [`${'a'.repeat(32)},${'b'.repeat(31)}`, 'a short second secret'],
+  ])('AUTH_SECRET=%s is refused: %s', (AUTH_SECRET) => {
+    expect(problemsOf({ ...REQUIRED, AUTH_SECRET })).toEqual([
+      expect.stringMatching(/^AUTH_SECRET has a part shorter than 32 bytes: .*comma/),
+    ]);
   });
 
   test.each(['whsec_1,', ',whsec_1', 'whsec_1,,whsec_2'])('an empty one among "%s"', (value) => {

@@ -58,7 +58,8 @@ const WHERE = 'correct it in the environment, or in .env in the directory where 
 
 /** Most problems end with a colon and what to do. */
 function findingAndAdvice(problem: string): [finding: string, advice: string] {
-  const [, finding = problem, advice = WHERE] = /^(\w+ is [^:]*): (.*)$/.exec(problem) ?? [];
+  const [, finding = problem, advice = WHERE] =
+    /^(\w+ (?:is|has) [^:]*): (.*)$/.exec(problem) ?? [];
   return [finding, advice];
 }
 
