@@ -10,8 +10,8 @@ import { checkWebhookEndpoints, type Expected } from './webhook-endpoints.ts';
 
 type Answer =
   | { readonly kind: 'granted'; readonly page: StripePage; readonly clock: ClockReading | null }
-  /** The key is unknown (401), or lacks the permission (403). */
-  | { readonly kind: 'refused'; readonly status: 401 | 403 }
+  /** The key is unknown (401) or lacks the permission (403), or the API lacks the resource (404). */
+  | { readonly kind: 'refused'; readonly status: 401 | 403 | 404 }
   | { readonly kind: 'failed'; readonly reason: string };
 
 type Answers = ReadonlyMap<Resource, Answer>;
@@ -45,7 +45,7 @@ export async function checkStripeApi(options: StripeApiOptions): Promise<StripeA
   };
 }
 
-/** When the first call fails, the others would too: they are left out. */
+/** When the first call gets no answer, the others would not either: they are left out. */
 async function askAll(options: StripeApiOptions): Promise<Answers> {
   const [first, ...others] = RESOURCES;
   const answer = await ask(first, options);
@@ -67,7 +67,7 @@ async function ask(resource: Resource, { inspect, now }: StripeApiOptions): Prom
     if (error instanceof DeadlineExceeded) return { kind: 'failed', reason: error.message };
     if (!(error instanceof StripeApiFailed)) throw error;
     const { status, message } = error;
-    if (status === 401 || status === 403) return { kind: 'refused', status };
+    if (status === 401 || status === 403 || status === 404) return { kind: 'refused', status };
     return { kind: 'failed', reason: message };
   }
 }
@@ -98,6 +98,10 @@ function checkAccess(answers: Answers): Check[] {
     ...all.flatMap(([resource, answer]): Check[] => {
       if (answer.kind === 'granted') return [];
       if (answer.kind === 'failed') return [unreachable(resource, answer.reason)];
+      if (answer.status === 404) {
+        const advice = "check STRIPE_API_BASE: Stripe's own API has it";
+        return [warning(NAME, `has no ${resource} (404)`, advice)];
+      }
       const [state, cost] = COSTS[resource];
       const finding = `the key lacks permission to read ${resource}: ${cost}`;
       return [{ name: NAME, state, finding, advice: `grant it (${DASHBOARD}, the key, Edit)` }];

@@ -43,6 +43,22 @@ describe('the API', () => {
     },
   );
 
+  test.each(['events', 'customers'])(
+    'a 404 for %s is a warning, and the other resources are checked',
+    async (resource) => {
+      const account = await openExaminedAccount();
+      account.fault = (path) => (path.startsWith(`/v1/${resource}`) ? { status: 404 } : undefined);
+      const { code, troubles, checks } = await examineStripe(account);
+      expect(troubles).toEqual([
+        expect.stringMatching(`^warning Stripe's API: has no ${resource} \\(404\\)`),
+      ]);
+      expect(code).toBe(0);
+      expect(checks.map(({ name }) => name)).toEqual(
+        expect.arrayContaining(['clock', 'webhook endpoint']),
+      );
+    },
+  );
+
   test('a key that Stripe does not know is one failure', async () => {
     const account = await openExaminedAccount();
     account.fault = () => ({ status: 401 });
