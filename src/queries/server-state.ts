@@ -9,6 +9,8 @@ export type ServerState = {
   readonly synchronousCommit: string;
   readonly fsync: string;
   readonly databaseBytes: number;
+  /** In milliseconds since 1970. */
+  readonly clockMs: number;
 };
 
 export async function readServerState(query: Query): Promise<ServerState> {
@@ -19,7 +21,8 @@ export async function readServerState(query: Query): Promise<ServerState> {
              current_setting('server_version') as version,
              current_setting('synchronous_commit') as "synchronousCommit",
              current_setting('fsync') as fsync,
-             pg_database_size(current_database()) as "databaseBytes"`,
+             pg_database_size(current_database()) as "databaseBytes",
+             (extract(epoch from clock_timestamp()) * 1000)::bigint as "clockMs"`,
   });
   if (row === undefined) throw new RangeError('a statement without a table has one row');
   return row;

@@ -7,24 +7,53 @@ const TOLERATED_MS = 5_000;
 /** Signatures are refused from 300 s on; a late delivery has less time left. */
 const HARMFUL_MS = 240_000;
 
-/** When a call began and ended by our clock, and the time of Stripe's response by its own. */
+/** When a question began and ended by our clock, and when it was answered by another one. */
 export type ClockReading = {
   readonly beganMs: number;
   readonly endedMs: number;
   readonly answeredMs: number;
 };
 
+const OURS: ClockReading = { beganMs: 0, endedMs: 0, answeredMs: 0 };
+
 /** Compares our clock with Stripe's, which signatures and events are dated by. */
-export function checkClock(reading: ClockReading | null): Check {
-  if (reading === null) {
+export function checkClock(stripe: ClockReading | null): Check {
+  if (stripe === null) {
     return warning('clock', "could not be compared with Stripe's", 'see the lines about the API');
   }
-  const { beganMs, endedMs, answeredMs } = reading;
-  const aheadMs = beganMs > answeredMs ? beganMs - answeredMs : Math.min(0, endedMs - answeredMs);
-  const offMs = Math.abs(aheadMs);
-  if (offMs <= TOLERATED_MS) return ok('clock', "agrees with Stripe's");
-  const finding = `${durationOf(offMs)} ${aheadMs > 0 ? 'ahead of' : 'behind'} Stripe's`;
+  const aheadMs = aheadOf(OURS, stripe);
+  const finding = describe(aheadMs, "Stripe's");
   const advice = 'synchronize the clock of this machine with a time server (NTP)';
-  if (offMs < HARMFUL_MS) return warning('clock', finding, advice);
+  if (isTolerated(aheadMs)) return ok('clock', finding);
+  if (Math.abs(aheadMs) < HARMFUL_MS) return warning('clock', finding, advice);
   return failure('clock', `${finding}: webhooks are refused from 300 s on`, advice);
+}
+
+/** Compares the database's clock, which dates the event log, with ours and with Stripe's. */
+export function checkDatabaseClock(database: ClockReading, stripe: ClockReading | null): Check {
+  const name = 'database clock';
+  const oursMs = aheadOf(database, OURS);
+  const stripesMs = stripe === null ? oursMs : aheadOf(database, stripe);
+  if (isTolerated(oursMs) && isTolerated(stripesMs)) {
+    return ok(name, `agrees with ours${stripe === null ? '' : " and Stripe's"}`);
+  }
+  const others = stripe === null ? '' : `, ${describe(stripesMs, "Stripe's")}`;
+  const finding = `${describe(oursMs, 'ours')}${others}: times in the event log are wrong`;
+  return warning(name, finding, 'synchronize the clocks with a time server (NTP)');
+}
+
+/** By how much the one clock is ahead of the other at least, given how long the answers took. */
+function aheadOf(one: ClockReading, other: ClockReading): number {
+  const minMs = one.answeredMs - one.endedMs - (other.answeredMs - other.beganMs);
+  const maxMs = one.answeredMs - one.beganMs - (other.answeredMs - other.endedMs);
+  return minMs > 0 ? minMs : Math.min(0, maxMs);
+}
+
+function isTolerated(aheadMs: number): boolean {
+  return Math.abs(aheadMs) <= TOLERATED_MS;
+}
+
+function describe(aheadMs: number, whose: string): string {
+  if (isTolerated(aheadMs)) return `agrees with ${whose}`;
+  return `${durationOf(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead of' : 'behind'} ${whose}`;
 }

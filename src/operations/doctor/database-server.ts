@@ -1,6 +1,7 @@
 import type { Query } from '../../postgres/database.ts';
 import { readServerState, type ServerState, touchServer } from '../../queries/server-state.ts';
 import { type Check, failure, ok, warning } from './check.ts';
+import { type ClockReading, checkDatabaseClock } from './clock.ts';
 
 /** The oldest PostgreSQL that Instep runs on. */
 const OLDEST_VERSION = 140_000;
@@ -15,20 +16,27 @@ const LOW_FREE_BYTES = 1e9;
 
 export type DatabaseServerOptions = {
   readonly query: Query;
-  /** In milliseconds, from any origin. */
+  /** In milliseconds since 1970. */
   readonly now: () => number;
   /** The free space on the disk of the embedded database; `null` for one of yours. */
   readonly freeBytes: number | null;
+  /** `null` when Stripe's API gave no answer. */
+  readonly stripeClock: ClockReading | null;
 };
 
 /** How fast the server answers, its version, its durability and its disk. */
 export async function checkDatabaseServer(options: DatabaseServerOptions): Promise<Check[]> {
-  const { query, now, freeBytes } = options;
+  const { query, now, freeBytes, stripeClock } = options;
+  // The first statement has to connect.
+  await touchServer(query);
+  const beganMs = now();
   const state = await readServerState(query);
+  const clock = { beganMs, endedMs: now(), answeredMs: state.clockMs };
   return [
     checkLatency(await medianRoundTrip(query, now)),
     checkVersion(state),
     checkDurability(state),
+    checkDatabaseClock(clock, stripeClock),
     checkSpace(state.databaseBytes, freeBytes),
   ];
 }

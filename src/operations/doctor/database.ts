@@ -3,6 +3,7 @@ import { connectToServer, type DatabaseServer } from '../../postgres/connect.ts'
 import type { Query } from '../../postgres/database.ts';
 import { freeBytesOf, hasDataDirectory } from '../../postgres/embedded/data-directory.ts';
 import { type Check, safely, warning } from './check.ts';
+import type { ClockReading } from './clock.ts';
 import { checkDatabaseServer } from './database-server.ts';
 import { checkEventLog, type EventLogOptions } from './event-log.ts';
 import { checkPrivileges, checkSchemaVersion, checkTables } from './schema.ts';
@@ -13,6 +14,7 @@ export type DatabaseOptions = {
   readonly notice: (message: string) => void;
   /** In milliseconds since 1970. */
   readonly now: () => number;
+  readonly stripeClock: ClockReading | null;
   readonly log: Omit<EventLogOptions, 'query' | 'nowMs'>;
 };
 
@@ -24,7 +26,7 @@ const STATEMENT_TIMEOUT_MS = 5_000;
 
 /** Checks the configured database, and changes nothing in it. */
 export async function* checkDatabase(options: DatabaseOptions): AsyncGenerator<Check> {
-  const { config, notice } = options;
+  const { config, notice, now, stripeClock } = options;
   const { databaseUrls, dataFolder } = config;
   const isEmbedded = databaseUrls.length === 0;
   if (isEmbedded && !(await hasDataDirectory(dataFolder))) {
@@ -48,7 +50,7 @@ export async function* checkDatabase(options: DatabaseOptions): AsyncGenerator<C
   try {
     const freeBytes = isEmbedded ? await freeBytesOf(dataFolder) : null;
     const answering = await safely('database', advice, () =>
-      checkDatabaseServer({ query: database.query, now: options.now, freeBytes }),
+      checkDatabaseServer({ query: database.query, now, freeBytes, stripeClock }),
     );
     yield* answering;
     if (answering.length > 1) yield* checkContents(database.query, options);

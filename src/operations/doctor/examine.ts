@@ -2,6 +2,7 @@ import type { Environment } from '../../config/config.ts';
 import { keyKindOf } from '../../stripe/key-kind.ts';
 import { createInspection } from '../../stripe/resource-access.ts';
 import { type Check, warning } from './check.ts';
+import type { ClockReading } from './clock.ts';
 import { checkConfiguration, readSettings } from './configuration.ts';
 import { checkDatabase } from './database.ts';
 import { checkStripeApi } from './stripe-api.ts';
@@ -27,6 +28,7 @@ export async function* examine(options: ExamineOptions): AsyncGenerator<Check> {
 
   const keyMode = api === null ? null : keyKindOf(api.secretKey).mode;
   let newestEventSeconds: number | null = null;
+  let stripeClock: ClockReading | null = null;
   if (api === null) yield warning("Stripe's API", 'not checked', CONFIGURE_FIRST);
   else {
     const inspect = createInspection(api);
@@ -34,9 +36,16 @@ export async function* examine(options: ExamineOptions): AsyncGenerator<Check> {
     const stripe = await checkStripeApi({ inspect, expected, now });
     yield* stripe.checks;
     newestEventSeconds = stripe.newestEventSeconds;
+    stripeClock = stripe.clock;
   }
 
   if (database === null) yield warning('database', 'not checked', CONFIGURE_FIRST);
   else
-    yield* checkDatabase({ config: database, notice, now, log: { keyMode, newestEventSeconds } });
+    yield* checkDatabase({
+      config: database,
+      notice,
+      now,
+      stripeClock,
+      log: { keyMode, newestEventSeconds },
+    });
 }

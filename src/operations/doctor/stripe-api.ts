@@ -27,21 +27,23 @@ export type StripeApiChecks = {
   readonly checks: readonly Check[];
   /** When the newest event of the two types was created, in seconds since 1970; `null`: unknown. */
   readonly newestEventSeconds: number | null;
+  readonly clock: ClockReading | null;
 };
 
 /** Everything that Stripe's API can show. Nothing else depends on it: it may be unreachable. */
 export async function checkStripeApi(options: StripeApiOptions): Promise<StripeApiChecks> {
   const answers = await askAll(options);
-  const clocks = [...answers.values()].flatMap((one) =>
+  const [clock = null] = [...answers.values()].flatMap((one) =>
     one.kind === 'granted' ? (one.clock ?? []) : [],
   );
   return {
     checks: [
       ...checkAccess(answers),
-      checkClock(clocks[0] ?? null),
+      checkClock(clock),
       ...checkEndpoints(answers.get('webhook endpoints'), options.expected),
     ],
     newestEventSeconds: newestEventOf(answers.get('events')),
+    clock,
   };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { checkClock } from '../../../src/operations/doctor/clock.ts';
+import { checkClock, checkDatabaseClock } from '../../../src/operations/doctor/clock.ts';
 import {
   checkDurability,
   checkSpace,
@@ -84,6 +84,30 @@ describe('the clock', () => {
   ])('%d ms behind Stripe’s is %s', (aheadMs, state, finding) =>
     expect(at(began + aheadMs)).toMatchObject({ state, finding: expect.stringMatching(finding) }),
   );
+
+  describe('of the database', () => {
+    const reading = (aheadMs: number, tookMs = 100) => ({
+      beganMs: began,
+      endedMs: began + tookMs,
+      answeredMs: began + aheadMs,
+    });
+
+    test.each([
+      [0, 0, 'ok', "agrees with ours and Stripe's"],
+      [0, null, 'ok', 'agrees with ours'],
+      [8_000, 0, 'warning', "8 s ahead of ours, 8 s ahead of Stripe's"],
+      [8_000, null, 'warning', '8 s ahead of ours'],
+      [-600_000, 0, 'warning', "10 min behind ours, 10 min behind Stripe's"],
+      [0, 60_000, 'warning', "agrees with ours, 60 s behind Stripe's"],
+    ])(
+      '%d ms ahead of ours, with Stripe’s %s ms ahead, is %s',
+      (aheadMs, stripeMs, state, finding) => {
+        const stripe = stripeMs === null ? null : reading(stripeMs);
+        const check = checkDatabaseClock(reading(aheadMs), stripe);
+        expect(check).toMatchObject({ state, finding: expect.stringContaining(finding) });
+      },
+    );
+  });
 
   test('is not judged by the duration of a slow call', () => {
     expect(at(began + 9_000, 10_000)).toMatchObject({ state: 'ok' });
