@@ -55,15 +55,25 @@ test.each(documents)('every npm script that %s names exists', (document) => {
   expect(named.filter((name) => !(name in scripts))).toEqual([]);
 });
 
-test('the architecture page names at most 14 files for an event, and all of them exist', () => {
-  const [, section = ''] = /## From socket to commit\n(.*?)\n## /s.exec(
-    textOf('docs/ARCHITECTURE.md'),
-  ) ?? [''];
-  const files = [...section.matchAll(/^ *\d+\. `(src\/[\w/.-]+)`/gm)].map(([, path = '']) => path);
-  expect(files.length).toBeGreaterThan(0);
-  expect(files.length).toBeLessThanOrEqual(MAX_FILES_OF_AN_EVENT);
-  expect(files.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
-  expect(new Set(files).size).toBe(files.length);
+const [, wayOfAnEvent = ''] =
+  /## From socket to commit\n(.*?)\n## /s.exec(textOf('docs/ARCHITECTURE.md')) ?? [];
+const steps = [...wayOfAnEvent.matchAll(/^ *\d+\. `(src\/[\w/.-]+)`/gm)].map(
+  ([, path = '']) => path,
+);
+
+test('an event passes through at most 14 files', () => {
+  expect(steps.length).toBeGreaterThan(0);
+  expect(steps.length).toBeLessThanOrEqual(MAX_FILES_OF_AN_EVENT);
+  expect(new Set(steps).size).toBe(steps.length);
+});
+
+test.each(steps)('the architecture page names every file that %s calls', (step) => {
+  const named = [...wayOfAnEvent.matchAll(/`(src\/[\w/.-]+)`/g)].map(([, path = '']) => path);
+  const imports = [...textOf(step).matchAll(/^import (?!type)(.*?) from '(\.[^']+)';$/gms)]
+    .filter(([, names = '']) => !/^\{(?:\s*type \w+,?)*\s*\}$/.test(names))
+    .map(([, , path = '']) => join(dirname(step), path))
+    .filter((path) => /^src\/(?:server|stripe|ingest|core|queries)\//.test(path));
+  expect(imports.filter((path) => !named.includes(path))).toEqual([]);
 });
 
 /** Everything that the program can write, as one text. */
