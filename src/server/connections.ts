@@ -12,48 +12,70 @@ export type Connections = {
   endSilent(): void;
 };
 
+type Use = {
+  /** How many requests have arrived on it, and the last one until it is answered. */
+  requests: number;
+  request: IncomingMessage | null;
+};
+
 /**
- * Limits the number of open connections. A new connection takes the place of the one that has
- * waited longest for its client, so that opening connections can't shut out those who use them. A
- * request that has arrived completely is always answered.
+ * Limits the number of open connections. A new connection takes the place of one that only waits for
+ * its client, so that clients that open connections can't shut out those that use them. A request
+ * that has arrived completely is always answered.
  */
 export function limitConnections(server: Server, options: ConnectionsOptions): Connections {
   const { maxConnections, onCrowded } = options;
-  /** The request that each connection is busy with, if any. The longest unused comes first. */
-  const requests = new Map<Socket, IncomingMessage | null>();
+  /** The least recently used connection comes first. */
+  const uses = new Map<Socket, Use>();
 
-  function use(connection: Socket, request: IncomingMessage | null): void {
-    if (!requests.delete(connection)) return;
-    requests.set(connection, request);
+  function moveLast(connection: Socket, use: Use): void {
+    if (uses.delete(connection)) uses.set(connection, use);
   }
 
-  function longestWaiting(): Socket | undefined {
-    for (const [connection, request] of requests) {
-      if (request?.complete !== true) return connection;
+  /**
+   * Connections with an unfinished request get half of the room, so that they and the idle ones can't
+   * displace each other. Idle ones that were used again stay longest: balancers, and Stripe.
+   */
+  function leastUseful(): Socket | undefined {
+    const unfinished: Socket[] = [];
+    const idleOnce: Socket[] = [];
+    const idleAgain: Socket[] = [];
+    for (const [connection, { requests, request }] of uses) {
+      if (requests > 0 && request === null) (requests > 1 ? idleAgain : idleOnce).push(connection);
+      else if (request?.complete !== true) unfinished.push(connection);
     }
-    return undefined;
+    if (unfinished.length > maxConnections / 2) return unfinished[0];
+    return idleOnce[0] ?? idleAgain[0] ?? unfinished[0];
   }
 
   server.on('connection', (connection: Socket) => {
-    requests.set(connection, null);
-    connection.once('close', () => requests.delete(connection));
-    const leaving = requests.size > maxConnections ? longestWaiting() : undefined;
+    uses.set(connection, { requests: 0, request: null });
+    connection.once('close', () => uses.delete(connection));
+    const leaving = uses.size > maxConnections ? leastUseful() : undefined;
     if (leaving === undefined) return;
-    requests.delete(leaving);
+    uses.delete(leaving);
     leaving.destroy();
     onCrowded();
   });
 
   server.on('request', (request, response) => {
-    use(request.socket, request);
-    response.once('close', () => use(request.socket, null));
+    const { socket } = request;
+    const use = uses.get(socket);
+    // An ended connection can still deliver what had arrived before.
+    if (use === undefined) return;
+    use.requests += 1;
+    use.request = request;
+    moveLast(socket, use);
+    response.once('close', () => {
+      if (use.request !== request) return;
+      use.request = null;
+      moveLast(socket, use);
+    });
   });
 
   return {
     endSilent() {
-      for (const connection of requests.keys()) {
-        if (connection.bytesRead === 0) connection.destroy();
-      }
+      for (const [connection, { requests }] of uses) if (requests === 0) connection.destroy();
     },
   };
 }

@@ -12,14 +12,14 @@ import {
 const ASK = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 const HALF = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{';
 
-/** A server of so many connections, which answers when it is told to. */
+/** A server with a limit of connections, which answers when the test says so. */
 async function serve(maxConnections: number) {
   let crowded = 0;
   let answer = () => {};
-  let mayAnswer = Promise.resolve();
+  let answering = Promise.resolve();
   const server = createServer((request, response) => {
     request.on('error', () => undefined).resume();
-    request.on('end', () => void mayAnswer.then(() => response.end('ok')));
+    request.on('end', () => void answering.then(() => response.end('ok')));
   });
   limitConnections(server, {
     maxConnections,
@@ -39,21 +39,21 @@ async function serve(maxConnections: number) {
       return crowded;
     },
     hold() {
-      mayAnswer = new Promise((resolve) => {
+      answering = new Promise((resolve) => {
         answer = resolve;
       });
     },
     answer: () => answer(),
-    /** One that the server has, after it said this. */
-    async open(says = ''): Promise<RawConnection> {
+    /** A connection that the server has accepted, and this text received. */
+    async open(text = ''): Promise<RawConnection> {
       const taken = once(server, 'connection');
-      const asked = says === '' ? taken : once(server, 'request');
+      const asked = text === '' ? taken : once(server, 'request');
       const connection = openConnection(url);
-      connection.write(says);
+      connection.write(text);
       await Promise.all([taken, asked]);
       return connection;
     },
-    /** One that was answered so often. */
+    /** A connection that was answered this many times. */
     async openIdle(times = 1): Promise<RawConnection> {
       const connection = openConnection(url);
       for (let time = 1; time <= times; time += 1) {
@@ -71,22 +71,22 @@ async function expectAnswered(connection: RawConnection): Promise<void> {
 }
 
 test.each([
-  ['says nothing', ''],
+  ['sends nothing', ''],
   ['sends half a body', HALF],
-])('the oldest that %s makes room for whoever comes', async (_, says) => {
+])('a new connection takes the place of the oldest one that %s', async (_, text) => {
   const server = await serve(4);
-  const silent = [];
-  for (let count = 0; count < 4; count += 1) silent.push(await server.open(says));
+  const waiting = [];
+  for (let count = 0; count < 4; count += 1) waiting.push(await server.open(text));
   expect(server.crowded).toBe(0);
   await expectAnswered(await server.open());
-  await silent[0]?.closed();
+  await waiting[0]?.closed();
   expect(server.crowded).toBe(1);
-  for (const other of silent.slice(1)) expect(other.received).toBe('');
+  for (const other of waiting.slice(1)) expect(other.received).toBe('');
   await expectAnswered(await server.open());
-  await silent[1]?.closed();
+  await waiting[1]?.closed();
 });
 
-test('the one that is idle the longest makes room, and one that came again stays', async () => {
+test('a new connection takes the place of the longest idle one that was used once', async () => {
   const server = await serve(4);
   const kept = await server.openIdle(2);
   const idle = [await server.openIdle(), await server.openIdle(), await server.openIdle()];
@@ -98,20 +98,20 @@ test('the one that is idle the longest makes room, and one that came again stays
   expect(server.crowded).toBe(3);
 });
 
-test('silent ones drive out no idle ones beyond half of the room', async () => {
+test('connections without a request displace no idle ones in the other half of the room', async () => {
   const server = await serve(4);
   const idle = [await server.openIdle(), await server.openIdle()];
   for (let count = 0; count < 20; count += 1) await server.open();
   for (const connection of idle) await expectAnswered(connection);
 });
 
-test('idle ones do not keep others from asking', async () => {
+test('idle connections do not keep others from being answered', async () => {
   const server = await serve(4);
   for (let count = 0; count < 20; count += 1) await server.openIdle(3);
   await expectAnswered(await server.open());
 });
 
-test('whose request came whole is answered, and nobody else is taken until then', async () => {
+test('a request that has arrived completely is answered, and new connections are refused', async () => {
   const server = await serve(2);
   server.hold();
   const asking = [await server.open(ASK), await server.open(ASK)];
