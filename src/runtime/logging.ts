@@ -1,6 +1,7 @@
 import { styleText } from 'node:util';
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
 import { InstepError } from './errors.ts';
+import { createLogOutput } from './log-output.ts';
 import { activeSpan } from './tracing.ts';
 
 export type { Logger } from 'pino';
@@ -42,33 +43,15 @@ function traceOfLine(): object {
   return { traceId, spanId };
 }
 
-/** Lines that come together are written together, since each write takes longer than its line. */
+/** Created with the first line: a process that logs elsewhere keeps its standard output as it is. */
 const standardOutput: DestinationStream = {
   write(line) {
-    gathered ??= gather();
-    gathered.write(line);
+    logOutput ??= createLogOutput();
+    logOutput.write(line);
   },
 };
 
-/** Made with the first line, so that whoever has a destination of their own leaves ours alone. */
-let gathered: DestinationStream | undefined;
-
-function gather(): DestinationStream {
-  const output = pino.destination({ dest: 1, sync: true, minLength: 8_192 });
-  let isAnnounced = false;
-  function flush(): void {
-    isAnnounced = false;
-    output.flush();
-  }
-  process.once('exit', flush);
-  return {
-    write(line) {
-      output.write(line);
-      if (!isAnnounced) setImmediate(flush);
-      isAnnounced = true;
-    },
-  };
-}
+let logOutput: DestinationStream | undefined;
 
 /**
  * JSON leaves these as they are, but some readers end a line at them, and terminals obey some of

@@ -1,0 +1,72 @@
+import { writeSync } from 'node:fs';
+import { type DestinationStream, stdTimeFunctions } from 'pino';
+
+const MAX_WAITING_BYTES = 1_048_576;
+const RETRY_AFTER_MS = 50;
+const FINAL_DEADLINE_MS = 1_000;
+const FINAL_PAUSE_MS = 5;
+
+/**
+ * Standard output for log lines, which never blocks the process: if its reader stalls, about 1 MiB
+ * waits here, and further lines are dropped and counted. Lines that come together are written together,
+ * since a write costs more than its lines. At exit the reader has one more second.
+ */
+export function createLogOutput(): DestinationStream {
+  let lines = '';
+  let chunk = Buffer.alloc(0);
+  let dropped = 0;
+  let isScheduled = false;
+
+  // Node makes a pipe or a socket non-blocking when it creates this stream. A file never stalls.
+  const { fd } = process.stdout;
+
+  /** Writes what the reader accepts. @returns whether nothing is left */
+  function flush(): boolean {
+    for (;;) {
+      if (chunk.length === 0) {
+        // Now that there is room, and before the lines that came after the dropped ones.
+        if (dropped > 0) lines += droppedLine(dropped);
+        dropped = 0;
+        chunk = Buffer.from(lines);
+        lines = '';
+      }
+      if (chunk.length === 0) return true;
+      try {
+        chunk = chunk.subarray(writeSync(fd, chunk));
+      } catch (error) {
+        if (error instanceof Error && 'code' in error && error.code === 'EAGAIN') return false;
+        // The reader is gone, or the disk is full.
+        chunk = Buffer.alloc(0);
+        return true;
+      }
+    }
+  }
+
+  function flushLater(): void {
+    isScheduled = !flush();
+    if (isScheduled) setTimeout(flushLater, RETRY_AFTER_MS).unref();
+  }
+
+  process.once('exit', () => {
+    const giveUpAtMs = performance.now() + FINAL_DEADLINE_MS;
+    while (!flush() && performance.now() < giveUpAtMs) sleepSync(FINAL_PAUSE_MS);
+  });
+
+  return {
+    write(line) {
+      if (chunk.length + lines.length > MAX_WAITING_BYTES) dropped += 1;
+      else lines += line;
+      if (!isScheduled) setImmediate(flushLater);
+      isScheduled = true;
+    },
+  };
+}
+
+function droppedLine(count: number): string {
+  return `{"level":"warn"${stdTimeFunctions.isoTime()},"dropped":${count},"msg":"log lines dropped"}\n`;
+}
+
+/** There is nothing to wait for but the reader: the process is exiting. */
+function sleepSync(durationMs: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, durationMs);
+}
