@@ -6,7 +6,7 @@ import {
 import type { LoggedOutcome } from '../../src/core/logged-event.ts';
 import { type PlanSelection, teamPlan } from '../../src/core/plan-selection.ts';
 import type { SubscriptionChange } from '../../src/core/subscription-event.ts';
-import type { TeamPlan } from '../../src/core/transition.ts';
+import { NO_PLAN, type TeamPlan } from '../../src/core/transition.ts';
 import { decide } from '../../src/ingest/decide.ts';
 import type { NamedEvent, Result } from '../../src/ingest/received-event.ts';
 import type { LinkedTeam } from '../../src/queries/teams.ts';
@@ -29,13 +29,6 @@ type Entry = {
 };
 
 const NO_ENTRIES: readonly Entry[] = [];
-
-const NO_PLAN: TeamPlan = {
-  providerSubscriptionId: null,
-  providerProductId: null,
-  planName: null,
-  subscriptionStatus: null,
-};
 
 /**
  * Takes the place of PostgreSQL in memory: reads the state for `decide`, and stores its decisions. As

@@ -1,4 +1,6 @@
 import { Command } from 'commander';
+import { readPlanSelection } from '../config/config.ts';
+import { fillEmptyTeams } from '../ingest/fill-empty-teams.ts';
 import type { Query } from '../postgres/database.ts';
 import { addTeam, linkTeam, readTeam } from '../queries/teams.ts';
 import { positiveInteger } from './arguments.ts';
@@ -21,8 +23,12 @@ export function teamCommand(): Command {
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  instep team add --name Acme --customer cus_123')
     .action(async ({ name, customer, ...options }: { name: string; customer?: string } & Json) => {
-      const added = await withDatabase(async ({ query }) => {
-        return describe(query, await addTeam(query, { name, customerId: customer ?? null }));
+      const planSelection = readPlanSelection(process.env);
+      const added = await withDatabase(async (database) => {
+        const { query } = database;
+        const id = await addTeam(query, { name, customerId: customer ?? null });
+        if (customer !== undefined) await fillEmptyTeams(database, planSelection, [customer]);
+        return describe(query, id);
       });
       printData(added, options);
     });
@@ -35,9 +41,11 @@ export function teamCommand(): Command {
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  instep team link 1 --customer cus_123')
     .action(async (id: number, { customer, ...options }: { customer: string } & Json) => {
-      const linked = await withDatabase(async ({ query }) => {
-        await linkTeam(query, id, customer);
-        return describe(query, id);
+      const planSelection = readPlanSelection(process.env);
+      const linked = await withDatabase(async (database) => {
+        await linkTeam(database.query, id, customer);
+        await fillEmptyTeams(database, planSelection, [customer]);
+        return describe(database.query, id);
       });
       printData(linked, options);
     });

@@ -9,6 +9,14 @@ export type TeamPlan = {
   readonly subscriptionStatus: string | null;
 };
 
+/** The plan of a team that never had a subscription. */
+export const NO_PLAN: TeamPlan = {
+  providerSubscriptionId: null,
+  providerProductId: null,
+  planName: null,
+  subscriptionStatus: null,
+};
+
 const FIELDS: readonly (keyof TeamPlan)[] = [
   'providerSubscriptionId',
   'providerProductId',

@@ -9,7 +9,7 @@ import { follow, type Step } from '../core/follow.ts';
 import type { LoggedEvent, LoggedOutcome } from '../core/logged-event.ts';
 import { type PlanSelection, teamPlan } from '../core/plan-selection.ts';
 import type { SubscriptionChange } from '../core/subscription-event.ts';
-import { isSamePlan, type TeamPlan } from '../core/transition.ts';
+import { isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { LinkedTeam } from '../queries/teams.ts';
 import type { NamedEvent, Result } from './received-event.ts';
 
@@ -88,7 +88,10 @@ export function decide(
   });
 
   const plans = new Map<number, TeamPlan>();
-  const touchedTeams = known.teams.filter(({ customerId }) => touched.has(customerId));
+  // A row without any plan is new to its customer, who may have been known before.
+  const touchedTeams = known.teams.filter(
+    ({ customerId, plan }) => touched.has(customerId) || isSamePlan(plan, NO_PLAN),
+  );
   const names = touchedTeams.length === 0 ? known.names : withNamesOf(events, known.names);
   for (const team of touchedTeams) {
     const plan = teamPlan(customers.get(team.customerId) ?? UNKNOWN_CUSTOMER, planSelection, names);

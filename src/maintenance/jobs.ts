@@ -1,5 +1,6 @@
 import type { PlanSelection } from '../core/plan-selection.ts';
 import { sumStatistics } from '../event-log/sum-statistics.ts';
+import { fillEmptyTeams } from '../ingest/fill-empty-teams.ts';
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { Database } from '../postgres/database.ts';
 import { countTeamsInTurn } from '../queries/team-counts.ts';
@@ -46,6 +47,14 @@ export function createJobs(options: JobsOptions): Job[] {
       name: 'parked-events',
       intervalMs: 1_000,
       run: (signal) => applyParkedEvents(query, ingest, signal),
+    },
+    {
+      name: 'empty-teams',
+      intervalMs: 3_000,
+      run: async () => {
+        const teamIds = await fillEmptyTeams(database, planSelection);
+        if (teamIds.length > 0) logger.info({ teamIds }, 'teams got the plans of their customers');
+      },
     },
     {
       name: 'ambiguous-order',

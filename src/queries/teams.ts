@@ -19,6 +19,16 @@ export const TEAM = `
   plan_name as "planName",
   subscription_status as "subscriptionStatus"`;
 
+const PLAN_COLUMNS = [
+  'provider_subscription_id',
+  'provider_product_id',
+  'plan_name',
+  'subscription_status',
+] as const;
+
+/** The plan of a former customer goes with that customer. */
+const KEEPS_PLAN = 'coalesce(provider_customer_id, $2) = $2';
+
 export type TeamRow<CustomerId = string | null> = TeamPlan & {
   readonly id: number;
   readonly customerId: CustomerId;
@@ -147,6 +157,26 @@ export async function renamePlans(
   return rows.map(({ id }) => id);
 }
 
+/** Customers with a known plan, and with a team whose plan columns are all empty. */
+export async function readCustomersOfEmptyTeams(query: Query, limit: number): Promise<string[]> {
+  const rows = await query<{ customerId: string }>({
+    name: 'read_customers_of_empty_teams',
+    text: `
+      select distinct provider_customer_id as "customerId"
+        from teams
+       where provider_customer_id is not null
+         and ${PLAN_COLUMNS.map((column) => `${column} is null`).join('\n         and ')}
+         and exists (
+               select
+                 from instep.subscriptions
+                where customer_id = teams.provider_customer_id
+             )
+       limit $1`,
+    values: [limit],
+  });
+  return rows.map(({ customerId }) => customerId);
+}
+
 /** Teams with a customer, after this id, in the order of their ids. */
 export async function readLinkedTeams(
   query: Query,
@@ -227,7 +257,12 @@ export async function addTeam(
 export async function linkTeam(query: Query, id: number, customerId: string): Promise<boolean> {
   const rows = await query({
     name: 'link_team',
-    text: 'update teams set provider_customer_id = $2 where id = $1 returning id',
+    text: `
+      update teams
+         set provider_customer_id = $2,
+             ${PLAN_COLUMNS.map((column) => `${column} = case when ${KEEPS_PLAN} then ${column} end`).join(',\n             ')}
+       where id = $1
+      returning id`,
     values: [id, customerId],
   });
   return rows.length > 0;

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { readPlanSelection } from '../../config/config.ts';
 import type { SubscriptionChange } from '../../core/subscription-event.ts';
-import type { TeamPlan } from '../../core/transition.ts';
+import { NO_PLAN, type TeamPlan } from '../../core/transition.ts';
 import { type ExplainedEvent, explainEvent } from '../../event-log/customer-history.ts';
 import { reasonText } from '../../operations/reason-text.ts';
 import type { EventRow } from '../../queries/search-events.ts';
@@ -43,8 +43,8 @@ function show(event: EventRow, { reasons, change, plans, teams }: ExplainedEvent
   process.stdout.write(`\n${reasons.map(reasonText).map(printable).join('\n')}\n`);
   if (plans === null && teams.length === 0) return;
 
-  const before = plans?.before ?? NOTHING;
-  const after = plans?.after ?? NOTHING;
+  const before = plans?.before ?? NO_PLAN;
+  const after = plans?.after ?? NO_PLAN;
   const rows: [string, TeamPlan, TeamPlan, string][] =
     plans === null
       ? []
@@ -60,14 +60,6 @@ function show(event: EventRow, { reasons, change, plans, teams }: ExplainedEvent
   }
   process.stdout.write('\n');
 }
-
-/** Of a customer of whom nothing is known. */
-const NOTHING: TeamPlan = {
-  providerSubscriptionId: null,
-  providerProductId: null,
-  planName: null,
-  subscriptionStatus: null,
-};
 
 function described(event: EventRow, change: SubscriptionChange | null): Data {
   const data: Data = {

@@ -39,11 +39,3 @@ export function PlanTable({ label, rows }: PlanTableProps) {
   ];
   return <Table label={label} columns={COLUMNS} rows={rows.map(cellsOf)} hasRowNames />;
 }
-
-/** The plan of a team that never had one. */
-export const NO_PLAN: TeamPlan = {
-  providerSubscriptionId: null,
-  providerProductId: null,
-  planName: null,
-  subscriptionStatus: null,
-};

@@ -1,5 +1,6 @@
 import { type Context, Hono } from 'hono';
 import type { Child } from 'hono/jsx';
+import { NO_PLAN } from '../../../core/transition.ts';
 import { type ExplainedEvent, explainEvent } from '../../../event-log/customer-history.ts';
 import { type Replayed, replayEvents } from '../../../event-log/replay.ts';
 import { readEventAt } from '../../../event-log/search.ts';
@@ -8,7 +9,7 @@ import { reasonText } from '../../reason-text.ts';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { type Fact, Facts, Notice, Panel } from '../components/panels.tsx';
-import { NO_PLAN, type PlanRow, PlanTable } from '../components/plan-table.tsx';
+import { type PlanRow, PlanTable } from '../components/plan-table.tsx';
 import { countText, numberOf, OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';

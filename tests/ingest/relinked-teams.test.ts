@@ -1,0 +1,92 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { fillEmptyTeams } from '../../src/ingest/fill-empty-teams.ts';
+import { addTeam, linkTeam } from '../../src/queries/teams.ts';
+import { embeddedServer } from '../support/postgres/test-database.ts';
+import { NO_PLAN } from '../support/service/contract-service.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
+import { receivedEvent } from '../support/stripe/events.ts';
+
+const store = useDatabase(embeddedServer);
+const run = (text: string, values: readonly unknown[] = []) => store.database.query(text, values);
+
+beforeAll(async () => {
+  // The starter's own table has no unique customers.
+  await run('alter table teams drop constraint if exists teams_provider_customer_id_key');
+  await run('drop index if exists teams_provider_customer_id_key');
+});
+
+const ACTIVE = { subscriptionStatus: 'active', providerSubscriptionId: 'sub_1' };
+
+/** A team with a plan, and the events that gave it: an older one and the newest. */
+async function teamWithPlan() {
+  const ingest = openPipeline(store.database);
+  const { teamId, customerId } = await store.addTeam();
+  const newest = receivedEvent({ customerId, createdSeconds: 2_000, status: 'active' });
+  await ingest([newest]);
+  const older = receivedEvent({ customerId, createdSeconds: 1_000, status: 'canceled' });
+  return { ingest, teamId, customerId, newest, older };
+}
+
+const addEmptyTeam = (customerId: string) =>
+  addTeam(store.database.query, { name: 'Another', customerId });
+
+const CHANGES = {
+  'the customer was moved to another team': async (teamId: number, customerId: string) => {
+    await run('update teams set provider_customer_id = null where id = $1', [teamId]);
+    return addEmptyTeam(customerId);
+  },
+  'the team was deleted and created again': async (teamId: number, customerId: string) => {
+    await run('delete from teams where id = $1', [teamId]);
+    return addEmptyTeam(customerId);
+  },
+  'a second team has the same customer': (_: number, customerId: string) =>
+    addEmptyTeam(customerId),
+};
+
+describe.each(Object.entries(CHANGES))('when %s', (_, change) => {
+  test.each(['newest', 'older'] as const)(
+    'a repeated or stale delivery gives it the plan: %s',
+    async (name) => {
+      const { ingest, teamId, customerId, ...events } = await teamWithPlan();
+      const emptyId = await change(teamId, customerId);
+      const [result] = await ingest([events[name]]);
+      expect(result?.outcome).toBe(name === 'newest' ? 'duplicate' : 'stale');
+      expect(await store.planOf(emptyId)).toMatchObject(ACTIVE);
+    },
+  );
+
+  test('maintenance gives it the plan', async () => {
+    const { teamId, customerId } = await teamWithPlan();
+    const emptyId = await change(teamId, customerId);
+    expect(await fillEmptyTeams(store.database, 'newest')).toEqual([emptyId]);
+    expect(await store.planOf(emptyId)).toMatchObject(ACTIVE);
+    expect(await fillEmptyTeams(store.database, 'newest')).toEqual([]);
+  });
+});
+
+test('a team that is linked to another customer loses the plan of the former one', async () => {
+  const { teamId, customerId } = await teamWithPlan();
+  const other = await teamWithPlan();
+  await linkTeam(store.database.query, teamId, store.newCustomer());
+  expect(await store.planOf(teamId)).toEqual(NO_PLAN);
+  await linkTeam(store.database.query, other.teamId, customerId);
+  expect(await fillEmptyTeams(store.database, 'newest', [customerId])).toEqual([other.teamId]);
+  await linkTeam(store.database.query, other.teamId, customerId);
+  expect(await store.planOf(other.teamId)).toMatchObject(ACTIVE);
+});
+
+test('a team whose customer has no known subscription stays empty', async () => {
+  const { ingest } = await teamWithPlan();
+  const { teamId, customerId } = await store.addTeam();
+  await ingest([receivedEvent({ customerId, status: 'past_due' })]);
+  expect(await fillEmptyTeams(store.database, 'newest')).toEqual([]);
+  expect(await store.planOf(teamId)).toEqual(NO_PLAN);
+});
+
+test('a delivery leaves a row with any plan column as the application wrote it', async () => {
+  const { ingest, teamId, newest } = await teamWithPlan();
+  await run("update teams set subscription_status = 'trialing' where id = $1", [teamId]);
+  await ingest([newest]);
+  expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'trialing' });
+});
