@@ -1,4 +1,3 @@
-import type { Json } from '../core/json.ts';
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { Query } from '../postgres/database.ts';
 import { readEventIds } from '../queries/events.ts';
@@ -6,6 +5,7 @@ import {
   type AmbiguousSubscription,
   readAmbiguousSubscriptions,
 } from '../queries/subscriptions.ts';
+import type { StripeApi } from '../stripe/api.ts';
 import { keysOfSecond } from '../stripe/event-key.ts';
 import { makeSnapshot } from '../stripe/subscription-snapshot.ts';
 import type { Job } from './worker.ts';
@@ -13,7 +13,7 @@ import type { Job } from './worker.ts';
 export type AmbiguousOrderOptions = {
   readonly query: Query;
   readonly ingest: Ingest;
-  readonly retrieveSubscription: (subscriptionId: string) => Promise<Json | null>;
+  readonly retrieveSubscription: StripeApi['retrieveSubscription'];
   readonly now: () => number;
   readonly nonce: () => string;
 };
@@ -32,11 +32,14 @@ export function createAmbiguousOrderJob(options: AmbiguousOrderOptions): Job['ru
   const { query, ingest, retrieveSubscription, now, nonce } = options;
   const unknownUntilMs = new Map<string, number>();
 
-  async function decide({ subscriptionId, createdSeconds }: AmbiguousSubscription): Promise<void> {
+  async function decide(
+    { subscriptionId, createdSeconds }: AmbiguousSubscription,
+    signal: AbortSignal,
+  ): Promise<void> {
     const observed = await readEventIds(query, [keysOfSecond(createdSeconds, subscriptionId)]);
     const observedKeys = new Set(observed.map(({ key }) => key));
     const takenAtMs = now();
-    const subscription = await retrieveSubscription(subscriptionId);
+    const subscription = await retrieveSubscription(subscriptionId, signal);
     const options = { createdSeconds, observedKeys, takenAtMs, nonce };
     const snapshot = subscription === null ? null : makeSnapshot(subscription, options);
     if (snapshot === null) {
@@ -54,7 +57,7 @@ export function createAmbiguousOrderJob(options: AmbiguousOrderOptions): Job['ru
     const marked = await readAmbiguousSubscriptions(query, BATCH + unknownUntilMs.size);
     for (const subscription of marked) {
       if (signal.aborted) return;
-      if (!unknownUntilMs.has(subscription.subscriptionId)) await decide(subscription);
+      if (!unknownUntilMs.has(subscription.subscriptionId)) await decide(subscription, signal);
     }
   };
 }

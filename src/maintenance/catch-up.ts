@@ -9,7 +9,7 @@ import { DatabaseRefused } from '../postgres/errors.ts';
 import { readEventIds } from '../queries/events.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
-import { StripeApiFailed } from '../stripe/api-call.ts';
+import { StripeApiFailed } from '../stripe/api-failure.ts';
 import { parseEvent } from '../stripe/parse-event.ts';
 import { type LeasedRun, withLease } from './lease.ts';
 import { createLeasedJob } from './leased-job.ts';
@@ -86,7 +86,8 @@ export async function catchUp(
   let [listed, missed] = [0, 0];
 
   const createdSeconds = underWay.sinceSeconds;
-  const list = (cursor: string | null) => listEvents({ createdSeconds, cursor });
+  const list = (cursor: string | null, signal: AbortSignal) =>
+    listEvents({ createdSeconds, cursor }, signal);
   try {
     for await (const page of readPages({ list, cursor: underWay.cursor, signal })) {
       missed += await store(page.objects, options);

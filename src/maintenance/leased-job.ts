@@ -1,7 +1,7 @@
 import { DatabaseUnavailable } from '../postgres/errors.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { Stopped } from '../runtime/retry.ts';
-import { StripeApiFailed } from '../stripe/api-call.ts';
+import { StripeApiFailed } from '../stripe/api-failure.ts';
 import type { Job } from './worker.ts';
 
 export type LeasedJobOptions = {

@@ -2,10 +2,11 @@ import type { Query } from '../postgres/database.ts';
 import { readFreshNames, readProductsToLookUp, writeProductName } from '../queries/products.ts';
 import { renamePlans } from '../queries/teams.ts';
 import type { Logger } from '../runtime/logging.ts';
+import type { StripeApi } from '../stripe/api.ts';
 
 export type NamesOptions = {
   readonly query: Query;
-  readonly retrieveProductName: (productId: string) => Promise<string | null>;
+  readonly retrieveProductName: StripeApi['retrieveProductName'];
   readonly logger: Logger;
 };
 
@@ -29,7 +30,7 @@ export async function lookUpProductNames(
   }
   for (const productId of await readProductsToLookUp(query, BATCH)) {
     if (signal.aborted) return;
-    const name = await retrieveProductName(productId);
+    const name = await retrieveProductName(productId, signal);
     const formerName = await writeProductName(query, productId, name);
     if (name !== null) await writeToTeams(productId, name, formerName);
   }

@@ -7,13 +7,13 @@ const INTERVAL_MS = 100;
 /** Stripe's API for calls in the background: all of them together are spaced evenly in time. */
 export function limitRate(api: StripeApi): StripeApi {
   let nextAtMs = 0;
-  function limited<Parameter, Result>(call: (parameter: Parameter) => Promise<Result>) {
-    return async (parameter: Parameter): Promise<Result> => {
+  function limited<From, Result>(call: (from: From, signal?: AbortSignal) => Promise<Result>) {
+    return async (from: From, signal?: AbortSignal): Promise<Result> => {
       const nowMs = performance.now();
       const startAtMs = Math.max(nowMs, nextAtMs);
       nextAtMs = startAtMs + INTERVAL_MS;
-      await pause(startAtMs - nowMs);
-      return await call(parameter);
+      await pause(startAtMs - nowMs, { signal });
+      return await call(from, signal);
     };
   }
   return {

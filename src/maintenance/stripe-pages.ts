@@ -2,7 +2,7 @@ import type { Json } from '../core/json.ts';
 import { DeadlineExceeded } from '../runtime/deadline.ts';
 import { retry, Stopped } from '../runtime/retry.ts';
 import { idOf, type StripePage } from '../stripe/api.ts';
-import { StripeApiFailed } from '../stripe/api-call.ts';
+import { StripeApiFailed } from '../stripe/api-failure.ts';
 
 export type ListPage = StripePage & {
   /** Where the next page begins. */
@@ -12,7 +12,7 @@ export type ListPage = StripePage & {
 };
 
 export type ReadPagesOptions = {
-  readonly list: (cursor: string | null) => Promise<StripePage>;
+  readonly list: (cursor: string | null, signal: AbortSignal) => Promise<StripePage>;
   /** The pages begin after this object; `null`: at the beginning. */
   readonly cursor: string | null;
   readonly signal: AbortSignal;
@@ -42,7 +42,7 @@ export async function* readPages(options: ReadPagesOptions): AsyncGenerator<List
     const { page, tookMs } = await retry(
       async () => {
         const startedAtMs = performance.now();
-        const page = await unlessStopped(list(cursor), signal);
+        const page = await list(cursor, signal);
         return { page, tookMs: performance.now() - startedAtMs };
       },
       { ...RETRY_POLICY, signal },
@@ -58,20 +58,6 @@ export async function* readPages(options: ReadPagesOptions): AsyncGenerator<List
     // Its failure is thrown when the caller asks for the next page.
     next?.catch(() => undefined);
     yield page;
-  }
-}
-
-/** The promise's own end, or `Stopped` as soon as the signal is aborted. It cancels nothing. */
-async function unlessStopped<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  let stop: (() => void) | undefined;
-  const stopped = new Promise<never>((_, reject) => {
-    stop = () => reject(new Stopped());
-    signal.addEventListener('abort', stop);
-  });
-  try {
-    return await Promise.race([promise, stopped]);
-  } finally {
-    if (stop !== undefined) signal.removeEventListener('abort', stop);
   }
 }
 

@@ -49,8 +49,10 @@ export function startMaintenance(
         await run(signal);
       } catch (err) {
         result = 'failed';
-        const level = err instanceof DatabaseUnavailable ? 'debug' : 'warn';
-        logger[level]({ job: name, err }, 'maintenance job failed');
+        if (!(err instanceof Stopped)) {
+          const level = err instanceof DatabaseUnavailable ? 'debug' : 'warn';
+          logger[level]({ job: name, err }, 'maintenance job failed');
+        }
         throw err;
       } finally {
         instrumentation.jobEnded(name, result, performance.now() - beganMs);

@@ -1,25 +1,57 @@
 import { InstepError } from './errors.ts';
+import { Stopped } from './retry.ts';
 
-/** Something took longer than it may. It may still end well, unheard. */
+/** Something took longer than it is allowed to. */
 export class DeadlineExceeded extends InstepError {
   readonly code = 'DEADLINE_EXCEEDED';
+
+  constructor(deadlineMs: number) {
+    super(`not done within ${deadlineMs} ms`);
+  }
 }
 
-/** The promise's own end, or `DeadlineExceeded` after `deadlineMs`. It cancels nothing. */
+/**
+ * The promise's own result, or `DeadlineExceeded` after `deadlineMs`. The work itself goes on: for
+ * work that can be aborted use `abortAfter`.
+ */
 export async function withDeadline<Value>(
   promise: Promise<Value>,
   deadlineMs: number,
 ): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new DeadlineExceeded(`not done within ${deadlineMs} ms`)),
-      deadlineMs,
-    );
+    timer = setTimeout(() => reject(new DeadlineExceeded(deadlineMs)), deadlineMs);
   });
   try {
     return await Promise.race([promise, deadline]);
   } finally {
     clearTimeout(timer);
+  }
+}
+
+/**
+ * Does work that ends when its signal is aborted: after `deadlineMs`, or when `signal` is.
+ *
+ * @throws DeadlineExceeded or Stopped, or the error of the work
+ */
+export async function abortAfter<Value>(
+  deadlineMs: number,
+  signal: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<Value>,
+): Promise<Value> {
+  // Node 20 keeps something of every `AbortSignal.any` for as long as one of its sources lives.
+  const controller = new AbortController();
+  const stop = () => controller.abort(new Stopped());
+  const timer = setTimeout(() => controller.abort(new DeadlineExceeded(deadlineMs)), deadlineMs);
+  signal?.addEventListener('abort', stop);
+  if (signal?.aborted) stop();
+  try {
+    controller.signal.throwIfAborted();
+    return await work(controller.signal);
+  } catch (error) {
+    throw controller.signal.aborted ? controller.signal.reason : error;
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', stop);
   }
 }

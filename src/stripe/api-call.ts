@@ -1,126 +1,116 @@
-import type Stripe from 'stripe';
-import { DeadlineExceeded, withDeadline } from '../runtime/deadline.ts';
-import { InstepError } from '../runtime/errors.ts';
-import type { Instrumentation } from '../runtime/instrumentation.ts';
+import { isList, type Json, type JsonObject } from '../core/json.ts';
+import { abortAfter, DeadlineExceeded } from '../runtime/deadline.ts';
+import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
 import { inSpan, SpanKind } from '../runtime/tracing.ts';
-import { loadSdk } from './sdk.ts';
+import { failedAnswer, failedConnection, StripeApiFailed } from './api-failure.ts';
+import { NEWEST_KNOWN_VERSION } from './api-version.ts';
 
-type FailedCall = Partial<Pick<StripeApiFailed, 'status' | 'retryAfterMs' | 'isMissing'>>;
-
-/** Stripe's API did not answer, or not with what was asked for. */
-export class StripeApiFailed extends InstepError {
-  readonly code = 'STRIPE_API_FAILED';
-  /** The status that was answered; `null` when nothing was. */
-  readonly status: number | null;
-  /** For how long Stripe wants not to be asked again; `null` when it did not say. */
-  readonly retryAfterMs: number | null;
-  /** Whether something that was named is not there. */
-  readonly isMissing: boolean;
-
-  constructor(
-    message: string,
-    { status = null, retryAfterMs = null, isMissing = false }: FailedCall = {},
-  ) {
-    super(message);
-    this.status = status;
-    this.retryAfterMs = retryAfterMs;
-    this.isMissing = isMissing;
-  }
-
-  /** Whether the key is wrong, or may not do this. */
-  get isForbidden(): boolean {
-    return this.status === 401 || this.status === 403;
-  }
-
-  /** Whether what was asked for makes no sense to Stripe, such as a cursor that it has forgotten. */
-  get isRefused(): boolean {
-    return this.status === 400 || this.status === 404;
-  }
-}
-
-/** Sends a request through the SDK. */
-export type Ask<Found> = () => Promise<Stripe.Response<Found>>;
-
-export type CallOptions = {
-  readonly timeoutMs: number;
-  readonly instrumentation: Instrumentation;
+export type StripeApiOptions = {
+  readonly secretKey: string;
+  /** Another address than Stripe's own, for tests and demonstrations. */
+  readonly baseUrl?: URL | undefined;
+  readonly instrumentation?: Instrumentation;
 };
+
+export type StripeRequest = {
+  /** A pattern such as `/v1/products/{id}`, so that traces and metrics don't name the object. */
+  readonly path: string;
+  readonly id?: string;
+  readonly query?: readonly (readonly [name: string, value: string])[];
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+};
+
+export type StripeAnswer = {
+  readonly body: JsonObject;
+  /** Stripe's clock when it answered, in whole seconds since 1970; `null` when it did not say. */
+  readonly answeredSeconds: number | null;
+};
+
+/**
+ * Sends a GET request once. Its connection is closed at the deadline, or when the signal is aborted.
+ *
+ * @throws DeadlineExceeded, Stopped or StripeApiFailed
+ */
+export type Get = (request: StripeRequest) => Promise<StripeAnswer>;
+
+const STRIPE_URL = new URL('https://api.stripe.com');
+
+/** A full page of large objects has some megabytes. */
+const MAX_BODY_BYTES = 64 * 1_024 * 1_024;
 
 const STATUS_CODE = 'http.response.status_code';
 
-/**
- * What was asked for, within `timeoutMs`. A trace shows the path's pattern, `/v1/products/{id}`, and
- * not what was asked for.
- *
- * @throws DeadlineExceeded, or StripeApiFailed
- */
-export function answerOf<Found>(
-  path: string,
-  ask: Ask<Found>,
-  { timeoutMs, instrumentation }: CallOptions,
-): Promise<Stripe.Response<Found>> {
-  const beganMs = performance.now();
-  const ended = (result: string) =>
-    instrumentation.apiCallEnded(path, result, performance.now() - beganMs);
-  const attributes = { 'http.request.method': 'GET', 'url.template': path };
-  return inSpan(`GET ${path}`, { kind: SpanKind.CLIENT, attributes }, async (span) => {
+export function createGet(options: StripeApiOptions): Get {
+  const { secretKey, baseUrl = STRIPE_URL, instrumentation = NO_INSTRUMENTATION } = options;
+  const headers = {
+    Authorization: `Bearer ${secretKey}`,
+    'Stripe-Version': NEWEST_KNOWN_VERSION,
+    'User-Agent': 'instep',
+  };
+
+  async function send({ path, id = '', query = [] }: StripeRequest, signal: AbortSignal) {
+    const url = new URL(path.replace('{id}', encodeURIComponent(id)), baseUrl);
+    for (const [name, value] of query) url.searchParams.append(name, value);
     try {
-      const answer = await answerInTime(ask, timeoutMs);
-      span.setAttribute(STATUS_CODE, answer.lastResponse.statusCode);
-      ended('done');
-      return answer;
+      const response = await fetch(url, { headers, signal, redirect: 'manual' });
+      return { response, text: await readText(response) };
     } catch (error) {
-      ended(resultOf(error));
-      const status = error instanceof StripeApiFailed ? error.status : null;
-      if (status !== null) span.setAttribute(STATUS_CODE, status);
-      throw error;
+      throw error instanceof StripeApiFailed ? error : failedConnection(error, url.host);
     }
-  });
-}
-
-function resultOf(error: unknown): string {
-  if (error instanceof DeadlineExceeded) return 'timeout';
-  if (!(error instanceof StripeApiFailed)) return 'other';
-  return error.status === null ? 'no answer' : String(error.status);
-}
-
-async function answerInTime<Found>(
-  ask: Ask<Found>,
-  timeoutMs: number,
-): Promise<Stripe.Response<Found>> {
-  try {
-    // The SDK's own timeout begins anew with every byte that arrives.
-    const answer = await withDeadline(ask(), timeoutMs);
-    // The SDK sees a failure by Stripe's own words only, and others may answer in its place.
-    const { statusCode } = answer.lastResponse;
-    if (statusCode !== 200)
-      throw new StripeApiFailed(`answered ${statusCode}`, { status: statusCode });
-    return answer;
-  } catch (error) {
-    const { errors } = loadSdk();
-    if (!(error instanceof errors.StripeError)) throw error;
-    const status = error.statusCode ?? null;
-    const message = `${error.type} (${status ?? 'no answer'})`;
-    const isMissing = error.code === 'resource_missing';
-    throw new StripeApiFailed(message, { status, retryAfterMs: retryAfterOf(error), isMissing });
   }
+
+  return (request) => {
+    const { path, timeoutMs, signal } = request;
+    const attributes = { 'http.request.method': 'GET', 'url.template': path };
+    return inSpan(`GET ${path}`, { kind: SpanKind.CLIENT, attributes }, async (span) => {
+      const startedAtMs = performance.now();
+      let result = 'other';
+      try {
+        const { response, text } = await abortAfter(timeoutMs, signal, (ending) =>
+          send(request, ending),
+        );
+        const { status } = response;
+        span.setAttribute(STATUS_CODE, status);
+        result = status === 200 ? 'done' : String(status);
+        return readAnswer(response, text);
+      } catch (error) {
+        if (error instanceof DeadlineExceeded) result = 'timeout';
+        if (error instanceof StripeApiFailed && error.status === null) result = 'no answer';
+        throw error;
+      } finally {
+        instrumentation.apiCallEnded(path, result, performance.now() - startedAtMs);
+      }
+    });
+  };
 }
 
-/** The same, or `null` when there is no such thing. */
-export async function found<Found>(
-  path: string,
-  ask: Ask<Found>,
-  options: CallOptions,
-): Promise<Stripe.Response<Found> | null> {
-  try {
-    return await answerOf(path, ask, options);
-  } catch (error) {
-    if (error instanceof StripeApiFailed && error.status === 404) return null;
-    throw error;
+async function readText({ body, status }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body ?? []) {
+    size += chunk.length;
+    if (size > MAX_BODY_BYTES) throw new StripeApiFailed('answered too long a body', { status });
+    chunks.push(chunk);
   }
+  return Buffer.concat(chunks).toString();
 }
 
-function retryAfterOf({ headers }: Stripe.errors.StripeError): number | null {
-  const seconds = Number(headers?.['retry-after']);
-  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1_000 : null;
+function readAnswer(response: Response, text: string): StripeAnswer {
+  const body = parseObject(text);
+  if (response.status !== 200 || body === null) throw failedAnswer(response, body);
+  const answeredMs = Date.parse(response.headers.get('date') ?? '');
+  return {
+    body,
+    answeredSeconds: Number.isNaN(answeredMs) ? null : Math.floor(answeredMs / 1_000),
+  };
+}
+
+function parseObject(text: string): JsonObject | null {
+  try {
+    const value: Json = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !isList(value) ? value : null;
+  } catch {
+    return null;
+  }
 }

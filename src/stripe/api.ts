@@ -1,110 +1,96 @@
-import type Stripe from 'stripe';
-import { isList, type Json } from '../core/json.ts';
-import { NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
-import { type Ask, answerOf, type CallOptions, found, StripeApiFailed } from './api-call.ts';
+import { isList, type Json, type JsonObject } from '../core/json.ts';
+import { createGet, type Get, type StripeApiOptions, type StripeRequest } from './api-call.ts';
+import { StripeApiFailed } from './api-failure.ts';
 import { HANDLED_TYPES } from './handled-event-type.ts';
-import { createClient, type StripeApiOptions } from './sdk.ts';
 import { isStorableName } from './subscription-shape.ts';
 
+/** The part of Stripe's API that keeps teams in sync. A call ends at its deadline or with its signal. */
 export type StripeApi = {
-  /** The name of a product; `null` when Stripe knows no such product, or none that can be kept. */
-  retrieveProductName(productId: string): Promise<string | null>;
-  /** A subscription as Stripe has it now; `null` when it knows no such subscription. */
-  retrieveSubscription(subscriptionId: string): Promise<Json | null>;
+  /** The name of a product; `null` when Stripe knows no such product, or its name can't be stored. */
+  retrieveProductName(productId: string, signal?: AbortSignal): Promise<string | null>;
+  /** A subscription as it is now; `null` when Stripe knows no such subscription. */
+  retrieveSubscription(subscriptionId: string, signal?: AbortSignal): Promise<JsonObject | null>;
   /** Events of the two handled types. Stripe keeps them for 30 days. */
-  listEvents(from: { readonly createdSeconds: number } & From): Promise<StripePage>;
-  /** All subscriptions, those that are over too; of this customer or of all. */
-  listSubscriptions(from: { readonly customerId?: string | undefined } & From): Promise<StripePage>;
-  listCustomers(from: From): Promise<StripePage>;
+  listEvents(from: From & { createdSeconds: number }, signal?: AbortSignal): Promise<StripePage>;
+  /** All subscriptions, including those that have ended; of one customer or of all. */
+  listSubscriptions(
+    from: From & { customerId?: string | undefined },
+    signal?: AbortSignal,
+  ): Promise<StripePage>;
+  listCustomers(from: From, signal?: AbortSignal): Promise<StripePage>;
 };
 
-/** The place in a list: after the object of this id; `null` is the beginning. */
+/** Where in a list a page begins: after the object with this id; `null`: at the beginning. */
 export type From = { readonly cursor: string | null };
 
-/** One page of a list, the newest first. */
+/** One page of a list, the newest object first. */
 export type StripePage = {
-  /** As they came over the wire. */
   readonly objects: readonly Json[];
   readonly hasMore: boolean;
-  /** What Stripe's clock said when it answered, in whole seconds since 1970; `null`: nothing. */
+  /** Stripe's clock when it answered, in whole seconds since 1970; `null` when it did not say. */
   readonly answeredSeconds: number | null;
 };
 
-/** An event waits no longer than this for the name of its product. */
+/** An event waits for the name of its product, and no longer than this. */
 const TIMEOUT_MS = 2_000;
 
-/** Nothing waits for a list, and a full page takes Stripe its time. */
+/** Nothing waits for a list, and Stripe takes longer for a full page. */
 const LIST_TIMEOUT_MS = 15_000;
 
-/** The largest page that Stripe gives. */
+/** The largest page that Stripe offers. */
 const PAGE_SIZE = 100;
 
-/** Stripe's API, as far as it is needed. Its calls throw `DeadlineExceeded` or `StripeApiFailed`. */
+/** The types as Stripe's lists expect them. */
+export const TYPES_QUERY = HANDLED_TYPES.map((type, index) => [`types[${index}]`, type] as const);
+
+/** Opens Stripe's API. Its calls throw `DeadlineExceeded`, `Stopped` or `StripeApiFailed`. */
 export function createStripeApi(options: StripeApiOptions): StripeApi {
-  const send = createClient(options, TIMEOUT_MS);
-  const { instrumentation = NO_INSTRUMENTATION } = options;
-  const one = { timeoutMs: TIMEOUT_MS, instrumentation };
-  const list = { timeoutMs: LIST_TIMEOUT_MS, instrumentation };
-  const patience = { timeout: LIST_TIMEOUT_MS };
+  const get = createGet(options);
+  const page = (path: string, { cursor }: From, query: Query, signal: AbortSignal | undefined) => {
+    const place = cursor === null ? [] : [['starting_after', cursor] as const];
+    return getPage(get, {
+      path,
+      query: [['limit', String(PAGE_SIZE)], ...place, ...query],
+      timeoutMs: LIST_TIMEOUT_MS,
+      signal,
+    });
+  };
+  const retrieve = async (path: string, id: string, signal: AbortSignal | undefined) => {
+    try {
+      return (await get({ path, id, timeoutMs: TIMEOUT_MS, signal })).body;
+    } catch (error) {
+      if (error instanceof StripeApiFailed && error.status === 404) return null;
+      throw error;
+    }
+  };
   return {
-    async retrieveProductName(productId) {
-      const ask = () => send((stripe) => stripe.products.retrieve(productId));
-      const product = await found('/v1/products/{id}', ask, one);
-      return product !== null && isStorableName(product.name) ? product.name : null;
+    async retrieveProductName(id, signal) {
+      const product = await retrieve('/v1/products/{id}', id, signal);
+      return isStorableName(product?.name) ? product.name : null;
     },
-    async retrieveSubscription(subscriptionId) {
-      const ask = () => send((stripe) => stripe.subscriptions.retrieve(subscriptionId));
-      const subscription = await found('/v1/subscriptions/{id}', ask, one);
-      return subscription === null ? null : asSent(subscription);
+    retrieveSubscription: (id, signal) => retrieve('/v1/subscriptions/{id}', id, signal),
+    listEvents: ({ createdSeconds, ...from }, signal) =>
+      page('/v1/events', from, [['created[gte]', String(createdSeconds)], ...TYPES_QUERY], signal),
+    listSubscriptions({ customerId, ...from }, signal) {
+      const customer = customerId === undefined ? [] : [['customer', customerId] as const];
+      return page('/v1/subscriptions', from, [['status', 'all'], ...customer], signal);
     },
-    listEvents: ({ createdSeconds, cursor }) => {
-      const created = { gte: createdSeconds };
-      const types = [...HANDLED_TYPES];
-      const parameters = { created, types, ...placeOf(cursor) };
-      const ask = () => send((stripe) => stripe.events.list(parameters, patience));
-      return pageOf('/v1/events', ask, list);
-    },
-    listSubscriptions: ({ customerId, cursor }) => {
-      const customer = customerId === undefined ? {} : { customer: customerId };
-      const parameters = { status: 'all', ...customer, ...placeOf(cursor) } as const;
-      const ask = () => send((stripe) => stripe.subscriptions.list(parameters, patience));
-      return pageOf('/v1/subscriptions', ask, list);
-    },
-    listCustomers: ({ cursor }) => {
-      const ask = () => send((stripe) => stripe.customers.list(placeOf(cursor), patience));
-      return pageOf('/v1/customers', ask, list);
-    },
+    listCustomers: (from, signal) => page('/v1/customers', from, [], signal),
   };
 }
 
-function placeOf(cursor: string | null): Stripe.PaginationParams {
-  return { limit: PAGE_SIZE, ...(cursor !== null && { starting_after: cursor }) };
-}
+type Query = NonNullable<StripeRequest['query']>;
 
-/** @throws DeadlineExceeded, or StripeApiFailed */
-export async function pageOf<Item>(
-  path: string,
-  ask: Ask<Stripe.ApiList<Item>>,
-  options: CallOptions,
-): Promise<StripePage> {
-  const { data, has_more, lastResponse } = await answerOf(path, ask, options);
-  // Others may answer in Stripe's place, and the SDK looks at no shape.
+/** @throws DeadlineExceeded, Stopped or StripeApiFailed */
+export async function getPage(get: Get, request: StripeRequest): Promise<StripePage> {
+  const { body, answeredSeconds } = await get(request);
+  const { data, has_more: hasMore } = body;
   if (!Array.isArray(data)) throw new StripeApiFailed('answered no list', { status: 200 });
-  const answeredMs = Date.parse(lastResponse.headers.date ?? '');
-  return {
-    objects: data.map(asSent),
-    hasMore: has_more,
-    answeredSeconds: Number.isNaN(answeredMs) ? null : Math.floor(answeredMs / 1_000),
-  };
+  return { objects: data, hasMore: hasMore === true, answeredSeconds };
 }
 
 /** The id of an object; `null` when it has none. */
 export function idOf(object: Json | undefined): string | null {
   const isObject = typeof object === 'object' && object !== null && !isList(object);
   return isObject && typeof object.id === 'string' ? object.id : null;
-}
-
-/** What came over the wire, and nothing that the SDK has made of it. */
-function asSent(object: unknown): Json {
-  return JSON.parse(JSON.stringify(object));
 }

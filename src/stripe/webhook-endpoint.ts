@@ -1,4 +1,3 @@
-import Stripe from 'stripe';
 import * as v from 'valibot';
 import type { Json } from '../core/json.ts';
 import { HANDLED_TYPES, type HandledType, isHandledType } from './handled-event-type.ts';
@@ -20,20 +19,17 @@ const shape = v.object({
 export type WebhookEndpoint = {
   readonly url: URL;
   readonly isEnabled: boolean;
-  /** Those of the handled types that it is not registered for. */
+  /** The handled types that it is not registered for. */
   readonly missingTypes: readonly HandledType[];
-  /** How many other types it is registered for; of all there are, infinitely many. */
+  /** How many other types it is registered for; infinitely many when it is registered for all. */
   readonly otherTypes: number;
-  /** In whose words its events are; `null`: in those of the account's default version. */
+  /** The API version of its events; `null`: the account's default version. */
   readonly apiVersion: string | null;
 };
 
-/** The API version of the SDK: the newest one whose events we know. */
-export const NEWEST_KNOWN_VERSION: string = Stripe.API_VERSION;
-
 const ALL_TYPES = '*';
 
-/** Understands a webhook endpoint of Stripe's list; `null` for one of no known shape. */
+/** Reads a webhook endpoint of Stripe's list; `null` when it has no known shape. */
 export function readWebhookEndpoint(listed: Json): WebhookEndpoint | null {
   const parsed = v.safeParse(shape, listed);
   if (!parsed.success) return null;
@@ -48,10 +44,4 @@ export function readWebhookEndpoint(listed: Json): WebhookEndpoint | null {
       : types.filter((one) => !isHandledType(one)).length,
     apiVersion: apiVersion ?? null,
   };
-}
-
-/** Versions are named by their day: `2026-10-28.endive`. */
-export function isKnownVersion(apiVersion: string): boolean {
-  const [day = ''] = /^\d{4}-\d\d-\d\d/.exec(apiVersion) ?? [];
-  return day !== '' && day <= NEWEST_KNOWN_VERSION.slice(0, day.length);
 }

@@ -237,7 +237,7 @@ test('is refused while another one is under way', async () => {
 
 test.each([
   [{ status: 403 }, /^instep: STRIPE_SECRET_KEY lacks permission to read subscriptions/],
-  [{ status: 503, retryAfterSeconds: 0 }, /^instep: Stripe's API failed: .*\(503\): .*--resume/],
+  [{ status: 503, retryAfterSeconds: 0 }, /^instep: Stripe's API failed: answered 503: .*--resume/],
 ])('an API that answers %j is told of', async (fault, stderr) => {
   const account = await openAccount();
   account.fault = () => fault;

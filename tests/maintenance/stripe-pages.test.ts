@@ -4,7 +4,7 @@ import { readPages } from '../../src/maintenance/stripe-pages.ts';
 import { DeadlineExceeded } from '../../src/runtime/deadline.ts';
 import { Stopped } from '../../src/runtime/retry.ts';
 import type { StripePage } from '../../src/stripe/api.ts';
-import { StripeApiFailed } from '../../src/stripe/api-call.ts';
+import { StripeApiFailed } from '../../src/stripe/api-failure.ts';
 
 const pageOf = (...objects: Json[]): StripePage => ({
   objects,
@@ -38,7 +38,7 @@ test.each([
   ['429', failed(429)],
   ['503', failed(503)],
   ['nothing', failed(null)],
-  ['too late', new DeadlineExceeded('late')],
+  ['too late', new DeadlineExceeded(15_000)],
 ])('calls again when Stripe answers %s', async (_, error) => {
   expect(await read([error])).toMatchObject({ calls: 2, outcome: [pageOf({ id: 'evt_1' })] });
 });
@@ -63,10 +63,11 @@ test('throws when a page does not say where the next one begins', async () => {
   await expect(readAll(list)).rejects.toThrow('answered a page whose last object has no id');
 });
 
-test('stops while a call is under way', async () => {
+test('stops when the signal is aborted during a call', async () => {
   const stopping = new AbortController();
-  const list = () => new Promise<StripePage>(() => undefined);
-  const ended = readAll(list, stopping.signal);
-  stopping.abort();
-  await expect(ended).rejects.toThrow(Stopped);
+  async function list(): Promise<StripePage> {
+    stopping.abort();
+    throw new DeadlineExceeded(15_000);
+  }
+  await expect(readAll(list, stopping.signal)).rejects.toThrow(Stopped);
 });

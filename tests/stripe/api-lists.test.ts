@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
 import { createStripeApi } from '../../src/stripe/api.ts';
-import { StripeApiFailed } from '../../src/stripe/api-call.ts';
+import { StripeApiFailed } from '../../src/stripe/api-failure.ts';
 import { ApiCollection } from '../../src/testing/stripe-api/collection.ts';
 import { startFakeStripeApi } from '../../src/testing/stripe-api/server.ts';
 import { API_KEY } from '../support/secrets/canaries.ts';

@@ -1,18 +1,35 @@
+import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
-import { expect, test } from 'vitest';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import Stripe from 'stripe';
+import { afterAll, describe, expect, test } from 'vitest';
+import { DeadlineExceeded } from '../../src/runtime/deadline.ts';
+import { Stopped } from '../../src/runtime/retry.ts';
+import { createStripeApi } from '../../src/stripe/api.ts';
+import { NEWEST_KNOWN_VERSION } from '../../src/stripe/api-version.ts';
+import { freePort } from '../support/process/free-port.ts';
 import { API_KEY } from '../support/secrets/canaries.ts';
+import { SELF_SIGNED } from '../support/secrets/self-signed.ts';
 import { useStripeApis } from '../support/stripe/stripe-apis.ts';
 
 const apis = useStripeApis();
 
-test('asks for the product with the key, and returns its name', async () => {
-  const asked: unknown[] = [];
+test('requests the product with the key in the newest API version, and returns its name', async () => {
+  const requests: unknown[] = [];
   const { retrieve } = await apis.startOdd((request, response) => {
-    asked.push([request.method, request.url, request.headers.authorization]);
+    const { authorization, 'stripe-version': version } = request.headers;
+    requests.push([request.method, request.url, authorization, version]);
     response.end('{"id":"prod_1","object":"product","name":"Gold"}');
   });
   expect(await retrieve('prod_1')).toBe('Gold');
-  expect(asked).toEqual([['GET', '/v1/products/prod_1', `Bearer ${API_KEY}`]]);
+  expect(requests).toEqual([
+    ['GET', '/v1/products/prod_1', `Bearer ${API_KEY}`, Stripe.API_VERSION],
+  ]);
+});
+
+test('knows the API version of the SDK', () => {
+  expect(NEWEST_KNOWN_VERSION).toBe(Stripe.API_VERSION);
 });
 
 test('an odd id stays within its place in the path', async () => {
@@ -27,25 +44,137 @@ test('an odd id stays within its place in the path', async () => {
   for (const path of paths) expect(path).toMatch(/^\/v1\/products\/[^/?#]+$/);
 });
 
-test('a product that there is not has no name', async () => {
+test('a product that does not exist has no name', async () => {
   const { retrieve } = await apis.start({ prod_1: 'Gold' });
   expect(await retrieve('prod_2')).toBeNull();
 });
 
-test.each<[string, RequestListener, string]>([
-  ['fails', (_, response) => void response.writeHead(500).end('{"error":{}}'), '(500)'],
-  ['fails in other words', (_, response) => void response.writeHead(502).end('{}'), '502'],
-  [
-    'is elsewhere',
-    (_, response) => void response.writeHead(302, { Location: '/' }).end('{}'),
-    '302',
-  ],
-  ['has enough of us', (_, response) => void response.writeHead(429).end('{"error":{}}'), '(429)'],
-  ['refuses the key', (_, response) => void response.writeHead(401).end('{"error":{}}'), '(401)'],
-  ['hangs up', (_, response) => void response.destroy(), 'StripeConnectionError (no answer)'],
-])('an API that %s is an error with its status', async (_, listener, message) => {
-  const { retrieve } = await apis.startOdd(listener);
-  const error = await retrieve('prod_1').catch((thrown: unknown) => thrown);
-  expect(error).toMatchObject({ code: 'STRIPE_API_FAILED' });
-  expect(String(error)).toContain(message);
+const html: RequestListener = (_, response) =>
+  void response.setHeader('Content-Type', 'text/html; charset=utf-8').end('<html>');
+const cutOff: RequestListener = (_, response) =>
+  void response.setHeader('Content-Type', 'application/json').end('{"name":"Go');
+const hangUpInTheMiddle: RequestListener = (_, response) => {
+  response.writeHead(200, { 'Content-Length': 100 }).write('{"name"');
+  setTimeout(() => response.destroy(), 20);
+};
+const PROXY = 'a proxy between Instep and Stripe may have answered';
+
+describe('the error says what happened when the API', () => {
+  test.each<[string, RequestListener, string | RegExp]>([
+    ['fails', (_, response) => void response.writeHead(500).end('{"error":{}}'), 'answered 500'],
+    [
+      'fails in HTML',
+      (_, response) => void response.writeHead(502).end('<html>'),
+      /^answered 502 /,
+    ],
+    ['answers HTML', html, `answered 200 with text/html instead of JSON: ${PROXY}`],
+    ['answers half of the JSON', cutOff, 'answered 200 with incomplete or malformed JSON'],
+    [
+      'redirects',
+      (_, response) => void response.writeHead(302, { Location: '/' }).end('{}'),
+      `answered 302, a redirect: ${PROXY}`,
+    ],
+    [
+      'limits the rate',
+      (_, response) => void response.writeHead(429).end('{"error":{"code":"rate_limit"}}'),
+      'answered 429 (rate_limit)',
+    ],
+    [
+      'rejects the key',
+      (_, response) => void response.writeHead(401).end('{"error":{"code":"<b>"}}'),
+      'answered 401',
+    ],
+    [
+      'hangs up',
+      (_, response) => void response.destroy(),
+      /^127\.0\.0\.1:\d+ closed the connection/,
+    ],
+    ['hangs up in the middle', hangUpInTheMiddle, /closed the connection before its answer was/],
+  ])('%s', async (_, listener, message) => {
+    const { retrieve } = await apis.startOdd(listener);
+    const error = await retrieve('prod_1').catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'STRIPE_API_FAILED' });
+    if (typeof message === 'string') expect(error).toHaveProperty('message', message);
+    else expect(error).toHaveProperty('message', expect.stringMatching(message));
+  });
+
+  test.each([
+    ['refuses connections', 'http://127.0.0.1', 'refuses connections: check STRIPE_API_BASE'],
+    ['has a port that fetch blocks', 'http://127.0.0.1:9', "can't be reached (bad port)"],
+    ['has no host name', 'http://api.invalid', 'the host name of api.invalid'],
+  ])('%s', async (_, url, message) => {
+    const baseUrl = new URL(url);
+    if (url === 'http://127.0.0.1') baseUrl.port = String(await freePort());
+    const api = createStripeApi({ secretKey: API_KEY, baseUrl });
+    await expect(api.retrieveProductName('prod_1')).rejects.toThrow(message);
+  });
+
+  test('has a self-signed certificate, with what to do', async () => {
+    const server = createServer(SELF_SIGNED).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    afterAll(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    const baseUrl = new URL(`https://127.0.0.1:${port}`);
+    const api = createStripeApi({ secretKey: API_KEY, baseUrl });
+    await expect(api.retrieveProductName('prod_1')).rejects.toThrow(
+      /^the certificate of 127.* is self-signed: .* set NODE_EXTRA_CA_CERTS/,
+    );
+  });
+
+  test('does not speak TLS', async () => {
+    const { url } = await apis.startOdd((_, response) => void response.end());
+    const baseUrl = new URL(url.replace('http', 'https'));
+    const api = createStripeApi({ secretKey: API_KEY, baseUrl });
+    await expect(api.retrieveProductName('prod_1')).rejects.toThrow(
+      'does not speak TLS: check STRIPE_API_BASE',
+    );
+  });
+});
+
+describe('a call that takes too long', () => {
+  /** An API that sends a byte now and then, and never ends; with the end of its connection. */
+  async function startDripping() {
+    let close: () => void = () => undefined;
+    let arrive: () => void = () => undefined;
+    const closed = new Promise<void>((resolve) => {
+      close = resolve;
+    });
+    const arrived = new Promise<void>((resolve) => {
+      arrive = resolve;
+    });
+    const { url } = await apis.startOdd((_, response) => {
+      response.writeHead(200, { 'Content-Type': 'application/json' });
+      const dripping = setInterval(() => response.write(' '), 50);
+      response.once('close', () => {
+        clearInterval(dripping);
+        close();
+      });
+      arrive();
+    });
+    const api = createStripeApi({ secretKey: API_KEY, baseUrl: new URL(url) });
+    return { api, arrived, closed };
+  }
+
+  test('ends at its deadline, with its connection', async () => {
+    const { api, closed } = await startDripping();
+    await expect(api.retrieveProductName('prod_1')).rejects.toBeInstanceOf(DeadlineExceeded);
+    await closed;
+  });
+
+  test('ends when its signal is aborted, with its connection', async () => {
+    const { api, arrived, closed } = await startDripping();
+    const stopping = new AbortController();
+    const ended = api.listCustomers({ cursor: null }, stopping.signal);
+    await arrived;
+    stopping.abort();
+    await expect(ended).rejects.toBeInstanceOf(Stopped);
+    await closed;
+  });
+
+  test('is not made when its signal is aborted already', async () => {
+    const { api } = await startDripping();
+    await expect(api.listCustomers({ cursor: null }, AbortSignal.abort())).rejects.toBeInstanceOf(
+      Stopped,
+    );
+  });
 });

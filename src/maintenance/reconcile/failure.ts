@@ -1,7 +1,7 @@
 import { DeadlineExceeded } from '../../runtime/deadline.ts';
 import { InstepError } from '../../runtime/errors.ts';
 import { Stopped } from '../../runtime/retry.ts';
-import { StripeApiFailed } from '../../stripe/api-call.ts';
+import { StripeApiFailed } from '../../stripe/api-failure.ts';
 
 /** A reconciliation was stopped, or Stripe's API failed. What it had repaired until then stays. */
 export class ReconciliationFailed extends InstepError {

@@ -53,7 +53,8 @@ async function rememberUnlisted(
   let unlisted = await countUnlistedCustomers(query);
   if (unlisted === 0) return;
   let read = 0;
-  const list = (cursor: string | null) => api.listCustomers({ cursor });
+  const list = (cursor: string | null, signal: AbortSignal) =>
+    api.listCustomers({ cursor }, signal);
   for await (const { objects } of readPages({ list, cursor: null, signal })) {
     const ids = objects.flatMap((object) => idOf(object) ?? []);
     unlisted -= await rememberCustomers(query, ids);

@@ -29,7 +29,8 @@ export type ListingOptions = {
 /** Reads Stripe's list of subscriptions page by page. @throws Stopped, DeadlineExceeded or StripeApiFailed */
 export async function* readListings(options: ListingOptions): AsyncGenerator<Listing> {
   const { listSubscriptions, customerId, cursor, now, signal } = options;
-  const list = (cursor: string | null) => listSubscriptions({ customerId, cursor });
+  const list = (cursor: string | null, signal: AbortSignal) =>
+    listSubscriptions({ customerId, cursor }, signal);
   for await (const page of readPages({ list, cursor, signal })) yield readListing(page, now());
 }
 

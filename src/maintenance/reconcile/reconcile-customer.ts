@@ -1,6 +1,6 @@
 import type { ListedSubscription } from '../../core/listed-subscription.ts';
 import { readTeamsOf } from '../../queries/teams.ts';
-import { StripeApiFailed } from '../../stripe/api-call.ts';
+import { StripeApiFailed } from '../../stripe/api-failure.ts';
 import { explainFailure } from './failure.ts';
 import { type Counts, NOTHING_COUNTED } from './finding.ts';
 import { readListings } from './listing.ts';

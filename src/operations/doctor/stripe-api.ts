@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { DeadlineExceeded } from '../../runtime/deadline.ts';
 import type { StripePage } from '../../stripe/api.ts';
-import { StripeApiFailed } from '../../stripe/api-call.ts';
+import { StripeApiFailed } from '../../stripe/api-failure.ts';
 import { type InspectResource, RESOURCES, type Resource } from '../../stripe/resource-access.ts';
 import { readWebhookEndpoint } from '../../stripe/webhook-endpoint.ts';
 import { type Check, failure, ok, warning } from './check.ts';

@@ -1,10 +1,7 @@
+import { isKnownVersion, NEWEST_KNOWN_VERSION } from '../../stripe/api-version.ts';
 import { HANDLED_TYPES } from '../../stripe/handled-event-type.ts';
 import type { Mode } from '../../stripe/key-kind.ts';
-import {
-  isKnownVersion,
-  NEWEST_KNOWN_VERSION,
-  type WebhookEndpoint,
-} from '../../stripe/webhook-endpoint.ts';
+import type { WebhookEndpoint } from '../../stripe/webhook-endpoint.ts';
 import { type Check, counted, failure, ok, warning } from './check.ts';
 
 const NAME = 'webhook endpoint';

@@ -7,8 +7,8 @@ import {
   sizeOf,
 } from '../../../src/operations/doctor/database-server.ts';
 import { durationOf } from '../../../src/runtime/duration.ts';
+import { isKnownVersion, NEWEST_KNOWN_VERSION } from '../../../src/stripe/api-version.ts';
 import { keyKindOf } from '../../../src/stripe/key-kind.ts';
-import { isKnownVersion, NEWEST_KNOWN_VERSION } from '../../../src/stripe/webhook-endpoint.ts';
 
 test.each([
   [0, '0 bytes'],

@@ -1,0 +1,59 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, expect, test } from 'vitest';
+import { createDatabase } from '../support/postgres/test-database.ts';
+import { runInstep, spawnInstep, startInstep } from '../support/process/instep-process.ts';
+import { API_KEY } from '../support/secrets/canaries.ts';
+
+/** Answers every call with a byte now and then, and never ends. */
+async function startDrippingStripe() {
+  let open = 0;
+  let arrive: () => void = () => undefined;
+  const arrived = new Promise<void>((resolve) => {
+    arrive = resolve;
+  });
+  const server = createServer((_, response) => {
+    open += 1;
+    response.writeHead(200, { 'Content-Type': 'application/json' });
+    const dripping = setInterval(() => response.write(' '), 100);
+    response.once('close', () => {
+      open -= 1;
+      clearInterval(dripping);
+    });
+    arrive();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  afterAll(() => server.close().closeAllConnections());
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, arrived, open: () => open };
+}
+
+async function openEnvironment(apiBase: string) {
+  const { url, database } = await createDatabase();
+  await database.close();
+  return { DATABASE_URL: url.href, STRIPE_SECRET_KEY: API_KEY, STRIPE_API_BASE: apiBase };
+}
+
+test('a server stops in order while Stripe never finishes an answer', async () => {
+  const stripe = await startDrippingStripe();
+  const server = await startInstep(await openEnvironment(stripe.url));
+  await stripe.arrived;
+  expect(await server.stop()).toBe(0);
+  expect(stripe.open()).toBe(0);
+});
+
+test('the doctor reports that Stripe never finishes an answer, and exits', async () => {
+  const stripe = await startDrippingStripe();
+  const { code, stdout } = await runInstep(['doctor'], await openEnvironment(stripe.url));
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/Stripe's API .*not done within 5000 ms/);
+});
+
+test('Ctrl-C ends a reconciliation while Stripe never finishes an answer', async () => {
+  const stripe = await startDrippingStripe();
+  const reconciling = spawnInstep(['reconcile'], await openEnvironment(stripe.url));
+  await stripe.arrived;
+  expect(await reconciling.stop('SIGINT')).toBe(1);
+  expect(reconciling.stderr).toMatch(/^instep: stopped before it was done/);
+});
