@@ -1,11 +1,15 @@
 import { defineConfig } from 'vitest/config';
+import { isComplete } from './tests/support/test-length.ts';
+
+/** These run in `npm run test:all` only. */
+const LONG = isComplete ? [] : ['tests/**/*.long.test.ts'];
 
 /** These need the machine for themselves: what runs beside a flood would wait too long. */
 const FLOODS = 'tests/faults/{attacks,floods}.test.ts';
 
 function project(name: string, options: { maxWorkers: number; groupOrder: number }) {
   const { maxWorkers, groupOrder } = options;
-  const files = name === 'floods' ? { include: [FLOODS] } : { exclude: [FLOODS] };
+  const files = name === 'floods' ? { include: [FLOODS] } : { exclude: [FLOODS, ...LONG] };
   return {
     extends: true as const,
     test: { name, include: ['tests/**/*.test.ts'], ...files, maxWorkers, sequence: { groupOrder } },

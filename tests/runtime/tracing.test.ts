@@ -228,7 +228,7 @@ describe('a batch', () => {
       await vi.waitFor(() => expect(itemsIn('apply events')).toBe(looks + events.length));
     });
     const batch = await spans.find(
-      'apply events of held teams',
+      'apply events of locked teams',
       (span) => itemsOf(span) === events.length,
     );
     expect(batch.parentSpanContext).toBeUndefined();

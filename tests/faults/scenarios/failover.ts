@@ -37,7 +37,6 @@ export const failover: Scenario = {
     'primary comes back read-only',
   promise: 'nothing acknowledged is lost, and writes continue on the new primary without a restart',
   times: { short: 3, long: 50 },
-  isQuick: true,
   async run({ times, onProgress }) {
     let primary = await PostgresCluster.create();
     let standby = await PostgresCluster.create();

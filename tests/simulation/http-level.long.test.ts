@@ -3,9 +3,8 @@ import { describeFailure } from '../../simulation/describe-failure.ts';
 import { runHttpLevel } from '../../simulation/http/http-level.ts';
 import { DEFAULT_FAULTS } from '../../src/testing/lifecycle/faults.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
-import { repetitions } from '../support/test-length.ts';
 
-const DELIVERIES = repetitions(300, 500);
+const DELIVERIES = 500;
 const PROGRAM = new URL('../../dist/cli/instep.js', import.meta.url).pathname;
 
 test('every team is correct with two servers that are killed at times', {
