@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander';
 import { parseDuration } from '../runtime/duration.ts';
 import { parseTimeSince } from '../runtime/time-since.ts';
 
-/** Parses an id of a user or a team. @throws InvalidArgumentError */
+/** Parses an id or a count. @throws InvalidArgumentError */
 export function positiveInteger(text: string): number {
   const value = Number(text);
   if (!/^\d+$/.test(text) || value < 1 || value > 2 ** 31 - 1) {
@@ -11,22 +11,28 @@ export function positiveInteger(text: string): number {
   return value;
 }
 
-/** Parses how long something is to be, into milliseconds. @throws InvalidArgumentError */
+/** Parses a duration into milliseconds. @throws InvalidArgumentError */
 export function duration(text: string): number {
   const durationMs = parseDuration(text);
   if (durationMs === null || durationMs === 0) {
-    throw new InvalidArgumentError('must be a time such as 90d, 12h or 30m.');
+    throw new InvalidArgumentError('must be a duration such as 90d, 12h or 30m.');
   }
   return durationMs;
 }
 
-/** Parses a time, into milliseconds since 1970. @throws InvalidArgumentError */
+/** Parses a point in time into milliseconds since 1970. @throws InvalidArgumentError */
 export function timeSince(text: string): number {
   const atMs = parseTimeSince(text, Date.now());
   if (atMs === null) {
     throw new InvalidArgumentError(
-      'must be a time ago, such as 2h or 30d, or a time, such as 2026-05-31 or 2026-05-31T10:00Z.',
+      'must be a duration ago, such as 2h or 30d, or a time, such as 2026-05-31 or 2026-05-31T10:00Z.',
     );
   }
   return atMs;
+}
+
+/** Parses a web address. @throws InvalidArgumentError */
+export function webUrl(text: string): URL {
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return new URL(text);
+  throw new InvalidArgumentError('must be a URL such as https://your.app/api/stripe/webhook.');
 }

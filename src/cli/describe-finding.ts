@@ -1,6 +1,9 @@
 import type { Counts, Finding } from '../maintenance/reconcile/finding.ts';
+import { counted } from '../operations/doctor/check.ts';
+import { shownTime } from './events/format.ts';
+import { planChanges } from './plan-table.ts';
 
-/** A finding in one line for a person. */
+/** A finding in one line. */
 export function describeFinding(finding: Finding): string {
   switch (finding.kind) {
     case 'drift':
@@ -17,38 +20,31 @@ export function describeFinding(finding: Finding): string {
 /** `team 7 (cus_1): planName Pro → - (sub_1: missed event, since 2026-10-02 08:15:03Z)` */
 function describeDrift(drift: Extract<Finding, { kind: 'drift' }>): string {
   const { teamId, customerId, is, shouldBe, subscriptionIds, cause, sinceSeconds } = drift;
-  const fields = Object.keys(shouldBe) as (keyof typeof shouldBe)[];
-  const changes = fields
-    .filter((field) => is[field] !== shouldBe[field])
-    .map((field) => `${field} ${is[field] ?? '-'} → ${shouldBe[field] ?? '-'}`);
-  // What the team follows may be right, and another subscription of its customer not.
-  const shown = changes.length > 0 ? changes.join(', ') : 'nothing to change now';
+  // The team can be correct while another subscription of its customer is not.
+  const changes = planChanges(is, shouldBe).join(', ') || 'no change of the plan';
   const why = [...subscriptionIds, cause].join(': ');
-  const since = sinceSeconds === null ? '' : `, since ${timeOf(sinceSeconds)}`;
-  return `team ${teamId} (${customerId}): ${shown} (${why}${since})`;
+  const since = sinceSeconds === null ? '' : `, since ${shownTime(sinceSeconds * 1_000)}`;
+  return `team ${teamId} (${customerId}): ${changes} (${why}${since})`;
 }
 
-function timeOf(seconds: number): string {
-  return `${new Date(seconds * 1_000).toISOString().slice(0, 19).replace('T', ' ')}Z`;
-}
-
-/** All that was counted, in one line. */
+/** The counts of a reconciliation in one line. */
 export function describeCounts(counts: Counts, isDryRun: boolean): string {
   const { subscriptions, teams, drifts, repaired, unreadable } = counts;
-  const left = drifts - repaired;
+  const left = isDryRun ? 0 : drifts - repaired;
   const parts = [
-    drifts === 0 ? 'no drift' : `${number(drifts)} drifted`,
+    drifts === 0 ? 'no drift' : `${number(drifts)} out of sync`,
     ...(repaired > 0 ? [`${number(repaired)} repaired`] : []),
-    ...(left > 0 && !isDryRun ? [`${number(left)} not repaired`] : []),
-    ...some(counts.customersWithoutTeam, 'customer(s) without a team'),
-    ...some(counts.unknownCustomers, 'team(s) whose customer Stripe does not know'),
-    ...some(unreadable, 'subscription(s) of no known shape'),
+    ...(left > 0 ? [`${number(left)} not repaired`] : []),
+    ...nonzero(counts.customersWithoutTeam, 'customer', 'without a team'),
+    ...nonzero(counts.unknownCustomers, 'team', 'whose customer Stripe does not know'),
+    ...nonzero(unreadable, 'subscription', 'that could not be read'),
   ];
-  return `${number(subscriptions)} subscription(s), ${number(teams)} team(s): ${parts.join(', ')}`;
+  const head = `${counted(subscriptions, 'subscription')}, ${counted(teams, 'team')}`;
+  return `${head}: ${parts.join(', ')}`;
 }
 
-function some(count: number, what: string): string[] {
-  return count === 0 ? [] : [`${number(count)} ${what}`];
+function nonzero(count: number, noun: string, which: string): string[] {
+  return count === 0 ? [] : [`${counted(count, noun)} ${which}`];
 }
 
 function number(count: number): string {

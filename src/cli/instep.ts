@@ -1,14 +1,15 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
-import { Command, CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { ConfigInvalid } from '../config/config.ts';
 import { InstepError } from '../runtime/errors.ts';
+import { createCommand } from './create-command.ts';
 import { tell } from './output.ts';
 
 const FAILED = 1;
 const WRONG_USAGE = 2;
 
-/** Each is loaded when it is asked for: what one of them needs, another one has no use for. */
+/** Each command is loaded only when it is used, because it needs other modules than the others. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./serve/command.ts')).serveCommand(),
   demo: async () => (await import('./demo/command.ts')).demoCommand(),
@@ -23,15 +24,14 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   reconcile: async () => (await import('./reconcile.ts')).reconcileCommand(),
 };
 
-async function createProgram(asked: string | undefined): Promise<Command> {
-  const program = new Command('instep')
-    .description(
-      "Keeps each team's subscription in sync with Stripe, and serves the signed-in user's profile.",
-    )
-    .version(version())
-    .addHelpText('after', '\nExample:\n  instep demo');
-  const one = asked !== undefined && Object.hasOwn(COMMANDS, asked) ? COMMANDS[asked] : undefined;
-  const loaders = one === undefined ? Object.values(COMMANDS) : [one];
+async function createProgram(name: string | undefined): Promise<Command> {
+  const program = createCommand(
+    'instep',
+    "Keeps each team's subscription in sync with Stripe, and serves the signed-in user's profile.",
+    'instep demo',
+  ).version(version());
+  const load = name !== undefined && Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  const loaders = load === undefined ? Object.values(COMMANDS) : [load];
   const commands = await Promise.all(loaders.map((load) => load()));
   for (const command of commands) program.addCommand(command);
   for (const command of [program, ...commands, ...commands.flatMap((one) => one.commands)]) {
@@ -46,11 +46,11 @@ function version(): string {
   return version;
 }
 
-/** 0: done; 1: failed; 2: wrong usage, of the command line or of the configuration. */
+/** 0: done; 1: failed; 2: wrong command line or configuration. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
   if (error instanceof InstepError) tell(`instep: ${withCode(error)}`);
-  else if (isOfSystem(error)) tell(`instep: ${error.message}`);
+  else if (isSystemError(error)) tell(`instep: ${error.message}`);
   else tell(`instep: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   return error instanceof ConfigInvalid ? WRONG_USAGE : FAILED;
 }
@@ -61,12 +61,12 @@ function withCode({ message, code }: InstepError): string {
   return [`${first} [${code}]`, ...others].join('\n');
 }
 
-/** Whether a file, a folder or an address was refused: its message says all, and a stack nothing. */
-function isOfSystem(error: unknown): error is Error {
+/** Whether the operating system refused a file, a folder or an address. No stack helps with that. */
+function isSystemError(error: unknown): error is Error {
   return error instanceof Error && 'syscall' in error;
 }
 
-/** A file `.env` in the current folder counts, after what the environment says. */
+/** Reads `.env` in the current folder. The environment takes precedence. */
 function loadDotEnv(): void {
   try {
     process.loadEnvFile('.env');
@@ -75,8 +75,8 @@ function loadDotEnv(): void {
   }
 }
 
-// Whoever reads our output may stop at any line, as `head` does, or as a terminal that is closed:
-// what we do comes to its end.
+// The reader of the output can stop at any line, as `head` or a closed terminal does. The command
+// still finishes its work.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
 });

@@ -1,14 +1,17 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
+import { createCommand } from './create-command.ts';
 import { printData } from './output.ts';
-import { migrateDatabase } from './with-database.ts';
+import { withServer } from './with-database.ts';
 
 export function migrateCommand(): Command {
-  return new Command('migrate')
-    .description('bring the database up to date (the server does it at its start as well)')
+  return createCommand(
+    'migrate',
+    'bring the database schema up to date (the server also does this when it starts)',
+    'DATABASE_URL=postgres://… instep migrate',
+  )
     .option('--json', 'print JSON')
-    .addHelpText('after', '\nExample:\n  DATABASE_URL=postgres://… instep migrate')
     .action(async (options: { json?: boolean }) => {
-      const applied = await migrateDatabase();
-      printData({ applied: applied.join(', ') || 'nothing, it is up to date' }, options);
+      const applied = await withServer(({ prepare }) => prepare());
+      printData({ applied: applied.join(', ') || 'nothing; the schema is up to date' }, options);
     });
 }

@@ -1,6 +1,6 @@
 import { InstepError } from '../runtime/errors.ts';
 
-/** What a command was asked for does not exist. */
+/** The user, team or event does not exist. */
 export class NotFound extends InstepError {
   readonly code = 'NOT_FOUND';
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { styleText } from 'node:util';
 
-/** What a command found out: printed as `name  value` lines, or as one JSON object. */
+/** A command's result: printed as `name  value` lines, or as one JSON object. */
 export type Data = Readonly<Record<string, string | number | boolean | null>>;
 
 /** Writes a command's data to standard output. */
@@ -16,11 +16,11 @@ function lines(data: Data): string[] {
   );
 }
 
-/** Aborted when whoever reads standard output has gone away. */
+/** Aborted when the reader of standard output has closed it. */
 export const unread = new AbortController();
 process.stdout.once('close', () => unread.abort());
 
-/** Writes a line to standard output at its reader's pace. Returns whether anybody reads it. */
+/** Writes a line to standard output at its reader's pace. Returns false when the reader is gone. */
 export async function writeLine(line: string): Promise<boolean> {
   const { signal } = unread;
   if (!signal.aborted && !process.stdout.write(`${line}\n`)) {
@@ -29,7 +29,7 @@ export async function writeLine(line: string): Promise<boolean> {
   return !signal.aborted;
 }
 
-/** A text from outside as a terminal may show it: nothing in it moves the cursor. */
+/** Escapes an untrusted text for a terminal: nothing in it can move the cursor. */
 export function printable(text: string): string {
   return text.replace(
     /[\p{Cc}\p{Cf}\u2028\u2029]/gu,
@@ -39,12 +39,12 @@ export function printable(text: string): string {
 
 type Format = Parameters<typeof styleText>[0];
 
-/** Colors a text for standard output, where that is a terminal and nobody minds (no-color.org). */
+/** Colors a text if standard output is a terminal, unless NO_COLOR is set (no-color.org). */
 export function paint(format: Format, text: string): string {
   return process.stdout.isTTY && !process.env.NO_COLOR ? styleText(format, text) : text;
 }
 
-/** Tells a person something that is no data: to standard error. */
+/** Writes a message, which is not data, to standard error. */
 export function tell(message: string): void {
   process.stderr.write(`${message}\n`);
 }

@@ -8,12 +8,12 @@ const COLUMNS = [
   ['subscription', 'providerSubscriptionId', 14],
 ] as const satisfies readonly (readonly [string, keyof TeamPlan, number])[];
 
-/** The heads of the columns of `planRow`. */
+/** The column headings of `planRow`. */
 export function planHead(): string {
   return COLUMNS.map(([head, , width]) => paint('gray', head.padEnd(width + 2))).join('');
 }
 
-/** A team's plan in one line. What differs from `before` is marked and in color. */
+/** A team's plan in one line. Values that differ from `before` are marked and colored. */
 export function planRow(plan: TeamPlan, before: TeamPlan): string {
   return COLUMNS.map(([, field, width]) => {
     const text = plan[field] ?? '-';
@@ -21,4 +21,12 @@ export function planRow(plan: TeamPlan, before: TeamPlan): string {
       ? text.padEnd(width + 2)
       : paint(['bold', 'green'], `${text} *`.padEnd(width + 2));
   }).join('');
+}
+
+/** The fields that change: `planName Pro → -, subscriptionStatus active → canceled`. */
+export function planChanges(is: TeamPlan, shouldBe: TeamPlan): string[] {
+  return Object.entries(shouldBe)
+    .map(([field, value]) => ({ field, value, old: is[field as keyof TeamPlan] }))
+    .filter(({ value, old }) => value !== old)
+    .map(({ field, value, old }) => `${field} ${old ?? '-'} → ${value ?? '-'}`);
 }

@@ -6,18 +6,17 @@ export type Progress = {
 };
 
 export type ProgressOptions = {
-  /** Of what there are so many. */
   readonly unit: string;
-  /** How many there are, or about as many; `null` when nobody knows. */
+  /** The exact or estimated total; `null` when it is unknown. */
   readonly total: number | null;
-  /** Whether it is worth knowing how fast it goes, and for how long. */
+  /** Whether to show the rate and the remaining time. */
   readonly hasRate?: boolean;
 };
 
 const WIDTH = 30;
 const INTERVAL_MS = 100;
 
-/** A progress bar on standard error, where standard output is a terminal; else nothing. */
+/** A progress bar on standard error, if standard output is a terminal. */
 export function createProgress(options: ProgressOptions): Progress {
   if (!process.stdout.isTTY) return { show: () => undefined, clear: () => undefined };
   let shownAtMs = 0;

@@ -1,44 +1,43 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { readPlanSelection } from '../config/config.ts';
 import { type Difference, rebuild } from '../event-log/rebuild.ts';
+import { counted } from '../operations/doctor/check.ts';
 import { positiveInteger } from './arguments.ts';
+import { createCommand } from './create-command.ts';
 import { tell } from './output.ts';
+import { planChanges } from './plan-table.ts';
 import { withDatabase } from './with-database.ts';
 
 type RebuildOptions = { team?: number; dryRun?: boolean; json?: boolean };
 
 export function rebuildCommand(): Command {
-  return new Command('rebuild')
-    .description('fold the log anew: show and repair what is not as the events say')
+  return createCommand(
+    'rebuild',
+    'replay the whole event log, and repair teams that differ from the result',
+    'TEAM_PLAN=best instep rebuild --dry-run',
+  )
     .option('--team <id>', 'only this team', positiveInteger)
-    .option('--dry-run', 'show the differences, and leave them')
+    .option('--dry-run', 'report differences without repairing them')
     .option('--json', 'print a JSON line for each difference')
-    .addHelpText('after', '\nExample:\n  TEAM_PLAN=best instep rebuild --dry-run')
-    .action(async ({ team, dryRun = false, json }: RebuildOptions) => {
-      const planSelection = readPlanSelection(process.env);
-      const count = await withDatabase(async (database) => {
-        let found = 0;
-        for await (const difference of rebuild(database, {
-          planSelection,
-          teamId: team,
-          isDryRun: dryRun,
-        })) {
-          process.stdout.write(`${json ? JSON.stringify(difference) : describe(difference)}\n`);
-          found += 1;
-        }
-        return found;
-      });
-      const outcome = dryRun ? 'found' : 'repaired';
-      tell(count === 0 ? 'no differences' : `${count} difference(s) ${outcome}`);
-    });
+    .action(rebuildTeams);
 }
 
-/** Only what differs: `team 7 (cus_1): planName Pro → Team`. */
+async function rebuildTeams({ team, dryRun = false, json }: RebuildOptions): Promise<void> {
+  const options = { planSelection: readPlanSelection(process.env), teamId: team, isDryRun: dryRun };
+  const count = await withDatabase(async (database) => {
+    let found = 0;
+    for await (const difference of rebuild(database, options)) {
+      process.stdout.write(`${json ? JSON.stringify(difference) : describe(difference)}\n`);
+      found += 1;
+    }
+    return found;
+  });
+  const outcome = dryRun ? 'found' : 'repaired';
+  tell(count === 0 ? 'no differences' : `${counted(count, 'difference')} ${outcome}`);
+}
+
+/** `team 7 (cus_1): planName Pro → Team, state of sub_1` */
 function describe({ teamId, customerId, is, shouldBe, subscriptionIds }: Difference): string {
-  const fields = Object.keys(shouldBe) as (keyof typeof shouldBe)[];
-  const changes = fields
-    .filter((field) => is[field] !== shouldBe[field])
-    .map((field) => `${field} ${is[field] ?? '-'} → ${shouldBe[field] ?? '-'}`);
   const states = subscriptionIds.map((id) => `state of ${id ?? 'a subscription without an id'}`);
-  return `team ${teamId} (${customerId}): ${[...changes, ...states].join(', ')}`;
+  return `team ${teamId} (${customerId}): ${[...planChanges(is, shouldBe), ...states].join(', ')}`;
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { readApiConfig, readPlanSelection } from '../config/config.ts';
 import { createIngestPipeline } from '../ingest/pipeline.ts';
 import { limitRate } from '../maintenance/rate-limiter.ts';
@@ -9,14 +9,16 @@ import type { ReconcileServices, StepProgress } from '../maintenance/reconcile/o
 import { NothingToResume } from '../maintenance/reconcile/progress.ts';
 import { reconcile } from '../maintenance/reconcile/reconcile.ts';
 import { reconcileCustomer } from '../maintenance/reconcile/reconcile-customer.ts';
+import { counted } from '../operations/doctor/check.ts';
 import type { Database } from '../postgres/database.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { createLogger } from '../runtime/logging.ts';
 import { createStripeApi } from '../stripe/api.ts';
+import { createCommand } from './create-command.ts';
 import { describeCounts, describeFinding } from './describe-finding.ts';
 import { tell } from './output.ts';
 import { createProgress, type Progress } from './progress.ts';
-import { nextSignal } from './signals.ts';
+import { stopSignal } from './signals.ts';
 import { withDatabase } from './with-database.ts';
 
 type Options = { dryRun?: boolean; customer?: string; json?: boolean; resume?: boolean };
@@ -29,21 +31,20 @@ const MAX_CONNECTIONS = 4;
 const MAX_QUEUED = 100_000;
 
 export function reconcileCommand(): Command {
-  return new Command('reconcile')
-    .description('compare all teams with Stripe, and repair those that have drifted')
+  return createCommand(
+    'reconcile',
+    'compare all teams with Stripe; report and repair drift',
+    'instep reconcile --dry-run',
+  )
     .option('--dry-run', 'report drift without repairing it')
     .option('--customer <id>', 'only this customer')
-    .option('--resume', 'continue the last reconciliation, which was interrupted')
+    .option('--resume', 'continue an interrupted reconciliation')
     .option('--json', 'print a JSON line for each finding, and one for the counts')
-    .addHelpText('after', '\nExample:\n  instep reconcile --dry-run')
     .action(run);
 }
 
 async function run({ dryRun = false, customer, json, resume = false }: Options): Promise<void> {
-  const stopping = new AbortController();
-  const { signal } = stopping;
-  void nextSignal().then(() => stopping.abort());
-
+  const signal = stopSignal();
   const counts = await withDatabase(async (database) => {
     const bars = createBars();
     const options = {
@@ -69,8 +70,9 @@ async function run({ dryRun = false, customer, json, resume = false }: Options):
   else tell(describeCounts(counts, dryRun));
   const left = counts.drifts - counts.repaired;
   if (left === 0) return;
-  const hint = dryRun ? ': run without --dry-run to repair them' : '';
-  throw new DriftLeft(`${left} team(s) are out of sync with Stripe${hint}`);
+  const verb = left === 1 ? 'is' : 'are';
+  const hint = dryRun ? ': to repair, run without --dry-run' : '';
+  throw new DriftLeft(`${counted(left, 'team')} ${verb} out of sync with Stripe${hint}`);
 }
 
 /** The error, with the option that helps. */

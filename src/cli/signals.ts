@@ -1,18 +1,18 @@
-const INSISTENT = ['SIGINT', 'SIGTERM'] as const;
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
-/** Those that ask us to end. */
-export const SIGNALS = [...INSISTENT, 'SIGHUP'] as const;
+/** The signals that ask the process to end. */
+export const SIGNALS = [...STOP_SIGNALS, 'SIGHUP'] as const;
 
 /**
- * Resolves with the first signal that asks us to end. A second one ends the process at once, for
- * whoever cannot wait: nothing that was answered 200 is lost by it.
+ * Resolves with the first signal that asks the process to end. A second SIGINT or SIGTERM ends it at
+ * once; nothing that was answered 200 is lost by that.
  */
 export function nextSignal(): Promise<string> {
   return new Promise((resolve) => {
-    // A terminal that closes sends it as often as it likes, and nobody there is waiting.
+    // A terminal that closes can send SIGHUP several times, and nobody is waiting there.
     process.on('SIGHUP', resolve);
     let count = 0;
-    for (const signal of INSISTENT) {
+    for (const signal of STOP_SIGNALS) {
       process.on(signal, () => {
         count += 1;
         if (count > 1) process.exit(1);
@@ -20,4 +20,11 @@ export function nextSignal(): Promise<string> {
       });
     }
   });
+}
+
+/** Is aborted by the first signal that asks the process to end. */
+export function stopSignal(): AbortSignal {
+  const stop = new AbortController();
+  void nextSignal().then(() => stop.abort());
+  return stop.signal;
 }

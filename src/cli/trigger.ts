@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { readWebhookTarget } from '../config/config.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { urlOf } from '../server/listener.ts';
-import { signWebhook } from '../testing/sign-webhook.ts';
+import { signedRequest } from '../testing/sign-webhook.ts';
 import { createSubscriptionEvent } from '../testing/subscription-event.ts';
 import { positiveInteger } from './arguments.ts';
+import { createCommand } from './create-command.ts';
 import { printData } from './output.ts';
 
 type TriggerOptions = {
@@ -19,7 +20,7 @@ type TriggerOptions = {
   json?: boolean;
 };
 
-/** The event could not be delivered, or was not answered 200. */
+/** The event could not be delivered, or the response was not 200. */
 class TriggerFailed extends InstepError {
   readonly code = 'TRIGGER_FAILED';
 }
@@ -27,52 +28,44 @@ class TriggerFailed extends InstepError {
 const DEADLINE_MS = 15_000;
 
 export function triggerCommand(): Command {
-  return new Command('trigger')
-    .description('sign an event with STRIPE_WEBHOOK_SECRET and post it, as Stripe would')
-    .argument('<type>', 'the type, such as customer.subscription.updated')
-    .requiredOption('--customer <id>', 'the id of the customer')
-    .option('--status <status>', 'the status (default: active, or canceled for a deletion)')
-    .option('--subscription <id>', 'the id of the subscription', 'sub_example')
-    .option('--product <id>', 'the id of the product', 'prod_example')
-    .option('--id <id>', 'the id of the event (default: a new one)')
-    .option('--created <seconds>', 'when Stripe made it, in seconds since 1970', positiveInteger)
-    .option('--url <url>', 'where to (default: the webhook at HOST and PORT)')
+  return createCommand(
+    'trigger',
+    'sign an event with STRIPE_WEBHOOK_SECRET and post it, as Stripe does',
+    'instep trigger customer.subscription.updated --customer cus_123 --status active',
+  )
+    .argument('<type>', 'event type, such as customer.subscription.updated')
+    .requiredOption('--customer <id>', 'customer id')
+    .option('--status <status>', 'status (default: active, or canceled for a deletion)')
+    .option('--subscription <id>', 'subscription id', 'sub_example')
+    .option('--product <id>', 'product id', 'prod_example')
+    .option('--id <id>', 'event id (default: a new one)')
+    .option('--created <seconds>', "Stripe's time, in seconds since 1970", positiveInteger)
+    .option('--url <url>', 'webhook URL (default: the one at HOST and PORT)')
     .option('--json', 'print JSON')
-    .addHelpText(
-      'after',
-      '\nExample:\n  instep trigger customer.subscription.updated --customer cus_123 --status active',
-    )
-    .action(async (type: string, options: TriggerOptions) => {
-      const { webhookSecrets, host, port } = readWebhookTarget(process.env);
-      const url = options.url ?? `${urlOf(host, port)}/api/stripe/webhook`;
-      const nowMs = Date.now();
-      const eventId = options.id ?? `evt_${randomBytes(12).toString('hex')}`;
-      const body = JSON.stringify(
-        createSubscriptionEvent({
-          eventId,
-          type,
-          createdSeconds: options.created ?? Math.floor(nowMs / 1_000),
-          customerId: options.customer,
-          subscriptionId: options.subscription,
-          status: options.status ?? (type.endsWith('.deleted') ? 'canceled' : 'active'),
-          productId: options.product,
-        }),
-      );
-      const answer = await post(url, body, signWebhook(body, webhookSecrets[0], nowMs));
-      printData({ eventId, status: answer.status, answer: answer.text }, options);
-      if (answer.status !== 200) throw new TriggerFailed(`answered ${answer.status}`);
-    });
+    .action(trigger);
 }
 
-async function post(url: string, body: string, signature: string) {
+async function trigger(type: string, options: TriggerOptions): Promise<void> {
+  const { webhookSecrets, host, port } = readWebhookTarget(process.env);
+  const url = options.url ?? `${urlOf(host, port)}/api/stripe/webhook`;
+  const event = createSubscriptionEvent({
+    type,
+    customerId: options.customer,
+    subscriptionId: options.subscription,
+    productId: options.product,
+    status: options.status,
+    createdSeconds: options.created,
+    eventId: options.id ?? `evt_${randomBytes(12).toString('hex')}`,
+  });
+  const { status, answer } = await post(url, signedRequest(event, webhookSecrets[0]));
+  printData({ eventId: event.id, status, answer }, options);
+  if (status !== 200) throw new TriggerFailed(`the server answered ${status}`);
+}
+
+async function post(url: string, request: RequestInit) {
   try {
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', 'Stripe-Signature': signature },
-      body,
-      signal: AbortSignal.timeout(DEADLINE_MS),
-    });
-    return { status: response.status, text: await response.text() };
+    const response = await fetch(url, { ...request, signal: AbortSignal.timeout(DEADLINE_MS) });
+    return { status: response.status, answer: await response.text() };
   } catch (cause) {
     const hint = 'is the server running, and are PORT and HOST the same here?';
     throw new TriggerFailed(`${url} cannot be reached: ${hint}`, { cause });

@@ -1,6 +1,7 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { addUser, readUser, type User } from '../queries/users.ts';
 import { positiveInteger } from './arguments.ts';
+import { createCommand } from './create-command.ts';
 import { NotFound } from './not-found.ts';
 import { type Data, printData } from './output.ts';
 import { withDatabase } from './with-database.ts';
@@ -14,48 +15,44 @@ type AddOptions = {
 };
 
 export function userCommand(): Command {
-  const user = new Command('user')
-    .description('add and show users')
-    .addHelpText('after', '\nExample:\n  instep user add --email ada@example.com');
-
-  user
-    .command('add')
-    .description('add a user (usually your app does)')
-    .requiredOption('--email <email>', 'the e-mail address, unique')
-    .option('--name <name>', 'the display name')
-    .option('--role <role>', 'the role', 'member')
-    .option('--password-hash <hash>', 'the hashed password; the default matches none', '!')
-    .option('--json', 'print JSON')
-    .addHelpText('after', '\nExample:\n  instep user add --email ada@example.com --name Ada')
-    .action(async ({ email, name, role, passwordHash, ...options }: AddOptions) => {
-      const added = await withDatabase(({ query }) => {
-        return addUser(query, { email, name: name ?? null, role, passwordHash });
-      });
-      printData(describe(added), options);
-    });
-
-  user
-    .command('show')
-    .description('show a user')
-    .argument('<id>', 'the id of the user', positiveInteger)
-    .option('--json', 'print JSON')
-    .addHelpText('after', '\nExample:\n  instep user show 1')
-    .action(async (id: number, options: { json?: boolean }) => {
-      const found = await withDatabase(({ query }) => readUser(query, id));
-      if (found === null) throw new NotFound(`there is no user ${id}`);
-      printData(describe(found), options);
-    });
-
-  return user;
+  return createCommand('user', 'add and show users', 'instep user add --email ada@example.com')
+    .addCommand(
+      createCommand(
+        'add',
+        'add a user (usually your app does this)',
+        'instep user add --email ada@example.com --name Ada',
+      )
+        .requiredOption('--email <email>', 'unique e-mail address')
+        .option('--name <name>', 'display name')
+        .option('--role <role>', 'role', 'member')
+        .option('--password-hash <hash>', 'hashed password; the default matches no password', '!')
+        .option('--json', 'print JSON')
+        .action(add),
+    )
+    .addCommand(
+      createCommand('show', 'show a user', 'instep user show 1')
+        .argument('<id>', 'user id', positiveInteger)
+        .option('--json', 'print JSON')
+        .action(show),
+    );
 }
 
-/** All but the hash of the password, which belongs on no screen. */
-function describe({ id, name, email, role, createdAt, updatedAt, deletedAt }: User): Data {
+async function add({ email, name, role, passwordHash, json = false }: AddOptions) {
+  const user = { email, name: name ?? null, role, passwordHash };
+  const added = await withDatabase(({ query }) => addUser(query, user));
+  printData(describe(added), { json });
+}
+
+async function show(id: number, options: { json?: boolean }): Promise<void> {
+  const found = await withDatabase(({ query }) => readUser(query, id));
+  if (found === null) throw new NotFound(`there is no user ${id}`);
+  printData(describe(found), options);
+}
+
+/** Everything but the password hash, which belongs on no screen. */
+function describe({ passwordHash: _, createdAt, updatedAt, deletedAt, ...user }: User): Data {
   return {
-    id,
-    name,
-    email,
-    role,
+    ...user,
     createdAt: createdAt.toISOString(),
     updatedAt: updatedAt.toISOString(),
     deletedAt: deletedAt?.toISOString() ?? null,

@@ -1,5 +1,5 @@
 import { readDatabaseConfig } from '../config/config.ts';
-import { connectToServer } from '../postgres/connect.ts';
+import { connectToServer, type DatabaseServer } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
 import { checkSchema } from '../postgres/migrate.ts';
 import { prepareDatabase } from '../queries/prepare-database.ts';
@@ -9,39 +9,41 @@ const STATEMENT_TIMEOUT_MS = 10_000;
 
 const onConnectionError = (error: Error) => tell(`database connection lost: ${error.message}`);
 
-/**
- * Runs a command on the database, beside a running server or without one. The embedded database
- * is brought up to date first; one of yours only by `instep migrate` or by the server.
- */
-export async function withDatabase<Result>(
-  work: (database: Database) => Promise<Result>,
-  maxConnections = 1,
+type Server = {
+  readonly server: DatabaseServer;
+  /** Migrates the database. Returns the migrations that it ran. */
+  readonly prepare: () => Promise<string[]>;
+};
+
+/** Runs work on the configured database server, and releases the server afterwards. */
+export async function withServer<Result>(
+  work: (server: Server) => Promise<Result>,
 ): Promise<Result> {
   const server = await connectToServer({ ...readDatabaseConfig(process.env), notice: tell });
   try {
-    if (server.isEmbedded) await prepareDatabase(server, onConnectionError);
-    const database = server.open({
-      maxConnections,
-      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-      onConnectionError,
-    });
+    return await work({ server, prepare: () => prepareDatabase(server, onConnectionError) });
+  } finally {
+    await server.release();
+  }
+}
+
+/**
+ * Runs work on the database, with or without a running server. An embedded database is migrated
+ * first; any other one only by `instep migrate` or by the server.
+ */
+export function withDatabase<Result>(
+  work: (database: Database) => Promise<Result>,
+  maxConnections = 1,
+): Promise<Result> {
+  return withServer(async ({ server, prepare }) => {
+    if (server.isEmbedded) await prepare();
+    const statementTimeoutMs = STATEMENT_TIMEOUT_MS;
+    const database = server.open({ maxConnections, statementTimeoutMs, onConnectionError });
     try {
       await checkSchema(database.query);
       return await work(database);
     } finally {
       await database.close();
     }
-  } finally {
-    await server.release();
-  }
-}
-
-/** Migrates whichever database is configured. Returns what it ran. */
-export async function migrateDatabase(): Promise<string[]> {
-  const server = await connectToServer({ ...readDatabaseConfig(process.env), notice: tell });
-  try {
-    return await prepareDatabase(server, onConnectionError);
-  } finally {
-    await server.release();
-  }
+  });
 }

@@ -20,7 +20,7 @@ async function isSignedWith(secret: string, stdout: string): Promise<boolean> {
   return (await verifySession(token, secretKeys([secret]), Date.now())) !== null;
 }
 
-test('all problems in one list, each with what to do, exit code 2, no stack', async () => {
+test('lists every configuration error with a remedy and exits with 2', async () => {
   const { code, stdout, stderr } = await runInstep(['serve'], {
     STRIPE_SECRET_KEY: 'sk_test_***',
     STRIPE_WEBHOOK_SECRET: '<SIGNING_SECRET>',
@@ -55,7 +55,7 @@ test('all problems in one list, each with what to do, exit code 2, no stack', as
   expect(stderr).not.toContain('canary');
 });
 
-test('the example file is refused until it is filled in', async () => {
+test('rejects the example file until it is filled in', async () => {
   const example = await readFile(new URL('../../.env.example', import.meta.url), 'utf8');
   const { code, stderr } = await runInstep(['serve'], {}, folderWith(example));
   expect(code).toBe(2);
@@ -65,7 +65,7 @@ test('the example file is refused until it is filled in', async () => {
   expect(stderr.trimEnd().split('\n')).toHaveLength(4);
 });
 
-test('a file .env in the working folder counts, and the environment wins over it', async () => {
+test('reads .env from the working folder, and the environment takes precedence', async () => {
   const inFile = 'the secret of the file which is long enough';
   const inEnvironment = 'the secret of the environment is long too';
   const folder = folderWith(`# ours\nAUTH_SECRET="${inFile}"\n`);
@@ -77,7 +77,7 @@ test('a file .env in the working folder counts, and the environment wins over it
   expect(await isSignedWith(inEnvironment, fromBoth.stdout)).toBe(true);
 });
 
-test('the server reads the file .env, too', async () => {
+test('the server reads .env as well', async () => {
   const { url, database } = await createDatabase();
   const folder = folderWith(`DATABASE_URL='${url.href}'\nPROFILE_PASSWORD_HASH=omit\n`);
   const instep = await startInstep({ AUTH_SECRET: 'a short one' }, folder);

@@ -56,18 +56,18 @@ function expectWhole({ code, stdout, stderr }: Ended): void {
   expect(stdout).toContain('What to try next');
 }
 
-test('--once on an empty folder, with its port taken: the next one, and all of it', async () => {
+test('--once shows everything, on the next port when the first one is taken', async () => {
   const ended = await runInstep(['demo', '--once'], environment);
   expectWhole(ended);
   const { PORT } = environment;
   expect(ended.stdout).toContain(`Port ${PORT} is taken. Trying ${Number(PORT) + 1}.`);
 });
 
-test('the second time on the same folder it shows the same', async () => {
+test('shows the same when it runs again in the same folder', async () => {
   expectWhole(await runInstep(['demo', '--once'], environment));
 });
 
-test('what it says to try next works when pasted, until Ctrl-C', async () => {
+test('the next steps work when pasted, and Ctrl-C ends the demo', async () => {
   const demo = spawnInstep(['demo'], environment);
   await demo.writes(/until Ctrl-C/);
   const [, url = '', cookie = ''] = /curl -i (\S+\/api\/user) -b '(.*?)'/.exec(demo.stdout) ?? [];
@@ -90,7 +90,7 @@ test('what it says to try next works when pasted, until Ctrl-C', async () => {
   await expect(fetch(console)).rejects.toThrow();
 });
 
-test('some companies have lived before, and live on', async () => {
+test('invented companies have a history and further events', async () => {
   const demo = spawnInstep(['demo'], environment);
   await demo.writes(/until Ctrl-C/);
   const data = { INSTEP_DATA: join(folder, 'demo') };
@@ -105,7 +105,7 @@ test('some companies have lived before, and live on', async () => {
   expect(await demo.stop('SIGINT')).toBe(0);
 });
 
-test('whoever stops reading does not break it', async () => {
+test('finishes when its output is closed', async () => {
   const demo = spawnInstep(['demo', '--once'], environment);
   await demo.writes(/Instep at/);
   demo.process.stdout?.destroy();
@@ -114,20 +114,10 @@ test('whoever stops reading does not break it', async () => {
 });
 
 test.each([
-  [
-    'a port that is none',
-    { PORT: 'http' },
-    2,
-    /^instep: the configuration .*\n.*PORT must be .*\n$/,
-  ],
-  [
-    'an address that is none',
-    { HOST: 'nowhere.invalid' },
-    1,
-    /^instep: listening on .*failed.*\n$/,
-  ],
-  ['a folder that is none', { INSTEP_DATA: '/dev/null' }, 1, /^instep: .*\/dev\/null.*\n$/],
-])('%s: it ends, and says why', async (_, wrong, code, message) => {
+  ['an invalid port', { PORT: 'http' }, 2, /^instep: the configuration .*\n.*PORT must be .*\n$/],
+  ['an invalid address', { HOST: 'nowhere.invalid' }, 1, /^instep: listening on .*failed.*\n$/],
+  ['an invalid folder', { INSTEP_DATA: '/dev/null' }, 1, /^instep: .*\/dev\/null.*\n$/],
+])('%s is reported, and the demo ends', async (_, wrong, code, message) => {
   const ended = await runInstep(['demo'], { ...environment, ...wrong });
   expect(ended).toMatchObject({ code, stdout: '' });
   expect(ended.stderr).toMatch(message);

@@ -48,11 +48,11 @@ test.concurrent.each([
   expect(ids.join(' ')).toBe(expected);
 });
 
-test('of a team', async () => {
+test('lists the events of a team', async () => {
   expect(await idsOf('--team', String(teamId))).toEqual(['3', '2', '1']);
 });
 
-test('of a team that there is not, or that follows nobody: exit code 1, and what to do', async () => {
+test('an unknown team, or one without a customer, exits with 1 and a remedy', async () => {
   expect(await log.events(['list', '--team', '4711'])).toEqual({
     code: 1,
     stdout: '',
@@ -64,11 +64,11 @@ test('of a team that there is not, or that follows nobody: exit code 1, and what
   expect(await log.events(['list', '--team', String(row?.id)])).toEqual({
     code: 1,
     stdout: '',
-    stderr: `instep: team ${row?.id} has no customer yet: instep team link ${row?.id} --customer CUS [TEAM_NOT_LINKED]\n`,
+    stderr: `instep: team ${row?.id} has no customer. Link it: instep team link ${row?.id} --customer CUS [TEAM_NOT_LINKED]\n`,
   });
 });
 
-test('a line for each event, for a person', async () => {
+test('prints a line for each event', async () => {
   const { stdout, stderr } = await log.events(['list']);
   expect(stderr).toBe('');
   const [head, ...lines] = stdout.trimEnd().split('\n');
@@ -87,7 +87,7 @@ test('a line for each event, for a person', async () => {
   );
 });
 
-test('all that is known of an event, for a program', async () => {
+test('--json prints the details of each event', async () => {
   const { stdout } = await log.events(['list', '--json', '--outcome', 'stale']);
   expect(jsonLines(stdout)).toEqual([
     {
@@ -105,7 +105,7 @@ test('all that is known of an event, for a program', async () => {
   ]);
 });
 
-test('nothing: it says so, and is no failure', async () => {
+test('an empty list is reported and is no failure', async () => {
   const { code, stdout, stderr } = await log.events(['list', '--customer', 'cus_none']);
   expect({ code, lines: stdout.split('\n').length, stderr }).toEqual({
     code: 0,
@@ -114,13 +114,13 @@ test('nothing: it says so, and is no failure', async () => {
   });
 });
 
-test('nothing in an id moves the cursor of a terminal', async () => {
+test('escapes control characters in ids', async () => {
   await log.deliver({ customerId: 'cus_\u001b[2J\u202e', eventId: 'evt_\u009b1m' });
   const { stdout } = await log.events(['list', '--limit', '1']);
   expect(stdout).toMatch(/evt_\\u\{9b\}1m .*cus_\\u\{1b\}\[2J\\u\{202e\}/);
 });
 
-test('--follow shows the last ones, then what comes, until Ctrl-C', async () => {
+test('--follow prints the last events, then new ones until Ctrl-C', async () => {
   const args = ['events', 'list', '--follow', '--limit', '2', '--customer', 'cus_a', '--json'];
   const following = spawnInstep(args, { DATABASE_URL: log.databaseUrl });
   await following.writes(/evt_3/);
@@ -136,7 +136,7 @@ test('--follow shows the last ones, then what comes, until Ctrl-C', async () => 
   expect(following.stderr).toBe('');
 });
 
-test('--follow ends when nobody reads it any more', async () => {
+test('--follow ends when its output is closed', async () => {
   const following = spawnInstep(['events', 'list', '--follow'], { DATABASE_URL: log.databaseUrl });
   await following.writes(/position/);
   following.process.stdout?.destroy();

@@ -31,7 +31,7 @@ const left = async () =>
     )
   ).map(({ event_id }) => event_id);
 
-test('what is older than 90 days goes, unless a team follows it', async () => {
+test('deletes events older than 90 days, except those that teams need', async () => {
   const teamId = await teamWithOldEvents('cus_a', 200, 91, 89);
   const before = await readTeam(log.database.query, teamId);
   const { code, stdout, stderr } = await log.events(['prune']);
@@ -42,10 +42,10 @@ test('what is older than 90 days goes, unless a team follows it', async () => {
   const rebuilt = await runInstep(['rebuild', '--dry-run'], { DATABASE_URL: log.databaseUrl });
   expect(rebuilt).toEqual({ code: 0, stdout: '', stderr: 'no differences\n' });
   const shown = await log.events(['show', 'evt_cus_a_89']);
-  expect(shown.stdout).toMatch(/^Events that came before .* may have been pruned/m);
+  expect(shown.stdout).toMatch(/^Events received before .* may have been pruned/m);
 });
 
-test('EVENT_RETENTION says how old, and --older-than another age', async () => {
+test('uses EVENT_RETENTION, and --older-than takes precedence', async () => {
   await teamWithOldEvents('cus_b', 20, 10, 5);
   const EVENT_RETENTION = '15d';
   const pruned = async (...args: string[]) =>
@@ -55,15 +55,15 @@ test('EVENT_RETENTION says how old, and --older-than another age', async () => {
   expect(await left()).toEqual(['evt_cus_b_5', 'evt_cus_b_500']);
 });
 
-test.each(['off', '0'])('EVENT_RETENTION=%s: exit code 2, and what to say', async (off) => {
+test.each(['off', '0'])('EVENT_RETENTION=%s exits with 2 unless an age is given', async (off) => {
   const { code, stdout, stderr } = await log.events(['prune'], { EVENT_RETENTION: off });
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  expect(stderr).toMatch(/EVENT_RETENTION is off: say how old with --older-than 90d/);
+  expect(stderr).toMatch(/EVENT_RETENTION is off. Set an age: --older-than 90d/);
   const asked = await log.events(['prune', '--older-than', '1d'], { EVENT_RETENTION: off });
   expect(asked).toMatchObject({ code: 0, stderr: '' });
 });
 
-test('EVENT_RETENTION that is none: exit code 2, and how it must be', async () => {
+test('an invalid EVENT_RETENTION exits with 2 and shows a valid one', async () => {
   expect(await log.events(['prune'], { EVENT_RETENTION: '3 months' })).toMatchObject({
     code: 2,
     stdout: '',
@@ -71,7 +71,7 @@ test('EVENT_RETENTION that is none: exit code 2, and how it must be', async () =
   });
 });
 
-test('Ctrl-C leaves the rest for the next time', async () => {
+test('Ctrl-C stops it, and keeps the rest', async () => {
   await log.database.query(
     `insert into instep.events (key, type, received_at, deliveries, outcome, body)
      select gen_random_uuid(), 'customer.subscription.updated', now() - interval '1 year', 1,
@@ -82,26 +82,29 @@ test('Ctrl-C leaves the rest for the next time', async () => {
   const count = async () => (await left()).length;
   while ((await count()) === 50_000);
   expect(await pruning.stop('SIGINT')).toBe(0);
-  expect(pruning.stderr).toBe('stopped before the end: run it again for the rest\n');
+  expect(pruning.stderr).toBe('stopped early: run the command again to prune the rest\n');
   const [, pruned = ''] = /^pruned +(\d+)$/m.exec(pruning.stdout) ?? [];
   expect(await count()).toBe(50_000 - Number(pruned));
   expect(await count()).toBeGreaterThan(0);
 });
 
-test('a running server does it by itself, once an hour', async () => {
+test('a running server prunes once an hour', async () => {
   const teamId = await teamWithOldEvents('cus_s', 200, 91, 5);
   const before = await readTeam(log.database.query, teamId);
   const server = await startInstep({ DATABASE_URL: log.databaseUrl });
-  expect(await server.logged({ msg: 'log pruned' })).toMatchObject({ level: 'info', count: 2 });
+  expect(await server.logged({ msg: 'event log pruned' })).toMatchObject({
+    level: 'info',
+    count: 2,
+  });
   expect(await left()).toEqual(['evt_cus_s_5', 'evt_cus_s_500']);
   expect(await readTeam(log.database.query, teamId)).toEqual(before);
   expect(await server.stop()).toBe(0);
 });
 
-test('a running server keeps all with EVENT_RETENTION=off', async () => {
+test('a running server keeps everything with EVENT_RETENTION=off', async () => {
   await teamWithOldEvents('cus_o', 200, 91);
   const server = await startInstep({ DATABASE_URL: log.databaseUrl, EVENT_RETENTION: 'off' });
-  // Another task of the same keeper has had its turn.
+  // Another maintenance job has run.
   await log.deliver({ customerId: 'cus_later', eventId: 'evt_later' });
   await log.addTeam('cus_later');
   await server.logged({ msg: 'event', outcome: 'applied' });

@@ -17,7 +17,7 @@ const countOf = async (customerId: string) =>
     [customerId],
   );
 
-test('what was decided stays decided: nothing changes, and it says so', async () => {
+test('a decided event is a duplicate and changes nothing', async () => {
   const teamId = await log.addTeam('cus_d');
   await log.deliver({ customerId: 'cus_d', eventId: 'evt_d1', createdSeconds: 100 });
   const canceled = { eventId: 'evt_d2', createdSeconds: 200, status: 'canceled' };
@@ -30,13 +30,13 @@ test('what was decided stays decided: nothing changes, and it says so', async ()
       stdout: `${String(position).padStart(8)}  evt_d1  applied → duplicate  team ${teamId}\n`,
       stderr:
         '1 duplicate\n' +
-        'A duplicate was decided on before. For a team that was changed since: instep rebuild\n',
+        'Duplicates were decided before. To repair teams that changed since, run instep rebuild.\n',
     });
   }
   expect([await planOf(teamId), await countOf('cus_d')]).toEqual(before);
 });
 
-test('what is parked is applied if a team has its customer now, by the rule', async () => {
+test('parked events are applied, in order, once a team has their customer', async () => {
   const customerId = 'cus_p';
   await log.deliver({ customerId, eventId: 'evt_p2', createdSeconds: 200, productId: 'prod_p' });
   await log.deliver({ customerId, eventId: 'evt_p1', createdSeconds: 100, status: 'canceled' });
@@ -63,7 +63,7 @@ test('what is parked is applied if a team has its customer now, by the rule', as
   });
 });
 
-test('a product without a name is left to a running server to name', async () => {
+test('leaves the name of an unknown product to a running server', async () => {
   const customerId = 'cus_nameless';
   await log.deliver({ customerId, eventId: 'evt_n', productId: 'prod_nameless' });
   await log.database.query(`delete from instep.products where product_id = 'prod_nameless'`);
@@ -77,7 +77,7 @@ test('a product without a name is left to a running server to name', async () =>
   expect(await log.database.query(statement)).toEqual([{ name: null }]);
 });
 
-test('what was unreadable is read anew, once', async () => {
+test('an unreadable event that can be read now is applied once', async () => {
   const customerId = 'cus_u';
   const teamId = await log.addTeam(customerId);
   const odd = { ...JSON.parse(eventBody({ customerId })), data: 'of a shape unknown' };
@@ -103,7 +103,7 @@ test('what was unreadable is read anew, once', async () => {
   ]);
 });
 
-test('--since replays what came since, but for looks of our own', async () => {
+test('--since replays events received since, except snapshots', async () => {
   const customerId = 'cus_since';
   const teamId = await log.addTeam(customerId);
   const dayMs = 24 * 60 * 60 * 1_000;
@@ -126,7 +126,7 @@ test('--since replays what came since, but for looks of our own', async () => {
   expect(stale).toMatchObject({ code: 0, stdout: '', stderr: 'no events\n' });
 });
 
-test('what the application refuses stops no other: exit code 1, and why', async () => {
+test('an event that the application refuses exits with 1 and stops no other event', async () => {
   for (const name of ['refused', 'taken']) {
     await log.deliver({ customerId: `cus_${name}`, eventId: `evt_${name}`, status: 'unpaid' });
     await log.addTeam(`cus_${name}`);
@@ -140,11 +140,11 @@ test('what the application refuses stops no other: exit code 1, and why', async 
   expect(stdout).toMatch(/evt_refused {2}parked → failed {2}.*never_unpaid/);
   expect(stdout).toMatch(/evt_taken {2}parked → applied {2}team \d+/);
   expect(stderr).toMatch(
-    /^1 failed, 1 applied\ninstep: 1 of them the database refused: see above \[REPLAY_FAILED\]\n$/,
+    /^1 failed, 1 applied\ninstep: the database refused 1 event: see above \[REPLAY_FAILED\]\n$/,
   );
 });
 
-test('an event that is not there: exit code 1, and one line', async () => {
+test('an unknown event exits with 1 and one line', async () => {
   expect(await log.events(['replay', 'evt_none'])).toEqual({
     code: 1,
     stdout: '',

@@ -14,7 +14,7 @@ async function teamWithHistory(customerId: string) {
   return teamId;
 }
 
-test('shows the event, the decision and its reason, and the plan before, after and now', async () => {
+test('shows the event, its outcome with the reason, and the plan before, after and now', async () => {
   const teamId = await teamWithHistory('cus_s');
   const { code, stdout, stderr } = await log.events(['show', 'evt_cus_s_older']);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -44,7 +44,7 @@ test('shows the event, the decision and its reason, and the plan before, after a
   ]);
 });
 
-test('what an event changed is marked', async () => {
+test('marks the values that an event changed', async () => {
   await teamWithHistory('cus_m');
   const { stdout } = await log.events(['show', 'evt_cus_m_ended']);
   expect(stdout).toMatch(/^It was the customer's newest .* canceled takes the plan away\.$/m);
@@ -52,7 +52,7 @@ test('what an event changed is marked', async () => {
   expect(stdout).toMatch(/^after {3}canceled \* +- \* +- \* +- \*$/m);
 });
 
-test('by position, and for a program', async () => {
+test('finds an event by position and prints JSON', async () => {
   const teamId = await teamWithHistory('cus_j');
   const position = await log.positionOf('evt_cus_j_paid');
   const { code, stdout } = await log.events(['show', String(position), '--json']);
@@ -89,7 +89,7 @@ test('by position, and for a program', async () => {
   ]);
 });
 
-test('TEAM_PLAN counts as it does for the server', async () => {
+test('applies TEAM_PLAN', async () => {
   const customerId = 'cus_best';
   await log.addTeam(customerId);
   await log.deliver({ customerId, subscriptionId: 'sub_live', createdSeconds: 100 });
@@ -105,7 +105,7 @@ test('TEAM_PLAN counts as it does for the server', async () => {
   expect(await show('cheapest')).toMatchObject({ code: 2, stdout: '' });
 });
 
-test('parked and unreadable: what to do', async () => {
+test('shows what to do about parked and unreadable events', async () => {
   await log.deliver({ customerId: 'cus_nobody', eventId: 'evt_parked' });
   const parked = await log.events(['show', 'evt_parked']);
   expect(parked.stdout).toMatch(/^No team has the customer cus_nobody\..* `instep team link/m);
@@ -115,26 +115,26 @@ test('parked and unreadable: what to do', async () => {
   expect(unreadable.stdout).toMatch(/^data: expected Object\.$/m);
 });
 
-test('--body is what arrived, byte for byte', async () => {
+test('--body prints the body byte for byte', async () => {
   const body = '{ "id":"evt_b", "type":"customer.subscription.deleted",\t"data": "\\u0000é" }\n';
   await log.deliverBody(body);
   const { code, stdout } = await log.events(['show', 'evt_b', '--body']);
   expect({ code, stdout }).toEqual({ code: 0, stdout: body });
 });
 
-test('nothing but what the rule reads is shown, unless it is asked for', async () => {
+test('shows only the names of previous attributes', async () => {
   // The bodies hold canaries: see tests/support/secrets/leaks.ts.
   await log.deliver({ eventId: 'evt_canaries', previousAttributes: { metadata: { a: 1 } } });
   const { stdout } = await log.events(['show', 'evt_canaries']);
   expect(stdout).toMatch(/^replaced {6}metadata$/m);
 });
 
-test('an id that several events have: exit code 1, and their positions', async () => {
+test('an id of several events exits with 1 and lists their positions', async () => {
   for (const createdSeconds of [1, 2]) await log.deliver({ eventId: 'evt_0', createdSeconds });
   const { code, stdout, stderr } = await log.events(['show', 'evt_0']);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(
-    /^instep: 2 events have the id evt_0: name one by its position \[EVENT_AMBIGUOUS\]\n {2}\d+ {2}\d{4}-.*Z {2}parked\n {2}\d+ {2}\d{4}-.*\n$/,
+    /^instep: 2 events have the id evt_0: give the position of one of them \[EVENT_AMBIGUOUS\]\n {2}\d+ {2}\d{4}-.*Z {2}parked\n {2}\d+ {2}\d{4}-.*\n$/,
   );
 });
 
@@ -142,7 +142,7 @@ test.each([
   ['evt_none', 'no event in the log has the id evt_none'],
   ['99999999', 'there is no event at position 99999999'],
   ['99999999999999999999', 'there is no event at position 99999999999999999999'],
-])('%s, which is not there: exit code 1, and one line', async (id, message) => {
+])('unknown event %s exits with 1 and one line', async (id, message) => {
   expect(await log.events(['show', id])).toEqual({
     code: 1,
     stdout: '',

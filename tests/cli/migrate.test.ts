@@ -6,16 +6,16 @@ import { runInstep } from '../support/process/instep-process.ts';
 
 const NAMES = readMigrations().map(({ name }) => name);
 
-test('runs what is pending, says what that was, and the second time nothing', async () => {
+test('prints the migrations that it runs, and nothing the second time', async () => {
   const environment = { DATABASE_URL: (await createEmptyDatabase()).href };
   const first = await runInstep(['migrate'], environment);
   expect(first).toMatchObject({ code: 0, stderr: '' });
   expect(first.stdout).toBe(`applied  ${NAMES.join(', ')}\n`);
   const second = await runInstep(['migrate', '--json'], environment);
-  expect(JSON.parse(second.stdout)).toEqual({ applied: 'nothing, it is up to date' });
+  expect(JSON.parse(second.stdout)).toEqual({ applied: 'nothing; the schema is up to date' });
 });
 
-test('two at the same moment on an empty database both succeed', async () => {
+test('two at the same time on an empty database both succeed', async () => {
   const environment = { DATABASE_URL: (await createEmptyDatabase()).href };
   const ended = await Promise.all([1, 2].map(() => runInstep(['migrate'], environment)));
   expect(ended.map(({ code }) => code)).toEqual([0, 0]);
@@ -24,14 +24,14 @@ test('two at the same moment on an empty database both succeed', async () => {
   expect(second).toContain('nothing');
 });
 
-test('commands other than it do not migrate your database, but say what to do', async () => {
+test("other commands don't migrate your database and say what to do", async () => {
   const environment = { DATABASE_URL: (await createEmptyDatabase()).href };
   const { code, stdout, stderr } = await runInstep(['user', 'show', '1'], environment);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/^instep: the database lacks .*instep migrate.*\n$/);
 });
 
-test('a newer database: exit code 1, and one line', async () => {
+test('a newer schema exits with 1 and one line', async () => {
   const url = await createEmptyDatabase();
   const database = connect(url);
   await migrate(database);
@@ -46,7 +46,7 @@ test('a newer database: exit code 1, and one line', async () => {
   }
 });
 
-test('tables that do not fit: exit code 1, and one line that names the columns', async () => {
+test('unfit tables exit with 1 and one line that names the columns', async () => {
   const url = await createEmptyDatabase();
   const database = connect(url);
   await database.query('create table users (id integer); create table teams (id uuid)');
@@ -56,7 +56,7 @@ test('tables that do not fit: exit code 1, and one line that names the columns',
   expect(stderr).toMatch(/^instep: .*users\.email \(text\) is missing.*teams\.id is uuid.*\n$/);
 });
 
-test('a database that is away: exit code 1, one line, and no password', async () => {
+test('an unreachable database exits with 1 and one line without the password', async () => {
   const away = { DATABASE_URL: 'postgres://instep:canary@127.0.0.1:1/x' };
   const { code, stdout, stderr } = await runInstep(['migrate'], away);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });

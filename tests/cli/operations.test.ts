@@ -23,25 +23,25 @@ async function operationsOf(process: InstepProcess): Promise<string> {
 
 describe.each([
   ['in one process', {}],
-  ['before two workers', { INSTEP_WORKERS: '2' }],
-])('the operators of a server, %s,', (_, workers) => {
+  ['with two workers', { INSTEP_WORKERS: '2' }],
+])('the operations listener %s', (_, workers) => {
   const service = useService({ OPS_PORT: '0', ...workers });
 
-  test('have a listener of their own, on this machine', async () => {
+  test('has its own address on this machine', async () => {
     const url = await operationsOf(service.process);
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     expect(url).not.toBe(service.url);
     expect(await (await fetch(url)).text()).toContain('<h1>Overview</h1>');
   });
 
-  test('find nothing of the public there, nor the public anything of theirs', async () => {
+  test('shares no route with the public listener', async () => {
     const url = await operationsOf(service.process);
     for (const path of PUBLIC_ONLY) expect((await fetch(url + path)).status).toBe(404);
     for (const path of OPERATORS_ONLY) expect((await fetch(service.url + path)).status).toBe(404);
     expect((await fetch(`${url}/api/stripe/webhook`, { method: 'POST' })).status).toBe(403);
   });
 
-  test('lose it with the server, and its end is in order', async () => {
+  test('closes with the server', async () => {
     const url = await operationsOf(service.process);
     expect(await service.process.stop()).toBe(0);
     await service.process.logged({ msg: 'stopped' });
@@ -49,10 +49,10 @@ describe.each([
   });
 });
 
-describe('operators elsewhere', () => {
+describe('an operations listener that other machines reach', () => {
   const service = useService({ OPS_PORT: '0', OPS_HOST: '0.0.0.0', OPS_TOKEN: OPERATIONS_TOKEN });
 
-  test('log in with OPS_TOKEN, which nobody reads anywhere', async () => {
+  test('needs OPS_TOKEN, which appears in no output', async () => {
     const { port } = new URL(await operationsOf(service.process));
     const url = `http://127.0.0.1:${port}`;
     expect((await fetch(url)).status).toBe(401);
@@ -64,7 +64,7 @@ describe('operators elsewhere', () => {
   });
 });
 
-test('without a token no address is listened on that others reach: exit code 2, and why', async () => {
+test('an address that other machines reach exits with 2 without a token', async () => {
   const { code, stderr } = await runInstep(['serve'], {
     ...SETTINGS,
     OPS_PORT: '0',
@@ -74,31 +74,28 @@ test('without a token no address is listened on that others reach: exit code 2, 
   expect(stderr).toContain('OPS_HOST is not a loopback address, so OPS_TOKEN is required');
 });
 
-describe.each([['1'], ['2']])(
-  'with %s workers, a port of the operators that is taken',
-  (workers) => {
-    test('is told by its name, and nothing is served', async () => {
-      const taken = createServer().listen(0, '127.0.0.1');
-      onTestFinished(() => void taken.close());
-      await once(taken, 'listening');
-      const { port } = taken.address() as AddressInfo;
-      const publicPort = await freePort();
-      const { code, stderr, stdout } = await runInstep(['serve'], {
-        ...SETTINGS,
-        DATABASE_URL: (await createDatabase()).url.href,
-        INSTEP_WORKERS: workers,
-        PORT: String(publicPort),
-        OPS_PORT: String(port),
-      });
-      expect(code).toBe(1);
-      expect(stderr).toContain(`listening on 127.0.0.1:${port} is taken: set OPS_PORT to another`);
-      expect(stdout).not.toContain('listening');
-      await expect(fetch(`http://127.0.0.1:${publicPort}/healthz`)).rejects.toThrow();
+describe.each([['1'], ['2']])('an OPS_PORT that is taken, with %s workers,', (workers) => {
+  test('exits with 1 and names OPS_PORT, and nothing is served', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void taken.close());
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const publicPort = await freePort();
+    const { code, stderr, stdout } = await runInstep(['serve'], {
+      ...SETTINGS,
+      DATABASE_URL: (await createDatabase()).url.href,
+      INSTEP_WORKERS: workers,
+      PORT: String(publicPort),
+      OPS_PORT: String(port),
     });
-  },
-);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`listening on 127.0.0.1:${port} is taken: set OPS_PORT to another`);
+    expect(stdout).not.toContain('listening');
+    await expect(fetch(`http://127.0.0.1:${publicPort}/healthz`)).rejects.toThrow();
+  });
+});
 
-test('the port of the public that is taken leaves no listener for operators', async () => {
+test('a public port that is taken leaves no operations listener behind', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => void taken.close());
   await once(taken, 'listening');
@@ -114,7 +111,7 @@ test('the port of the public that is taken leaves no listener for operators', as
   expect(stdout).not.toContain('listening');
 });
 
-test('OPS_PORT=off: no listener, and none of its code is loaded', async () => {
+test('OPS_PORT=off opens no operations listener', async () => {
   const DATABASE_URL = (await createDatabase()).url.href;
   const instep = spawnInstep(['serve'], { ...SETTINGS, DATABASE_URL, OPS_PORT: 'off' });
   await instep.writes(/"listening"/);

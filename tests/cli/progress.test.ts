@@ -29,7 +29,7 @@ test.each([
   expect(progressLine(options, done, perSecond)).toBe(line);
 });
 
-test.each([null, 10])('where there is no telling how many there are: %j', (total) => {
+test.each([null, 10])('shows only the count when the total is %j', (total) => {
   const options = { unit, total, hasRate: true };
   expect(progressLine(options, 1_200, 300)).toBe('1,200 subscriptions, 300/s');
 });

@@ -29,12 +29,12 @@ async function teamWithHistory(): Promise<number> {
   return teamId;
 }
 
-test('finds nothing when nothing is wrong', async () => {
+test('reports no difference when there is none', async () => {
   await teamWithHistory();
   expect(await rebuild([])).toEqual({ lines: [], stderr: 'no differences\n' });
 });
 
-test('shows what was changed by hand, repairs it, and finds nothing afterwards', async () => {
+test('reports and repairs a manual change', async () => {
   const teamId = await teamWithHistory();
   const before = await service.planOf(teamId);
   await service.database.query(
@@ -54,7 +54,7 @@ test('shows what was changed by hand, repairs it, and finds nothing afterwards',
   expect(await rebuild([])).toEqual({ lines: [], stderr: 'no differences\n' });
 });
 
-test('recomputes all teams when TEAM_PLAN was switched, there and back', async () => {
+test('recomputes all teams when TEAM_PLAN changes, in both directions', async () => {
   const teamId = await teamWithHistory();
   await rebuild([], { TEAM_PLAN: 'best' });
   expect(await service.planOf(teamId)).toMatchObject({

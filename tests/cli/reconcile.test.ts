@@ -18,18 +18,18 @@ const pro = (customerId: string, hoursAgo: number, status = 'active') => ({
   status,
 });
 
-test('finds nothing where nothing is wrong, and exits 0', async () => {
+test('reports no drift and exits with 0 when there is none', async () => {
   const account = await openAccount();
   await account.addTeam('cus_1');
   await account.happen(pro('cus_1', 10));
   expect(await account.reconcile()).toEqual({
     code: 0,
     lines: [],
-    stderr: '1 subscription(s), 1 team(s): no drift\n',
+    stderr: '1 subscription, 1 team: no drift\n',
   });
 });
 
-test('shows what has drifted and why, repairs it, and finds nothing afterwards', async () => {
+test('reports drift with its cause, and repairs it', async () => {
   const account = await openAccount();
   const missed = await account.addTeam('cus_missed');
   await account.happen(pro('cus_missed', 10));
@@ -53,21 +53,21 @@ test('shows what has drifted and why, repairs it, and finds nothing afterwards',
     'customer cus_nobody has no team (active)',
     `team ${typo}: Stripe does not know its customer cus_typo`,
   ];
-  const apart = '1 customer(s) without a team, 1 team(s) whose customer Stripe does not know';
+  const apart = '1 customer without a team, 1 team whose customer Stripe does not know';
   const before = await Promise.all([missed, unseen, byHand].map(account.planOf));
   expect(await account.reconcile('--dry-run')).toEqual({
     code: 1,
     lines,
     stderr:
-      `5 subscription(s), 6 team(s): 3 drifted, ${apart}\n` +
-      'instep: 3 team(s) are out of sync with Stripe: run without --dry-run to repair them [DRIFT_LEFT]\n',
+      `5 subscriptions, 6 teams: 3 out of sync, ${apart}\n` +
+      'instep: 3 teams are out of sync with Stripe: to repair, run without --dry-run [DRIFT_LEFT]\n',
   });
   expect(await Promise.all([missed, unseen, byHand].map(account.planOf))).toEqual(before);
 
   expect(await account.reconcile()).toEqual({
     code: 0,
     lines,
-    stderr: `5 subscription(s), 6 team(s): 3 drifted, 3 repaired, ${apart}\n`,
+    stderr: `5 subscriptions, 6 teams: 3 out of sync, 3 repaired, ${apart}\n`,
   });
   expect(await account.planOf(missed)).toMatchObject({ plan: { subscriptionStatus: 'canceled' } });
   expect(await account.planOf(unseen)).toMatchObject({
@@ -77,7 +77,7 @@ test('shows what has drifted and why, repairs it, and finds nothing afterwards',
   expect(await account.planOf(right)).toMatchObject({ plan: { subscriptionStatus: 'active' } });
   expect(await account.reconcile('--dry-run')).toMatchObject({
     code: 0,
-    stderr: `5 subscription(s), 6 team(s): no drift, ${apart}\n`,
+    stderr: `5 subscriptions, 6 teams: no drift, ${apart}\n`,
   });
   const [left] = await account.database.query(
     'select count(*) as count from instep.listed_subscriptions',
@@ -85,7 +85,7 @@ test('shows what has drifted and why, repairs it, and finds nothing afterwards',
   expect(left).toEqual({ count: 0 });
 });
 
-test('prints JSON, a line for each finding and one for the counts', async () => {
+test('--json prints a line for each finding and one for the counts', async () => {
   const account = await openAccount();
   const teamId = await account.addTeam('cus_1');
   await account.happen(pro('cus_1', 10), 'missed');
@@ -117,7 +117,7 @@ test('prints JSON, a line for each finding and one for the counts', async () => 
 });
 
 describe('--customer', () => {
-  test('looks at one customer, and at no list of all', async () => {
+  test('reconciles one customer without listing the others', async () => {
     const account = await openAccount();
     const teamId = await account.addTeam('cus_1');
     await account.addTeam('cus_2');
@@ -135,7 +135,7 @@ describe('--customer', () => {
     });
   });
 
-  test('says what is wrong with the customer', async () => {
+  test('reports an unknown customer and one without a team', async () => {
     const account = await openAccount();
     await account.happen(pro('cus_nobody', 1), 'missed');
     const teamId = await account.addTeam('cus_typo');
@@ -150,7 +150,7 @@ describe('--customer', () => {
   });
 });
 
-test('judges a customer by all subscriptions, on whatever pages they stand', async () => {
+test('considers all subscriptions of a customer on all pages', async () => {
   const account = await openAccount();
   const teamId = await account.addTeam('cus_1');
   const older = { ...pro('cus_1', 900), subscriptionId: 'sub_live' };
@@ -167,7 +167,7 @@ test('judges a customer by all subscriptions, on whatever pages they stand', asy
   });
 });
 
-test('what comes while Stripe is asked is newer, and wins', async () => {
+test('an event that arrives during the request is newer and wins', async () => {
   const account = await openAccount();
   const teamId = await account.addTeam('cus_1');
   await account.happen(pro('cus_1', 10));
@@ -183,7 +183,7 @@ test('what comes while Stripe is asked is newer, and wins', async () => {
 });
 
 describe('Ctrl-C', () => {
-  test('stops it, and --resume goes on where it was', async () => {
+  test('stops it, and --resume continues', async () => {
     const account = await openAccount();
     for (let number = 0; number < 350; number += 1) {
       const customerId = `cus_${number}`;
@@ -214,14 +214,14 @@ describe('Ctrl-C', () => {
     expect(await account.reconcile('--resume')).toMatchObject({
       code: 0,
       lines: expect.arrayContaining([expect.stringMatching(/^customer cus_0 has no team/)]),
-      stderr: expect.stringMatching(/^350 subscription\(s\), 1 team\(s\): 1 drifted, 1 repaired/),
+      stderr: expect.stringMatching(/^350 subscriptions, 1 team: 1 out of sync, 1 repaired/),
     });
     expect(account.calls[0]).toContain('starting_after=');
     expect(await account.planOf(teamId)).toMatchObject({ plan: { subscriptionStatus: 'active' } });
   });
 });
 
-test('is refused while another one is under way', async () => {
+test('is refused while another reconciliation runs', async () => {
   const account = await openAccount();
   await account.database.query(
     `update instep.leased_jobs
@@ -238,14 +238,14 @@ test('is refused while another one is under way', async () => {
 test.each([
   [{ status: 403 }, /^instep: STRIPE_SECRET_KEY lacks permission to read subscriptions/],
   [{ status: 503, retryAfterSeconds: 0 }, /^instep: Stripe's API failed: answered 503: .*--resume/],
-])('an API that answers %j is told of', async (fault, stderr) => {
+])('reports an API that answers %j', async (fault, stderr) => {
   const account = await openAccount();
   account.fault = () => fault;
   const ended = await account.reconcile();
   expect(ended).toMatchObject({ code: 1, lines: [], stderr: expect.stringMatching(stderr) });
 });
 
-test('what the application’s tables refuse is told of, and left', async () => {
+test('reports and skips a repair that the application’s tables refuse', async () => {
   const account = await openAccount();
   const teamId = await account.addTeam('cus_1');
   await account.addTeam('cus_2');
@@ -257,6 +257,6 @@ test('what the application’s tables refuse is told of, and left', async () => 
   expect(code).toBe(1);
   expect(stderr).toContain('"msg":"drift not repaired"');
   expect(stderr).toContain(`"teamId":${teamId}`);
-  expect(stderr).toContain('2 drifted, 1 repaired, 1 not repaired\n');
-  expect(stderr).toContain('instep: 1 team(s) are out of sync with Stripe [DRIFT_LEFT]\n');
+  expect(stderr).toContain('2 out of sync, 1 repaired, 1 not repaired\n');
+  expect(stderr).toContain('instep: 1 team is out of sync with Stripe [DRIFT_LEFT]\n');
 });

@@ -28,7 +28,7 @@ async function refusalOf(environment: Record<string, string>): Promise<string> {
 const holder = createServer().listen(0, '127.0.0.1');
 afterAll(() => holder.close());
 
-test('a port that is taken: exit code 1, and what to do', async () => {
+test('a port that is taken exits with 1 and a remedy', async () => {
   if (!holder.listening) await once(holder, 'listening');
   const PORT = String((holder.address() as AddressInfo).port);
   expect(await refusalOf({ PORT })).toBe(
@@ -36,17 +36,17 @@ test('a port that is taken: exit code 1, and what to do', async () => {
   );
 });
 
-test('an address that is not ours: exit code 1', async () => {
+test('an address of another machine exits with 1', async () => {
   expect(await refusalOf({ HOST: '192.0.2.1' })).toMatch(/192\.0\.2\.1:0 failed: .*EADDRNOTAVAIL/);
 });
 
-test('a database that there is not: exit code 1 at once', async () => {
+test('an unknown database exits with 1 at once', async () => {
   const missing = new URL(url);
   missing.pathname = '/no_such';
   expect(await refusalOf({ DATABASE_URL: missing.href })).toContain('"no_such" does not exist');
 });
 
-test('a database that is newer: exit code 1 at once', async () => {
+test('a newer schema exits with 1 at once', async () => {
   const newer = await createEmptyDatabase();
   const database = connect(newer);
   await migrate(database);
@@ -55,7 +55,7 @@ test('a database that is newer: exit code 1 at once', async () => {
   expect(await refusalOf({ DATABASE_URL: newer.href })).toContain('run the newer Instep');
 });
 
-test('a database that comes a moment later is waited for', async () => {
+test('waits for a database that starts a moment later', async () => {
   const proxy = await startProxy(url);
   await proxy.become('refuse');
   const instep = spawnInstep(['serve'], { ...SETTINGS, DATABASE_URL: proxy.url.href });
@@ -66,7 +66,7 @@ test('a database that comes a moment later is waited for', async () => {
   await proxy.close();
 });
 
-test('two servers at the same moment on an empty database both come up', async () => {
+test('two servers that start at the same time on an empty database both serve', async () => {
   const DATABASE_URL = (await createEmptyDatabase()).href;
   const both = await Promise.all([startInstep({ DATABASE_URL }), startInstep({ DATABASE_URL })]);
   for (const instep of both) {

@@ -20,7 +20,7 @@ test('the cookie signs the user in', async () => {
   expect(await profileOf(stdout.trimEnd())).toMatchObject({ id, email });
 });
 
-test('--days says how long, --json when it ends, and of several secrets the first one signs', async () => {
+test('--days sets the lifetime, --json shows the expiry, and the first secret signs', async () => {
   const { id } = await service.addUser();
   const args = ['--user', String(id), '--days', '30', '--json'];
   const first = await issue(args, { AUTH_SECRET: `${AUTH_SECRET},${OTHER_SECRET}` });
@@ -35,7 +35,7 @@ test('--days says how long, --json when it ends, and of several secrets the firs
   expect(await profileOf(JSON.parse(second.stdout).cookie)).toBeNull();
 });
 
-test('without a secret: exit code 2, and what to do', async () => {
+test('a missing secret exits with 2 and a remedy', async () => {
   const { code, stdout, stderr } = await issue(['--user', '1'], {});
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toContain('AUTH_SECRET is missing: ');

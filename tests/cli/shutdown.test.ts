@@ -29,7 +29,7 @@ async function start(environment: Record<string, string> = {}) {
 }
 
 test.each(Object.entries(DEFECTS))(
-  '%s: a last line that says why, exit code 1, and what was answered 200 is stored',
+  '%s exits with 1 and a reason, and answered events are stored',
   async (_, statement) => {
     const { instep, post, countEvents, close } = await start(plant(statement));
     expect((await post()).status).toBe(200);
@@ -44,7 +44,7 @@ test.each(Object.entries(DEFECTS))(
   },
 );
 
-test('SIGHUP, as from a terminal that is closed: it ends in order, however often it comes', async () => {
+test('SIGHUP stops the server cleanly, even if it is sent twice', async () => {
   const { instep, close } = await start({ SHUTDOWN_DELAY_MS: '500' });
   const exit = instep.stop('SIGHUP');
   await instep.logged({ msg: 'shutting down', signal: 'SIGHUP' });
@@ -54,7 +54,7 @@ test('SIGHUP, as from a terminal that is closed: it ends in order, however often
 });
 
 test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
-  '%s while it waits for its database: it ends at once, with exit code 0',
+  '%s ends a server that waits for its database at once',
   async (signal) => {
     const DATABASE_URL = 'postgres://nobody@127.0.0.1:1/none';
     const instep = spawnInstep(['serve'], { ...SETTINGS, DATABASE_URL });

@@ -18,7 +18,7 @@ afterAll(() => database?.close());
 
 const team = (...args: string[]) => runInstep(['team', ...args], environment);
 
-test('add, link and show', async () => {
+test('adds, links and shows a team', async () => {
   const added = await team('add', '--name', 'Acme', '--json');
   expect(added).toMatchObject({ code: 0, stderr: '' });
   const acme = JSON.parse(added.stdout);
@@ -28,7 +28,7 @@ test('add, link and show', async () => {
   expect(await team('show', String(acme.id), '--json')).toEqual(linked);
 });
 
-test('show shows the plan that events gave, a line for each field and no color', async () => {
+test('show prints the plan without colors', async () => {
   const id = await addTeam(database.query, { name: 'Acme', customerId: 'cus_plan' });
   await openPipeline(database, async () => 'Pro')([receivedEvent({ customerId: 'cus_plan' })]);
   const { code, stdout } = await team('show', String(id));
@@ -54,7 +54,7 @@ test.each(['show 4711', 'link 4711 --customer cus_nobody'])(
   },
 );
 
-test('a customer whom another team has: exit code 1, one line, and nothing changed', async () => {
+test('a customer of another team exits with 1 and changes nothing', async () => {
   await addTeam(database.query, { name: 'First', customerId: 'cus_taken' });
   const id = await addTeam(database.query, { name: 'Second', customerId: null });
   for (const command of [

@@ -6,7 +6,7 @@ import { eventBody } from '../support/stripe/events.ts';
 const file = fileURLToPath(new URL('../support/tracing/print-spans.js', import.meta.url));
 const service = useService({ NODE_OPTIONS: `--import=${file}` });
 
-test('an SDK that is imported first gets the spans, the last ones as the server ends', async () => {
+test('an SDK that is imported first gets all spans, including the last ones', async () => {
   const { customerId } = await service.addTeam();
   expect((await service.postSigned(eventBody({ customerId }))).status).toBe(200);
   const { traceId, spanId } = await service.process.logged({ msg: 'event' });

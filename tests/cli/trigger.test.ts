@@ -14,7 +14,7 @@ function trigger(type: string, args: readonly string[], environment = {}) {
   });
 }
 
-test('signs an event, posts it, and the team has the plan', async () => {
+test('signs and posts an event that changes the team', async () => {
   const { teamId, customerId } = await service.addTeam();
   const args = ['--subscription', 'sub_t', '--product', 'prod_t', '--status', 'trialing', '--json'];
   // Of several secrets the first one signs.
@@ -34,7 +34,7 @@ test('signs an event, posts it, and the team has the plan', async () => {
   });
 });
 
-test('--id and --created make duplicates and older events; the status is active, unless told', async () => {
+test('--id and --created send duplicates and older events, active by default', async () => {
   const { teamId, customerId } = await service.addTeam();
   const send = async (...args: string[]) => {
     await trigger(UPDATED, ['--customer', customerId, ...args]);
@@ -53,13 +53,13 @@ test('--id and --created make duplicates and older events; the status is active,
   ]);
 });
 
-test('a deletion is one of a canceled subscription', async () => {
+test('a deletion has the status canceled', async () => {
   const { teamId, customerId } = await service.addTeam();
   await trigger('customer.subscription.deleted', ['--customer', customerId]);
   expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'canceled' });
 });
 
-test('--url goes anywhere, and a type that nobody handles is answered 200 too', async () => {
+test('--url sends to another address, where an unhandled type is answered 200', async () => {
   const url = `${service.url}/api/stripe/webhook`;
   const args = ['--customer', 'cus_any', '--url', url];
   const { code, stdout } = await trigger('invoice.paid', args, { PORT: '1' });
@@ -67,16 +67,16 @@ test('--url goes anywhere, and a type that nobody handles is answered 200 too', 
   expect(stdout).toMatch(/^status +200$/m);
 });
 
-test('an answer other than 200: exit code 1', async () => {
+test('a response other than 200 exits with 1', async () => {
   const secret = { STRIPE_WEBHOOK_SECRET: 'whsec_of_somebody_else' };
   const args = ['--customer', 'cus_any', '--json'];
   const { code, stdout, stderr } = await trigger(UPDATED, args, secret);
   expect(code).toBe(1);
   expect(JSON.parse(stdout)).toMatchObject({ status: 400 });
-  expect(stderr).toBe('instep: answered 400 [TRIGGER_FAILED]\n');
+  expect(stderr).toBe('instep: the server answered 400 [TRIGGER_FAILED]\n');
 });
 
-test('without a server: exit code 1, and what to do', async () => {
+test('exits with 1 and a remedy when there is no server', async () => {
   const { code, stdout, stderr } = await trigger(UPDATED, ['--customer', 'cus_any'], { PORT: '1' });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toBe(
@@ -85,7 +85,7 @@ test('without a server: exit code 1, and what to do', async () => {
   );
 });
 
-test('an address of IPv6 will do', async (context) => {
+test('posts to an IPv6 address', async (context) => {
   const HOST = '::1';
   const instep = await startInstep({ DATABASE_URL: service.databaseUrl, HOST }).catch(() => null);
   if (instep === null) return context.skip('this machine has no ::1');

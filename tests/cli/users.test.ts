@@ -18,7 +18,7 @@ const addTo = (email: string) =>
   addUser(database.query, { email, name: null, passwordHash: 'x', role: 'member' });
 const TIMESTAMP = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
-test('add prints the user whom it added, and show the same; the hash is shown nowhere', async () => {
+test('add and show print the user without the password hash', async () => {
   const args = ['--email', 'ada@example.com', '--name', 'Ada', '--password-hash', '$2b$10$hash'];
   const added = await user('add', ...args, '--json');
   expect(added).toMatchObject({ code: 0, stderr: '' });
@@ -37,7 +37,7 @@ test('add prints the user whom it added, and show the same; the hash is shown no
   expect(rows).toEqual([{ password_hash: '$2b$10$hash' }]);
 });
 
-test('without --json there is a line for each field, and no color', async () => {
+test('prints a line for each field without colors', async () => {
   const { stdout } = await user('add', '--email', 'bob@example.com', '--role', 'owner');
   expect(stdout).toMatch(/^name +-$/m);
   expect(stdout).toMatch(/^email +bob@example\.com$/m);
@@ -45,14 +45,14 @@ test('without --json there is a line for each field, and no color', async () => 
   expect(stdout).not.toContain('\u001b');
 });
 
-test('show shows a deleted user as well', async () => {
+test('show prints a deleted user', async () => {
   const { id } = await addTo('gone@example.com');
   await database.query('update users set deleted_at = now() where id = $1', [id]);
   const { stdout } = await user('show', String(id), '--json');
   expect(JSON.parse(stdout)).toMatchObject({ id, deletedAt: TIMESTAMP });
 });
 
-test('a user that there is not: exit code 1, and one line', async () => {
+test('an unknown user exits with 1 and one line', async () => {
   expect(await user('show', '4711')).toEqual({
     code: 1,
     stdout: '',
@@ -60,7 +60,7 @@ test('a user that there is not: exit code 1, and one line', async () => {
   });
 });
 
-test('an e-mail address that is taken: exit code 1, and one line', async () => {
+test('an e-mail address that is taken exits with 1 and one line', async () => {
   await addTo('twice@example.com');
   const { code, stdout, stderr } = await user('add', '--email', 'twice@example.com');
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });

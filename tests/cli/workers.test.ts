@@ -18,7 +18,7 @@ describe('two workers', () => {
       () => false,
     );
 
-  test('share one address, and each does its part', async () => {
+  test('share one address and both serve it', async () => {
     const { teamId, customerId } = await service.addTeam();
     const workers = new Set<unknown>();
     for (let count = 1; workers.size < 2; count += 1) {
@@ -30,14 +30,14 @@ describe('two workers', () => {
     expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
   });
 
-  test('one that is killed is replaced, and the other one serves meanwhile', async () => {
+  test('replace one that is killed while the other one serves', async () => {
     process.kill(await pidOf(1), 'SIGKILL');
-    await service.process.logged({ worker: 1, msg: 'worker ended, another one starts' });
+    await service.process.logged({ worker: 1, msg: 'worker ended and is replaced' });
     expect(await isUp()).toBe(true);
     await service.process.logged({ worker: 3, msg: 'worker listening' });
   });
 
-  test('a signal that a terminal sends to them as well does not end them', async () => {
+  test('ignore signals that a terminal sends to them', async () => {
     const pid = await pidOf(2);
     for (const signal of ['SIGINT', 'SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
       process.kill(pid, signal);
@@ -46,7 +46,7 @@ describe('two workers', () => {
     expect(() => process.kill(pid, 0)).not.toThrow();
   });
 
-  test('SIGTERM ends all of them in order', async () => {
+  test('stop cleanly on SIGTERM', async () => {
     const { customerId } = await service.addTeam();
     const last = service.postSigned(eventBody({ customerId }));
     await service.process.logged({ outcome: 'applied', customerId });
@@ -57,17 +57,17 @@ describe('two workers', () => {
   });
 });
 
-describe('two workers whose first process is killed', () => {
+describe('two workers whose supervisor is killed', () => {
   const service = useService(TWO);
 
-  test('are gone, too', async () => {
+  test('end as well', async () => {
     const { pid } = await service.process.logged({ worker: 1, msg: 'worker listening' });
     await service.process.stop('SIGKILL');
     await vi.waitFor(() => expect(() => process.kill(Number(pid), 0)).toThrow(), 10_000);
   });
 });
 
-test('workers that cannot begin: exit code 1, and why', async () => {
+test("workers that can't start exit with 1 and the reason", async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => taken.once('listening', resolve));
   const { port } = taken.address() as AddressInfo;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { destination } from 'pino';
 import { type Config, readConfig } from '../../config/config.ts';
 import type { TeamPlan } from '../../core/transition.ts';
@@ -14,9 +14,10 @@ import { listen } from '../../server/server.ts';
 import { signWebhook } from '../../testing/sign-webhook.ts';
 import type { ApiCollection } from '../../testing/stripe-api/collection.ts';
 import { startFakeStripeApi } from '../../testing/stripe-api/server.ts';
+import { createCommand } from '../create-command.ts';
 import { paint } from '../output.ts';
 import { planHead, planRow } from '../plan-table.ts';
-import { nextSignal } from '../signals.ts';
+import { stopSignal } from '../signals.ts';
 import { createActivity } from './activity.ts';
 import { restoreEarlierRuns } from './earlier-runs.ts';
 import { atNextFreePort } from './next-free-port.ts';
@@ -26,10 +27,12 @@ import { inTrueOrder, PRODUCT_NAMES, walkthrough } from './walkthrough.ts';
 const POST_DEADLINE_MS = 15_000;
 
 export function demoCommand(): Command {
-  return new Command('demo')
-    .description('watch signed events change a team, in a separate database')
+  return createCommand(
+    'demo',
+    'watch signed events change a team, in a separate database',
+    'instep demo --once',
+  )
     .option('--once', 'exit after the walkthrough')
-    .addHelpText('after', '\nExample:\n  instep demo --once')
     .action(demo);
 }
 
@@ -48,7 +51,7 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
     const instep = await openService({ config, logger });
     closers.push(() => instep.close());
     await restoreEarlierRuns(instep.query, stripe);
-    const signalled = nextSignal();
+    const signal = stopSignal();
     const server = await atNextFreePort(config.port, (port) =>
       listen({ host: config.host, port, handle: instep.handle, logger }),
     );
@@ -78,11 +81,9 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
       await console.show(instep.databaseServer, instep.metrics);
     }
     showNextSteps(demo, logFile, console?.url);
-    const stop = new AbortController();
-    void signalled.then(() => stop.abort());
     print('\nThirty invented companies subscribe, pay and cancel until Ctrl-C.');
     const deliver = async (body: string) => (await post(demo, body)).status === 200;
-    await deliverActivity({ deliver, now, signal: stop.signal });
+    await deliverActivity({ deliver, now, signal });
   } finally {
     for (const close of closers.reverse()) await close();
   }

@@ -1,13 +1,16 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
+import { createCommand } from '../create-command.ts';
 import { eventsListCommand } from './list.ts';
 import { eventsPruneCommand } from './prune.ts';
 import { eventsReplayCommand } from './replay.ts';
 import { eventsShowCommand } from './show.ts';
 
 export function eventsCommand(): Command {
-  return new Command('events')
-    .description('list, explain, replay and prune what arrived')
-    .addHelpText('after', '\nExample:\n  instep events list --customer cus_123')
+  return createCommand(
+    'events',
+    'list, explain, replay and prune logged events',
+    'instep events list --customer cus_123',
+  )
     .addCommand(eventsListCommand())
     .addCommand(eventsShowCommand())
     .addCommand(eventsReplayCommand())

@@ -6,7 +6,7 @@ import { NotFound } from '../not-found.ts';
 import { printable } from '../output.ts';
 import { shownTime } from './format.ts';
 
-/** Several events have the id: only their positions tell them apart. */
+/** Several events have the id; only their positions differ. */
 class EventAmbiguous extends InstepError {
   readonly code = 'EVENT_AMBIGUOUS';
 }
@@ -14,7 +14,7 @@ class EventAmbiguous extends InstepError {
 const SHOWN = 20;
 
 /**
- * The event that a person means: a whole number is a position in the log, all else an event's id.
+ * Finds an event by its position in the log, which is a whole number, or by its id.
  *
  * @throws NotFound or EventAmbiguous
  */
@@ -33,7 +33,7 @@ export async function findEvent(query: Query, text: string): Promise<EventRow> {
     .slice(-SHOWN)
     .map((one) => `  ${one.position}  ${shownTime(one.receivedAtMs)}  ${one.outcome}`);
   throw new EventAmbiguous(
-    `${found.length} events have the id ${printable(text)}: name one by its position\n` +
+    `${found.length} events have the id ${printable(text)}: give the position of one of them\n` +
       lines.join('\n'),
   );
 }

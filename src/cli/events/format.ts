@@ -13,12 +13,12 @@ const COLUMNS = [
   ['times', 5],
 ] as const;
 
-/** The heads of the columns of `eventLine`. */
+/** The column headings of `eventLine`. */
 export function eventHead(): string {
   return paint('gray', COLUMNS.map(([name, width]) => name.padEnd(width)).join('  ')).trimEnd();
 }
 
-/** An event of the log in one line. */
+/** A logged event in one line. */
 export function eventLine(event: EventRow): string {
   const { position, eventId, type, customerId, outcome, deliveries, receivedAtMs } = event;
   const cells = [
@@ -36,7 +36,7 @@ export function eventLine(event: EventRow): string {
     .trimEnd();
 }
 
-/** The same for a program: an object in one line. */
+/** A logged event as one line of JSON. */
 export function eventJson(event: EventRow): string {
   const { position, eventId, type, customerId, subscriptionId, outcome, deliveries } = event;
   const { createdAtMs, receivedAtMs } = event;

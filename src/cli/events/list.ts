@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import type { LoggedOutcome } from '../../core/logged-event.ts';
 import { followLog } from '../../event-log/follow.ts';
 import { readNewestPosition, searchLog } from '../../event-log/search.ts';
@@ -7,9 +7,10 @@ import type { EventFilter, EventRow } from '../../queries/search-events.ts';
 import { readTeam } from '../../queries/teams.ts';
 import { InstepError } from '../../runtime/errors.ts';
 import { positiveInteger } from '../arguments.ts';
+import { createCommand } from '../create-command.ts';
 import { NotFound } from '../not-found.ts';
 import { tell, unread, writeLine } from '../output.ts';
-import { nextSignal } from '../signals.ts';
+import { stopSignal } from '../signals.ts';
 import { withDatabase } from '../with-database.ts';
 import { eventHead, eventJson, eventLine } from './format.ts';
 import { outcomeOption, sinceOption, typeOption } from './options.ts';
@@ -25,27 +26,29 @@ type ListOptions = {
   json?: boolean;
 };
 
-/** A team that follows nobody has no events. */
+/** A team without a customer has no events. */
 class TeamNotLinked extends InstepError {
   readonly code = 'TEAM_NOT_LINKED';
 }
 
 export function eventsListCommand(): Command {
-  return new Command('list')
-    .description('list events, the newest first')
-    .option('--customer <id>', 'only of this customer')
+  return createCommand(
+    'list',
+    'list events, newest first',
+    'instep events list --team 1 --since 7d',
+  )
+    .option('--customer <id>', 'only events of this customer')
     .addOption(
-      new Option('--team <id>', "only of this team's customer")
+      new Option('--team <id>', "only events of this team's customer")
         .argParser(positiveInteger)
         .conflicts('customer'),
     )
     .addOption(typeOption())
     .addOption(outcomeOption())
     .addOption(sinceOption())
-    .option('--limit <count>', 'at most so many', positiveInteger, 20)
-    .option('--follow', 'then go on with those that come, the newest last, until Ctrl-C')
+    .option('--limit <count>', 'maximum number of events', positiveInteger, 20)
+    .option('--follow', 'then print new events as they arrive, until Ctrl-C')
     .option('--json', 'print a JSON line for each event')
-    .addHelpText('after', '\nExample:\n  instep events list --team 1 --since 7d')
     .action((options: ListOptions) => withDatabase(({ query }) => list(query, options)));
 }
 
@@ -67,14 +70,12 @@ async function list(query: Query, options: ListOptions): Promise<void> {
     return;
   }
 
-  const stopping = new AbortController();
-  void nextSignal().then(() => stopping.abort());
-  const enough = AbortSignal.any([stopping.signal, unread.signal]);
+  const signal = AbortSignal.any([stopSignal(), unread.signal]);
   const last: EventRow[] = [];
   for await (const event of found) last.unshift(event);
   for (const event of last) await show(event);
-  const coming = followLog(query, filter, { after: newest, now: Date.now }, enough);
-  for await (const event of coming) await show(event);
+  const newer = followLog(query, filter, { after: newest, now: Date.now }, signal);
+  for await (const event of newer) await show(event);
 }
 
 async function filterOf(query: Query, options: ListOptions): Promise<EventFilter> {
@@ -84,7 +85,7 @@ async function filterOf(query: Query, options: ListOptions): Promise<EventFilter
   if (team === null) throw new NotFound(`there is no team ${teamId}`);
   if (team.customerId === null) {
     throw new TeamNotLinked(
-      `team ${teamId} has no customer yet: instep team link ${teamId} --customer CUS`,
+      `team ${teamId} has no customer. Link it: instep team link ${teamId} --customer CUS`,
     );
   }
   return { customerId: team.customerId, type, outcome, sinceMs };

@@ -12,19 +12,15 @@ const OUTCOMES: readonly LoggedOutcome[] = [
 ];
 
 export function outcomeOption(): Option {
-  return new Option('--outcome <outcome>', 'only with this outcome').choices(OUTCOMES);
+  return new Option('--outcome <outcome>', 'only events with this outcome').choices(OUTCOMES);
 }
 
 export function typeOption(): Option {
-  return new Option('--type <type>', 'only of this type').choices([
-    ...HANDLED_TYPES,
-    SNAPSHOT_TYPE,
-  ]);
+  const types = [...HANDLED_TYPES, SNAPSHOT_TYPE];
+  return new Option('--type <type>', 'only events of this type').choices(types);
 }
 
 export function sinceOption(): Option {
-  return new Option(
-    '--since <time>',
-    'only received since: 2h, 30d, or 2026-05-31T10:00Z',
-  ).argParser(timeSince);
+  const help = 'only events received since: 2h, 30d or 2026-05-31T10:00Z';
+  return new Option('--since <time>', help).argParser(timeSince);
 }

@@ -1,14 +1,16 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { readPlanSelection } from '../../config/config.ts';
 import type { LoggedOutcome } from '../../core/logged-event.ts';
 import type { PlanSelection } from '../../core/plan-selection.ts';
 import { type Replayed, replayEvents } from '../../event-log/replay.ts';
 import { readNewestPosition, searchLog } from '../../event-log/search.ts';
 import { createIngestPipeline, type Ingest } from '../../ingest/pipeline.ts';
+import { counted } from '../../operations/doctor/check.ts';
 import type { Database } from '../../postgres/database.ts';
 import type { EventRow } from '../../queries/search-events.ts';
 import { InstepError } from '../../runtime/errors.ts';
 import { createLogger } from '../../runtime/logging.ts';
+import { createCommand } from '../create-command.ts';
 import { printable, tell, writeLine } from '../output.ts';
 import { withDatabase } from '../with-database.ts';
 import { findEvent } from './find.ts';
@@ -22,17 +24,19 @@ class ReplayFailed extends InstepError {
 }
 
 export function eventsReplayCommand(): Command {
-  const command = new Command('replay')
-    .description('bring events of the log through the one door again: it can do no harm')
-    .argument('[event]', "the event's position in the log, or its id")
+  const command = createCommand(
+    'replay',
+    'reprocess logged events (idempotent)',
+    'instep events replay --outcome unreadable --since 30d',
+  )
+    .argument('[event]', 'position in the log, or event id')
     .addOption(outcomeOption())
     .addOption(sinceOption())
-    .option('--json', 'print a JSON line for each event')
-    .addHelpText('after', '\nExample:\n  instep events replay --outcome unreadable --since 30d');
+    .option('--json', 'print a JSON line for each event');
   return command.action(async (id: string | undefined, options: ReplayOptions) => {
     const hasFilter = options.outcome !== undefined || options.since !== undefined;
     if ((id !== undefined) === hasFilter) {
-      command.error('error: name one event, or --outcome, --since or both');
+      command.error('error: give one event, or --outcome, --since or both');
     }
     const planSelection = readPlanSelection(process.env);
     await withDatabase((database) => replay(database, planSelection, id, options));
@@ -61,10 +65,11 @@ async function replay(
   const summary = [...counts].map(([name, count]) => `${count} ${name}`).join(', ');
   tell(summary === '' ? 'no events' : summary);
   if (counts.has('duplicate')) {
-    tell('A duplicate was decided on before. For a team that was changed since: instep rebuild');
+    tell('Duplicates were decided before. To repair teams that changed since, run instep rebuild.');
   }
   const failed = counts.get('failed') ?? 0;
-  if (failed > 0) throw new ReplayFailed(`${failed} of them the database refused: see above`);
+  if (failed > 0)
+    throw new ReplayFailed(`the database refused ${counted(failed, 'event')}: see above`);
 }
 
 async function* only(event: EventRow): AsyncGenerator<EventRow> {

@@ -1,10 +1,11 @@
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { readPlanSelection } from '../../config/config.ts';
 import type { SubscriptionChange } from '../../core/subscription-event.ts';
 import { NO_PLAN, type TeamPlan } from '../../core/transition.ts';
 import { type ExplainedEvent, explainEvent } from '../../event-log/customer-history.ts';
 import { reasonText } from '../../operations/reason-text.ts';
 import type { EventRow } from '../../queries/search-events.ts';
+import { createCommand } from '../create-command.ts';
 import { type Data, paint, printable, printData } from '../output.ts';
 import { planHead, planRow } from '../plan-table.ts';
 import { withDatabase } from '../with-database.ts';
@@ -14,12 +15,14 @@ import { eventJson, shownTime } from './format.ts';
 type ShowOptions = { body?: boolean; json?: boolean };
 
 export function eventsShowCommand(): Command {
-  return new Command('show')
-    .description('show what arrived, what was decided and why, and the plan before and after')
-    .argument('<event>', "the event's position in the log, or its id")
-    .option('--body', 'print what arrived, byte for byte, and nothing else')
+  return createCommand(
+    'show',
+    'show an event, its outcome with the reason, and the plan before and after',
+    'instep events show evt_123',
+  )
+    .argument('<event>', 'position in the log, or event id')
+    .option('--body', 'print only the body, byte for byte')
     .option('--json', 'print JSON')
-    .addHelpText('after', '\nExample:\n  instep events show evt_123')
     .action(async (id: string, { body, json }: ShowOptions) => {
       const planSelection = readPlanSelection(process.env);
       const { event, explained } = await withDatabase(async ({ query }) => {
@@ -70,7 +73,7 @@ function described(event: EventRow, change: SubscriptionChange | null): Data {
     subscription: event.subscriptionId,
     status: change?.subscription.status ?? null,
     product: change?.subscription.productId ?? null,
-    // Their values may be anything; only the status is of interest here.
+    // Only the names: the values can hold personal data.
     replaced: change?.previousAttributes ? Object.keys(change.previousAttributes).join(', ') : null,
     created: event.createdAtMs === null ? null : shownTime(event.createdAtMs),
     received: shownTime(event.receivedAtMs),

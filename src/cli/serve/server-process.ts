@@ -15,7 +15,7 @@ import { listen } from '../../server/server.ts';
 export type ServerProcessOptions = {
   readonly config: Config;
   readonly logger: Logger;
-  /** Resolves, with the reason, when the server is to end. */
+  /** Resolves with the reason when the server must end. */
   readonly ending: Promise<string>;
   readonly onListening: (url: string) => void;
   readonly onEnding: (reason: string) => void;
@@ -24,34 +24,34 @@ export type ServerProcessOptions = {
 const START_DEADLINE_MS = 30_000;
 const RETRY_AFTER_MS = 1_000;
 
-/** Serves in this process until `ending` says why not any longer, and then finishes in order. */
+/** Serves in this process until `ending` resolves, and then stops cleanly. */
 export async function runServer(options: ServerProcessOptions): Promise<void> {
   const { config, logger, ending, onListening, onEnding } = options;
   const instep = await Promise.race([openWithRetries({ config, logger }), ending]);
   if (typeof instep === 'string') {
     logger.info({ signal: instep }, 'stopped before it listened');
-    // Nothing was accepted, and whatever we wait for may keep us waiting.
+    // Nothing was accepted, and the start can take long to fail.
     process.exit(0);
   }
   offerSnapshots(instep.metrics.snapshot);
-  const ends = [() => instep.close()];
+  const closers = [() => instep.close()];
   try {
     const operations = await openOperations({ config, logger, now: Date.now });
-    if (operations !== null) ends.push(() => operations.close(OPERATIONS_DEADLINE_MS));
+    if (operations !== null) closers.push(() => operations.close(OPERATIONS_DEADLINE_MS));
     const filesNeededElsewhere = operations === null ? 0 : OPERATIONS_FILES;
     const { host, port } = config;
     const { handle } = instep;
     const server = await listen({ host, port, handle, logger, filesNeededElsewhere });
-    ends.push(() => server.close(config.shutdownDeadlineMs));
+    closers.push(() => server.close(config.shutdownDeadlineMs));
     onListening(server.url);
     await operations?.show(instep.databaseServer, instep.metrics);
 
     onEnding(await ending);
     instep.stopBeingReady();
-    // Until balancers have asked, they go on sending: what comes is answered as ever.
+    // Load balancers still send requests until they have asked for readiness.
     await sleep(config.shutdownDelayMs);
   } finally {
-    for (const end of ends.reverse()) await end();
+    for (const close of closers.reverse()) await close();
   }
 }
 

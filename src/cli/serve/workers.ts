@@ -1,36 +1,59 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
+import { createExposition } from '../../operations/metrics/exposition.ts';
+import { collectFromWorkers } from '../../operations/metrics/worker-snapshots.ts';
+import {
+  OPERATIONS_DEADLINE_MS,
+  type Operations,
+  openOperations,
+} from '../../operations/open-operations.ts';
+import { connectToServer } from '../../postgres/connect.ts';
 import { InstepError } from '../../runtime/errors.ts';
-import type { Logger } from '../../runtime/logging.ts';
 import { urlOf } from '../../server/listener.ts';
 import { SIGNALS } from '../signals.ts';
+import type { ServerProcessOptions } from './server-process.ts';
 
-/** A worker could not begin: what it wrote before says why. */
+/** A worker did not start or did not stop cleanly; its own log says why. */
 class WorkerFailed extends InstepError {
   readonly code = 'WORKER_FAILED';
 }
-
-export type WorkersOptions = {
-  readonly count: number;
-  readonly logger: Logger;
-  /** Resolves, with the reason, when all is to end. */
-  readonly ending: Promise<string>;
-  /** Called as soon as all of them listen. */
-  readonly onListening: (url: string) => void;
-  readonly onEnding: (reason: string) => void;
-};
 
 const STOP = 'stop';
 const RESTART_AFTER_MS = 1_000;
 
 /**
- * Runs so many processes that share one listener. One that ends unasked is replaced. This process
- * itself serves nothing: when it is gone, they end at once.
- *
- * @throws WorkerFailed when one of them ends before all have listened, or does not end in order
+ * Serves with several processes until `ending` resolves. This process supervises them and serves the
+ * console, which therefore takes no time from events. @throws WorkerFailed
  */
-export async function superviseWorkers(options: WorkersOptions): Promise<void> {
-  const { count, logger, onListening, onEnding } = options;
+export async function runWorkers(options: ServerProcessOptions): Promise<void> {
+  const { config, logger } = options;
+  const operations = await openOperations({ config, logger, now: Date.now });
+  const shown = show(operations, options);
+  const failed = shown.then(
+    () => new Promise<never>(() => undefined),
+    () => 'the operations listener failed',
+  );
+  const ending = Promise.race([options.ending, failed]);
+  try {
+    await supervise({ ...options, ending });
+  } finally {
+    await operations?.close(OPERATIONS_DEADLINE_MS);
+    await (await shown)?.release();
+  }
+}
+
+async function show(operations: Operations | null, { config, logger }: ServerProcessOptions) {
+  if (operations === null) return null;
+  const notice = (message: string) => logger.info(message);
+  const server = await connectToServer({ ...config.database, notice });
+  await operations.show(server, createExposition(collectFromWorkers));
+  return server;
+}
+
+/** Runs processes that share one listener, and replaces one that ends. They end with this process. */
+async function supervise(options: ServerProcessOptions): Promise<void> {
+  const { logger, onListening, onEnding } = options;
+  const count = options.config.workers;
   const running = new Set<Worker>();
   let phase: 'starting' | 'serving' | 'ending' = 'starting';
   const failures: string[] = [];
@@ -38,7 +61,7 @@ export async function superviseWorkers(options: WorkersOptions): Promise<void> {
     cluster.on('exit', (worker, exitCode, signal) => {
       running.delete(worker);
       if (phase === 'serving') {
-        logger.error({ worker: worker.id, exitCode, signal }, 'worker ended, another one starts');
+        logger.error({ worker: worker.id, exitCode, signal }, 'worker ended and is replaced');
         setTimeout(start, RESTART_AFTER_MS);
       } else if (phase === 'starting' || exitCode !== 0) {
         failures.push(`worker ${worker.id} ended with ${signal ?? exitCode}`);
@@ -70,8 +93,8 @@ export async function superviseWorkers(options: WorkersOptions): Promise<void> {
 }
 
 /**
- * Resolves when the process that watches over this worker says that it is to end. Signals are for
- * that one: a terminal sends them to all processes, and a second one would end this one at once.
+ * Resolves when the supervising process tells this worker to end. A worker ignores signals, because a
+ * terminal sends them to all processes, and a second one would end the worker at once.
  */
 export function nextOrder(): Promise<string> {
   for (const signal of SIGNALS) process.on(signal, () => undefined);
