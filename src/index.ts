@@ -1,4 +1,4 @@
-import { type Instep, type InstepOptions, openService } from './instep.ts';
+import { type Instep, type InstepOptions, logSettings, openService } from './instep.ts';
 
 export {
   type Config,
@@ -30,8 +30,8 @@ export { ListenFailed, type RunningServer } from './server/listener.ts';
 export { type ListenOptions, listen } from './server/server.ts';
 
 /**
- * Connects to the database, migrates Instep's own tables, checks the application's, and starts
- * maintenance in the background. Mount the result's `fetch` in your app, or serve it with `listen`.
+ * Logs which database is used, connects to it, migrates Instep's own tables, checks the
+ * application's, and starts maintenance in the background. Mount the result's `fetch` in your app, or serve it with `listen`.
  *
  * @throws InstepError with a code such as `DATABASE_UNAVAILABLE` (try again later), `SCHEMA_NEWER`,
  * `APPLICATION_TABLES_UNFIT`, or one of the embedded database; the message says what to do
@@ -46,4 +46,7 @@ export { type ListenOptions, listen } from './server/server.ts';
  * await instep.close();
  * ```
  */
-export const openInstep: (options: InstepOptions) => Promise<Instep> = openService;
+export async function openInstep(options: InstepOptions): Promise<Instep> {
+  logSettings(options);
+  return await openService(options);
+}

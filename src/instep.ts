@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createFetchHandler } from './adapters/fetch.ts';
-import type { Config } from './config/config.ts';
+import { type Config, configWarnings, describeDatabase } from './config/config.ts';
 import type { Ingest } from './ingest/pipeline.ts';
 import { createIngestPipeline } from './ingest/pipeline.ts';
 import { createJobs } from './maintenance/jobs.ts';
@@ -65,6 +65,12 @@ const MAX_CONNECTIONS = 10;
 
 /** The first call of Stripe's API loads its SDK, which the start does not wait for. */
 const MAINTENANCE_STARTS_AFTER_MS = 500;
+
+/** Writes which database is used, and the warnings about the configuration. */
+export function logSettings({ config, logger }: InstepOptions): void {
+  logger.info({ database: describeDatabase(config.database) }, 'using database');
+  for (const warning of configWarnings(config)) logger.warn(warning);
+}
 
 /** Connects to the database, migrates it, checks the application's tables and starts maintenance. */
 export async function openService({

@@ -1,8 +1,7 @@
 import { availableParallelism } from 'node:os';
-import { resolve } from 'node:path';
 import * as v from 'valibot';
-import { parseDatabaseUrl } from '../postgres/database-url.ts';
 import { parseDuration } from '../runtime/duration.ts';
+import { type DatabaseConfig, databaseVariables, toDatabaseConfig } from './database.ts';
 import { type Environment, readVariables } from './environment.ts';
 import {
   type OperationsConfig,
@@ -12,25 +11,9 @@ import {
 } from './operations.ts';
 import { interval, oneOf, secret, secrets, url, wholeNumber } from './validators.ts';
 
+export { type DatabaseConfig, describeDatabase } from './database.ts';
 export { ConfigInvalid, type Environment } from './environment.ts';
 export type { OperationsConfig } from './operations.ts';
-
-const databaseVariables = {
-  DATABASE_URL: v.optional(
-    v.pipe(
-      v.string(),
-      v.transform(parseDatabaseUrl),
-      v.check(
-        (urls) => urls !== null,
-        'must be a URL such as postgres://user:password@host:5432/name (several servers: ' +
-          'host:5432,other:5432; target_session_attrs is read-write or primary, or left out), or ' +
-          'unset for the embedded database',
-      ),
-      v.transform((urls) => urls ?? []),
-    ),
-  ),
-  INSTEP_DATA: v.optional(v.string(), './data'),
-};
 
 const webhookVariables = {
   STRIPE_WEBHOOK_SECRET: secrets(
@@ -100,7 +83,6 @@ const apiVariables = {
 };
 
 const serverVariables = {
-  ...databaseVariables,
   ...webhookVariables,
   ...sessionVariables,
   ...addressVariables,
@@ -122,22 +104,17 @@ const serverVariables = {
 
 const { concerns, isGiven, problem, problemOf } = protection;
 
-const serverShape = v.pipe(
-  v.object(serverVariables),
-  v.forward(v.partialCheck(concerns, isGiven, problem), problemOf),
-);
+function serverShape(environment: Environment) {
+  return v.pipe(
+    v.object({ ...databaseVariables(environment), ...serverVariables }),
+    v.forward(v.partialCheck(concerns, isGiven, problem), problemOf),
+  );
+}
 
 const operationsShape = v.pipe(
   v.object(operationsVariables),
   v.forward(v.partialCheck(concerns, isGiven, problem), problemOf),
 );
-
-export type DatabaseConfig = {
-  /** One for each server that can be the primary; none for the embedded database. */
-  readonly databaseUrls: readonly URL[];
-  /** The data directory of the embedded database; an absolute path. */
-  readonly dataFolder: string;
-};
 
 /** What the server needs. Times are in milliseconds; `null` stands for off. */
 export type Config = ReturnType<typeof readConfig>;
@@ -159,7 +136,7 @@ export type Config = ReturnType<typeof readConfig>;
  * ```
  */
 export function readConfig(environment: Environment) {
-  const value = readVariables(serverShape, environment);
+  const value = readVariables(serverShape(environment), environment);
   return {
     database: toDatabaseConfig(value),
     webhookSecrets: value.STRIPE_WEBHOOK_SECRET,
@@ -186,7 +163,7 @@ export function readConfig(environment: Environment) {
 // Each of the following reads one part, for commands that need no other. @throws ConfigInvalid
 
 export function readDatabaseConfig(environment: Environment): DatabaseConfig {
-  return toDatabaseConfig(readVariables(v.object(databaseVariables), environment));
+  return toDatabaseConfig(readVariables(v.object(databaseVariables(environment)), environment));
 }
 
 export function readPlanSelection(environment: Environment) {
@@ -242,12 +219,6 @@ export function configWarnings({
     'AUTH_SECRET is shorter than 32 bytes, so session tokens can be forged by guessing it: replace ' +
       'it with the output of `openssl rand -base64 32`, in your app as well',
   ];
-}
-
-function toDatabaseConfig(
-  value: v.InferOutput<v.ObjectSchema<typeof databaseVariables, undefined>>,
-): DatabaseConfig {
-  return { databaseUrls: value.DATABASE_URL ?? [], dataFolder: resolve(value.INSTEP_DATA) };
 }
 
 function toApiConfig(value: v.InferOutput<v.ObjectSchema<typeof apiVariables, undefined>>) {

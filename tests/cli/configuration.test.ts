@@ -1,11 +1,18 @@
-import { writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { addUser } from '../../src/queries/users.ts';
 import { secretKeys, verifySession } from '../../src/sessions/token.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
-import { createFolder, runInstep, startInstep } from '../support/process/instep-process.ts';
+import {
+  createFolder,
+  runInstep,
+  SETTINGS,
+  startInstep,
+} from '../support/process/instep-process.ts';
 
 /** A folder with a file `.env` that says this. */
 function folderWith(dotEnv: string): string {
@@ -42,7 +49,7 @@ test('lists every configuration error with a remedy and exits with 2', async () 
       expect.stringMatching(/- STRIPE_SECRET_KEY is a placeholder: set .*sk_/),
       expect.stringMatching(/- STRIPE_WEBHOOK_SECRET is a placeholder: set .*whsec_/),
       expect.stringMatching(/- AUTH_SECRET is empty: set .*openssl rand/),
-      expect.stringMatching(/- DATABASE_URL must be a URL such as postgres:/),
+      expect.stringMatching(/- DATABASE_URL must be .*a URL such as postgres:/),
       expect.stringMatching(/- PORT must be a whole number from 0 to 65535/),
       expect.stringMatching(/- LOG_LEVEL must be info, /),
       expect.stringMatching(/- TEAM_PLAN must be newest or best/),
@@ -75,6 +82,49 @@ test('reads .env from the working folder, and the environment takes precedence',
   expect(await isSignedWith(inFile, fromFile.stdout)).toBe(true);
   const fromBoth = await runInstep(command, { AUTH_SECRET: inEnvironment }, folder);
   expect(await isSignedWith(inEnvironment, fromBoth.stdout)).toBe(true);
+});
+
+test.each([
+  ['serve', { POSTGRES_URL: 'postgres://canary@127.0.0.1:1/app' }, ''],
+  ['serve', { NODE_ENV: 'production' }, ''],
+  ['serve', {}, 'POSTGRES_URL=postgres://canary@127.0.0.1:1/app'],
+  ['migrate', { PGHOST: 'canary' }, ''],
+])(
+  '%s with %j and a .env file with "%s" does not fall back to the embedded database',
+  async (command, environment, file) => {
+    const folder = folderWith(file);
+    const ended = await runInstep([command], { ...SETTINGS, ...environment }, folder);
+    expect(ended).toMatchObject({ code: 2, stdout: '' });
+    expect(ended.stderr).toMatch(
+      /DATABASE_URL is missing, and .*: set it to your PostgreSQL, or to embedded/,
+    );
+    expect(ended.stderr).not.toContain('canary');
+    expect(existsSync(join(folder, 'data'))).toBe(false);
+  },
+);
+
+test('the library refuses to start beside a .env file that names another database', async () => {
+  const folder = folderWith('POSTGRES_URL=postgres://canary@127.0.0.1:1/app');
+  const library = new URL('../../dist/index.js', import.meta.url).href;
+  const script = `import { readConfig } from '${library}'; readConfig(process.env);`;
+  const args = ['--input-type=module', '-e', script];
+  const { stderr } = await promisify(execFile)(process.execPath, args, {
+    cwd: folder,
+    env: SETTINGS,
+  }).catch((error: { stderr: string }) => error);
+  expect(stderr).toContain('DATABASE_URL is missing, and POSTGRES_URL is set in .env');
+});
+
+test('the first log line names the database, without its password', async () => {
+  const { url, database } = await createDatabase();
+  url.password = 'canary';
+  const instep = await startInstep({ DATABASE_URL: url.href, AUTH_SECRET: 'short' });
+  expect(JSON.parse(instep.lines[0] ?? '')).toMatchObject({
+    msg: 'using database',
+    database: `PostgreSQL at ${url.searchParams.get('host') ?? url.host}, database ${url.pathname.slice(1)}`,
+  });
+  await instep.stop();
+  await database.close();
 });
 
 test('the server reads .env as well', async () => {

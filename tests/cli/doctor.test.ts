@@ -94,7 +94,7 @@ test('skips a database with an invalid URL and checks the rest', async () => {
   const { examine } = await openHealthyAccount();
   const ended = await examine({ DATABASE_URL: 'mysql://canaryUser@localhost/app' });
   expect(troublesOf(ended)).toEqual([
-    expect.stringMatching(/^failure configuration: DATABASE_URL must be a URL/),
+    expect.stringMatching(/^failure configuration: DATABASE_URL must be embedded, or a URL/),
     'warning database: not checked',
   ]);
   expect(ended.checks.map(({ name }) => name)).toContain('webhook endpoint');

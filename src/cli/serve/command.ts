@@ -1,6 +1,7 @@
 import cluster from 'node:cluster';
 import type { Command } from 'commander';
-import { configWarnings, readConfig } from '../../config/config.ts';
+import { readConfig } from '../../config/config.ts';
+import { logSettings } from '../../instep.ts';
 import { createLogger, type Logger, prettyLines } from '../../runtime/logging.ts';
 import { createCommand } from '../create-command.ts';
 import { nextSignal } from '../signals.ts';
@@ -33,7 +34,7 @@ async function serve(): Promise<void> {
     return await served.finally(() => worker.disconnect());
   }
 
-  for (const warning of configWarnings(config)) logger.warn(warning);
+  logSettings({ config, logger });
   const options = {
     // Handled from the start: an unhandled signal does not end the first process of a container.
     ending: nextSignal(),

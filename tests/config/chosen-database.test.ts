@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { ConfigInvalid, describeDatabase, readDatabaseConfig } from '../../src/config/config.ts';
+
+const EMBEDDED = { databaseUrls: [] };
+
+test.each([
+  [{ NODE_ENV: 'production' }, 'NODE_ENV is production'],
+  [{ POSTGRES_URL: 'postgres://canary@localhost/app' }, 'POSTGRES_URL is set'],
+  [{ PGHOST: 'canary.example.com' }, 'PGHOST is set'],
+])('with %j, the embedded database must be asked for', (environment, reason) => {
+  expect(() => readDatabaseConfig(environment)).toThrow(ConfigInvalid);
+  expect(() => readDatabaseConfig(environment)).toThrow(
+    `DATABASE_URL is missing, and ${reason}: set it to your PostgreSQL, or to embedded`,
+  );
+  expect(() => readDatabaseConfig(environment)).not.toThrow(/canary/);
+  const chosen = { ...environment, DATABASE_URL: 'embedded' };
+  expect(readDatabaseConfig(chosen)).toMatchObject(EMBEDDED);
+  const yours = { ...environment, DATABASE_URL: 'postgres://localhost/app' };
+  expect(readDatabaseConfig(yours).databaseUrls).toHaveLength(1);
+});
+
+test('without any of them, the embedded database is the default', () => {
+  expect(readDatabaseConfig({ NODE_ENV: 'development', PGHOST: '' })).toMatchObject(EMBEDDED);
+});
+
+test.each([
+  [
+    'postgres://user:canary@one:5432,two:5432/app?password=canary&target_session_attrs=primary',
+    'PostgreSQL at one:5432, two:5432, database app',
+  ],
+  ['postgres://one', 'PostgreSQL at one'],
+  ['postgres:///app?host=/run/postgresql', 'PostgreSQL at /run/postgresql, database app'],
+  ['embedded', expect.stringMatching(/^embedded PostgreSQL in .*data$/)],
+])('%s is described without user, password and query', (DATABASE_URL, description) => {
+  expect(describeDatabase(readDatabaseConfig({ DATABASE_URL }))).toEqual(description);
+});
