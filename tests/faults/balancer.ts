@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 export type Balancer = {
   readonly url: string;
-  /** Sends requests there as well, as soon as it says that it is ready; resolves by then. */
+  /** Adds a server. Resolves when it is ready and gets requests. */
   add(server: string): Promise<void>;
   remove(server: string): void;
   close(): Promise<void>;
@@ -14,8 +14,8 @@ export type Balancer = {
 const ASK_INTERVAL_MS = 50;
 
 /**
- * Sends each request to one of the servers that were ready when they were last asked. It tries
- * nothing twice: whatever goes wrong behind it, its clients see.
+ * Sends each request to one of the servers that were ready at the last check. It never retries, so
+ * clients see every failure behind it.
  */
 export async function startBalancer(): Promise<Balancer> {
   const servers = new Map<string, boolean>();
@@ -26,7 +26,7 @@ export async function startBalancer(): Promise<Balancer> {
     turn += 1;
     const server = ready[turn % ready.length];
     if (server === undefined) {
-      answer.writeHead(502).end('nobody is ready');
+      answer.writeHead(502).end('no server is ready');
       return;
     }
     const { method, url, headers } = incoming;

@@ -1,10 +1,10 @@
 import type { Database, Query } from '../../src/postgres/database.ts';
 import { DatabaseUnavailable } from '../../src/postgres/errors.ts';
 
-/** Where a process dies: at its n-th await of something outside, before that is done or after. */
+/** Where a process dies: before or after its n-th await of an outside operation. */
 export type CrashPoint = { readonly at: number; readonly side: 'before' | 'after' };
 
-/** A process that dies at one point: from then on nothing of it does anything any more. */
+/** A process that dies at one point, and from then on does nothing. */
 export class CrashPlan {
   readonly #point: CrashPoint;
   #awaits = 0;
@@ -14,7 +14,7 @@ export class CrashPlan {
     this.#point = point;
   }
 
-  /** Does something outside, as long as the process lives. */
+  /** Runs an outside operation if the process is still alive. */
   async outside<Result>(work: () => Promise<Result>): Promise<Result> {
     this.#dieIf(this.isOver);
     this.#awaits += 1;
@@ -25,7 +25,7 @@ export class CrashPlan {
     return result;
   }
 
-  /** The database as this process reaches it. What it had not committed is undone when it dies. */
+  /** The database as this process sees it. Uncommitted work is rolled back when the process dies. */
   database(database: Database): Database {
     const through =
       (query: Query): Query =>

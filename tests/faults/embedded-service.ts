@@ -3,10 +3,10 @@ import { openEmbeddedPostgres } from '../../src/postgres/embedded/embedded-postg
 import { deleteDatabase, killServer } from '../postgres/embedded/data-folders.ts';
 import { type InstepProcess, startInstep } from '../support/process/instep-process.ts';
 
-/** A real server with its embedded PostgreSQL, which nobody but the server makes run again. */
+/** A real server with its embedded PostgreSQL, which only the server restarts. */
 export class EmbeddedService {
   readonly server: InstepProcess;
-  /** Another program's way to the same database. */
+  /** The URL of the database for other programs. */
   readonly database: Database;
   readonly #dataFolder: string;
 
@@ -34,7 +34,7 @@ export class EmbeddedService {
     return killServer(this.#dataFolder);
   }
 
-  /** Ends the server, and looks into the database that it leaves. */
+  /** Stops the server, and opens its database. */
   async stop<Result>(look: (database: Database) => Promise<Result>): Promise<Result> {
     await this.server.stop();
     const embedded = await openEmbeddedPostgres({ dataFolder: this.#dataFolder, onNotice });

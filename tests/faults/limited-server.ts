@@ -9,7 +9,7 @@ export const canLimit = () => spawnSync('prlimit', ['--version']).status === 0;
 
 /**
  * Starts the real server, limits how many files, sockets among them, it may have open, and then
- * starts its database, for which it waits. Limited from its start it would not come to listen: Node
+ * starts its database, for which it waits. With the limit at its start it could not listen: Node
  * opens the files of all modules at once.
  */
 export async function startLimitedServer(

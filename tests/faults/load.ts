@@ -8,27 +8,27 @@ import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { HEADERS, WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
-/** What a sender that behaves like Stripe has seen. */
+/** What a sender that behaves like Stripe has observed. */
 export type Figures = {
   /** Events that were answered 200. */
   readonly acknowledged: number;
-  /** Attempts that were not, and were repeated. */
+  /** Attempts that were not answered 200, and were repeated. */
   readonly repeated: number;
-  /** Events that were sent once more although they were answered 200. */
+  /** Events that were sent again after a 200. */
   readonly duplicates: number;
-  /** Acknowledged events that the log does not hold: the audit throws when there are any. */
+  /** Acknowledged events that are missing in the log. The audit throws if there are any. */
   readonly lost: 0;
 };
 
 export type Load = {
   readonly acknowledged: number;
-  /** Waits until so many more were answered 200. Returns for how long; throws where none are. */
+  /** Waits for this many more events with a 200, and returns for how long. Throws if none arrives. */
   untilMore(count: number): Promise<{ readonly waitedMs: number }>;
-  /** Waits until an attempt is not answered 200. */
+  /** Waits for an attempt that is not answered 200. */
   untilRefused(): Promise<void>;
-  /** Sends until everything that was begun was answered 200, and begins nothing more. */
+  /** Starts no new events, and repeats the running ones until each is answered 200. */
   finish(): Promise<void>;
-  /** After `finish`: is everything in the log, and every team what the auditor says? */
+  /** After `finish`: checks that every event is logged and every team is as the auditor expects. */
   audit(database: Database): Promise<Figures>;
 };
 
@@ -40,9 +40,9 @@ export type LoadOptions = {
   readonly seed?: number;
   /** How long an attempt waits for its answer. */
   readonly timeoutMs?: number;
-  /** Called with every attempt that was not answered 200: its status, or the network's error. */
+  /** Called for each attempt that was not answered 200, with its status or network error. */
   readonly onRefused?: (reason: number | string) => void;
-  /** Called with every attempt. */
+  /** Called for each attempt. */
   readonly onAttempt?: (attempt: {
     readonly beganAtMs: number;
     readonly tookMs: number;
@@ -52,20 +52,20 @@ export type LoadOptions = {
 
 const STATUSES = ['active', 'trialing', 'past_due', 'active', 'canceled', 'unpaid'] as const;
 const FIRST_SECOND = 1_700_000_000;
-/** Stripe waits for hours; what counts is that it comes again. */
+/** Stripe waits for hours; here a short pause is enough. */
 const RETRY_AFTER_MS = 25;
 const POLL_MS = 10;
-/** Of how many events one is an older one once more, out of so many that were acknowledged last. */
+/** One in this many sends repeats one of the most recently acknowledged events. */
 const DUPLICATE = 0.1;
 const REMEMBERED = 500;
-/** Longer than any outage of the tests. */
+/** Longer than any outage in the tests. */
 const GIVE_UP_AFTER_MS = 120_000;
 
 type Team = { readonly customerId: string; readonly teamId: number; readonly truth: TrueChange[] };
 
 let loads = 0;
 
-/** Posts signed events of some teams from several senders, and again until they are answered 200. */
+/** Posts signed events from several senders, each one again until it is answered 200. */
 export async function startLoad(database: Database, options: LoadOptions): Promise<Load> {
   const { senders = 8, timeoutMs = 20_000, onRefused = () => undefined } = options;
   loads += 1;
@@ -132,7 +132,7 @@ export async function startLoad(database: Database, options: LoadOptions): Promi
   }
 
   const sending = Promise.all(Array.from({ length: senders }, send));
-  // Whoever waits for the end hears of it.
+  // The caller that awaits `done` gets the error.
   sending.catch(() => undefined);
 
   return {
@@ -149,7 +149,8 @@ export async function startLoad(database: Database, options: LoadOptions): Promi
       const before = repeated;
       const giveUpAtMs = Date.now() + GIVE_UP_AFTER_MS;
       while (repeated === before) {
-        if (Date.now() > giveUpAtMs) throw new Error('the outage makes no difference');
+        if (Date.now() > giveUpAtMs)
+          throw new Error('the requests are still answered in spite of the outage');
         await sleep(POLL_MS);
       }
     },
@@ -164,7 +165,7 @@ export async function startLoad(database: Database, options: LoadOptions): Promi
       );
       const stored = new Set(logged.map(({ event_id }) => event_id));
       expect(acknowledged.filter((eventId) => !stored.has(eventId))).toEqual([]);
-      // The log holds each of them once.
+      // The log holds each event once.
       expect(logged).toHaveLength(stored.size);
       for (const { teamId, truth } of teams) {
         const { planName: _, ...expected } = auditTeam(truth, 'newest');
@@ -185,7 +186,7 @@ async function addTeams(database: Database, name: string, count: number): Promis
   );
 }
 
-/** Something happens at Stripe: a second of its own keeps the order told. */
+/** Makes an event at Stripe, each in a second of its own, so that the order is known. */
 function happen({ customerId, truth }: Team, createdSeconds: number, random: Random) {
   const change = {
     createdSeconds,

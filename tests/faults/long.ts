@@ -2,17 +2,19 @@ import { describe, test } from 'vitest';
 import { reportFigures } from './report.ts';
 import { SCENARIOS } from './scenarios.ts';
 
-/** What `scripts/torture.js` was told. */
+/** The arguments of `scripts/torture.js`. */
 const { TORTURE_NAME: name = 'all', TORTURE_TIMES } = process.env;
 const WIDTH = 30;
 
 const chosen = Object.entries(SCENARIOS).filter(([one]) => name === 'all' || name === one);
 if (chosen.length === 0) {
-  throw new RangeError(`${name} is no scenario: name ${Object.keys(SCENARIOS).join(', ')}, or all`);
+  throw new RangeError(
+    `${name} is not a scenario. Choose one of ${Object.keys(SCENARIOS).join(', ')}, or all`,
+  );
 }
 
 describe.each(chosen)('%s', (one, scenario) => {
-  test.skipIf(scenario.isPossible?.() === false)('keeps its promise', async () => {
+  test.skipIf(scenario.isPossible?.() === false)(scenario.promise, async () => {
     const times = TORTURE_TIMES === undefined ? scenario.times.long : Number(TORTURE_TIMES);
     const figures = await scenario.run({
       times,

@@ -1,4 +1,4 @@
-/** Of 100 measured times so many took no longer, in whole milliseconds. For figures only. */
+/** A percentile of measured times, in whole milliseconds. For reports only. */
 export function percentile(measuredMs: readonly number[], percent: number): number {
   const sorted = Float64Array.from(measuredMs).sort();
   const place = Math.ceil((sorted.length * percent) / 100) - 1;

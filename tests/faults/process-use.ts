@@ -4,7 +4,7 @@ export type Use = { readonly files: number; readonly megabytes: number };
 
 export const canTellUse = () => process.platform === 'linux';
 
-/** How many files a process has open, and how much memory is its own. */
+/** The number of open files and the private memory of a process. */
 export function useOf(pid: number): Use {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const [, kilobytes = '0'] = /VmRSS:\s+(\d+)/.exec(status) ?? [];
@@ -14,7 +14,7 @@ export function useOf(pid: number): Use {
   };
 }
 
-/** The most memory that a process ever had; 0 when there is no such process any more. */
+/** The peak memory of a process; 0 if it has exited. */
 export function peakMegabytesOf(pid: number): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');

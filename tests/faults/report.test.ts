@@ -20,7 +20,7 @@ function report(made: Partial<Report> = {}): Report {
 
 const rowsOf = (page: string) => page.split('\n').filter((line) => line.startsWith('| a '));
 
-test('a row tells fault, promise, test, figures and command', () => {
+test('a row holds fault, promise, test, figures and command', () => {
   const page = withRow(PAGE, report());
   expect(rowsOf(page)).toEqual([
     '| a fault | a promise | `tests/faults/scenarios/one.ts` | 1,000 kills, 0 lost | `npm run torture -- one` |',
@@ -29,7 +29,7 @@ test('a row tells fault, promise, test, figures and command', () => {
   expect(page).toMatch(/<!-- end -->\nafter\n$/);
 });
 
-test('the row of a scenario takes the place of its former one, and of no other', () => {
+test('a new row replaces the former row of its scenario only', () => {
   const both = withRow(withRow(PAGE, report({ name: 'one-more' })), report());
   const again = withRow(both, report({ figures: { kills: 7 } }));
   expect(rowsOf(again)).toHaveLength(2);
@@ -37,7 +37,7 @@ test('the row of a scenario takes the place of its former one, and of no other',
   expect(withRow(again, report({ figures: { kills: 7 } }))).toBe(again);
 });
 
-test('a shorter run says so, and does not take the place of a longer one', () => {
+test('a shorter run is labelled, and does not replace the row of a longer one', () => {
   const shorter = withRow(PAGE, report({ times: 20 }));
   expect(rowsOf(shorter)[0]).toContain('`npm run torture -- one --times 20`');
   expect(withRow(shorter, report({ times: 10 }))).toBe(shorter);

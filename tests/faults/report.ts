@@ -13,12 +13,12 @@ export type Report = {
   readonly figures: Readonly<Record<string, number>>;
 };
 
-/** Puts a scenario's row into the table of `docs/reliability.md`, in the place of its former one. */
+/** Writes a scenario's row into the table of `docs/reliability.md`, and replaces its former row. */
 export function reportFigures(report: Report): void {
   writeFileSync(FILE, withRow(readFileSync(FILE, 'utf8'), report));
 }
 
-/** The page with the row. One of a shorter run than the long form is kept out by a longer one's. */
+/** The page with the row. The row of a shorter run doesn't replace that of a longer one. */
 export function withRow(page: string, { name, scenario, times, figures }: Report): string {
   const from = page.indexOf(BEGIN) + BEGIN.length;
   const until = page.indexOf(END);
@@ -43,8 +43,8 @@ export function withRow(page: string, { name, scenario, times, figures }: Report
   return `${page.slice(0, from)}${table}\n${page.slice(until)}`;
 }
 
-/** How often it was done for this row, going by its command. */
+/** The number of repetitions of this row, from its command. */
 function timesOf(row: string, { times }: Scenario): number {
-  const [, told] = / --times (\d+)`/.exec(row) ?? [];
-  return told === undefined ? times.long : Number(told);
+  const [, shorter] = / --times (\d+)`/.exec(row) ?? [];
+  return shorter === undefined ? times.long : Number(shorter);
 }

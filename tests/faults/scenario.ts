@@ -1,16 +1,16 @@
-/** One way of treating the service badly, and what it promises nevertheless. */
+/** A fault, and the promise that the service keeps in spite of it. */
 export type Scenario = {
-  /** What is done. */
+  /** The fault. */
   readonly fault: string;
-  /** What must hold. */
+  /** The promise that must hold. */
   readonly promise: string;
-  /** How often it is done: its short form in tests, and in `npm run torture`. */
+  /** The number of repetitions: in the short form of the tests, and in `npm run torture`. */
   readonly times: { readonly short: number; readonly long: number };
-  /** Whether `npm test` runs its short form, too, and not `npm run test:all` alone. */
+  /** Whether `npm test` runs the short form, or only `npm run test:all` does. */
   readonly isQuick?: true;
-  /** Whether this machine lets us do it; any does when it is left out. */
+  /** Whether this machine can run it. Default: any machine can. */
   readonly isPossible?: () => boolean;
-  /** Does it; throws when the promise is broken. */
+  /** Runs the scenario. Throws if the promise is broken. */
   readonly run: (options: RunOptions) => Promise<Readonly<Record<string, number>>>;
 };
 

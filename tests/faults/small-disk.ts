@@ -6,7 +6,7 @@ import { join } from 'node:path';
 const SIZE = '256m';
 const CHUNK = Buffer.alloc(64 * 1_024);
 
-/** A file system of a test's own, in memory, that may be filled to the last byte. */
+/** A file system in memory that a test can fill to the last byte. */
 export class SmallDisk {
   readonly folder: string;
   readonly #filler: string;
@@ -46,7 +46,7 @@ export class SmallDisk {
   }
 }
 
-/** Whether this machine lets us mount one. */
+/** Whether this machine allows mounting one. */
 export function canMount(): boolean {
   try {
     new SmallDisk().remove();

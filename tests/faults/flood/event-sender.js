@@ -1,16 +1,16 @@
-// A process of its own that posts signed events without ever waiting: what is not answered 200 is
-// sent again at once. Started by events.ts; plain JavaScript, so that Node runs it as it is.
+// A process that posts signed events without a pause, and at once sends again each one that is not
+// answered 200. Started by events.ts; plain JavaScript, because Node 20 runs no TypeScript.
 import { connect } from 'node:net';
 import { createSignedEvents } from './signed-events.js';
 
-const told = JSON.parse(process.argv[2] ?? '');
-const { url, connections } = told;
-/** How many profiles are asked for between two events, and by whom. */
-const { profilesPerEvent = 0, cookie = '' } = told;
+const options = JSON.parse(process.argv[2] ?? '');
+const { url, connections } = options;
+/** The number of profiles requested between two events, and the user's cookie. */
+const { profilesPerEvent = 0, cookie = '' } = options;
 /** Whatever comes first. */
-const { durationMs = Number.POSITIVE_INFINITY, requests = Number.POSITIVE_INFINITY } = told;
+const { durationMs = Number.POSITIVE_INFINITY, requests = Number.POSITIVE_INFINITY } = options;
 const { host, hostname, port } = new URL(url);
-/** So often it says how far it is. */
+/** How often the process reports its progress. */
 const PROGRESS = 10_000;
 const HEAD_END = '\r\n\r\n';
 
@@ -24,7 +24,7 @@ let broken = 0;
 let endsAtMs = Number.POSITIVE_INFINITY;
 const isEnough = () => Date.now() >= endsAtMs || sent >= requests;
 
-const nextEvent = createSignedEvents(told);
+const nextEvent = createSignedEvents(options);
 const askForProfile = `GET /api/user HTTP/1.1\r\nHost: ${host}\r\nCookie: ${cookie}${HEAD_END}`;
 
 async function sendOn() {
@@ -34,7 +34,7 @@ async function sendOn() {
   }
 }
 
-/** Sends one request after the other until it is enough, or the connection ends. */
+/** Sends one request after the other, until the limit or the end of the connection. */
 function sendOnOneConnection() {
   return new Promise((resolve) => {
     const socket = connect({ port: Number(port), host: hostname, noDelay: true });
@@ -71,7 +71,7 @@ function sendOnOneConnection() {
       send();
     };
     socket.setEncoding('latin1').on('connect', send).on('data', hear);
-    // A server that is starved ends connections too soon; whoever sends opens another.
+    // A starved server closes connections early; the sender opens another one.
     socket.on('error', () => socket.destroy()).on('close', () => resolve());
   });
 }

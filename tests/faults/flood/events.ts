@@ -8,26 +8,26 @@ import { WEBHOOK_SECRET } from '../../support/secrets/canaries.ts';
 
 const SENDER = new URL('event-sender.js', import.meta.url).pathname;
 const RATE_SENDER = new URL('rate-sender.js', import.meta.url).pathname;
-/** No multiple of the number of statuses, so that each event changes its team. */
+/** Not a multiple of the number of statuses, so that each event changes its team. */
 const TEAMS = 4_999;
 const FIRST_SECOND = 1_700_000_000;
-/** What every event has that is not told apart by it, as large as Stripe's. */
+/** The members that all events share, as large as Stripe's. */
 const SAMPLE = JSON.parse(bodyOf(0, 1));
 
 export type EventFlood = {
-  /** The events that were answered 200; all of them are in the log, and every team is right. */
+  /** Events that were answered 200. All are in the log, and every team is correct. */
   readonly acknowledged: number;
   readonly acceptedMs: readonly number[];
   readonly refusedMs: readonly number[];
-  /** Profiles that came. */
+  /** Profiles that were answered. */
   readonly profiles: number;
-  /** Connections that ended before their time. */
+  /** Connections that were closed too early. */
   readonly broken: number;
-  /** The heads of answers that are neither 200 nor 503 with Retry-After. */
+  /** The headers of answers that are neither 200 nor 503 with Retry-After. */
   readonly odd: readonly string[];
 };
 
-type Told<Flood extends EventFlood> = Omit<Flood, 'acknowledged'> & {
+type SenderReport<Flood extends EventFlood> = Omit<Flood, 'acknowledged'> & {
   /** The ids of the events that were answered 200. */
   readonly accepted: readonly string[];
 };
@@ -35,19 +35,19 @@ type Told<Flood extends EventFlood> = Omit<Flood, 'acknowledged'> & {
 export type EventFloodOptions = {
   readonly url: string;
   readonly connections: number;
-  /** It ends after so long, or so many requests. */
+  /** The limit: a duration or a number of requests. */
   readonly durationMs?: number;
   readonly requests?: number;
-  /** How many profiles each connection asks for between two events. */
+  /** The number of profiles that each connection requests between two events. */
   readonly profilesPerEvent?: number;
   readonly cookie?: string;
-  /** Called now and then with how many requests were sent. */
+  /** Called from time to time with the number of requests so far. */
   readonly onSent?: ((count: number) => void) | undefined;
 };
 
 /**
- * Floods a server with events, each sent again until it is answered 200, from a process of its own;
- * audits what was acknowledged.
+ * Floods a server with events from a separate process, which sends each one until it is answered
+ * 200, and audits what was acknowledged.
  */
 export function floodWithEvents(
   database: Database,
@@ -56,12 +56,12 @@ export function floodWithEvents(
   return flood<EventFlood>(database, { program: SENDER, options, onSent });
 }
 
-/** A flood that comes whatever is answered. */
+/** A flood at a fixed rate, regardless of the answers. */
 export type RateFlood = EventFlood & {
   readonly sent: number;
-  /** Those that were due when there was an answer to come on every connection. */
+  /** Events that were due while every connection had a pending answer. */
   readonly unsent: number;
-  /** Those that got no answer for seconds. */
+  /** Events without an answer within the timeout. */
   readonly unanswered: number;
 };
 
@@ -73,7 +73,7 @@ export type RateFloodOptions = {
   readonly ratePerSecond: number;
 };
 
-/** The same with so many events a second, whatever is answered, and whenever. */
+/** Floods a server at a fixed rate, regardless of the answers. */
 export function floodAtRate(database: Database, options: RateFloodOptions): Promise<RateFlood> {
   return flood<RateFlood>(database, { program: RATE_SENDER, options });
 }
@@ -87,19 +87,19 @@ type Sending = {
 async function flood<Flood extends EventFlood>(
   database: Database,
   { program, options, onSent }: Sending,
-): Promise<Omit<Told<Flood>, 'accepted'> & { readonly acknowledged: number }> {
+): Promise<Omit<SenderReport<Flood>, 'accepted'> & { readonly acknowledged: number }> {
   const name = `flood_${Date.now()}`;
   await addTeams(database, name);
   await writeProductName(database.query, productIdOf(0), 'Starter');
   const events = { name, teams: TEAMS, firstSecond: FIRST_SECOND, sample: SAMPLE };
-  const told = { ...options, ...events, secret: WEBHOOK_SECRET };
-  const child = fork(program, [JSON.stringify(told)], { serialization: 'advanced' });
-  const { accepted, ...seen } = await heard<Flood>(child, onSent);
+  const settings = { ...options, ...events, secret: WEBHOOK_SECRET };
+  const child = fork(program, [JSON.stringify(settings)], { serialization: 'advanced' });
+  const { accepted, ...seen } = await reportOf<Flood>(child, onSent);
   await audit(database, name, accepted);
   return { acknowledged: accepted.length, ...seen };
 }
 
-/** Teams that nobody has sent an event about, with the customers that the senders count. */
+/** Creates teams without events, whose customers the senders number. */
 async function addTeams(database: Database, name: string): Promise<void> {
   await database.query(
     `insert into teams (name, provider_customer_id)
@@ -110,8 +110,8 @@ async function addTeams(database: Database, name: string): Promise<void> {
 }
 
 /**
- * All that was acknowledged is in the log, and every team is what the newest event in there says. That
- * one may have been refused: what took too long is answered 503, and stored all the same.
+ * Every acknowledged event is in the log, and every team follows the newest event there. That event
+ * can have been refused: an event that took too long is answered 503 and still stored.
  */
 async function audit(database: Database, name: string, accepted: readonly string[]): Promise<void> {
   const logged = await database.query<{ event_id: string; customer_id: string; status: string }>(
@@ -131,13 +131,13 @@ async function audit(database: Database, name: string, accepted: readonly string
   }
 }
 
-/** What the sender has to say in the end. */
-function heard<Flood extends EventFlood>(
+/** The sender's final report. */
+function reportOf<Flood extends EventFlood>(
   child: ChildProcess,
   onSent: EventFloodOptions['onSent'],
-): Promise<Told<Flood>> {
+): Promise<SenderReport<Flood>> {
   return new Promise((resolve, reject) => {
-    child.on('message', (message: Told<Flood> | { readonly progress: number }) => {
+    child.on('message', (message: SenderReport<Flood> | { readonly progress: number }) => {
       if ('progress' in message) onSent?.(message.progress);
       else resolve(message);
     });

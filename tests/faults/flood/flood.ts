@@ -7,37 +7,37 @@ const FLOODER = fileURLToPath(new URL('flooder.js', import.meta.url));
 
 export type FloodOptions = {
   readonly count: number;
-  /** What is said on a connection as soon as it is open; in turns. */
+  /** What new connections send, in rotation. */
   readonly texts: readonly string[];
-  /** When it is said again: when it was answered, or each so many milliseconds. Never, unless told. */
+  /** When it is sent again: after the answer, or at this interval in milliseconds. Default: never. */
   readonly again?: 'answered' | number;
-  /** How long after its end a connection is opened again; not at all, unless told. */
+  /** How long after its end a connection is opened again. Default: never. */
   readonly reopenAfterMs?: number;
-  /** How many are on the way at a time; all, unless told. */
+  /** How many connections are being opened at a time. Default: all. */
   readonly atOnce?: number;
 };
 
 export type FloodState = {
   readonly open: number;
-  /** Those that the server ended, or did not take. */
+  /** Connections that the server closed or refused. */
   readonly ended: number;
-  /** How often each status was answered. */
+  /** The number of answers by status. */
   readonly answered: Readonly<Record<string, number>>;
 };
 
 export type Flood = {
-  /** Opens more connections; resolves when each was opened or refused. */
+  /** Opens more connections. Resolves when each is open or refused. */
   open(options: FloodOptions): Promise<FloodState>;
   state(): Promise<FloodState>;
-  /** From now on nothing is said again. */
+  /** Stops sending again. */
   quiet(): Promise<FloodState>;
-  /** Resets all of them. */
+  /** Resets all connections. */
   close(): Promise<FloodState>;
-  /** Ends the process that they belong to. */
+  /** Ends the process. */
   end(): Promise<void>;
 };
 
-/** A process that floods the server of this URL when it is told to. */
+/** Starts a process that can flood the server at this URL. */
 export function createFlood(url: string): Flood {
   const { hostname: host, port } = new URL(url);
   const child = fork(FLOODER, { execArgv: [] });

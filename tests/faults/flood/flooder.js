@@ -1,19 +1,19 @@
-// A process of its own that floods a server with connections, so that nobody who means well shares
-// a thread with it. Node 20 runs no TypeScript.
+// A process that floods a server with connections, so that the requests of others don't share a
+// thread with it. Plain JavaScript, because Node 20 runs no TypeScript.
 import { connect } from 'node:net';
 
 const STATUS_LINE = 'HTTP/1.1 200 '.length;
 
-/** The connections that are open, or about to be. */
+/** Connections that are open or being opened. */
 const sockets = new Set();
 const answered = {};
 let ended = 0;
-/** How often all of them were closed. */
+/** How often all connections were closed. */
 let closings = 0;
-/** Whether nothing is said again any more. */
+/** Whether sending again has stopped. */
 let isQuiet = false;
 
-/** Resolves when it is open or refused. */
+/** Resolves when the connection is open or refused. */
 function openOne(options, text) {
   const { host, port, again, reopenAfterMs } = options;
   const closingsBefore = closings;
@@ -31,10 +31,10 @@ function openOne(options, text) {
       answered[status] = (answered[status] ?? 0) + 1;
       if (again === 'answered' && !isQuiet) socket.write(text, 'latin1');
     }
-    // A status line may come in two pieces.
+    // A status line can arrive in two chunks.
     rest = received.slice(-(STATUS_LINE - 1)).replace(/^.*HTTP\/1\.1 \d{3} /s, '');
   });
-  // That it is ended is what is hoped for.
+  // The server is expected to close it.
   socket.on('error', () => socket.destroy());
   return new Promise((settled) => {
     socket.once('connect', settled);

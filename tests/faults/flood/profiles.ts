@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../../src/postgres/database.ts';
-import { type Attempt, addSignedIn, readProfile } from '../honest.ts';
+import { type Attempt, addSignedIn, readProfile } from '../regular-traffic.ts';
 
 const PAUSE_MS = 20;
 
 export type ProfileReader = {
-  /** Asks for nothing more; what became of all that was asked. */
+  /** Stops, and returns the results of all requests. */
   finish(): Promise<readonly Attempt[]>;
 };
 
-/** A user who reads a profile again and again, until told to finish. */
+/** Starts a user who reads a profile in a loop. */
 export async function startProfileReader(database: Database, url: string): Promise<ProfileReader> {
   const { id, cookie } = await addSignedIn(database);
   const attempts: Attempt[] = [];
@@ -26,7 +26,7 @@ export async function startProfileReader(database: Database, url: string): Promi
   }
 
   const reading = read();
-  // Whoever waits for the end hears of it.
+  // The caller that awaits `done` gets the error.
   reading.catch(() => undefined);
   return {
     async finish() {

@@ -1,23 +1,23 @@
-// A process of its own that posts so many signed events a second, whatever is answered and
-// whenever. What is refused comes again later, in another's place. Started by events.ts; plain
-// JavaScript, so that Node runs it as it is.
+// A process that posts signed events at a fixed rate, regardless of the answers. It sends refused
+// events again later, in place of new ones. Started by events.ts; plain JavaScript, because Node 20
+// runs no TypeScript.
 import { connect } from 'node:net';
 import { createSignedEvents } from './signed-events.js';
 
-const told = JSON.parse(process.argv[2] ?? '');
-const { url, connections, durationMs, ratePerSecond } = told;
+const options = JSON.parse(process.argv[2] ?? '');
+const { url, connections, durationMs, ratePerSecond } = options;
 const { hostname: host, port } = new URL(url);
 const TICK_MS = 1;
 const PREPARED = 2_000;
-/** The server keeps a connection that nobody uses a second longer than this, which it says. */
+/** The server announces this keep-alive time, and keeps idle connections a second longer. */
 const KEPT_MS = 5_000;
-/** How long whoever was asked may take to answer when nothing more is sent. */
+/** How long the server can take for the last answers. */
 const LAST_ANSWER_MS = 10_000;
 
-const nextEvent = createSignedEvents(told);
-/** What was refused, or got no answer; at first what is signed before the first is sent. */
+const nextEvent = createSignedEvents(options);
+/** Requests that were refused or got no answer; at first, requests that are signed in advance. */
 const again = Array.from({ length: PREPARED }, nextEvent);
-/** The connections on which no answer is due; the one that was used last is used first. */
+/** Connections without a pending answer; the most recently used one comes first. */
 const idle = [];
 const accepted = [];
 const acceptedMs = [];
@@ -29,14 +29,14 @@ let underWay = 0;
 let open = 0;
 let broken = 0;
 
-/** Answers are small: all connections are read into one buffer, one after the other. */
+/** Answers are small, so all connections share one read buffer. */
 const buffer = Buffer.allocUnsafe(65_536);
 
 function openConnection() {
   const connection = { socket: null, event: null, sentAtMs: 0, answeredAtMs: 0, received: '' };
   const hear = (length) => {
     connection.received += buffer.latin1Slice(0, length);
-    // Each answer is an object, as JSON, and no head has a brace in it.
+    // Each answer is a JSON object, and no header contains a brace.
     if (connection.received.endsWith('}')) settle(connection);
     return true;
   };
@@ -62,7 +62,7 @@ function takeIdle() {
   return last && performance.now() - last.answeredAtMs < KEPT_MS ? idle.pop() : undefined;
 }
 
-/** Sends an event on a connection that nobody waits on; where there is none, it is left out. */
+/** Sends an event on a connection without a pending answer. Without one, skips the event. */
 function send() {
   const connection = takeIdle() ?? (open < connections ? openConnection() : undefined);
   if (connection === undefined) {

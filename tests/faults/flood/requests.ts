@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../../src/postgres/database.ts';
-import { type Attempt, startHonest } from '../honest.ts';
 import type { Figures } from '../load.ts';
+import { type Attempt, startRegularTraffic } from '../regular-traffic.ts';
 import { createFlood } from './flood.ts';
 
 export type RequestsOptions = {
   readonly url: string;
   readonly database: Database;
-  /** What is asked as fast as it is answered, in turns, on so many connections. */
+  /** Requests in rotation; each connection sends the next one after an answer. */
   readonly texts: readonly string[];
   readonly connections: number;
   readonly seconds: number;
@@ -15,21 +15,21 @@ export type RequestsOptions = {
 };
 
 export type Flooded = {
-  /** How often each status was answered to the flood: alone, and beside the requests of others. */
+  /** The number of answers to the flood by status: alone, and beside regular requests. */
   readonly alone: Readonly<Record<string, number>>;
   readonly answered: Readonly<Record<string, number>>;
-  /** Transactions of the database while there was nothing but the flood. */
+  /** Transactions of the database during the flood alone. */
   readonly transactions: number;
-  /** The requests of others. */
+  /** The regular requests. */
   readonly attempts: readonly Attempt[];
   readonly figures: Figures;
 };
 
-/** PostgreSQL's processes tell what they did once a second. */
+/** PostgreSQL's processes report their statistics once a second. */
 const TOLD_AFTER_MS = 1_200;
 const REOPEN_AFTER_MS = 10;
 
-/** A flood of requests: for a while alone, then for so many seconds beside those of others. */
+/** Runs a flood of requests, first alone and then beside regular requests. */
 export async function floodWithRequests(options: RequestsOptions): Promise<Flooded> {
   const { url, database, texts, connections, seconds, onProgress } = options;
   const flood = createFlood(url);
@@ -40,12 +40,12 @@ export async function floodWithRequests(options: RequestsOptions): Promise<Flood
   const { answered: alone } = await flood.state();
   const transactions = (await countTransactions(database)) - transactionsBefore;
 
-  const honest = await startHonest(database, url);
+  const regular = await startRegularTraffic(database, url);
   for (let second = 1; second <= seconds; second += 1) {
     await sleep(1_000);
     onProgress?.(second);
   }
-  await honest.finish();
+  await regular.finish();
   const { answered } = await flood.state();
   await flood.close();
   await flood.end();
@@ -53,8 +53,8 @@ export async function floodWithRequests(options: RequestsOptions): Promise<Flood
     alone,
     answered,
     transactions,
-    attempts: honest.attempts,
-    figures: await honest.audit(),
+    attempts: regular.attempts,
+    figures: await regular.audit(),
   };
 }
 
@@ -66,7 +66,7 @@ async function countTransactions(database: Database): Promise<number> {
   return Number(row?.count);
 }
 
-/** How many of them there were, whatever the status. */
+/** The number of answers of any status. */
 export function sum(answered: Readonly<Record<string, number>>): number {
   return Object.values(answered).reduce((total, count) => total + count, 0);
 }

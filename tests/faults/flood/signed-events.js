@@ -1,10 +1,10 @@
-// The events that a flood is made of, each with the request that brings it. For the processes that
-// send them; plain JavaScript, so that Node runs it as it is.
+// The signed requests of a flood. Plain JavaScript, because Node 20 runs no TypeScript in the
+// processes that send them.
 import { createHmac } from 'node:crypto';
 
 const STATUSES = ['active', 'trialing', 'canceled', 'unpaid'];
 
-/** Makes events that nobody has sent yet: the sample's members, but for what tells them apart. */
+/** Makes new events from a sample, with ids of their own. */
 export function createSignedEvents({ url, secret, name, teams, firstSecond, sample }) {
   const { host } = new URL(url);
   let count = 0;
@@ -32,7 +32,7 @@ export function createSignedEvents({ url, secret, name, teams, firstSecond, samp
       `Host: ${host}`,
       `Stripe-Signature: t=${timestamp},v1=${signature}`,
       'Content-Type: application/json',
-      // All of it is ASCII.
+      // The body is ASCII.
       `Content-Length: ${body.length}`,
     ];
     const request = Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`, 'latin1');

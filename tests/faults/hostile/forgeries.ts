@@ -1,6 +1,6 @@
 import type { Random } from '../../../src/testing/random.ts';
 
-/** What is right, and would be taken. */
+/** Valid credentials, which the server accepts. */
 export type Genuine = {
   /** Of the `Stripe-Signature` header, for the body. */
   readonly signature: string;
@@ -9,7 +9,7 @@ export type Genuine = {
   readonly token: string;
 };
 
-/** A request with something nearly right: a signature, or a session, that must not be taken. */
+/** A request with a nearly valid signature or session, which the server must refuse. */
 export function makeForgery(random: Random, genuine: Genuine): Buffer {
   return random.chance(0.5) ? forgedWebhook(random, genuine) : forgedSession(random, genuine);
 }
@@ -71,15 +71,15 @@ function forgedSession(random: Random, { token }: Genuine): Buffer {
   return requestOf('GET /api/user', [`Cookie: ${cookie}`], '');
 }
 
-/** Another one of the same length, in one place of its alphabet. */
+/** A token of the same length, with another character in one place. */
 function changed(text: string, random: Random): string {
-  // The last character of a token may hold bits that nobody reads.
+  // The last character of a token can hold bits that no decoder reads.
   const at = 3 + random.below(text.length - 4);
   const other = text[at] === 'a' ? 'b' : 'a';
   return `${text.slice(0, at)}${other}${text.slice(at + 1)}`;
 }
 
-/** The request's bytes, on a connection of its own. */
+/** The request's bytes, for a connection of its own. */
 export function requestOf(
   start: string,
   headers: readonly string[],

@@ -76,7 +76,7 @@ const MUTATIONS: readonly Mutation[] = [
   },
 ];
 
-/** A request that is malformed in one to three ways, and a few bytes of it changed now and then. */
+/** A request that is malformed in one to three ways, sometimes with a few bytes changed. */
 export function makeRawRequest(random: Random): Buffer {
   const request: Request = {
     line: random.pick(['GET /api/user HTTP/1.1', 'POST /api/stripe/webhook HTTP/1.1']),

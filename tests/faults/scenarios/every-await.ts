@@ -45,12 +45,12 @@ export const everyAwait: Scenario = {
 };
 
 let runs = 0;
-/** With fewer there is little that a lost half of a batch could do to the team. */
+/** With fewer, half a batch could be lost without an effect on the team. */
 const EVENTS = 6;
-/** The first of them goes alone, and the others form a batch meanwhile. */
+/** The first event is a batch of its own, while the others form the next. */
 const BATCH = 3;
 
-/** A short history with a second that nothing but the API can put in order; the n-th there is. */
+/** The n-th short history with a second that only the API can order. */
 function historyWithTie(n: number, name: string): History {
   let found = 0;
   for (let seed = 1; ; seed += 1) {
@@ -68,7 +68,7 @@ function historyWithTie(n: number, name: string): History {
   }
 }
 
-/** A customer's events, some of them in one second without a cause, the team linked amidst them. */
+/** A customer's events, some in one second without a known cause; the team is linked in between. */
 class Life {
   readonly history: History;
   readonly #database: Database;
@@ -85,7 +85,7 @@ class Life {
     this.#plan = new CrashPlan(point);
   }
 
-  /** Returns whether the process died; everything is right in the end. */
+  /** Returns whether the process died. Afterwards every team is correct. */
   async live(): Promise<boolean> {
     const { customerId, events } = this.history;
     const { query } = this.#database;
@@ -97,7 +97,7 @@ class Life {
       for (const { subscriptionId } of batch) {
         this.#account.advanceTo(subscriptionId, Number.MAX_SAFE_INTEGER - 1_000);
       }
-      // One that is sent again although it was stored is a duplicate.
+      // A stored event that is sent again is a duplicate.
       await this.#untilDone(({ ingest }) => ingest(batch.map(received)));
     }
     for (let turn = 0; turn < 3; turn += 1) {
@@ -123,7 +123,7 @@ class Life {
     }
   }
 
-  /** All that a process has: nothing of it outlives the process. */
+  /** The state of a process, which is lost with it. */
   start() {
     const plan = this.#plan;
     const account = this.#account;

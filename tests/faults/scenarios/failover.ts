@@ -10,7 +10,7 @@ import type { Scenario } from '../scenario.ts';
 const MAX_LIFE_MS = 800;
 const DEADLINE_MS = 60_000;
 
-/** In which the standby takes over. */
+/** The ways in which the standby takes over. */
 const WAYS: readonly ((primary: PostgresCluster, standby: PostgresCluster) => Promise<void>)[] = [
   async function shutDown(primary, standby) {
     await primary.end('SIGINT');
@@ -20,7 +20,7 @@ const WAYS: readonly ((primary: PostgresCluster, standby: PostgresCluster) => Pr
     await primary.end('SIGKILL');
     await standby.ask(PROMOTE);
   },
-  // What the old one takes meanwhile nobody will ever hear of: it may acknowledge nothing.
+  // Commits on the old primary are lost from now on, so it must acknowledge none.
   async function replacedWhileAlive(primary, standby) {
     await standby.ask(PROMOTE);
     await sleep(OVERLAP_MS);
@@ -87,7 +87,7 @@ async function migrateOn(cluster: PostgresCluster): Promise<void> {
   await database.close();
 }
 
-/** From now on no commit is answered that the standby does not have. */
+/** From now on, only commits that the standby has are acknowledged. */
 async function join(primary: PostgresCluster, standby: PostgresCluster): Promise<void> {
   await primary.ask("alter system set synchronous_standby_names = ''");
   await primary.ask('select pg_reload_conf()');

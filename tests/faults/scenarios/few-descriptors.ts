@@ -3,18 +3,18 @@ import { expect } from 'vitest';
 import { PostgresCluster } from '../../support/postgres/postgres-cluster.ts';
 import { connect } from '../../support/postgres/test-database.ts';
 import { createFlood } from '../flood/flood.ts';
-import { expectServed, shareServed, startHonest } from '../honest.ts';
 import { canLimit, startLimitedServer } from '../limited-server.ts';
+import { expectServed, shareServed, startRegularTraffic } from '../regular-traffic.ts';
 import type { Scenario } from '../scenario.ts';
 
 const DESCRIPTORS = 64;
 const CONNECTIONS = 300;
 const FLOOD_MS = 500;
 const CALM_MS = 300;
-/** The first lines of a flood, one a second, and what is logged of names and by the keeper. */
+/** The lines of a flood, one a second, and those of product name lookups and maintenance. */
 const MAX_LINES_A_FLOOD = 30;
 
-/** What the connections of a flood say, before they say nothing more; one kind a flood. */
+/** What the connections of a flood send before they go silent; one kind per flood. */
 const KINDS: readonly (readonly string[])[] = [
   [''],
   ['GET /api/user HTTP/1.1\r\nHost: x\r\nX-Slow: '],
@@ -26,7 +26,7 @@ const EVERY_KIND = KINDS.flat();
 const CUT_OFF = `select pg_terminate_backend(pid) from pg_stat_activity
   where application_name = 'instep' and pid <> pg_backend_pid()`;
 
-/** Between two times, of which the second may be yet to come. */
+/** A period; its end can be in the future. */
 type Phase = { readonly fromMs: number; untilMs: number };
 
 export const fewDescriptors: Scenario = {
@@ -43,7 +43,7 @@ export const fewDescriptors: Scenario = {
     const server = await startLimitedServer(cluster, DESCRIPTORS);
     const database = connect(cluster.url);
     const flood = createFlood(server.url);
-    const honest = await startHonest(database, server.url);
+    const regular = await startRegularTraffic(database, server.url);
     const floods: Phase[] = [];
     const cuts: Phase[] = [];
     for (let done = 1; done <= times; done += 1) {
@@ -54,7 +54,7 @@ export const fewDescriptors: Scenario = {
       await flood.open({ count: CONNECTIONS, texts: texts ?? EVERY_KIND });
       if (texts === undefined) {
         await cluster.ask(CUT_OFF);
-        await honest.untilMore(1);
+        await regular.untilMore(1);
       }
       await sleep(FLOOD_MS);
       await flood.close();
@@ -62,10 +62,10 @@ export const fewDescriptors: Scenario = {
       onProgress?.(done);
     }
     await sleep(CALM_MS);
-    await honest.finish();
+    await regular.finish();
     const { ended } = await flood.state();
     await flood.end();
-    const figures = await honest.audit();
+    const figures = await regular.audit();
     expect(await server.instep.stop('SIGTERM')).toBe(0);
     await database.close();
     await cluster.remove();
@@ -78,8 +78,10 @@ export const fewDescriptors: Scenario = {
     expect(lines.length).toBeLessThan(MAX_LINES_A_FLOOD * times);
     const isIn = (phases: readonly Phase[], beganAtMs: number) =>
       phases.some(({ fromMs, untilMs }) => beganAtMs >= fromMs && beganAtMs <= untilMs);
-    const during = honest.attempts.filter(({ beganAtMs }) => isIn(floods, beganAtMs));
-    const after = honest.attempts.filter(({ beganAtMs }) => !isIn([...floods, ...cuts], beganAtMs));
+    const during = regular.attempts.filter(({ beganAtMs }) => isIn(floods, beganAtMs));
+    const after = regular.attempts.filter(
+      ({ beganAtMs }) => !isIn([...floods, ...cuts], beganAtMs),
+    );
     expectServed(during, 99);
     expectServed(after, 99.9);
     return {

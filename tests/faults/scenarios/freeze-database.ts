@@ -7,7 +7,7 @@ import { startLoad } from '../load.ts';
 import type { Scenario } from '../scenario.ts';
 
 const DEADLINE_MS = 1_000;
-/** Between the deadline and the sender's clock there is a busy machine. */
+/** The time that a busy machine adds between the server's deadline and the sender's clock. */
 const MARGIN_MS = 5_000;
 
 export const freezeDatabase: Scenario = {

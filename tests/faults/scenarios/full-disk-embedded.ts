@@ -29,9 +29,9 @@ export const fullDiskEmbedded: Scenario = {
     for (let done = 1; done <= times; done += 1) {
       await sleep(200);
       disk.fill();
-      // What PostgreSQL has made room for already may last for a while.
+      // Space that PostgreSQL has already allocated can last for a while.
       await load.untilRefused();
-      // It ends where it has no room for its own log.
+      // PostgreSQL stops when it has no space for its write-ahead log.
       await service.database.query('select pg_switch_wal()').catch(() => undefined);
       await sleep(FULL_MS);
       disk.free();

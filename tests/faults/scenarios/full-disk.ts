@@ -34,11 +34,11 @@ export const fullDisk: Scenario = {
     for (let done = 1; done <= times; done += 1) {
       await sleep(200);
       disk.fill();
-      // What PostgreSQL has made room for already may last for a while.
+      // Space that PostgreSQL has already allocated can last for a while.
       await load.untilRefused();
       await sleep(FULL_MS);
       disk.free();
-      // It ends where it cannot even write what it is about to do.
+      // PostgreSQL stops when it has no space for its write-ahead log.
       if (!cluster.isRunning) await cluster.start();
       const { waitedMs } = await load.untilMore(20);
       slowestMs = Math.max(slowestMs, waitedMs);

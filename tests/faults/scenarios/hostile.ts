@@ -16,7 +16,7 @@ import { makeRawRequest } from '../hostile/raw-requests.ts';
 import type { Scenario } from '../scenario.ts';
 
 const CONNECTIONS = 16;
-/** So many of one server's, whose lines are all kept. */
+/** The number of cases per server, because all its log lines are kept. */
 const BATCH = 10_000;
 const DEADLINE_MS = 20_000;
 const HOUR_MS = 3_600_000;
@@ -25,7 +25,7 @@ const GUARDED = 'cus_guarded';
 type Kind = 'malformed' | 'forged' | 'odd';
 const KINDS: readonly Kind[] = ['malformed', 'forged', 'odd'];
 
-/** What a case may be answered. Malformed ones may ask for anything that is there, too. */
+/** The statuses that a case can have. Malformed requests can also reach any existing route. */
 const ALLOWED: Readonly<Record<Kind, readonly number[]>> = {
   malformed: [100, 200, 400, 404, 405, 408, 413, 414, 417, 431],
   forged: [200, 400, 431],
@@ -83,7 +83,8 @@ async function checkAlive(server: InstepProcess): Promise<void> {
   const ready = await fetch(`${server.url}/readyz`);
   const failed = server.lines.filter((line) => /request failed|not ready/.test(line));
   if (ready.status !== 200 || failed.length > 0) throw new Error(`failed: ${failed[0]}`);
-  if ((await server.stop()) !== 0) throw new Error(`it did not live on: ${server.lines.at(-1)}`);
+  if ((await server.stop()) !== 0)
+    throw new Error(`the server did not survive: ${server.lines.at(-1)}`);
 }
 
 function makeCase(kind: Kind, random: Random, token: string): Buffer {
@@ -101,7 +102,7 @@ function makeCase(kind: Kind, random: Random, token: string): Buffer {
   return makeForgery(random, genuine);
 }
 
-/** Of bytes that are no text, as Stripe's own signature is. */
+/** Signs bytes that are not text, as Stripe does. */
 function sign(body: Uint8Array): string {
   const seconds = Math.floor(Date.now() / 1_000);
   const hash = createHmac('sha256', WEBHOOK_SECRET).update(`${seconds}.`).update(body);
@@ -112,12 +113,12 @@ async function exchangeInTime(url: string, kind: Kind, bytes: Uint8Array): Promi
   const connection = openConnection(url);
   const late = setTimeout(() => connection.destroy(), DEADLINE_MS);
   connection.write(bytes);
-  // Whoever ends early is not answered; of what is malformed nobody knows when it is over.
+  // A request that ends early gets no answer, and the end of a malformed one can't be known.
   if (kind === 'malformed') connection.halfClose();
   const startedAtMs = Date.now();
   const received = await connection.closed();
   clearTimeout(late);
-  if (Date.now() - startedAtMs >= DEADLINE_MS) throw new Error('no end in time');
+  if (Date.now() - startedAtMs >= DEADLINE_MS) throw new Error('the deadline passed');
   return received;
 }
 

@@ -3,18 +3,18 @@ import { connectionsWithin, readOpenFilesLimit } from '../../../src/server/open-
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { startInstep } from '../../support/process/instep-process.ts';
 import { createFlood, type Flood } from '../flood/flood.ts';
-import { expectServed, shareServed, slowestMs, startHonest } from '../honest.ts';
 import { canTellUse, useOf } from '../process-use.ts';
+import { expectServed, shareServed, slowestMs, startRegularTraffic } from '../regular-traffic.ts';
 import type { Scenario } from '../scenario.ts';
 
 const ASK = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
-/** Sooner than the server ends a connection on which nothing comes, with time for a busy machine. */
+/** Shorter than the server's idle timeout, with some time for a busy machine. */
 const AGAIN_MS = 3_500;
 const HELD_MS = 1_000;
 const OPENED_AT_ONCE = 50;
-/** What others may have open beside. */
+/** Connections left for regular requests. */
 const OTHERS = 100;
-/** What a warm server takes more than one that has just begun, and what a connection may take. */
+/** The memory that warming up takes, and the memory per connection. */
 const MAX_GROWTH_MB = 100;
 const MAX_KILOBYTES = 24;
 const GIVE_UP_AFTER_MS = 60_000;
@@ -34,8 +34,8 @@ export const idleConnections: Scenario = {
     const { url, database } = await createDatabase();
     const server = await startInstep({ DATABASE_URL: url.href });
     const { pid = 0 } = server.process;
-    const honest = await startHonest(database, server.url);
-    await honest.untilMore(100);
+    const regular = await startRegularTraffic(database, server.url);
+    await regular.untilMore(100);
     const before = useOf(pid);
 
     const flood = createFlood(server.url);
@@ -45,11 +45,11 @@ export const idleConnections: Scenario = {
     const held = useOf(pid);
     await flood.quiet();
     await untilEnded(flood, (left) => onProgress?.(Math.max(0, times - left)));
-    await honest.finish();
+    await regular.finish();
     const after = useOf(pid);
     await flood.end();
     await server.stop();
-    const figures = await honest.audit();
+    const figures = await regular.audit();
     await database.close();
 
     const others = Object.keys(answered).filter((status) => status !== '200');
@@ -62,14 +62,14 @@ export const idleConnections: Scenario = {
     if (after.files > before.files + OTHERS) {
       throw new Error(`${before.files} open files have become ${after.files}`);
     }
-    expectServed(honest.attempts, 99.9);
+    expectServed(regular.attempts, 99.9);
     return {
       'idle connections': count,
       'kB a connection': Math.max(0, Math.round((growthMb * 1_024) / count)),
-      'left of them': 0,
-      'other requests': honest.attempts.length,
-      '% of these served': shareServed(honest.attempts),
-      'ms p99': slowestMs(honest.attempts),
+      'of these left': 0,
+      'other requests': regular.attempts.length,
+      '% of these served': shareServed(regular.attempts),
+      'ms p99': slowestMs(regular.attempts),
       ...figures,
     };
   },

@@ -21,7 +21,7 @@ export const killEmbedded: Scenario = {
     for (let done = 1; done <= times; done += 1) {
       await sleep(random.next() * MAX_LIFE_MS);
       await service.killPostgres();
-      // Some were answered already when it died; what comes later has a new server.
+      // Some were answered before the crash; later ones get a new server.
       const { waitedMs } = await load.untilMore(20);
       slowestMs = Math.max(slowestMs, waitedMs);
       onProgress?.(done);

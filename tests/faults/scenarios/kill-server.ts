@@ -6,7 +6,7 @@ import { startLoad } from '../load.ts';
 import type { Scenario } from '../scenario.ts';
 
 const MAX_LIFE_MS = 400;
-/** Of how many one does not live to listen. */
+/** One of this many servers is killed before it listens. */
 const STILLBORN = 0.25;
 const MAX_START_MS = 500;
 

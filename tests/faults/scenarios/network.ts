@@ -10,7 +10,7 @@ import { eventBody } from '../../support/stripe/events.ts';
 import { startLoad } from '../load.ts';
 import type { Scenario } from '../scenario.ts';
 
-/** In turn, with how long each lasts. What hangs by then hangs until the server gives it up. */
+/** The faults with their durations. A statement that hangs at the end hangs until the server's timeout. */
 const TROUBLES: readonly (readonly [Behaviour, number])[] = [
   ['slow', 1_500],
   ['mute', 200],
@@ -20,10 +20,10 @@ const TROUBLES: readonly (readonly [Behaviour, number])[] = [
 ];
 
 const DEADLINE_MS = 5_000;
-/** Between the deadline and the sender's clock there is a busy machine. */
+/** The time that a busy machine adds between the server's deadline and the sender's clock. */
 const MARGIN_MS = 3_000;
 const CALM_MS = 300;
-/** As many as the server has connections, so that none of them is left out. */
+/** As many as the server's connections, so that each of them is used. */
 const LOOKS = 10;
 
 export const network: Scenario = {
@@ -65,7 +65,7 @@ export const network: Scenario = {
       const others = [...refusals].filter((reason) => reason !== 503);
       if (others.length > 0) throw new Error(`not answered 503: ${others.join(', ')}`);
       const figures = await load.audit(database);
-      return { troubles: times, ...figures, 'ms at most until the next write': slowestMs };
+      return { faults: times, ...figures, 'ms at most until the next write': slowestMs };
     } finally {
       server.process.kill('SIGKILL');
       await proxy.close();
@@ -75,7 +75,7 @@ export const network: Scenario = {
   },
 };
 
-/** How long it takes until an event is accepted again, in milliseconds. */
+/** The time until an event is accepted again, in milliseconds. */
 async function untilAccepted(url: string, behaviour: Behaviour): Promise<number> {
   const startedAtMs = Date.now();
   while ((await post(url)) !== 200) {
@@ -87,7 +87,7 @@ async function untilAccepted(url: string, behaviour: Behaviour): Promise<number>
   return Date.now() - startedAtMs;
 }
 
-/** Each look needs a connection for itself, and one that is poisoned would show. */
+/** Each lookup uses its own connection, so a broken connection would fail one. */
 async function expectSound(url: string, behaviour: Behaviour): Promise<void> {
   const look = async () => (await fetch(`${url}/readyz`)).status;
   const looks = await Promise.all(Array.from({ length: LOOKS }, look));

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { startInstep } from '../../support/process/instep-process.ts';
 import { floodWithRequests, sum } from '../flood/requests.ts';
-import { addSignedIn, expectServed, slowestMs } from '../honest.ts';
+import { addSignedIn, expectServed, slowestMs } from '../regular-traffic.ts';
 import type { Scenario } from '../scenario.ts';
 
 const CONNECTIONS = 64;
@@ -33,7 +33,7 @@ export const oneUserFlood: Scenario = {
       seconds,
       'profiles of one user': sum(answered),
       'other requests': attempts.length,
-      'of them refused': 0,
+      'of these refused': 0,
       'ms p99': slowestMs(attempts),
       ...figures,
     };

@@ -3,22 +3,22 @@ import { createDatabase } from '../../support/postgres/test-database.ts';
 import { startInstep } from '../../support/process/instep-process.ts';
 import { type EventFlood, floodAtRate, floodWithEvents } from '../flood/events.ts';
 import { startProfileReader } from '../flood/profiles.ts';
-import { expectServed, slowestMs } from '../honest.ts';
 import { percentile } from '../percentile.ts';
 import { canTellUse, useOf } from '../process-use.ts';
+import { expectServed, slowestMs } from '../regular-traffic.ts';
 import type { RunOptions, Scenario } from '../scenario.ts';
 
-/** As many senders as keep it busy: what it bears is what they get through. */
+/** Enough senders to keep the server busy, so that their rate is the server's maximum. */
 const ENOUGH = 64;
 const CALM_MS = 3_000;
-/** How many times as much comes then, each event on a connection on which no answer is due. */
+/** The factor of the overload. Each event uses a connection without a pending answer. */
 const TIMES_TOO_MUCH = 10;
 const MAX_CONNECTIONS = 4_096;
-/** Thousands of connections take some; what is not bounded would take more within seconds. */
+/** Thousands of connections take some memory; an unbounded queue would take more within seconds. */
 const MAX_MB = 512;
 
 type Overload = Pick<Scenario, 'fault' | 'promise'> & {
-  /** What else burdens the server. */
+  /** An additional load on the server. */
   burden(database: Database): Promise<void>;
 };
 
@@ -27,8 +27,8 @@ export const FAULT =
   'regardless of the answers';
 
 /**
- * What the server bears is lowered, in a way that any application may lower it: a refusal takes a
- * quarter of an event's time, so that nobody can refuse ten times what a processor bears
+ * A trigger lowers the rate that the server can process, as any application's trigger can. A refusal
+ * takes a quarter of an event's time, so no process can refuse ten times what one core processes
  * (docs/decisions/0009-refuse-early-when-the-queue-is-long.md).
  */
 export const overload = createOverload({
@@ -39,7 +39,7 @@ export const overload = createOverload({
   burden: slowTeams,
 });
 
-/** Of one that is borne less well for this burden. */
+/** A scenario of an overload with this additional load. */
 export function createOverload({ fault, promise, burden }: Overload): Scenario {
   return { fault, promise, times: { short: 4, long: 60 }, isPossible: canTellUse, run };
 
@@ -50,7 +50,7 @@ export function createOverload({ fault, promise, burden }: Overload): Scenario {
     const { url } = server;
     const calm = { url, connections: ENOUGH, durationMs: CALM_MS };
 
-    // The first time code is compiled and statements are planned.
+    // The first events compile code and plan statements.
     await floodWithEvents(database, calm);
     const calmReader = await startProfileReader(database, url);
     const before = await floodWithEvents(database, calm);
@@ -78,9 +78,9 @@ export function createOverload({ fault, promise, burden }: Overload): Scenario {
     const mostMegabytes = Math.max(...megabytes);
     if (odd.length > 0) throw new Error(`${odd.length} odd answers, the first: ${odd[0]}`);
     if (flood.unanswered > 0) throw new Error(`${flood.unanswered} events got no answer`);
-    // What only took too long is answered 503 as well.
+    // Events that took too long are answered 503 as well.
     if (!server.lines.some((line) => line.includes('QUEUE_FULL'))) {
-      throw new Error('nothing was refused at the door: it was not too much');
+      throw new Error('nothing was refused by admission: the flood was too small');
     }
     if (mostMegabytes > MAX_MB) throw new Error(`it took ${mostMegabytes} MB`);
     expectServed(profiles, 100);
@@ -91,8 +91,8 @@ export function createOverload({ fault, promise, burden }: Overload): Scenario {
       'acknowledged/s': Math.round(flood.acknowledged / seconds),
       'refused/s': Math.round(flood.refusedMs.length / seconds),
       'events/s processed after': Math.round(perSecond(after)),
-      'ms p99 of the accepted': percentile(flood.acceptedMs, 99),
-      'ms p99 of the refused': percentile(flood.refusedMs, 99),
+      'ms p99 of accepted events': percentile(flood.acceptedMs, 99),
+      'ms p99 of refused events': percentile(flood.refusedMs, 99),
       'ms p99 of profiles before': slowestMs(calmProfiles),
       'ms p99 of profiles': slowestMs(profiles),
       'connections broken': flood.broken,

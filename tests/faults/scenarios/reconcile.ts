@@ -13,19 +13,19 @@ import type { Scenario } from '../scenario.ts';
 
 const CHUNK = 500;
 const PAGE = 100;
-/** What Stripe allows in test mode. */
+/** Stripe's rate limit in test mode. */
 const CALLS_PER_SECOND = 25;
 const MAX_MEGABYTES = 200;
-/** As long as Stripe's own. */
+/** As long as Stripe's ids. */
 const METADATA = { note: 'x'.repeat(2_000) };
-/** What counts as bound by the pace of ten calls a second, where there are enough of them to tell. */
+/** The rate that shows that the limit of ten calls a second was kept, if there were enough calls. */
 const MIN_CALLS_PER_SECOND = 8;
 const ENOUGH_CALLS = 1_000;
 
 const CAUSES = ['missed event', 'never seen', 'changed by hand'] as const;
 type Cause = (typeof CAUSES)[number];
 
-/** One in a hundred has drifted, in each of the three ways in turn. */
+/** One in a hundred has drifted, alternating between the three causes. */
 const causeOf = (number: number): Cause | null =>
   number % 100 === 0 ? (CAUSES[(number / 100) % CAUSES.length] ?? null) : null;
 
@@ -69,7 +69,7 @@ export const reconcile: Scenario = {
     if (calls > Math.ceil(times / PAGE)) throw new Error(`${calls} calls for ${times}`);
     const callsPerSecond = (calls - 1) / listedSeconds;
     if (calls >= ENOUGH_CALLS && callsPerSecond < MIN_CALLS_PER_SECOND) {
-      throw new Error(`${callsPerSecond} calls a second: that is not the API's limit but ours`);
+      throw new Error(`${callsPerSecond} calls a second: our own rate limit was not kept`);
     }
     const megabytes = Math.max(shown.megabytes, repaired.megabytes, after.megabytes);
     if (megabytes > MAX_MEGABYTES) throw new Error(`${megabytes} MB`);
@@ -86,7 +86,7 @@ export const reconcile: Scenario = {
   },
 };
 
-/** Teams, most of which follow their customer's events, and what Stripe has. */
+/** Creates teams, most of them up to date, and the account at Stripe. */
 async function prepare(
   database: Database,
   count: number,
@@ -157,7 +157,7 @@ async function run(args: readonly string[], environment: Readonly<Record<string,
   return { findings, megabytes, seconds: (performance.now() - startedAtMs) / 1_000 };
 }
 
-/** @throws Error when anything else was found, or not all of it, or for another reason */
+/** @throws Error unless exactly the drifted subscriptions were found, with their causes */
 function expectExactly(findings: readonly Found[], drifted: readonly number[]): void {
   const found = new Map(findings.map((finding) => [finding.customerId, finding.cause]));
   const wrong = drifted.filter((number) => found.get(`cus_${number}`) !== causeOf(number));

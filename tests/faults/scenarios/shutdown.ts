@@ -8,7 +8,7 @@ import type { Scenario } from '../scenario.ts';
 
 const MAX_LIFE_MS = 400;
 const SENDERS = 64;
-/** Long enough to ask once more, from a process that is as busy as ours. */
+/** Long enough for another request from a busy process. */
 const DELAY_MS = 2_000;
 const DEADLINE_MS = 10_000;
 
@@ -44,7 +44,7 @@ export const shutdown: Scenario = {
     await load.finish();
     await server.stop();
     expect(slowestMs).toBeLessThan(DEADLINE_MS);
-    // Nobody listens, or not any more: but whoever is answered is answered 200.
+    // The server does not listen yet, or no longer. Each answer that arrives is a 200.
     expect(refusals.filter((reason) => typeof reason === 'number')).toEqual([]);
     const figures = await load.audit(database);
     await database.close();

@@ -6,10 +6,10 @@ import { startLoad } from '../load.ts';
 import type { Scenario } from '../scenario.ts';
 
 const BYTE_INTERVAL_MS = 1_000;
-/** Longer than the server waits for a head or a body. */
+/** Longer than the server's timeouts for headers and bodies. */
 const DURATION_MS = 12_000;
 
-/** What is sent byte by byte; the last one says nothing at all once it was answered. */
+/** Requests that are sent byte by byte; the last one goes silent after its answer. */
 const BEGINNINGS = [
   'GET /api/user HTTP/1.1\r\nHost: x\r\nX-Slow: ',
   'POST /api/stripe/webhook HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n',
@@ -53,11 +53,13 @@ export const slowSockets: Scenario = {
     const figures = await load.audit(database);
     if (left > 0) throw new Error(`${left} slow connections are still open`);
     if (refusedProfiles > profiles / 1_000 || refusals.length > figures.acknowledged / 1_000) {
-      throw new Error(`honest ones were refused: ${refusedProfiles} profiles, ${refusals.join()}`);
+      throw new Error(
+        `requests of others were refused: ${refusedProfiles} profiles, ${refusals.join()}`,
+      );
     }
     await server.stop();
     await database.close();
-    return { 'slow connections': times, profiles, 'of them refused': refusedProfiles, ...figures };
+    return { 'slow connections': times, profiles, 'of these refused': refusedProfiles, ...figures };
   },
 };
 
@@ -65,7 +67,7 @@ function open(url: string, number: number): { readonly socket: Socket; readonly 
   const { hostname, port } = new URL(url);
   const index = number % BEGINNINGS.length;
   const socket = connect(Number(port), hostname);
-  // That it is ended is what is hoped for.
+  // The server is expected to close it.
   socket.on('error', () => socket.destroy());
   socket.resume().write(BEGINNINGS[index] ?? '');
   return { socket, index };

@@ -8,9 +8,9 @@ import type { Scenario } from '../scenario.ts';
 
 const CONNECTIONS = 32;
 const PROFILES_PER_EVENT = 19;
-/** What a warm server may take more than one that has just begun: its caches, its compiled code. */
+/** The memory that warming up takes: caches and compiled code. */
 const MAX_GROWTH_MB = 100;
-/** Connections come and go; a leak would be one for each of many events. */
+/** The number of connections varies; a leak would add one for each of many events. */
 const MAX_MORE_FILES = 64;
 
 const USER = { name: 'Ada', email: 'ada@example.com', passwordHash: '', role: 'member' };
@@ -52,7 +52,7 @@ export const soak: Scenario = {
 
     const odd = [...first.odd, ...second.odd];
     if (odd.length > 0) throw new Error(`${odd.length} odd answers, the first: ${odd[0]}`);
-    if (first.broken + second.broken > 0) throw new Error('connections ended before their time');
+    if (first.broken + second.broken > 0) throw new Error('connections were closed too early');
     if (after.files > before.files + MAX_MORE_FILES) {
       throw new Error(`${before.files} open files have become ${after.files}`);
     }

@@ -5,16 +5,16 @@ import { startInstep } from '../../support/process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../../support/secrets/canaries.ts';
 import { eventBody } from '../../support/stripe/events.ts';
 import { floodWithRequests, sum } from '../flood/requests.ts';
-import { expectServed, slowestMs } from '../honest.ts';
+import { expectServed, slowestMs } from '../regular-traffic.ts';
 import type { Scenario } from '../scenario.ts';
 
 const CONNECTIONS = 64;
 const MAX_BODY_BYTES = 1_048_576;
-/** Longer ago than a signature may be. */
+/** Older than the tolerance for signatures. */
 const STALE_MS = 400_000;
-/** The first ones, one a second, and those of a start that took a second more. */
+/** One line a second, and one for a start that took a second longer. */
 const maxLines = (seconds: number) => 10 + seconds + 10;
-/** What the keeper does by itself, and what prepares the honest ones, is far less than one in ten. */
+/** Maintenance and the preparation of regular requests cause far less than one in ten. */
 const MAX_TRANSACTIONS_A_POST = 0.1;
 
 export const unsignedFlood: Scenario = {
@@ -49,23 +49,23 @@ export const unsignedFlood: Scenario = {
     return {
       seconds,
       'requests refused': sum(answered),
-      'lines about them': lines.length,
+      'log lines about these': lines.length,
       'transactions beside the first requests': transactions,
-      'of these requests': sum(alone),
+      'first requests': sum(alone),
       'other requests': attempts.length,
-      'of them refused': 0,
+      'of these refused': 0,
       'ms p99': slowestMs(attempts),
       ...figures,
     };
   },
 };
 
-/** So many refusals do these lines stand for. */
+/** The number of refusals that these lines count. */
 function counted(lines: readonly string[]): number {
   return lines.reduce((total, line) => total + (JSON.parse(line).suppressed ?? 1), 0);
 }
 
-/** Of each kind, three small ones for each large one. */
+/** Three small requests of each kind for each large one. */
 function makePosts(): string[] {
   const small = eventBody({ customerId: 'cus_of_nobody' });
   const large = 'a'.repeat(MAX_BODY_BYTES);

@@ -1,16 +1,16 @@
 import { connect } from 'node:net';
 import { lookAtAnswer } from '../secrets/leaks.ts';
 
-/** A connection to the server on which a test writes whatever it likes. */
+/** A connection on which a test can write any bytes. */
 export type RawConnection = {
   write(bytes: string | Uint8Array): void;
-  /** Says that nothing more comes, and still listens. */
+  /** Ends the sending side, and still receives. */
   halfClose(): void;
-  /** All that has come back until now. */
+  /** Everything received so far. */
   readonly received: string;
-  /** Resolves as soon as what came back matches. */
+  /** Resolves as soon as the received text matches. */
   receives(pattern: RegExp): Promise<string>;
-  /** Resolves with all that came back when the server has closed the connection. */
+  /** Resolves with the received text when the server has closed the connection. */
   closed(): Promise<string>;
   destroy(): void;
 };
@@ -72,14 +72,14 @@ export function openConnection(url: string): RawConnection {
   };
 }
 
-/** Writes these bytes, and returns all that came back until the server closed the connection. */
+/** Writes these bytes, and returns what the server sends until it closes the connection. */
 export async function exchange(url: string, bytes: string | Uint8Array): Promise<string> {
   const connection = openConnection(url);
   connection.write(bytes);
   return await connection.closed();
 }
 
-/** The status codes of the answers in what came back, in their order. */
+/** The status codes of the received responses, in order. */
 export function statusesIn(received: string): number[] {
   return [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
 }

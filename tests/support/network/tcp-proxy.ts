@@ -5,21 +5,21 @@ import { freePort } from '../process/free-port.ts';
 import { DATABASE_PASSWORD } from '../secrets/canaries.ts';
 
 /**
- * What becomes of connections to the proxy, those that are open and those that come:
+ * What the proxy does to open and new connections:
  *
- * - `forward`: they reach the server behind it
- * - `refuse`: nobody listens, and open ones end
- * - `reset`: they are reset
- * - `swallow`: they stay open, and nothing comes through any more, for good
- * - `mute`: what the client says comes through, and what it would hear does not, for good
- * - `slow`: each piece comes a while after the one before it
+ * - `forward`: forwards them to the server
+ * - `refuse`: stops listening, and closes open ones
+ * - `reset`: resets them
+ * - `swallow`: keeps them open, and drops all data, permanently
+ * - `mute`: forwards requests, and drops responses, permanently
+ * - `slow`: delays each chunk
  */
 export type Behaviour = 'forward' | 'refuse' | 'reset' | 'swallow' | 'mute' | 'slow';
 
 const SLOW_MS = 100;
 
 export type ProxyOptions = {
-  /** How long each piece takes when it is slow. */
+  /** The delay of each chunk in the mode `slow`. */
   readonly slowMs?: number;
 };
 
@@ -30,7 +30,7 @@ export type TcpProxy = {
   close(): Promise<void>;
 };
 
-/** Stands between a client and the PostgreSQL of this URL: a port, or a folder with a socket in it. */
+/** A proxy in front of the PostgreSQL at this URL: a port, or a folder with a socket. */
 export async function startProxy(
   databaseUrl: URL,
   { slowMs = SLOW_MS }: ProxyOptions = {},
@@ -70,7 +70,7 @@ export async function startProxy(
   return { url, become, close: () => become('refuse') };
 }
 
-/** A connection of the client's, and the one to the server that belongs to it. */
+/** A client's connection, and the matching one to the server. */
 class Pair {
   readonly #client: Socket;
   readonly #upstream: Socket;
@@ -100,7 +100,7 @@ class Pair {
     this.#upstream.destroy();
   }
 
-  /** Piece after piece. What gets lost is read nevertheless, so that the end is still noticed. */
+  /** Forwards chunk by chunk. Dropped data is still read, so that the end is noticed. */
   #carry(from: Socket, to: Socket, getsThrough: () => boolean): void {
     let last = Promise.resolve();
     from.on('data', (piece) => {

@@ -1,6 +1,6 @@
 import type { Database } from '../../../src/postgres/database.ts';
 
-/** Another session takes a lock with this statement, and keeps it as long as the work takes. */
+/** Holds the lock that this statement takes, from another session, during the work. */
 export async function whileHeld(
   database: Database,
   statement: string,
@@ -12,7 +12,7 @@ export async function whileHeld(
   });
 }
 
-/** Until so many sessions on this database wait for a lock. */
+/** Waits until this many sessions of the database wait for a lock. */
 export async function untilWaiting(database: Database, sessions = 1): Promise<void> {
   const statement = `
     select distinct pid

@@ -31,7 +31,7 @@ const WHO_MAY_CONNECT = [
 const START_DEADLINE_MS = 30_000;
 const ASK_TIMEOUT_MS = 2_000;
 
-/** A PostgreSQL server of a test's own on a port of loopback, which may be treated badly. */
+/** A PostgreSQL server on a port of loopback that a test can kill, freeze and copy. */
 export class PostgresCluster {
   readonly folder: string;
   readonly port: number;
@@ -46,7 +46,7 @@ export class PostgresCluster {
     this.#user = user;
   }
 
-  /** Makes an empty one, that does not run yet; below `home` or in a new folder. */
+  /** Creates an empty, stopped server, below `home` or in a new folder. */
   static async create(home?: string): Promise<PostgresCluster> {
     const user = await userOfNewCluster();
     const parent = home ?? mkdtempSync(join(tmpdir(), 'instep-cluster-'));
@@ -59,14 +59,14 @@ export class PostgresCluster {
     return new PostgresCluster(folder, await freePort(), binaries.postgres, user);
   }
 
-  /** What was there becomes a copy of the primary that follows it. Both run in the end. */
+  /** Replaces this server by a running standby of the primary. */
   async follow(primary: PostgresCluster): Promise<void> {
     await this.end('SIGKILL');
     rmSync(this.folder, { recursive: true, force: true });
     const backup = new pg.Client({ connectionString: primary.url.href });
     await backup.connect();
     await backup.query("select pg_backup_start('standby', fast => true)");
-    // Files that vanish meanwhile make `cp` fail, and are not needed.
+    // Files that are deleted during the copy make `cp` fail, and are not needed.
     await run('/bin/cp', ['-a', primary.folder, this.folder]).catch(() => undefined);
     const { rows } = await backup.query('select labelfile from pg_backup_stop(false)');
     await backup.end();
@@ -91,7 +91,7 @@ export class PostgresCluster {
     return this.#process?.exitCode === null && this.#process.signalCode === null;
   }
 
-  /** Starts it, and waits until it answers. One that was killed recovers first. */
+  /** Starts the server, and waits until it answers. After a kill it recovers first. */
   async start(): Promise<void> {
     const giveUpAtMs = Date.now() + START_DEADLINE_MS;
     // The children of one that was killed may hold its memory for a moment.
@@ -106,7 +106,7 @@ export class PostgresCluster {
     throw new Error('PostgreSQL does not start');
   }
 
-  /** Ends it as a crash would, or in an orderly way; resolves when it is gone. */
+  /** Ends the server by this signal, and waits until it has exited. */
   async end(signal: 'SIGKILL' | 'SIGINT' | 'SIGTERM'): Promise<void> {
     const child = this.#process;
     if (child === null || !this.isRunning) return;
@@ -115,7 +115,7 @@ export class PostgresCluster {
     await exited;
   }
 
-  /** Stops the clock of all its processes; the function that it returns lets it go on. */
+  /** Freezes all processes of the server. The returned function resumes them. */
   async freeze(): Promise<() => void> {
     const rows = await this.ask<{ pid: number }>('select pid from pg_stat_activity');
     const pids = [this.#process?.pid, ...rows.map(({ pid }) => pid)].filter((pid) => pid != null);
@@ -133,7 +133,7 @@ export class PostgresCluster {
     return () => tell('SIGCONT');
   }
 
-  /** Runs one statement on a connection of its own. */
+  /** Runs one statement on a new connection. */
   async ask<Row extends pg.QueryResultRow>(statement: string): Promise<Row[]> {
     const client = new pg.Client({
       connectionString: this.url.href,

@@ -7,12 +7,12 @@ import { DATABASE_PASSWORD } from '../secrets/canaries.ts';
 
 export type TestServer = { readonly name: string; readonly url: string };
 
-/** The servers that the tests of the store run against, the embedded one first. */
+/** The servers that database tests run on, the embedded one first. */
 export const postgresServers: readonly TestServer[] = inject('postgresServers');
 
 export const embeddedServer = postgresServers[0] as TestServer;
 
-/** A new, empty database, and its URL. */
+/** A new, empty database. */
 export async function createEmptyDatabase(server: TestServer = embeddedServer): Promise<URL> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   const client = new pg.Client({ connectionString: server.url });
@@ -21,7 +21,7 @@ export async function createEmptyDatabase(server: TestServer = embeddedServer): 
   await client.end();
   const url = new URL(server.url);
   url.pathname = `/${name}`;
-  // The server trusts whoever comes to its socket, and asks for none.
+  // The server trusts every connection to its socket, and asks for no password.
   url.searchParams.set('password', DATABASE_PASSWORD);
   return url;
 }

@@ -5,19 +5,19 @@ import { createServer } from 'node:net';
 
 const RANGE_FILE = '/proc/sys/net/ipv4/ip_local_port_range';
 
-/** Where systems other than Linux begin to take ports for connections. */
+/** Where the range of ephemeral ports starts on systems other than Linux. */
 const USUAL_FIRST = 49_152;
 const LOWEST = 10_240;
 
-/** More than there are workers. Each has its own ports, so that no two choose the same. */
+/** More ports than there are test processes. Each process has its own range. */
 const WORKERS = 64;
 const worker = Number(process.env.VITEST_POOL_ID ?? 0) % WORKERS;
 const MAX_TRIES = 1_000;
 const tried = new Set<number>();
 
 /**
- * A port of loopback that stays free until somebody asks for it by its number: the system takes none
- * of these for connections, nor for those who leave the choice to it.
+ * A port of loopback that stays free until a test uses its number: it is outside the range from which
+ * the system takes ports for connections and for listeners on port 0.
  */
 export async function freePort(): Promise<number> {
   const turns = Math.floor((firstOfSystem() - LOWEST) / WORKERS);
@@ -30,7 +30,7 @@ export async function freePort(): Promise<number> {
   throw new RangeError('no port is free');
 }
 
-/** The first port of those that the system takes. If it takes nearly all, any is as good. */
+/** The first port of the system's range. If that is nearly all ports, any port will do. */
 export function firstOfSystem(): number {
   try {
     const first = Number.parseInt(readFileSync(RANGE_FILE, 'latin1'), 10);

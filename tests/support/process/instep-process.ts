@@ -12,7 +12,7 @@ const PROGRAM = new URL('../../../dist/cli/instep.js', import.meta.url).pathname
 
 type Environment = Readonly<Record<string, string>>;
 
-/** What the server needs beside a database. No API answers at the address. */
+/** The settings that the server needs besides a database. No API listens at that address. */
 export const SETTINGS: Environment = {
   STRIPE_SECRET_KEY: API_KEY,
   STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
@@ -38,12 +38,12 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** Nothing of the tests' own environment. */
+/** Without the environment of the tests. */
 function processOptions(environment: Environment, folder = createFolder()) {
   return { cwd: folder, env: { PATH: process.env.PATH, TMPDIR: tmpdir(), ...environment } };
 }
 
-/** Those that run; a test that fails does not come to stop its own. */
+/** Running processes, because a failed test doesn't stop its own. */
 const running = new Set<ChildProcess>();
 afterAll(() => {
   for (const child of running) child.kill('SIGKILL');
@@ -69,7 +69,7 @@ export type Ended = {
   readonly stderr: string;
 };
 
-/** Runs the real command to its end, in a folder of its own or in this one. */
+/** Runs the real command until it exits, by default in a new folder. */
 export function runInstep(
   args: readonly string[],
   environment: Environment = {},
@@ -92,7 +92,7 @@ export type SpawnedInstep = {
   readonly stderr: string;
   /** Waits until standard output matches. */
   writes(pattern: RegExp): Promise<void>;
-  /** Its exit code, as soon as it has one. */
+  /** Resolves with its exit code. */
   readonly exited: Promise<number | null>;
   /** Sends the signal; resolves with the exit code. */
   stop(signal: NodeJS.Signals): Promise<number | null>;
@@ -136,9 +136,9 @@ export type LogLine = Readonly<Record<string, unknown>>;
 export type InstepProcess = {
   readonly url: string;
   readonly process: ChildProcess;
-  /** Every line that it has written, to standard output and to standard error. */
+  /** Every line so far, of standard output and standard error. */
   readonly lines: readonly string[];
-  /** Those of them that went to standard output. */
+  /** The lines of standard output. */
   readonly stdoutLines: readonly string[];
   /** Waits for a line with these members. */
   logged(members: LogLine): Promise<LogLine>;
@@ -198,7 +198,7 @@ export async function startInstep(
   };
 }
 
-/** A line ends with a line feed and with nothing else, so that nothing else can forge one. */
+/** Only a line feed ends a line, so that no other character can forge one. */
 function onLine(stream: Readable, hear: (line: string) => void): void {
   let rest = '';
   stream.setEncoding('utf8');

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** Where the embedded PostgreSQL of root keeps its files when its user can't enter a directory. */
 const DATA_DIRECTORIES = '/var/lib/instep';
 
-/** A process that was told to end may need a moment. */
+/** The time that a stopped process has to end. */
 const GRACE_MS = 5_000;
 const POLL_MS = 100;
 

@@ -1,6 +1,6 @@
 /**
- * What nobody may read holds a canary: a word that names its place and stands nowhere else.
- * `leaks.ts` looks for them in all that comes out.
+ * Every secret in the tests contains a canary: a word that names its place and occurs nowhere else.
+ * `leaks.ts` searches all output for them.
  */
 
 export const API_KEY = 'sk_test_canaryApiKey';
@@ -15,7 +15,7 @@ export const PROFILE = {
   passwordHash: '$2b$10$canaryPasswordHash',
 };
 
-/** Headers that somebody may send, and that mean nothing to the server. */
+/** Headers that a client can send and the server ignores. */
 export const HEADERS = {
   authorization: 'Bearer canaryAuthorization',
   referer: 'https://app.example.com/?token=canaryReferer',
@@ -23,7 +23,7 @@ export const HEADERS = {
   'x-api-key': 'canaryXApiKey',
 };
 
-/** Members of a subscription that mean nothing to the server. */
+/** Members of a subscription that the server ignores. */
 export const MEMBERS = {
   description: 'canaryDescription',
   metadata: { note: 'canaryMetadata', email: 'canaryMetadataEmail@example.com' },

@@ -7,7 +7,7 @@ import { lookAtAnswer, lookAtOutput, takeLeaks } from './leaks.ts';
 const service = useService();
 const apis = useStripeApis();
 
-test('a secret in a line is found, and the line told', () => {
+test('finds a secret in a line, and reports the line', () => {
   lookAtOutput(['serve'], `fine\nthe key ${API_KEY} fails\nfine`);
   expect(takeLeaks()).toEqual([
     'canaryApiKey in the output of instep serve: the key sk_test_canaryApiKey fails',

@@ -1,22 +1,22 @@
 import { afterAll, afterEach, expect } from 'vitest';
 
-/** A canary (`canaries.ts`), and where none can stand: a session's token, a webhook's signature. */
+/** A canary (`canaries.ts`), a session token, or a webhook signature. */
 const SECRET = /canary[A-Z]\w*|\beyJ[\w-]+\.[\w-]+\.[\w-]+|\bv1=[\da-f]{64}/g;
 
-/** What a profile holds by the contract, and how one looks. */
+/** The canaries that a profile contains by the contract, and the shape of a profile. */
 const OF_PROFILE = /^canary(?:Email|Name|PasswordHash)/;
 const PROFILE = /^\{"id":\d+,"name":/;
 
-/** What an event may hold, and the operators' pages that are there to show what arrived. */
+/** The canaries that an event can contain, and the operators' pages that show events. */
 const OF_PAYLOAD = /^canary(?:Description|Metadata|MetadataEmail|CustomerEmail|BillingName)$/;
 const PAYLOAD = /\/events\/\d+(?:\/body|\/replay)?$/;
 
-/** The commands that are there to write a token. */
+/** The commands that print a token. */
 const WRITES_TOKEN = /^(?:session|demo)\b/;
 
 const leaks: string[] = [];
 
-/** What was found until now, each with the line that it stood in; and forgets it. */
+/** Returns and clears the leaks so far, each with its line. */
 export function takeLeaks(): string[] {
   return leaks.splice(0);
 }
@@ -26,7 +26,7 @@ for (const after of [afterEach, afterAll]) {
   after(() => expect(takeLeaks()).toEqual([]));
 }
 
-/** Looks for what nobody may read. The test that runs fails of it. */
+/** Searches a text for secrets. The running test fails if there is one. */
 function look(where: string, text: string, mayHold: (secret: string, line: string) => boolean) {
   for (const line of text.split('\n')) {
     for (const [secret] of line.matchAll(SECRET)) {
@@ -35,14 +35,14 @@ function look(where: string, text: string, mayHold: (secret: string, line: strin
   }
 }
 
-/** Looks at what the command wrote that was started with these arguments. */
+/** Checks the output of the command with these arguments. */
 export function lookAtOutput(args: readonly string[], text: string): void {
   const command = args.join(' ');
   const mayHold = (secret: string) => WRITES_TOKEN.test(command) && secret.startsWith('eyJ');
   look(`the output of instep ${command}`, text, mayHold);
 }
 
-/** Looks at what came back from this URL. */
+/** Checks the response from this URL. */
 export function lookAtAnswer(url: string, text: string): void {
   const mayHold = (secret: string, line: string) =>
     (OF_PROFILE.test(secret) && PROFILE.test(line)) ||
@@ -52,17 +52,17 @@ export function lookAtAnswer(url: string, text: string): void {
 
 const { fetch } = globalThis;
 
-/** What Instep itself requests: its answers are Stripe's, and hold payloads. */
+/** Requests of Instep itself: the responses are Stripe's, and contain payloads. */
 const OF_STRIPE = /^\/v1\//;
 
-/** Looks at every answer before the test has it. */
+/** Checks every response before the test gets it. */
 globalThis.fetch = async (...request) => {
   const [resource, init] = request;
   const { pathname } = new URL(resource instanceof Request ? resource.url : resource);
   if (OF_STRIPE.test(pathname)) return await fetch(resource, init);
   const response = await fetch(resource, init);
   lookAtAnswer(response.url, JSON.stringify([...response.headers]));
-  // When an answer is cut off, the test hears of that itself.
+  // A response that is cut off fails in the test itself.
   lookAtAnswer(
     response.url,
     await response

@@ -1,4 +1,4 @@
-/** A certificate that nobody has signed but itself, with its key: for tests only, on loopback. */
+/** A self-signed certificate and its key, for tests on loopback only. */
 export const SELF_SIGNED = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgPui+WcIpaEACn7tp

@@ -12,8 +12,8 @@ import { sessionCookie } from './session-cookie.ts';
 let count = 0;
 
 /**
- * The real server on a database of its own, as long as the tests of a file run. `reach` may put
- * something between the two.
+ * The real server with its own database, for the tests of a file. `reach` can put a proxy between
+ * the two.
  */
 export function useService(
   environment: Readonly<Record<string, string>> = {},
@@ -41,7 +41,7 @@ export function useService(
     get database() {
       return database;
     },
-    /** As the server has it. */
+    /** The database as the server reaches it. */
     get databaseUrl() {
       return databaseUrl;
     },
@@ -69,7 +69,7 @@ export function useService(
       return await addUser(database.query, { ...PROFILE, email, role: 'member' });
     },
 
-    /** The cookie of a session; of the tests' own secret, or another. */
+    /** A session cookie, by default signed with the tests' secret. */
     cookieOf: sessionCookie,
 
     /** A team that follows a new customer. */
@@ -87,7 +87,7 @@ export function useService(
   return service;
 }
 
-/** The plan of a team that never had a subscription. */
+/** The plan of a team without a subscription. */
 export const NO_PLAN: TeamPlan = {
   providerSubscriptionId: null,
   providerProductId: null,

@@ -10,7 +10,7 @@ export type LogRow = {
   deliveries: number;
 };
 
-/** A database with Instep's tables on this server, as long as the tests of a suite run. */
+/** A database with Instep's tables on this server, for the tests of a suite. */
 export function useDatabase(server: TestServer) {
   let url: URL;
   let database: Database;
@@ -28,14 +28,14 @@ export function useDatabase(server: TestServer) {
       return database;
     },
 
-    /** Another pool on the same database, as another instance would have it. */
+    /** Another pool on the same database, like another instance. */
     openAnother(): Database {
       const other = connect(url);
       others.push(other);
       return other;
     },
 
-    /** A customer whom nobody follows yet. */
+    /** A customer without a team. */
     newCustomer: () => `cus_${randomBytes(8).toString('hex')}`,
 
     /** A team that follows a new customer. */
@@ -47,7 +47,7 @@ export function useDatabase(server: TestServer) {
 
     planOf: async (teamId: number) => (await readTeam(database.query, teamId))?.plan,
 
-    /** What the log says of a customer's events, in the order of their arrival. */
+    /** A customer's events in the log, in the order of arrival. */
     logOf: (customerId: string) =>
       database.query<LogRow>(
         `select event_id, outcome, deliveries

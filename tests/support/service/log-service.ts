@@ -31,7 +31,7 @@ export function useLog() {
 
     addTeam: (customerId: string) => addTeam(database.query, { name: 'Team', customerId }),
 
-    /** Brings an event through the one door, as if it had been received then. */
+    /** Ingests an event, as if it had been received at that time. */
     async deliver(
       made: Partial<SubscriptionEventFields>,
       receivedAtMs = Date.now(),
@@ -39,7 +39,7 @@ export function useLog() {
       await ingest([received(eventBody(made), receivedAtMs)]);
     },
 
-    /** The same with a body of any kind. */
+    /** Ingests any body. */
     async deliverBody(body: string): Promise<void> {
       await ingest([received(body, Date.now())]);
     },
@@ -58,7 +58,7 @@ export function useLog() {
   };
 }
 
-/** The JSON lines that a command wrote. */
+/** The JSON lines in a command's output. */
 export function jsonLines(stdout: string): Record<string, unknown>[] {
   const lines = stdout.split('\n').filter((line) => line !== '');
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);

@@ -16,8 +16,8 @@ import { HEADERS, WEBHOOK_SECRET } from '../secrets/canaries.ts';
 import { lookAtAnswer } from '../secrets/leaks.ts';
 
 /**
- * A server in the test's own process, on a database of its own, and what it has counted. `reach` may
- * put something between the two.
+ * A server in the test's process with its own database, and its metrics. `reach` can put a proxy
+ * between the two.
  */
 export function useMetrics(
   environment: Readonly<Record<string, string>> = {},
@@ -51,14 +51,14 @@ export function useMetrics(
       return database;
     },
 
-    /** Every figure, by its name and labels as they stand there. */
+    /** Every value, by name and labels as exposed. */
     async figures(): Promise<ReadonlyMap<string, number>> {
       const text = await instep.metrics.expose();
       lookAtAnswer('/metrics', text);
       return figuresIn(text);
     },
 
-    /** The figure of this name and these labels. */
+    /** The value of this name and these labels. */
     figure: async (series: string) => (await service.figures()).get(series),
 
     expose: () => instep.metrics.expose(),
@@ -81,7 +81,7 @@ export function useMetrics(
   return service;
 }
 
-/** Every figure of a text that Prometheus reads, by its name and labels as they stand there. */
+/** Every value in the Prometheus text format, by name and labels as exposed. */
 export function figuresIn(text: string): Map<string, number> {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(

@@ -3,7 +3,7 @@ import { AUTH_SECRET } from '../secrets/canaries.ts';
 
 const LIFETIME_MS = 86_400_000;
 
-/** The cookie of a user who signed in now; of the tests' own secret, or another. */
+/** The cookie of a user who signs in now, by default signed with the tests' secret. */
 export async function sessionCookie(userId: number, secret = AUTH_SECRET): Promise<string> {
   const [key] = secretKeys([secret]);
   const lifetime = { nowMs: Date.now(), lifetimeMs: LIFETIME_MS };

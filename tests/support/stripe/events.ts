@@ -8,7 +8,7 @@ import { MEMBERS } from '../secrets/canaries.ts';
 
 let count = 0;
 
-/** The body of an event as Stripe sends it; of each member that the test does not name, any. */
+/** The body of an event as Stripe sends it, with defaults for what the test does not set. */
 export function eventBody(made: Partial<SubscriptionEventFields> = {}): string {
   count += 1;
   const event = createSubscriptionEvent({
@@ -25,17 +25,17 @@ export function eventBody(made: Partial<SubscriptionEventFields> = {}): string {
   return JSON.stringify(event);
 }
 
-/** A body as it comes to the one door. */
+/** A body as the ingest pipeline receives it. */
 export function received(body: string, receivedAtMs = 1_700_000_000_000): ReceivedEvent {
   count += 1;
   const event = parseEvent(body, { receivedAtMs, nonce: () => `nonce_${count}` });
   if (event.kind === 'readable' || event.kind === 'unreadable') {
     return { ...event, body: Buffer.from(body), receivedAtMs, source: 'delivery' };
   }
-  throw new RangeError(`an event that is ${event.kind} does not come to the one door`);
+  throw new RangeError(`the ingest pipeline takes no event that is ${event.kind}`);
 }
 
-/** An event as it comes to the one door. */
+/** An event as the ingest pipeline receives it. */
 export function receivedEvent(made: Partial<SubscriptionEventFields> = {}): ReceivedEvent {
   return received(eventBody(made));
 }

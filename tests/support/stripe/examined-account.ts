@@ -17,15 +17,15 @@ export type ExaminedAccount = {
   readonly databaseUrl: URL;
   readonly events: ApiCollection;
   readonly webhookEndpoints: ApiCollection;
-  /** The paths of the API that are answered otherwise. */
+  /** Paths of the API with another response. */
   fault: ((path: string) => ApiFault | undefined) | undefined;
   delayMs: number;
   /** How far Stripe's clock is ahead of ours. */
   clockAheadMs: number;
   readonly environment: Readonly<Record<string, string>>;
-  /** An event comes, now or when it is said. */
+  /** Ingests an event, received now or at the given time. */
   deliver(body: string, receivedAtMs?: number): Promise<void>;
-  /** What the command finds, with these settings beside its own. */
+  /** What `instep doctor` finds, with these additional settings. */
   examine(more?: Readonly<Record<string, string>>, ...args: string[]): Promise<Ended>;
 };
 
@@ -34,7 +34,7 @@ afterAll(async () => {
   for (const end of ends) await end();
 });
 
-/** A webhook endpoint as it must be. */
+/** A correct webhook endpoint. */
 export const ENDPOINT = {
   id: 'we_1',
   object: 'webhook_endpoint',
@@ -44,12 +44,12 @@ export const ENDPOINT = {
   api_version: '2025-03-31.basil',
 };
 
-/** The same, but for these members. */
+/** A webhook endpoint with these members. */
 export function endpointWith(otherwise: Partial<Record<string, unknown>>): ApiObject {
   return { ...ENDPOINT, ...otherwise };
 }
 
-/** A database and an account at Stripe where all is well. They end with the test's file. */
+/** A database and an account at Stripe without problems, for the tests of a file. */
 export async function openExaminedAccount(): Promise<ExaminedAccount> {
   const { url, database } = await createDatabase();
   const ingest = openPipeline(database, async () => 'Pro');
@@ -95,7 +95,7 @@ export async function openExaminedAccount(): Promise<ExaminedAccount> {
   return account;
 }
 
-/** What was found that is not ok, as `failure clock: 300 s behind Stripe's`. */
+/** The checks that are not ok, such as `failure clock: 300 s behind Stripe's`. */
 export function troublesOf({ checks }: { readonly checks: readonly Check[] }): string[] {
   return checks
     .filter(({ state }) => state !== 'ok')

@@ -1,8 +1,8 @@
 import type { Database, Query } from '../../../src/postgres/database.ts';
 
 /**
- * The indexes that all the statements of this work use, whether they are planned for their values
- * or for any; and `all of events`, say, if one of them reads the whole of that table.
+ * The indexes that the statements of this work use, with custom and with generic plans, and
+ * `all of events`, for example, if a statement scans that whole table.
  */
 export async function indexesUsed(
   database: Database,

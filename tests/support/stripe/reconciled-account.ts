@@ -18,7 +18,7 @@ export type ReconciledAccount = {
   readonly ingest: Ingest;
   readonly subscriptions: ApiCollection;
   readonly customers: ApiCollection;
-  /** What the API was asked, as paths. */
+  /** The paths of the requests to the API. */
   readonly calls: string[];
   fault: ((path: string) => ApiFault | undefined) | undefined;
   delayMs: number | undefined;
@@ -26,14 +26,14 @@ export type ReconciledAccount = {
   /** A team that follows this customer. */
   addTeam(customerId: string): Promise<number>;
   planOf(teamId: number): ReturnType<typeof readTeam>;
-  /** Something happens at Stripe, and its event is delivered, unless it is missed. */
+  /** Changes a subscription at Stripe. Delivers the event unless it is missed. */
   happen(made: Made, how?: 'delivered' | 'missed'): Promise<void>;
   reconcile(...args: string[]): Promise<{ code: number | string; lines: string[]; stderr: string }>;
 };
 
 const ends: (() => Promise<unknown>)[] = [];
 
-/** A database and an account at Stripe that may come to disagree. They end with the test's file. */
+/** A database and an account at Stripe that can drift apart, for the tests of a file. */
 export async function openAccount(): Promise<ReconciledAccount> {
   const { url, database } = await createDatabase();
   const ingest = openPipeline(database, async (productId) => NAMES[productId] ?? null);

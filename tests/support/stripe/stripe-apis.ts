@@ -6,7 +6,7 @@ import { createStripeApi } from '../../../src/stripe/api.ts';
 import { startFakeStripeApi } from '../../../src/testing/stripe-api/server.ts';
 import { API_KEY } from '../secrets/canaries.ts';
 
-/** The real client of Stripe's API, towards servers of the test's own. They end with the file. */
+/** The real client of Stripe's API, with stand-ins for the API, for the tests of a file. */
 export function useStripeApis() {
   const servers: { close(): unknown }[] = [];
   afterAll(async () => {
@@ -19,14 +19,14 @@ export function useStripeApis() {
   }
 
   return {
-    /** An API that knows these products, and can be taken away. */
+    /** An API with these products that can be stopped. */
     async start(productNames: Readonly<Record<string, string>>) {
       const server = await startFakeStripeApi({ productNames });
       servers.push(server);
       return { retrieve: retrieveFrom(server.url), close: () => server.close() };
     },
 
-    /** An API that does whatever the test wants. */
+    /** An API with a handler of the test. */
     async startOdd(listener: RequestListener) {
       const server = createServer(listener).listen(0, '127.0.0.1');
       await once(server, 'listening');

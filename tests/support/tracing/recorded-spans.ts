@@ -14,7 +14,7 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { vi } from 'vitest';
 
-/** As much of W3C's Trace Context as a test needs. */
+/** The part of W3C's Trace Context that the tests need. */
 const propagator: TextMapPropagator = {
   inject: () => undefined,
   extract(parent: Context, carrier, getter): Context {
@@ -35,18 +35,18 @@ export function recordSpans() {
   trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors }));
 
   const spans = {
-    /** All that have ended. */
+    /** All spans that have ended. */
     all: (): ReadableSpan[] => exporter.getFinishedSpans(),
 
-    /** Those that are directly part of this one, in the order of their ends. */
+    /** The direct children of this span, in the order of their ends. */
     partsOf: (span: ReadableSpan) =>
       spans.all().filter((part) => part.parentSpanContext?.spanId === idOf(span)),
 
-    /** Those that name this one as one of theirs, or the other way round. */
+    /** Spans that link to this one, or that this one links to. */
     linkedWith: (span: ReadableSpan) =>
       spans.all().filter((other) => isLinked(other, span) && isLinked(span, other)),
 
-    /** Waits for the one of this name that does so. */
+    /** Waits for a span with this name that matches. */
     find: (name: string, isMeant: (span: ReadableSpan) => boolean = () => true) =>
       vi.waitFor(() => {
         const found = spans.all().find((span) => span.name === name && isMeant(span));

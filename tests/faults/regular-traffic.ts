@@ -8,22 +8,22 @@ import { sessionCookie } from '../support/service/session-cookie.ts';
 import { type Figures, startLoad } from './load.ts';
 import { percentile } from './percentile.ts';
 
-/** What became of a request of somebody who means well. */
+/** The result of one regular request. */
 export type Attempt = {
   readonly what: 'event' | 'profile';
   readonly beganAtMs: number;
   readonly tookMs: number;
-  /** A status, or the network's error. 200 means that the answer was the right one, too. */
+  /** A status or a network error. 200 also means that the body was correct. */
   readonly answer: number | string;
 };
 
-export type Honest = {
+export type RegularTraffic = {
   readonly attempts: readonly Attempt[];
-  /** Waits until so many more events were acknowledged. Throws where none are. */
+  /** Waits for this many more acknowledged events. Throws if none arrives. */
   untilMore(count: number): Promise<unknown>;
-  /** Sends until everything that was begun was answered, and begins nothing more. */
+  /** Starts nothing more, and repeats running requests until they are answered. */
   finish(): Promise<void>;
-  /** After `finish`: is everything stored, and every team right? */
+  /** After `finish`: checks that every event is stored and every team is correct. */
   audit(): Promise<Figures>;
 };
 
@@ -31,11 +31,14 @@ const SENDERS = 2;
 const READERS = 4;
 /** Between a reader's answer and its next request. */
 const PAUSE_MS = 20;
-/** The server's promise, REQUEST_DEADLINE_MS, and what a busy machine needs beside. */
+/** REQUEST_DEADLINE_MS, which the server promises, and some time for a busy machine. */
 const TIMEOUT_MS = 5_000 + 5_000;
 
-/** Senders of signed events, and users who read their profiles, until they are told to finish. */
-export async function startHonest(database: Database, url: string): Promise<Honest> {
+/** Starts senders of signed events, and users who read their profiles. */
+export async function startRegularTraffic(
+  database: Database,
+  url: string,
+): Promise<RegularTraffic> {
   const attempts: Attempt[] = [];
   let isOver = false;
 
@@ -56,7 +59,7 @@ export async function startHonest(database: Database, url: string): Promise<Hone
     onAttempt: (attempt) => attempts.push({ what: 'event', ...attempt }),
   });
   const reading = Promise.all(Array.from({ length: READERS }, read));
-  // Whoever waits for the end hears of it.
+  // The caller that awaits `done` gets the error.
   reading.catch(() => undefined);
   return {
     attempts,
@@ -71,16 +74,16 @@ export async function startHonest(database: Database, url: string): Promise<Hone
 
 let users = 0;
 
-/** A new user, and the cookie of a session of theirs. */
+/** A new user and the cookie of their session. */
 export async function addSignedIn(database: Database) {
   users += 1;
-  const email = `honest${users}@example.com`;
+  const email = `regular${users}@example.com`;
   const user = { name: 'Ada', email, passwordHash: 'x', role: 'member' };
   const { id } = await addUser(database.query, user);
   return { id, cookie: await sessionCookie(id) };
 }
 
-/** On a connection of its own, as from somebody who comes for the first time. */
+/** Uses a new connection, like a new user. */
 export async function readProfile(
   url: string,
   cookie: string,
@@ -98,13 +101,13 @@ export async function readProfile(
   }
 }
 
-/** How many of these attempts were answered as they should, in per cent, rounded down. */
+/** The percentage of attempts that were answered correctly, rounded down. */
 export function shareServed(attempts: readonly Attempt[]): number {
   const served = attempts.filter(({ answer }) => answer === 200).length;
   return Math.floor((100_000 * served) / attempts.length) / 1_000;
 }
 
-/** @throws with what else was answered, unless at least so many per cent were served */
+/** @throws Error with the other answers, unless at least this percentage was served */
 export function expectServed(attempts: readonly Attempt[], percent: number): void {
   if (attempts.length === 0) throw new RangeError('nothing was attempted');
   const others = attempts.filter(({ answer }) => answer !== 200);
@@ -113,7 +116,7 @@ export function expectServed(attempts: readonly Attempt[], percent: number): voi
   throw new Error(`${others.length} of ${attempts.length} not served: ${reasons.join(', ')}`);
 }
 
-/** So long did 99 of 100 attempts take at most. */
+/** The 99th percentile of the duration of the attempts. */
 export function slowestMs(attempts: readonly Attempt[]): number {
   return percentile(
     attempts.map(({ tookMs }) => tookMs),
