@@ -95,16 +95,18 @@ test('the source has every log line and error code that operations.md explains',
   expect(named.filter((text) => !source.includes(text.replace(/ …$/, '')))).toEqual([]);
 });
 
-test('.env.example and the README have every variable of the configuration, and no other', () => {
+test('.env.example and configuration.md have every variable of the configuration, and no other', () => {
   const variablesOf = (text: string, pattern: RegExp) =>
     [...new Set([...text.matchAll(pattern)].map(([, name = '']) => name))].sort();
   const inExample = variablesOf(textOf('.env.example'), /^(?:# )?([A-Z][A-Z_]+)=/gm);
-  const rows = [...textOf('README.md').matchAll(/^\| (`[A-Z].*?) \|/gm)].map(([, cell]) => cell);
-  const inReadme = variablesOf(rows.join('\n'), /`([A-Z][A-Z_]+)`/g);
+  const rows = [...textOf('docs/configuration.md').matchAll(/^\| (`[A-Z].*?) \|/gm)].map(
+    ([, cell]) => cell,
+  );
+  const inTable = variablesOf(rows.join('\n'), /`([A-Z][A-Z_]+)`/g);
   const read = variablesOf(sourceOf('src/config'), /\b([A-Z][A-Z]+(?:_[A-Z]+)*): /g);
-  expect(inExample).toEqual(inReadme);
-  expect(inReadme.filter((name) => !source.includes(name))).toEqual([]);
-  expect(read.filter((name) => !inReadme.includes(name))).toEqual([]);
+  expect(inExample).toEqual(inTable);
+  expect(inTable.filter((name) => !source.includes(name))).toEqual([]);
+  expect(read.filter((name) => !inTable.includes(name))).toEqual([]);
 });
 
 test.each(decisions)('%s fits on one screen and has the number of its file', (document) => {

@@ -120,7 +120,7 @@ const operationsShape = v.pipe(
 export type Config = ReturnType<typeof readConfig>;
 
 /**
- * Reads the server's configuration from environment variables (README, Configuration).
+ * Reads the server's configuration from environment variables (docs/configuration.md).
  *
  * @throws ConfigInvalid with every error at once, each with what to set
  * @example
