@@ -1,7 +1,14 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { hasServer, serverPid } from '../postgres/embedded/data-folders.ts';
-import { createFolder, runInstep, startInstep } from '../support/process/instep-process.ts';
+import { hasServer, serverPid, waitForEnd } from '../postgres/embedded/data-folders.ts';
+import {
+  createFolder,
+  runInstep,
+  SETTINGS,
+  spawnInstep,
+  startInstep,
+} from '../support/process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
 
 /** Runs commands on an embedded database of their own. */
@@ -69,3 +76,16 @@ test('the server stops the database, which keeps what was written', async () => 
   expect(await hasServer(dataFolder)).toBe(false);
   expect(await run(`team show ${id}`)).toMatchObject({ providerCustomerId: 'cus_1' });
 });
+
+test.each(['SIGTERM', 'SIGINT'] as const)(
+  '%s during the start stops the database',
+  async (signal) => {
+    const { dataFolder, environment } = useEmbedded();
+    const instep = spawnInstep(['serve'], { ...SETTINGS, ...environment });
+    while (!(await hasServer(dataFolder))) await sleep(1);
+    const pid = await serverPid(dataFolder);
+    expect(await instep.stop(signal)).toBe(0);
+    await waitForEnd(pid);
+    expect(await hasServer(dataFolder)).toBe(false);
+  },
+);

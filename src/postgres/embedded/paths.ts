@@ -88,7 +88,7 @@ export async function createSocketDirectory(path: string, user: ServerUser): Pro
  * Makes sure that no other user can listen on the socket, if its directory exists.
  * @throws PostgresFolderUnfit
  */
-async function checkSocketDirectory(path: string, user: ServerUser): Promise<void> {
+export async function checkSocketDirectory(path: string, user: ServerUser): Promise<void> {
   const found = await ifExists(lstat(path));
   if (found === undefined) return;
   const isOurs = found.uid === user.uid || found.uid === process.getuid?.();

@@ -9,6 +9,8 @@ import type { ServerUser } from './server-user.ts';
 
 /** An attempt to start a server. */
 export type Launch = {
+  /** From now on the server does not stop when this process ends. */
+  keep(): void;
   /** How the server ended; `undefined` while it runs. */
   end(): LaunchEnd | undefined;
 };
@@ -30,6 +32,15 @@ const STOP_DEADLINE_MS = 20_000;
 const STOP_PAUSE_MS = 10;
 
 /**
+ * Runs a program, and stops it if the other end of standard input is closed before a line came: a
+ * process that ends while it starts a server leaves none behind.
+ */
+const RUN_WHILE_STARTING = `
+  exec 3<&0
+  ( (read -r _ <&3 || kill -INT $$) & )
+  exec "$@" 3<&- </dev/null`;
+
+/**
  * Starts a server in the background. It has a session and a process group of its own: Ctrl-C does
  * not reach it, and other processes can use it after this one.
  */
@@ -40,15 +51,20 @@ export async function launchPostmaster(
 ): Promise<Launch> {
   const { file, beginsAt } = await openServerLog(log, user);
   let end: LaunchEnd | undefined;
+  let keep = () => {};
   const fail = (line: string) => {
     end = { outcome: 'failed', lines: [line] };
   };
   try {
-    const child = spawn(postgres, ['-D', cluster, ...settings(connection.host)], {
+    const command = [postgres, '-D', cluster, ...settings(connection.host)];
+    const child = spawn('/bin/sh', ['-c', RUN_WHILE_STARTING, 'sh', ...command], {
       ...spawnOptions(user),
       detached: true,
-      stdio: ['ignore', file.fd, file.fd],
+      stdio: ['pipe', file.fd, file.fd],
     });
+    keep = () => child.stdin?.end('\n');
+    // A server that has ended has closed this pipe.
+    child.stdin?.on('error', () => undefined);
     child.once('error', (error) => fail(error.message));
     child.once('exit', (exitCode) => {
       readServerLog(log, beginsAt).then(
@@ -62,7 +78,7 @@ export async function launchPostmaster(
   } finally {
     await file.close();
   }
-  return { end: () => end };
+  return { keep: () => keep(), end: () => end };
 }
 
 /** On the command line, which no file and no ALTER SYSTEM overrides. */

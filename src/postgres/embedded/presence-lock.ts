@@ -43,7 +43,7 @@ export type PresenceLockAttempt =
   | { readonly outcome: 'refused'; readonly reason: string; readonly cause: unknown };
 
 /** A pair of numbers, which no lock with a single number can conflict with. */
-const LOCK = '1768846452, 1936023924';
+export const LOCK = '1768846452, 1936023924';
 
 /** How long to wait for the exclusive lock: the server needs time to notice a killed process. */
 const EXCLUSIVE_TIMEOUT_MS = 100;
@@ -55,18 +55,10 @@ export async function acquirePresenceLock(
   connection: Connection,
   timeoutMs: number,
 ): Promise<PresenceLockAttempt> {
-  const socket = new Socket();
-  const client = new pg.Client({
-    ...connection,
-    stream: () => socket,
+  const { client, socket } = createClient(connection, {
     application_name: 'instep presence lock',
     query_timeout: RESPONSE_TIMEOUT_MS,
-    // An idle connection is intended, and a lock that is not acquired is no error. PGOPTIONS meant
-    // for another database do not apply.
-    options: '-c idle_session_timeout=0 -c statement_timeout=0 -c log_min_messages=fatal',
   });
-  // The end of the server is reported here first; the next use of the lock finds out.
-  client.on('error', () => undefined);
   const timer = setTimeout(() => socket.destroy(new Error('it does not respond')), timeoutMs);
   try {
     await client.connect();
@@ -86,6 +78,21 @@ export async function acquirePresenceLock(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** A connection that no setting for other databases or other programs applies to. */
+export function createClient(connection: Connection, settings: pg.ClientConfig) {
+  const socket = new Socket();
+  const client = new pg.Client({
+    ...connection,
+    ...settings,
+    stream: () => socket,
+    // It is idle for a long time, and a lock that is not acquired is no error.
+    options: '-c idle_session_timeout=0 -c statement_timeout=0 -c log_min_messages=fatal',
+  });
+  // The end of the server is reported here first; the next statement finds out.
+  client.on('error', () => undefined);
+  return { client, socket };
 }
 
 function createPresenceLock(client: pg.Client, socket: Socket): PresenceLock {

@@ -5,7 +5,12 @@ import { prepareBinaries } from './binaries.ts';
 import { createCluster, deleteAbandonedClusters, hasCluster } from './cluster.ts';
 import { PostgresFolderUnfit, PostgresStartFailed, PostgresUnreachable } from './errors.ts';
 import { readLockHolder, repairStaleLock } from './lock-file.ts';
-import { createSocketDirectory, type EmbeddedPaths, SOCKET_NAME } from './paths.ts';
+import {
+  checkSocketDirectory,
+  createSocketDirectory,
+  type EmbeddedPaths,
+  SOCKET_NAME,
+} from './paths.ts';
 import { type Launch, launchPostmaster } from './postmaster.ts';
 import {
   acquirePresenceLock,
@@ -14,6 +19,7 @@ import {
 } from './presence-lock.ts';
 import { lastLines, readServerLog } from './server-log.ts';
 import { userOfCluster } from './server-user.ts';
+import { startStopGuard } from './stop-guard.ts';
 
 const ATTEMPT_TIMEOUT_MS = 5_000;
 const FIRST_PAUSE_MS = 5;
@@ -38,6 +44,7 @@ export async function startOrAttach(
   paths: EmbeddedPaths,
   { deadlineMs, acceptsFull }: StartOptions,
 ): Promise<PresenceLock | 'full'> {
+  await checkSocketDirectory(paths.connection.host, await userOfCluster(paths.cluster));
   let giveUpAt = performance.now() + deadlineMs;
   let start: Start | undefined;
   let launch: Launch | undefined;
@@ -46,7 +53,11 @@ export async function startOrAttach(
     const remainingMs = giveUpAt - performance.now();
     const timeoutMs = Math.max(1, Math.min(ATTEMPT_TIMEOUT_MS, remainingMs));
     const attempt = await acquirePresenceLock(paths.connection, timeoutMs);
-    if (attempt.outcome === 'acquired') return attempt.lock;
+    if (attempt.outcome === 'acquired') {
+      await startStopGuard(paths.connection);
+      launch?.keep();
+      return attempt.lock;
+    }
     if (attempt.outcome === 'full' && acceptsFull) return 'full';
     if (remainingMs <= 0 || attempt.outcome === 'refused') throw await unreachable(paths, attempt);
     if (start === undefined) {

@@ -17,6 +17,7 @@ import {
   makeDatabase,
   makeFolder,
   serverPid,
+  waitForEnd,
 } from './data-folders.ts';
 import { InstepProcess } from './instep-process.ts';
 
@@ -38,20 +39,41 @@ async function startBystander(): Promise<number> {
 }
 
 describe('after a crash', () => {
-  it('attaches to the server of a killed process', async () => {
+  it('opens the database of a killed process, with every acknowledged write', async () => {
     const dataFolder = await makeDatabase();
     const killed = new InstepProcess(dataFolder);
     const { connection } = await killed.open();
     await writeNote(connection, 'acknowledged');
-    const pid = await serverPid(dataFolder);
     await killed.kill();
-    expect(await isRunning(pid)).toBe(true);
 
     const postgres = await openEmbeddedPostgres({ dataFolder, onNotice });
-    expect(await serverPid(dataFolder)).toBe(pid);
     expect(await readNotes(postgres.connection)).toEqual(['acknowledged']);
     await postgres.release();
-    expect(await isRunning(pid)).toBe(false);
+    expect(await hasServer(dataFolder)).toBe(false);
+  });
+
+  it('stops the server after its last process was killed', async () => {
+    const dataFolder = await makeDatabase();
+    const processes = [new InstepProcess(dataFolder), new InstepProcess(dataFolder)];
+    const [first] = await Promise.all(processes.map((each) => each.open()));
+    const pid = await serverPid(dataFolder);
+    await processes[0]?.kill();
+    if (first !== undefined) await writeNote(first.connection, 'still running');
+    await processes[1]?.kill();
+    await waitForEnd(pid);
+    expect(await hasServer(dataFolder)).toBe(false);
+  });
+
+  it('stops the server when its process is killed during the start', async () => {
+    const dataFolder = await makeDatabase();
+    const starting = new InstepProcess(dataFolder);
+    const opened = starting.open().catch(() => 'failed');
+    while (!(await hasServer(dataFolder))) await sleep(1);
+    const pid = await serverPid(dataFolder);
+    await starting.kill();
+    await opened;
+    await waitForEnd(pid);
+    expect(await hasServer(dataFolder)).toBe(false);
   });
 
   it('starts a killed server once for all callers, with every acknowledged write', async () => {

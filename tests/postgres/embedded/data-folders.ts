@@ -127,7 +127,8 @@ export async function deleteDatabase(dataFolder: string): Promise<void> {
   await rm(dataFolder, { recursive: true, force: true });
 }
 
-async function waitForEnd(pid: number): Promise<void> {
+/** Waits until a process has ended. */
+export async function waitForEnd(pid: number): Promise<void> {
   while (await isRunning(pid)) await sleep(10);
 }
 

@@ -1,8 +1,20 @@
-import { mkdir, readFile, rename, stat, truncate, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import {
+  chmod,
+  mkdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openEmbeddedPostgres } from '../../../src/postgres/embedded/embedded-postgres.ts';
-import { SOCKET_NAME } from '../../../src/postgres/embedded/paths.ts';
+import { chooseSocketDirectory, SOCKET_NAME } from '../../../src/postgres/embedded/paths.ts';
 import { ask, readNotes, writeNote } from './ask.ts';
 import {
   areProgramsOpen,
@@ -76,6 +88,33 @@ describe('opening the embedded PostgreSQL', () => {
     expect(await readNotes(joined.connection)).toEqual(['kept']);
     await first.release();
     await joined.release();
+  });
+
+  it("refuses another user's socket without connecting to it", async () => {
+    const dataFolder = join(await makeFolder(), 'long'.repeat(20), 'long'.repeat(20), 'data');
+    await mkdir(dirname(dataFolder), { recursive: true });
+    await rename(await makeDatabase(), dataFolder);
+    const directory = await chooseSocketDirectory(await realpath(join(dataFolder, 'postgres')));
+    // Any user can write there, as into a directory that another user made.
+    await mkdir(directory);
+    await chmod(directory, 0o777);
+    onTestFinished(() => rm(directory, { recursive: true, force: true }));
+    let connections = 0;
+    const impostor = createServer((socket) => {
+      connections += 1;
+      socket.destroy();
+    });
+    impostor.listen(join(directory, SOCKET_NAME));
+    await once(impostor, 'listening');
+    onTestFinished(() => {
+      impostor.close();
+    });
+
+    await expect(openEmbeddedPostgres({ dataFolder, onNotice })).rejects.toMatchObject({
+      code: 'EMBEDDED_POSTGRES_FOLDER_UNFIT',
+      message: expect.stringContaining(`${directory} is not a private folder`),
+    });
+    expect(connections).toBe(0);
   });
 
   it('refuses the data of another major version, and names both versions', async () => {
