@@ -26,7 +26,7 @@ export { DeadlineExceeded } from './runtime/deadline.ts';
 export { InstepError, type InstepErrorCode } from './runtime/errors.ts';
 export { createLogger, type Logger, type LogLevel } from './runtime/logging.ts';
 export type { Handler, HttpRequest, HttpResponse } from './server/http-message.ts';
-export { ListenFailed, type RunningServer } from './server/listener.ts';
+export { type ListenerOptions, ListenFailed, type RunningServer } from './server/listener.ts';
 export { type ListenOptions, listen } from './server/server.ts';
 
 /**

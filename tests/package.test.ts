@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -28,27 +28,41 @@ async function pack(): Promise<{ tarball: string; files: string[] }> {
   return { tarball: join(destination, packed.filename), files };
 }
 
-test('the package holds the program, its migrations and its docs, and no tests', async () => {
+test('the package has the program, its assets and its docs, and no development tools', async () => {
   const { files } = await pack();
   expect(files).toContain('dist/cli/instep.js');
   expect(files).toContain('dist/index.js');
   expect(files).toContain('dist/index.d.ts');
   expect(files).toContain('dist/postgres/migrations/0001_instep.sql');
   expect(files).toContain('dist/operations/console/assets/style.css');
+  expect(files).toContain('dist/testing/index.js');
   expect(files).toContain('LICENSE');
-  expect(files.filter((path) => /^(tests|src|data|node_modules)\/|\.test\./.test(path))).toEqual(
-    [],
-  );
+  const folders = new Set(files.map((path) => path.split('/').slice(0, -1)[0] ?? ''));
+  expect([...folders].sort()).toEqual(['', 'dist', 'docs']);
+  expect(files.filter((path) => /simulation\/|\.test\.|\.map$|\.tgz$/.test(path))).toEqual([]);
 });
 
-test('it installs into an empty project, where the command and the library run', async () => {
+test('the package has every file that its README links to', async () => {
+  const { files } = await pack();
+  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+  const links = [...readme.matchAll(/\]\(([\w./-]+)(?:#[\w-]+)?\)/g)].map(([, path = '']) => path);
+  expect(links).toContain('docs/operations.md');
+  const isPacked = (link: string) =>
+    files.some((path) => path === link || path.startsWith(`${link}/`));
+  expect(links.filter((link) => !isPacked(link))).toEqual([]);
+});
+
+test('the package installs into an empty project, where the command and the library run', async () => {
   const { tarball } = await pack();
   const cwd = folder();
   writeFileSync(join(cwd, 'package.json'), '{"private":true,"type":"module"}');
   await run('npm', ['install', '--omit=optional', '--no-audit', '--no-fund', tarball], { cwd });
   const help = await run('npx', ['instep', '--help'], { cwd });
   expect(help.stdout).toContain('Usage: instep');
-  const script = `import { openInstep } from 'instep'; console.log(typeof openInstep);`;
+  const script = `
+    import { openInstep } from 'instep';
+    import { signWebhook } from 'instep/testing';
+    console.log(typeof openInstep, typeof signWebhook);`;
   const imported = await run(process.execPath, ['--input-type=module', '-e', script], { cwd });
-  expect(imported.stdout.trim()).toBe('function');
+  expect(imported.stdout.trim()).toBe('function function');
 }, 120_000);

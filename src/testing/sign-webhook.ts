@@ -4,10 +4,12 @@ import { createHmac } from 'node:crypto';
  * Signs a webhook body as Stripe does: returns the value of the header `stripe-signature`.
  *
  * @example
+ * ```ts
  * import { signWebhook } from 'instep/testing';
  *
  * const header = signWebhook('{"type":"invoice.paid"}', 'whsec_example', 1_767_225_600_000);
  * console.log(header); // t=1767225600,v1=…
+ * ```
  */
 export function signWebhook(body: string, secret: string, atMs: number): string {
   const timestamp = Math.floor(atMs / 1_000);
@@ -26,12 +28,14 @@ export type SignedRequest = {
  * Signs an event for delivery. The result is the second argument of `fetch` and of `new Request`.
  *
  * @example
+ * ```ts
  * import { createSubscriptionEvent, signedRequest } from 'instep/testing';
  *
  * const event = createSubscriptionEvent({ customerId: 'cus_1' });
  * const url = 'http://127.0.0.1:3000/api/stripe/webhook';
  * const request = new Request(url, signedRequest(event, 'whsec_example'));
  * console.log(request.headers.has('stripe-signature')); // true
+ * ```
  */
 export function signedRequest(
   event: object,

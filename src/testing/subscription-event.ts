@@ -26,10 +26,12 @@ const PERIOD_SECONDS = 30 * 24 * 60 * 60;
  * carries the billing period. `data.object` is the subscription as Stripe's API returns it.
  *
  * @example
+ * ```ts
  * import { createSubscriptionEvent } from 'instep/testing';
  *
  * const event = createSubscriptionEvent({ customerId: 'cus_1', status: 'trialing' });
  * console.log(event.type); // customer.subscription.updated
+ * ```
  */
 export function createSubscriptionEvent(
   fields: SubscriptionEventFields,

@@ -24,6 +24,7 @@ const PATH = /^\/v1\/(product|subscription|customer|event|webhook_endpoint)s(?:\
  * subscriptions, customers, events and webhook endpoints to Stripe's SDK, one by one and as lists.
  *
  * @example
+ * ```ts
  * import { createSubscriptionEvent, startFakeStripeApi } from 'instep/testing';
  *
  * const stripe = await startFakeStripeApi({ productNames: { prod_pro: 'Pro' } });
@@ -32,6 +33,7 @@ const PATH = /^\/v1\/(product|subscription|customer|event|webhook_endpoint)s(?:\
  * const response = await fetch(`${stripe.url}/v1/products/prod_pro`);
  * console.log(await response.json()); // { id: 'prod_pro', name: 'Pro', … }
  * await stripe.close();
+ * ```
  */
 export async function startFakeStripeApi(account: FakeStripeAccount = {}): Promise<FakeStripeApi> {
   const collections = {

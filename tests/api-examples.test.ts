@@ -1,0 +1,87 @@
+import { execFile } from 'node:child_process';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createEmptyDatabase } from './support/postgres/test-database.ts';
+import { SETTINGS } from './support/process/instep-process.ts';
+
+const run = promisify(execFile);
+const ROOT = resolve(import.meta.dirname, '..');
+const ENTRY_POINTS = ['../src/index.ts', '../src/testing/index.ts'];
+
+/** The names of all exported functions. Classes are left out. */
+const functions = (await Promise.all(ENTRY_POINTS.map((path) => import(path)))).flatMap((module) =>
+  Object.entries(module)
+    .filter(([, value]) => typeof value === 'function' && !String(value).startsWith('class'))
+    .map(([name]) => name),
+);
+
+const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.ts'))
+  .map((path) => readFileSync(join(ROOT, 'src', path), 'utf8'));
+
+/** The code of the example in the function's doc comment. */
+function exampleOf(name: string): string | undefined {
+  const declaration = `export (?:async )?(?:function|const) ${name}\\b`;
+  const pattern = new RegExp(`/\\*\\*((?:(?!\\*/)(?:.|\\n))*)\\*/\\s*${declaration}`);
+  const comment = sources.map((text) => pattern.exec(text)?.[1]).find((found) => found) ?? '';
+  return /@example\n \* ```ts\n((?:.|\n)*?) \* ```/.exec(comment)?.[1]?.replaceAll(/^ \* ?/gm, '');
+}
+
+const examples = new Map(functions.map((name) => [name, exampleOf(name)]));
+
+const folder = mkdtempSync(join(tmpdir(), 'instep-examples-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+beforeAll(async () => {
+  mkdirSync(join(folder, 'node_modules'));
+  symlinkSync(ROOT, join(folder, 'node_modules/instep'));
+  const typeRoots = [join(ROOT, 'node_modules/@types')];
+  const compilerOptions = { noEmit: false, rootDir: '.', outDir: 'out', typeRoots };
+  const config = { extends: join(ROOT, 'tsconfig.json'), compilerOptions, include: ['*.ts'] };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  for (const [name, example] of examples) writeFileSync(join(folder, `${name}.ts`), `${example}`);
+  await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', folder]);
+});
+
+/** The output that the example's comments announce; `…` stands for any text. */
+function announced(example: string): string[] {
+  return [...example.matchAll(/console\.log\(.*\); \/\/ (.*)/g)].map(([, output = '']) => output);
+}
+
+function matches(output: string, expected: string): boolean {
+  const parts = expected.split('…').map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  return new RegExp(`^${parts.join('.*')}$`).test(output);
+}
+
+test('there are exported functions', () => {
+  expect(functions).toContain('openInstep');
+  expect(functions).toContain('createSubscriptionEvent');
+});
+
+test.each([...examples])('%s has an example that runs', async (name, example = '') => {
+  expect(example).toContain(name);
+  const env = { PATH: process.env.PATH, DATABASE_URL: (await createEmptyDatabase()).href };
+  const { stdout } = await run(process.execPath, [join(folder, 'out', `${name}.js`)], {
+    env: { ...env, ...SETTINGS },
+    timeout: 30_000,
+  });
+  const lines = stdout.split('\n');
+  for (const expected of announced(example)) {
+    expect(
+      lines.some((line) => matches(line, expected)),
+      `${stdout} lacks ${expected}`,
+    ).toBe(true);
+  }
+});
