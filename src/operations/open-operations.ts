@@ -80,6 +80,7 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
         ingest: pipeline.ingest,
         productNames: pipeline.productNames,
         planSelection,
+        isLiveMode: /^[a-z]+_live_/.test(config.stripeApi.secretKey),
         logger,
         now,
         nonce: randomUUID,

@@ -19,6 +19,7 @@ test('a parked event is applied by a replay once a team has its customer', async
   await page.getByRole('button', { name: 'Replay' }).click();
   // Maintenance may have applied it first.
   await expectText(page).toMatch(/The event is now applied|The event was already decided/);
+  await page.reload();
   await page
     .getByRole('link', { name: `team ${id}` })
     .first()
@@ -89,5 +90,5 @@ test('newer events are counted, and no row moves until they are requested', asyn
 
 /** The event ids in the table, in its order. */
 async function idsOn(page: Page): Promise<string[]> {
-  return await page.locator('tbody tr td:nth-child(2)').allTextContents();
+  return await page.locator('tbody tr td:nth-child(3)').allTextContents();
 }

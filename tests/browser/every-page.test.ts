@@ -1,6 +1,12 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
-import { overhang, PHONE, seriousViolations, useBrowser } from '../support/browser/browser.ts';
+import {
+  DESKTOP,
+  overhang,
+  PHONE,
+  seriousViolations,
+  useBrowser,
+} from '../support/browser/browser.ts';
 import { HOSTILE } from '../support/stripe/hostile-texts.ts';
 
 const browser = useBrowser();
@@ -60,9 +66,11 @@ describe.each(PAGES)('%s', (_, path, untrusted) => {
     expect(await seriousViolations(page)).toEqual([]);
   });
 
-  test('fits the width of a phone', async () => {
+  test('fits the width of a phone and of a desktop', async () => {
     const page = await browser.newPage({ viewport: PHONE, hasTouch: true });
     await page.goto(instep.url + path());
+    expect(await overhang(page)).toBe(0);
+    await page.setViewportSize(DESKTOP);
     expect(await overhang(page)).toBe(0);
   });
 

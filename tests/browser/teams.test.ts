@@ -20,7 +20,8 @@ test.each([
   await field.fill(textFor(team));
   await field.press('Enter');
   await page.getByRole('link', { name: 'Larkspur Bindery' }).click();
-  await expectText(page.getByRole('heading', { level: 1 })).toBe(`Team ${team}`);
+  await expectText(page.getByRole('heading', { level: 1 })).toBe(`Larkspur Bindery Team ${team}`);
+  expect(await page.title()).toBe(`Larkspur Bindery · Team ${team} · Instep`);
   await expectText(page).toContain('The team has Pro since');
 });
 

@@ -13,6 +13,7 @@ const CONTENT_TYPES = {
   'icon.svg': 'image/svg+xml',
   'times.js': SCRIPT,
   'live.js': SCRIPT,
+  'keys.js': SCRIPT,
   'htmx.js': SCRIPT,
 } as const;
 

@@ -17,7 +17,8 @@ export function createConsole(options: ConsoleOptions): Hono<ConsoleEnv> {
   const { logger, metrics } = options;
   const app = new Hono<ConsoleEnv>();
   const services = reconcileServices(options);
-  app.use(contextStorage(), asVisitor, safeHeaders, withinDeadline, smallBody);
+  const dashboardUrl = `https://dashboard.stripe.com${options.isLiveMode ? '' : '/test'}`;
+  app.use(contextStorage(), asVisitor(dashboardUrl), safeHeaders, withinDeadline, smallBody);
   app.route('/assets', assetPages());
   app.route('/', access(options));
   app.use(logActions(logger));

@@ -13,6 +13,8 @@ export type ConsoleOptions = {
   readonly api: StripeApi;
   readonly productNames: ProductNames;
   readonly planSelection: PlanSelection;
+  /** Whether STRIPE_SECRET_KEY is a live key. */
+  readonly isLiveMode: boolean;
   readonly logger: Logger;
   /** In milliseconds since 1970. */
   readonly now: () => number;

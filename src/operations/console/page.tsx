@@ -1,5 +1,5 @@
 import { raw } from 'hono/html';
-import type { PropsWithChildren } from 'hono/jsx';
+import type { Child, PropsWithChildren } from 'hono/jsx';
 import { assetUrl } from './assets.ts';
 import { Button, PostForm } from './components/form.tsx';
 import { Notice } from './components/panels.tsx';
@@ -14,7 +14,10 @@ const AREAS = [
 ] as const;
 
 export type PageProps = PropsWithChildren<{
+  /** May be untrusted. */
   readonly title: string;
+  /** Without it the heading is the title. */
+  readonly heading?: Child;
   /** The current entry of the navigation. */
   readonly area: (typeof AREAS)[number]['name'] | null;
 }>;
@@ -46,7 +49,7 @@ const HTMX_CONFIG = JSON.stringify({
 });
 
 /** The frame of every page. */
-export function Page({ title, area, children }: PageProps) {
+export function Page({ title, heading = title, area, children }: PageProps) {
   return (
     <>
       {raw('<!doctype html>')}
@@ -56,12 +59,13 @@ export function Page({ title, area, children }: PageProps) {
           <meta name="viewport" content="width=device-width, initial-scale=1" />
           <meta name="robots" content="noindex" />
           <meta name="htmx-config" content={HTMX_CONFIG} />
-          <title>{`${title} · Instep`}</title>
+          <title>{`${tabTitle(title)} · Instep`}</title>
           <link rel="icon" href={assetUrl('icon.svg')} />
           <link rel="stylesheet" href={assetUrl('style.css')} />
           <script src={assetUrl('htmx.js')} defer />
           <script src={assetUrl('times.js')} defer />
           <script src={assetUrl('live.js')} defer />
+          <script src={assetUrl('keys.js')} defer />
         </head>
         <body>
           <a class="skip" href="#main">
@@ -75,13 +79,19 @@ export function Page({ title, area, children }: PageProps) {
                 This page shows older data. Retrying…
               </Notice>
             </template>
-            <h1>{title}</h1>
+            <h1>{heading}</h1>
             {children}
           </main>
         </body>
       </html>
     </>
   );
+}
+
+/** Short, and without characters that would reverse the rest of the title. */
+function tabTitle(title: string): string {
+  const text = title.slice(0, 1_000).replace(/[\p{Cc}\p{Cf}]/gu, '');
+  return text.length > 80 ? `${text.slice(0, 79).toWellFormed()}…` : text;
 }
 
 function Header({ area }: Pick<PageProps, 'area'>) {

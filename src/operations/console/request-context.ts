@@ -8,16 +8,26 @@ export type Viewer =
   | { readonly kind: 'session'; readonly id: string }
   | { readonly kind: 'bearer' };
 
-export type ConsoleEnv = { Variables: { viewer: Viewer; csrfToken: string } };
-
-/** Every request starts as a visitor's. */
-export const asVisitor: MiddlewareHandler<ConsoleEnv> = async (context, next) => {
-  context.set('viewer', { kind: 'visitor' });
-  context.set('csrfToken', '');
-  await next();
+export type ConsoleEnv = {
+  Variables: {
+    viewer: Viewer;
+    csrfToken: string;
+    /** Of Stripe's dashboard, in our mode. */
+    dashboardUrl: string;
+  };
 };
 
-/** The viewer and form token of the current request, so that components need not pass them on. */
+/** Every request starts as a visitor's. */
+export function asVisitor(dashboardUrl: string): MiddlewareHandler<ConsoleEnv> {
+  return async (context, next) => {
+    context.set('viewer', { kind: 'visitor' });
+    context.set('csrfToken', '');
+    context.set('dashboardUrl', dashboardUrl);
+    await next();
+  };
+}
+
+/** What is known of the current request, so that components need not pass it on. */
 export function currentRequest() {
   return getContext<ConsoleEnv>().var;
 }

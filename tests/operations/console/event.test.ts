@@ -82,7 +82,7 @@ describe('Replay', () => {
     await linkTeam(database.query, teamId, customerId);
     const { status, text } = await pages.post(`/events/${position}/replay`);
     expect(status).toBe(200);
-    expect(text).toContain(`Replayed The event is now applied to team ${teamId} .`);
+    expect(text).toContain('Replayed The event is now applied.');
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('active');
   });
 
@@ -114,6 +114,40 @@ describe('Replay', () => {
     expect(forged.status).toBe(403);
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe(null);
   });
+});
+
+test('a replay redirects, so that a reload does not repeat it', async () => {
+  const position = await deliver({ customerId: newCustomer(), createdSeconds: 1_000 });
+  const replay = await pages.fetch(`/events/${position}/replay`, { redirect: 'manual' });
+  expect(replay.status).toBe(303);
+  expect(replay.headers.get('location')).toBe(`/events/${position}`);
+  const shown = await pages.get(`/events/${position}?replayed=unknown`);
+  expect(shown.text).not.toContain('Replayed');
+});
+
+test('the title names the event', async () => {
+  const eventId = 'evt_\u202Etitle';
+  const position = await deliver({ eventId, customerId: newCustomer(), createdSeconds: 1_000 });
+  const { html } = await pages.get(`/events/${position}`);
+  expect(html).toContain('<title>Event evt_title · Instep</title>');
+  expect(html).toContain(`<h1>Event <bdi>${eventId}</bdi></h1>`);
+});
+
+test('ids that Stripe made lead to its dashboard in the mode of the key', async () => {
+  const customerId = newCustomer();
+  const made = { eventId: 'evt_1A', customerId, subscriptionId: 'sub_"/../x', productId: 'prod_2' };
+  const position = await deliver({ ...made, createdSeconds: 1_000 });
+  const hrefsOn = async (service: ConsoleService) => {
+    const { html } = await service.get(`/events/${position}`);
+    return [...html.matchAll(/href="(https:[^"]*)"/g)].map(([, href]) => href);
+  };
+  const at = (mode: string) => [
+    `https://dashboard.stripe.com${mode}/events/evt_1A`,
+    `https://dashboard.stripe.com${mode}/customers/${customerId}`,
+    `https://dashboard.stripe.com${mode}/products/prod_2`,
+  ];
+  expect(await hrefsOn(pages)).toEqual(at('/test'));
+  expect(await hrefsOn(await openConsole(database, { isLiveMode: true }))).toEqual(at(''));
 });
 
 describe('the payload', () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { PostForm } from '../../../src/operations/console/components/form.tsx';
 import type { createConsole } from '../../../src/operations/console/console.tsx';
 import { OPERATIONS_TOKEN } from '../../support/secrets/canaries.ts';
-import { type Operator, useConsole } from '../../support/service/console-service.ts';
+import { csrfIn, type Operator, useConsole } from '../../support/service/console-service.ts';
 
 const FORM = '/a-form';
 const extend = (app: ReturnType<typeof createConsole>) => {
@@ -67,6 +67,53 @@ describe.each([
     const { operator, csrf } = await enterWithForm();
     const headers = { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' };
     expect((await operator.post('/nothing', { csrf }, headers)).status).toBe(415);
+  });
+});
+
+describe('a form that was sent after its session had expired', () => {
+  const sealed = async (operator: Operator) => {
+    const answer = await operator.post('/events/7/replay', { note: '"<b>kept</b>"', csrf: 'old' });
+    expect(answer.status).toBe(303);
+    const { searchParams } = new URL(answer.headers.get('location') ?? '', guarded.url);
+    return searchParams.get('next') ?? '';
+  };
+
+  test('can be sent again after the login', async () => {
+    const operator = guarded.newOperator();
+    const next = await sealed(operator);
+    const login = await operator.logIn(OPERATIONS_TOKEN, next);
+    expect(login.headers.get('location')).toBe(next);
+    const page = await (await operator.get(next)).text();
+    expect(page).toContain('Your input was kept.');
+    expect(page).toContain('action="/events/7/replay"');
+    expect(page).toContain('name="note" value="&quot;&lt;b&gt;kept&lt;/b&gt;&quot;"');
+    expect(page).not.toContain('value="old"');
+    const csrf = csrfIn(page.slice(page.indexOf('action="/events')));
+    expect((await operator.post('/nothing', { csrf })).status).toBe(ACCEPTED);
+  });
+
+  test('is not shown when its address was changed', async () => {
+    const operator = guarded.newOperator();
+    const next = await sealed(operator);
+    await operator.logIn(OPERATIONS_TOKEN);
+    const [path, content = ''] = next.split('form=');
+    const changed = Buffer.from('{"path":"/reconcile","fields":[]}').toString('base64url');
+    for (const form of [content.replace(/^[^.]*/, changed), content.slice(0, -1), '', '.', 'x.y']) {
+      expect((await operator.get(`${path}form=${form}`)).status).toBe(404);
+    }
+  });
+
+  test('is not kept when another site sent it', async () => {
+    const operator = guarded.newOperator();
+    const answer = await operator.post('/reconcile', { mode: 'repair' }, { origin: OTHER });
+    expect(answer.status).toBe(403);
+  });
+
+  test('is kept without a login, too', async () => {
+    const operator = local.newOperator();
+    const answer = await operator.post('/events/7/replay', { note: 'kept' });
+    expect(answer.status).toBe(403);
+    expect(await answer.text()).toContain('name="note" value="kept"');
   });
 });
 

@@ -138,10 +138,10 @@ describe('the history', () => {
     await deliver(60, { eventId: 'evt_late', status: 'active' });
     const text = await read();
     expect(text).toMatch(
-      /applied from Pro \(trialing\) to no plan \(canceled\) It was the customer's newest/,
+      /applied evt_end .* from Pro \(trialing\) to no plan \(canceled\) It was the customer's newest/,
     );
     expect(text).toMatch(
-      /stale A newer event of the same subscription had already arrived: evt_end \(position \d+\)/,
+      /stale evt_late .* A newer event of the same subscription had already arrived: evt_end \(position \d+\)/,
     );
   });
 
@@ -179,22 +179,22 @@ describe('the comparison with Stripe', () => {
     const { happen, teamId } = await arrange();
     await happen(0, { status: 'active' });
     await happen(60, { status: 'canceled' }, 'missed');
-    const compared = await pages.post(`/teams/${teamId}/reconcile`, { mode: 'dry run' });
+    const compared = await pages.get(`/teams/${teamId}?compare=yes`);
     expect(compared.text).toContain('The team is out of sync with Stripe. An event was missed.');
     expect(compared.text).toContain('Repair this team');
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('active');
 
-    const repaired = await pages.post(`/teams/${teamId}/reconcile`, { mode: 'repair' });
-    expect(repaired.text).toContain('The team was repaired.');
+    const repaired = await pages.post(`/teams/${teamId}/repair`);
+    expect(repaired.text).toContain('The team was repaired. The team is in sync with Stripe.');
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('canceled');
 
-    const again = await pages.post(`/teams/${teamId}/reconcile`, { mode: 'dry run' });
+    const again = await pages.get(`/teams/${teamId}?compare=yes`);
     expect(again.text).toContain('The team is in sync with Stripe. No action needed.');
   });
 
   test('says that Stripe does not know the customer', async () => {
     const { teamId } = await arrange();
-    const { text } = await pages.post(`/teams/${teamId}/reconcile`, { mode: 'dry run' });
+    const { text } = await pages.get(`/teams/${teamId}?compare=yes`);
     expect(text).toContain(`Stripe does not know customer cus_${count}`);
   });
 
@@ -202,7 +202,7 @@ describe('the comparison with Stripe', () => {
     const { teamId } = await arrange();
     account.fault = () => ({ status: 403 });
     try {
-      const { text } = await pages.post(`/teams/${teamId}/reconcile`, { mode: 'repair' });
+      const { text } = await pages.post(`/teams/${teamId}/repair`);
       expect(text).toContain('Comparison failed STRIPE_SECRET_KEY lacks permission');
     } finally {
       account.fault = undefined;
@@ -212,10 +212,24 @@ describe('the comparison with Stripe', () => {
   test('is refused with a forged form token', async () => {
     const { happen, teamId } = await arrange();
     await happen(0, { status: 'active' }, 'missed');
-    const forged = { csrf: 'forged', mode: 'repair' };
-    expect((await pages.post(`/teams/${teamId}/reconcile`, forged)).status).toBe(403);
+    const forged = await pages.post(`/teams/${teamId}/repair`, { csrf: 'forged' });
+    expect(forged.status).toBe(403);
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe(null);
   });
+});
+
+test.each([
+  ['blank', ' \u3164\u200B '],
+  ['reversed', '\u202Ereversed'],
+  ['of 10 kB', 'x'.repeat(10_000)],
+])('a name that is %s is clickable and harmless', async (_, name) => {
+  const { teamId } = await arrange(name);
+  const list = await pages.get(`/teams?search=${teamId}`);
+  const link = new RegExp(`<a href="/teams/${teamId}"><bdi[^>]*>([^<]+)</bdi></a>`).exec(list.html);
+  expect(link?.[1]).toMatch(/\w{4,100}/);
+  const { html } = await pages.get(`/teams/${teamId}`);
+  expect(/<title>(.*)<\/title>/.exec(html)?.[1]).toMatch(/^[\w ·…]{10,120}$/);
+  expect(html.length).toBeLessThan(20_000);
 });
 
 test('names and ids are escaped', async () => {

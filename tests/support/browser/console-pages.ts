@@ -49,7 +49,7 @@ export async function openConsole(
   const background = new Background();
   const app = createConsole({
     ...{ database, api, logger, now, planSelection, wait, nonce: randomUUID, token: null },
-    ...{ background, metrics: createExposition(async () => []) },
+    ...{ isLiveMode: false, background, metrics: createExposition(async () => []) },
     ...{ ingest, productNames },
     ...options,
   });
@@ -98,6 +98,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 function textOf(html: string): string {
   return html
     .replace(/<(head|template)\b.*?<\/\1>/gs, ' ')
+    .replace(/<bdi class="id"[^>]*><span>([^<]*)<\/span>/g, ' $1')
     .replace(/<[^>]*>/g, ' ')
     .replace(/&(?:amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity] ?? entity)
     .replace(/\s+/g, ' ');

@@ -52,6 +52,7 @@ export function useConsole({
       database,
       api,
       planSelection,
+      isLiveMode: false,
       logger,
       now,
       nonce: randomUUID,

@@ -1,10 +1,11 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { raw } from 'hono/html';
 import type { ConsoleOptions } from '../options.ts';
-import { hostUnknown, loginNeeded } from '../problems.tsx';
+import { hostUnknown, loginNeeded, notFound } from '../problems.tsx';
 import type { ConsoleEnv } from '../request-context.ts';
-import { createCookieSessions } from './cookie-sessions.ts';
-import { protectForms } from './form-protection.ts';
+import { createCookieSessions, deriveKey } from './cookie-sessions.ts';
+import { onlyOwnForms, protectForms } from './form-protection.tsx';
+import { KeptFormPage, readForm, sealForm, unsealForm } from './kept-form.tsx';
 import { LOGIN_PATH, type LoginOptions, loginPages } from './login.tsx';
 import { createTokenCheck } from './token-check.ts';
 
@@ -25,9 +26,17 @@ export function access(options: ConsoleOptions): Hono<ConsoleEnv> {
     sameSite: 'Strict',
   });
   const isToken = createTokenCheck({ ...options, token });
-  app.use(requireLogin({ isToken, sessions }), protectForms({ secret, visits }));
+  const formKey = deriveKey(secret, 'kept form');
+  app.use(requireLogin({ isToken, sessions, formKey }), protectForms({ secret, visits }));
+  app.get(KEPT_FORM_PATH, ({ req, html }) => {
+    const form = unsealForm(req.query('form') ?? '', formKey);
+    if (form === null) throw notFound();
+    return html(<KeptFormPage title="Send the form again?" form={form} />);
+  });
   return app.route('/', loginPages({ ...options, isToken, sessions }));
 }
+
+const KEPT_FORM_PATH = '/kept-form';
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
 
@@ -41,10 +50,11 @@ const requireLoopbackHost: MiddlewareHandler<ConsoleEnv> = async (context, next)
   await next();
 };
 
-type LoginCheck = Pick<LoginOptions, 'isToken' | 'sessions'>;
+type LoginCheck = Pick<LoginOptions, 'isToken' | 'sessions'> & { readonly formKey: Uint8Array };
 
 /** Without a session or the token only the login is served. */
-function requireLogin({ isToken, sessions }: LoginCheck): MiddlewareHandler<ConsoleEnv> {
+function requireLogin(options: LoginCheck): MiddlewareHandler<ConsoleEnv> {
+  const { isToken, sessions, formKey } = options;
   return async (context, next) => {
     const bearer = bearerOf(context);
     if (bearer !== null) {
@@ -54,7 +64,7 @@ function requireLogin({ isToken, sessions }: LoginCheck): MiddlewareHandler<Cons
     }
     const id = await sessions.find(context);
     if (id !== null) context.set('viewer', { kind: 'session', id });
-    else if (context.req.path !== LOGIN_PATH) return askToLogIn(context);
+    else if (context.req.path !== LOGIN_PATH) return await askToLogIn(context, formKey);
     return await next();
   };
 }
@@ -65,18 +75,33 @@ function bearerOf({ req }: Context): string | null {
   return token;
 }
 
-/** Redirects a person to the login, and from there back to the page; refuses a program. */
-function askToLogIn(context: Context) {
+/**
+ * Redirects a person to the login, and from there to the page, or to the form that was sent after
+ * the session had ended. Refuses a program.
+ */
+async function askToLogIn(context: Context, formKey: Uint8Array) {
   const { req } = context;
   const isPart = req.header('HX-Request') === 'true';
   const isForPerson = req.header('Accept')?.includes('text/html') === true;
   // htmx reloads the whole page, which redirects to the login.
   if (isPart) context.header('HX-Refresh', 'true');
-  if (isPart || !isForPerson || req.method !== 'GET') throw loginNeeded();
+  if (isPart || !isForPerson) throw loginNeeded();
+  if (req.method === 'POST') {
+    return await onlyOwnForms(context, async () => {
+      const form = sealForm(await readForm(context), formKey);
+      if (form === null) throw loginNeeded();
+      context.res = redirectToLogin(context, `${KEPT_FORM_PATH}?form=${form}`);
+    });
+  }
+  if (req.method !== 'GET') throw loginNeeded();
   const from = req.header('Sec-Fetch-Site');
   if (from === 'cross-site' || from === 'same-site') return context.html(<Arrival />);
   const { pathname, search } = new URL(req.url);
-  return context.redirect(`${LOGIN_PATH}?next=${encodeURIComponent(pathname + search)}`, 303);
+  return redirectToLogin(context, pathname + search);
+}
+
+function redirectToLogin(context: Context, next: string) {
+  return context.redirect(`${LOGIN_PATH}?next=${encodeURIComponent(next)}`, 303);
 }
 
 /**

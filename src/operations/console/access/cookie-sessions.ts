@@ -1,4 +1,4 @@
-import { hkdfSync } from 'node:crypto';
+import { createHmac, hkdfSync } from 'node:crypto';
 import type { Context } from 'hono';
 import { deleteCookie, getSignedCookie, setSignedCookie } from 'hono/cookie';
 
@@ -51,6 +51,10 @@ export function createCookieSessions(options: CookieSessionsOptions): CookieSess
 /** A key for each purpose, so that a signature made for one is worthless for another. */
 export function deriveKey(secret: string, purpose: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(hkdfSync('sha256', secret, '', `instep operations ${purpose}`, 32));
+}
+
+export function sign(key: Uint8Array, text: string): string {
+  return createHmac('sha256', key).update(text).digest('base64url');
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 
-/** `class` is for the cells: `end` aligns numbers, `id` keeps a word whole, `wide` is for sentences. */
-export type Column = string | { readonly name: string; readonly class: 'end' | 'id' | 'wide' };
+/** `class` is for the cells: `end` aligns numbers, `wide` is for sentences. */
+export type Column = string | { readonly name: string; readonly class: 'end' | 'wide' };
 
 export type TableProps = {
   /** What the rows are, for screen readers. */
@@ -12,12 +12,15 @@ export type TableProps = {
   readonly hasRowNames?: boolean;
 };
 
+/** A wider table is a list of cards on a phone. */
+const MAX_PHONE_COLUMNS = 3;
+
 /** A dense table. One that is wider than the page scrolls, also by keyboard. */
 export function Table({ label, columns, rows, hasRowNames = false }: TableProps) {
   const [names, classes] = [columns.map(nameOf), columns.map(classOf)];
   return (
     <section class="scroll" aria-label={label} tabindex={0}>
-      <table>
+      <table class={columns.length > MAX_PHONE_COLUMNS ? 'cards' : undefined}>
         <thead>
           <tr>
             {names.map((name, index) => (
@@ -34,7 +37,9 @@ export function Table({ label, columns, rows, hasRowNames = false }: TableProps)
                 hasRowNames && index === 0 ? (
                   <th scope="row">{cell}</th>
                 ) : (
-                  <td class={classes[index]}>{cell}</td>
+                  <td class={classes[index]} data-label={names[index]}>
+                    {cell}
+                  </td>
                 ),
               )}
             </tr>

@@ -14,6 +14,27 @@ export function UntrustedText({ text, maxLength = 120 }: UntrustedTextProps) {
   return <bdi title={text.slice(0, MAX_TOOLTIP_LENGTH)}>{`${start}…`}</bdi>;
 }
 
+const ID_END_LENGTH = 6;
+
+/**
+ * An untrusted id, shortened in the middle by the style sheet: its start and its end tell ids apart.
+ * Selecting, copying and searching the page work on all of it.
+ */
+export function Id({ text }: { readonly text: string }) {
+  const characters = [...text.slice(0, MAX_TOOLTIP_LENGTH)];
+  return (
+    <bdi class="id" title={characters.join('')}>
+      <span>{characters.slice(0, -ID_END_LENGTH).join('')}</span>
+      {characters.slice(-ID_END_LENGTH).join('')}
+    </bdi>
+  );
+}
+
+/** Whether a text contains something to see and to click on. */
+export function isVisible(text: string): boolean {
+  return /[^\p{Z}\p{C}\p{M}\u115F\u1160\u2800\u3164\uFFA0]/u.test(text);
+}
+
 export type OptionalTextProps = {
   readonly text: string | null;
   readonly fallback?: string;

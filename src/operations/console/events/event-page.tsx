@@ -1,5 +1,4 @@
 import { type Context, Hono } from 'hono';
-import type { Child } from 'hono/jsx';
 import { NO_PLAN } from '../../../core/transition.ts';
 import { type ExplainedEvent, explainEvent } from '../../../event-log/customer-history.ts';
 import { type Replayed, replayEvents } from '../../../event-log/replay.ts';
@@ -10,7 +9,8 @@ import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { type Fact, Facts, Notice, Panel } from '../components/panels.tsx';
 import { type PlanRow, PlanTable } from '../components/plan-table.tsx';
-import { countText, numberOf, OptionalText, Time, UntrustedText } from '../components/text.tsx';
+import { StripeId } from '../components/stripe-id.tsx';
+import { countText, numberOf, Time, UntrustedText } from '../components/text.tsx';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
 import { notFound } from '../problems.tsx';
@@ -20,7 +20,8 @@ import { eventUrl } from './event-text.tsx';
 import { Payload } from './payload.tsx';
 
 /** `/events/:position`: what was decided on an event and why, its content, and a replay. */
-export function eventPage({ database, ingest, planSelection }: ConsoleOptions): Hono {
+export function eventPage(options: ConsoleOptions): Hono {
+  const { database, ingest, planSelection, logger } = options;
   const { query } = database;
   const app = new Hono();
 
@@ -33,18 +34,26 @@ export function eventPage({ database, ingest, planSelection }: ConsoleOptions): 
     return event;
   }
 
-  async function show(context: Context, event: EventRow, replayed: Replayed | null) {
+  app.get('/:position', async (context) => {
+    const event = await readEvent(context);
     const explained = await explainEvent(query, event, planSelection);
-    return context.html(<EventPage event={event} explained={explained} replayed={replayed} />);
-  }
+    const result = REPLAY_RESULTS.get(context.req.query('replayed') ?? '') ?? null;
+    return context.html(<EventPage event={event} explained={explained} replayResult={result} />);
+  });
 
-  app.get('/:position', async (context) => show(context, await readEvent(context), null));
+  app.get('/:position/replay', async (context) => {
+    const { position } = await readEvent(context);
+    return context.redirect(eventUrl(position), 303);
+  });
 
   app.post('/:position/replay', async (context) => {
     const event = await readEvent(context);
-    let last: Replayed | null = null;
-    for await (const replayed of replayEvents(only(event), { ingest, query })) last = replayed;
-    return show(context, await readEvent(context), last);
+    const { position } = event;
+    for await (const { outcome, error } of replayEvents(only(event), { ingest, query })) {
+      if (error !== null) logger.warn({ err: error, position }, 'replay failed');
+      return context.redirect(`${eventUrl(position)}?replayed=${outcome}`, 303);
+    }
+    throw notFound();
   });
 
   app.get('/:position/body', async (context) => {
@@ -65,18 +74,22 @@ async function* only(event: EventRow): AsyncGenerator<EventRow> {
 type EventPageProps = {
   readonly event: EventRow;
   readonly explained: ExplainedEvent;
-  readonly replayed: Replayed | null;
+  readonly replayResult: string | null;
 };
 
-function EventPage({ event, explained, replayed }: EventPageProps) {
-  const { position, outcome, body } = event;
+function EventPage({ event, explained, replayResult }: EventPageProps) {
+  const { position, eventId, outcome, body } = event;
   const [first = '', ...remarks] = explained.reasons.map(reasonText);
   const plans = planRows(explained);
   return (
-    <Page title={`Event at position ${position}`} area="Events">
-      {replayed !== null && (
+    <Page
+      title={`Event ${eventId ?? `at position ${position}`}`}
+      heading={<EventHeading event={event} />}
+      area="Events"
+    >
+      {replayResult !== null && (
         <Notice kind="done" title="Replayed">
-          {resultOf(replayed)}
+          {replayResult}
         </Notice>
       )}
       <Panel title="Decision" id="decision">
@@ -115,35 +128,25 @@ function EventPage({ event, explained, replayed }: EventPageProps) {
   );
 }
 
-function resultOf({ outcome, teamIds, error }: Replayed): Child {
-  switch (outcome) {
-    case 'applied':
-      return (
-        <>
-          The event is now applied to <TeamLinks ids={teamIds} />.
-        </>
-      );
-    case 'stale':
-      return 'The event is now stale: a newer one was already applied, so it has no effect.';
-    case 'unchanged':
-      return 'The event is now decided and has no effect.';
-    case 'parked':
-      return 'The event is still parked: no team has its customer.';
-    case 'unreadable':
-      return 'This version of Instep cannot read the event either. Nothing was changed.';
-    case 'duplicate':
-      return 'The event was already decided. Nothing was changed.';
-    case 'left out':
-      return "This is a snapshot of Stripe's data at that time. Nothing was changed.";
-    case 'failed':
-      return (
-        <>
-          The database refused the event. Nothing was changed:{' '}
-          <UntrustedText text={error?.message ?? 'no reason given'} />
-        </>
-      );
-  }
+function EventHeading({ event: { eventId, position } }: { readonly event: EventRow }) {
+  if (eventId === null) return `Event at position ${position}`;
+  return (
+    <>
+      Event <UntrustedText text={eventId} maxLength={80} />
+    </>
+  );
 }
+
+const REPLAY_RESULTS: ReadonlyMap<string, string> = new Map<Replayed['outcome'], string>([
+  ['applied', 'The event is now applied.'],
+  ['stale', 'The event is now stale: a newer one was already applied, so it has no effect.'],
+  ['unchanged', 'The event is now decided and has no effect.'],
+  ['parked', 'The event is still parked: no team has its customer.'],
+  ['unreadable', 'This version of Instep cannot read the event either. Nothing was changed.'],
+  ['duplicate', 'The event was already decided. Nothing was changed.'],
+  ['left out', "This is a snapshot of Stripe's data at that time. Nothing was changed."],
+  ['failed', 'The database refused the event. Nothing was changed. The server log has the reason.'],
+]);
 
 function planRows({ plans, teams }: ExplainedEvent): readonly PlanRow[] {
   const before = plans?.before ?? NO_PLAN;
@@ -182,23 +185,20 @@ function TeamLinks({ ids }: { readonly ids: readonly number[] }) {
 function factsOf(event: EventRow, { teams, change }: ExplainedEvent): readonly Fact[] {
   const { eventId, type, customerId, subscriptionId, createdAtMs, receivedAtMs } = event;
   const subscription = change?.subscription ?? null;
-  const text = (value: string | null) => (
-    <OptionalText text={value} fallback="none" maxLength={300} />
-  );
   return [
-    ['Id', text(eventId)],
+    ['Id', <StripeId text={eventId} />],
     ['Type', type],
     ['Team', teams.length === 0 ? 'none' : <TeamLinks ids={teams.map(({ id }) => id)} />],
     [
       'Customer',
       <>
-        {text(customerId)}{' '}
-        {customerId && <a href={filterUrl('/events', { customer: customerId })}>all events</a>}
+        <StripeId text={customerId} />{' '}
+        {customerId && <a href={filterUrl('/events', { customer: customerId })}>All events</a>}
       </>,
     ],
-    ['Subscription', text(subscriptionId)],
+    ['Subscription', <StripeId text={subscriptionId} />],
     ['Status', subscription ? <StatusBadge status={subscription.status} /> : 'unknown'],
-    ['Product', text(subscription?.productId ?? null)],
+    ['Product', <StripeId text={subscription?.productId ?? null} />],
     ['Created at Stripe', createdAtMs === null ? 'unknown' : <Time ms={createdAtMs} />],
     ['Received', <Time ms={receivedAtMs} />],
     ['Delay', createdAtMs === null ? 'unknown' : delayText(receivedAtMs - createdAtMs)],

@@ -2,18 +2,18 @@ import type { EventRow } from '../../../queries/search-events.ts';
 import { changeOf } from '../../../stripe/logged-event.ts';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Table } from '../components/table.tsx';
-import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
+import { Id, OptionalText, Time } from '../components/text.tsx';
 import { filterUrl } from './event-filter.ts';
 import { EventLink, shortType } from './event-text.tsx';
 
 const COLUMNS = [
   'Received',
-  { name: 'Event', class: 'id' },
+  'Outcome',
+  'Event',
   'Type',
   'Status',
   'Product',
-  { name: 'Customer', class: 'id' },
-  'Outcome',
+  'Customer',
   { name: 'Deliveries', class: 'end' },
 ] as const;
 
@@ -26,12 +26,12 @@ function cellsOf(event: EventRow) {
   const subscription = changeOf(event)?.subscription;
   return [
     <Time ms={receivedAtMs} />,
+    <OutcomeBadge outcome={outcome} />,
     <EventLink event={event} />,
     shortType(type),
     subscription === undefined ? '–' : <StatusBadge status={subscription.status} />,
     <OptionalText text={subscription?.productId ?? null} maxLength={40} />,
     customerId === null ? '–' : <CustomerLink customerId={customerId} />,
-    <OutcomeBadge outcome={outcome} />,
     deliveries,
   ];
 }
@@ -40,7 +40,7 @@ function cellsOf(event: EventRow) {
 export function CustomerLink({ customerId }: { readonly customerId: string }) {
   return (
     <a href={filterUrl('/events', { customer: customerId })}>
-      <UntrustedText text={customerId} maxLength={40} />
+      <Id text={customerId} />
     </a>
   );
 }

@@ -1,6 +1,6 @@
 import type { EventRow } from '../../../queries/search-events.ts';
 import { DELETED_TYPE, SNAPSHOT_TYPE } from '../../../stripe/handled-event-type.ts';
-import { UntrustedText } from '../components/text.tsx';
+import { Id, isVisible } from '../components/text.tsx';
 
 export function eventUrl(position: number): string {
   return `/events/${position}`;
@@ -11,7 +11,7 @@ type EventLinkProps = { readonly event: Pick<EventRow, 'eventId' | 'position'> }
 export function EventLink({ event: { eventId, position } }: EventLinkProps) {
   return (
     <a href={eventUrl(position)}>
-      <UntrustedText text={eventId ?? `at position ${position}`} maxLength={40} />
+      {eventId !== null && isVisible(eventId) ? <Id text={eventId} /> : `at position ${position}`}
     </a>
   );
 }

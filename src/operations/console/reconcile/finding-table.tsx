@@ -30,14 +30,7 @@ export function CauseText({ finding: { cause, subscriptionIds } }: { readonly fi
   );
 }
 
-const COLUMNS = [
-  'Team',
-  { name: 'Customer', class: 'id' },
-  'Finding',
-  'Repair',
-  'Since',
-  'State',
-] as const;
+const COLUMNS = ['Team', 'Customer', 'Finding', 'Repair', 'Since', 'State'] as const;
 
 /** The findings of a reconciliation. */
 export function FindingTable({ findings }: { readonly findings: readonly Finding[] }) {

@@ -4,41 +4,50 @@ import { Notice, Panel } from '../components/panels.tsx';
 import { PlanTable } from '../components/plan-table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
 import { CauseText } from '../reconcile/finding-table.tsx';
-import type { Comparison } from './compare-team.ts';
+import type { Comparison, Repair } from './compare-team.ts';
 
 export type ComparePanelProps = {
   readonly team: NamedTeam;
   readonly comparison: Comparison | null;
+  /** What became of the repair before this comparison. */
+  readonly repair: Repair | null;
 };
 
 /** Compares the team with Stripe. A difference is shown first, and repaired on request. */
-export function ComparePanel({ team, comparison }: ComparePanelProps) {
-  const canRepair =
-    comparison?.kind === 'compared' && comparison.isDryRun && comparison.finding?.kind === 'drift';
+export function ComparePanel({ team: { id }, comparison, repair }: ComparePanelProps) {
+  const isCompared = comparison !== null;
+  const canRepair = comparison?.kind === 'compared' && comparison.finding?.kind === 'drift';
   return (
-    <Panel title="Comparison with Stripe" id="reconcile">
-      {comparison === null ? (
-        <p>Asks Stripe for the customer's subscriptions and shows differences. Changes nothing.</p>
-      ) : (
+    <Panel title="Comparison with Stripe" id="comparison">
+      {isCompared ? (
         <div role="status">
+          {repair !== null && <p>{REPAIR_TEXTS[repair]}</p>}
           <Result comparison={comparison} />
         </div>
+      ) : (
+        <p>Asks Stripe for the customer's subscriptions and shows differences. Changes nothing.</p>
       )}
-      <PostForm action={`/teams/${team.id}/reconcile#reconcile`}>
-        <p>
-          <Button kind={comparison === null ? 'main' : 'quiet'} name="mode" value="dry run">
-            {comparison === null ? 'Compare with Stripe' : 'Compare again'}
-          </Button>{' '}
-          {canRepair && (
-            <Button kind="danger" name="mode" value="repair">
-              Repair this team
-            </Button>
-          )}
-        </p>
-      </PostForm>
+      <div class="row">
+        <form method="get" action={`/teams/${id}#comparison`}>
+          <Button kind={isCompared ? 'quiet' : 'main'} name="compare" value="yes">
+            {isCompared ? 'Compare again' : 'Compare with Stripe'}
+          </Button>
+        </form>
+        {canRepair && (
+          <PostForm action={`/teams/${id}/repair`}>
+            <Button kind="danger">Repair this team</Button>
+          </PostForm>
+        )}
+      </div>
     </Panel>
   );
 }
+
+const REPAIR_TEXTS: Readonly<Record<Repair, string>> = {
+  done: 'The team was repaired.',
+  refused: 'The database refused the repair. The server log has the reason.',
+  failed: 'The repair failed. Nothing was changed.',
+};
 
 function Result({ comparison }: { readonly comparison: Comparison }) {
   if (comparison.kind === 'failed') {
@@ -49,7 +58,7 @@ function Result({ comparison }: { readonly comparison: Comparison }) {
       </Notice>
     );
   }
-  const { finding, isDryRun } = comparison;
+  const { finding } = comparison;
   if (finding === null) return <p>The team is in sync with Stripe. No action needed.</p>;
   if (finding.kind !== 'drift') {
     return (
@@ -59,12 +68,11 @@ function Result({ comparison }: { readonly comparison: Comparison }) {
       </p>
     );
   }
-  const { sinceSeconds, is, shouldBe, isRepaired } = finding;
+  const { sinceSeconds, is, shouldBe } = finding;
   return (
     <>
       <p>
-        {isRepaired ? 'The team was repaired. ' : 'The team is out of sync with Stripe. '}
-        <CauseText finding={finding} />
+        The team is out of sync with Stripe. <CauseText finding={finding} />
         {sinceSeconds !== null && (
           <>
             {' '}
@@ -72,14 +80,11 @@ function Result({ comparison }: { readonly comparison: Comparison }) {
           </>
         )}
       </p>
-      {!isDryRun && !isRepaired && (
-        <p>The database refused the repair. The server log has the reason.</p>
-      )}
       <PlanTable
         label="Differences"
         rows={[
-          { name: isRepaired ? 'Before' : 'Now', plan: is },
-          { name: isRepaired ? 'Now' : 'At Stripe', plan: shouldBe, comparedWith: is },
+          { name: 'Now', plan: is },
+          { name: 'At Stripe', plan: shouldBe, comparedWith: is },
         ]}
       />
     </>

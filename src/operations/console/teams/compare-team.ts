@@ -6,7 +6,7 @@ import type { NamedTeam } from '../../../queries/named-teams.ts';
 
 /** The result of comparing one team with its customer's subscriptions at Stripe. */
 export type Comparison =
-  | { readonly kind: 'compared'; readonly isDryRun: boolean; readonly finding: Finding | null }
+  | { readonly kind: 'compared'; readonly finding: Finding | null }
   | { readonly kind: 'failed'; readonly reason: string };
 
 /** Shorter than the deadline of the request. */
@@ -30,5 +30,17 @@ export async function compareTeam(
     return { kind: 'failed', reason: error.message };
   }
   const finding = findings.find((one) => 'teamId' in one && one.teamId === id) ?? null;
-  return { kind: 'compared', isDryRun, finding };
+  return { kind: 'compared', finding };
+}
+
+/** `refused`: by the database. */
+export const REPAIRS = ['done', 'refused', 'failed'] as const;
+export type Repair = (typeof REPAIRS)[number];
+
+/** What became of a repair. */
+export function repairOf(comparison: Comparison): Repair {
+  if (comparison.kind === 'failed') return 'failed';
+  const { finding } = comparison;
+  const isRefused = finding?.kind === 'drift' && !finding.isRepaired;
+  return isRefused ? 'refused' : 'done';
 }

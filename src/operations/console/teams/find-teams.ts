@@ -8,7 +8,13 @@ import {
   searchTeamNames,
 } from '../../../queries/named-teams.ts';
 import { readCustomerIdsOf } from '../../../queries/subscriptions.ts';
+import { isVisible } from '../components/text.tsx';
 import { queryNumber } from '../query-parameters.ts';
+
+/** The team's name, or its id where the name is empty or invisible. */
+export function teamName({ id, name }: NamedTeam): string {
+  return name !== null && isVisible(name) ? name : `Team ${id}`;
+}
 
 /** A page of teams, ordered by id. */
 export type PageOfTeams = {

@@ -3,16 +3,16 @@ import type { HistoryEntry } from '../../../event-log/customer-history.ts';
 import { reasonText } from '../../reason-text.ts';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Table } from '../components/table.tsx';
-import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
+import { Id, Time, UntrustedText } from '../components/text.tsx';
 import { EventLink, shortType } from '../events/event-text.tsx';
 import { shortPlan } from './timeline.ts';
 
 const COLUMNS = [
   'Created at Stripe',
-  { name: 'Event', class: 'id' },
+  'Outcome',
+  'Event',
   'Status',
   'Subscription',
-  'Outcome',
   { name: 'Effect', class: 'wide' },
 ] as const;
 
@@ -28,6 +28,7 @@ function cellsOf(entry: HistoryEntry) {
   const { event, subscription } = entry;
   return [
     <Time ms={subscription.createdSeconds * 1_000} />,
+    <OutcomeBadge outcome={event.outcome} />,
     <>
       <EventLink event={event} />
       <div class="quiet">{shortType(event.type)}</div>
@@ -35,13 +36,12 @@ function cellsOf(entry: HistoryEntry) {
     <>
       <StatusBadge status={subscription.status} />
       {subscription.productId !== null && (
-        <div class="quiet id">
-          <UntrustedText text={subscription.productId} maxLength={32} />
+        <div class="quiet">
+          <Id text={subscription.productId} />
         </div>
       )}
     </>,
-    <OptionalText text={subscription.subscriptionId} maxLength={32} />,
-    <OutcomeBadge outcome={event.outcome} />,
+    subscription.subscriptionId === null ? '–' : <Id text={subscription.subscriptionId} />,
     <Effect entry={entry} />,
   ];
 }

@@ -11,7 +11,8 @@ import { Page } from '../page.tsx';
 import { notFound } from '../problems.tsx';
 import { queryNumber } from '../query-parameters.ts';
 import { ComparePanel } from './compare-panel.tsx';
-import { type Comparison, compareTeam } from './compare-team.ts';
+import { type Comparison, compareTeam, REPAIRS, type Repair, repairOf } from './compare-team.ts';
+import { teamName } from './find-teams.ts';
 import { HistoryTable } from './history-table.tsx';
 import { SubscriptionTable } from './subscription-table.tsx';
 import { type TeamRecord, teamStatusOf } from './team-status.ts';
@@ -43,46 +44,49 @@ export function teamPage(options: ConsoleOptions, services: ReconcileServices): 
     return await explainHistory(query, request);
   }
 
-  async function show(context: Context, team: NamedTeam, comparison: Comparison | null) {
-    const { customerId } = team;
-    const known = customerId === null ? NOTHING_KNOWN : await readCustomers(query, [customerId]);
-    const history = await readHistory(team, null);
-    const record = { team, known, history, planSelection };
-    return context.html(<TeamPage record={record} comparison={comparison} />);
-  }
-
   app.get('/:id', async (context) => {
+    const { req, html } = context;
     const team = await readTeam(context);
-    const before = queryNumber(context.req.query('before'));
-    if (before === null) return show(context, team, null);
-    return context.html(<OlderPage team={team} history={await readHistory(team, before)} />);
+    const { customerId } = team;
+    const before = queryNumber(req.query('before'));
+    const history = await readHistory(team, before);
+    if (before !== null) return html(<OlderPage team={team} history={history} />);
+    const known = customerId === null ? NOTHING_KNOWN : await readCustomers(query, [customerId]);
+    const isCompared = req.query('compare') !== undefined;
+    const comparison = isCompared ? await compareTeam(team, services, { isDryRun: true }) : null;
+    const repair = REPAIRS.find((one) => one === req.query('repair')) ?? null;
+    const record = { team, known, history, planSelection };
+    return html(<TeamPage {...{ record, comparison, repair }} />);
   });
 
-  app.post('/:id/reconcile', async (context) => {
+  app.post('/:id/repair', async (context) => {
     const team = await readTeam(context);
-    const { mode } = await context.req.parseBody();
-    const comparison = await compareTeam(team, services, { isDryRun: mode !== 'repair' });
-    return show(context, await readTeam(context), comparison);
+    const comparison = await compareTeam(team, services, { isDryRun: false });
+    const repair = repairOf(comparison);
+    return context.redirect(`/teams/${team.id}?compare=yes&repair=${repair}#comparison`, 303);
   });
 
   return app;
 }
 
-type TeamPageProps = { readonly record: TeamRecord; readonly comparison: Comparison | null };
+type TeamPageProps = {
+  readonly record: TeamRecord;
+  readonly comparison: Comparison | null;
+  readonly repair: Repair | null;
+};
 
-function TeamPage({ record, comparison }: TeamPageProps) {
+function TeamPage({ record, comparison, repair }: TeamPageProps) {
   const { team, known, history, planSelection } = record;
-  const { id, name, customerId } = team;
+  const { id, customerId } = team;
   const customer = customerId === null ? undefined : known.customers.get(customerId);
   return (
-    <Page title={`Team ${id}`} area="Teams">
-      {name !== null && (
-        <p class="subtitle">
-          <UntrustedText text={name} maxLength={200} />
-        </p>
-      )}
+    <Page
+      title={`${teamName(team)} · Team ${id}`}
+      heading={<TeamHeading team={team} />}
+      area="Teams"
+    >
       <TeamStatusPanel team={team} planSelection={planSelection} {...teamStatusOf(record)} />
-      {customerId !== null && <ComparePanel team={team} comparison={comparison} />}
+      {customerId !== null && <ComparePanel {...{ team, comparison, repair }} />}
       {customer !== undefined && (
         <Panel title="Known subscriptions" id="subscriptions">
           <SubscriptionTable customer={customer} planSelection={planSelection} />
@@ -90,6 +94,15 @@ function TeamPage({ record, comparison }: TeamPageProps) {
       )}
       {customerId !== null && <HistoryPanel teamId={id} history={history} />}
     </Page>
+  );
+}
+
+function TeamHeading({ team }: { readonly team: NamedTeam }) {
+  return (
+    <>
+      <UntrustedText text={teamName(team)} maxLength={80} />{' '}
+      <span class="quiet">Team {team.id}</span>
+    </>
   );
 }
 

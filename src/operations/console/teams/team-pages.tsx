@@ -6,11 +6,11 @@ import { Button, Field } from '../components/form.tsx';
 import { autoLoad, Pager } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
-import { OptionalText, UntrustedText } from '../components/text.tsx';
+import { Id, OptionalText, UntrustedText } from '../components/text.tsx';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
 import { queryNumber, queryText } from '../query-parameters.ts';
-import { findTeams, type PageOfTeams } from './find-teams.ts';
+import { findTeams, type PageOfTeams, teamName } from './find-teams.ts';
 import { teamPage } from './team-page.tsx';
 
 const LIMIT = 50;
@@ -57,15 +57,16 @@ function SearchForm({ text }: { readonly text: string }) {
 
 const COLUMNS = ['Team', { name: 'Id', class: 'end' }, 'Status', 'Plan', 'Customer'] as const;
 
-function cellsOf({ id, name, customerId, plan }: NamedTeam) {
+export function cellsOf(team: NamedTeam) {
+  const { id, customerId, plan } = team;
   return [
     <a href={`/teams/${id}`}>
-      <UntrustedText text={name || `Team ${id}`} maxLength={80} />
+      <UntrustedText text={teamName(team)} maxLength={80} />
     </a>,
     id,
     <StatusBadge status={plan.subscriptionStatus} />,
     <OptionalText text={plan.planName} />,
-    <OptionalText text={customerId} maxLength={40} />,
+    customerId === null ? '–' : <Id text={customerId} />,
   ];
 }
 

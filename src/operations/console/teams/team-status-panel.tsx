@@ -3,6 +3,7 @@ import type { SubscriptionEvent } from '../../../core/subscription-event.ts';
 import type { NamedTeam } from '../../../queries/named-teams.ts';
 import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { type Fact, Facts, Panel } from '../components/panels.tsx';
+import { StripeId } from '../components/stripe-id.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { filterUrl } from '../events/event-filter.ts';
 import type { Since, TeamNote, TeamStatus } from './team-status.ts';
@@ -56,7 +57,7 @@ function Reason({ team, status }: Pick<TeamStatusPanelProps, 'team' | 'status'>)
       return (
         <>
           No event of this customer was ever received. If Stripe shows a subscription,{' '}
-          <a href="#reconcile">compare this team with Stripe</a>.
+          <a href="#comparison">compare this team with Stripe</a>.
         </>
       );
     case 'no effect':
@@ -95,7 +96,7 @@ function Reason({ team, status }: Pick<TeamStatusPanelProps, 'team' | 'status'>)
             <UntrustedText text={shortPlan(status.shouldBe)} />
           </strong>
           . Something other than Instep has changed it.{' '}
-          <a href="#reconcile">Compare this team with Stripe</a>, or run{' '}
+          <a href="#comparison">Compare this team with Stripe</a>, or run{' '}
           <code>npx instep rebuild --team {team.id}</code>
         </>
       );
@@ -169,18 +170,17 @@ function Id({ of: { subscriptionId } }: { readonly of: SubscriptionEvent }) {
 }
 
 function factsOf({ customerId, plan }: NamedTeam): readonly Fact[] {
-  const text = (value: string | null) => <OptionalText text={value} maxLength={120} />;
   return [
     [
       'Customer',
       <>
-        {text(customerId)}{' '}
-        {customerId && <a href={filterUrl('/events', { customer: customerId })}>all events</a>}
+        <StripeId text={customerId} />{' '}
+        {customerId && <a href={filterUrl('/events', { customer: customerId })}>All events</a>}
       </>,
     ],
     ['Status', <StatusBadge status={plan.subscriptionStatus} />],
-    ['Plan', text(plan.planName)],
-    ['Product', text(plan.providerProductId)],
-    ['Subscription', text(plan.providerSubscriptionId)],
+    ['Plan', <OptionalText text={plan.planName} maxLength={120} />],
+    ['Product', <StripeId text={plan.providerProductId} />],
+    ['Subscription', <StripeId text={plan.providerSubscriptionId} />],
   ];
 }

@@ -1,10 +1,11 @@
-import { createHmac } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
 import { csrf } from 'hono/csrf';
 import { CSRF_FIELD } from '../components/form.tsx';
 import { badRequest, formExpired, notAForm } from '../problems.tsx';
 import type { ConsoleEnv } from '../request-context.ts';
-import { type CookieSessions, deriveKey } from './cookie-sessions.ts';
+import { type CookieSessions, deriveKey, sign } from './cookie-sessions.ts';
+import { KeptFormPage, readForm } from './kept-form.tsx';
+import { LOGIN_PATH } from './login.tsx';
 import { isSameSecret } from './token-check.ts';
 
 export type FormProtectionOptions = {
@@ -14,9 +15,19 @@ export type FormProtectionOptions = {
 };
 
 /** Behind a proxy our own scheme is unknown, so only the host of the form's origin is compared. */
-const fromSameHost = csrf({
+const isFromSameHost = csrf({
   origin: (origin, { req }) => URL.canParse(origin) && new URL(origin).host === req.header('Host'),
 });
+
+/** Lets only forms pass that the browser says are from this site. */
+export const onlyOwnForms: MiddlewareHandler = async (context, next) => {
+  const type = context.req.header('Content-Type') ?? '';
+  const isForm = /^application\/x-www-form-urlencoded\b/i.test(type);
+  return await isFromSameHost(context, async () => {
+    if (!isForm) throw notAForm();
+    await next();
+  });
+};
 
 /**
  * Accepts a change only from a form of ours: the browser confirms its origin, and the form holds a
@@ -28,23 +39,21 @@ export function protectForms(options: FormProtectionOptions): MiddlewareHandler<
   return async (context, next) => {
     const { viewer } = context.var;
     if (viewer.kind === 'bearer') return await next();
-    const isRead = ['GET', 'HEAD'].includes(context.req.method);
     const known = viewer.kind === 'session' ? viewer.id : await visits.find(context);
-    if (known === null && !isRead) throw formExpired();
-    const sessionId = known ?? (await visits.begin(context));
-    const token = createHmac('sha256', key).update(sessionId).digest('base64url');
+    const token = sign(key, known ?? (await visits.begin(context)));
     context.set('csrfToken', token);
-    if (isRead) return await next();
-    return await fromSameHost(context, async () => {
-      if (!isSameSecret(await readToken(context), token)) throw formExpired();
-      await next();
+    if (['GET', 'HEAD'].includes(context.req.method)) return await next();
+    return await onlyOwnForms(context, async () => {
+      if (isSameSecret(await readToken(context), token)) return await next();
+      // A login's token must not appear in a page.
+      if (context.req.path === LOGIN_PATH) throw formExpired();
+      const page = <KeptFormPage title="This form has expired" form={await readForm(context)} />;
+      context.res = await context.html(page, 403);
     });
   };
 }
 
 async function readToken({ req }: Context): Promise<string> {
-  const isForm = /^application\/x-www-form-urlencoded\b/i.test(req.header('Content-Type') ?? '');
-  if (!isForm) throw notAForm();
   try {
     const { [CSRF_FIELD]: token } = await req.parseBody();
     return typeof token === 'string' ? token : '';

@@ -1,0 +1,53 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { Context } from 'hono';
+import { Button, CSRF_FIELD, PostForm } from '../components/form.tsx';
+import { Page } from '../page.tsx';
+import { sign } from './cookie-sessions.ts';
+
+/** A form that was not processed, kept so that nobody has to enter it again. */
+export type KeptForm = {
+  readonly path: string;
+  readonly fields: readonly (readonly [name: string, value: string])[];
+};
+
+/** Longer ones fit in no address. */
+const MAX_SEALED_LENGTH = 6_000;
+
+export async function readForm({ req }: Context): Promise<KeptForm> {
+  const fields = Object.entries(await req.parseBody()).filter(
+    (field): field is [string, string] => field[0] !== CSRF_FIELD && typeof field[1] === 'string',
+  );
+  return { path: req.path, fields };
+}
+
+/** The form as a parameter that only we can make; `null` when it is too long. */
+export function sealForm(form: KeptForm, key: Uint8Array): string | null {
+  const content = Buffer.from(JSON.stringify(form)).toString('base64url');
+  const sealed = `${content}.${sign(key, content)}`;
+  return sealed.length > MAX_SEALED_LENGTH ? null : sealed;
+}
+
+/** The form in such a parameter; `null` when it is not one of ours. */
+export function unsealForm(sealed: string, key: Uint8Array): KeptForm | null {
+  const [content = '', signature = ''] = sealed.split('.');
+  const [given, expected] = [Buffer.from(signature), Buffer.from(sign(key, content))];
+  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return null;
+  return JSON.parse(Buffer.from(content, 'base64url').toString());
+}
+
+/** Offers to send a form that was not processed. */
+export function KeptFormPage({ title, form }: { readonly title: string; readonly form: KeptForm }) {
+  return (
+    <Page title={title} area={null}>
+      <p>Nothing was changed yet. Your input was kept.</p>
+      <PostForm action={form.path}>
+        {form.fields.map(([name, value]) => (
+          <input type="hidden" name={name} value={value} />
+        ))}
+        <p>
+          <Button kind="main">Send again</Button> <a href="/">Cancel</a>
+        </p>
+      </PostForm>
+    </Page>
+  );
+}
