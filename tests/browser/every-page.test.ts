@@ -70,8 +70,10 @@ describe.each(PAGES)('%s', (_, path, untrusted) => {
     const page = await browser.newPage({ viewport: PHONE, hasTouch: true });
     await page.goto(instep.url + path());
     expect(await overhang(page)).toBe(0);
-    await page.setViewportSize(DESKTOP);
-    expect(await overhang(page)).toBe(0);
+    for (const width of [DESKTOP.width, 1_440]) {
+      await page.setViewportSize({ ...DESKTOP, width });
+      expect(await overhang(page)).toBe(0);
+    }
   });
 
   test('works without scripts', async () => {

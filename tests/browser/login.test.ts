@@ -56,3 +56,24 @@ test('the login works without scripts', async () => {
   await page.getByRole('button', { name: 'Log in' }).click();
   await expectText(page.getByRole('heading', { level: 1 })).toBe('Overview');
 });
+
+test('a form that is sent after the session has ended survives the login', async () => {
+  await instep.happen({ eventId: 'evt_kept', customerId: 'cus_kept' });
+  const page = await browser.newPage();
+  await page.goto(`${instep.url}/login?next=/events`);
+  await page.getByLabel('Token').fill(OPERATIONS_TOKEN);
+  await page.keyboard.press('Enter');
+  await page.getByRole('link', { name: 'evt_kept' }).click();
+  await page.getByRole('button', { name: 'Replay' }).waitFor();
+  await page.context().clearCookies();
+
+  await page.getByRole('button', { name: 'Replay' }).click();
+  await page.getByLabel('Token').fill(OPERATIONS_TOKEN);
+  await page.keyboard.press('Enter');
+  await expectText(page).toContain('Nothing was changed yet. Your input was kept.');
+  expect(await seriousViolations(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Send again' }).click();
+  await expectText(page).toContain('Replayed');
+  await page.reload();
+  await expectText(page.getByRole('heading', { level: 1 })).toBe('Event evt_kept');
+});

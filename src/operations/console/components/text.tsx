@@ -14,19 +14,32 @@ export function UntrustedText({ text, maxLength = 120 }: UntrustedTextProps) {
   return <bdi title={text.slice(0, MAX_TOOLTIP_LENGTH)}>{`${start}…`}</bdi>;
 }
 
+const SHORT_ID_LENGTH = 24;
 const ID_END_LENGTH = 6;
 
 /**
- * An untrusted id, shortened in the middle by the style sheet: its start and its end tell ids apart.
- * Selecting, copying and searching the page work on all of it.
+ * An untrusted id. The style sheet shortens a long one in the middle, because its start and its end
+ * tell ids apart; selecting, copying and searching the page work on all of it.
  */
 export function Id({ text }: { readonly text: string }) {
+  if (text.length <= SHORT_ID_LENGTH) return <bdi class="id">{text}</bdi>;
   const characters = [...text.slice(0, MAX_TOOLTIP_LENGTH)];
   return (
     <bdi class="id" title={characters.join('')}>
       <span>{characters.slice(0, -ID_END_LENGTH).join('')}</span>
       {characters.slice(-ID_END_LENGTH).join('')}
     </bdi>
+  );
+}
+
+type IdLinkProps = { readonly href: string; readonly id: string };
+
+/** A link with an id as its text. The label keeps screen readers from splitting a shortened id. */
+export function IdLink({ href, id }: IdLinkProps) {
+  return (
+    <a href={href} aria-label={id.slice(0, 100).toWellFormed()}>
+      <Id text={id} />
+    </a>
   );
 }
 

@@ -2,7 +2,7 @@ import type { EventRow } from '../../../queries/search-events.ts';
 import { changeOf } from '../../../stripe/logged-event.ts';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Table } from '../components/table.tsx';
-import { Id, OptionalText, Time } from '../components/text.tsx';
+import { IdLink, OptionalText, Time } from '../components/text.tsx';
 import { filterUrl } from './event-filter.ts';
 import { EventLink, shortType } from './event-text.tsx';
 
@@ -38,9 +38,5 @@ function cellsOf(event: EventRow) {
 
 /** A link to all events of a customer. */
 export function CustomerLink({ customerId }: { readonly customerId: string }) {
-  return (
-    <a href={filterUrl('/events', { customer: customerId })}>
-      <Id text={customerId} />
-    </a>
-  );
+  return <IdLink href={filterUrl('/events', { customer: customerId })} id={customerId} />;
 }

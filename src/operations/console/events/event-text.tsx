@@ -1,6 +1,6 @@
 import type { EventRow } from '../../../queries/search-events.ts';
 import { DELETED_TYPE, SNAPSHOT_TYPE } from '../../../stripe/handled-event-type.ts';
-import { Id, isVisible } from '../components/text.tsx';
+import { IdLink, isVisible } from '../components/text.tsx';
 
 export function eventUrl(position: number): string {
   return `/events/${position}`;
@@ -9,11 +9,9 @@ export function eventUrl(position: number): string {
 type EventLinkProps = { readonly event: Pick<EventRow, 'eventId' | 'position'> };
 
 export function EventLink({ event: { eventId, position } }: EventLinkProps) {
-  return (
-    <a href={eventUrl(position)}>
-      {eventId !== null && isVisible(eventId) ? <Id text={eventId} /> : `at position ${position}`}
-    </a>
-  );
+  const isNamed = eventId !== null && isVisible(eventId);
+  if (isNamed) return <IdLink href={eventUrl(position)} id={eventId} />;
+  return <a href={eventUrl(position)}>at position {position}</a>;
 }
 
 /** A type in one or two words. */
