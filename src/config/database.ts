@@ -26,7 +26,8 @@ export function databaseVariables(environment: Environment) {
       v.check(
         (urls) => urls !== null,
         'must be embedded, or a URL such as postgres://user:password@host:5432/name (several ' +
-          'servers: host:5432,other:5432; target_session_attrs is read-write or primary, or left out)',
+          'servers: host:5432,other:5432; target_session_attrs is read-write or primary, or left out; ' +
+          'sslmode is disable, no-verify or verify-full, or left out)',
       ),
       v.transform((urls) => urls ?? []),
     ),

@@ -1,6 +1,13 @@
 /** What a URL may ask of the server's session; we write, so that all of them mean the same. */
 const SESSIONS = ['any', 'read-write', 'primary'];
 
+/**
+ * The values of `sslmode` that `pg` knows. It takes all of `VERIFYING` for `verify-full`, but warns
+ * about the first three.
+ */
+const VERIFYING = ['prefer', 'require', 'verify-ca', 'verify-full'];
+const SSL_MODES = ['disable', 'no-verify', ...VERIFYING];
+
 const FORM = /^(postgres(?:ql)?:\/\/(?:[^@/]*@)?)([^/?]*)(.*)$/;
 
 /**
@@ -20,6 +27,12 @@ export function parseDatabaseUrl(text: string): readonly URL[] | null {
   for (const { searchParams } of urls) {
     const asked = searchParams.get('target_session_attrs') ?? 'any';
     if (!SESSIONS.includes(asked)) return null;
+    const sslMode = searchParams.get('sslmode');
+    if (sslMode !== null && !SSL_MODES.includes(sslMode)) return null;
+    const isLikeLibpq = searchParams.get('uselibpqcompat') === 'true';
+    if (sslMode !== null && VERIFYING.includes(sslMode) && !isLikeLibpq) {
+      searchParams.set('sslmode', 'verify-full');
+    }
     // `pg` would hand it on to the server, which does not know it.
     searchParams.delete('target_session_attrs');
   }

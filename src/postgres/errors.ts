@@ -55,7 +55,25 @@ export function databaseError(cause: unknown): InstepError {
   if (UNUSABLE_CLASSES.has(kind)) return new DatabaseUnusable(message, { cause });
   if (CONFLICT_STATES.has(state)) return new DatabaseConflict(message, { cause });
   if (BUSY_STATES.has(state)) return new DatabaseBusy(message, { cause });
+  if (isUnknownIssuer(cause)) return new DatabaseUnusable(`${message}: ${TRUST_IT}`, { cause });
   return new DatabaseUnavailable(message, { cause });
+}
+
+/** Node's codes for certificates whose issuer it does not know. */
+const UNKNOWN_ISSUER = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
+const TRUST_IT =
+  "set sslrootcert=/path/to/ca.pem in DATABASE_URL to the issuer's certificate, or " +
+  'sslmode=no-verify to encrypt without verifying the server';
+
+function isUnknownIssuer(cause: unknown): boolean {
+  return cause instanceof Error && 'code' in cause && UNKNOWN_ISSUER.has(String(cause.code));
 }
 
 /** A refused connection to a name of several addresses comes as one error without a message. */

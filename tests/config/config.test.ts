@@ -54,7 +54,7 @@ test('three secrets are enough, and all else has a default', () => {
 test('every variable counts', () => {
   const config = readConfig({
     ...REQUIRED,
-    DATABASE_URL: 'postgresql://user:p%40ss@db.example:6432/app?sslmode=require',
+    DATABASE_URL: 'postgresql://user:p%40ss@db.example:6432/app?sslmode=verify-full',
     INSTEP_DATA: '/var/lib/app',
     STRIPE_API_BASE: 'http://127.0.0.1:12111',
     PORT: '0',
@@ -94,7 +94,7 @@ test('every variable counts', () => {
     operations: { host: '0.0.0.0', port: 0, token: 'a-token-of-32-characters-or-more' },
   });
   expect(config.database.databaseUrls.map(({ href }) => href)).toEqual([
-    'postgresql://user:p%40ss@db.example:6432/app?sslmode=require',
+    'postgresql://user:p%40ss@db.example:6432/app?sslmode=verify-full',
   ]);
   expect(config.stripeApi.baseUrl?.href).toBe('http://127.0.0.1:12111/');
 });
