@@ -41,6 +41,8 @@ function describeStep(step: Step): string {
       return 'maintenance applies parked events';
     case 'request':
       return 'maintenance requests snapshots of ambiguous subscriptions';
+    case 'end-snapshots':
+      return "Stripe's API returns no subscription from here on";
     case 'receive':
       return 'the API returns the snapshots';
   }

@@ -36,6 +36,7 @@ const FAULT_HELP: Readonly<Record<keyof Faults, string>> = {
   endpointOutage: 'the endpoint is down for a while',
   databaseOutage: 'the database is down for a while',
   apiOutage: "Stripe's API is down for a while",
+  noSnapshots: "Stripe's API never returns a subscription again",
   maintenance: 'the maintenance jobs run between two deliveries',
 };
 

@@ -48,7 +48,8 @@ export function toArrival(
   receivedAtMs: number,
   productName: string | null,
 ): Arrival {
-  const { key, subscription, after, previousAttributes, isDeletion, isSnapshot } = event;
+  const { key, subscription, after, previousAttributes, isDeletion, isSnapshot, observedKeys } =
+    event;
   return {
     event: { ...event, body: NO_BYTES, receivedAtMs, source: 'delivery', productName },
     asLogged: {
@@ -58,6 +59,7 @@ export function toArrival(
       previousAttributes,
       isDeletion,
       isSnapshot,
+      observedKeys,
     },
     second: keysOfSameSecond(event.key).low,
   };

@@ -5,7 +5,7 @@ import {
 } from '../../src/core/customer.ts';
 import type { LoggedOutcome } from '../../src/core/logged-event.ts';
 import { type PlanSelection, teamPlan } from '../../src/core/plan-selection.ts';
-import type { SubscriptionChange } from '../../src/core/subscription-event.ts';
+import type { SubscriptionChange, SubscriptionEvent } from '../../src/core/subscription-event.ts';
 import { NO_PLAN, type TeamPlan } from '../../src/core/transition.ts';
 import { decide } from '../../src/ingest/decide.ts';
 import type { NamedEvent, Result } from '../../src/ingest/received-event.ts';
@@ -40,6 +40,7 @@ export class MemoryStore {
   readonly #teams = new Map<string, LinkedTeam>();
   readonly #customers = new Map<string, Customer>();
   readonly #seconds = new Map<string, Entry[]>();
+  readonly #subscriptions = new Map<string, Entry[]>();
   readonly #parked = new Map<string, Set<Entry>>();
 
   constructor(planSelection: PlanSelection) {
@@ -70,19 +71,24 @@ export class MemoryStore {
       if (team !== undefined && customer !== undefined) customers.set(customerId, customer);
     }
 
-    const decision = decide(
-      arrivals.map(({ event }) => event),
-      {
-        teams: [...teams.values()],
-        customers,
-        logged:
-          arrivals.length === 1
-            ? ([...seconds.values()][0] ?? NO_ENTRIES)
-            : [...seconds.values()].flat(),
-        names: this.names,
-      },
-      this.#planSelection,
-    );
+    const events = arrivals.map(({ event }) => event);
+    const known = {
+      teams: [...teams.values()],
+      customers,
+      logged:
+        arrivals.length === 1
+          ? ([...seconds.values()][0] ?? NO_ENTRIES)
+          : [...seconds.values()].flat(),
+      names: this.names,
+    };
+    let decision = decide(events, known, this.#planSelection);
+    if (decision.unsettled.length > 0) {
+      const neighbours = decision.unsettled.flatMap(
+        (event) => this.#subscriptions.get(subscriptionOf(event)) ?? NO_ENTRIES,
+      );
+      const logged = [...known.logged, ...neighbours];
+      decision = decide(events, { ...known, logged }, this.#planSelection);
+    }
     this.#log(arrivals, decision.outcomes);
     for (const state of decision.subscriptions) this.#remember(state);
     for (const team of teams.values()) {
@@ -98,7 +104,7 @@ export class MemoryStore {
 
   hasAmbiguous(customerId: string): boolean {
     const states = this.#customers.get(customerId)?.values() ?? [];
-    return [...states].some(({ isOrderAmbiguous }) => isOrderAmbiguous);
+    return [...states].some(({ order }) => order === 'ambiguous');
   }
 
   /** The parked events whose customer now has a team, in the order of their arrival. */
@@ -111,7 +117,7 @@ export class MemoryStore {
   /** The subscriptions whose order is ambiguous. */
   ambiguous(): readonly SubscriptionState[] {
     return [...this.#customers.values()].flatMap((customer) =>
-      [...customer.values()].filter(({ isOrderAmbiguous }) => isOrderAmbiguous),
+      [...customer.values()].filter(({ order }) => order === 'ambiguous'),
     );
   }
 
@@ -143,8 +149,12 @@ export class MemoryStore {
       const entries = this.#seconds.get(second) ?? [];
       const found = entries.find((entry) => entry.key === key);
       const entry = found ?? { key, outcome, change: arrival.asLogged, arrival };
-      if (found === undefined) this.#seconds.set(second, [...entries, entry]);
-      else if (found.outcome === 'parked') found.outcome = outcome;
+      if (found === undefined) {
+        this.#seconds.set(second, [...entries, entry]);
+        const id = subscriptionOf(arrival.event.subscription);
+        this.#subscriptions.set(id, [...(this.#subscriptions.get(id) ?? []), entry]);
+      }
+      if (found?.outcome === 'parked') found.outcome = outcome;
       const { customerId } = arrival.event.subscription;
       const parked = this.#parked.get(customerId);
       if (entry.outcome !== 'parked') parked?.delete(entry);
@@ -152,11 +162,15 @@ export class MemoryStore {
     }
   }
 
-  #remember({ newest, isOrderAmbiguous }: SubscriptionState): void {
+  #remember({ newest, order }: SubscriptionState): void {
     const customer = new Map(this.#customers.get(newest.customerId));
-    customer.set(newest.subscriptionId, { newest: { ...newest }, isOrderAmbiguous });
+    customer.set(newest.subscriptionId, { newest: { ...newest }, order });
     this.#customers.set(newest.customerId, customer);
   }
+}
+
+function subscriptionOf({ customerId, subscriptionId }: SubscriptionEvent): string {
+  return `${customerId} ${subscriptionId}`;
 }
 
 function fromLog(arrival: Arrival): Arrival {

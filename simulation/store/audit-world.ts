@@ -27,7 +27,7 @@ export async function auditWorld(
     }
     const { customers } = await readCustomers(database.query, [customerId]);
     const states = [...(customers.get(customerId)?.values() ?? [])];
-    if (states.some(({ isOrderAmbiguous }) => isOrderAmbiguous)) {
+    if (states.some(({ order }) => order === 'ambiguous')) {
       divergences.push({ kind: 'ambiguous', customerId });
     }
     if (drifting.has(customerId)) divergences.push({ kind: 'drift', customerId });

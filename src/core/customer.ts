@@ -1,10 +1,11 @@
+import type { Order } from './same-second-order.ts';
 import type { SubscriptionEvent } from './subscription-event.ts';
 
 /** What is known of a subscription: its newest event that has an effect. */
 export type SubscriptionState = {
   readonly newest: SubscriptionEvent;
-  /** Whether nothing shows yet which of several events in one second came last. */
-  readonly isOrderAmbiguous: boolean;
+  /** How it is known to be the last event of its second. */
+  readonly order: Order;
 };
 
 /**
@@ -34,9 +35,5 @@ export function isSameEvent(
 
 /** Whether two states say the same. */
 export function isSameState(one: SubscriptionState, other: SubscriptionState | undefined): boolean {
-  return (
-    other !== undefined &&
-    isSameEvent(one.newest, other.newest) &&
-    one.isOrderAmbiguous === other.isOrderAmbiguous
-  );
+  return other !== undefined && isSameEvent(one.newest, other.newest) && one.order === other.order;
 }

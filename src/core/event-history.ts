@@ -1,8 +1,26 @@
 import type { SubscriptionChange, SubscriptionEvent } from './subscription-event.ts';
 
-/** Events by subscription and second, in the order of their arrival. */
+type Changes = readonly SubscriptionChange[];
+
+/** The events of one subscription and second, in the order of arrival. */
+export type Second = {
+  readonly events: Changes;
+  neighbours(): Neighbours;
+};
+
+export type Neighbours = {
+  /** The events of the earlier seconds next to it, the oldest second first. */
+  readonly earlier: readonly Changes[];
+  /** The events of the next second that has any. */
+  readonly next: Changes;
+};
+
+/** Enough for several ambiguous seconds in a row. */
+const MAX_EARLIER_SECONDS = 5;
+
+/** The known events of subscriptions, by second. */
 export class EventHistory {
-  readonly #seconds = new Map<string, SubscriptionChange[]>();
+  readonly #subscriptions = new Map<string, Map<number, SubscriptionChange[]>>();
 
   constructor(changes: Iterable<SubscriptionChange> = []) {
     for (const change of changes) this.add(change);
@@ -10,21 +28,35 @@ export class EventHistory {
 
   /** Adds an event as the last arrival of its second. One that is known keeps its place. */
   add(change: SubscriptionChange): void {
+    const { createdSeconds } = change.subscription;
     const id = idOf(change.subscription);
-    const second = this.#seconds.get(id) ?? [];
-    const index = second.findIndex(({ key }) => key === change.key);
-    if (index === -1) second.push(change);
-    else second[index] = change;
-    this.#seconds.set(id, second);
+    const seconds = this.#subscriptions.get(id) ?? new Map<number, SubscriptionChange[]>();
+    const events = seconds.get(createdSeconds) ?? [];
+    const index = events.findIndex(({ key }) => key === change.key);
+    if (index === -1) events.push(change);
+    else events[index] = change;
+    this.#subscriptions.set(id, seconds.set(createdSeconds, events));
   }
 
-  /** The events of the same subscription and second. */
-  secondOf(event: SubscriptionEvent): readonly SubscriptionChange[] {
-    return this.#seconds.get(idOf(event)) ?? [];
+  /** The second of an event. */
+  secondOf(event: SubscriptionEvent): Second {
+    const seconds = this.#subscriptions.get(idOf(event)) ?? new Map<number, SubscriptionChange[]>();
+    return {
+      events: seconds.get(event.createdSeconds) ?? [],
+      neighbours() {
+        const inOrder = [...seconds].sort(([one], [other]) => one - other);
+        const earlier = inOrder.filter(([second]) => second < event.createdSeconds);
+        const next = inOrder.find(([second]) => second > event.createdSeconds);
+        return {
+          earlier: earlier.slice(-MAX_EARLIER_SECONDS).map(([, changes]) => changes),
+          next: next?.[1] ?? [],
+        };
+      },
+    };
   }
 }
 
 /** No id contains NUL, so no two pairs of ids look the same. */
-function idOf({ customerId, subscriptionId, createdSeconds }: SubscriptionEvent): string {
-  return [customerId, subscriptionId ?? '', createdSeconds].join('\0');
+function idOf({ customerId, subscriptionId }: SubscriptionEvent): string {
+  return `${customerId}\0${subscriptionId ?? ''}`;
 }

@@ -1,7 +1,7 @@
-import { type Customer, isSameEvent } from './customer.ts';
+import { type Customer, isSameEvent, type SubscriptionState } from './customer.ts';
 import type { EventHistory } from './event-history.ts';
 import { followedEvent, type PlanSelection } from './plan-selection.ts';
-import { lastOfSecond } from './same-second-order.ts';
+import { type LastOfSecond, lastOfSecond } from './same-second-order.ts';
 import type { SubscriptionChange } from './subscription-event.ts';
 import { planAfter } from './transition.ts';
 
@@ -14,8 +14,9 @@ export type Verdict = 'applied' | 'stale' | 'unchanged';
 export type Step = { readonly verdict: Verdict; readonly customer: Customer };
 
 /**
- * Takes one more event of a customer (the ordering rules of the design). `history` holds all events
- * of the same subscription and second, including this one and those without an effect.
+ * Takes one more event of a customer (the ordering rules of the design). `history` holds the known
+ * events of the same subscription and second, including this one and those without an effect; and
+ * the neighbouring seconds where the order depends on them.
  */
 export function follow(
   customer: Customer,
@@ -24,17 +25,31 @@ export function follow(
   planSelection: PlanSelection,
 ): Step {
   const noEffect = planAfter(subscription) === null;
-  const { newest, isOrderAmbiguous } = lastOfSecond(history.secondOf(subscription));
   const known = customer.get(subscription.subscriptionId);
-  const isOlder = newest !== null && known && newest.createdSeconds < known.newest.createdSeconds;
-  if (newest === null || isOlder) return { verdict: noEffect ? 'unchanged' : 'stale', customer };
+  const state = newerState(known, lastOfSecond(history.secondOf(subscription)), history);
+  if (state === null) return { verdict: noEffect ? 'unchanged' : 'stale', customer };
 
-  const next = new Map(customer).set(subscription.subscriptionId, { newest, isOrderAmbiguous });
+  const next = new Map(customer).set(subscription.subscriptionId, state);
   const before = followedEvent(customer, planSelection);
   const followed = followedEvent(next, planSelection);
   if (followed === subscription || !isSameEvent(followed, before)) {
     return { verdict: 'applied', customer: next };
   }
-  const isNewestOfItsOwn = newest === subscription && planSelection === 'best';
+  const isNewestOfItsOwn = state.newest === subscription && planSelection === 'best';
   return { verdict: noEffect || isNewestOfItsOwn ? 'unchanged' : 'stale', customer: next };
+}
+
+/** The state after the end of one more second, or `null` when it stays the same. */
+function newerState(
+  known: SubscriptionState | undefined,
+  { newest, order }: LastOfSecond,
+  history: EventHistory,
+): SubscriptionState | null {
+  if (newest !== null && !(known && newest.createdSeconds < known.newest.createdSeconds)) {
+    return { newest, order };
+  }
+  if (known === undefined || known.order === 'known') return null;
+  // The event belongs to another second, and may decide the order of the newest one.
+  const again = lastOfSecond(history.secondOf(known.newest));
+  return again.newest === null ? null : { newest: again.newest, order: again.order };
 }

@@ -1,85 +1,132 @@
+import type { Neighbours, Second } from './event-history.ts';
 import { isList, type Json, type JsonObject } from './json.ts';
 import type { SubscriptionChange, SubscriptionEvent } from './subscription-event.ts';
 import { isSamePlan, planAfter } from './transition.ts';
-/** How a second ends: with the event that the team follows, and whether its place is a guess. */
+
+/**
+ * How the last event of a second was found: `known` from the events of that second or a snapshot,
+ * `inferred` from the neighbouring seconds, or not yet.
+ */
+export type Order = 'known' | 'inferred' | 'ambiguous';
+
 export type LastOfSecond = {
-  /** `null` when none of them has an effect. */
+  /** The last event with an effect; `null` when none has one. */
   readonly newest: SubscriptionEvent | null;
-  readonly isOrderAmbiguous: boolean;
+  readonly order: Order;
 };
 
-/** Beyond so many events of one subscription within one second no order is looked for. */
+type Changes = readonly SubscriptionChange[];
+
+/** The largest number of events within one second that are put in order. */
 const MAX_ORDERED = 30;
 
-/** Nor when so little is told of their causes that there are very many paths. */
+/** The largest number of paths that are tried when the events give little evidence. */
 const MAX_PATHS = 10_000;
 
 /**
- * Puts the events of one subscription and one second in order (the design's rule, point 3), and
- * says which of them with an effect came last. An event comes after the one whose values it
- * replaced, so all of them form a path. If that leaves several ends possible that differ for the
- * team, or none, the later arrival wins and the order is ambiguous. `events` in order of arrival.
+ * Puts the events of one subscription and second in order (rule 3 of the design) and returns the
+ * last one with an effect. An event comes after the one whose values it replaced, so the events form
+ * a path. When several paths end differently for the team, as in a cycle from active to unpaid and
+ * back, the neighbouring seconds decide: the path starts where the earlier second ended, and the
+ * next second starts where it ends. Otherwise the later arrival wins and the order is ambiguous.
  */
-export function lastOfSecond(events: readonly SubscriptionChange[]): LastOfSecond {
+export function lastOfSecond({ events, neighbours }: Second): LastOfSecond {
   const withEffect = events
     .map(({ subscription }) => subscription)
     .filter((subscription) => planAfter(subscription) !== null);
   const lastArrival = withEffect.at(-1) ?? null;
   const isOnePlan = withEffect.every((event) => isSameEnd(event, lastArrival));
-  if (isOnePlan) return { newest: lastArrival, isOrderAmbiguous: false };
+  if (isOnePlan) return { newest: lastArrival, order: 'known' };
 
-  const look = events.findLast(({ isSnapshot }) => isSnapshot);
-  if (look !== undefined && planAfter(look.subscription) !== null) {
-    return { newest: look.subscription, isOrderAmbiguous: false };
+  const snapshot = events.findLast((event) => isCompleteSnapshot(event, events));
+  if (snapshot !== undefined && planAfter(snapshot.subscription) !== null) {
+    return { newest: snapshot.subscription, order: 'known' };
   }
+  const ends = possibleEnds(withoutSnapshots(events));
+  const end = onlyPlan(ends);
+  if (end !== null) return { newest: end, order: 'known' };
 
-  const ends = possibleEnds(events.filter(({ isSnapshot }) => !isSnapshot));
-  const end = onlyPlan(ends) ?? (look && lastBefore(look, ends, toldChanges(events)));
-  // Once Stripe was asked, there is nobody else to ask.
-  return { newest: end ?? lastArrival, isOrderAmbiguous: !(end ?? look) };
+  const inferred = onlyPlan(endsBetween(events, neighbours()));
+  if (inferred !== null) return { newest: inferred, order: 'inferred' };
+  if (snapshot === undefined) return { newest: lastArrival, order: 'ambiguous' };
+  // Stripe's answer is the last evidence there is.
+  const shown = lastBefore(snapshot, ends, changedNames(events));
+  return { newest: shown ?? lastArrival, order: 'known' };
+}
+
+/** An event that arrived after the snapshot was requested may be missing from it. */
+function isCompleteSnapshot(
+  { isSnapshot, observedKeys }: SubscriptionChange,
+  events: Changes,
+): boolean {
+  if (!isSnapshot || observedKeys === null) return isSnapshot;
+  return withoutSnapshots(events).every(({ key }) => observedKeys.has(key));
+}
+
+function withoutSnapshots(events: Changes): SubscriptionChange[] {
+  return events.filter(({ isSnapshot }) => !isSnapshot);
 }
 
 /**
- * The end that left the subscription as a look without effect shows it: in all that was told, or,
- * since the status may have lost its effect after the second, in all but the status.
+ * The end that left the subscription as a snapshot without an effect shows it: in all names that
+ * changed, or in all but the status, which may have changed after the second.
  */
 function lastBefore(
-  look: SubscriptionChange,
+  snapshot: SubscriptionChange,
   ends: readonly Path[],
-  told: readonly string[],
+  changed: readonly string[],
 ): SubscriptionEvent | null {
   const asShown = (names: readonly string[]) =>
     onlyPlan(
-      ends.filter(({ last }) => names.every((name) => isSame(look.after[name], last.after[name]))),
+      ends.filter(({ last }) =>
+        names.every((name) => isSame(snapshot.after[name], last.after[name])),
+      ),
     );
-  return asShown(told) ?? asShown(told.filter((name) => name !== 'status'));
+  return asShown(changed) ?? asShown(changed.filter((name) => name !== 'status'));
+}
+
+/** The ends of a second that fit the end of the earlier seconds and the start of the next one. */
+function endsBetween(events: Changes, { earlier, next }: Neighbours): readonly Path[] {
+  let starts: Changes = [];
+  for (const second of earlier) starts = endsAfter(starts, second).map(({ last }) => last);
+  const ends = endsAfter(starts, events);
+  const nextChanges = withoutSnapshots(next);
+  const fitting = ends.filter(({ last }) => possibleEnds(nextChanges, [last]).length > 0);
+  return fitting.length > 0 ? fitting : ends;
+}
+
+/** The ends of a second after one of these starts, or all its ends if an event in between is missing. */
+function endsAfter(starts: Changes, events: Changes): readonly Path[] {
+  const changes = withoutSnapshots(events);
+  const ends = starts.length === 0 ? [] : possibleEnds(changes, starts);
+  return ends.length > 0 ? ends : possibleEnds(changes);
 }
 
 /** A path through some of the events, or through all. */
 type Path = {
   readonly last: SubscriptionChange;
-  /** The last of them with an effect. */
+  /** The last event on the path with an effect. */
   readonly newest: SubscriptionEvent | null;
-  /** The events that are still to come: a bit for each. */
+  /** The events that are not on the path yet: a bit for each. */
   readonly left: number;
-  /** The events that may follow the last one. */
+  /** The events that can follow the last one. */
   readonly followers: number;
 };
 
-/** What all these paths come to for the team, if that is the same. */
+/** The end of all these paths, if it is the same for the team. */
 function onlyPlan(ends: readonly Path[]): SubscriptionEvent | null {
   const newest = ends[0]?.newest ?? null;
   return ends.every((end) => isSameEnd(end.newest, newest)) ? newest : null;
 }
 
-/** All paths through all the events; of those that end the same, one. */
-function possibleEnds(events: readonly SubscriptionChange[]): Path[] {
+/** The paths through all the events, one for each end; after one of `starts`, if there are any. */
+function possibleEnds(events: Changes, starts: Changes = []): Path[] {
   if (events.length > MAX_ORDERED) return [];
-  const told = toldChanges(events);
+  const names = changedNames(events);
   const steps = events.map((event, index) => ({
     event,
     bit: 1 << index,
-    followers: bitsWhere(events, (next) => canFollow(next, event, told)),
+    followers: bitsWhere(events, (next) => canFollow(next, event, names)),
   }));
   const paths = new Map<string, Path>();
 
@@ -97,9 +144,11 @@ function possibleEnds(events: readonly SubscriptionChange[]): Path[] {
     }
   }
 
-  const all = bitsWhere(events, () => true);
-  extend({ newest: null, left: all, followers: all });
-  // What is added meanwhile is visited too.
+  const canStart = (event: SubscriptionChange) =>
+    starts.length === 0 || starts.some((start) => canFollow(event, start, names));
+  const left = bitsWhere(events, () => true);
+  extend({ newest: null, left, followers: bitsWhere(events, canStart) });
+  // The loop also visits the paths that it adds.
   for (const path of paths.values()) {
     if (paths.size > MAX_PATHS) return [];
     extend(path);
@@ -107,54 +156,47 @@ function possibleEnds(events: readonly SubscriptionChange[]): Path[] {
   return [...paths.values()].filter(({ left }) => left === 0);
 }
 
-/** A number with a bit for each of the events that are so. */
-function bitsWhere(
-  events: readonly SubscriptionChange[],
-  isSo: (event: SubscriptionChange) => boolean,
-): number {
-  return events.reduce((bits, event, index) => (isSo(event) ? bits | (1 << index) : bits), 0);
+/** A number with a bit for each of the events that match. */
+function bitsWhere(events: Changes, isMatch: (event: SubscriptionChange) => boolean): number {
+  return events.reduce((bits, event, index) => (isMatch(event) ? bits | (1 << index) : bits), 0);
 }
 
-/** The members whose changes are told: some event names what it replaced there. */
-function toldChanges(events: readonly SubscriptionChange[]): readonly string[] {
-  return [
-    ...new Set([
-      'status',
-      ...events.flatMap(({ previousAttributes }) => Object.keys(previousAttributes ?? {})),
-    ]),
-  ];
+/** The names of members that changed: some event says what it replaced there. */
+function changedNames(events: Changes): readonly string[] {
+  const replaced = events.flatMap((event) => Object.keys(event.previousAttributes ?? {}));
+  return [...new Set(['status', ...replaced])];
 }
 
 /**
- * Whether one event may be the next after another: it replaced what the other left, and left alone
- * what it does not name. A deletion that names nothing may follow any; another event that names
- * nothing can only be the first.
+ * Whether one event can be the next after another: it replaced what the other left, and kept what it
+ * does not name. A deletion that names nothing can follow any event; another event that names nothing
+ * can only be the first.
  */
 function canFollow(
   { after, previousAttributes, isDeletion }: SubscriptionChange,
   before: SubscriptionChange,
-  told: readonly string[],
+  names: readonly string[],
 ): boolean {
   if (previousAttributes === null) return isDeletion;
   return (
     holds(before.after, previousAttributes) &&
-    told.every(
+    names.every(
       (name) => Object.hasOwn(previousAttributes, name) || isSame(before.after[name], after[name]),
     )
   );
 }
 
-/** Whether two values are the same; what is not there is null. */
+/** Whether two values are the same; a missing one counts as null. */
 function isSame(one: Json | undefined, other: Json | undefined): boolean {
   return holds(one, other ?? null) && holds(other, one ?? null);
 }
 
-/** Deeper than Stripe nests anything; what is deeper is no evidence. */
+/** Deeper than Stripe nests anything; deeper values are no evidence. */
 const MAX_DEPTH = 32;
 
 /**
- * Whether a subscription holds the values that an event replaced; what it lacks is null. A list is
- * held entry by entry by one of its length, an object also by one with more members.
+ * Whether a subscription has the values that an event replaced. Lists must have the same length,
+ * objects can have more members, and a missing member counts as null.
  */
 function holds(value: Json | undefined, part: Json, depth = 0): boolean {
   if (typeof part !== 'object' || part === null) return (value ?? null) === part;
@@ -169,12 +211,12 @@ function holds(value: Json | undefined, part: Json, depth = 0): boolean {
   );
 }
 
-/** Its own member; `null` when it has none, although every object inherits some. */
+/** An object's own member; `null` when it has none. */
 function memberOf(value: JsonObject, name: string): Json {
   return (Object.hasOwn(value, name) ? value[name] : null) ?? null;
 }
 
-/** Whether two events come to the same for the team. */
+/** Whether two events mean the same for the team. */
 function isSameEnd(one: SubscriptionEvent | null, other: SubscriptionEvent | null): boolean {
   return isSamePlan(one && planAfter(one), other && planAfter(other));
 }

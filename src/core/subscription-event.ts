@@ -1,21 +1,18 @@
 import type { JsonObject } from './json.ts';
 
-/**
- * What one event says of one subscription: all that the rule needs, and nothing of the wire.
- * Where the event left something out, it is `null` here, never a guess.
- */
+/** A subscription as one event reports it. What the event left out is `null`, never a guess. */
 export type SubscriptionEvent = {
   readonly customerId: string;
   readonly subscriptionId: string | null;
-  /** As the provider writes it; statuses that nobody has heard of yet included. */
+  /** As Stripe writes it, including statuses that are new. */
   readonly status: string;
   readonly productId: string | null;
   readonly planName: string | null;
-  /** The provider's clock, in whole seconds since 1970; the time of receipt when it named none. */
+  /** Stripe's clock, in whole seconds since 1970; the time of receipt if the event names none. */
   readonly createdSeconds: number;
 };
 
-/** An event with what it tells of its cause: the subscription after it, and what it replaced. */
+/** What an event says about a subscription, with the evidence for its place among others. */
 export type SubscriptionChange = {
   /** The key of the event in the log. */
   readonly key: string;
@@ -23,8 +20,13 @@ export type SubscriptionChange = {
   readonly after: JsonObject;
   /** The event's `previous_attributes`; `null` when it has none. */
   readonly previousAttributes: JsonObject | null;
-  /** Whether it tells of the subscription's end, as Stripe does without saying what it replaced. */
+  /** Whether the subscription has ended. Stripe then does not say what the event replaced. */
   readonly isDeletion: boolean;
-  /** Whether it is Stripe's own word on the subscription, fetched after the second was over. */
+  /** Whether it is a snapshot from Stripe's API, requested after the second was over. */
   readonly isSnapshot: boolean;
+  /**
+   * For a snapshot, the keys of the second's events when it was requested; `null` when it includes
+   * everything of its second.
+   */
+  readonly observedKeys: ReadonlySet<string> | null;
 };

@@ -3,6 +3,7 @@ import { EventHistory } from '../core/event-history.ts';
 import { follow, type Step } from '../core/follow.ts';
 import type { LoggedEvent } from '../core/logged-event.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
+import { lastOfSecond } from '../core/same-second-order.ts';
 import type { SubscriptionChange, SubscriptionEvent } from '../core/subscription-event.ts';
 import type { ParsedEvent } from './parsed-event.ts';
 
@@ -12,8 +13,9 @@ export type Decision = {
   /** The state of the customer before the event. */
   readonly before: Customer;
   readonly step: Step;
-  /** The events of its subscription and second that were known, including itself. */
-  readonly second: readonly SubscriptionChange[];
+  /** How many events of its subscription and second were known, and which of them came last. */
+  readonly eventCount: number;
+  readonly last: SubscriptionEvent | null;
   /** A parked event was decided later, when a team had its customer. */
   readonly isOnArrival: boolean;
   /** The logged events from which the customer's state was made. */
@@ -41,9 +43,11 @@ export function retellDecisions(
       const before = customer;
       const step = follow(before, change, history, planSelection);
       if (step.verdict !== event.outcome) return true;
-      const second = [...history.secondOf(change.subscription)];
+      const second = history.secondOf(change.subscription);
+      const { newest: last } = lastOfSecond(second);
+      const eventCount = second.events.length;
       const isOnArrival = event === arrival.event;
-      decisions.set(event.key, { change, before, step, second, isOnArrival, rows });
+      decisions.set(event.key, { change, before, step, eventCount, last, isOnArrival, rows });
       customer = step.customer;
       return false;
     });

@@ -1,5 +1,4 @@
 import { followedEvent, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
-import { lastOfSecond } from '../core/same-second-order.ts';
 import type { SubscriptionEvent } from '../core/subscription-event.ts';
 import { effectOf, type TeamPlan } from '../core/transition.ts';
 import type { EventRow } from '../queries/search-events.ts';
@@ -90,7 +89,7 @@ function whyApplied({ change, step, rows }: Decision, planSelection: PlanSelecti
 }
 
 function whyStale(decision: Decision, planSelection: PlanSelection): Reason {
-  const { change, before, step, second, isOnArrival, rows } = decision;
+  const { change, before, step, last, eventCount, isOnArrival, rows } = decision;
   const own = change.subscription;
   const newerThanOwn = (newer: SubscriptionEvent): Reason => ({
     code: 'newer-event',
@@ -101,10 +100,8 @@ function whyStale(decision: Decision, planSelection: PlanSelection): Reason {
   });
   const known = before.get(own.subscriptionId)?.newest;
   if (known !== undefined && known.createdSeconds > own.createdSeconds) return newerThanOwn(known);
-  const { newest } = lastOfSecond(second);
-  if (newest !== null && newest !== own) {
-    const last = referenceTo(newest, rows);
-    return { code: 'earlier-in-second', last, eventCount: second.length };
+  if (last !== null && last !== own) {
+    return { code: 'earlier-in-second', last: referenceTo(last, rows), eventCount };
   }
   const followed = followedEvent(step.customer, planSelection);
   return followed === null ? { code: 'no-longer-known' } : newerThanOwn(followed);
@@ -119,12 +116,12 @@ function whyUnchanged({ change, step, rows }: Decision, planSelection: PlanSelec
 }
 
 function remarks(decision: Decision, { planSelection, prunedBeforeMs }: Surroundings): Reason[] {
-  const { change, before, step, second, isOnArrival, rows } = decision;
+  const { change, before, step, eventCount, isOnArrival, rows } = decision;
   const { subscriptionId, createdSeconds } = change.subscription;
   const reasons: Reason[] = [];
   const state = step.customer.get(subscriptionId);
-  if (state?.isOrderAmbiguous && state.newest.createdSeconds === createdSeconds) {
-    reasons.push({ code: 'ambiguous-order', eventCount: second.length });
+  if (state?.order === 'ambiguous' && state.newest.createdSeconds === createdSeconds) {
+    reasons.push({ code: 'ambiguous-order', eventCount });
   }
   if (!isOnArrival) {
     reasons.push({ code: 'decided-later', isMaybePruned: prunedBeforeMs !== null });

@@ -3,7 +3,7 @@ import type { LoggedEvent } from '../core/logged-event.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import type { AtCommit, Query } from '../postgres/database.ts';
-import { type LogEntry, logEvents, readLog } from '../queries/events.ts';
+import { type LogEntry, logEvents, readLog, readNeighbours } from '../queries/events.ts';
 import { noteNamelessProducts } from '../queries/products.ts';
 import { readCustomers, writeSubscriptions } from '../queries/subscriptions.ts';
 import {
@@ -14,7 +14,7 @@ import {
   writePlans,
 } from '../queries/teams.ts';
 import { changeOf } from '../stripe/logged-event.ts';
-import { decide } from './decide.ts';
+import { decide, type KnownEvent } from './decide.ts';
 import type { NamedEvent, Result } from './received-event.ts';
 import { recognize } from './recognize.ts';
 
@@ -35,7 +35,8 @@ type Stored = {
 
 /**
  * Applies a batch of events within one transaction and two round trips, whatever its size: lock the
- * teams and read what is stored; decide, write and commit. Returns the results in the order of the
+ * teams and read what is stored; decide, write and commit. Only an order that depends on neighbouring
+ * seconds takes a third. Returns the results in the order of the
  * events; `null` for an event that was skipped because its team is locked.
  *
  * The lock comes first: the session that holds a customer's team decides alone on the customer's
@@ -58,7 +59,7 @@ export async function applyBatch(
   const isSkipped = (event: NamedEvent) =>
     event.kind !== 'unreadable' && heldCustomerIds.has(event.subscription.customerId);
   const applied = events.filter((event) => !isSkipped(event));
-  const results = applyTo(teams, stored, transaction, applied, options).values();
+  const results = (await applyTo(teams, stored, transaction, applied, options)).values();
   return events.map((event) => (isSkipped(event) ? null : (results.next().value ?? null)));
 }
 
@@ -82,19 +83,21 @@ async function readStored(
   return { log, customers };
 }
 
-function applyTo(
+async function applyTo(
   teams: readonly LinkedTeam[],
   { log, customers }: Stored,
   { query, atCommit }: Transaction,
   received: readonly NamedEvent[],
   { planSelection, withoutNames }: ApplyOptions,
-): readonly Result[] {
+): Promise<readonly Result[]> {
   const events = recognize(received, log);
-  const decision = decide(
-    events,
-    { ...customers, teams, logged: log.map((row) => ({ ...row, change: changeOf(row) })) },
-    planSelection,
-  );
+  const known = { ...customers, teams, logged: log.map(parse) };
+  let decision = decide(events, known, planSelection);
+  if (decision.unsettled.length > 0) {
+    const neighbours = await readNeighbours(query, decision.unsettled);
+    const logged = [...known.logged, ...neighbours.map(parse)];
+    decision = decide(events, { ...known, logged }, planSelection);
+  }
 
   const entries = logEntries(events, decision.outcomes);
   const { subscriptions } = decision;
@@ -105,6 +108,10 @@ function applyTo(
   if (plans.size > 0) atCommit(writePlans(query, plans));
   if (nameless.length > 0) atCommit(noteNamelessProducts(query, nameless));
   return decision.results;
+}
+
+function parse(row: LoggedEvent): KnownEvent {
+  return { ...row, change: changeOf(row) };
 }
 
 function stripNames(plans: ReadonlyMap<number, TeamPlan>): Map<number, TeamPlan> {

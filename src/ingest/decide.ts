@@ -8,7 +8,7 @@ import { EventHistory } from '../core/event-history.ts';
 import { follow, type Step } from '../core/follow.ts';
 import type { LoggedEvent, LoggedOutcome } from '../core/logged-event.ts';
 import { type PlanSelection, teamPlan } from '../core/plan-selection.ts';
-import type { SubscriptionChange } from '../core/subscription-event.ts';
+import type { SubscriptionChange, SubscriptionEvent } from '../core/subscription-event.ts';
 import { isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { LinkedTeam } from '../queries/teams.ts';
 import type { NamedEvent, Result } from './received-event.ts';
@@ -23,7 +23,10 @@ export type KnownEvent = Pick<LoggedEvent, 'key' | 'outcome'> & {
 export type KnownState = {
   readonly teams: readonly LinkedTeam[];
   readonly customers: ReadonlyMap<string, Customer>;
-  /** The same events, and others of the same subscription and second, in the order of arrival. */
+  /**
+   * The same events and others of the same subscription and second, in the order of arrival; and
+   * those of the neighbouring seconds, once they are needed.
+   */
   readonly logged: readonly KnownEvent[];
   /** The names of products, by id. */
   readonly names: ReadonlyMap<string, string>;
@@ -36,6 +39,8 @@ export type Decision = {
   readonly outcomes: ReadonlyMap<string, LoggedOutcome>;
   readonly subscriptions: readonly SubscriptionState[];
   readonly plans: ReadonlyMap<number, TeamPlan>;
+  /** The newest events of subscriptions whose order depends on their neighbouring seconds. */
+  readonly unsettled: readonly SubscriptionEvent[];
 };
 
 type Change = Extract<NamedEvent, { kind: 'readable' | 'snapshot' }>;
@@ -67,8 +72,10 @@ export function decide(
     if (observedKeys === null) return false;
     const { customerId, subscriptionId, createdSeconds } = subscription;
     const state = customers.get(customerId)?.get(subscriptionId);
-    const isAskedFor = state?.newest.createdSeconds === createdSeconds && state.isOrderAmbiguous;
-    return !isAskedFor || history.secondOf(subscription).some(({ key }) => !observedKeys.has(key));
+    const isAskedFor =
+      state?.newest.createdSeconds === createdSeconds && state.order === 'ambiguous';
+    const { events } = history.secondOf(subscription);
+    return !isAskedFor || events.some(({ key }) => !observedKeys.has(key));
   }
 
   const results = events.map((event): Result => {
@@ -97,7 +104,26 @@ export function decide(
     const plan = teamPlan(customers.get(team.customerId) ?? UNKNOWN_CUSTOMER, planSelection, names);
     if (plan !== null && !isSamePlan(plan, team.plan)) plans.set(team.id, plan);
   }
-  return { results, outcomes, plans, subscriptions: changed(customers, known.customers) };
+  const subscriptions = changed(customers, known.customers);
+  const unsettled = unsettledOf(events, [known.customers, customers]);
+  return { results, outcomes, plans, subscriptions, unsettled };
+}
+
+/** The newest events whose order is not known from their own second, before or after the batch. */
+function unsettledOf(
+  events: readonly NamedEvent[],
+  moments: readonly KnownState['customers'][],
+): SubscriptionEvent[] {
+  const unsettled = new Set<SubscriptionEvent>();
+  for (const event of events) {
+    if (event.kind === 'unreadable') continue;
+    const { customerId, subscriptionId } = event.subscription;
+    for (const customers of moments) {
+      const state = customers.get(customerId)?.get(subscriptionId);
+      if (state !== undefined && state.order !== 'known') unsettled.add(state.newest);
+    }
+  }
+  return [...unsettled];
 }
 
 /** The names of products, with those that came with the events. */

@@ -33,7 +33,7 @@ export function reasonText(reason: Reason): string {
       return `Stripe's API returned the subscription in this state, and ${effect(reason)}.`;
     case 'decided-order-of-second':
       return (
-        'It showed in which order the events of its second happened: the team follows ' +
+        'It showed in which order the events of one second happened: the team follows ' +
         `${nameOf(reason.last)}, which came last.`
       );
     case 'no-longer-best':

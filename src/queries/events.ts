@@ -1,5 +1,6 @@
 import type { KeyRange } from '../core/event-key.ts';
 import type { LoggedEvent, LoggedOutcome } from '../core/logged-event.ts';
+import type { SubscriptionEvent } from '../core/subscription-event.ts';
 import type { Query } from '../postgres/database.ts';
 import { columnsOf } from './columns.ts';
 
@@ -17,6 +18,9 @@ export type LogEntry = {
   /** How often this batch delivered it; 0 when it came from the log itself. */
   readonly deliveries: number;
 };
+
+/** The most events that are read on each side of an ambiguous second. */
+const MAX_NEIGHBOURS = 100;
 
 /** The columns of a `LoggedEvent`. */
 export const LOGGED_EVENT = `
@@ -52,6 +56,44 @@ export async function readLog(query: Query, ranges: readonly KeyRange[]): Promis
         from ${EVENTS_IN_RANGES}
        order by position`,
     values: columnsOf(ranges, 'low', 'high'),
+  });
+}
+
+/** The events of these subscriptions in and around the seconds of these events, in arrival order. */
+export async function readNeighbours(
+  query: Query,
+  events: readonly SubscriptionEvent[],
+): Promise<LoggedEvent[]> {
+  return await query<LoggedEvent>({
+    name: 'read_neighbours',
+    text: `
+      with around as (
+        select distinct neighbour.position
+          from unnest($1::text[], $2::text[], $3::bigint[])
+            as asked (customer_id, subscription_id, created_seconds)
+         cross join lateral (
+                 (select position
+                    from instep.events
+                   where customer_id = asked.customer_id
+                     and subscription_id is not distinct from asked.subscription_id
+                     and created_at < to_timestamp(asked.created_seconds)
+                   order by created_at desc, position
+                   limit ${MAX_NEIGHBOURS})
+                  union all
+                 (select position
+                    from instep.events
+                   where customer_id = asked.customer_id
+                     and subscription_id is not distinct from asked.subscription_id
+                     and created_at >= to_timestamp(asked.created_seconds)
+                   order by created_at, position
+                   limit ${MAX_NEIGHBOURS})
+               ) as neighbour
+      )
+      select ${LOGGED_EVENT}
+        from around
+        join instep.events using (position)
+       order by position`,
+    values: columnsOf(events, 'customerId', 'subscriptionId', 'createdSeconds'),
   });
 }
 

@@ -49,6 +49,8 @@ export async function pruneEvents(query: Query, step: PruneStep): Promise<Pruned
                           where state.customer_id = event.customer_id
                             and state.subscription_id = coalesce(event.subscription_id, '')
                             and state.created_at > event.created_at
+                            and not state.is_order_ambiguous
+                            and not state.is_order_inferred
                        ))
            for update of event skip locked
       ), pruned as (

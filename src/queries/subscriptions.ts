@@ -1,4 +1,5 @@
 import type { Customer, SubscriptionState } from '../core/customer.ts';
+import type { Order } from '../core/same-second-order.ts';
 import type { SubscriptionEvent } from '../core/subscription-event.ts';
 import type { Query } from '../postgres/database.ts';
 
@@ -13,7 +14,7 @@ export async function readCustomers(
   query: Query,
   customerIds: readonly string[],
 ): Promise<KnownCustomers> {
-  type Row = SubscriptionEvent & { isOrderAmbiguous: boolean; productName: string | null };
+  type Row = SubscriptionEvent & { order: Order; productName: string | null };
   const rows = await query<Row>({
     name: 'read_customers',
     // Customer by customer, so that no table statistics lead the planner to read the whole table.
@@ -24,7 +25,11 @@ export async function readCustomers(
              product_id as "productId",
              plan_name as "planName",
              extract(epoch from created_at)::bigint as "createdSeconds",
-             is_order_ambiguous as "isOrderAmbiguous",
+             case
+               when is_order_ambiguous then 'ambiguous'
+               when is_order_inferred then 'inferred'
+               else 'known'
+             end as "order",
              products.name as "productName"
         from unnest($1::text[]) as asked (customer_id)
        cross join lateral (
@@ -38,10 +43,10 @@ export async function readCustomers(
   });
   const customers = new Map<string, Map<string | null, SubscriptionState>>();
   const names = new Map<string, string>();
-  for (const { isOrderAmbiguous, productName, ...newest } of rows) {
+  for (const { order, productName, ...newest } of rows) {
     const { customerId, subscriptionId, productId } = newest;
     const customer = customers.get(customerId) ?? new Map<string | null, SubscriptionState>();
-    customers.set(customerId, customer.set(subscriptionId, { newest, isOrderAmbiguous }));
+    customers.set(customerId, customer.set(subscriptionId, { newest, order }));
     if (productId !== null && productName !== null) names.set(productId, productName);
   }
   return { customers, names };
@@ -77,19 +82,20 @@ export async function writeSubscriptions(
     text: `
       insert into instep.subscriptions
              (customer_id, subscription_id, status, product_id, plan_name, created_at,
-              is_order_ambiguous)
+              is_order_ambiguous, is_order_inferred)
       select customer_id, subscription_id, status, product_id, plan_name,
-             to_timestamp(created_seconds), is_order_ambiguous
+             to_timestamp(created_seconds), is_order_ambiguous, is_order_inferred
         from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[],
-                    $7::boolean[])
+                    $7::boolean[], $8::boolean[])
           as state (customer_id, subscription_id, status, product_id, plan_name, created_seconds,
-                    is_order_ambiguous)
+                    is_order_ambiguous, is_order_inferred)
           on conflict (customer_id, subscription_id) do update
          set status             = excluded.status,
              product_id         = excluded.product_id,
              plan_name          = excluded.plan_name,
              created_at         = excluded.created_at,
-             is_order_ambiguous = excluded.is_order_ambiguous`,
+             is_order_ambiguous = excluded.is_order_ambiguous,
+             is_order_inferred  = excluded.is_order_inferred`,
     values: [
       states.map(({ newest }) => newest.customerId),
       states.map(({ newest }) => newest.subscriptionId ?? ''),
@@ -97,7 +103,8 @@ export async function writeSubscriptions(
       states.map(({ newest }) => newest.productId),
       states.map(({ newest }) => newest.planName),
       states.map(({ newest }) => newest.createdSeconds),
-      states.map(({ isOrderAmbiguous }) => isOrderAmbiguous),
+      states.map(({ order }) => order === 'ambiguous'),
+      states.map(({ order }) => order === 'inferred'),
     ],
   });
 }

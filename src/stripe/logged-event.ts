@@ -1,6 +1,6 @@
 import type { LoggedEvent } from '../core/logged-event.ts';
 import type { SubscriptionChange } from '../core/subscription-event.ts';
-import { isHandledType, SNAPSHOT_TYPE } from './handled-event-type.ts';
+import { isHandledType } from './handled-event-type.ts';
 import {
   BodyNotJson,
   parseChange,
@@ -11,10 +11,10 @@ import {
 
 /** What a logged event or snapshot says; `null` when it was unreadable on arrival. */
 export function changeOf(logged: LoggedEvent): SubscriptionChange | null {
-  const { key, type, outcome, body, receivedAtMs } = logged;
+  const { key, outcome, body, receivedAtMs } = logged;
   if (outcome === 'unreadable') return null;
   const change = parseChange(new TextDecoder().decode(body), receivedAtMs);
-  return change && { ...change, key, isSnapshot: type === SNAPSHOT_TYPE };
+  return change && { ...change, key };
 }
 
 /** A logged event as it arrived; `null` when it was unreadable or is a snapshot. */

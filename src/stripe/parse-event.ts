@@ -3,7 +3,12 @@ import { isList, type Json, type JsonObject } from '../core/json.ts';
 import type { SubscriptionChange } from '../core/subscription-event.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { eventKey } from './event-key.ts';
-import { DELETED_TYPE, type HandledType, isHandledType } from './handled-event-type.ts';
+import {
+  DELETED_TYPE,
+  type HandledType,
+  isHandledType,
+  SNAPSHOT_TYPE,
+} from './handled-event-type.ts';
 import { MAX_ID_LENGTH, productOf, subscriptionEventShape } from './subscription-shape.ts';
 
 /** A signed event, as far as it could be understood. Only the first two go through the one door. */
@@ -92,6 +97,8 @@ function toChange(
   receivedAtMs: number,
 ): KeylessChange {
   const product = productOf(data.object);
+  const type = member(event, 'type');
+  const isSnapshot = type === SNAPSHOT_TYPE;
   return {
     subscription: {
       customerId: data.object.customer,
@@ -103,9 +110,15 @@ function toChange(
     },
     after: asObject(member(member(event, 'data'), 'object')) ?? {},
     previousAttributes: asObject(member(member(event, 'data'), 'previous_attributes')),
-    isDeletion: member(event, 'type') === DELETED_TYPE,
-    isSnapshot: false,
+    isDeletion: type === DELETED_TYPE,
+    isSnapshot,
+    observedKeys: isSnapshot ? keysIn(member(event, 'observed_keys')) : null,
   };
+}
+
+function keysIn(value: Json | undefined): ReadonlySet<string> | null {
+  if (typeof value !== 'object' || value === null || !isList(value)) return null;
+  return new Set(value.filter((key) => typeof key === 'string'));
 }
 
 /** The parser's own message quotes the text: it is left out, so that no log repeats a payload. */

@@ -5,57 +5,39 @@ import { SNAPSHOT_TYPE } from './handled-event-type.ts';
 import { parseChange } from './parse-event.ts';
 
 /**
- * What Stripe's API says of a subscription whose events within one second left their order open, or
- * that is not as we know it. It goes through the one door like an event, and stands in the log like
- * one.
+ * A subscription as Stripe's API returned it. It passes the ingest pipeline and is logged like an
+ * event: it decides an ambiguous order, or a state that is not as we know it.
  */
 export type SnapshotEvent = SubscriptionChange & {
   readonly kind: 'snapshot';
-  readonly key: string;
   readonly eventId: null;
   readonly type: typeof SNAPSHOT_TYPE;
-  readonly observedKeys: ObservedKeys;
 };
-
-/**
- * The keys of the second's events when the look was taken: if there are others, or nobody asks any
- * more, it is void. `null` for one that holds all that happened in its second: only a newer second
- * overtakes it.
- */
-export type ObservedKeys = ReadonlySet<string> | null;
 
 export type SubscriptionSnapshot = { readonly event: SnapshotEvent; readonly body: Uint8Array };
 
-export type SnapshotOptions = {
-  /** The second of which it tells, by the provider's clock. */
+export type SnapshotOptions = Pick<SubscriptionChange, 'observedKeys'> & {
+  /** The second whose end the snapshot shows, by Stripe's clock. */
   readonly createdSeconds: number;
-  readonly observedKeys: ObservedKeys;
   readonly takenAtMs: number;
   readonly nonce: () => string;
 };
 
-/** Makes a look from a subscription as the API returned it; `null` when it cannot be read. */
+/** Creates a snapshot from a subscription of Stripe's API; `null` when it can't be read. */
 export function makeSnapshot(
   subscription: Json,
-  options: SnapshotOptions,
+  { createdSeconds, observedKeys, takenAtMs, nonce }: SnapshotOptions,
 ): SubscriptionSnapshot | null {
-  const { createdSeconds, observedKeys, takenAtMs, nonce } = options;
+  const type = SNAPSHOT_TYPE;
   const data = { object: subscription };
-  const text = JSON.stringify({ type: SNAPSHOT_TYPE, created: createdSeconds, data });
+  const observed = observedKeys && { observed_keys: [...observedKeys] };
+  const text = JSON.stringify({ type, created: createdSeconds, data, ...observed });
   const change = parseChange(text, takenAtMs);
   if (change === null) return null;
   const { subscriptionId } = change.subscription;
-  const identity = { eventId: null, type: SNAPSHOT_TYPE, createdSeconds, subscriptionId, data };
+  const key = eventKey({ eventId: null, type, createdSeconds, subscriptionId, data }, nonce);
   return {
-    event: {
-      ...change,
-      isSnapshot: true,
-      kind: 'snapshot',
-      key: eventKey(identity, nonce),
-      eventId: null,
-      type: SNAPSHOT_TYPE,
-      observedKeys,
-    },
+    event: { ...change, kind: 'snapshot', key, eventId: null, type },
     body: Buffer.from(text),
   };
 }

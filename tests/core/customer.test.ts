@@ -32,17 +32,14 @@ test('an event is not the same as none', () => {
 
 test.each(others)('two events are not the same when their %s differs', (_, other) => {
   expect(isSameEvent(example, other)).toBe(false);
-  expect(
-    isSameState(
-      { newest: example, isOrderAmbiguous: false },
-      { newest: other, isOrderAmbiguous: false },
-    ),
-  ).toBe(false);
+  expect(isSameState({ newest: example, order: 'known' }, { newest: other, order: 'known' })).toBe(
+    false,
+  );
 });
 
 test('a state is the same as its copy, and differs from none and from one that is less certain', () => {
-  const state = { newest: example, isOrderAmbiguous: false };
-  expect(isSameState(state, { newest: { ...example }, isOrderAmbiguous: false })).toBe(true);
-  expect(isSameState(state, { newest: example, isOrderAmbiguous: true })).toBe(false);
+  const state = { newest: example, order: 'known' } as const;
+  expect(isSameState(state, { newest: { ...example }, order: 'known' })).toBe(true);
+  expect(isSameState(state, { newest: example, order: 'ambiguous' })).toBe(false);
   expect(isSameState(state, undefined)).toBe(false);
 });

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Json } from '../../src/core/json.ts';
-import { lastOfSecond } from '../../src/core/same-second-order.ts';
 import type { SubscriptionChange } from '../../src/core/subscription-event.ts';
-import { event, permutations } from './subscription-changes.ts';
+import { event, lastOf, permutations } from './subscription-changes.ts';
 
 /** A member of a subscription; `undefined` where the subscription has no such member. */
 type Member = Json | undefined;
@@ -30,11 +29,11 @@ function leavesAlone(before: Member, after: Member): boolean {
 
 /** Whether cause puts the two in order, whichever arrives first. */
 function isOrdered(first: SubscriptionChange, second: SubscriptionChange): boolean {
-  const [end, reversed] = permutations([first, second]).map(lastOfSecond);
+  const [end, reversed] = permutations([first, second]).map((events) => lastOf(events));
   expect(end?.newest).toEqual(second.subscription);
-  expect(reversed?.isOrderAmbiguous).toBe(end?.isOrderAmbiguous);
-  if (end?.isOrderAmbiguous === false) expect(reversed?.newest).toEqual(second.subscription);
-  return end?.isOrderAmbiguous === false;
+  expect(reversed?.order).toBe(end?.order);
+  if (end?.order === 'known') expect(reversed?.newest).toEqual(second.subscription);
+  return end?.order === 'known';
 }
 
 /** A value, wrapped so many times. */

@@ -35,6 +35,7 @@ const change = (subscription: SubscriptionEvent): SubscriptionChange => ({
   previousAttributes: null,
   isDeletion: false,
   isSnapshot: false,
+  observedKeys: null,
 });
 
 /** What the team has after events without any evidence of their cause. */
@@ -121,7 +122,7 @@ test('of two events in one second that tell no cause the later arrival wins, unc
   expect(team([first, second]).plan?.subscriptionStatus).toBe('active');
   const { plan, customer } = team([second, first]);
   expect(plan?.subscriptionStatus).toBe('trialing');
-  expect(customer.get('sub_1')?.isOrderAmbiguous).toBe(true);
+  expect(customer.get('sub_1')?.order).toBe('ambiguous');
 });
 
 test("an older event of another subscription is remembered, and leaves the team's plan", () => {
@@ -223,7 +224,7 @@ test.each(['newest', 'best'] as const)(
     const pastDue = { ...example, status: 'past_due', createdSeconds: 5 };
     const { customer, verdicts } = team([newer, example, pastDue], planSelection);
     expect(verdicts).toEqual(['applied', 'stale', 'unchanged']);
-    expect(customer).toEqual(new Map([['sub_1', { newest: newer, isOrderAmbiguous: false }]]));
+    expect(customer).toEqual(new Map([['sub_1', { newest: newer, order: 'known' }]]));
   },
 );
 

@@ -16,7 +16,7 @@ const example: SubscriptionEvent = {
 
 function customerOf(events: readonly SubscriptionEvent[]): Customer {
   return new Map(
-    events.map((newest) => [newest.subscriptionId, { newest, isOrderAmbiguous: false }] as const),
+    events.map((newest) => [newest.subscriptionId, { newest, order: 'known' }] as const),
   );
 }
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
-import { lastOfSecond } from '../../src/core/same-second-order.ts';
+
 import type { SubscriptionChange } from '../../src/core/subscription-event.ts';
-import { deletion, event, life, permutations } from './subscription-changes.ts';
+import { changes, deletion, event, lastOf, permutations } from './subscription-changes.ts';
 
 describe('cause decides, in whatever order the events arrive', () => {
   test.each<[string, JsonObject[]]>([
@@ -31,12 +31,12 @@ describe('cause decides, in whatever order the events arrive', () => {
       ],
     ],
   ])('%s', (_, states) => {
-    const events = life(states);
+    const events = changes(states);
     const last = events.findLast(({ subscription }) => subscription.status !== 'past_due');
     for (const arrived of permutations(events)) {
-      expect(lastOfSecond(arrived)).toEqual({
+      expect(lastOf(arrived)).toEqual({
         newest: last?.subscription,
-        isOrderAmbiguous: false,
+        order: 'known',
       });
     }
   });
@@ -45,12 +45,12 @@ describe('cause decides, in whatever order the events arrive', () => {
     const statuses = fc.constantFrom('active', 'trialing', 'canceled', 'unpaid', 'past_due');
     fc.assert(
       fc.property(fc.array(statuses, { minLength: 1, maxLength: 6 }), fc.nat(), (lived, seed) => {
-        const events = life(lived.map((status, invoice) => ({ status, invoice })));
+        const events = changes(lived.map((status, invoice) => ({ status, invoice })));
         const arrived = [...events].sort((a, b) => hash(a, seed) - hash(b, seed));
         const last = events.findLast(({ subscription }) => subscription.status !== 'past_due');
-        expect(lastOfSecond(arrived)).toEqual({
+        expect(lastOf(arrived)).toEqual({
           newest: last?.subscription ?? null,
-          isOrderAmbiguous: false,
+          order: 'known',
         });
       }),
     );
@@ -65,26 +65,26 @@ test('nested values and lists are evidence, and so is what was not there before'
     { items: { data: [{ price: { id: 'p1' } }] }, cancel_at: null },
   );
   for (const arrived of permutations([first, second])) {
-    expect(lastOfSecond(arrived)).toEqual({ newest: second.subscription, isOrderAmbiguous: false });
+    expect(lastOf(arrived)).toEqual({ newest: second.subscription, order: 'known' });
   }
 });
 
 test('without evidence the later arrival wins, and the order is ambiguous', () => {
   const one = event({ status: 'active' });
   const other = event({ status: 'canceled' });
-  expect(lastOfSecond([one, other])).toEqual({
+  expect(lastOf([one, other])).toEqual({
     newest: other.subscription,
-    isOrderAmbiguous: true,
+    order: 'ambiguous',
   });
-  expect(lastOfSecond([other, one])).toEqual({ newest: one.subscription, isOrderAmbiguous: true });
+  expect(lastOf([other, one])).toEqual({ newest: one.subscription, order: 'ambiguous' });
 });
 
 test('a circle leaves two ends possible', () => {
   const pause = event({ status: 'unpaid' }, { status: 'active' });
   const resume = event({ status: 'active' }, { status: 'unpaid' });
-  expect(lastOfSecond([pause, resume])).toEqual({
+  expect(lastOf([pause, resume])).toEqual({
     newest: resume.subscription,
-    isOrderAmbiguous: true,
+    order: 'ambiguous',
   });
 });
 
@@ -94,7 +94,7 @@ test('a circle before an end without effect leaves two plans possible', () => {
   const end = deletion({ status: 'incomplete_expired', note: 1 });
   const remark = event({ status: 'incomplete_expired', note: 2 }, { note: 1 });
   for (const arrived of permutations([pause, resume, end, remark])) {
-    expect(lastOfSecond(arrived).isOrderAmbiguous).toBe(true);
+    expect(lastOf(arrived).order).toBe('ambiguous');
   }
 });
 
@@ -103,7 +103,7 @@ test('there and back ends there: what happened once does not happen again', () =
   const resume = event({ status: 'active' }, { status: 'unpaid' });
   const pause = event({ status: 'unpaid', product: 'a' }, { status: 'active' });
   for (const arrived of permutations([begun, resume, pause])) {
-    expect(lastOfSecond(arrived)).toEqual({ newest: pause.subscription, isOrderAmbiguous: false });
+    expect(lastOf(arrived)).toEqual({ newest: pause.subscription, order: 'known' });
   }
 });
 
@@ -119,9 +119,12 @@ describe('without evidence the order is ambiguous unless every end is the same f
     ['names', { status: 'trialing', name: 'A' }, { status: 'trialing', name: 'B' }, true],
     ['statuses', { status: 'canceled' }, { status: 'unpaid' }, true],
     ['ends', { status: 'canceled', product: 'a' }, { status: 'canceled', product: 'b' }, false],
-  ])('%s', (_, one, other, isOrderAmbiguous) => {
+  ])('%s', (_, one, other, isAmbiguous) => {
     for (const arrived of permutations([event(one), event(other)])) {
-      expect(lastOfSecond(arrived)).toEqual({ newest: arrived[1]?.subscription, isOrderAmbiguous });
+      expect(lastOf(arrived)).toEqual({
+        newest: arrived[1]?.subscription,
+        order: isAmbiguous ? 'ambiguous' : 'known',
+      });
     }
   });
 });
@@ -129,27 +132,27 @@ describe('without evidence the order is ambiguous unless every end is the same f
 test('the order of ends that are the same to the team is not ambiguous', () => {
   const on = event({ status: 'active', flag: true }, { flag: false });
   const off = event({ status: 'active', flag: false }, { flag: true });
-  expect(lastOfSecond([on, off]).isOrderAmbiguous).toBe(false);
+  expect(lastOf([on, off]).order).toBe('known');
 });
 
 test('a hole in the path is no evidence', () => {
-  const [first, , third] = life([
+  const [first, , third] = changes([
     { status: 'trialing' },
     { status: 'active' },
     { status: 'unpaid' },
   ]);
   const arrived = [third, first].filter((found) => found !== undefined);
-  expect(lastOfSecond(arrived)).toEqual({ newest: first?.subscription, isOrderAmbiguous: true });
+  expect(lastOf(arrived)).toEqual({ newest: first?.subscription, order: 'ambiguous' });
 });
 
 test('events without effect alone end nothing', () => {
-  expect(lastOfSecond([event({ status: 'past_due' })])).toEqual({
+  expect(lastOf([event({ status: 'past_due' })])).toEqual({
     newest: null,
-    isOrderAmbiguous: false,
+    order: 'known',
   });
-  expect(lastOfSecond([event({ status: 'paused' }), event({ status: 'past_due' })])).toEqual({
+  expect(lastOf([event({ status: 'paused' }), event({ status: 'past_due' })])).toEqual({
     newest: null,
-    isOrderAmbiguous: false,
+    order: 'known',
   });
 });
 
@@ -158,21 +161,21 @@ test('a deletion names nothing that it replaced, and comes last all the same', (
   const resume = event({ status: 'active', pause: false }, { pause: true });
   const end = deletion({ status: 'canceled', pause: false });
   for (const arrived of permutations([pause, resume, end])) {
-    expect(lastOfSecond(arrived)).toEqual({ newest: end.subscription, isOrderAmbiguous: false });
+    expect(lastOf(arrived)).toEqual({ newest: end.subscription, order: 'known' });
   }
 });
 
 test('what an event does not name it left alone', () => {
-  const lived = life([
+  const lived = changes([
     { status: 'past_due', product: 'a' },
     { status: 'active', product: 'a' },
     { status: 'active', product: 'b' },
     { status: 'past_due', product: 'b' },
   ]);
   for (const arrived of permutations(lived)) {
-    expect(lastOfSecond(arrived)).toEqual({
+    expect(lastOf(arrived)).toEqual({
       newest: lived[2]?.subscription,
-      isOrderAmbiguous: false,
+      order: 'known',
     });
   }
 });
@@ -180,14 +183,14 @@ test('what an event does not name it left alone', () => {
 test('a deletion that names nothing is no evidence of having been first', () => {
   const pause = event({ status: 'active', pause: true, product: 'a' }, { pause: false });
   const unknown = deletion({ status: 'active', pause: false, product: 'b' });
-  expect(lastOfSecond([pause, unknown]).isOrderAmbiguous).toBe(true);
+  expect(lastOf([pause, unknown]).order).toBe('ambiguous');
 });
 
 test('another event that names nothing that it replaced can only have been the first', () => {
   const first = event({ status: 'trialing' });
   const second = event({ status: 'active' }, { status: 'trialing' });
   for (const arrived of permutations([first, second])) {
-    expect(lastOfSecond(arrived)).toEqual({ newest: second.subscription, isOrderAmbiguous: false });
+    expect(lastOf(arrived)).toEqual({ newest: second.subscription, order: 'known' });
   }
 });
 
@@ -196,13 +199,13 @@ test('more events than can be put in order are left to the later arrival', () =>
     status: invoice % 2 === 0 ? 'active' : 'unpaid',
     invoice,
   }));
-  const ordered = life(states.slice(0, 30)).reverse();
-  expect(lastOfSecond(ordered)).toMatchObject({
+  const ordered = changes(states.slice(0, 30)).reverse();
+  expect(lastOf(ordered)).toMatchObject({
     newest: { status: 'unpaid' },
-    isOrderAmbiguous: false,
+    order: 'known',
   });
-  const tooMany = life(states).reverse();
-  expect(lastOfSecond(tooMany).isOrderAmbiguous).toBe(true);
+  const tooMany = changes(states).reverse();
+  expect(lastOf(tooMany).order).toBe('ambiguous');
 });
 
 test('so many paths that they cannot be looked through are left to the later arrival', () => {
@@ -212,10 +215,10 @@ test('so many paths that they cannot be looked through are left to the later arr
   );
   const end = event({ status: 'canceled' }, { status: 'active' });
   const few = [end, ...anywhere.slice(0, 8)];
-  expect(lastOfSecond(few)).toEqual({ newest: end.subscription, isOrderAmbiguous: false });
-  expect(lastOfSecond([end, ...anywhere])).toEqual({
+  expect(lastOf(few)).toEqual({ newest: end.subscription, order: 'known' });
+  expect(lastOf([end, ...anywhere])).toEqual({
     newest: anywhere.at(-1)?.subscription,
-    isOrderAmbiguous: true,
+    order: 'ambiguous',
   });
 });
 

@@ -1,4 +1,6 @@
+import type { Neighbours } from '../../src/core/event-history.ts';
 import type { JsonObject } from '../../src/core/json.ts';
+import { type LastOfSecond, lastOfSecond } from '../../src/core/same-second-order.ts';
 import type { SubscriptionChange, SubscriptionEvent } from '../../src/core/subscription-event.ts';
 
 let count = 0;
@@ -25,6 +27,7 @@ export function event(
     previousAttributes,
     isDeletion: false,
     isSnapshot: false,
+    observedKeys: null,
   };
 }
 
@@ -32,19 +35,27 @@ export function deletion(after: JsonObject): SubscriptionChange {
   return { ...event(after), isDeletion: true };
 }
 
-/** What Stripe's API says when the second is over. */
-export function look(after: JsonObject): SubscriptionChange {
+/** What Stripe's API returns once the second is over. */
+export function snapshot(after: JsonObject): SubscriptionChange {
   return { ...event(after), isSnapshot: true };
 }
 
-/** A life within one second: every event changes some of the members, and says the values that it replaced. */
-export function life(states: readonly JsonObject[]): SubscriptionChange[] {
+/** Changes within one second: each event changes some members and names the replaced values. */
+export function changes(states: readonly JsonObject[]): SubscriptionChange[] {
   return states.map((after, index) => {
     const before = states[index - 1];
     if (before === undefined) return event(after, { status: 'incomplete' });
     const changed = Object.keys(after).filter((name) => after[name] !== before[name]);
     return event(after, Object.fromEntries(changed.map((name) => [name, before[name] ?? null])));
   });
+}
+
+/** How a second ends, between these neighbouring seconds. */
+export function lastOf(
+  events: readonly SubscriptionChange[],
+  { earlier = [], next = [] }: Partial<Neighbours> = {},
+): LastOfSecond {
+  return lastOfSecond({ events, neighbours: () => ({ earlier, next }) });
 }
 
 export function permutations<Item>(items: readonly Item[]): Item[][] {

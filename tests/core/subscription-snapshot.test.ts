@@ -1,35 +1,35 @@
 import { expect, test } from 'vitest';
-import { lastOfSecond } from '../../src/core/same-second-order.ts';
-import { event, look, permutations } from './subscription-changes.ts';
+
+import { event, lastOf, permutations, snapshot } from './subscription-changes.ts';
 
 const active = event({ status: 'active' });
 const canceled = event({ status: 'canceled' });
 
 test("Stripe's own word ends the question, even when an event of the second arrives later", () => {
-  const word = look({ status: 'active', product: 'a' });
+  const word = snapshot({ status: 'active', product: 'a' });
   for (const arrived of permutations([active, canceled, word])) {
-    expect(lastOfSecond(arrived)).toEqual({ newest: word.subscription, isOrderAmbiguous: false });
+    expect(lastOf(arrived)).toEqual({ newest: word.subscription, order: 'known' });
   }
 });
 
 test("Stripe's own word counts for more than a path that the events tell", () => {
   const unpaid = event({ status: 'unpaid' }, { status: 'active' });
-  const word = look({ status: 'active' });
-  expect(lastOfSecond([word, active, unpaid])).toEqual({
+  const word = snapshot({ status: 'active' });
+  expect(lastOf([word, active, unpaid])).toEqual({
     newest: word.subscription,
-    isOrderAmbiguous: false,
+    order: 'known',
   });
 });
 
 test('a look without effect leaves the later arrival when nothing tells where the path ends', () => {
-  const word = look({ status: 'past_due' });
-  expect(lastOfSecond([active, canceled, word])).toEqual({
+  const word = snapshot({ status: 'past_due' });
+  expect(lastOf([active, canceled, word])).toEqual({
     newest: canceled.subscription,
-    isOrderAmbiguous: false,
+    order: 'known',
   });
-  expect(lastOfSecond([word, canceled, active])).toEqual({
+  expect(lastOf([word, canceled, active])).toEqual({
     newest: active.subscription,
-    isOrderAmbiguous: false,
+    order: 'known',
   });
 });
 
@@ -37,21 +37,21 @@ test('a look without effect leaves the path to the evidence, and tells where it 
   const unpaid = event({ status: 'unpaid' }, { status: 'past_due' });
   const paid = event({ status: 'active' }, { status: 'unpaid' });
   const pastDue = event({ status: 'past_due' }, { status: 'active' });
-  const word = look({ status: 'past_due' });
+  const word = snapshot({ status: 'past_due' });
   for (const arrived of permutations([unpaid, paid, pastDue])) {
-    expect(lastOfSecond(arrived).isOrderAmbiguous).toBe(true);
+    expect(lastOf(arrived).order).toBe('ambiguous');
   }
   for (const arrived of permutations([unpaid, paid, pastDue, word])) {
-    expect(lastOfSecond(arrived)).toEqual({ newest: paid.subscription, isOrderAmbiguous: false });
+    expect(lastOf(arrived)).toEqual({ newest: paid.subscription, order: 'known' });
   }
 });
 
 test('a look without effect tells where the path ends by what is left but the status', () => {
   const plus = event({ status: 'active', product: 'plus' }, { product: 'base' });
   const base = event({ status: 'active', product: 'base' }, { product: 'plus' });
-  const word = look({ status: 'past_due', product: 'base' });
+  const word = snapshot({ status: 'past_due', product: 'base' });
   for (const arrived of permutations([plus, base, word])) {
-    expect(lastOfSecond(arrived)).toEqual({ newest: base.subscription, isOrderAmbiguous: false });
+    expect(lastOf(arrived)).toEqual({ newest: base.subscription, order: 'known' });
   }
 });
 
@@ -61,11 +61,11 @@ test('an end is the one that a look shows only if all that was told is as the lo
     { status: 'active', product: 'base', seats: 1 },
     { product: 'plus', seats: 1 },
   );
-  const word = look({ status: 'past_due', product: 'base', seats: 2 });
+  const word = snapshot({ status: 'past_due', product: 'base', seats: 2 });
   for (const arrived of permutations([plus, base])) {
-    expect(lastOfSecond([...arrived, word])).toEqual({
+    expect(lastOf([...arrived, word])).toEqual({
       newest: arrived[1]?.subscription,
-      isOrderAmbiguous: false,
+      order: 'known',
     });
   }
 });
@@ -76,9 +76,9 @@ test.each([12, 31])(
     const events = Array.from({ length: count }, (_, index) =>
       event({ status: 'active', product: `prod_${index}` }, {}),
     );
-    expect(lastOfSecond([look({ status: 'past_due' }), ...events])).toEqual({
+    expect(lastOf([snapshot({ status: 'past_due' }), ...events])).toEqual({
       newest: events.at(-1)?.subscription,
-      isOrderAmbiguous: false,
+      order: 'known',
     });
   },
 );

@@ -31,7 +31,7 @@ function known(events: readonly (typeof one)[]): KnownState {
   return {
     teams: [team],
     customers: new Map([
-      ['cus_1', new Map([['sub_1', { newest: subscription, isOrderAmbiguous: true }]])],
+      ['cus_1', new Map([['sub_1', { newest: subscription, order: 'ambiguous' }]])],
     ]),
     logged: events.map((change) => ({ key: change.key, outcome: 'applied', change })),
     names: new Map(),

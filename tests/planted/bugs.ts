@@ -36,7 +36,6 @@ function storeBug(
 }
 
 const DECIDE = 'ingest/decide.ts';
-const EVENT_HISTORY = 'core/event-history.ts';
 
 export const PLANTED_BUGS: readonly PlantedBug[] = [
   bug('the clock is taken for milliseconds', 'stripe/parse-event.ts', [
@@ -45,13 +44,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ]),
 
   // The events of one second.
-  bug('seconds are mixed up', EVENT_HISTORY, [
-    "[customerId, subscriptionId ?? '', createdSeconds].join",
-    "[customerId, subscriptionId ?? ''].join",
-  ]),
-  bug('subscriptions of one second are mixed up', EVENT_HISTORY, [
-    "[customerId, subscriptionId ?? '', createdSeconds].join",
-    '[customerId, createdSeconds].join',
+  bug('neighbouring seconds are not read', DECIDE, [
+    "if (state !== undefined && state.order !== 'known') unsettled.add(state.newest);",
+    'if (state === undefined) unsettled.clear();',
   ]),
   bug('the log is not read for the events of a second', DECIDE, [
     'new EventHistory(known.logged.flatMap(({ change }) => change ?? []))',
@@ -99,8 +94,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     '',
   ]),
   storeBug('a snapshot in the log is read back as an event', 'stripe/logged-event.ts', [
-    'isSnapshot: type === SNAPSHOT_TYPE',
-    'isSnapshot: false',
+    'return change && { ...change, key };',
+    'return change && { ...change, key, isSnapshot: false };',
+  ]),
+  storeBug('the observed keys of a snapshot are not logged', 'stripe/subscription-snapshot.ts', [
+    'data, ...observed }',
+    'data, ...(observed && null) }',
   ]),
   storeBug(
     'the log is read before the lock',
@@ -166,8 +165,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   // Snapshots are taken after the second is over, so only a wrong clock makes observed keys matter.
   {
     ...bug('observed keys are ignored', DECIDE, [
-      'history.secondOf(subscription).some(({ key }) => !observedKeys.has(key))',
-      'observedKeys.size < 0 || history.secondOf(subscription).length < 0',
+      'events.some(({ key }) => !observedKeys.has(key))',
+      'observedKeys.size < 0 || events.length < 0',
     ]),
     level: 'unit',
   },

@@ -69,6 +69,7 @@ const FAULTS: Faults = {
   endpointOutage: 0,
   databaseOutage: 0,
   apiOutage: 0,
+  noSnapshots: 0,
   maintenance: 0,
 };
 

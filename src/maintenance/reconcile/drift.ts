@@ -53,7 +53,7 @@ export function driftOf(
   for (const snapshot of snapshots) {
     shown.set(snapshot.listed.subscriptionId, {
       newest: eventOf(snapshot),
-      isOrderAmbiguous: false,
+      order: 'known',
     });
   }
   // A subscription that ended before we knew of it matters only if the team must follow it.

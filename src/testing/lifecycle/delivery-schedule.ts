@@ -25,7 +25,9 @@ export type Step =
   | { readonly kind: 'repair'; readonly atMs: number; readonly isApiUp: boolean }
   /** Maintenance requests snapshots of ambiguous subscriptions. `receive` brings the responses. */
   | { readonly kind: 'request'; readonly atMs: number; readonly isApiUp: boolean }
-  | { readonly kind: 'receive'; readonly atMs: number };
+  | { readonly kind: 'receive'; readonly atMs: number }
+  /** From now on Stripe's API returns no subscription. */
+  | { readonly kind: 'end-snapshots'; readonly atMs: number };
 
 export type Schedule = {
   readonly steps: readonly Step[];
@@ -105,6 +107,7 @@ export function scheduleDeliveries(
   }
 
   const deliveries = steps.length;
+  if (happens('noSnapshots')) steps.push({ kind: 'end-snapshots', atMs: 0 });
   steps.push(...links(events, happens, random));
   steps.sort((one, other) => one.atMs - other.atMs);
   return { steps: withMaintenance(steps, happens, isApiUpAt), deliveries, counts };

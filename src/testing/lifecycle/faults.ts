@@ -25,6 +25,8 @@ export type Faults = {
   readonly databaseOutage: number;
   /** Per round: Stripe's API is down for a while. */
   readonly apiOutage: number;
+  /** Per round: Stripe's API never returns a subscription again. */
+  readonly noSnapshots: number;
   /** The maintenance jobs run between two deliveries. */
   readonly maintenance: number;
 };
@@ -40,6 +42,7 @@ export const FAULT_NAMES = [
   'endpointOutage',
   'databaseOutage',
   'apiOutage',
+  'noSnapshots',
   'maintenance',
 ] as const satisfies readonly (keyof Faults)[];
 
@@ -58,6 +61,7 @@ export const DEFAULT_FAULTS: Faults = {
   endpointOutage: 0.2,
   databaseOutage: 0.2,
   apiOutage: 0.3,
+  noSnapshots: 0.3,
   maintenance: 0.05,
 };
 

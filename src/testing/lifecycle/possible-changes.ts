@@ -48,6 +48,8 @@ export function possibleChanges(subscription: Subscription): readonly PossibleCh
         renewal(subscription),
         { apply: () => ({ status: 'past_due' }) },
         { apply: () => ({ status: 'past_due' }) },
+        // Back to active within the same second, this is a cycle without any other evidence.
+        { apply: () => ({ status: 'unpaid' }) },
         CANCEL,
       ];
     case 'past_due':

@@ -35,7 +35,7 @@ function known(
   productId: string | null = 'prod_pro',
 ): [string, SubscriptionState] {
   const newest = { customerId: 'cus_1', subscriptionId, status, productId, planName: null };
-  return [subscriptionId, { newest: { ...newest, createdSeconds }, isOrderAmbiguous: false }];
+  return [subscriptionId, { newest: { ...newest, createdSeconds }, order: 'known' }];
 }
 
 const PRO = (subscriptionId: string, subscriptionStatus = 'active'): TeamPlan => ({

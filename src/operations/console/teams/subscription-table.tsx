@@ -25,14 +25,14 @@ export function SubscriptionTable({ customer, planSelection }: SubscriptionTable
       <Table
         label="Subscriptions"
         columns={COLUMNS}
-        rows={states.slice(0, MAX_SHOWN).map(({ newest, isOrderAmbiguous }) => [
+        rows={states.slice(0, MAX_SHOWN).map(({ newest, order }) => [
           <OptionalText text={newest.subscriptionId} maxLength={120} />,
           <StatusBadge status={newest.status} />,
           <OptionalText text={newest.productId} />,
           <Time ms={newest.createdSeconds * 1_000} />,
           <>
             {newest === followed && <Badge tone="accent">followed</Badge>}{' '}
-            {isOrderAmbiguous && <Badge tone="warning">ambiguous order</Badge>}
+            {order === 'ambiguous' && <Badge tone="warning">ambiguous order</Badge>}
           </>,
         ])}
       />

@@ -80,8 +80,8 @@ function* notesOn(
   followed: SubscriptionEvent | null,
 ): Generator<TeamNote> {
   const others: SubscriptionEvent[] = [];
-  for (const { newest, isOrderAmbiguous } of customer.values()) {
-    if (isOrderAmbiguous) yield { kind: 'ambiguous order', subscription: newest };
+  for (const { newest, order } of customer.values()) {
+    if (order === 'ambiguous') yield { kind: 'ambiguous order', subscription: newest };
     if (newest !== followed && effectOf(newest.status) === 'grants') others.push(newest);
   }
   const newestOther = newestOf(others);

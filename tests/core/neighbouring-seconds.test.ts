@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'vitest';
+import { type Customer, UNKNOWN_CUSTOMER } from '../../src/core/customer.ts';
+import { EventHistory } from '../../src/core/event-history.ts';
+import { follow } from '../../src/core/follow.ts';
+import type { SubscriptionChange } from '../../src/core/subscription-event.ts';
+import { deletion, event, lastOf, permutations, snapshot } from './subscription-changes.ts';
+
+/** The change from one status to another, `second` seconds after the beginning. */
+function change(from: string, to: string, second = 10): SubscriptionChange {
+  const made = event({ status: to }, { status: from });
+  return { ...made, subscription: { ...made.subscription, createdSeconds: second } };
+}
+
+const failed = change('active', 'unpaid');
+const paid = change('unpaid', 'active');
+const cycle = [failed, paid];
+
+describe.each(permutations(cycle).map((events) => ({ events })))('a cycle', ({ events }) => {
+  test('is ambiguous on its own', () => {
+    expect(lastOf(events)).toEqual({ newest: events[1]?.subscription, order: 'ambiguous' });
+  });
+
+  test('starts where the earlier second ended', () => {
+    const toActive = [[change('trialing', 'active', 9)]];
+    const toUnpaid = [[change('past_due', 'unpaid', 9)]];
+    const inferred = (last: SubscriptionChange) => ({
+      newest: last.subscription,
+      order: 'inferred',
+    });
+    expect(lastOf(events, { earlier: toActive })).toEqual(inferred(paid));
+    expect(lastOf(events, { earlier: toUnpaid })).toEqual(inferred(failed));
+  });
+
+  test('ends where the next second starts', () => {
+    const fromActive = [change('active', 'past_due', 11)];
+    const fromUnpaid = [change('unpaid', 'incomplete', 11)];
+    expect(lastOf(events, { next: fromActive }).newest).toBe(paid.subscription);
+    expect(lastOf(events, { next: fromUnpaid }).newest).toBe(failed.subscription);
+  });
+
+  test('follows earlier cycles, however many there are', () => {
+    const again = (second: number) => [
+      change('unpaid', 'active', second),
+      change('active', 'unpaid', second),
+    ];
+    const earlier = [[change('trialing', 'active', 6)], again(7), again(8), again(9)];
+    expect(lastOf(events, { earlier })).toMatchObject({
+      newest: paid.subscription,
+      order: 'inferred',
+    });
+  });
+
+  test('stays ambiguous when the neighbours do not fit, because an event is missing', () => {
+    const earlier = [[change('active', 'trialing', 9)]];
+    expect(lastOf(events, { earlier }).order).toBe('ambiguous');
+    expect(lastOf(events, { next: [change('trialing', 'past_due', 11)] }).order).toBe('ambiguous');
+    const afterGap = [[change('active', 'canceled', 8)], [change('trialing', 'active', 9)]];
+    expect(lastOf(events, { earlier: afterGap }).newest).toBe(paid.subscription);
+  });
+
+  test('is not decided by a snapshot among its neighbours', () => {
+    expect(lastOf(events, { earlier: [[snapshot({ status: 'active' })]] }).order).toBe('ambiguous');
+    expect(lastOf(events, { next: [snapshot({ status: 'past_due' })] }).order).toBe('ambiguous');
+  });
+});
+
+test('events of one second that have a single order need no neighbours', () => {
+  const ended = deletion({ status: 'canceled' });
+  const events = [change('trialing', 'active'), change('active', 'unpaid'), ended];
+  const earlier = [[change('active', 'trialing', 9)]];
+  expect(lastOf(events, { earlier })).toEqual(lastOf(events));
+});
+
+describe('a customer with a cycle', () => {
+  const before = change('trialing', 'active', 9);
+  const after = change('active', 'past_due', 11);
+
+  function ordersOf(events: readonly SubscriptionChange[]) {
+    const history = new EventHistory();
+    let customer: Customer = UNKNOWN_CUSTOMER;
+    const verdicts = events.map((arrived) => {
+      history.add(arrived);
+      const step = follow(customer, arrived, history, 'newest');
+      customer = step.customer;
+      return step.verdict;
+    });
+    return { state: customer.get('sub_1'), verdicts };
+  }
+
+  test.each(permutations([before, failed, paid, after]).map((events) => ({ events })))(
+    'ends with the true last event in every order of arrival: $events',
+    ({ events }) => {
+      const { newest, order } = ordersOf(events).state ?? {};
+      expect({ newest, order }).toEqual({ newest: paid.subscription, order: 'inferred' });
+    },
+  );
+
+  test('is decided again by a late neighbour, which counts as applied', () => {
+    expect(ordersOf([paid, failed, before]).verdicts).toEqual(['applied', 'applied', 'applied']);
+    expect(ordersOf([paid, failed, after]).verdicts).toEqual(['applied', 'applied', 'applied']);
+    expect(ordersOf([failed, paid, before]).verdicts).toEqual(['applied', 'applied', 'stale']);
+    expect(ordersOf([failed, paid, after]).verdicts).toEqual(['applied', 'applied', 'unchanged']);
+  });
+
+  test('is decided again when the earlier end turns out to be another one', () => {
+    const corrected = change('active', 'unpaid', 9.5);
+    expect(ordersOf([before, failed, paid]).state?.newest).toBe(paid.subscription);
+    expect(ordersOf([before, failed, paid, corrected]).state?.newest).toBe(failed.subscription);
+  });
+});
+
+describe('a snapshot', () => {
+  const shown = (observed: readonly SubscriptionChange[]) => ({
+    ...snapshot({ status: 'active' }),
+    observedKeys: new Set(observed.map(({ key }) => key)),
+  });
+  const ended = event({ status: 'canceled' });
+
+  test('decides the order of the events that were known when it was requested', () => {
+    const complete = shown(cycle);
+    expect(lastOf([...cycle, complete])).toEqual({
+      newest: complete.subscription,
+      order: 'known',
+    });
+  });
+
+  test('leaves the order ambiguous when an event of its second arrives that it never saw', () => {
+    const { newest, order } = lastOf([...cycle, shown(cycle), ended]);
+    expect({ newest, order }).toEqual({ newest: ended.subscription, order: 'ambiguous' });
+  });
+
+  test('decides again when a later one saw all events', () => {
+    const later = shown([...cycle, ended]);
+    const { newest } = lastOf([...cycle, shown(cycle), ended, later]);
+    expect(newest).toBe(later.subscription);
+  });
+});
