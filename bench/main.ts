@@ -1,50 +1,51 @@
-// npm run bench -- [compare|growth|memory|console]: what the options are, --help tells.
-import { startStripeApi } from './contestants/stripe-api.ts';
+// npm run bench -- [compare|growth|memory|console]; --help lists the options.
+
 import { openBenchPostgres } from './database/bench-postgres.ts';
 import { readOptions, USAGE, UsageWrong } from './options.ts';
 import { describeMachine } from './report/machine.ts';
 import { writeChart, writeSection } from './report/page.ts';
 import { STEPS } from './steps.ts';
+import { startStripeApi } from './systems/stripe-api.ts';
 
-const tell = (text: string) => process.stdout.write(`${text}\n`);
+const print = (text: string) => process.stdout.write(`${text}\n`);
 
 async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2));
-  if (options.isHelpAsked) {
-    tell(USAGE);
+  if (options.isHelp) {
+    print(USAGE);
     return;
   }
   const stripeApi = await startStripeApi();
   const postgres = await openBenchPostgres(process.env.DATABASE_URL);
   try {
     const machine = describeMachine(postgres.version);
-    const told = { options, postgres, stripeApiBase: stripeApi.url, machine, tell };
-    const { report, chart, isSound } = await STEPS[options.step](told);
-    tell(`\n${report}`);
+    const context = { options, postgres, stripeApiBase: stripeApi.url, machine, print };
+    const { report, chart, isValid } = await STEPS[options.step](context);
+    print(`\n${report}`);
     if (options.isWhole) {
       writeSection(options.step, report);
       if (chart !== null) writeChart(chart);
     }
-    if (!isSound) process.exitCode = 1;
+    if (!isValid) process.exitCode = 1;
   } finally {
     await postgres.close();
     await stripeApi.close();
   }
 }
 
-// Whoever reads our output may stop at any line, as `head` does: what we do comes to its end.
+// The reader of the output can stop at any line, as `head` does. The benchmark still finishes.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });
 
-// Whatever runs for us ends with us.
+// End the child processes as well.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 try {
   await main();
 } catch (error) {
   const isWrongUsage = error instanceof UsageWrong;
-  const told = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  process.stderr.write(isWrongUsage ? `${error.message}\n${USAGE}` : `${told}\n`);
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.stderr.write(isWrongUsage ? `${error.message}\n${USAGE}` : `${text}\n`);
   process.exitCode = isWrongUsage ? 2 : 1;
 }

@@ -16,44 +16,43 @@ export type Step = (typeof STEPS)[number];
 
 export type Options = {
   readonly step: Step;
-  /** Names of contestants; `null`: all of them. */
+  /** The names of the systems; `null`: all. */
   readonly only: readonly string[] | null;
   readonly measures: readonly Measure[];
   readonly rounds: number;
   readonly seconds: number;
   readonly warmUpSeconds: number;
   readonly connections: number;
-  /** Where the servers' CPU profiles go; `null`: none are taken. */
+  /** The folder of the servers' CPU profiles; `null`: none. */
   readonly profileFolder: string | null;
-  /** How far it grows. */
   readonly events: number;
   readonly teams: number;
-  /** How long the memory is watched. */
+  /** The duration of `memory`. */
   readonly minutes: number;
-  /** Whether it is the whole of a step, so that the page may tell of it. */
+  /** Whether the step runs with its default options, so that the result can be published. */
   readonly isWhole: boolean;
-  readonly isHelpAsked: boolean;
+  readonly isHelp: boolean;
 };
 
 export const USAGE = `usage: npm run bench -- [compare|growth|memory|console] [options]
-  compare  Instep, the floor and the peers, in turns
-  growth   Instep with few teams and an empty log, and with many
-  memory   Instep under full load, for minutes
-  console  the operators' pages, over a long log; with DATABASE_URL it stays there for the next time
-Whatever is not a whole step as it comes is told, but not written to docs/performance.md.
-  --only instep,floor      these contestants
-  --measure events,tail    these measures: ${MEASURES.join(', ')}
-  --rounds 3               how often each has its turn
-  --seconds 5              how long each measure takes
-  --warm-up 4              how long the same load runs before it, in seconds
+  compare  compare Instep with the floor and the peers
+  growth   compare Instep with few teams and an empty log, and with many teams and a long log
+  memory   watch Instep's memory under full load
+  console  measure the console's pages over a long log; DATABASE_URL keeps the log for the next run
+Results are written to docs/performance.md only without options.
+  --only instep,floor      only these systems
+  --measure events,tail    only these: ${MEASURES.join(', ')}
+  --rounds 3               rounds in which every system is measured
+  --seconds 5              seconds of each measurement
+  --warm-up 4              seconds of the same load before it
   --connections 64
-  --profile FOLDER         the servers write CPU profiles there
+  --profile FOLDER         write the servers' CPU profiles there
   --events 10000000        growth, console: events in the log
-  --teams 1000000          growth, console: teams, and users
-  --minutes 10             memory
+  --teams 1000000          growth, console: teams and users
+  --minutes 10             memory: duration
 `;
 
-/** The command line said something that is not understood. */
+/** The command line is wrong. */
 export class UsageWrong extends Error {}
 
 const DEFAULTS = {
@@ -71,7 +70,7 @@ type NumberName = keyof typeof DEFAULTS;
 export function readOptions(args: readonly string[]): Options {
   const { values, positionals } = parse(args);
   const [step = 'compare', ...others] = positionals;
-  if (others.length > 0) throw new UsageWrong(`one step at a time: ${positionals.join(', ')}`);
+  if (others.length > 0) throw new UsageWrong(`only one step at a time: ${positionals.join(', ')}`);
   const { only, measure, profile } = values;
   const number = (name: NumberName) => toNumber(name, values[name] ?? DEFAULTS[name]);
   return {
@@ -87,7 +86,7 @@ export function readOptions(args: readonly string[]): Options {
     teams: number('teams'),
     minutes: number('minutes'),
     isWhole: Object.keys(values).length === 0,
-    isHelpAsked: values.help === true,
+    isHelp: values.help === true,
   };
 }
 
@@ -116,9 +115,9 @@ function parse(args: readonly string[]) {
   }
 }
 
-function oneOf<Name extends string>(names: readonly Name[], what: string, told: string): Name {
-  const found = names.find((name) => name === told);
-  if (found === undefined) throw new UsageWrong(`there is no ${what} '${told}'`);
+function oneOf<Name extends string>(names: readonly Name[], kind: string, text: string): Name {
+  const found = names.find((name) => name === text);
+  if (found === undefined) throw new UsageWrong(`unknown ${kind} '${text}'`);
   return found;
 }
 

@@ -8,14 +8,14 @@ export type Ask = <Row extends pg.QueryResultRow>(
   values?: readonly unknown[],
 ) => Promise<Row[]>;
 
-/** The one PostgreSQL of a run, with a database for each contestant. */
+/** The PostgreSQL server of a run, with a database for each system. */
 export type BenchPostgres = {
   readonly version: string;
-  /** The process whose children do the work; `null` when it is not ours. */
+  /** The server's main process; `null` for an external server. */
   readonly pid: number | null;
-  /** Makes an empty database, in the place of one of this name. */
+  /** Creates an empty database, replacing one with this name. */
   create(name: string): Promise<BenchDatabase>;
-  /** The database of this name, or an empty one. On a server of somebody else's it stays there. */
+  /** The database with this name, or an empty one. On an external server it remains. */
   open(name: string): Promise<BenchDatabase>;
   close(): Promise<void>;
 };
@@ -23,18 +23,18 @@ export type BenchPostgres = {
 export type BenchDatabase = {
   readonly url: string;
   readonly ask: Ask;
-  /** Leaves nothing to be written of what was done before. */
+  /** Writes everything to disk, so that earlier work does not slow down a measurement. */
   checkpoint(): Promise<void>;
   close(): Promise<void>;
 };
 
-/** Uses the server at `url`, or brings one up that goes when it is closed. */
+/** Uses the server at `url`, or starts one that ends when it is closed. */
 export async function openBenchPostgres(url: string | undefined): Promise<BenchPostgres> {
   if (url !== undefined) return await connectTo({ url: new URL(url), pid: null, cluster: null });
   const cluster = await PostgresCluster.create();
   await cluster.start();
   const pid = Number.parseInt(readFileSync(join(cluster.folder, 'postmaster.pid'), 'utf8'), 10);
-  // Nothing of ours stays when we are ended before our time.
+  // Clean up after an early end.
   process.once('exit', () => {
     if (cluster.isRunning) process.kill(pid, 'SIGQUIT');
     rmSync(join(cluster.folder, '..'), { recursive: true, force: true, maxRetries: RETRIES });
@@ -42,13 +42,13 @@ export async function openBenchPostgres(url: string | undefined): Promise<BenchP
   return await connectTo({ url: cluster.url, pid, cluster });
 }
 
-/** Its processes may still write while they end. */
+/** The server's processes can still write while they end. */
 const RETRIES = 10;
 
 type Server = {
   readonly url: URL;
   readonly pid: number | null;
-  /** `null` when it is not ours. */
+  /** `null` for an external server. */
   readonly cluster: PostgresCluster | null;
 };
 
@@ -63,7 +63,7 @@ async function connectTo({ url: server, pid, cluster }: Server): Promise<BenchPo
     databases.delete(name);
     await pool.query(`drop database if exists ${name} with (force)`);
   };
-  const nameOf = (contestant: string) => `bench_${contestant.replaceAll('-', '_')}`;
+  const nameOf = (system: string) => `bench_${system.replaceAll('-', '_')}`;
   const connectToDatabase = (name: string) => {
     const url = new URL(server);
     url.pathname = `/${name}`;
@@ -73,16 +73,16 @@ async function connectTo({ url: server, pid, cluster }: Server): Promise<BenchPo
   return {
     version: rows[0]?.version ?? '',
     pid,
-    async create(contestant) {
-      const name = nameOf(contestant);
+    async create(system) {
+      const name = nameOf(system);
       await drop(name);
       await pool.query(`create database ${name}`);
       const database = connectToDatabase(name);
       databases.set(name, database);
       return database;
     },
-    async open(contestant) {
-      const name = nameOf(contestant);
+    async open(system) {
+      const name = nameOf(system);
       const known = await pool.query('select from pg_database where datname = $1', [name]);
       if (known.rowCount === 0) await pool.query(`create database ${name}`);
       const database = connectToDatabase(name);
@@ -101,7 +101,7 @@ async function connectTo({ url: server, pid, cluster }: Server): Promise<BenchPo
 
 function openPool(url: string): pg.Pool {
   const pool = new pg.Pool({ connectionString: url, max: 1 });
-  // An idle connection may end with its database. What fails otherwise fails a statement.
+  // An idle connection can end with its database. Any other failure fails a statement.
   pool.on('error', () => undefined);
   return pool;
 }

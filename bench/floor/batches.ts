@@ -1,4 +1,4 @@
-/** What arrives while a batch is under way forms the next one. */
+/** Items that arrive while a batch is in flight form the next one. */
 export function createBatches<Item, Result>(
   run: (items: readonly Item[]) => Promise<readonly Result[]>,
 ): (item: Item, done: (result: Result | null) => void) => void {

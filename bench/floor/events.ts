@@ -11,9 +11,9 @@ type Received = {
 };
 
 /**
- * One statement is one transaction and one round trip. The bodies come as one run of bytes with
- * their places in it: `pg` writes an array of them as hexadecimal text, twice as long, which costs
- * PostgreSQL twice the time and us a fifth more.
+ * One statement is one transaction and one round trip. The bodies are sent as one byte string with
+ * their offsets: `pg` writes an array of them as hexadecimal text, twice as long, which costs
+ * PostgreSQL twice the time and the server a fifth more.
  */
 const STORE = `
   with logged as (

@@ -2,7 +2,7 @@ import { createHmac, createSecretKey } from 'node:crypto';
 import type pg from 'pg';
 import { createBatches } from './batches.ts';
 
-/** A user's profile, as PostgreSQL gives it. */
+/** A user's profile, as PostgreSQL returns it. */
 type Profile = { readonly id: number };
 
 const SELECT = `

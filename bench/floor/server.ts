@@ -1,11 +1,11 @@
-// The floor: the least code that does the job, and nothing that keeps it right.
+// The floor: the least code that does the job, without anything that makes it reliable.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import pg from 'pg';
 import { createEvents } from './events.ts';
 import { createProfiles } from './profiles.ts';
 
 const { DATABASE_URL, AUTH_SECRET = '', STRIPE_WEBHOOK_SECRET = '', PORT } = process.env;
-// Times stay as PostgreSQL writes them.
+// Keep timestamps as PostgreSQL writes them.
 pg.types.setTypeParser(pg.types.builtins.TIMESTAMPTZ, (text) => text);
 const pool = new pg.Pool({ connectionString: DATABASE_URL, max: 2, pipeline: true });
 const takeEvent = createEvents(pool, STRIPE_WEBHOOK_SECRET);
@@ -35,5 +35,5 @@ createServer((request, response) => {
   else findProfile(request.headers.cookie ?? '', (profile) => answer(response, 200, profile));
 }).listen(Number(PORT), '127.0.0.1');
 
-// At an orderly end Node writes the profiles that it was asked for.
+// On a clean exit Node writes the requested CPU profiles.
 process.on('SIGTERM', () => process.exit());

@@ -5,7 +5,7 @@ export type Answer = { readonly status: number; readonly head: string; readonly 
 export type ConnectionOptions = {
   readonly host: string;
   readonly port: number;
-  /** Hears the answer to the request that was sent last; `null` when the connection ended first. */
+  /** Receives the response to the last request; `null` when the connection ended first. */
   readonly onAnswer: (answer: Answer | null) => void;
 };
 
@@ -14,9 +14,9 @@ const LAST_CHUNK = '0\r\n\r\n';
 const BUFFER_BYTES = 65_536;
 
 /**
- * One connection that sends bytes as they are and hears one answer to each request. It reads into
- * one buffer and knows just enough of HTTP to tell where an answer ends, so that what is measured
- * is the server.
+ * A connection that sends raw bytes and receives one response to each request. It reads into one
+ * buffer and knows just enough HTTP to find the end of a response, so that it measures the server
+ * and not the client.
  */
 export class Connection {
   readonly #options: ConnectionOptions;
@@ -29,7 +29,7 @@ export class Connection {
     this.#options = options;
   }
 
-  /** Sends a request; the connection is opened when there is none. */
+  /** Sends a request. Opens the connection when there is none. */
   send(request: Buffer): void {
     this.#isWaiting = true;
     this.#socket ??= this.#open();
@@ -50,7 +50,7 @@ export class Connection {
       return true;
     };
     const socket = connect({ host, port, noDelay: true, onread: { buffer, callback: hear } });
-    // Its end tells all there is to tell.
+    // The close event reports every error.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {
       this.#socket = null;
@@ -71,7 +71,7 @@ export class Connection {
   }
 }
 
-/** The answer, once all of it is there. */
+/** The response, when it is complete. */
 export function wholeAnswer(received: string): Answer | null {
   const end = received.indexOf(HEAD_END);
   if (end < 0) return null;

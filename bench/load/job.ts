@@ -1,20 +1,20 @@
-/** What is sent. Each is used once, but those of `repeated`, which come in turns. */
+/** The requests of a job: each event is sent once, profile reads repeat. */
 export type Requests =
   | {
       readonly kind: 'events';
       readonly path: string;
       readonly secret: string;
       readonly teams: number;
-      /** The number of the first event, and how many there are at most. */
+      /** The number of the first event, and the maximum number of events. */
       readonly first: number;
       readonly count: number;
-      /** Whether each is signed when it is sent: for loads that are too long to be kept. */
+      /** Whether each event is signed when it is sent, for loads that do not fit into memory. */
       readonly isSignedLate: boolean;
     }
   | {
       readonly kind: 'profiles';
       readonly path: string;
-      /** A `Cookie` header and what the answer must contain. */
+      /** A `Cookie` header and what the response must contain. */
       readonly users: readonly { readonly cookie: string; readonly proof: string }[];
     };
 
@@ -22,20 +22,20 @@ export type Job = {
   readonly url: string;
   readonly connections: number;
   readonly seconds: number;
-  /** How many are sent each second, answered or not; `null`: one after the other's answer. */
+  /** The requests per second, answered or not; `null`: each one after the previous response. */
   readonly ratePerSecond: number | null;
   readonly requests: Requests;
 };
 
 export type Load = {
-  /** Those answered 200 with what was asked for; all that were sent, when there is no failure. */
+  /** The requests with a correct response. */
   readonly answered: number;
-  /** What else was answered, and how often: a status, `wrong` for a wrong body, or `ended`. */
+  /** The count of each failure: a status, `wrong` for a wrong body, or `ended`. */
   readonly failures: Readonly<Record<string, number>>;
   readonly elapsedMs: number;
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** What the sending itself took. */
+  /** The processor time of the sender. */
   readonly senderCpuMs: number;
 };

@@ -7,7 +7,7 @@ const SENDER = fileURLToPath(new URL('sender.js', import.meta.url));
 
 type Heard = { readonly prepared: true } | { readonly load: Load };
 
-/** The process that sends the load, apart from the one that is measured. */
+/** The process that sends the load, separate from the measured one. */
 export class LoadProcess {
   readonly #child: ChildProcess;
 
@@ -15,14 +15,14 @@ export class LoadProcess {
     this.#child = fork(SENDER, { serialization: 'advanced' });
   }
 
-  /** Makes and signs what is to be sent; then calls `onStart`, sends, and tells what came of it. */
+  /** Prepares and signs the requests, calls `onStart`, sends them, and returns the result. */
   async run(job: Job, onStart: () => void = () => undefined): Promise<Load> {
     this.#child.send({ prepare: job });
     await this.#hear();
     onStart();
     this.#child.send({ go: true });
     const heard = await this.#hear();
-    if (!('load' in heard)) throw new TypeError('the sender spoke out of turn');
+    if (!('load' in heard)) throw new TypeError('an unexpected message from the sender');
     return heard.load;
   }
 
@@ -35,7 +35,7 @@ export class LoadProcess {
 
   #hear(): Promise<Heard> {
     return new Promise((resolve, reject) => {
-      const early = () => reject(new Error('the sender ended before its time'));
+      const early = () => reject(new Error('the sender ended early'));
       this.#child.once('exit', early);
       this.#child.once('message', (heard: Heard) => {
         this.#child.off('exit', early);

@@ -2,18 +2,18 @@ import type { Answer } from './connection.ts';
 import type { Job } from './job.ts';
 import { createSigner } from './signed-requests.ts';
 
-/** A request, and how to tell that its answer is right. */
+/** A request, and the check of its response. */
 export type Outgoing = { readonly bytes: Buffer; readonly isRight: (answer: Answer) => boolean };
 
-/** The next request, or `null` when there is no more. */
+/** Returns the next request; `null` at the end. */
 export type NextRequest = () => Outgoing | null;
 
-/** Makes all requests of a job, or as many as are sent in turns, before the first is sent. */
+/** Prepares the requests of a job before the first one is sent. */
 export function prepareRequests({ url, requests }: Job): NextRequest {
   const { host } = new URL(url);
   if (requests.kind === 'profiles') {
     const { path, users } = requests;
-    return inTurns(
+    return repeat(
       users.map(({ cookie, proof }) => ({
         bytes: Buffer.from(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nCookie: ${cookie}\r\n\r\n`),
         isRight: ({ body }) => body.includes(proof),
@@ -35,7 +35,7 @@ export function prepareRequests({ url, requests }: Job): NextRequest {
   };
 }
 
-function inTurns(all: readonly Outgoing[]): NextRequest {
+function repeat(all: readonly Outgoing[]): NextRequest {
   let next = 0;
   return () => {
     const one = all[next % all.length];

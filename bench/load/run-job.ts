@@ -4,13 +4,13 @@ import type { Job, Load } from './job.ts';
 import type { NextRequest, Outgoing } from './outgoing.ts';
 import { percentile } from './percentile.ts';
 
-/** How long whoever was asked may take to answer when nothing more is sent. */
+/** How long to wait for responses after the last request. */
 const LAST_ANSWER_MS = 10_000;
 const TICK_MS = 1;
 
 type Lane = { readonly connection: Connection; outgoing: Outgoing | null; sentAtMs: number };
 
-/** Sends what a job says, and tells how it was answered. */
+/** Runs a job: sends its requests and counts the responses. */
 export function runJob(job: Job, nextRequest: NextRequest): Promise<Load> {
   const { hostname: host, port } = new URL(job.url);
   const { ratePerSecond } = job;
@@ -24,9 +24,9 @@ export function runJob(job: Job, nextRequest: NextRequest): Promise<Load> {
 
   return new Promise((resolve) => {
     const lanes = Array.from({ length: job.connections }, openLane);
-    /** Those that may send, the one that waited longest first. */
+    /** The connections that can send, the longest waiting first. */
     const idle = ratePerSecond === null ? [] : [...lanes];
-    /** The times at which requests were due for which no connection was free. */
+    /** The due times of requests for which no connection was free. */
     const due: number[] = [];
     let isOver = false;
 
@@ -43,7 +43,7 @@ export function runJob(job: Job, nextRequest: NextRequest): Promise<Load> {
       return lane;
     }
 
-    /** `sentAtMs`: when it is sent, or was meant to be. */
+    /** `sentAtMs`: when it is sent, or was due. */
     function send(lane: Lane, sentAtMs: number): boolean {
       const outgoing = nextRequest();
       if (outgoing === null) return false;
@@ -76,7 +76,7 @@ export function runJob(job: Job, nextRequest: NextRequest): Promise<Load> {
       if (isOver && underWay === 0) finish();
     }
 
-    /** Sends what is due by now, whoever has answered or not. */
+    /** Sends the requests that are due, whether earlier ones are answered or not. */
     function sendOnTime(rate: number): void {
       let sent = 0;
       const timer = setInterval(() => {

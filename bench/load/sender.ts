@@ -1,19 +1,19 @@
-// A process of its own that sends the load. Told by load-process.ts.
+// A separate process that sends the load, controlled by load-process.ts.
 import type { Job } from './job.ts';
 import { type NextRequest, prepareRequests } from './outgoing.ts';
 import { runJob } from './run-job.ts';
 
-export type Told = { readonly prepare: Job } | { readonly go: true };
+export type Message = { readonly prepare: Job } | { readonly go: true };
 
-/** Whoever told us may be gone meanwhile: then nobody hears, and we end. */
+/** The parent can be gone; then this process ends. */
 const say = (what: object) =>
   process.send?.(what, (error: Error | null) => error && process.exit());
 
 let prepared: { readonly job: Job; readonly nextRequest: NextRequest } | null = null;
 
-process.on('message', async (told: Told) => {
-  if ('prepare' in told) {
-    prepared = { job: told.prepare, nextRequest: prepareRequests(told.prepare) };
+process.on('message', async (message: Message) => {
+  if ('prepare' in message) {
+    prepared = { job: message.prepare, nextRequest: prepareRequests(message.prepare) };
     say({ prepared: true });
   } else if (prepared !== null) {
     const load = await runJob(prepared.job, prepared.nextRequest);

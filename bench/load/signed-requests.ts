@@ -8,7 +8,7 @@ export type SignedRequests = {
   readonly teams: number;
 };
 
-/** Makes the whole bytes of a webhook by the number of its event, signed now. */
+/** Creates the bytes of a webhook request by the number of its event, signed now. */
 export function createSigner({ host, path, secret, teams }: SignedRequests) {
   const key = createSecretKey(secret, 'utf8');
   return (number: number): Buffer => {
@@ -16,7 +16,7 @@ export function createSigner({ host, path, secret, teams }: SignedRequests) {
     const head =
       `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\n` +
       `Stripe-Signature: ${signatureOf(body, key)}\r\nContent-Length: ${body.length}\r\n\r\n`;
-    // All of it is ASCII.
+    // The text is ASCII.
     return Buffer.from(head + body, 'latin1');
   };
 }

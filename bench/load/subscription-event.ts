@@ -1,4 +1,4 @@
-/** What an event of the load says; it follows from its number alone. */
+/** The content of an event of the load, determined by its number. */
 export type EventContent = {
   readonly eventId: string;
   readonly team: number;
@@ -10,7 +10,7 @@ export type EventContent = {
   readonly productId: string;
 };
 
-/** A prime that divides no number of teams that is used here: events that follow each other spread. */
+/** A prime that divides no number of teams, so that consecutive events spread over the teams. */
 const STRIDE = 7_919;
 const FIRST_SECOND = 1_750_000_000;
 const EVENTS_PER_SECOND = 1_000;
@@ -21,32 +21,32 @@ export const PLANS = ['Starter', 'Pro', 'Scale'] as const;
 
 const digits = (number: number, length: number) => String(number).padStart(length, '0');
 
-/** Ids as long as Stripe's own. Teams are counted from 1. */
+/** Ids as long as Stripe's. Team numbers start at 1. */
 export const customerIdOf = (team: number) => `cus_Bench${digits(team, 9)}`;
 export const subscriptionIdOf = (team: number) => `sub_1Bench${digits(team, 18)}`;
 export const priceIdOf = (plan: number) => `price_1Bench${digits(plan, 18)}`;
 export const productIdOf = (plan: number) => `prod_Bench${digits(plan, 9)}`;
 
 /**
- * What the event of this number says. Every team has its turn before one has its next, and each
- * event changes its team's status and product.
+ * The content of the event with this number. Events cycle through the teams, and each one changes
+ * its team's status and product.
  */
 export function contentOf(number: number, teams: number): EventContent {
   const team = ((number * STRIDE) % teams) + 1;
-  const turn = Math.floor(number / teams);
+  const cycle = Math.floor(number / teams);
   return {
     eventId: `evt_1Bench${digits(number, 18)}`,
     team,
     createdSeconds: FIRST_SECOND + Math.floor(number / EVENTS_PER_SECOND),
     customerId: customerIdOf(team),
     subscriptionId: subscriptionIdOf(team),
-    status: STATUSES[turn % STATUSES.length] ?? '',
-    priceId: priceIdOf(turn % PLANS.length),
-    productId: productIdOf(turn % PLANS.length),
+    status: STATUSES[cycle % STATUSES.length] ?? '',
+    priceId: priceIdOf(cycle % PLANS.length),
+    productId: productIdOf(cycle % PLANS.length),
   };
 }
 
-/** What the last event of each team says, of so many events; `null` where there was none yet. */
+/** The content of each team's last event among this many; `null` where there is none. */
 export function lastContents(events: number, teams: number): (EventContent | null)[] {
   const last: (EventContent | null)[] = new Array(teams).fill(null);
   for (let number = Math.max(0, events - teams); number < events; number += 1) {
@@ -58,10 +58,10 @@ export function lastContents(events: number, teams: number): (EventContent | nul
 
 const MARK = /"#(\w+)#"/;
 
-/** The template's texts, in turns with the names of what stands between them. */
+/** The template's texts, alternating with the names of the values between them. */
 const pieces = JSON.stringify(template()).split(MARK);
 
-/** The body of the event of this number, some 3.3 kB. */
+/** The body of the event with this number, about 3.3 kB. */
 export function bodyOf(number: number, teams: number): string {
   const content = contentOf(number, teams);
   const { createdSeconds, subscriptionId } = content;
@@ -80,7 +80,7 @@ export function bodyOf(number: number, teams: number): string {
   return body;
 }
 
-/** The whole object, as Stripe sends it since 2025; `#name#` stands for what differs. */
+/** The complete object, as Stripe sends it since 2025; `#name#` is a variable part. */
 function template() {
   const priced = {
     active: true,

@@ -1,23 +1,23 @@
-import type { Entrant } from '../contestants/entrant.ts';
 import { lastContents } from '../load/subscription-event.ts';
+import type { PreparedSystem } from '../systems/prepared-system.ts';
 
-/** What the database lacks of all events that were acknowledged; a fast wrong answer is no answer. */
-export async function auditEvents(entrant: Entrant): Promise<string[]> {
-  const { contestant, database, teams, eventsSent } = entrant;
+/** Compares the database with all acknowledged events, because a fast wrong response is worthless. */
+export async function auditEvents(prepared: PreparedSystem): Promise<string[]> {
+  const { system, database, teams, eventsSent } = prepared;
   const problems: string[] = [];
-  const logged = await contestant.countLogged?.(database.ask);
+  const logged = await system.countLogged?.(database.ask);
   if (logged !== undefined && logged !== eventsSent) {
-    problems.push(`${logged} events are logged of ${eventsSent}`);
+    problems.push(`${logged} of ${eventsSent} events are logged`);
   }
-  const told = await contestant.readCustomers(database.ask);
+  const actual = await system.readCustomers(database.ask);
   const wrong = lastContents(eventsSent, teams).filter(
-    (content) => content !== null && told.get(content.customerId) !== contestant.expect(content),
+    (content) => content !== null && actual.get(content.customerId) !== system.expect(content),
   );
   const [first] = wrong;
   if (first !== undefined && first !== null) {
     const { customerId } = first;
-    const seen = `${customerId} is '${told.get(customerId)}', not '${contestant.expect(first)}'`;
-    problems.push(`${wrong.length} customers are not what their last event says: ${seen}`);
+    const seen = `${customerId} is '${actual.get(customerId)}', not '${system.expect(first)}'`;
+    problems.push(`${wrong.length} customers differ from their last event: ${seen}`);
   }
   return problems;
 }

@@ -6,7 +6,7 @@ export type CommitTimes = { readonly p50Ms: number; readonly p99Ms: number };
 
 const WARM_UP = 200;
 
-/** How long it takes through `pg` to commit one row, one after the other. */
+/** The times to commit single rows through `pg`, one after the other. */
 export async function measureCommits(
   database: BenchDatabase,
   seconds: number,

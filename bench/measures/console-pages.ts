@@ -1,12 +1,12 @@
 import type { Ask } from '../database/bench-postgres.ts';
 import { BUSY_TEAM } from './seed-console.ts';
 
-/** A page that an operator may ask for. */
+/** A page of the console. */
 export type ConsolePage = { readonly name: string; readonly path: string };
 
 const count = (number: number) => String(number).padStart(9, '0');
 
-/** Every page, with all that may be asked of it; what is rare or far away, too. */
+/** Every page with every filter, including rare matches and distant pages. */
 export async function consolePages(ask: Ask, teams: number): Promise<ConsolePage[]> {
   const [row] = await ask<{ oldest: string; newest: string; parked: string; unreadable: string }>(
     `select (select min(position) from instep.events) as oldest,

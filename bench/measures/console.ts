@@ -1,24 +1,24 @@
 import { freePort } from '../../tests/support/process/free-port.ts';
-import { createInstep } from '../contestants/instep.ts';
 import type { BenchPostgres } from '../database/bench-postgres.ts';
 import type { Options } from '../options.ts';
 import { startServer } from '../processes/server-process.ts';
+import { createInstep } from '../systems/instep.ts';
 import { type ConsolePage, consolePages } from './console-pages.ts';
 import { seedConsole } from './seed-console.ts';
-import { untilSummed } from './until-summed.ts';
+import { untilStatisticsComplete } from './until-statistics-complete.ts';
 
 export type MeasuredPage = ConsolePage & {
-  /** How long it took each time, from the request to the last byte. */
+  /** The times from the request to the last byte. */
   readonly timesMs: readonly number[];
   readonly bytes: number;
-  /** What it answered instead of the page. */
+  /** The response instead of the page. */
   readonly problem: string | null;
 };
 
 export type ConsoleMeasures = {
   readonly pages: readonly MeasuredPage[];
-  /** How long the keeper took to sum the log; `null` when it had done so before. */
-  readonly summedSeconds: number | null;
+  /** How long the statistics of the log took; `null` when they were complete before. */
+  readonly statisticsSeconds: number | null;
 };
 
 export type ConsoleOptions = {
@@ -29,16 +29,16 @@ export type ConsoleOptions = {
 
 const TIMES = 50;
 
-/** Asks for every page of the operators', over a long log. */
+/** Requests every page of the console over a long log. */
 export async function measureConsole(
   { options: { events, teams }, postgres, stripeApiBase }: ConsoleOptions,
-  tell: (text: string) => void,
+  print: (text: string) => void,
 ): Promise<ConsoleMeasures> {
   const { url: databaseUrl, ask } = await postgres.open('console');
   const instep = createInstep(stripeApiBase, 1);
   await instep.prepare(databaseUrl, ask, { teams: 0, users: 0 });
   await seedConsole(ask, { events, teams }, (logged) =>
-    tell(`${logged.toLocaleString('en')} events are logged`),
+    print(`${logged.toLocaleString('en')} events in the log`),
   );
 
   const port = String(await freePort());
@@ -46,14 +46,14 @@ export async function measureConsole(
   const environment = { ...command.environment, OPS_PORT: port };
   const server = await startServer({ ...command, environment });
   try {
-    const summedSeconds = await untilSummed(ask, tell);
+    const statisticsSeconds = await untilStatisticsComplete(ask, print);
     const pages: MeasuredPage[] = [];
     for (const page of await consolePages(ask, teams)) {
       const measured = await askFor(page, `http://127.0.0.1:${port}`);
-      tell(`${page.name}: ${Math.round(Math.max(...measured.timesMs))} ms at most`);
+      print(`${page.name}: ${Math.round(Math.max(...measured.timesMs))} ms worst case`);
       pages.push(measured);
     }
-    return { pages, summedSeconds };
+    return { pages, statisticsSeconds };
   } finally {
     await server.stop();
   }

@@ -1,11 +1,11 @@
-import type { Entrant } from '../contestants/entrant.ts';
 import type { BenchDatabase, BenchPostgres } from '../database/bench-postgres.ts';
 import { bodyOf } from '../load/subscription-event.ts';
-import { Turn } from './turn.ts';
+import type { PreparedSystem } from '../systems/prepared-system.ts';
+import { ServerRun } from './server-run.ts';
 
-/** What an event leaves behind, in bytes. */
+/** The bytes that an event takes. */
 export type EventBytes = {
-  /** Of the body as it was sent. */
+  /** The body as it was sent. */
   readonly body: number;
   /** In all tables and indexes. */
   readonly stored: number;
@@ -14,17 +14,17 @@ export type EventBytes = {
   readonly problems: readonly string[];
 };
 
-/** Sends so many events into a fresh database, and looks how it grew. */
+/** Sends this many events to a new database, and measures its growth. */
 export async function measureEventBytes(
-  entrant: Entrant,
+  prepared: PreparedSystem,
   postgres: BenchPostgres,
   count: number,
 ): Promise<EventBytes> {
-  const { database, teams } = entrant;
-  const turn = await Turn.start(entrant, postgres);
+  const { database, teams } = prepared;
+  const run = await ServerRun.start(prepared, postgres);
   try {
     const before = await sizesOf(database);
-    const { problems } = await turn.sendCount(count);
+    const { problems } = await run.sendCount(count);
     const writtenAfter = await writtenBytes(database);
     const after = await sizesOf(database);
     const perEvent = (bytes: number) => bytes / count;
@@ -35,7 +35,7 @@ export async function measureEventBytes(
       problems,
     };
   } finally {
-    await turn.end();
+    await run.end();
   }
 }
 

@@ -1,40 +1,40 @@
-import { type Entrant, enter } from '../contestants/entrant.ts';
-import { createInstep } from '../contestants/instep.ts';
 import { startServer } from '../processes/server-process.ts';
+import { createInstep } from '../systems/instep.ts';
+import { type PreparedSystem, prepareSystem } from '../systems/prepared-system.ts';
 import type { CompareOptions, Sample } from './compare.ts';
+import { measureSystem } from './measure-system.ts';
 import { LOAD_TIMES, seedHistory } from './seed-history.ts';
-import { takeTurn } from './take-turn.ts';
-import { untilSummed } from './until-summed.ts';
+import { untilStatisticsComplete } from './until-statistics-complete.ts';
 
 export const SMALL = { teams: 1_000, users: 1_000 };
 
-/** How Instep is called with few teams and an empty log, and with many and a long one. */
+/** The names of Instep with few teams and an empty log, and with many teams and a long log. */
 export const SIZES = { small: 'small', large: 'large' } as const;
 
-/** Measures Instep on a small database and on a large one, in turns. */
+/** Measures Instep on a small database and on a large one, alternately. */
 export async function measureGrowth(
   { options, postgres, stripeApiBase, onSample }: CompareOptions,
-  tell: (text: string) => void,
+  print: (text: string) => void,
 ): Promise<Sample[]> {
   const { events, teams } = options;
   const instep = createInstep(stripeApiBase, 1);
-  const small = await enter(instep, postgres, SMALL, SIZES.small);
-  const large = await enter(instep, postgres, { teams, users: teams }, SIZES.large);
+  const small = await prepareSystem(instep, postgres, SMALL, SIZES.small);
+  const large = await prepareSystem(instep, postgres, { teams, users: teams }, SIZES.large);
   await seedHistory(large.database.ask, { events, teams, ...LOAD_TIMES }, (logged) =>
-    tell(`${logged.toLocaleString('en')} events are logged`),
+    print(`${logged.toLocaleString('en')} events in the log`),
   );
   large.eventsSent = events;
-  await letSum(large, tell);
+  await completeStatistics(large, print);
 
   const samples: Sample[] = [];
   const asked = { ...options, measures: ['events', 'profiles'] as const };
   for (let round = 1; round <= options.rounds; round += 1) {
-    for (const [contestant, entrant] of [
+    for (const [system, prepared] of [
       [SIZES.small, small],
       [SIZES.large, large],
     ] as const) {
-      await takeTurn(entrant, postgres, asked, (name, measured) => {
-        const sample = { contestant, round, name, measured };
+      await measureSystem(prepared, postgres, asked, (name, measured) => {
+        const sample = { system, round, name, measured };
         samples.push(sample);
         onSample(sample);
       });
@@ -43,11 +43,14 @@ export async function measureGrowth(
   return samples;
 }
 
-/** A server that was there when the log was written would have summed it as it came. */
-async function letSum({ contestant, database }: Entrant, tell: (text: string) => void) {
-  const server = await startServer(contestant.server(database.url));
+/** A server that ran while the log grew would already have complete statistics. */
+async function completeStatistics(
+  { system, database }: PreparedSystem,
+  print: (text: string) => void,
+) {
+  const server = await startServer(system.server(database.url));
   try {
-    await untilSummed(database.ask, tell);
+    await untilStatisticsComplete(database.ask, print);
   } finally {
     await server.stop();
   }

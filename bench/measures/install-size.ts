@@ -10,7 +10,7 @@ export type InstallSize = { readonly megabytes: number; readonly packages: numbe
 
 const BLOCK_BYTES = 512;
 
-/** What it takes to install the library into an empty project, without the optional database. */
+/** The size of the library in an empty project, without the optional database. */
 export async function measureInstall(root: string): Promise<InstallSize> {
   const folder = mkdtempSync(join(tmpdir(), 'instep-bench-install-'));
   try {

@@ -1,18 +1,18 @@
-import { addUsersAndTeams } from '../contestants/application-tables.ts';
 import type { Ask } from '../database/bench-postgres.ts';
+import { addUsersAndTeams } from '../systems/application-tables.ts';
 import { CONTENT, KEY, seedHistory } from './seed-history.ts';
 
 const DAY_SECONDS = 86_400;
 
-/** Over so many days the events came, up to now. */
+/** The events are spread over this many days, up to now. */
 const DAYS = 7;
 
-/** Of one team one event in a thousand is; of other customers without a team, one in five thousand. */
+/** One event in a thousand is of the busy team; one in five thousand is of a customer without a team. */
 export const BUSY_TEAM = 1;
 
 /**
- * A log as operators look at: events of all outcomes, a few of them parked or unreadable, with
- * bodies that can be read, and one team to which far more has happened than to the others.
+ * A realistic log: events of all outcomes with readable bodies, a few of them parked or unreadable,
+ * and one team with far more events than the others.
  */
 const LOG = `
   with content as (${CONTENT}),
@@ -66,7 +66,7 @@ const PRODUCTS = `
          now()
     from generate_series(0, 2) as number`;
 
-/** Fills a migrated database, unless so many events are there. */
+/** Fills a migrated database, unless it already has this many events. */
 export async function seedConsole(
   ask: Ask,
   { events, teams }: { readonly events: number; readonly teams: number },

@@ -1,21 +1,21 @@
 import type { Ask } from '../database/bench-postgres.ts';
 
-/** How much came before, and when. */
+/** The size and the time of the history. */
 export type History = {
   readonly events: number;
   readonly teams: number;
-  /** When the first event was made, in seconds since 1970. */
+  /** When the first event was created, in seconds since 1970. */
   readonly firstSeconds: number;
   readonly eventsPerSecond: number;
 };
 
-/** When the load's events are made (load/subscription-event.ts). */
+/** When the load's events are created (load/subscription-event.ts). */
 export const LOAD_TIMES = { firstSeconds: 1_750_000_000, eventsPerSecond: 1_000 } as const;
 
-/** So many events are logged by one statement. */
+/** The events that one statement inserts. */
 const CHUNK = 500_000;
 
-/** What load/subscription-event.ts says of the event of each number, in SQL. */
+/** The content of each event as in load/subscription-event.ts, in SQL. */
 export const CONTENT = `
   select number,
          (number * 7919) % $3 + 1 as team,
@@ -27,13 +27,13 @@ export const CONTENT = `
          (array['Starter', 'Pro', 'Scale'])[(number / $3) % 3 + 1] as plan_name
     from generate_series($1::bigint, $2::bigint) as number`;
 
-/** As the product makes keys, but for the part that comes of the content. */
+/** Keys as the product creates them, except for the hash of the content. */
 export const KEY = `
   (lpad(to_hex(created), 8, '0')
     || left(encode(sha256(convert_to(subscription_id, 'UTF8')), 'hex'), 8)
     || left(md5(number::text), 16))::uuid`;
 
-/** Their bodies are short: what is not read has no part in how fast the rest is. */
+/** The bodies are short, because bodies that are not read do not affect the speed. */
 const LOG = `
   with content as (${CONTENT})
   insert into instep.events (key, event_id, type, customer_id, subscription_id, created_at,
@@ -69,8 +69,8 @@ const TEAMS = `
    where id = team`;
 
 /**
- * Leaves Instep's tables as so many events of the load would have, each of the teams having had as
- * many: the next event has the number `events`. `log` writes a stretch of them into the log.
+ * Fills Instep's tables as if this many events of the load had been ingested, equally many for each
+ * team. The next event has the number `events`. `log` writes a range of them into the log.
  */
 export async function seedHistory(
   ask: Ask,

@@ -6,15 +6,15 @@ import { type ServerCommand, startServer } from '../processes/server-process.ts'
 export type StartTimes = { readonly externalMs: number[]; readonly embeddedMs: number[] };
 
 /**
- * How long the server takes until it says that it is ready, each time anew: on the database of its
- * command, and on an embedded one that it starts. Both are migrated.
+ * The times that the server needs to become ready, in new processes, on the database of its command
+ * and on an embedded one that it starts. Both are migrated.
  */
 export async function measureStarts(command: ServerCommand, times: number): Promise<StartTimes> {
   const dataFolder = mkdtempSync(join(tmpdir(), 'instep-bench-data-'));
   const { DATABASE_URL: _, ...environment } = command.environment;
   const embedded = { ...command, environment: { ...environment, INSTEP_DATA: dataFolder } };
   try {
-    // The first start makes the database.
+    // The first start creates the database.
     await startTimes(embedded, 1);
     return {
       externalMs: await startTimes(command, times),

@@ -1,19 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** What a process and those that it started have used. */
+/** The resources that a process and its children have used. */
 export type Use = { readonly cpuMs: number; readonly peakMegabytes: number };
 
 type Stat = { readonly pid: number; readonly parent: number; readonly cpuMs: number };
 
-/** Linux tells times in hundredths of a second, whatever its own clock. */
+/** Linux reports times in hundredths of a second. */
 const MS_PER_TICK = 10;
 
-/** Whether the system tells what processes use. */
-export const canTellUse = () => process.platform === 'linux';
+/** Whether the system reports what processes use. */
+export const canMeasureUse = () => process.platform === 'linux';
 
 /**
- * The time on a processor that a process and its children, those that have ended too, took since
- * they were started, and the most memory that those which run ever had, together.
+ * The processor time of a process and its children, including those that have ended, and the sum of
+ * the peak memory of those that run.
  */
 export function useOf(pid: number): Use {
   const members = treeOf(pid);
@@ -22,7 +22,7 @@ export function useOf(pid: number): Use {
   return { cpuMs, peakMegabytes };
 }
 
-/** The memory that a process and its children have now. */
+/** The resident memory of a process and its children. */
 export function residentMegabytes(pid: number): number {
   return treeOf(pid).reduce((sum, stat) => sum + megabytesOf(stat.pid, 'VmRSS'), 0);
 }
@@ -39,7 +39,7 @@ function treeOf(root: number): Stat[] {
   return tree;
 }
 
-/** `pid (name) state parent …`; the name may hold anything. Fields as in proc(5). */
+/** `pid (name) state parent …`; the name can contain anything. Fields as in proc(5). */
 export function parseStat(text: string): Stat {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const field = (number: number) => Number(fields[number - 3]);
@@ -53,7 +53,7 @@ function megabytesOf(pid: number, name: 'VmHWM' | 'VmRSS'): number {
   return Number(kilobytes) / 1_024;
 }
 
-/** A process may end at any time. */
+/** `null` when the process has ended. */
 function readIfThere(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');

@@ -9,25 +9,25 @@ import { freePort } from '../../tests/support/process/free-port.ts';
 export type ServerCommand = {
   readonly arguments: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** Answers anything but an error of the server's when it is ready. */
+  /** Answers without a server error when the server is ready. */
   readonly readyPath: string;
 };
 
 export type ServerProcess = {
   readonly url: string;
   readonly pid: number;
-  /** From the start of the process to the first answer that it is ready. */
+  /** From the start of the process until it is ready. */
   readonly startMs: number;
   stop(): Promise<void>;
 };
 
 const START_DEADLINE_MS = 60_000;
 const LOOK_AGAIN_MS = 2;
-const TOLD_LENGTH = 2_000;
+const LOG_LENGTH = 2_000;
 
 /**
- * Starts a server in an empty folder, with nothing of our environment but what it is given and
- * `PORT`. What it writes goes to a file, as it does where a service manager keeps it.
+ * Starts a server in an empty folder with only the given environment and `PORT`. Its output goes to a
+ * file, as with a service manager.
  */
 export async function startServer(
   command: ServerCommand,
@@ -43,7 +43,7 @@ export async function startServer(
     env: { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: String(port), ...command.environment },
     stdio: ['ignore', file, file],
   });
-  // Nothing of ours stays when we are ended before our time.
+  // Clean up after an early end.
   const endWithUs = () => {
     child.kill('SIGKILL');
     rmSync(folder, { recursive: true, force: true });
@@ -66,9 +66,9 @@ export async function startServer(
       await sleep(LOOK_AGAIN_MS);
       continue;
     }
-    const told = readFileSync(output, 'utf8').slice(-TOLD_LENGTH);
+    const log = readFileSync(output, 'utf8').slice(-LOG_LENGTH);
     await stop();
-    throw new Error(`a server did not start:\n${told}`);
+    throw new Error(`a server did not start:\n${log}`);
   }
   const startMs = performance.now() - startedAtMs;
   return { url, pid: child.pid ?? 0, startMs, stop };

@@ -1,7 +1,7 @@
 import type { EventBytes } from '../measures/event-bytes.ts';
-import { figure, table } from './figures.ts';
+import { figure, table } from './format.ts';
 
-/** What is stored of an event, to its raw body. */
+/** The stored bytes of an event relative to its raw body. */
 export function bodyRatio(bytes: EventBytes | undefined): number | null {
   return bytes === undefined ? null : bytes.stored / bytes.body;
 }

@@ -1,4 +1,4 @@
-/** Bars below one title. */
+/** Bars with a title. */
 export type Panel = {
   readonly title: string;
   readonly bars: readonly { readonly label: string; readonly value: number }[];
@@ -12,7 +12,7 @@ const BAR = 16;
 const TITLE = 40;
 const FULL = WIDTH - LABEL_WIDTH - NUMBER_WIDTH;
 
-/** A chart as SVG. It reads on light and on dark pages, and says its numbers. */
+/** A bar chart as SVG with its numbers, for light and dark pages. */
 export function chart(description: string, panels: readonly Panel[]): string {
   const lines: string[] = [];
   let y = 0;

@@ -1,15 +1,15 @@
 import type { Comparison } from '../measures/compare.ts';
-import { LOADS } from '../measures/take-turn.ts';
+import { LOADS } from '../measures/measure-system.ts';
 import type { Options } from '../options.ts';
 import { bytesTable } from './bytes-table.ts';
 import { chart, type Panel } from './chart.ts';
-import { figure } from './figures.ts';
+import { figure } from './format.ts';
 import { goalsOf, goalsTable } from './goals.ts';
 import { loadsTable, problemLines } from './loads-table.ts';
 import { median } from './median.ts';
 import { summarize } from './summary.ts';
 
-/** What a comparison found, for docs/performance.md. */
+/** The result of a comparison, for docs/performance.md. */
 export function comparisonReport(
   comparison: Comparison,
   { options, machine }: { readonly options: Options; readonly machine: string },
@@ -61,13 +61,13 @@ export function comparisonReport(
     .join('\n\n');
 }
 
-/** The two rates, all contestants. */
-export function comparisonChart({ contestants, samples }: Comparison): string {
+/** The two rates of all systems. */
+export function comparisonChart({ systems, samples }: Comparison): string {
   const panel = (title: string, name: typeof LOADS.events | typeof LOADS.profiles): Panel => ({
     title,
-    bars: contestants.flatMap((contestant) => {
-      const summary = summarize(samples, name, contestant.name);
-      return summary === null ? [] : [{ label: contestant.title, value: summary.perSecond }];
+    bars: systems.flatMap((system) => {
+      const summary = summarize(samples, name, system.name);
+      return summary === null ? [] : [{ label: system.title, value: summary.perSecond }];
     }),
   });
   return chart('Events and profile reads per second', [

@@ -1,6 +1,6 @@
 import type { ConsoleMeasures } from '../measures/console.ts';
 import type { Options } from '../options.ts';
-import { figure, table } from './figures.ts';
+import { figure, table } from './format.ts';
 import { goalsTable } from './goals.ts';
 import { median } from './median.ts';
 
@@ -8,29 +8,29 @@ const BYTES_PER_KILOBYTE = 1_000;
 
 /** How long each page took, for docs/performance.md. */
 export function consoleReport(
-  { pages, summedSeconds }: ConsoleMeasures,
+  { pages, statisticsSeconds }: ConsoleMeasures,
   { options, machine }: { readonly options: Options; readonly machine: string },
 ): string {
   const { events, teams } = options;
   const count = (number: number) => number.toLocaleString('en');
   const problems = pages.flatMap(({ problem }) => problem ?? []);
   const medians = pages.map(({ timesMs }) => median(timesMs));
-  const goal = { wanted: { most: 100 }, unit: ' ms' };
+  const goal = { target: { most: 100 }, unit: ' ms' };
   const goals = [
-    { ...goal, what: 'the slowest page, median', seen: Math.max(...medians) },
+    { ...goal, title: 'the slowest page, median', measured: Math.max(...medians) },
     {
       ...goal,
-      what: '… worst case',
-      seen: Math.max(...pages.flatMap(({ timesMs }) => timesMs)),
+      title: '… worst case',
+      measured: Math.max(...pages.flatMap(({ timesMs }) => timesMs)),
     },
   ];
   return [
     `Measured with \`npm run bench -- console\` on ${machine}. ${count(events)} events of a week in ` +
       `the log, ${count(teams)} teams; each page requested ${pages[0]?.timesMs.length} times, one ` +
       'after the other, from the request to the last byte. ' +
-      (summedSeconds === null
+      (statisticsSeconds === null
         ? ''
-        : `The keeper had summed the log ${figure(summedSeconds, ' s')} after the start. `) +
+        : `The statistics of the log were complete ${figure(statisticsSeconds, ' s')} after the start. `) +
       (problems.length === 0 ? 'All pages were complete.' : `**Failed:** ${problems.join('; ')}`),
     goalsTable(goals),
     table(

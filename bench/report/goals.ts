@@ -1,41 +1,40 @@
 import type { Comparison } from '../measures/compare.ts';
-import { LOADS } from '../measures/take-turn.ts';
+import { LOADS } from '../measures/measure-system.ts';
 import { bodyRatio } from './bytes-table.ts';
-import { figure, NONE, table } from './figures.ts';
+import { figure, NONE, table } from './format.ts';
 import { median } from './median.ts';
 import { ratioToBest, summarize } from './summary.ts';
 
-/** Something to be reached, and what was. */
+/** A target and the measured value. */
 export type Goal = {
-  readonly what: string;
-  /** At least, or at most. */
-  readonly wanted: { readonly least: number } | { readonly most: number };
+  readonly title: string;
+  readonly target: { readonly least: number } | { readonly most: number };
   readonly unit?: string;
-  /** `null` where it was not measured. */
-  readonly seen: number | null;
+  /** `null` when it was not measured. */
+  readonly measured: number | null;
 };
 
-/** Whether it was reached; `null` where it was not measured. */
-export function isReached({ wanted, seen }: Goal): boolean | null {
-  if (seen === null) return null;
-  return 'least' in wanted ? seen >= wanted.least : seen <= wanted.most;
+/** Whether it was met; `null` when it was not measured. */
+export function isMet({ target, measured }: Goal): boolean | null {
+  if (measured === null) return null;
+  return 'least' in target ? measured >= target.least : measured <= target.most;
 }
 
 export function goalsTable(goals: readonly Goal[]): string {
   const rows = goals.map((goal) => {
-    const { what, wanted, unit = '', seen } = goal;
-    const bound = 'least' in wanted ? `≥ ${wanted.least}${unit}` : `≤ ${wanted.most}${unit}`;
-    const reached = isReached(goal);
-    const verdict = reached === null ? NONE : reached ? 'yes' : '**no**';
-    return [what, bound, figure(seen, unit), verdict];
+    const { title, target, unit = '', measured } = goal;
+    const bound = 'least' in target ? `≥ ${target.least}${unit}` : `≤ ${target.most}${unit}`;
+    const met = isMet(goal);
+    const verdict = met === null ? NONE : met ? 'yes' : '**no**';
+    return [title, bound, figure(measured, unit), verdict];
   });
   return table(['goal', 'target', 'measured', 'met'], rows);
 }
 
-/** What a comparison says of the goals; all ratios are of figures of one run. */
+/** The goals of a comparison. All ratios are of measurements of one run. */
 export function goalsOf(comparison: Comparison): Goal[] {
-  const { contestants, samples, commits, starts, install } = comparison;
-  const peers = contestants.filter(({ isPeer }) => isPeer).map(({ name }) => name);
+  const { systems, samples, commits, starts, install } = comparison;
+  const peers = systems.filter(({ isPeer }) => isPeer).map(({ name }) => name);
   const ratio = (name: typeof LOADS.events | typeof LOADS.profiles, others: readonly string[]) =>
     ratioToBest(samples, name, 'instep', others);
   const one = summarize(samples, LOADS.oneEvent, 'instep');
@@ -49,69 +48,73 @@ export function goalsOf(comparison: Comparison): Goal[] {
     .filter((peak) => peak !== null);
   return [
     {
-      what: 'webhook events/s, 64 connections, relative to the floor',
-      wanted: { least: 0.85 },
-      seen: ratio(LOADS.events, ['floor']),
-    },
-    { what: '… relative to the best peer', wanted: { least: 6 }, seen: ratio(LOADS.events, peers) },
-    {
-      what: 'profile reads/s, relative to the floor',
-      wanted: { least: 0.75 },
-      seen: ratio(LOADS.profiles, ['floor']),
+      title: 'webhook events/s, 64 connections, relative to the floor',
+      target: { least: 0.85 },
+      measured: ratio(LOADS.events, ['floor']),
     },
     {
-      what: '… relative to the best peer',
-      wanted: { least: 25 },
-      seen: ratio(LOADS.profiles, peers),
+      title: '… relative to the best peer',
+      target: { least: 6 },
+      measured: ratio(LOADS.events, peers),
     },
     {
-      what: 'one at a time: p50 of a webhook / p50 of a bare single-row commit through `pg`',
-      wanted: { most: 1.5 },
-      seen: one === null || commitMs === null ? null : one.p50Ms / commitMs,
+      title: 'profile reads/s, relative to the floor',
+      target: { least: 0.75 },
+      measured: ratio(LOADS.profiles, ['floor']),
     },
     {
-      what: 'events at 70 % of the maximum rate: p99 / p50',
-      wanted: { most: 5 },
-      seen: tail(LOADS.eventsInTime),
+      title: '… relative to the best peer',
+      target: { least: 25 },
+      measured: ratio(LOADS.profiles, peers),
     },
     {
-      what: 'profiles at 70 % of the maximum rate: p99 / p50',
-      wanted: { most: 5 },
-      seen: tail(LOADS.profilesInTime),
+      title: 'one at a time: p50 of a webhook / p50 of a bare single-row commit through `pg`',
+      target: { most: 1.5 },
+      measured: one === null || commitMs === null ? null : one.p50Ms / commitMs,
     },
     {
-      what: 'peak memory of the server under full load',
-      wanted: { most: 150 },
+      title: 'events at 70 % of the maximum rate: p99 / p50',
+      target: { most: 5 },
+      measured: tail(LOADS.eventsInTime),
+    },
+    {
+      title: 'profiles at 70 % of the maximum rate: p99 / p50',
+      target: { most: 5 },
+      measured: tail(LOADS.profilesInTime),
+    },
+    {
+      title: 'peak memory of the server under full load',
+      target: { most: 150 },
       unit: ' MB',
-      seen: peaks.length === 0 ? null : Math.max(...peaks),
+      measured: peaks.length === 0 ? null : Math.max(...peaks),
     },
     {
-      what: 'start of `instep serve` until ready, external database, migrated',
-      wanted: { most: 400 },
+      title: 'start of `instep serve` until ready, external database, migrated',
+      target: { most: 400 },
       unit: ' ms',
-      seen: starts === null ? null : median(starts.externalMs),
+      measured: starts === null ? null : median(starts.externalMs),
     },
     {
-      what: '… embedded database',
-      wanted: { most: 700 },
+      title: '… embedded database',
+      target: { most: 700 },
       unit: ' ms',
-      seen: starts === null ? null : median(starts.embeddedMs),
+      measured: starts === null ? null : median(starts.embeddedMs),
     },
     {
-      what: 'bytes stored in the database / bytes of the raw bodies',
-      wanted: { most: 1.5 },
-      seen: bodyRatio(comparison.bytes.get('instep')),
+      title: 'bytes stored in the database / bytes of the raw bodies',
+      target: { most: 1.5 },
+      measured: bodyRatio(comparison.bytes.get('instep')),
     },
     {
-      what: "size of the library's install, without the optional database",
-      wanted: { most: 60 },
+      title: "size of the library's install, without the optional database",
+      target: { most: 60 },
       unit: ' MB',
-      seen: install?.megabytes ?? null,
+      measured: install?.megabytes ?? null,
     },
     {
-      what: '… number of packages, including itself',
-      wanted: { most: 40 },
-      seen: install?.packages ?? null,
+      title: '… number of packages, including itself',
+      target: { most: 40 },
+      measured: install?.packages ?? null,
     },
   ];
 }

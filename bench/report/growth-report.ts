@@ -1,14 +1,14 @@
 import type { Sample } from '../measures/compare.ts';
 import { SIZES, SMALL } from '../measures/growth.ts';
-import { LOADS } from '../measures/take-turn.ts';
+import { LOADS } from '../measures/measure-system.ts';
 import type { Options } from '../options.ts';
-import { figure, table } from './figures.ts';
+import { figure, table } from './format.ts';
 import { goalsTable } from './goals.ts';
 import { ratioToBest, summarize } from './summary.ts';
 
 const NAMES = [LOADS.events, LOADS.profiles] as const;
 
-/** How the rates fell, for docs/performance.md. */
+/** The decrease of the rates, for docs/performance.md. */
 export function growthReport(
   samples: readonly Sample[],
   { options, machine }: { readonly options: Options; readonly machine: string },
@@ -19,10 +19,10 @@ export function growthReport(
   const goals = NAMES.map((name) => {
     const ratio = ratioToBest(samples, name, SIZES.large, [SIZES.small]);
     return {
-      what: `${name} per second: decrease from small to large`,
-      wanted: { most: 10 },
+      title: `${name} per second: decrease from small to large`,
+      target: { most: 10 },
       unit: ' %',
-      seen: ratio === null ? null : (1 - ratio) * 100,
+      measured: ratio === null ? null : (1 - ratio) * 100,
     };
   });
   const rows = NAMES.flatMap((name) =>
@@ -41,7 +41,7 @@ export function growthReport(
   return [
     `Measured with \`npm run bench -- growth\` on ${machine}. Small: ${count(SMALL.teams)} teams ` +
       `and users, and an empty log. Large: ${count(teams)} teams and users, each team with its ` +
-      `subscription, and ${count(events)} events in the log, with short bodies. Both in turns, ` +
+      `subscription, and ${count(events)} events in the log, with short bodies. Both alternately, ` +
       `${rounds} rounds, each measurement ${seconds} s. ` +
       (problems.length === 0
         ? 'All measurements were valid.'

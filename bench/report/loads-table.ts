@@ -1,22 +1,22 @@
 import type { Comparison } from '../measures/compare.ts';
-import type { LoadName } from '../measures/take-turn.ts';
-import { figure, table } from './figures.ts';
+import type { LoadName } from '../measures/measure-system.ts';
+import { figure, table } from './format.ts';
 import { ratioToBest, summarize } from './summary.ts';
 
 const HEAD = ['', 'per second', 'vs. floor', 'p50', 'p99', 'p99 / p50'];
 const COSTS = ['server', 'PostgreSQL', 'sender', 'peak'];
 
-/** The medians of one measure, a row for each contestant that took it. */
-export function loadsTable({ contestants, samples }: Comparison, name: LoadName): string {
-  const rows = contestants.flatMap((contestant) => {
-    const summary = summarize(samples, name, contestant.name);
+/** The medians of one measurement, a row for each system that has it. */
+export function loadsTable({ systems, samples }: Comparison, name: LoadName): string {
+  const rows = systems.flatMap((system) => {
+    const summary = summarize(samples, name, system.name);
     if (summary === null) return [];
     const wrong = summary.problems.length === 0 ? '' : ' **failed: see below**';
     return [
       [
-        contestant.title + wrong,
+        system.title + wrong,
         figure(summary.perSecond),
-        figure(ratioToBest(samples, name, contestant.name, ['floor'])),
+        figure(ratioToBest(samples, name, system.name, ['floor'])),
         figure(summary.p50Ms, ' ms'),
         figure(summary.p99Ms, ' ms'),
         figure(summary.p99Ms / summary.p50Ms),
@@ -30,9 +30,9 @@ export function loadsTable({ contestants, samples }: Comparison, name: LoadName)
   return table([...HEAD, ...COSTS], rows);
 }
 
-/** What was wrong, so that no figure of a failed run is taken for one of a sound run. */
+/** The problems, so that invalid numbers are not mistaken for valid ones. */
 export function problemLines({ samples }: Comparison): string[] {
-  return samples.flatMap(({ contestant, round, name, measured }) =>
-    measured.problems.map((problem) => `- ${contestant}, round ${round}, ${name}: ${problem}`),
+  return samples.flatMap(({ system, round, name, measured }) =>
+    measured.problems.map((problem) => `- ${system}, round ${round}, ${name}: ${problem}`),
   );
 }

@@ -2,7 +2,7 @@ import { availableParallelism, cpus, totalmem, type } from 'node:os';
 
 const BYTES_PER_GIGABYTE = 1_000_000_000;
 
-/** What it was measured on, without its name. */
+/** The machine, without its name. */
 export function describeMachine(postgresVersion: string): string {
   const model = cpus()[0]?.model.trim() || 'unknown processor';
   const gigabytes = Math.round(totalmem() / BYTES_PER_GIGABYTE);

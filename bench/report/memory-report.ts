@@ -1,19 +1,19 @@
 import type { MemoryWatch } from '../measures/memory.ts';
-import { figure, table } from './figures.ts';
+import { figure, table } from './format.ts';
 import { goalsTable } from './goals.ts';
 import { median } from './median.ts';
 
 const SECONDS_PER_MINUTE = 60;
 
-/** By how much the last fifth has more than the second one; the first one warms up. */
-export function creepPercent(resident: readonly number[]): number {
+/** The growth from the second fifth to the last one. The first one is the warm-up. */
+export function growthPercent(resident: readonly number[]): number {
   const fifth = Math.max(1, Math.floor(resident.length / 5));
   const early = median(resident.slice(fifth, 2 * fifth));
   const late = median(resident.slice(-fifth));
   return (late / early - 1) * 100;
 }
 
-/** What the memory did, for docs/performance.md. */
+/** The memory under load, for docs/performance.md. */
 export function memoryReport(
   { events, profiles, resident }: MemoryWatch,
   { minutes, machine }: { readonly minutes: number; readonly machine: string },
@@ -28,12 +28,17 @@ export function memoryReport(
     },
   );
   const goals = [
-    { what: 'resident memory, maximum', wanted: { most: 150 }, unit: ' MB', seen: most(resident) },
     {
-      what: 'growth from the second fifth of the time to the last',
-      wanted: { most: 5 },
+      title: 'resident memory, maximum',
+      target: { most: 150 },
+      unit: ' MB',
+      measured: most(resident),
+    },
+    {
+      title: 'growth from the second fifth of the time to the last',
+      target: { most: 5 },
       unit: ' %',
-      seen: creepPercent(resident),
+      measured: growthPercent(resident),
     },
   ];
   return [

@@ -12,14 +12,14 @@ const END = '<!-- end -->';
 const beginOf = (section: Section) => `<!-- Written by npm run bench -- ${section}: begin -->`;
 
 /**
- * The page with this text in the place of a section's former one; what people wrote stays.
+ * The page with this text as the section's content. Text outside of sections stays.
  *
  * @throws RangeError when the page has no such section
  */
 export function withSection(page: string, section: Section, text: string): string {
   const begin = page.indexOf(beginOf(section));
   const end = page.indexOf(END, begin);
-  if (begin < 0 || end < 0) throw new RangeError(`the page has no place for '${section}'`);
+  if (begin < 0 || end < 0) throw new RangeError(`the page has no section '${section}'`);
   const from = begin + beginOf(section).length;
   return `${page.slice(0, from)}\n\n${text.trim()}\n\n${page.slice(end)}`;
 }

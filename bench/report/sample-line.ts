@@ -1,10 +1,10 @@
 import type { Sample } from '../measures/compare.ts';
-import { figure } from './figures.ts';
+import { figure } from './format.ts';
 
-/** A figure as it is told while the benchmark runs. */
-export function sampleLine({ contestant, round, name, measured }: Sample): string {
+/** A sample as it is printed while the benchmark runs. */
+export function sampleLine({ system, round, name, measured }: Sample): string {
   const { perSecond, p50Ms, p99Ms, serverCpuUs, postgresCpuUs, senderCpuUs } = measured;
-  const head = `${round} ${contestant.padEnd(12)}${name.padEnd(22)}`;
+  const head = `${round} ${system.padEnd(12)}${name.padEnd(22)}`;
   const rate = `${figure(perSecond, '/s').padStart(9)}  p50 ${figure(p50Ms, ' ms').padEnd(8)}`;
   const cpu = [serverCpuUs, postgresCpuUs, senderCpuUs].map((us) => figure(us)).join('/');
   const tail = `p99 ${figure(p99Ms, ' ms').padEnd(8)} CPU ${cpu} µs (server/postgres/sender)`;

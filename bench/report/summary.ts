@@ -1,35 +1,35 @@
 import type { Sample } from '../measures/compare.ts';
-import type { LoadName } from '../measures/take-turn.ts';
-import type { Measured } from '../measures/turn.ts';
+import type { LoadName } from '../measures/measure-system.ts';
+import type { Measured } from '../measures/server-run.ts';
 import { median, medianOfKnown } from './median.ts';
 
 /** The medians of all rounds. */
 export type Summary = {
-  readonly contestant: string;
+  readonly system: string;
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly serverCpuUs: number | null;
   readonly postgresCpuUs: number | null;
   readonly senderCpuUs: number;
-  /** The most of all rounds. */
+  /** The maximum of all rounds. */
   readonly peakMegabytes: number | null;
-  /** What was wrong in any of them: then the figures are those of no sound run. */
+  /** The problems of all rounds. With any of them, the numbers are invalid. */
   readonly problems: readonly string[];
 };
 
-/** `null` where nothing was measured. */
+/** `null` when nothing was measured. */
 export function summarize(
   samples: readonly Sample[],
   name: LoadName,
-  contestant: string,
+  system: string,
 ): Summary | null {
-  const all = measuredOf(samples, name, contestant);
+  const all = measuredOf(samples, name, system);
   if (all.length === 0) return null;
   const of = (read: (measured: Measured) => number) => median(all.map(read));
   const peaks = all.map(({ peakMegabytes }) => peakMegabytes).filter((peak) => peak !== null);
   return {
-    contestant,
+    system,
     perSecond: of(({ perSecond }) => perSecond),
     p50Ms: of(({ p50Ms }) => p50Ms),
     p99Ms: of(({ p99Ms }) => p99Ms),
@@ -42,17 +42,17 @@ export function summarize(
 }
 
 /**
- * How many times as many a second as the best of the others did in the same round; the median of
- * all rounds. `null` where they did not both have their turns.
+ * The rate relative to the best of the others in the same round: the median of all rounds. `null`
+ * when there is no round with both.
  */
 export function ratioToBest(
   samples: readonly Sample[],
   name: LoadName,
-  contestant: string,
+  system: string,
   others: readonly string[],
 ): number | null {
   const ratios: number[] = [];
-  for (const { round, measured } of samples.filter((one) => isOf(one, name, contestant))) {
+  for (const { round, measured } of samples.filter((one) => isOf(one, name, system))) {
     const rates = samples
       .filter((one) => one.round === round && others.some((other) => isOf(one, name, other)))
       .map((one) => one.measured.perSecond);
@@ -61,9 +61,9 @@ export function ratioToBest(
   return medianOfKnown(ratios);
 }
 
-function measuredOf(samples: readonly Sample[], name: LoadName, contestant: string): Measured[] {
-  return samples.filter((one) => isOf(one, name, contestant)).map(({ measured }) => measured);
+function measuredOf(samples: readonly Sample[], name: LoadName, system: string): Measured[] {
+  return samples.filter((one) => isOf(one, name, system)).map(({ measured }) => measured);
 }
 
-const isOf = (sample: Sample, name: LoadName, contestant: string) =>
-  sample.name === name && sample.contestant === contestant;
+const isOf = (sample: Sample, name: LoadName, system: string) =>
+  sample.name === name && sample.system === system;

@@ -13,7 +13,7 @@ import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
 const TEAMS = 100;
 const receipt = { receivedAtMs: 0, nonce: () => 'none' };
 
-test('an event says what its number does, in 3.3 kB, and differs from all others', () => {
+test('the number of an event determines its content of 3.3 kB', () => {
   const keys = new Set<string>();
   for (let number = 0; number < 3 * TEAMS; number += 1) {
     const content = contentOf(number, TEAMS);
@@ -35,7 +35,7 @@ test('an event says what its number does, in 3.3 kB, and differs from all others
   expect(Math.abs(bodyOf(1, TEAMS).length - 3_300)).toBeLessThan(50);
 });
 
-test('each team has its turn before one has its next, which is later and says something else', () => {
+test('events cycle through the teams, and the next one of a team is later and different', () => {
   const first = Array.from({ length: TEAMS }, (_, number) => contentOf(number, TEAMS));
   expect(new Set(first.map(({ team }) => team)).size).toBe(TEAMS);
   const [one] = first;
@@ -55,7 +55,7 @@ test('the last contents are those of the last event of each team', () => {
   expect(lastContents(1, TEAMS).filter((content) => content !== null)).toHaveLength(1);
 });
 
-test('an answer is whole when all of its body is there, however its length is told', () => {
+test('a response is complete with its whole body, for every kind of length', () => {
   const head = 'HTTP/1.1 200 OK\r\nContent-Length: 4';
   expect(wholeAnswer(`${head}\r\n`)).toBeNull();
   expect(wholeAnswer(`${head}\r\n\r\nnul`)).toBeNull();
@@ -94,7 +94,7 @@ const events = (first: number, count: number): Requests => ({
   isSignedLate: false,
 });
 
-test('the events of a job arrive signed, each once, from the first to the last', async () => {
+test('the events of a job arrive signed, each once and in order', async () => {
   const verify = createSignatureVerifier([WEBHOOK_SECRET], Date.now);
   const ids: string[] = [];
   const url = await listen(async (request, response) => {
@@ -112,7 +112,7 @@ test('the events of a job arrive signed, each once, from the first to the last',
   }
 });
 
-test('what is not answered 200, with what was asked for, is a failure', async () => {
+test('a response other than 200 or with another body is a failure', async () => {
   let count = 0;
   const refuses = await listen((_request, response) => {
     count += 1;

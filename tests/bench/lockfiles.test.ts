@@ -16,13 +16,13 @@ test.each(['.', 'bench', 'mutation', 'publishing'])(
   },
 );
 
-test('no script of a peer runs when they are installed', () => {
+test('installing the peers runs none of their scripts', () => {
   const { packages } = JSON.parse(read('bench/package-lock.json')) as Lock;
   expect(Object.values(packages).filter(({ hasInstallScript }) => hasInstallScript)).toEqual([]);
   expect(read('bench/.npmrc').split('\n')).toContain('ignore-scripts=true');
 });
 
-test('the peers are those that the product does not install', () => {
+test('the peers are installed only for the benchmark', () => {
   const dependencies = (path: string) =>
     JSON.parse(read(`${path}/package.json`)).dependencies as Record<string, string>;
   const peers = dependencies('bench');
@@ -30,6 +30,6 @@ test('the peers are those that the product does not install', () => {
   expect(peers['better-auth']).toBe('1.7.6');
   expect(peers['@better-auth/stripe']).toBe('1.7.6');
   expect(Object.keys(dependencies('.'))).not.toContain('better-auth');
-  // The floor is to have no other driver than we have.
+  // The floor uses the same driver as the product.
   expect(peers.pg).toBe(dependencies('.').pg);
 });

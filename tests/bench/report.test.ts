@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest';
-import type { Contestant } from '../../bench/contestants/contestant.ts';
 import { auditEvents } from '../../bench/measures/audit.ts';
 import type { Comparison, Sample } from '../../bench/measures/compare.ts';
-import type { Measured } from '../../bench/measures/turn.ts';
+import type { Measured } from '../../bench/measures/server-run.ts';
 import { readOptions, UsageWrong } from '../../bench/options.ts';
 import { parseStat } from '../../bench/processes/process-tree.ts';
 import { chart } from '../../bench/report/chart.ts';
 import { comparisonReport } from '../../bench/report/comparison-report.ts';
 import { consoleReport } from '../../bench/report/console-report.ts';
-import { figure, table } from '../../bench/report/figures.ts';
-import { goalsOf, isReached } from '../../bench/report/goals.ts';
+import { figure, table } from '../../bench/report/format.ts';
+import { goalsOf, isMet } from '../../bench/report/goals.ts';
 import { median } from '../../bench/report/median.ts';
-import { creepPercent } from '../../bench/report/memory-report.ts';
+import { growthPercent } from '../../bench/report/memory-report.ts';
 import { withSection } from '../../bench/report/page.ts';
 import { ratioToBest, summarize } from '../../bench/report/summary.ts';
+import type { System } from '../../bench/systems/system.ts';
 
 const SOUND: Measured = {
   answered: 1_000,
@@ -30,14 +30,14 @@ const SOUND: Measured = {
   peakMegabytes: 100,
 };
 
-const sample = (contestant: string, round: number, perSecond: number): Sample => ({
-  contestant,
+const sample = (system: string, round: number, perSecond: number): Sample => ({
+  system,
   round,
   name: 'events',
   measured: { ...SOUND, perSecond },
 });
 
-const nobody: Omit<Contestant, 'name' | 'title' | 'isPeer'> = {
+const nobody: Omit<System, 'name' | 'title' | 'isPeer'> = {
   webhookPath: '/',
   profiles: null,
   prepare: async () => undefined,
@@ -48,7 +48,7 @@ const nobody: Omit<Contestant, 'name' | 'title' | 'isPeer'> = {
 };
 
 const comparison: Comparison = {
-  contestants: ['instep', 'floor', 'peer'].map((name) => ({
+  systems: ['instep', 'floor', 'peer'].map((name) => ({
     ...nobody,
     name,
     title: name,
@@ -65,13 +65,13 @@ const comparison: Comparison = {
   install: { megabytes: 42, packages: 41 },
 };
 
-test('a median is the one in the middle, or between the two', () => {
+test('a median is the middle value or the mean of the two middle values', () => {
   expect(median([30, 1, 2])).toBe(2);
   expect(median([4, 1, 2, 30])).toBe(3);
   expect(() => median([])).toThrow(RangeError);
 });
 
-test('a ratio is that of one round, and the median of the rounds', () => {
+test('a ratio is computed per round, and its median is reported', () => {
   const { samples } = comparison;
   expect(ratioToBest(samples, 'events', 'instep', ['floor'])).toBe(0.8);
   expect(ratioToBest(samples, 'events', 'instep', ['peer', 'floor'])).toBe(0.8);
@@ -80,11 +80,9 @@ test('a ratio is that of one round, and the median of the rounds', () => {
   expect(summarize(samples, 'profiles', 'instep')).toBeNull();
 });
 
-test('a goal is reached, missed, or not measured', () => {
-  const reached = Object.fromEntries(
-    goalsOf(comparison).map((goal) => [goal.what, isReached(goal)]),
-  );
-  expect(reached).toMatchObject({
+test('a goal is met, missed or not measured', () => {
+  const met = Object.fromEntries(goalsOf(comparison).map((goal) => [goal.title, isMet(goal)]));
+  expect(met).toMatchObject({
     'webhook events/s, 64 connections, relative to the floor': false,
     'profile reads/s, relative to the floor': null,
     'start of `instep serve` until ready, external database, migrated': true,
@@ -94,21 +92,21 @@ test('a goal is reached, missed, or not measured', () => {
   });
 });
 
-test('the report tells what failed, whatever the figures', () => {
-  const told = { options: readOptions([]), machine: 'two cores' };
-  expect(comparisonReport(comparison, told)).toContain('All 9 measurements were valid');
+test('the report names the measurements that failed', () => {
+  const context = { options: readOptions([]), machine: 'two cores' };
+  expect(comparisonReport(comparison, context)).toContain('All 9 measurements were valid');
   const [first, ...rest] = comparison.samples;
   if (first === undefined) throw new RangeError('no sample');
   const measured = { ...first.measured, problems: ['7 events are logged of 9'] };
   const failed = { ...comparison, samples: [{ ...first, measured }, ...rest] };
-  const report = comparisonReport(failed, told);
+  const report = comparisonReport(failed, context);
   expect(report).toContain('- instep, round 1, events: 7 events are logged of 9');
   expect(report).toContain('| instep **failed: see below** |');
 });
 
-test('the audit finds what is not logged, and customers that are wrong', async () => {
-  const entrant = (logged: number, plan: string) => ({
-    contestant: {
+test('the audit finds missing events and wrong customers', async () => {
+  const prepared = (logged: number, plan: string) => ({
+    system: {
       ...nobody,
       name: 'liar',
       title: 'liar',
@@ -122,12 +120,12 @@ test('the audit finds what is not logged, and customers that are wrong', async (
     signedIn: [],
     eventsSent: 1,
   });
-  expect(await auditEvents(entrant(1, 'active'))).toEqual([]);
-  expect(await auditEvents(entrant(0, 'active'))).toEqual(['0 events are logged of 1']);
-  expect(await auditEvents(entrant(1, 'trialing'))).toHaveLength(1);
+  expect(await auditEvents(prepared(1, 'active'))).toEqual([]);
+  expect(await auditEvents(prepared(0, 'active'))).toEqual(['0 of 1 events are logged']);
+  expect(await auditEvents(prepared(1, 'trialing'))).toHaveLength(1);
 });
 
-test('a section of the page changes, and nothing else', () => {
+test('only the section of the page changes', () => {
   const page = [
     'Prose.',
     '<!-- Written by npm run bench -- compare: begin -->\nold\n<!-- end -->',
@@ -143,7 +141,7 @@ test('a section of the page changes, and nothing else', () => {
   expect(() => withSection(page, 'memory', 'flat')).toThrow(RangeError);
 });
 
-test('tables and charts hold what they are given', () => {
+test('tables and charts contain their values', () => {
   expect(table(['a', 'b'], [['1', '2']])).toBe('| a | b |\n|---|---|\n| 1 | 2 |');
   expect(figure(12_345, '/s')).toBe('12,300/s');
   expect(figure(0.8512)).toBe('0.851');
@@ -159,7 +157,7 @@ test('tables and charts hold what they are given', () => {
   expect(svg).toContain('<title>what &amp; how</title>');
 });
 
-test('of the pages the slowest is told, and what was no page', () => {
+test('the console report has the slowest page and the failed ones', () => {
   const page = {
     name: 'overview',
     path: '/',
@@ -167,28 +165,28 @@ test('of the pages the slowest is told, and what was no page', () => {
     bytes: 12_345,
     problem: null,
   };
-  const told = { options: readOptions(['console']), machine: 'two cores' };
-  const sound = consoleReport({ pages: [page], summedSeconds: null }, told);
+  const context = { options: readOptions(['console']), machine: 'two cores' };
+  const sound = consoleReport({ pages: [page], statisticsSeconds: null }, context);
   expect(sound).toContain('| overview | 20 ms | 300 ms | 12.3 kB |');
   expect(sound).toContain('| the slowest page, median | ≤ 100 ms | 20 ms | yes |');
   expect(sound).toContain('| … worst case | ≤ 100 ms | 300 ms | **no** |');
   expect(sound).toContain('All pages were complete.');
   const missing = { ...page, problem: '/ was answered 404' };
-  const failed = consoleReport({ pages: [page, missing], summedSeconds: 7 }, told);
+  const failed = consoleReport({ pages: [page, missing], statisticsSeconds: 7 }, context);
   expect(failed).toContain('**Failed:** / was answered 404');
 });
 
-test('memory that creeps is told from memory that is flat', () => {
-  expect(creepPercent([50, 100, 100, 100, 100])).toBe(0);
-  expect(creepPercent([50, 100, 110, 120, 130])).toBeCloseTo(30);
+test('growing memory is distinguished from constant memory', () => {
+  expect(growthPercent([50, 100, 100, 100, 100])).toBe(0);
+  expect(growthPercent([50, 100, 110, 120, 130])).toBeCloseTo(30);
 });
 
-test("a process's times are found behind any name, with those of its children", () => {
+test("a process's times are parsed behind any name, with those of its children", () => {
   const text = '42 (a) S 7 (b)) R 1 42 42 0 -1 4194560 1 1 0 0 10 20 30 40 20 0 1 0 5 6 7';
   expect(parseStat(text)).toEqual({ pid: 42, parent: 1, cpuMs: 1_000 });
 });
 
-test('the command line is whole steps, or parts, or wrong', () => {
+test('the command line selects a whole step or a part of it, or is wrong', () => {
   expect(readOptions([])).toMatchObject({ step: 'compare', only: null, isWhole: true });
   expect(readOptions(['growth', '--teams', '10'])).toMatchObject({ teams: 10, isWhole: false });
   expect(readOptions(['--only', 'instep,floor']).only).toEqual(['instep', 'floor']);

@@ -4,7 +4,7 @@ import { PLANS, productIdOf } from '../load/subscription-event.ts';
 
 export type StripeApi = { readonly url: string; close(): Promise<void> };
 
-/** An account with the products of the load; its lists have nothing that was not sent. */
+/** An account with the products of the load and no missed events. */
 export async function startStripeApi(): Promise<StripeApi> {
   const names = new Map(PLANS.map((name, plan) => [productIdOf(plan), name]));
   const server = createServer((request, response) => {

@@ -1,10 +1,10 @@
 import { issueSession } from '../../src/sessions/token.ts';
 import type { Ask } from '../database/bench-postgres.ts';
 import type { EventContent } from '../load/subscription-event.ts';
-import type { SignedIn, Size } from './contestant.ts';
 import { AUTH_SECRET } from './settings.ts';
+import type { SignedIn, Size } from './system.ts';
 
-/** A week, as the sessions of the Next.js SaaS Starter mostly last. */
+/** A week. */
 const SESSION_MS = 7 * 24 * 60 * 60 * 1_000;
 
 const emailOf = (user: number) => `user-${user}@example.com`;
@@ -27,7 +27,7 @@ export async function addUsersAndTeams(ask: Ask, { users, teams }: Size): Promis
   await ask('vacuum analyze users, teams');
 }
 
-/** Cookies as the contract's application signs them. */
+/** Session cookies as the application signs them. */
 export async function signIn(users: readonly number[]): Promise<SignedIn[]> {
   const key = new TextEncoder().encode(AUTH_SECRET);
   return await Promise.all(

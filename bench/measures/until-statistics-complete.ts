@@ -1,16 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Ask } from '../database/bench-postgres.ts';
 
-const LOOK_AGAIN_MS = 200;
+const POLL_MS = 200;
 const DEADLINE_MS = 20 * 60_000;
 
 /**
- * Waits until a server that runs has summed the log, since what else it does at first is over then.
- * Tells and returns how many seconds that took; `null`, untold, when it had been done before.
+ * Waits until a running server has completed the statistics of the log, which is the last work of its
+ * start. Prints and returns the seconds that it took; `null` when they were complete before.
  */
-export async function untilSummed(ask: Ask, tell: (text: string) => void): Promise<number | null> {
+export async function untilStatisticsComplete(
+  ask: Ask,
+  print: (text: string) => void,
+): Promise<number | null> {
   const beganAtMs = performance.now();
-  for (let looks = 0; performance.now() - beganAtMs < DEADLINE_MS; looks += 1) {
+  for (let polls = 0; performance.now() - beganAtMs < DEADLINE_MS; polls += 1) {
     const [progress] = await ask<{ is_whole: boolean }>(
       `select after_position = 0
                 and up_to_position = (select max(position) from instep.events)
@@ -18,12 +21,12 @@ export async function untilSummed(ask: Ask, tell: (text: string) => void): Promi
          from instep.statistics_progress`,
     );
     if (progress?.is_whole === true) {
-      if (looks === 0) return null;
+      if (polls === 0) return null;
       const seconds = (performance.now() - beganAtMs) / 1_000;
-      tell(`summed after ${Math.round(seconds)} s`);
+      print(`statistics complete after ${Math.round(seconds)} s`);
       return seconds;
     }
-    await sleep(LOOK_AGAIN_MS);
+    await sleep(POLL_MS);
   }
-  throw new Error('the log was not summed in time');
+  throw new Error('the statistics were not complete in time');
 }

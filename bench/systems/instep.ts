@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { addUsersAndTeams, expectTeam, readTeams, signIn } from './application-tables.ts';
-import type { Contestant } from './contestant.ts';
 import { API_KEY, AUTH_SECRET, WEBHOOK_SECRET } from './settings.ts';
+import type { System } from './system.ts';
 
-/** The compiled command, from the compiled benchmark. */
+/** The compiled command. */
 export const PROGRAM = fileURLToPath(new URL('../../../../dist/cli/instep.js', import.meta.url));
 
-/** What the command needs beside a database. */
+/** The command's settings beside the database. */
 export function instepEnvironment(stripeApiBase: string): Record<string, string> {
   return {
     STRIPE_SECRET_KEY: API_KEY,
@@ -20,8 +20,8 @@ export function instepEnvironment(stripeApiBase: string): Record<string, string>
   };
 }
 
-/** The real command, as its README says; alone, or with several processes on one listener. */
-export function createInstep(stripeApiBase: string, workers: 1 | 2): Contestant {
+/** The real command with one or several processes. */
+export function createInstep(stripeApiBase: string, workers: 1 | 2): System {
   const environment = instepEnvironment(stripeApiBase);
   return {
     name: workers === 1 ? 'instep' : `instep-${workers}`,

@@ -2,7 +2,6 @@ import type { Ask } from '../database/bench-postgres.ts';
 import type { EventContent } from '../load/subscription-event.ts';
 import type { ServerCommand } from '../processes/server-process.ts';
 
-/** How many teams and users there are. */
 export type Size = { readonly teams: number; readonly users: number };
 
 /** A cookie that identifies a user, and what that user's profile contains. */
@@ -10,26 +9,26 @@ export type SignedIn = { readonly cookie: string; readonly proof: string };
 
 export type ProfileReads = {
   readonly path: string;
-  /** Signs these users in; they are counted from 1. */
+  /** Signs these users in. User numbers start at 1. */
   readonly signIn: (users: readonly number[]) => Promise<readonly SignedIn[]>;
 };
 
-/** Something that takes Stripe's events, and mostly says who is signed in, on PostgreSQL. */
-export type Contestant = {
+/** A system under test: it receives Stripe's events and usually serves profiles, on PostgreSQL. */
+export type System = {
   readonly name: string;
-  /** As the report calls it. */
+  /** Its name in the report. */
   readonly title: string;
   readonly isPeer: boolean;
   readonly webhookPath: string;
-  /** `null` where there is no such thing. */
+  /** `null` when it serves no profiles. */
   readonly profiles: ProfileReads | null;
-  /** Makes tables, teams and users in an empty database. */
+  /** Creates tables, teams and users in an empty database. */
   readonly prepare: (databaseUrl: string, ask: Ask, size: Size) => Promise<void>;
   readonly server: (databaseUrl: string) => ServerCommand;
-  /** How many events are logged; `null` where none are. */
+  /** Counts the logged events; `null` when it has no event log. */
   readonly countLogged: ((ask: Ask) => Promise<number>) | null;
-  /** What the database says of each customer that has a subscription. */
+  /** Reads the stored state of each customer with a subscription. */
   readonly readCustomers: (ask: Ask) => Promise<ReadonlyMap<string, string>>;
-  /** What it must say of a customer after this event. */
+  /** The state that a customer must have after this event. */
   readonly expect: (content: EventContent) => string;
 };

@@ -1,21 +1,21 @@
-import type { Entrant } from '../contestants/entrant.ts';
-import { WEBHOOK_SECRET } from '../contestants/settings.ts';
 import type { BenchPostgres } from '../database/bench-postgres.ts';
 import type { Load, Requests } from '../load/job.ts';
 import { LoadProcess } from '../load/load-process.ts';
-import { canTellUse, type Use, useOf } from '../processes/process-tree.ts';
+import { canMeasureUse, type Use, useOf } from '../processes/process-tree.ts';
 import { type ServerProcess, startServer } from '../processes/server-process.ts';
+import type { PreparedSystem } from '../systems/prepared-system.ts';
+import { WEBHOOK_SECRET } from '../systems/settings.ts';
 import { auditEvents } from './audit.ts';
 
-/** A load, and what it cost. */
+/** A load and its costs. */
 export type Measured = Load & {
-  /** What is wrong with it; empty when the answers and the database are right. */
+  /** Empty when the responses and the database are correct. */
   readonly problems: readonly string[];
-  /** In microseconds of a processor for each request; `null` where the system does not tell. */
+  /** Microseconds of processor time per request; `null` where the system does not report it. */
   readonly serverCpuUs: number | null;
   readonly postgresCpuUs: number | null;
   readonly senderCpuUs: number;
-  /** The most memory that the server had since it was started. */
+  /** The server's peak memory since its start. */
   readonly peakMegabytes: number | null;
 };
 
@@ -25,38 +25,38 @@ export type LoadOptions = {
   readonly ratePerSecond?: number;
 };
 
-/** More than any server here answers in a second. */
+/** More than any of these servers answers in a second. */
 const MAX_PER_SECOND = 100_000;
-/** How many events are signed for each that is expected. */
+/** The events that are signed for each expected one. */
 const MARGIN = 2;
 const SPARE_EVENTS = 2_000;
 
-/** How a given number of events is sent. */
+/** For a given number of events. */
 const COUNT_CONNECTIONS = 64;
 const COUNT_DEADLINE_SECONDS = 3_600;
 
-/** One contestant's server, running, and the processes that send to it. */
-export class Turn {
-  readonly entrant: Entrant;
+/** The running server of one system, and the processes that send to it. */
+export class ServerRun {
+  readonly prepared: PreparedSystem;
   readonly server: ServerProcess;
   readonly #postgres: BenchPostgres;
-  /** One for each kind, so that both may be sent at a time. */
+  /** One for each kind, so that both can be sent at the same time. */
   readonly #senders = { events: new LoadProcess(), profiles: new LoadProcess() };
 
-  private constructor(entrant: Entrant, server: ServerProcess, postgres: BenchPostgres) {
-    this.entrant = entrant;
+  private constructor(prepared: PreparedSystem, server: ServerProcess, postgres: BenchPostgres) {
+    this.prepared = prepared;
     this.server = server;
     this.#postgres = postgres;
   }
 
   static async start(
-    entrant: Entrant,
+    prepared: PreparedSystem,
     postgres: BenchPostgres,
     nodeOptions: readonly string[] = [],
-  ): Promise<Turn> {
-    await entrant.database.checkpoint();
-    const server = await startServer(entrant.contestant.server(entrant.database.url), nodeOptions);
-    return new Turn(entrant, server, postgres);
+  ): Promise<ServerRun> {
+    await prepared.database.checkpoint();
+    const server = await startServer(prepared.system.server(prepared.database.url), nodeOptions);
+    return new ServerRun(prepared, server, postgres);
   }
 
   async end(): Promise<void> {
@@ -64,7 +64,7 @@ export class Turn {
     await this.server.stop();
   }
 
-  /** Sends events that nobody has sent yet. `expected`: how many a second, as far as is known. */
+  /** Sends new events. `expected`: the rate per second, if it is known. */
   async sendEvents(options: LoadOptions, expected: number | null = null): Promise<Measured> {
     const perSecond = options.ratePerSecond ?? expected;
     if (perSecond === null) return await this.sendSignedLate(options);
@@ -72,21 +72,21 @@ export class Turn {
     return await this.#sendEvents(options, { count, isSignedLate: false });
   }
 
-  /** The same, for as long as it takes: each event is signed when it is sent. */
+  /** Like `sendEvents`, for any duration: each event is signed when it is sent. */
   async sendSignedLate(options: LoadOptions): Promise<Measured> {
     const count = Math.ceil(MAX_PER_SECOND * options.seconds);
     return await this.#sendEvents(options, { count, isSignedLate: true });
   }
 
-  /** Sends so many. */
+  /** Sends this many events. */
   async sendCount(count: number): Promise<Measured> {
     const options = { connections: COUNT_CONNECTIONS, seconds: COUNT_DEADLINE_SECONDS };
     return await this.#sendEvents(options, { count, isSignedLate: true });
   }
 
   async readProfiles(options: LoadOptions): Promise<Measured> {
-    const { contestant, signedIn: users } = this.entrant;
-    const path = contestant.profiles?.path ?? '/';
+    const { system, signedIn: users } = this.prepared;
+    const path = system.profiles?.path ?? '/';
     return await this.#send(options, { kind: 'profiles', path, users });
   }
 
@@ -94,18 +94,18 @@ export class Turn {
     options: LoadOptions,
     events: { readonly count: number; readonly isSignedLate: boolean },
   ): Promise<Measured> {
-    const { contestant, teams, eventsSent: first } = this.entrant;
+    const { system, teams, eventsSent: first } = this.prepared;
     const measured = await this.#send(options, {
       kind: 'events',
-      path: contestant.webhookPath,
+      path: system.webhookPath,
       secret: WEBHOOK_SECRET,
       first,
       teams,
       ...events,
     });
     const failed = Object.values(measured.failures).reduce((sum, failures) => sum + failures, 0);
-    this.entrant.eventsSent = first + measured.answered + failed;
-    const wrong = failed > 0 ? [] : await auditEvents(this.entrant);
+    this.prepared.eventsSent = first + measured.answered + failed;
+    const wrong = failed > 0 ? [] : await auditEvents(this.prepared);
     return { ...measured, problems: [...measured.problems, ...wrong] };
   }
 
@@ -132,7 +132,7 @@ export class Turn {
   }
 
   #useOf(server: number): { readonly server: Use | null; readonly postgres: Use | null } {
-    if (!canTellUse()) return { server: null, postgres: null };
+    if (!canMeasureUse()) return { server: null, postgres: null };
     const { pid } = this.#postgres;
     return { server: useOf(server), postgres: pid === null ? null : useOf(pid) };
   }

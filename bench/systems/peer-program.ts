@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { API_KEY, AUTH_SECRET, WEBHOOK_SECRET } from './settings.ts';
 
-/** A peer's server, from the compiled benchmark. Plain JavaScript: its types are no part of ours. */
+/** A peer's server. It is plain JavaScript, so that its types are not part of this project. */
 export function peerProgram(name: string): string {
   return fileURLToPath(new URL(`../../../peers/${name}.js`, import.meta.url));
 }
@@ -18,7 +18,7 @@ export function peerEnvironment(databaseUrl: string): Record<string, string> {
   };
 }
 
-/** Lets a peer make its own tables. */
+/** Lets a peer create its own tables. */
 export async function migratePeer(name: string, databaseUrl: string): Promise<void> {
   const env = { PATH: process.env.PATH, ...peerEnvironment(databaseUrl) };
   await promisify(execFile)(process.execPath, [peerProgram(name), 'migrate'], { env });

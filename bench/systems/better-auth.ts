@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { PLANS, priceIdOf } from '../load/subscription-event.ts';
-import type { Contestant, SignedIn } from './contestant.ts';
 import { migratePeer, peerEnvironment, peerProgram } from './peer-program.ts';
 import { AUTH_SECRET } from './settings.ts';
+import type { SignedIn, System } from './system.ts';
 
 const NAME = 'better-auth';
 
@@ -10,8 +10,8 @@ const TOKEN_LENGTH = 32;
 
 type Row = { customer: string; plan: string };
 
-/** Its users have the subscriptions; it finds a plan by its price. */
-export const betterAuth: Contestant = {
+/** Users have the subscriptions, and a plan is found by its price. */
+export const betterAuth: System = {
   name: NAME,
   title: 'better-auth + @better-auth/stripe',
   isPeer: true,
@@ -41,7 +41,7 @@ export const betterAuth: Contestant = {
          from generate_series(1, $1::integer) as number`,
       [users, TOKEN_LENGTH],
     );
-    // It looks for each event's subscription, and has no index for that.
+    // It searches the subscription of each event without an index.
     await ask('create index on subscription ("stripeSubscriptionId")');
     await ask('vacuum analyze');
   },
@@ -65,7 +65,7 @@ export const betterAuth: Contestant = {
 
 const plans = PLANS.map((name, plan) => ({ name: name.toLowerCase(), priceId: priceIdOf(plan) }));
 
-/** Its cookie: the session's token and a MAC of it. */
+/** The cookie contains the session's token and its MAC. */
 async function signIn(users: readonly number[]): Promise<SignedIn[]> {
   return users.map((user) => {
     const token = String(user).padStart(TOKEN_LENGTH, '0');

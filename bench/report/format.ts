@@ -1,7 +1,7 @@
-/** What stands where nothing was measured. */
+/** For what was not measured. */
 export const NONE = '–';
 
-/** Three digits that mean something, as people write them. */
+/** A number with three significant digits. */
 export function figure(value: number | null, unit = ''): string {
   if (value === null || !Number.isFinite(value)) return NONE;
   return `${Number(value.toPrecision(3)).toLocaleString('en')}${unit}`;

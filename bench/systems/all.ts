@@ -1,11 +1,11 @@
 import { betterAuth } from './better-auth.ts';
-import type { Contestant } from './contestant.ts';
 import { floor } from './floor.ts';
 import { createInstep } from './instep.ts';
 import { syncEngine } from './sync-engine.ts';
+import type { System } from './system.ts';
 
-/** In the order in which they have their turns. */
-export function createContestants(stripeApiBase: string): Contestant[] {
+/** In the order in which they are measured. */
+export function createSystems(stripeApiBase: string): System[] {
   const alone = createInstep(stripeApiBase, 1);
   const together = createInstep(stripeApiBase, 2);
   return [alone, floor, together, syncEngine, betterAuth];

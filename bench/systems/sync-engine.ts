@@ -1,9 +1,9 @@
-import type { Contestant } from './contestant.ts';
 import { migratePeer, peerEnvironment, peerProgram } from './peer-program.ts';
+import type { System } from './system.ts';
 
 const NAME = 'sync-engine';
 
-/** Its migrations give a function to a role of this name, and stop half-way without it. */
+/** Its migrations need a role with this name, and stop halfway without it. */
 const ROLE = `
   do $$
   begin
@@ -15,8 +15,8 @@ const ROLE = `
 
 type Row = { customer: string; plan: string };
 
-/** It has no log, no users, and no row before a subscription's first event. */
-export const syncEngine: Contestant = {
+/** It has no event log, no users, and no row before a subscription's first event. */
+export const syncEngine: System = {
   name: NAME,
   title: '@supabase/stripe-sync-engine',
   isPeer: true,
@@ -25,7 +25,7 @@ export const syncEngine: Contestant = {
   async prepare(databaseUrl, ask) {
     await ask(ROLE);
     await migratePeer(NAME, databaseUrl);
-    // It looks for a subscription's items with each event, and has no index for that.
+    // It searches the subscription's items with each event without an index.
     await ask('create index on stripe.subscription_items (subscription)');
   },
   server: (databaseUrl) => ({

@@ -1,13 +1,13 @@
 import { fileURLToPath } from 'node:url';
 import { addUsersAndTeams, expectTeam, readTeams, signIn } from './application-tables.ts';
-import type { Contestant } from './contestant.ts';
 import { AUTH_SECRET, WEBHOOK_SECRET } from './settings.ts';
+import type { System } from './system.ts';
 
 const SERVER = fileURLToPath(new URL('../floor/server.js', import.meta.url));
 
 /**
- * The contract's tables, and the log of bodies. Nothing but what the job needs. Bodies stay as they
- * are and where they are: compressing them with PostgreSQL's own method costs it as much again.
+ * The contract's tables and a log of bodies: only what the job needs. Bodies are stored uncompressed,
+ * because PostgreSQL's compression would double the cost.
  */
 const TABLES = `
   create table users (
@@ -37,7 +37,7 @@ const TABLES = `
   ) with (toast_tuple_target = 8160);
   alter table log alter column body set storage external;`;
 
-export const floor: Contestant = {
+export const floor: System = {
   name: 'floor',
   title: 'the floor',
   isPeer: false,
