@@ -17,6 +17,7 @@ const PAGES = [
   ['the overview', () => '/?live=off', null],
   ['the overview of a week', () => '/?range=week&live=off', null],
   ['the teams', () => '/teams', HOSTILE.script],
+  ['the search', () => `/search?q=${encodeURIComponent(HOSTILE.image.slice(0, 4))}`, null],
   ['a search without results', () => `/teams?search=${encodeURIComponent(HOSTILE.image)}`, null],
   ['a team', () => `/teams/${teams.script}`, HOSTILE.script],
   ['a team with a right-to-left name', () => `/teams/${teams.rightToLeft}`, HOSTILE.entity],

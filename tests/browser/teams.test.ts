@@ -16,7 +16,7 @@ test.each([
   const team = await addLarkspur();
   const page = await browser.newPage();
   await page.goto(`${instep.url}/teams`);
-  const field = page.getByRole('searchbox');
+  const field = page.getByRole('main').getByRole('searchbox');
   await field.fill(textFor(team));
   await field.press('Enter');
   await page.getByRole('link', { name: 'Larkspur Bindery' }).click();

@@ -10,6 +10,7 @@ import { answerProblem, createErrorHandler, notFound } from './problems.tsx';
 import { reconcilePages } from './reconcile/reconcile-pages.tsx';
 import { reconcileServices } from './reconcile/services.ts';
 import { asVisitor, type ConsoleEnv } from './request-context.ts';
+import { searchPage } from './search/search-page.tsx';
 import { teamPages } from './teams/team-pages.tsx';
 
 /** The operators' pages, and `GET /metrics` for Prometheus. */
@@ -28,6 +29,7 @@ export function createConsole(options: ConsoleOptions): Hono<ConsoleEnv> {
   app.route('/', overviewPage(options));
   app.route('/teams', teamPages(options, services));
   app.route('/events', eventPages(options));
+  app.route('/search', searchPage(options));
   app.route('/reconcile', reconcilePages(options, services));
   app.notFound((context) => answerProblem(context, notFound()));
   app.onError(createErrorHandler(logger));

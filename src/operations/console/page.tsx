@@ -108,6 +108,21 @@ function Header({ area }: Pick<PageProps, 'area'>) {
           ))}
         </nav>
       )}
+      {viewer.kind !== 'visitor' && (
+        <search aria-label="Console">
+          <form method="get" action="/search">
+            <input
+              id="search"
+              type="search"
+              name="q"
+              maxlength={300}
+              placeholder="Search ( / )"
+              aria-label="Search events, customers, subscriptions and teams"
+              aria-keyshortcuts="/"
+            />
+          </form>
+        </search>
+      )}
       {viewer.kind === 'session' && (
         <PostForm action="/logout">
           <Button>Log out</Button>

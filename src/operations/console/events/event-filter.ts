@@ -6,7 +6,7 @@ import { parseTimeSince } from '../../../runtime/time-since.ts';
 import { HANDLED_TYPES, SNAPSHOT_TYPE } from '../../../stripe/handled-event-type.ts';
 import { queryNumber, queryText } from '../query-parameters.ts';
 
-const FIELDS = ['customer', 'team', 'type', 'outcome', 'since'] as const;
+const FIELDS = ['event', 'customer', 'team', 'type', 'outcome', 'since'] as const;
 
 /** The values of the filter's fields, as they were entered; empty fields filter nothing. */
 export type FilterFields = Readonly<Record<(typeof FIELDS)[number], string>>;
@@ -30,10 +30,15 @@ export const FILTER_OUTCOMES: readonly LoggedOutcome[] = [
 
 /** Reads the fields from the parameters of a request. */
 export function readFields(parameter: (name: keyof FilterFields) => unknown): FilterFields {
-  const [customer = '', team = '', type = '', outcome = '', since = ''] = FIELDS.map((name) =>
-    queryText(parameter(name)),
-  );
-  return { customer, team, type, outcome, since };
+  const read = (name: keyof FilterFields) => queryText(parameter(name));
+  return {
+    event: read('event'),
+    customer: read('customer'),
+    team: read('team'),
+    type: read('type'),
+    outcome: read('outcome'),
+    since: read('since'),
+  };
 }
 
 /** The address of a page with these fields. */
@@ -64,7 +69,8 @@ export async function parseFilter(
   const customer = await customerOf(query, fields);
   if (customer.error !== undefined) errors.team = customer.error;
   if (sinceMs === null || Object.keys(errors).length > 0) return { filter: null, errors };
-  return { filter: { customerId: customer.id, type, outcome, sinceMs }, errors: null };
+  const eventId = fields.event || undefined;
+  return { filter: { eventId, customerId: customer.id, type, outcome, sinceMs }, errors: null };
 }
 
 async function customerOf(

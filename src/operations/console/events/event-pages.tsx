@@ -92,6 +92,7 @@ function FilterForm({ fields, errors }: FilterFormProps) {
   return (
     <search aria-label="Events">
       <form method="get" action="/events" class="row">
+        <Field label="Event" type="search" maxlength={300} {...propsOf('event')} />
         <Field label="Customer" type="search" maxlength={300} {...propsOf('customer')} />
         <Field label="Team" type="search" maxlength={20} {...propsOf('team')} />
         <Select label="Type" any="any type" options={FILTER_TYPES} {...propsOf('type')} />

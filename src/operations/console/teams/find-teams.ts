@@ -48,14 +48,19 @@ export async function findTeams(query: Query, request: FindRequest): Promise<Pag
   const { text, afterId, limit } = request;
   if (text === '') return await readAll(query, request);
   if (afterId > 0) return await findByName(query, request);
-  const customerIds = await readCustomerIdsOf(query, text, limit);
-  const ofCustomer = await readNamedTeamsOf(query, [text, ...customerIds], limit);
-  if (ofCustomer.length > 0) return { teams: ofCustomer, after: null, isCutShort: false };
+  const { teams } = await findByCustomer(query, text, limit);
+  if (teams.length > 0) return { teams, after: null, isCutShort: false };
   const id = queryNumber(text);
   const byId = id === null ? null : await readNamedTeam(query, id);
   const byName = await findByName(query, request);
   if (byId === null) return byName;
   return { ...byName, teams: [byId, ...byName.teams.filter((team) => team.id !== byId.id)] };
+}
+
+/** Finds the customer, or those of the subscription, with this id, and their teams. */
+export async function findByCustomer(query: Query, id: string, limit: number) {
+  const customerIds = [id, ...(await readCustomerIdsOf(query, id, limit))];
+  return { customerIds, teams: await readNamedTeamsOf(query, customerIds, limit) };
 }
 
 async function readAll(query: Query, { afterId, limit }: FindRequest): Promise<PageOfTeams> {

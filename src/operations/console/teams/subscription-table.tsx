@@ -9,7 +9,7 @@ export type SubscriptionTableProps = {
   readonly planSelection: PlanSelection;
 };
 
-const COLUMNS = ['Subscription', 'Status', 'Product', 'Newest event with an effect', 'Note'];
+const COLUMNS = ['Subscription', 'Status', 'Product', 'Last effect', 'Note'];
 
 /** Customers have more subscriptions only by accident. */
 const MAX_SHOWN = 100;

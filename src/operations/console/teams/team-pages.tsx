@@ -27,9 +27,7 @@ export function teamPages(options: ConsoleOptions, services: ReconcileServices):
       <Page title="Teams" area="Teams">
         <SearchForm text={text} />
         <div id="results">
-          {page.teams.length > 0 && (
-            <Table label="Teams" columns={COLUMNS} rows={page.teams.map(cellsOf)} />
-          )}
+          {page.teams.length > 0 && <TeamTable teams={page.teams} />}
           <PageEnd page={page} text={text} afterId={afterId} />
         </div>
       </Page>,
@@ -57,7 +55,11 @@ function SearchForm({ text }: { readonly text: string }) {
 
 const COLUMNS = ['Team', { name: 'Id', class: 'end' }, 'Status', 'Plan', 'Customer'] as const;
 
-export function cellsOf(team: NamedTeam) {
+export function TeamTable({ teams }: { readonly teams: readonly NamedTeam[] }) {
+  return <Table label="Teams" columns={COLUMNS} rows={teams.map(cellsOf)} />;
+}
+
+function cellsOf(team: NamedTeam) {
   const { id, customerId, plan } = team;
   return [
     <a href={`/teams/${id}`}>

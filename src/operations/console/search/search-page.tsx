@@ -1,0 +1,140 @@
+import { Hono } from 'hono';
+import { readPageOfEvents } from '../../../event-log/event-page.ts';
+import type { Query } from '../../../postgres/database.ts';
+import type { NamedTeam } from '../../../queries/named-teams.ts';
+import type { EventRow } from '../../../queries/search-events.ts';
+import { Notice, Panel } from '../components/panels.tsx';
+import { UntrustedText } from '../components/text.tsx';
+import { filterUrl } from '../events/event-filter.ts';
+import { EventTable } from '../events/event-table.tsx';
+import { eventUrl } from '../events/event-text.tsx';
+import type { ConsoleOptions } from '../options.ts';
+import { Page } from '../page.tsx';
+import { queryText } from '../query-parameters.ts';
+import { findByCustomer, findTeams } from '../teams/find-teams.ts';
+import { TeamTable } from '../teams/team-pages.tsx';
+
+const MAX_TEAMS = 50;
+const MAX_CUSTOMERS = 5;
+const MAX_EVENTS = 20;
+
+type TeamlessCustomer = { readonly customerId: string; readonly events: readonly EventRow[] };
+
+/** Either the address of the one page that is meant, or what may be meant. */
+type Found =
+  | { readonly url: string }
+  | { readonly teams: readonly NamedTeam[]; readonly customers: readonly TeamlessCustomer[] };
+
+/** `GET /search`: finds events, customers, subscriptions and teams. An exact hit opens at once. */
+export function searchPage({ database, now }: ConsoleOptions): Hono {
+  return new Hono().get('/', async ({ req, html, redirect }) => {
+    const text = queryText(req.query('q'));
+    if (text === '') return redirect('/teams', 303);
+    const found = await search(database.query, text, now);
+    if ('url' in found) return redirect(found.url, 303);
+    return html(<SearchPage text={text} {...found} />);
+  });
+}
+
+async function search(query: Query, text: string, now: () => number): Promise<Found> {
+  if (text.startsWith('evt_')) return { url: await findEvent(query, text, now) };
+  const { teams, customerIds } = await findByCustomer(query, text, MAX_TEAMS);
+  const customers = await readTeamless(query, customerIds, teams, now);
+  if (teams.length + customers.length > 0) return openOnly({ teams, customers }, teams);
+  const page = await findTeams(query, { text, afterId: 0, limit: MAX_TEAMS, now });
+  const exact = page.teams.filter(
+    ({ id, name }) => String(id) === text || name?.toLowerCase() === text.toLowerCase(),
+  );
+  return openOnly({ teams: page.teams, customers }, exact);
+}
+
+/** Opens the only exact hit. */
+function openOnly(found: Exclude<Found, { url: string }>, exact: readonly NamedTeam[]): Found {
+  const [team, ...others] = exact;
+  const isOnly = team !== undefined && others.length === 0 && found.customers.length === 0;
+  return isOnly ? { url: `/teams/${team.id}` } : found;
+}
+
+/** The only event with this id; otherwise the list of events, which goes on with a long search. */
+async function findEvent(query: Query, eventId: string, now: () => number): Promise<string> {
+  const request = { filter: { eventId }, before: null, limit: 2, now };
+  const { events } = await readPageOfEvents(query, request);
+  const [event, ...others] = events;
+  const isOnly = event !== undefined && others.length === 0;
+  return isOnly ? eventUrl(event.position) : filterUrl('/events', { event: eventId });
+}
+
+/** The customers with events that no team has. */
+async function readTeamless(
+  query: Query,
+  customerIds: readonly string[],
+  teams: readonly NamedTeam[],
+  now: () => number,
+): Promise<TeamlessCustomer[]> {
+  const linked = new Set(teams.map(({ customerId }) => customerId));
+  const teamless = customerIds.filter((id) => !linked.has(id)).slice(0, MAX_CUSTOMERS);
+  const customers = await Promise.all(
+    teamless.map(async (customerId) => {
+      const request = { filter: { customerId }, before: null, limit: MAX_EVENTS, now };
+      return { customerId, events: (await readPageOfEvents(query, request)).events };
+    }),
+  );
+  return customers.filter(({ events }) => events.length > 0);
+}
+
+type SearchPageProps = Exclude<Found, { url: string }> & { readonly text: string };
+
+function SearchPage({ text, teams, customers }: SearchPageProps) {
+  const isEmpty = teams.length + customers.length === 0;
+  return (
+    <Page
+      title={`Search: ${text}`}
+      heading={
+        <>
+          Search: <UntrustedText text={text} maxLength={80} />
+        </>
+      }
+      area={null}
+    >
+      {teams.length > 0 && <TeamTable teams={teams} />}
+      {teams.length === MAX_TEAMS && (
+        <p>
+          <a href={`/teams?search=${encodeURIComponent(text)}`}>All teams with this name</a>
+        </p>
+      )}
+      {customers.map((customer, index) => (
+        <CustomerPanel {...customer} id={`customer-${index}`} />
+      ))}
+      {isEmpty && (
+        <Notice kind="empty" title="Nothing found">
+          Enter a whole event (evt_…), customer (cus_…), subscription (sub_…) or team id, or part of
+          a team's name. <a href={filterUrl('/events', { event: text })}>Search event ids</a>
+        </Notice>
+      )}
+    </Page>
+  );
+}
+
+function CustomerPanel({ customerId, events, id }: TeamlessCustomer & { readonly id: string }) {
+  const parked = events.filter(({ outcome }) => outcome === 'parked').length;
+  return (
+    <Panel title="Customer without a team" id={id}>
+      <p class="lead">
+        No team has customer <UntrustedText text={customerId} maxLength={100} />.
+        {parked > 0 && ' Its parked events are applied as soon as one does.'}
+      </p>
+      <p>
+        Link it to its team:{' '}
+        <code>
+          npx instep team link ID --customer <UntrustedText text={customerId} maxLength={100} />
+        </code>
+      </p>
+      <EventTable events={events} />
+      {events.length === MAX_EVENTS && (
+        <p>
+          <a href={filterUrl('/events', { customer: customerId })}>All events of this customer</a>
+        </p>
+      )}
+    </Panel>
+  );
+}

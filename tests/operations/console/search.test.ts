@@ -1,0 +1,109 @@
+import { expect, test } from 'vitest';
+import { addTeam } from '../../../src/queries/teams.ts';
+import { openConsole } from '../../support/browser/console-pages.ts';
+import { createDatabase } from '../../support/postgres/test-database.ts';
+import { openPipeline } from '../../support/service/pipelines.ts';
+import { receivedEvent } from '../../support/stripe/events.ts';
+
+const { database } = await createDatabase();
+const { query } = database;
+let stepMs = 0;
+let nowMs = Date.now();
+const now = () => {
+  nowMs += stepMs;
+  return nowMs;
+};
+const pages = await openConsole(database, { now });
+const ingest = openPipeline(database);
+
+const acme = await addTeam(query, { name: 'Acme Rockets', customerId: 'cus_acme' });
+await addTeam(query, { name: 'Acme Anvils', customerId: 'cus_anvils' });
+await ingest([
+  receivedEvent({ eventId: 'evt_acme', customerId: 'cus_acme', subscriptionId: 'sub_acme' }),
+]);
+const parked = { customerId: 'cus_teamless', subscriptionId: 'sub_teamless' };
+await ingest([receivedEvent({ eventId: 'evt_parked', ...parked })]);
+for (const createdSeconds of [1_000, 2_000]) {
+  await ingest([receivedEvent({ eventId: 'evt_twice', customerId: 'cus_acme', createdSeconds })]);
+}
+
+async function search(text: string) {
+  const path = `/search?q=${encodeURIComponent(text)}`;
+  const response = await pages.fetch(path, { redirect: 'manual' });
+  return { status: response.status, location: response.headers.get('location') };
+}
+
+test.each([
+  ['a customer', 'cus_acme'],
+  ['a subscription', 'sub_acme'],
+  ['a team id', String(acme)],
+  ['a whole name in any case', ' acme ROCKETS '],
+])('%s opens its team at once', async (_, text) => {
+  expect(await search(text)).toEqual({ status: 303, location: `/teams/${acme}` });
+});
+
+test('an event id opens its event at once', async () => {
+  const [row] = await query<{ position: number }>(
+    "select position from instep.events where event_id = 'evt_parked'",
+  );
+  expect(await search('evt_parked')).toEqual({ status: 303, location: `/events/${row?.position}` });
+});
+
+test('an event id that several events share leads to all of them', async () => {
+  expect((await search('evt_twice')).location).toBe('/events?event=evt_twice');
+  const { html } = await pages.get('/events?event=evt_twice');
+  expect(html.match(/aria-label="evt_twice"/g)).toHaveLength(2);
+});
+
+test('an event far back in the log is found by continued searching', async () => {
+  await query(
+    `insert into instep.events (key, event_id, type, received_at, deliveries, outcome, body)
+     select gen_random_uuid(), 'evt_recent_' || number, 'customer.subscription.updated', now(), 1,
+            'unreadable', ''
+       from generate_series(1, 6000) as number`,
+  );
+  stepMs = 100;
+  try {
+    const { location } = await search('evt_parked');
+    expect(location).toBe('/events?event=evt_parked');
+    const first = await pages.get(location ?? '');
+    const [, next = ''] = /hx-get="([^"]*)" hx-trigger="load/.exec(first.html) ?? [];
+    expect((await pages.get(next.replaceAll('&amp;', '&'))).text).toContain('evt_parked');
+  } finally {
+    stepMs = 0;
+  }
+});
+
+test.each(['cus_teamless', 'sub_teamless'])(
+  'a customer without a team is a result with its events: %s',
+  async (text) => {
+    const { status, text: shown } = await pages.get(`/search?q=${text}`);
+    expect(status).toBe(200);
+    expect(shown).toContain('No team has customer cus_teamless .');
+    expect(shown).toContain('Its parked events are applied as soon as one does.');
+    expect(shown).toContain('npx instep team link ID --customer cus_teamless');
+    expect(shown).toMatch(/parked evt_parked updated active/);
+  },
+);
+
+test('part of a name lists the teams', async () => {
+  const { text } = await pages.get('/search?q=acme');
+  expect(text).toContain('Search: acme');
+  expect(text).toMatch(/Acme Rockets .* Acme Anvils/);
+});
+
+test.each(['nobody', 'prod_x', '%', '\0', '\u202e<script>alert(1)</script>'])(
+  'a search without results says what to enter: %j',
+  async (text) => {
+    const { html, text: shown } = await pages.get(`/search?q=x${encodeURIComponent(text)}`);
+    expect(shown).toContain('Nothing found Enter a whole event (evt_…)');
+    expect(html).not.toContain('<script>alert');
+  },
+);
+
+test('every page has the search box', async () => {
+  for (const path of ['/', '/teams', '/events', '/reconcile', '/nothing', '/search?q=acme']) {
+    expect((await pages.get(path)).html).toContain('action="/search"');
+  }
+  expect((await search('')).location).toBe('/teams');
+});
