@@ -23,6 +23,7 @@ const EVENT_ROW = `
 export type EventFilter = {
   readonly eventId?: string | undefined;
   readonly customerId?: string | undefined;
+  readonly subscriptionId?: string | undefined;
   readonly type?: string | undefined;
   readonly outcome?: LoggedOutcome | undefined;
   /** Received then or later, in milliseconds since 1970. */
@@ -123,12 +124,13 @@ export async function countEvents(
 
 /** Only the conditions that are given: a plan that serves any combination uses no index. */
 function conditionsOf(
-  { eventId, customerId, type, outcome, sinceMs }: EventFilter,
+  { eventId, customerId, subscriptionId, type, outcome, sinceMs }: EventFilter,
   firstParameter: number,
 ): { sql: string; values: unknown[] } {
   const conditions: readonly (readonly [condition: string, value: unknown])[] = [
     ['event_id =', eventId],
     ['customer_id =', customerId],
+    ['subscription_id =', subscriptionId],
     ['type =', type],
     ['outcome =', outcome],
     ['received_at >=', sinceMs === undefined ? undefined : new Date(sinceMs)],

@@ -54,6 +54,8 @@ describe('the filter', () => {
   test.each([
     ['customer', 'customer=cus_a', ['evt_a1', 'evt_a2']],
     ['type', 'type=customer.subscription.deleted', ['evt_a2']],
+    ['event', 'event=evt_a1', ['evt_a1']],
+    ['subscription', 'subscription=sub_1&outcome=applied', ['evt_a1', 'evt_a2']],
     ['outcome', 'outcome=parked', ['evt_b1', 'evt_old']],
     ['several', 'customer=cus_a&outcome=applied&since=2h', ['evt_a1', 'evt_a2']],
     ['no match', 'customer=cus_a&outcome=stale', []],

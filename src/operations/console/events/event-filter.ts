@@ -6,7 +6,7 @@ import { parseTimeSince } from '../../../runtime/time-since.ts';
 import { HANDLED_TYPES, SNAPSHOT_TYPE } from '../../../stripe/handled-event-type.ts';
 import { queryNumber, queryText } from '../query-parameters.ts';
 
-const FIELDS = ['event', 'customer', 'team', 'type', 'outcome', 'since'] as const;
+const FIELDS = ['event', 'customer', 'subscription', 'team', 'type', 'outcome', 'since'] as const;
 
 /** The values of the filter's fields, as they were entered; empty fields filter nothing. */
 export type FilterFields = Readonly<Record<(typeof FIELDS)[number], string>>;
@@ -34,6 +34,7 @@ export function readFields(parameter: (name: keyof FilterFields) => unknown): Fi
   return {
     event: read('event'),
     customer: read('customer'),
+    subscription: read('subscription'),
     team: read('team'),
     type: read('type'),
     outcome: read('outcome'),
@@ -70,7 +71,9 @@ export async function parseFilter(
   if (customer.error !== undefined) errors.team = customer.error;
   if (sinceMs === null || Object.keys(errors).length > 0) return { filter: null, errors };
   const eventId = fields.event || undefined;
-  return { filter: { eventId, customerId: customer.id, type, outcome, sinceMs }, errors: null };
+  const subscriptionId = fields.subscription || undefined;
+  const ids = { eventId, customerId: customer.id, subscriptionId };
+  return { filter: { ...ids, type, outcome, sinceMs }, errors: null };
 }
 
 async function customerOf(

@@ -94,6 +94,7 @@ function FilterForm({ fields, errors }: FilterFormProps) {
       <form method="get" action="/events" class="row">
         <Field label="Event" type="search" maxlength={300} {...propsOf('event')} />
         <Field label="Customer" type="search" maxlength={300} {...propsOf('customer')} />
+        <Field label="Subscription" type="search" maxlength={300} {...propsOf('subscription')} />
         <Field label="Team" type="search" maxlength={20} {...propsOf('team')} />
         <Select label="Type" any="any type" options={FILTER_TYPES} {...propsOf('type')} />
         <Select

@@ -39,7 +39,11 @@ export function searchPage({ database, now }: ConsoleOptions): Hono {
 async function search(query: Query, text: string, now: () => number): Promise<Found> {
   if (text.startsWith('evt_')) return { url: await findEvent(query, text, now) };
   const { teams, customerIds } = await findByCustomer(query, text, MAX_TEAMS);
-  const customers = await readTeamless(query, customerIds, teams, now);
+  // Subscriptions with nothing but parked events are in the log only.
+  const filter = { outcome: 'parked', subscriptionId: text } as const;
+  const parked = await readPageOfEvents(query, { filter, before: null, limit: MAX_EVENTS, now });
+  const parkedIds = parked.events.flatMap(({ customerId }) => customerId ?? []);
+  const customers = await readTeamless(query, [...customerIds, ...parkedIds], teams, now);
   if (teams.length + customers.length > 0) return openOnly({ teams, customers }, teams);
   const page = await findTeams(query, { text, afterId: 0, limit: MAX_TEAMS, now });
   const exact = page.teams.filter(
@@ -72,7 +76,8 @@ async function readTeamless(
   now: () => number,
 ): Promise<TeamlessCustomer[]> {
   const linked = new Set(teams.map(({ customerId }) => customerId));
-  const teamless = customerIds.filter((id) => !linked.has(id)).slice(0, MAX_CUSTOMERS);
+  const ids = [...new Set(customerIds)].filter((id) => !linked.has(id));
+  const teamless = ids.slice(0, MAX_CUSTOMERS);
   const customers = await Promise.all(
     teamless.map(async (customerId) => {
       const request = { filter: { customerId }, before: null, limit: MAX_EVENTS, now };
