@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { withDeadline } from '../runtime/deadline.ts';
 import { retry } from '../runtime/retry.ts';
 import { inSpan, SpanKind } from '../runtime/tracing.ts';
 import { columnValues } from './column-values.ts';
@@ -51,23 +52,37 @@ export type DatabaseOptions = {
 /** Of transactions that conflict at least one succeeds, so few calls are enough. */
 const MAX_CALLS = 5;
 
+/** The server's own timeout comes first. This one is for a server that does not answer at all. */
+const ANSWER_MARGIN_MS = 500;
+
 /** Opens a pool of connections. Nothing is connected before the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
   const { statementTimeoutMs } = options;
   const names = new StatementNames();
+  const timeouts = {
+    statement_timeout: statementTimeoutMs,
+    lock_timeout: Math.ceil(statementTimeoutMs / 2),
+    idle_in_transaction_session_timeout: statementTimeoutMs * 2,
+  };
   const pools = new Pools({
     connections: options.connections,
     onConnectionError: options.onConnectionError,
+    timeouts,
     pool: {
       max: options.maxConnections,
       application_name: 'instep',
       types: columnValues,
       pipeline: true,
       keepAlive: true,
-      // The server's own timeout comes first; this one is for a server that answers nothing at all.
-      query_timeout: statementTimeoutMs + 500,
     },
   });
+
+  function send<Result>(name: string, start: () => Promise<Result>): Promise<Result> {
+    const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': name };
+    return inSpan(name, { kind: SpanKind.CLIENT, attributes }, () =>
+      withDeadline(start(), statementTimeoutMs + ANSWER_MARGIN_MS),
+    );
+  }
 
   async function connect(): Promise<pg.PoolClient> {
     try {
@@ -83,7 +98,6 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
   }
 
-  /** A connection that may be poisoned is thrown away with those that are as old. */
   async function using<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
     const client = await connect();
     try {
@@ -92,9 +106,8 @@ export function openDatabase(options: DatabaseOptions): Database {
       return result;
     } catch (cause) {
       const error = databaseError(cause);
-      const isSound = leavesConnectionSound(error);
-      if (!isSound) pools.failed(client);
-      client.release(isSound ? undefined : error);
+      if (leavesConnectionSound(error)) client.release();
+      else void pools.discard(client);
       throw error;
     }
   }
@@ -112,10 +125,11 @@ export function openDatabase(options: DatabaseOptions): Database {
       values?: readonly unknown[],
     ) => {
       if (typeof statement === 'string') {
-        const run = async () => (await client.query<Row>(statement, values && [...values])).rows;
-        return inStatementSpan('query', run);
+        return send('query', async () => {
+          return (await client.query<Row>(statement, values && [...values])).rows;
+        });
       }
-      return inStatementSpan(statement.name, async () => {
+      return send(statement.name, async () => {
         const { text, values = [] } = statement;
         const name = names.nameOf(statement);
         const { rows } = await client.query<Row>({ name, text, values: [...values] });
@@ -125,20 +139,24 @@ export function openDatabase(options: DatabaseOptions): Database {
     };
   }
 
-  // `set local` works through PgBouncer too, where start-up parameters are refused. Deciding and
-  // then writing rests on each statement seeing what was committed before it began. Plans are made
-  // once, for any number of values, and by way of indexes: what was a small table may have grown. They
-  // are never worth compiling; a table without an index looks as if they were.
-  const begin = `
+  // Deciding and then writing rests on each statement seeing what was committed before it began.
+  // Plans are made once, for any number of values, and use indexes: a table that was small may have
+  // grown. They are never worth compiling; a table without an index looks as if they were.
+  const beginDeciding = `
     begin isolation level read committed;
     set local plan_cache_mode = force_generic_plan;
     set local enable_seqscan = off;
-    set local jit = off;
-    set local statement_timeout = ${statementTimeoutMs};
-    set local lock_timeout = ${Math.ceil(statementTimeoutMs / 2)};
-    set local idle_in_transaction_session_timeout = ${statementTimeoutMs * 2}`;
+    set local jit = off`;
+  // A pooler gives the session to many clients: there only `set local` is ours.
+  const limit = Object.entries(timeouts)
+    .map(([name, timeoutMs]) => `set local ${name} = ${timeoutMs}`)
+    .join(';\n');
 
-  async function transact<Result>(client: pg.PoolClient, work: Work<Result>): Promise<Result> {
+  async function transact<Result>(
+    client: pg.PoolClient,
+    begin: string,
+    work: Work<Result>,
+  ): Promise<Result> {
     const underWay: Promise<unknown>[] = [];
     const atCommit: AtCommit = (...statements) => {
       underWay.push(...statements);
@@ -146,7 +164,8 @@ export function openDatabase(options: DatabaseOptions): Database {
       for (const statement of statements) statement.catch(() => undefined);
     };
     // Nothing waits for its answer: the first statement travels with it.
-    atCommit(inStatementSpan('begin', () => client.query(begin)));
+    const start = pools.isLimited(client) ? begin : `${begin};\n${limit}`;
+    atCommit(send('begin', () => client.query(start)));
     let result: Result;
     try {
       result = await work(queryOn(client), atCommit);
@@ -154,30 +173,40 @@ export function openDatabase(options: DatabaseOptions): Database {
       await Promise.allSettled(underWay);
       const error = databaseError(cause);
       if (leavesConnectionSound(error)) {
-        await inStatementSpan('rollback', () => client.query('rollback'));
+        await send('rollback', () => client.query('rollback'));
       }
       throw error;
     }
     // When a statement has failed, the commit undoes all, and what that one says is the reason.
-    const committed = inStatementSpan('commit', () => commit(client));
+    const committed = send('commit', () => commit(client));
     for (const end of await Promise.allSettled([...underWay, committed])) {
       if (end.status === 'rejected') throw end.reason;
     }
     return result;
   }
 
+  async function runAlone<Row extends pg.QueryResultRow>(
+    client: pg.PoolClient,
+    statement: NamedStatement | string,
+    values?: readonly unknown[],
+  ): Promise<Row[]> {
+    if (pools.isLimited(client)) return await queryOn(client)<Row>(statement, values);
+    const { rows } = await transact(client, 'begin', async (query, atCommit) => {
+      const rows = query<Row>(statement, values);
+      atCommit(rows);
+      return { rows };
+    });
+    return await rows;
+  }
+
   return {
     query: (statement, values) =>
-      retry(() => using((client) => queryOn(client)(statement, values)), retryPolicy),
-    transaction: (work) => retry(() => using((client) => transact(client, work)), retryPolicy),
+      retry(() => using((client) => runAlone(client, statement, values)), retryPolicy),
+    transaction: (work) =>
+      retry(() => using((client) => transact(client, beginDeciding, work)), retryPolicy),
     poolUse: () => pools.use(),
     close: () => pools.close(),
   };
-}
-
-function inStatementSpan<Result>(name: string, send: () => Promise<Result>): Promise<Result> {
-  const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': name };
-  return inSpan(name, { kind: SpanKind.CLIENT, attributes }, send);
 }
 
 /** @throws DatabaseUnavailable when it is not certain that the transaction is there for good */

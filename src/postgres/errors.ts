@@ -1,3 +1,4 @@
+import { DeadlineExceeded } from '../runtime/deadline.ts';
 import { InstepError } from '../runtime/errors.ts';
 
 /** The database cannot be reached, is too slow, or is not able to write now: try again later. */
@@ -47,6 +48,9 @@ const BUSY_STATES = new Set(['55P03', '57014']);
  * another kind counts as unavailable, so that it is answered 503 and sent again.
  */
 export function databaseError(cause: unknown): InstepError {
+  if (cause instanceof DeadlineExceeded) {
+    return new DatabaseUnavailable('the database did not answer in time', { cause });
+  }
   if (cause instanceof InstepError) return cause;
   const state = sqlState(cause);
   const kind = state.slice(0, 2);

@@ -1,41 +1,56 @@
 import { Socket } from 'node:net';
 import pg from 'pg';
+import { pause } from '../runtime/pause.ts';
 import { outsideSpans } from '../runtime/tracing.ts';
-import { DatabaseUnavailable, databaseError } from './errors.ts';
+import { requestCancel } from './cancel-request.ts';
+import { DatabaseUnavailable, databaseError, sqlState } from './errors.ts';
+
+/** Timeouts that the server itself applies to a session. */
+export type ServerTimeouts = {
+  readonly statement_timeout: number;
+  readonly lock_timeout: number;
+  readonly idle_in_transaction_session_timeout: number;
+};
 
 export type PoolsOptions = {
-  /** One for each server; which of them is the primary may change at any time. */
+  /** One for each server; which of them is the primary can change at any time. */
   readonly connections: readonly pg.ClientConfig[];
-  /** What all of them have in common. */
+  /** The settings of every pool. */
   readonly pool: pg.PoolConfig;
+  readonly timeouts: ServerTimeouts;
   readonly onConnectionError: (error: Error) => void;
 };
 
-/** How many connections there are, how many of them are idle, and how many wait for one. */
+/** The number of connections, of idle ones among them, and of callers that wait for one. */
 export type PoolUse = {
   readonly total: number;
   readonly idle: number;
   readonly waiting: number;
 };
 
-/** How long connecting may take, all servers together: so long, or a little longer for several. */
+/** How long connecting takes at most, for one server or for several servers together. */
 const CONNECT_TIMEOUT_MS = 2_000;
 const SEVERAL_CONNECT_TIMEOUT_MS = 3_000;
 
+/** How long a backend has to end before its connection is cut. */
+const END_TIMEOUT_MS = 1_000;
+
 /**
- * A pool of connections for each server, of which the one that last could write is asked first. A
- * connection is handed out only if its server took writes when it was made.
+ * A pool of connections for each server. The server that last was writable is tried first. A
+ * connection is handed out only if its server was writable when it was made.
  */
 export class Pools {
   readonly #options: PoolsOptions;
-  /** How long each server may take to connect, and then to say whether it can write. */
+  /** How long each server has to connect, and then to answer whether it is writable. */
   readonly #timeoutMs: number;
   readonly #pools: readonly pg.Pool[];
   readonly #sockets = new Set<Socket>();
-  /** The connections that nobody has used yet, nor looked whether they can write. */
+  /** The connections that have not been checked yet. */
   readonly #fresh = new WeakSet<pg.ClientBase>();
-  /** Those that can, and on which the failure of no other one has cast a doubt. */
+  /** The writable ones. They lose this trust together when one of them fails. */
   #trusted = new WeakSet<pg.ClientBase>();
+  /** Those whose session has our timeouts. */
+  readonly #limited = new WeakSet<pg.ClientBase>();
   #current = 0;
 
   constructor(options: PoolsOptions) {
@@ -46,7 +61,7 @@ export class Pools {
     this.#pools = options.connections.map((connection) => this.#open(connection));
   }
 
-  /** @throws what every server said, when none of them can write */
+  /** @throws the errors of all servers, when none of them is writable */
   async connect(): Promise<pg.PoolClient> {
     const failures: unknown[] = [];
     const first = this.#current;
@@ -63,12 +78,23 @@ export class Pools {
     throw together(failures);
   }
 
+  /** Whether the server applies our timeouts to each statement on this connection. */
+  isLimited(client: pg.PoolClient): boolean {
+    return this.#limited.has(client);
+  }
+
   /**
-   * Hears that a connection failed in a way that may have befallen the others, too: a failover, a
-   * server that hangs. None that is as old is handed out any more; those that came after stay.
+   * Takes a broken connection out of its pool, and with it all that are as old: after a failover,
+   * or with a server that hangs, they are broken, too. The connection keeps its place in the pool
+   * until its backend has ended, so that there are never more backends than places.
    */
-  failed(client: pg.PoolClient): void {
+  async discard(client: pg.PoolClient): Promise<void> {
     if (this.#trusted.has(client)) this.#trusted = new WeakSet();
+    // The wait of a commit for a synchronous standby has no timeout.
+    requestCancel(client);
+    await Promise.race([client.end(), pause(END_TIMEOUT_MS, { ref: false })]);
+    client.connection.stream.destroy();
+    client.release(true);
   }
 
   /** Of all servers together. */
@@ -89,42 +115,65 @@ export class Pools {
   }
 
   async #take(index: number): Promise<pg.PoolClient> {
+    const pool = this.#pools[index];
+    if (pool === undefined) throw new RangeError(`no server has the number ${index}`);
     for (;;) {
-      // A new connection is not part of what it is made for: it outlives that.
-      const client = await outsideSpans(() => this.#pools[index]?.connect());
-      if (client === undefined) throw new RangeError(`no server has the number ${index}`);
-      if (this.#fresh.delete(client)) await this.#examine(client);
-      if (this.#trusted.has(client)) return client;
-      client.release(true);
+      const { statement_timeout: requested } = pool.options;
+      try {
+        // A new connection outlives the work that it is made for, and is not part of its span.
+        const client = await outsideSpans(() => pool.connect());
+        if (this.#fresh.delete(client)) await this.#check(client);
+        if (this.#trusted.has(client)) return client;
+        client.release(true);
+      } catch (error) {
+        if (requested === false || sqlState(error) !== UNSUPPORTED_STARTUP_PARAMETER) throw error;
+        Object.assign(pool.options, WITHOUT_TIMEOUTS);
+      }
     }
   }
 
   /**
-   * A pool can do the same by its `verify`, but if whoever waits for the connection gives up
-   * meanwhile, it gives the connection to nobody and never takes it back.
+   * A pool can do the same by its `verify`. But when the caller that waits for the connection gives
+   * up meanwhile, it hands the connection to nobody and never takes it back.
    */
-  async #examine(client: pg.PoolClient): Promise<void> {
-    // Before the look: what is heard of others during it counts for this one, too.
+  async #check(client: pg.PoolClient): Promise<void> {
+    // Before the check, so that a failure of other connections during it counts for this one, too.
     this.#trusted.add(client);
     try {
-      await checkWritable(client, this.#timeoutMs);
+      const { isWritable, isLimited } = await this.#readSession(client);
+      if (!isWritable) throw new DatabaseUnavailable('the server is read-only (a standby?)');
+      if (isLimited) this.#limited.add(client);
     } catch (error) {
       client.release(true);
       throw error;
     }
   }
 
+  /** A standby accepts connections, too. A pooler can swallow the timeouts without an error. */
+  async #readSession(client: pg.PoolClient): Promise<Session> {
+    const statement = {
+      text: `
+        select current_setting('transaction_read_only') = 'off' as "isWritable",
+               current_setting('statement_timeout')::interval
+                 = interval '${this.#options.timeouts.statement_timeout} ms' as "isLimited"`,
+      query_timeout: this.#timeoutMs,
+    };
+    const { rows } = await client.query<Session>(statement);
+    return rows[0] ?? { isWritable: false, isLimited: false };
+  }
+
   #open(connection: pg.ClientConfig): pg.Pool {
-    const { pool: common, onConnectionError } = this.#options;
+    const { pool: common, timeouts, onConnectionError } = this.#options;
     const pool = new pg.Pool({
       ...connection,
       ...common,
+      ...timeouts,
       stream: () => this.#createSocket(),
       connectionTimeoutMillis: this.#timeoutMs,
     });
     pool.on('connect', (client) => {
       this.#fresh.add(client);
-      // It can break at any time, in use or idle; whoever uses it gets the error as well.
+      // It can break at any time, in use or idle; its user gets the error as well.
       client.on('error', onConnectionError);
     });
     pool.on('error', () => undefined);
@@ -139,15 +188,18 @@ export class Pools {
   }
 }
 
-/** A standby takes connections as well, and refuses every write. */
-async function checkWritable(client: pg.ClientBase, timeoutMs: number): Promise<void> {
-  const statement = { text: 'show transaction_read_only', query_timeout: timeoutMs };
-  const { rows } = await client.query<{ transaction_read_only: string }>(statement);
-  if (rows[0]?.transaction_read_only === 'off') return;
-  throw new DatabaseUnavailable('the server is read-only (a standby?)');
-}
+type Session = { readonly isWritable: boolean; readonly isLimited: boolean };
 
-/** What all servers said: worth waiting for, unless none of them will ever have us. */
+/** How PgBouncer refuses the timeouts of a session, since it gives a session to many clients. */
+const UNSUPPORTED_STARTUP_PARAMETER = '08P01';
+
+const WITHOUT_TIMEOUTS: { readonly [Name in keyof ServerTimeouts]: false } = {
+  statement_timeout: false,
+  lock_timeout: false,
+  idle_in_transaction_session_timeout: false,
+};
+
+/** The errors of all servers: worth a retry, unless none of them will ever accept the connection. */
 function together(failures: readonly unknown[]): Error {
   const errors = failures.map(databaseError);
   const isWorthWaiting = errors.some((error) => error instanceof DatabaseUnavailable);

@@ -4,6 +4,8 @@ import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { openDatabase } from '../../src/postgres/database.ts';
+import { DatabaseBusy } from '../../src/postgres/errors.ts';
 import { migrate } from '../../src/postgres/migrate.ts';
 import { addTeam, readTeam } from '../../src/queries/teams.ts';
 import { ApiCollection } from '../../src/testing/stripe-api/collection.ts';
@@ -21,7 +23,16 @@ const POOL_SIZE = 3;
 const UNPRIVILEGED_ID = 65_534;
 const EVENTS = 300;
 
-describe.skipIf(!existsSync(PGBOUNCER))('PgBouncer in transaction mode', () => {
+/** Old versions refuse the timeouts of a session; many installations have it swallow them. */
+const MODES = [
+  ['refuses startup parameters', ''],
+  [
+    'ignores startup parameters',
+    'statement_timeout, lock_timeout, idle_in_transaction_session_timeout',
+  ],
+] as const;
+
+describe.skipIf(!existsSync(PGBOUNCER)).each(MODES)('PgBouncer that %s', (_, ignored) => {
   let cluster: PostgresCluster;
   let folder: string;
   let pgbouncer: ChildProcess;
@@ -41,6 +52,7 @@ describe.skipIf(!existsSync(PGBOUNCER))('PgBouncer in transaction mode', () => {
       `listen_port = ${PORT}`,
       'auth_type = any',
       'pool_mode = transaction',
+      `ignore_startup_parameters = ${ignored}`,
       `default_pool_size = ${POOL_SIZE}`,
     ];
     writeFileSync(join(folder, 'settings.ini'), `${settings.join('\n')}\n`);
@@ -60,9 +72,33 @@ describe.skipIf(!existsSync(PGBOUNCER))('PgBouncer in transaction mode', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
+  test('statements end on the server as well', async () => {
+    const database = openDatabase({
+      connections: [{ connectionString: urlOf(folder).href }],
+      maxConnections: POOL_SIZE,
+      statementTimeoutMs: 300,
+      onConnectionError: () => undefined,
+    });
+    const slow = { name: 'sleep', text: 'select pg_sleep($1)', values: [60] };
+    const ends = await Promise.allSettled([
+      database.query('select pg_sleep(60)'),
+      database.query(slow),
+      database.transaction((query) => query(slow)),
+    ]);
+    expect(ends.map((end) => end.status === 'rejected' && end.reason.constructor)).toEqual(
+      ends.map(() => DatabaseBusy),
+    );
+    await database.close();
+    const rows = await cluster.ask(
+      `select from pg_stat_activity where state = 'active' and query like 'select pg_sleep%'`,
+    );
+    expect(rows).toEqual([]);
+    const [settings] = await cluster.ask(`select current_setting('statement_timeout') as timeout`);
+    expect(settings).toEqual({ timeout: '0' });
+  });
+
   test('a server migrates and works through it, and nothing acknowledged is lost', async () => {
-    const host = encodeURIComponent(folder);
-    const url = new URL(`postgres:///instep?host=${host}&port=${PORT}&user=instep`);
+    const url = urlOf(folder);
     const database = connect(url);
     await migrate(database);
     const teamId = await addTeam(database.query, { name: 'Missed', customerId: 'cus_missed' });
@@ -87,3 +123,7 @@ describe.skipIf(!existsSync(PGBOUNCER))('PgBouncer in transaction mode', () => {
     await database.close();
   });
 });
+
+function urlOf(folder: string): URL {
+  return new URL(`postgres:///instep?host=${encodeURIComponent(folder)}&port=${PORT}&user=instep`);
+}
