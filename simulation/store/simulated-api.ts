@@ -2,7 +2,6 @@ import type { Json } from '../../src/core/json.ts';
 import { InstepError } from '../../src/runtime/errors.ts';
 import type { StripeApi, StripePage } from '../../src/stripe/api.ts';
 import type { History } from '../../src/testing/lifecycle/history.ts';
-import type { JsonObject } from '../../src/testing/lifecycle/json.ts';
 import { PRODUCTS } from '../../src/testing/lifecycle/subscription.ts';
 import { ApiCollection, type ApiObject } from '../../src/testing/stripe-api/collection.ts';
 import { listObjects } from '../../src/testing/stripe-api/list.ts';
@@ -17,6 +16,9 @@ type Clock = {
   readonly listed: History | null;
   nowMs: number;
 };
+
+/** As if every answer came a while after the last event. */
+const CLOCK_MARGIN_SECONDS = 10;
 
 /**
  * The provider's API for several worlds. Each customer has its own clock. While the API is down, every
@@ -47,10 +49,13 @@ export class SimulatedApi {
     for (const clock of this.#clocks.values()) clock.nowMs = END_OF_TIME_MS;
   }
 
-  readonly retrieveSubscription = async (subscriptionId: string): Promise<JsonObject | null> => {
+  readonly retrieveSubscription = async (subscriptionId: string) => {
     this.#check();
     const clock = this.#clocks.get(subscriptionId);
-    return clock?.history.stateAt(subscriptionId, clock.nowMs) ?? null;
+    const body = clock?.history.stateAt(subscriptionId, clock.nowMs) ?? null;
+    if (clock === undefined || body === null) return null;
+    // The clock stands at the end of the second of the last event.
+    return { body, answeredSeconds: Math.floor(clock.nowMs / 1_000) + CLOCK_MARGIN_SECONDS };
   };
 
   readonly retrieveProductName = async (productId: string): Promise<string | null> => {

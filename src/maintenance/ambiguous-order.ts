@@ -8,6 +8,7 @@ import {
 import type { StripeApi } from '../stripe/api.ts';
 import { keysOfSecond } from '../stripe/event-key.ts';
 import { makeSnapshot } from '../stripe/subscription-snapshot.ts';
+import { lastShownSecond } from './shown-second.ts';
 import type { Job } from './worker.ts';
 
 export type AmbiguousOrderOptions = {
@@ -25,8 +26,8 @@ const UNKNOWN_LIFETIME_MS = 60 * 60 * 1_000;
 
 /**
  * Fetches a snapshot of each subscription whose order of events within one second is ambiguous. The
- * snapshot counts only if no other event of that second has arrived since the request. Without an
- * answer the subscription stays marked, and nothing waits for it.
+ * snapshot counts only if the second was over by Stripe's clock, and if no other event of it has
+ * arrived since the request. Without an answer the subscription stays marked, and nothing waits for it.
  */
 export function createAmbiguousOrderJob(options: AmbiguousOrderOptions): Job['run'] {
   const { query, ingest, retrieveSubscription, now, nonce } = options;
@@ -39,9 +40,14 @@ export function createAmbiguousOrderJob(options: AmbiguousOrderOptions): Job['ru
     const observed = await readEventIds(query, [keysOfSecond(createdSeconds, subscriptionId)]);
     const observedKeys = new Set(observed.map(({ key }) => key));
     const takenAtMs = now();
-    const subscription = await retrieveSubscription(subscriptionId, signal);
+    const startedAtMs = performance.now();
+    const answer = await retrieveSubscription(subscriptionId, signal);
+    const tookMs = performance.now() - startedAtMs;
+    const isTooEarly =
+      answer !== null && lastShownSecond({ ...answer, tookMs }, now()) < createdSeconds;
+    if (isTooEarly) return;
     const options = { createdSeconds, observedKeys, takenAtMs, nonce };
-    const snapshot = subscription === null ? null : makeSnapshot(subscription, options);
+    const snapshot = answer === null ? null : makeSnapshot(answer.body, options);
     if (snapshot === null) {
       unknownUntilMs.set(subscriptionId, performance.now() + UNKNOWN_LIFETIME_MS);
       return;

@@ -1,5 +1,11 @@
-import { isList, type Json, type JsonObject } from '../core/json.ts';
-import { createGet, type Get, type StripeApiOptions, type StripeRequest } from './api-call.ts';
+import { isList, type Json } from '../core/json.ts';
+import {
+  createGet,
+  type Get,
+  type StripeAnswer,
+  type StripeApiOptions,
+  type StripeRequest,
+} from './api-call.ts';
 import { StripeApiFailed } from './api-failure.ts';
 import { HANDLED_TYPES } from './handled-event-type.ts';
 import { isStorableName } from './subscription-shape.ts';
@@ -9,7 +15,7 @@ export type StripeApi = {
   /** The name of a product; `null` when Stripe knows no such product, or its name can't be stored. */
   retrieveProductName(productId: string, signal?: AbortSignal): Promise<string | null>;
   /** A subscription as it is now; `null` when Stripe knows no such subscription. */
-  retrieveSubscription(subscriptionId: string, signal?: AbortSignal): Promise<JsonObject | null>;
+  retrieveSubscription(id: string, signal?: AbortSignal): Promise<StripeAnswer | null>;
   /** Events of the two handled types. Stripe keeps them for 30 days. */
   listEvents(from: From & { createdSeconds: number }, signal?: AbortSignal): Promise<StripePage>;
   /** All subscriptions, including those that have ended; of one customer or of all. */
@@ -57,7 +63,7 @@ export function createStripeApi(options: StripeApiOptions): StripeApi {
   };
   const retrieve = async (path: string, id: string, signal: AbortSignal | undefined) => {
     try {
-      return (await get({ path, id, timeoutMs: TIMEOUT_MS, signal })).body;
+      return await get({ path, id, timeoutMs: TIMEOUT_MS, signal });
     } catch (error) {
       if (error instanceof StripeApiFailed && error.status === 404) return null;
       throw error;
@@ -65,8 +71,8 @@ export function createStripeApi(options: StripeApiOptions): StripeApi {
   };
   return {
     async retrieveProductName(id, signal) {
-      const product = await retrieve('/v1/products/{id}', id, signal);
-      return isStorableName(product?.name) ? product.name : null;
+      const name = (await retrieve('/v1/products/{id}', id, signal))?.body.name;
+      return isStorableName(name) ? name : null;
     },
     retrieveSubscription: (id, signal) => retrieve('/v1/subscriptions/{id}', id, signal),
     listEvents: ({ createdSeconds, ...from }, signal) =>

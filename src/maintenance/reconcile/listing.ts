@@ -1,13 +1,8 @@
 import type { ListedSubscription } from '../../core/listed-subscription.ts';
 import type { StripeApi } from '../../stripe/api.ts';
 import { readListedSubscription } from '../../stripe/listed-subscription.ts';
+import { lastShownSecond } from '../shown-second.ts';
 import { type ListPage, readPages } from '../stripe-pages.ts';
-
-/** A page shows everything that happened until its request, less a margin for Stripe's clocks. */
-const MARGIN_SECONDS = 3;
-
-/** The margin for our clock, where Stripe did not say what its own shows. */
-const OUR_MARGIN_SECONDS = 60;
 
 export type Listing = {
   readonly subscriptions: readonly ListedSubscription[];
@@ -35,9 +30,8 @@ export async function* readListings(options: ListingOptions): AsyncGenerator<Lis
 }
 
 function readListing(page: ListPage, nowMs: number): Listing {
-  const { objects, answeredSeconds, tookMs, cursor } = page;
-  const answered = answeredSeconds ?? Math.floor(nowMs / 1_000) - OUR_MARGIN_SECONDS;
-  const asOfSeconds = answered - Math.ceil(tookMs / 1_000) - MARGIN_SECONDS;
+  const { objects, cursor } = page;
+  const asOfSeconds = lastShownSecond(page, nowMs);
   const subscriptions = new Map<string, ListedSubscription>();
   let unreadable = 0;
   for (const object of objects) {

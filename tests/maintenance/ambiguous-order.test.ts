@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { createAmbiguousOrderJob } from '../../src/maintenance/ambiguous-order.ts';
+import { embeddedServer } from '../support/postgres/test-database.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
+import { eventBody, received } from '../support/stripe/events.ts';
+
+const store = useDatabase(embeddedServer);
+const SECOND = 1_600_000_000;
+
+/** A team with two events of one second whose order nothing shows. */
+async function ambiguousTeam(answeredSeconds: () => number | null) {
+  const ingest = openPipeline(store.database);
+  const { teamId, customerId } = await store.addTeam();
+  const subscriptionId = `sub_${customerId}`;
+  const bodyOf = (status: string) =>
+    eventBody({ customerId, subscriptionId, status, createdSeconds: SECOND });
+  const deliver = (body: string) => ingest([received(body)]);
+  await deliver(bodyOf('canceled'));
+  await deliver(bodyOf('active'));
+  const run = createAmbiguousOrderJob({
+    query: store.database.query,
+    ingest,
+    retrieveSubscription: async (id) =>
+      id === subscriptionId
+        ? { body: JSON.parse(bodyOf('active')).data.object, answeredSeconds: answeredSeconds() }
+        : null,
+    now: Date.now,
+    nonce: randomUUID,
+  });
+  const isAmbiguous = async () => {
+    const text = 'select is_order_ambiguous from instep.subscriptions where customer_id = $1';
+    const [row] = await store.database.query<{ is_order_ambiguous: boolean }>(text, [customerId]);
+    return row?.is_order_ambiguous;
+  };
+  const statusOf = async () => (await store.planOf(teamId))?.subscriptionStatus;
+  return { run: () => run(new AbortController().signal), deliver, bodyOf, isAmbiguous, statusOf };
+}
+
+test("ignores a snapshot that is too early by Stripe's clock", async () => {
+  let answeredSeconds = SECOND;
+  const team = await ambiguousTeam(() => answeredSeconds);
+  await team.run();
+  expect(await team.isAmbiguous()).toBe(true);
+  answeredSeconds = SECOND + 60;
+  await team.run();
+  expect(await team.isAmbiguous()).toBe(false);
+});
+
+test('asks again when an event of the second arrives that the snapshot never saw', async () => {
+  const team = await ambiguousTeam(() => SECOND + 60);
+  await team.run();
+  expect(await team.isAmbiguous()).toBe(false);
+  await team.deliver(team.bodyOf('unpaid'));
+  expect(await team.statusOf()).toBe('unpaid');
+  expect(await team.isAmbiguous()).toBe(true);
+  await team.run();
+  expect(await team.statusOf()).toBe('active');
+  expect(await team.isAmbiguous()).toBe(false);
+});
+
+test("takes a wide margin of our own clock when Stripe's answer has no date", async () => {
+  const team = await ambiguousTeam(() => null);
+  await team.run();
+  expect(await team.isAmbiguous()).toBe(false);
+});
