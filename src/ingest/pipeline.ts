@@ -60,18 +60,15 @@ const ERRORS_OF_ONE_EVENT = [DatabaseBusy, DatabaseConflict, DatabaseRefused];
 export function createIngestPipeline(options: IngestPipelineOptions): IngestPipeline {
   const { database, logger, now, planSelection, maxQueued } = options;
   const { instrumentation = NO_INSTRUMENTATION } = options;
-  const productNames = createProductNames(
-    {
-      readStored: (productId) => readProductName(database.query, productId),
-      store: async (productId, name) => {
-        await writeProductName(database.query, productId, name);
-      },
-      retrieve: (productId) => options.api.retrieveProductName(productId),
-      onRetrieveError: (productId, err) =>
-        logger.warn({ productId, err }, 'product name lookup failed'),
+  const productNames = createProductNames({
+    readStored: (productId) => readProductName(database.query, productId),
+    store: async (productId, name) => {
+      await writeProductName(database.query, productId, name);
     },
-    now,
-  );
+    retrieve: (productId) => options.api.retrieveProductName(productId),
+    onRetrieveError: (productId, err) =>
+      logger.warn({ productId, err }, 'product name lookup failed'),
+  });
   const limit = new QueueLimit({ maxQueued, maxWaitMs: MAX_WAIT_MS });
   const ready = openLane('ready', 'apply events');
   // Events of a team that another session has locked wait for it without delaying the others.
@@ -84,11 +81,11 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
       maxQueued,
       isWorthSplitting: (error) => ERRORS_OF_ONE_EVENT.some((kind) => error instanceof kind),
       async run(events) {
-        const startedAtMs = now();
+        const startedAtMs = performance.now();
         try {
           return await commit(lane, events);
         } finally {
-          const tookMs = now() - startedAtMs;
+          const tookMs = performance.now() - startedAtMs;
           if (lane === 'ready') limit.learn(events.length, tookMs);
           instrumentation.batchEnded(lane, events.length, tookMs);
         }

@@ -24,9 +24,9 @@ const MISSING_LIFETIME_MS = 30 * 1_000;
 
 /**
  * Looks up product names in memory, in our table and at Stripe, one lookup at a time for each
- * product. When Stripe's API is slow or down, only the name is missing. `now` in milliseconds.
+ * product. When Stripe's API is slow or down, only the name is missing.
  */
-export function createProductNames(sources: ProductNameSources, now: () => number): ProductNames {
+export function createProductNames(sources: ProductNameSources): ProductNames {
   const cache = new BoundedCache<string, { name: string | null; untilMs: number }>(MAX_CACHED);
   const underWay = new Map<string, Promise<string | null>>();
 
@@ -45,7 +45,7 @@ export function createProductNames(sources: ProductNameSources, now: () => numbe
     try {
       const name = await lookUp(productId);
       const lifetimeMs = name === null ? MISSING_LIFETIME_MS : NAME_LIFETIME_MS;
-      cache.set(productId, { name, untilMs: now() + lifetimeMs });
+      cache.set(productId, { name, untilMs: performance.now() + lifetimeMs });
       return name;
     } finally {
       underWay.delete(productId);
@@ -55,7 +55,7 @@ export function createProductNames(sources: ProductNameSources, now: () => numbe
   return {
     async nameOf(productId) {
       const cached = cache.get(productId);
-      if (cached !== undefined && now() < cached.untilMs) return cached.name;
+      if (cached !== undefined && performance.now() < cached.untilMs) return cached.name;
       const lookup = underWay.get(productId) ?? lookUpAndCache(productId);
       underWay.set(productId, lookup);
       return await lookup;
