@@ -21,8 +21,9 @@ export type AmbiguousOrderOptions = {
 
 const BATCH = 50;
 
-/** Stripe never knows the subscription of a test fixture: it is not asked again for this long. */
-const UNKNOWN_LIFETIME_MS = 60 * 60 * 1_000;
+/** After this many snapshots that did not decide the order, or one that Stripe does not have. */
+const MAX_ATTEMPTS = 3;
+const REST_MS = 60 * 60 * 1_000;
 
 /**
  * Fetches a snapshot of each subscription whose order of events within one second is ambiguous. The
@@ -31,12 +32,13 @@ const UNKNOWN_LIFETIME_MS = 60 * 60 * 1_000;
  */
 export function createAmbiguousOrderJob(options: AmbiguousOrderOptions): Job['run'] {
   const { query, ingest, retrieveSubscription, now, nonce } = options;
-  const unknownUntilMs = new Map<string, number>();
+  /** Subscriptions that were requested and are still ambiguous. */
+  const requested = new Map<string, { attempts: number; atMs: number }>();
 
   async function decide(
     { subscriptionId, createdSeconds }: AmbiguousSubscription,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<'answered' | 'unknown' | 'too early'> {
     const observed = await readEventIds(query, [keysOfSecond(createdSeconds, subscriptionId)]);
     const observedKeys = new Set(observed.map(({ key }) => key));
     const takenAtMs = now();
@@ -45,25 +47,32 @@ export function createAmbiguousOrderJob(options: AmbiguousOrderOptions): Job['ru
     const tookMs = performance.now() - startedAtMs;
     const isTooEarly =
       answer !== null && lastShownSecond({ ...answer, tookMs }, now()) < createdSeconds;
-    if (isTooEarly) return;
+    if (isTooEarly) return 'too early';
     const options = { createdSeconds, observedKeys, takenAtMs, nonce };
     const snapshot = answer === null ? null : makeSnapshot(answer.body, options);
-    if (snapshot === null) {
-      unknownUntilMs.set(subscriptionId, performance.now() + UNKNOWN_LIFETIME_MS);
-      return;
-    }
+    if (snapshot === null) return 'unknown';
     const { event, body } = snapshot;
     await ingest([{ ...event, body, receivedAtMs: takenAtMs, source: 'log' }]);
+    return 'answered';
   }
 
   return async (signal) => {
-    for (const [subscriptionId, untilMs] of unknownUntilMs) {
-      if (untilMs <= performance.now()) unknownUntilMs.delete(subscriptionId);
+    const marked = await readAmbiguousSubscriptions(query, BATCH + requested.size);
+    const markedIds = new Set(marked.map(({ subscriptionId }) => subscriptionId));
+    for (const [id, { atMs }] of requested) {
+      if (!markedIds.has(id) || performance.now() - atMs > REST_MS) requested.delete(id);
     }
-    const marked = await readAmbiguousSubscriptions(query, BATCH + unknownUntilMs.size);
     for (const subscription of marked) {
       if (signal.aborted) return;
-      if (!unknownUntilMs.has(subscription.subscriptionId)) await decide(subscription, signal);
+      const { subscriptionId } = subscription;
+      const attempts = requested.get(subscriptionId)?.attempts ?? 0;
+      if (attempts >= MAX_ATTEMPTS) continue;
+      const result = await decide(subscription, signal);
+      if (result === 'too early') continue;
+      requested.set(subscriptionId, {
+        attempts: result === 'unknown' ? MAX_ATTEMPTS : attempts + 1,
+        atMs: performance.now(),
+      });
     }
   };
 }

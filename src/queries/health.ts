@@ -57,6 +57,7 @@ export async function readHealth(query: Query): Promise<Health> {
           from instep.subscriptions
          where is_order_ambiguous
            and created_at < now() - interval '10 minutes'
+           and exists (select from teams where provider_customer_id = customer_id)
       ), nameless as (
         select count(*)            as "namelessProducts",
                count(looked_up_at) as "unresolvedProducts"

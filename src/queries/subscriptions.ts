@@ -116,8 +116,9 @@ export type AmbiguousSubscription = {
 };
 
 /**
- * The subscriptions whose order is ambiguous, the oldest first, for a snapshot from Stripe's API.
- * Not before their second is over, with a margin for clocks: the snapshot then includes all of it.
+ * The subscriptions whose order is ambiguous and matters to a team, the oldest first, for a snapshot
+ * from Stripe's API. Not before their second is over, with a margin for clocks: the snapshot then
+ * includes all of it.
  */
 export async function readAmbiguousSubscriptions(
   query: Query,
@@ -132,6 +133,7 @@ export async function readAmbiguousSubscriptions(
        where is_order_ambiguous
          and subscription_id <> ''
          and created_at < now() - interval '3 seconds'
+         and exists (select from teams where provider_customer_id = customer_id)
        order by created_at
        limit $1`,
     values: [limit],

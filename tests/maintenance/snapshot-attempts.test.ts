@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import type { JsonObject } from '../../src/core/json.ts';
+import { createAmbiguousOrderJob } from '../../src/maintenance/ambiguous-order.ts';
+import { embeddedServer } from '../support/postgres/test-database.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
+import { eventBody, receivedEvent } from '../support/stripe/events.ts';
+
+const store = useDatabase(embeddedServer);
+const { signal } = new AbortController();
+
+/** A team whose subscription has two events of one second, whose order is ambiguous. */
+async function ambiguousTeam() {
+  const { teamId, customerId } = await store.addTeam();
+  const subscriptionId = `sub_${customerId}`;
+  const ingest = openPipeline(store.database);
+  const event = { customerId, subscriptionId, createdSeconds: 1_600_000_000 };
+  await ingest([receivedEvent({ ...event, status: 'canceled' })]);
+  await ingest([receivedEvent({ ...event, status: 'active' })]);
+  return { teamId, customerId, subscriptionId, ingest };
+}
+
+/** Runs the job this often with this answer of Stripe. Returns the subscriptions it requested. */
+async function run(
+  ingest: ReturnType<typeof openPipeline>,
+  times: number,
+  answer: (subscriptionId: string) => JsonObject | null,
+) {
+  const requested: string[] = [];
+  const job = createAmbiguousOrderJob({
+    query: store.database.query,
+    ingest,
+    retrieveSubscription: async (subscriptionId) => {
+      requested.push(subscriptionId);
+      const body = answer(subscriptionId);
+      return body && { body, answeredSeconds: null };
+    },
+    now: Date.now,
+    nonce: () => String(Math.random()),
+  });
+  for (let count = 0; count < times; count += 1) await job(signal);
+  return requested;
+}
+
+const canceled = (customerId: string, subscriptionId: string) =>
+  JSON.parse(eventBody({ customerId, subscriptionId, status: 'canceled' })).data.object;
+
+test('requests a snapshot once, which decides the order', async () => {
+  const { teamId, customerId, subscriptionId, ingest } = await ambiguousTeam();
+  const requested = await run(ingest, 3, (id) => canceled(customerId, id));
+  expect(requested).toEqual([subscriptionId]);
+  expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'canceled' });
+});
+
+test('requests nothing when the customer has no team any more', async () => {
+  const { teamId, customerId, ingest } = await ambiguousTeam();
+  await store.database.query('delete from teams where id = $1', [teamId]);
+  expect(await run(ingest, 5, (id) => canceled(customerId, id))).toEqual([]);
+});
+
+test('rests after a few snapshots that decide nothing, as those of another customer', async () => {
+  const { subscriptionId, ingest, teamId } = await ambiguousTeam();
+  const requested = await run(ingest, 10, (id) => canceled('cus_another', id));
+  expect(requested).toEqual([subscriptionId, subscriptionId, subscriptionId]);
+  await store.database.query('delete from teams where id = $1', [teamId]);
+});
+
+test('rests after Stripe answered that it does not know the subscription', async () => {
+  const { subscriptionId, ingest } = await ambiguousTeam();
+  expect(await run(ingest, 10, () => null)).toEqual([subscriptionId]);
+});
