@@ -7,6 +7,8 @@ import { recognize } from '../ingest/recognize.ts';
 import type { Query } from '../postgres/database.ts';
 import { DatabaseRefused } from '../postgres/errors.ts';
 import { readEventIds } from '../queries/events.ts';
+import { readPrunedBefore } from '../queries/prune-events.ts';
+import { readCustomers } from '../queries/subscriptions.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { StripeApiFailed } from '../stripe/api-failure.ts';
@@ -29,27 +31,24 @@ export type CatchUpOptions = {
 /** How long Stripe lists events. */
 const LISTED_SECONDS = 30 * 24 * 60 * 60;
 
-/** An event may appear in the list later than others that were created after it. */
+/** An event may appear in the list some time after its creation. */
 const MARGIN_SECONDS = 60 * 60;
 
 const whole = v.pipe(v.number(), v.integer());
-const seconds = v.nullable(whole);
 
-/** All times are in seconds since 1970. */
+/** All times are in seconds since 1970, by Stripe's clock. */
 const progressShape = v.object({
-  /** All events that Stripe created until then, and lists, are in the log. */
-  seenSeconds: seconds,
-  /** When the last run was completed, by our clock. */
-  completedSeconds: seconds,
+  /** The start of the last run that was completed: what was listed then is in the log. */
+  seenSeconds: v.nullable(whole),
   /** A run that is not completed: it reads the list, newest first, after the cursor's event. */
   underWay: v.nullable(
-    v.object({ sinceSeconds: whole, newestSeconds: seconds, cursor: v.nullable(v.string()) }),
+    v.object({ sinceSeconds: whole, startedSeconds: whole, cursor: v.nullable(v.string()) }),
   ),
 });
 
 type Progress = v.InferOutput<typeof progressShape>;
 
-const NOTHING_SEEN: Progress = { seenSeconds: null, completedSeconds: null, underWay: null };
+const NOTHING_SEEN: Progress = { seenSeconds: null, underWay: null };
 
 /** Catches up at the start, after an outage of the database, and at an interval. */
 export function createCatchUpJob(
@@ -71,8 +70,8 @@ export function createCatchUpJob(
 }
 
 /**
- * Ingests every event that Stripe lists since the last one seen and that is not in the log. The
- * last one seen moves on only when all events are stored, so a run that was interrupted is resumed.
+ * Ingests every event that Stripe has created since the last run, and that is not in the log. A run
+ * counts when all its events are stored, so one that was interrupted is resumed.
  */
 export async function catchUp(
   run: LeasedRun,
@@ -82,19 +81,22 @@ export async function catchUp(
   const { listEvents, logger, now } = options;
   const before = v.is(progressShape, run.progress) ? run.progress : NOTHING_SEEN;
   const nowSeconds = Math.floor(now() / 1_000);
-  let underWay = before.underWay ?? begin(before, nowSeconds);
+  const sinceSeconds =
+    before.underWay?.sinceSeconds ??
+    Math.max((before.seenSeconds ?? 0) - MARGIN_SECONDS, nowSeconds - LISTED_SECONDS);
+  let { startedSeconds, cursor } = before.underWay ?? { startedSeconds: null, cursor: null };
   let [listed, missed] = [0, 0];
 
-  const createdSeconds = underWay.sinceSeconds;
   const list = (cursor: string | null, signal: AbortSignal) =>
-    listEvents({ createdSeconds, cursor }, signal);
+    listEvents({ createdSeconds: sinceSeconds, cursor }, signal);
   try {
-    for await (const page of readPages({ list, cursor: underWay.cursor, signal })) {
+    for await (const page of readPages({ list, cursor, signal })) {
+      startedSeconds ??= page.answeredSeconds ?? nowSeconds;
       missed += await store(page.objects, options);
       listed += page.objects.length;
-      const newestSeconds = newestOf(page.objects, underWay.newestSeconds);
-      underWay = { ...underWay, newestSeconds, cursor: page.cursor };
-      if (page.cursor !== null) await run.saveProgress({ ...before, underWay });
+      cursor = page.cursor;
+      const underWay = { sinceSeconds, startedSeconds, cursor };
+      if (cursor !== null) await run.saveProgress({ ...before, underWay });
     }
   } catch (error) {
     // Stripe no longer knows the cursor's event: the next run begins at the start of the list.
@@ -104,17 +106,11 @@ export async function catchUp(
     throw error;
   }
 
-  const seenSeconds = underWay.newestSeconds ?? before.seenSeconds;
-  await run.complete({ seenSeconds, completedSeconds: nowSeconds, underWay: null });
+  await run.complete({ seenSeconds: startedSeconds, underWay: null });
   logger[missed > 0 ? 'info' : 'debug']({ listed, missed }, 'caught up');
-  if (nowSeconds - (before.completedSeconds ?? 0) > LISTED_SECONDS) {
+  if (nowSeconds - (before.seenSeconds ?? 0) > LISTED_SECONDS) {
     logger.info('Stripe lists events for 30 days: only reconciliation finds older changes');
   }
-}
-
-function begin({ seenSeconds }: Progress, nowSeconds: number) {
-  const sinceSeconds = Math.max((seenSeconds ?? 0) - MARGIN_SECONDS, nowSeconds - LISTED_SECONDS);
-  return { sinceSeconds, newestSeconds: null, cursor: null };
 }
 
 /** Ingests the events that are not in the log. Returns how many these were. */
@@ -134,7 +130,8 @@ async function store(
   );
   const known = await readEventIds(query, [...ranges.values()]);
   const keys = new Set(known.map(({ key }) => key));
-  const missed = recognize(events, known).filter(({ key }) => !keys.has(key));
+  const unknown = recognize(events, known).filter(({ key }) => !keys.has(key));
+  const missed = unknown.length === 0 ? [] : await withoutPruned(unknown, query);
   await Promise.all(
     missed.map(async (event) => {
       try {
@@ -149,9 +146,22 @@ async function store(
   return missed.length;
 }
 
-function newestOf(objects: readonly Json[], before: number | null): number | null {
-  const created = objects.flatMap((object) => (v.is(createdShape, object) ? object.created : []));
-  return created.reduce<number | null>((newest, one) => Math.max(newest ?? one, one), before);
+/** Leaves out the events that may have been pruned: they are older than what their customer has. */
+async function withoutPruned(
+  events: readonly ReceivedEvent[],
+  query: Query,
+): Promise<ReceivedEvent[]> {
+  const prunedBeforeMs = await readPrunedBefore(query);
+  if (prunedBeforeMs === null) return [...events];
+  const customerIds = events.flatMap((event) =>
+    event.kind === 'unreadable' ? [] : event.subscription.customerId,
+  );
+  const { customers } = await readCustomers(query, [...new Set(customerIds)]);
+  return events.filter((event) => {
+    if (event.kind === 'unreadable') return true;
+    const { customerId, subscriptionId, createdSeconds } = event.subscription;
+    const state = customers.get(customerId)?.get(subscriptionId);
+    const isOlder = state !== undefined && createdSeconds < state.newest.createdSeconds;
+    return !isOlder || createdSeconds * 1_000 >= prunedBeforeMs;
+  });
 }
-
-const createdShape = v.object({ created: whole });

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
+import { pruneLog } from '../../src/event-log/prune.ts';
 import type { Ingest } from '../../src/ingest/pipeline.ts';
 import { createCatchUpJob } from '../../src/maintenance/catch-up.ts';
 import type { Database } from '../../src/postgres/database.ts';
@@ -106,7 +107,6 @@ const seenBy = async ({ database }: Setting) => {
 };
 
 const idOf = (body: string): string => JSON.parse(body).id;
-const createdOf = (body: string): number => JSON.parse(body).created;
 
 test('stores missed events under their own ids and times, and nothing twice', async () => {
   const [first, missed, last] = [
@@ -164,7 +164,7 @@ test('lists both types of the last 30 days at first, and then since the last one
   const since = () => Number(setting.calls.at(-1)?.get('created[gte]'));
   expect(Math.abs(since() - (NOW_SECONDS - 30 * DAY_SECONDS))).toBeLessThan(600);
   await setting.instance()();
-  expect(since()).toBe(createdOf(bodies[1] ?? '') - 3_600);
+  expect(Math.abs(since() - (NOW_SECONDS - 3_600))).toBeLessThan(600);
 });
 
 test('moves on only when everything before is stored, and resumes where it was', async () => {
@@ -186,15 +186,12 @@ test('moves on only when everything before is stored, and resumes where it was',
 
   isDown = false;
   const before = setting.calls.length;
-  const late = nextEvent();
+  const late = nextEvent({ createdSeconds: NOW_SECONDS });
   setting.events.set(JSON.parse(late));
   await setting.instance(shaky)();
   expect(setting.calls[before]?.get('starting_after')).toBe(idOf(bodies[150] ?? ''));
   expect(await logOf(setting)).toHaveLength(250);
-  expect(await seenBy(setting)).toMatchObject({
-    seenSeconds: createdOf(bodies[249] ?? ''),
-    underWay: null,
-  });
+  expect(await seenBy(setting)).toEqual({ seenSeconds: expect.any(Number), underWay: null });
   // What arrived meanwhile is left to the next run.
   await setting.instance(shaky)();
   expect(await logOf(setting)).toHaveLength(251);
@@ -315,4 +312,30 @@ test('stops between two pages on request, and releases the lease', async () => {
   expect(await logOf(setting)).toHaveLength(100);
   await setting.instance()();
   expect(await logOf(setting)).toHaveLength(150);
+});
+
+test('goes on finding missed events after one that was created in the future', async () => {
+  const setting = await setUp([nextEvent({ createdSeconds: NOW_SECONDS + DAY_SECONDS })]);
+  await setting.instance()();
+  const missed = nextEvent({ createdSeconds: NOW_SECONDS });
+  setting.events.set(JSON.parse(missed));
+  await setting.instance()();
+  expect((await logOf(setting)).map(({ event_id }) => event_id)).toContain(idOf(missed));
+});
+
+test('does not import events again that were pruned', async () => {
+  const [pruned, newest] = [nextEvent(), nextEvent()];
+  const setting = await setUp([pruned, newest]);
+  await setting.ingest([received(pruned), received(newest)]);
+  const { signal } = new AbortController();
+  await pruneLog({ query: setting.database.query, cutoffMs: Date.now() + 1_000 }, signal);
+  expect(await logOf(setting)).toHaveLength(1);
+
+  const missed = nextEvent({ subscriptionId: 'sub_missed' });
+  setting.events.set(JSON.parse(missed));
+  await setting.instance()();
+  expect((await logOf(setting)).map(({ event_id }) => event_id)).toEqual([
+    idOf(newest),
+    idOf(missed),
+  ]);
 });
