@@ -8,6 +8,11 @@ export function describeFinding(finding: Finding): string {
   switch (finding.kind) {
     case 'drift':
       return describeDrift(finding);
+    case 'unrecorded': {
+      const { teamId, customerId, subscriptionIds } = finding;
+      const ids = subscriptionIds.join(', ');
+      return `team ${teamId} (${customerId}) has the right plan, but an event of ${ids} is missing`;
+    }
     case 'customer without a team': {
       const { customerId, statuses } = finding;
       return `customer ${customerId} has no team (${statuses.join(', ')})`;
@@ -20,9 +25,8 @@ export function describeFinding(finding: Finding): string {
 /** `team 7 (cus_1): planName Pro → - (sub_1: missed event, since 2026-10-02 08:15:03Z)` */
 function describeDrift(drift: Extract<Finding, { kind: 'drift' }>): string {
   const { teamId, customerId, is, shouldBe, subscriptionIds, cause, sinceSeconds } = drift;
-  // The team can be correct while another subscription of its customer is not.
-  const changes = planChanges(is, shouldBe).join(', ') || 'no change of the plan';
-  const why = [...subscriptionIds, cause].join(': ');
+  const changes = planChanges(is, shouldBe).join(', ');
+  const why = subscriptionIds.length === 0 ? cause : `${subscriptionIds.join(', ')}: ${cause}`;
   const since = sinceSeconds === null ? '' : `, since ${shownTime(sinceSeconds * 1_000)}`;
   return `team ${teamId} (${customerId}): ${changes} (${why}${since})`;
 }
@@ -35,6 +39,7 @@ export function describeCounts(counts: Counts, isDryRun: boolean): string {
     drifts === 0 ? 'no drift' : `${number(drifts)} out of sync`,
     ...(repaired > 0 ? [`${number(repaired)} repaired`] : []),
     ...(left > 0 ? [`${number(left)} not repaired`] : []),
+    ...nonzero(counts.unrecorded, 'correct team', 'with a missing event'),
     ...nonzero(counts.customersWithoutTeam, 'customer', 'without a team'),
     ...nonzero(counts.unknownCustomers, 'team', 'whose customer Stripe does not know'),
     ...nonzero(unreadable, 'subscription', 'that could not be read'),

@@ -7,6 +7,7 @@ import { createCommand } from './create-command.ts';
 import { tell } from './output.ts';
 
 const FAILED = 1;
+const DRIFT_LEFT = 3;
 const WRONG_USAGE = 2;
 
 /** Each command is loaded only when it is used, because it needs other modules than the others. */
@@ -46,12 +47,13 @@ function version(): string {
   return version;
 }
 
-/** 0: done; 1: failed; 2: wrong command line or configuration. */
+/** 0: done; 1: failed; 2: wrong command line or configuration; 3: drift was left. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
   if (error instanceof InstepError) tell(`instep: ${withCode(error)}`);
   else if (isSystemError(error)) tell(`instep: ${error.message}`);
   else tell(`instep: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  if (error instanceof InstepError && error.code === 'DRIFT_LEFT') return DRIFT_LEFT;
   return error instanceof ConfigInvalid ? WRONG_USAGE : FAILED;
 }
 

@@ -7,12 +7,15 @@ export async function forgetListed(query: Query): Promise<void> {
   await query({ name: 'forget_listed', text: 'truncate instep.listed_subscriptions' });
 }
 
-/** Remembers listed subscriptions; one that is listed again replaces what was known. */
+/**
+ * Remembers listed subscriptions; one that is listed again replaces what was known. Returns how many
+ * are new.
+ */
 export async function rememberListed(
   query: Query,
   listed: readonly ListedSubscription[],
-): Promise<void> {
-  await query({
+): Promise<number> {
+  const rows = await query<{ isNew: boolean }>({
     name: 'remember_listed',
     text: `
       insert into instep.listed_subscriptions
@@ -31,7 +34,8 @@ export async function rememberListed(
              plan_name  = excluded.plan_name,
              began_at   = excluded.began_at,
              ended_at   = excluded.ended_at,
-             as_of      = excluded.as_of`,
+             as_of      = excluded.as_of
+      returning xmax = 0 as "isNew"`,
     values: columnsOf(
       listed,
       'customerId',
@@ -44,6 +48,7 @@ export async function rememberListed(
       'asOfSeconds',
     ),
   });
+  return rows.filter(({ isNew }) => isNew).length;
 }
 
 /**

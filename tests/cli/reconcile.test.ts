@@ -56,7 +56,7 @@ test('reports drift with its cause, and repairs it', async () => {
   const apart = '1 customer without a team, 1 team whose customer Stripe does not know';
   const before = await Promise.all([missed, unseen, byHand].map(account.planOf));
   expect(await account.reconcile('--dry-run')).toEqual({
-    code: 1,
+    code: 3,
     lines,
     stderr:
       `5 subscriptions, 6 teams: 3 out of sync, ${apart}\n` +
@@ -110,6 +110,7 @@ test('--json prints a line for each finding and one for the counts', async () =>
       teams: 1,
       drifts: 1,
       repaired: 1,
+      unrecorded: 0,
       customersWithoutTeam: 0,
       unknownCustomers: 0,
     },
@@ -130,7 +131,7 @@ describe('--customer', () => {
     const lists = account.calls.filter((path) => path.startsWith('/v1/subscriptions'));
     expect(lists).toEqual([expect.stringContaining('customer=cus_1')]);
     expect(await account.reconcile('--dry-run')).toMatchObject({
-      code: 1,
+      code: 3,
       lines: [expect.stringContaining('cus_2')],
     });
   });
@@ -254,9 +255,79 @@ test('reports and skips a repair that the application’s tables refuse', async 
     `alter table teams add constraint no check (provider_subscription_id <> 'sub_of_cus_1')`,
   );
   const { code, stderr } = await account.reconcile();
-  expect(code).toBe(1);
+  expect(code).toBe(3);
   expect(stderr).toContain('"msg":"drift not repaired"');
   expect(stderr).toContain(`"teamId":${teamId}`);
   expect(stderr).toContain('2 out of sync, 1 repaired, 1 not repaired\n');
   expect(stderr).toContain('instep: 1 team is out of sync with Stripe [DRIFT_LEFT]\n');
+});
+
+test('reports a team apart that is right without any event, and exits 0', async () => {
+  const account = await openAccount();
+  const teamId = await account.addTeam('cus_1');
+  await account.happen(pro('cus_1', 1), 'missed');
+  await account.database.query(
+    `update teams
+        set provider_subscription_id = 'sub_of_cus_1', provider_product_id = 'prod_pro',
+            plan_name = 'Pro', subscription_status = 'active'`,
+  );
+  const line = `team ${teamId} (cus_1) has the right plan, but an event of sub_of_cus_1 is missing`;
+  const stderr = '1 subscription, 1 team: no drift, 1 correct team with a missing event\n';
+  expect(await account.reconcile('--dry-run')).toEqual({ code: 0, lines: [line], stderr });
+  expect(await account.reconcile()).toEqual({ code: 0, lines: [line], stderr });
+  // Now its state is known.
+  expect(await account.reconcile()).toMatchObject({ code: 0, lines: [] });
+});
+
+describe('a team with a plan, but without an event', () => {
+  async function openTeam() {
+    const account = await openAccount();
+    const teamId = await account.addTeam('cus_1');
+    await account.database.query(
+      `update teams set plan_name = 'Gold', subscription_status = 'active'`,
+    );
+    return { account, teamId };
+  }
+
+  test('has drifted when its customer has no subscription', async () => {
+    const { account, teamId } = await openTeam();
+    account.customers.set({ id: 'cus_1' });
+    const line = `team ${teamId} (cus_1): planName Gold → -, subscriptionStatus active → - (no subscription)`;
+    expect(await account.reconcile('--dry-run')).toMatchObject({ code: 3, lines: [line] });
+    expect(await account.reconcile()).toMatchObject({ code: 0, lines: [line] });
+    expect(await account.planOf(teamId)).toMatchObject({
+      plan: { planName: null, subscriptionStatus: null },
+    });
+  });
+
+  test('keeps the plan when Stripe does not know its customer', async () => {
+    const { account, teamId } = await openTeam();
+    expect(await account.reconcile()).toMatchObject({
+      code: 0,
+      lines: [`team ${teamId}: Stripe does not know its customer cus_1`],
+    });
+    expect(await account.planOf(teamId)).toMatchObject({ plan: { planName: 'Gold' } });
+  });
+
+  test('keeps the plan when its customer subscribed after the listing', async () => {
+    const { account, teamId } = await openTeam();
+    account.customers.set({ id: 'cus_1' });
+    account.fault = (path) => {
+      if (path.includes('customer=cus_1')) void account.happen(pro('cus_1', 0), 'missed');
+      return undefined;
+    };
+    expect(await account.reconcile()).toMatchObject({ code: 0, lines: [] });
+    expect(await account.planOf(teamId)).toMatchObject({ plan: { planName: 'Gold' } });
+  });
+});
+
+test('can be resumed when the first page failed', async () => {
+  const account = await openAccount();
+  account.fault = () => ({ status: 503, retryAfterSeconds: 0 });
+  expect(await account.reconcile()).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('--resume'),
+  });
+  account.fault = undefined;
+  expect(await account.reconcile('--resume')).toMatchObject({ code: 0 });
 });

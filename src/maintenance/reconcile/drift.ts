@@ -2,11 +2,11 @@ import type { Customer } from '../../core/customer.ts';
 import type { ListedSubscription } from '../../core/listed-subscription.ts';
 import { followedEvent, type PlanSelection, teamPlan } from '../../core/plan-selection.ts';
 import type { SubscriptionEvent } from '../../core/subscription-event.ts';
-import { effectOf, isSamePlan, type TeamPlan } from '../../core/transition.ts';
+import { effectOf, isSamePlan, NO_PLAN, type TeamPlan } from '../../core/transition.ts';
 import type { LinkedTeam } from '../../queries/teams.ts';
 
 /** Why a team does not have the plan that it should have. */
-export type DriftCause = 'missed event' | 'never seen' | 'changed by hand';
+export type DriftCause = 'missed event' | 'never seen' | 'changed by hand' | 'no subscription';
 
 /** A subscription, and the second since which it is as Stripe lists it. */
 export type DatedSubscription = { readonly listed: ListedSubscription; readonly seconds: number };
@@ -43,6 +43,7 @@ export function driftOf(
   listed: readonly ListedSubscription[],
   { planSelection, names }: DriftOptions,
 ): Drift | null {
+  if (known.size === 0 && listed.length === 0) return driftWithoutSubscription(team);
   const current = listed.filter((one) => effectOf(one.status) !== 'none' && !isOlder(one, known));
   const news = current.filter((one) => !isKnown(one, known, names));
   const others = news.some(isAlive)
@@ -79,6 +80,17 @@ export function driftOf(
       ? []
       : snapshots.filter(({ listed }) => changed.includes(listed) || others.includes(listed)),
   };
+}
+
+/** A plan without an event and without a subscription: only the application can have written it. */
+function driftWithoutSubscription(team: LinkedTeam): Drift | null {
+  const { subscriptionStatus, ...fields } = team.plan;
+  const hasPlan =
+    effectOf(subscriptionStatus ?? '') === 'grants' ||
+    Object.values(fields).some((value) => value !== null);
+  if (!hasPlan) return null;
+  const unknown = { subscriptionIds: [], sinceSeconds: null, snapshots: [] };
+  return { team, shouldBe: NO_PLAN, cause: 'no subscription', ...unknown };
 }
 
 /** Whether something newer has arrived since the listing. */

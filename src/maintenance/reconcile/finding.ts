@@ -1,4 +1,4 @@
-import type { TeamPlan } from '../../core/transition.ts';
+import { isSamePlan, type TeamPlan } from '../../core/transition.ts';
 import type { Drift, DriftCause } from './drift.ts';
 
 /** What a reconciliation has found. */
@@ -15,6 +15,13 @@ export type Finding =
       readonly shouldBe: TeamPlan;
       readonly isRepaired: boolean;
     }
+  /** A team has the right plan already, but an event of its customer was missed or never sent. */
+  | {
+      readonly kind: 'unrecorded';
+      readonly teamId: number;
+      readonly customerId: string;
+      readonly subscriptionIds: readonly string[];
+    }
   /** A customer has a subscription that has not ended, and no team gets its plan. */
   | {
       readonly kind: 'customer without a team';
@@ -23,9 +30,16 @@ export type Finding =
     }
   | { readonly kind: 'unknown customer'; readonly teamId: number; readonly customerId: string };
 
+/** Whether the team has the plan that it should have, so that only the log lacks something. */
+export function isRight({ team, shouldBe }: Drift): boolean {
+  return isSamePlan(team.plan, shouldBe);
+}
+
 export function findingOf(drift: Drift, isRepaired: boolean): Finding {
   const { team, snapshots: _, ...found } = drift;
   const { id: teamId, customerId, plan: is } = team;
+  const { subscriptionIds } = found;
+  if (isRight(drift)) return { kind: 'unrecorded', teamId, customerId, subscriptionIds };
   return { kind: 'drift', teamId, customerId, ...found, is, isRepaired };
 }
 
@@ -35,6 +49,8 @@ export type Counts = {
   readonly teams: number;
   readonly drifts: number;
   readonly repaired: number;
+  /** Teams with the right plan of which the log lacks an event. */
+  readonly unrecorded: number;
   readonly customersWithoutTeam: number;
   readonly unknownCustomers: number;
 };
@@ -45,6 +61,7 @@ export const NOTHING_COUNTED: Counts = {
   teams: 0,
   drifts: 0,
   repaired: 0,
+  unrecorded: 0,
   customersWithoutTeam: 0,
   unknownCustomers: 0,
 };

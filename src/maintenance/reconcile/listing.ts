@@ -1,8 +1,10 @@
 import type { ListedSubscription } from '../../core/listed-subscription.ts';
 import type { StripeApi } from '../../stripe/api.ts';
+import { StripeApiFailed } from '../../stripe/api-failure.ts';
 import { readListedSubscription } from '../../stripe/listed-subscription.ts';
 import { lastShownSecond } from '../shown-second.ts';
 import { type ListPage, readPages } from '../stripe-pages.ts';
+import type { ReconcileServices } from './options.ts';
 
 export type Listing = {
   readonly subscriptions: readonly ListedSubscription[];
@@ -40,4 +42,25 @@ function readListing(page: ListPage, nowMs: number): Listing {
     else subscriptions.set(subscription.subscriptionId, subscription);
   }
   return { subscriptions: [...subscriptions.values()], unreadable, cursor };
+}
+
+/** All subscriptions of a customer; `null` when Stripe does not know the customer. */
+export async function listCustomer(
+  customerId: string,
+  { api: { listSubscriptions }, now }: Pick<ReconcileServices, 'api' | 'now'>,
+  signal: AbortSignal,
+): Promise<Pick<Listing, 'subscriptions' | 'unreadable'> | null> {
+  const subscriptions = new Map<string, ListedSubscription>();
+  let unreadable = 0;
+  try {
+    const options = { listSubscriptions, customerId, cursor: null, now, signal };
+    for await (const page of readListings(options)) {
+      for (const one of page.subscriptions) subscriptions.set(one.subscriptionId, one);
+      unreadable += page.unreadable;
+    }
+  } catch (error) {
+    if (error instanceof StripeApiFailed && error.isMissing) return null;
+    throw error;
+  }
+  return { subscriptions: [...subscriptions.values()], unreadable };
 }

@@ -19,6 +19,7 @@ const progressShape = v.object({
     teams: count,
     drifts: count,
     repaired: count,
+    unrecorded: count,
     customersWithoutTeam: count,
     unknownCustomers: count,
   }),

@@ -39,16 +39,18 @@ export async function reconcileAll(
     await run.saveProgress(progress);
   }
 
+  // Interrupted before the first page, it can be resumed, too.
+  await save({}, {});
   if (progress.phase === 'listing') {
     const { cursor } = progress;
     if (cursor === null) await forgetListed(query);
     for await (const page of readListings({ listSubscriptions, cursor, now, signal })) {
-      await rememberListed(query, page.subscriptions);
+      const count = await rememberListed(query, page.subscriptions);
       const { counts } = progress;
       await save(
         { cursor: page.cursor, phase: page.cursor === null ? 'comparing' : 'listing' },
         {
-          subscriptions: counts.subscriptions + page.subscriptions.length,
+          subscriptions: counts.subscriptions + count,
           unreadable: counts.unreadable + page.unreadable,
         },
       );
@@ -63,7 +65,8 @@ export async function reconcileAll(
     const last = teams.at(-1);
     if (last === undefined) break;
     const customerIds = teams.map(({ customerId }) => customerId);
-    const found = await reconcileTeams(teams, await readListed(query, customerIds), options);
+    const listed = await readListed(query, customerIds);
+    const found = await reconcileTeams(teams, listed, options, signal);
     const { counts } = progress;
     await save(
       { afterTeamId: last.id },
@@ -71,6 +74,7 @@ export async function reconcileAll(
         teams: counts.teams + found.teams,
         drifts: counts.drifts + found.drifts,
         repaired: counts.repaired + found.repaired,
+        unrecorded: counts.unrecorded + found.unrecorded,
       },
     );
     report('teams', progress.counts.teams);

@@ -1,13 +1,16 @@
 import type { ListedSubscription } from '../../core/listed-subscription.ts';
+import { isSamePlan } from '../../core/transition.ts';
 import { rebuild } from '../../event-log/rebuild.ts';
 import type { ReceivedEvent } from '../../ingest/received-event.ts';
 import { DatabaseRefused } from '../../postgres/errors.ts';
-import { type LinkedTeam, readTeamsOf } from '../../queries/teams.ts';
+import { readCustomers } from '../../queries/subscriptions.ts';
+import { type LinkedTeam, lockFreeTeams, readTeamsOf, writePlans } from '../../queries/teams.ts';
 import { toSubscriptionJson } from '../../stripe/listed-subscription.ts';
 import { makeSnapshot } from '../../stripe/subscription-snapshot.ts';
 import type { DatedSubscription, Drift } from './drift.ts';
 import { findDrifts } from './find-drifts.ts';
-import { type Counts, findingOf } from './finding.ts';
+import { type Counts, findingOf, isRight } from './finding.ts';
+import { listCustomer } from './listing.ts';
 import type { ReconcileOptions } from './options.ts';
 
 /** A team may have missed an event and have been changed by hand as well. */
@@ -18,16 +21,43 @@ export async function reconcileTeams(
   teams: readonly LinkedTeam[],
   listed: readonly ListedSubscription[],
   options: ReconcileOptions,
-): Promise<Pick<Counts, 'teams' | 'drifts' | 'repaired'>> {
-  const drifts = await findDrifts(teams, listed, options);
+  signal: AbortSignal,
+): Promise<Pick<Counts, 'teams' | 'drifts' | 'repaired' | 'unrecorded'>> {
+  const drifts = await confirm(await findDrifts(teams, listed, options), options, signal);
   let open: readonly Drift[] = drifts;
   for (let round = 0; !options.isDryRun && round < ROUNDS && open.length > 0; round += 1) {
     await Promise.all(open.map((drift) => repair(drift, options)));
     open = await findDrifts(await readAgain(open, options), listed, options);
   }
   const openIds = new Set(open.map(({ team }) => team.id));
-  for (const drift of drifts) options.onFinding(findingOf(drift, !openIds.has(drift.team.id)));
-  return { teams: teams.length, drifts: drifts.length, repaired: drifts.length - openIds.size };
+  const isRepaired = ({ team }: Drift) => !openIds.has(team.id);
+  for (const drift of drifts) options.onFinding(findingOf(drift, isRepaired(drift)));
+  const wrong = drifts.filter((drift) => !isRight(drift));
+  return {
+    teams: teams.length,
+    drifts: wrong.length,
+    repaired: wrong.filter(isRepaired).length,
+    unrecorded: drifts.length - wrong.length,
+  };
+}
+
+/**
+ * Asks Stripe again before a team counts as one without a subscription: its customer may be unknown,
+ * because the key belongs to another account, or may have subscribed since the listing.
+ */
+async function confirm(
+  drifts: readonly Drift[],
+  options: ReconcileOptions,
+  signal: AbortSignal,
+): Promise<Drift[]> {
+  const confirmed: Drift[] = [];
+  for (const drift of drifts) {
+    const isCertain = drift.cause !== 'no subscription';
+    const listing = isCertain ? null : await listCustomer(drift.team.customerId, options, signal);
+    const isEmpty = listing?.subscriptions.length === 0 && listing.unreadable === 0;
+    if (isCertain || isEmpty) confirmed.push(drift);
+  }
+  return confirmed;
 }
 
 async function readAgain(
@@ -44,16 +74,29 @@ async function readAgain(
  * Ingests what Stripe shows as snapshots, so that newer events win; a team that was changed by hand
  * is rebuilt from the log.
  */
-async function repair({ team, snapshots }: Drift, options: ReconcileOptions): Promise<void> {
+async function repair(drift: Drift, options: ReconcileOptions): Promise<void> {
+  const { team, cause, snapshots } = drift;
   const { database, ingest, planSelection, logger } = options;
   try {
-    if (snapshots.length > 0) await ingest(snapshots.flatMap((one) => toEvent(one, options)));
+    if (cause === 'no subscription') await clear(drift, options);
+    else if (snapshots.length > 0) await ingest(snapshots.flatMap((one) => toEvent(one, options)));
     else await drain(rebuild(database, { planSelection, teamId: team.id, isDryRun: false }));
   } catch (err) {
     // A constraint of the application refuses it: the other teams are repaired all the same.
     if (!(err instanceof DatabaseRefused)) throw err;
     logger.error({ teamId: team.id, err }, 'drift not repaired');
   }
+}
+
+/** Clears a plan, unless the team was changed or its customer was heard of meanwhile. */
+async function clear({ team, shouldBe }: Drift, { database }: ReconcileOptions): Promise<void> {
+  const { id, customerId, plan } = team;
+  await database.transaction(async (query) => {
+    const { teams } = await lockFreeTeams(query, [customerId]);
+    const { customers } = await readCustomers(query, [customerId]);
+    const isSame = teams.some((one) => one.id === id && isSamePlan(one.plan, plan));
+    if (isSame && !customers.has(customerId)) await writePlans(query, new Map([[id, shouldBe]]));
+  });
 }
 
 function toEvent(

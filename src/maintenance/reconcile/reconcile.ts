@@ -43,7 +43,8 @@ export async function reconcile(
 /** Reconciles all teams at an interval, and logs what was found and repaired. */
 export function createReconcileJob(services: ReconcileServices, intervalMs: number): Job['run'] {
   const { database, logger, nonce } = services;
-  const onFinding = ({ kind, ...finding }: Finding) => logger.warn(finding, kind);
+  const onFinding = ({ kind, ...finding }: Finding) =>
+    logger[kind === 'unrecorded' ? 'info' : 'warn'](finding, kind);
   const options = { ...services, isDryRun: false, resume: 'if possible', onFinding } as const;
   const lease = { name: JOB, holder: nonce() };
   return createLeasedJob({

@@ -26,6 +26,7 @@ export function CountFacts({ counts, isDryRun }: CountFactsProps) {
           ),
         ],
         ['Teams compared', countText(counts.teams)],
+        ['Teams with the right plan but missing events', countText(counts.unrecorded)],
         ['Subscriptions listed', countText(counts.subscriptions)],
         ['Customers with a subscription but no team', countText(counts.customersWithoutTeam)],
         ['Teams with a customer unknown to Stripe', countText(counts.unknownCustomers)],

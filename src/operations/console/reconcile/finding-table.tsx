@@ -11,6 +11,7 @@ const CAUSES: Readonly<Record<DriftCause, string>> = {
   'missed event': 'An event was missed.',
   'never seen': 'No event of the subscription was ever received.',
   'changed by hand': 'Something other than Instep has changed the team.',
+  'no subscription': 'The team has a plan, but its customer has no subscription.',
 };
 
 type Drift = Extract<Finding, { kind: 'drift' }>;
@@ -46,6 +47,10 @@ function cellsOf(finding: Finding): Child[] {
   const team = <a href={`/teams/${finding.teamId}`}>{finding.teamId}</a>;
   if (finding.kind === 'unknown customer') {
     return [team, customer, "Stripe does not know the team's customer."];
+  }
+  if (finding.kind === 'unrecorded') {
+    const ids = <UntrustedText text={finding.subscriptionIds.join(', ')} />;
+    return [team, customer, <>The plan is right, but an event of {ids} is missing.</>];
   }
   const { sinceSeconds, isRepaired } = finding;
   return [

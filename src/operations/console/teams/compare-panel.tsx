@@ -59,7 +59,9 @@ function Result({ comparison }: { readonly comparison: Comparison }) {
     );
   }
   const { finding } = comparison;
-  if (finding === null) return <p>The team is in sync with Stripe. No action needed.</p>;
+  if (finding === null || finding.kind === 'unrecorded') {
+    return <p>The team is in sync with Stripe. No action needed.</p>;
+  }
   if (finding.kind !== 'drift') {
     return (
       <p>

@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest';
+import { describeFinding } from '../../src/cli/describe-finding.ts';
+import { NO_PLAN } from '../../src/core/transition.ts';
+
+test('names all subscriptions of a drift, and then its cause', () => {
+  const line = describeFinding({
+    kind: 'drift',
+    teamId: 7,
+    customerId: 'cus_1',
+    cause: 'missed event',
+    subscriptionIds: ['sub_a', 'sub_b'],
+    sinceSeconds: null,
+    is: NO_PLAN,
+    shouldBe: { ...NO_PLAN, planName: 'Pro' },
+    isRepaired: false,
+  });
+  expect(line).toBe('team 7 (cus_1): planName - → Pro (sub_a, sub_b: missed event)');
+});
