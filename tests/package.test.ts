@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -51,6 +51,16 @@ test('the package has every file that its README links to', async () => {
     files.some((path) => path === link || path.startsWith(`${link}/`));
   expect(links.filter((link) => !isPacked(link))).toEqual([]);
 });
+
+test('npm ci --omit=dev in a clone keeps the build, which runs', async () => {
+  const cwd = folder();
+  for (const name of ['package.json', 'package-lock.json', '.npmrc', 'scripts', 'dist']) {
+    cpSync(join(ROOT, name), join(cwd, name), { recursive: true });
+  }
+  await run('npm', ['ci', '--omit=dev', '--omit=optional', '--no-audit', '--no-fund'], { cwd });
+  const { stdout } = await run(process.execPath, ['dist/cli/instep.js', '--version'], { cwd });
+  expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+}, 120_000);
 
 test('the package installs into an empty project, where the command and the library run', async () => {
   const { tarball } = await pack();

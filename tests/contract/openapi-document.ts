@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+
+type Schema = {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly const?: unknown;
+  readonly format?: string;
+  readonly oneOf?: readonly Schema[];
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+};
+
+type DescribedResponse = {
+  readonly $ref?: string;
+  readonly content?: Readonly<Record<string, { readonly schema: Schema }>>;
+};
+
+type Operation = { readonly responses: Readonly<Record<string, DescribedResponse>> };
+
+const document = parse(readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8'));
+
+/** The described operations, such as `GET /api/user`. */
+export const operations = new Map<string, Operation>(
+  Object.entries<Record<string, Operation>>(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => [
+      `${method.toUpperCase()} ${path}`,
+      operation,
+    ]),
+  ),
+);
+
+function resolve<Item extends { readonly $ref?: string }>(item: Item): Item {
+  if (item.$ref === undefined) return item;
+  const path = item.$ref.split('/').slice(1);
+  return path.reduce((value, name) => value[name], document);
+}
+
+/** What openapi.yaml does not describe about a response; `null` when all of it is described. */
+export async function undescribed(name: string, response: Response): Promise<string | null> {
+  const responses = operations.get(name)?.responses ?? {};
+  const described = responses[response.status] ?? responses.default;
+  if (described === undefined) return `${name} has no status ${response.status}`;
+  const mediaType = response.headers.get('content-type') ?? '';
+  const schema = resolve(described).content?.[mediaType]?.schema;
+  if (schema === undefined) return `${name} has no content type ${mediaType}`;
+  const body: unknown = await response.json();
+  return fits(body, schema) ? null : `${name} has no body ${JSON.stringify(body)}`;
+}
+
+/** Knows only the keywords that openapi.yaml uses, and no additional properties. */
+function fits(value: unknown, reference: Schema): boolean {
+  const schema = resolve(reference);
+  if (schema.oneOf) return schema.oneOf.filter((one) => fits(value, one)).length === 1;
+  if ('const' in schema) return value === schema.const;
+  if (![schema.type].flat().includes(typeOf(value))) return false;
+  if (schema.format === 'date-time') return new Date(String(value)).toISOString() === value;
+  if (typeof value !== 'object' || value === null) return true;
+  const { required = [], properties = {} } = schema;
+  const members = Object.entries(value);
+  return (
+    required.every((name) => name in value) &&
+    members.every(([name, member]) => properties[name] && fits(member, properties[name]))
+  );
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null';
+  return Number.isInteger(value) ? 'integer' : typeof value;
+}
