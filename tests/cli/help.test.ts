@@ -1,44 +1,65 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { runInstep } from '../support/process/instep-process.ts';
 
-const COMMANDS = [
-  '',
-  'serve',
-  'demo',
-  'doctor',
-  'migrate',
-  'events',
-  'events list',
-  'events show',
-  'events replay',
-  'events prune',
-  'rebuild',
-  'reconcile',
-  'user',
-  'user add',
-  'user show',
-  'team',
-  'team add',
-  'team link',
-  'team show',
-  'session',
-  'session issue',
-  'trigger',
-];
-const words = (command: string) => command.split(' ').filter((word) => word !== '');
+const COMMANDS: Readonly<Record<string, readonly string[]>> = {
+  serve: [],
+  demo: [],
+  doctor: [],
+  migrate: [],
+  user: ['add', 'show'],
+  team: ['add', 'link', 'show'],
+  session: ['issue'],
+  trigger: [],
+  events: ['list', 'show', 'replay', 'prune'],
+  rebuild: [],
+  reconcile: [],
+};
 
-test.concurrent.each(COMMANDS)('instep %s --help has an example', async (command) => {
-  const { code, stdout, stderr } = await runInstep([...words(command), '--help']);
+async function helpOf(...command: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await runInstep([...command, '--help']);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  expect(stdout).toMatch(/^Usage: instep/);
-  const [, example = ''] = stdout.split('\nExample:\n');
-  expect(example).toContain(`instep ${command}`.trimEnd());
+  return stdout;
+}
+
+/** The commands that a help text lists. */
+function listed(help: string): (string | undefined)[] {
+  const [, list = ''] = /\nCommands:\n(.*?)\n\n/s.exec(help) ?? [];
+  return [...list.matchAll(/^ {2}([a-z]+) /gm)]
+    .map(([, name]) => name)
+    .filter((name) => name !== 'help');
+}
+
+/** As a code block of a page. */
+const fenced = (help: string) => `\`\`\`\n${help.trimEnd()}\n\`\`\`\n`;
+
+// To update the pages in docs/cli: npm run docs:cli
+test('instep --help lists every command and is what docs/cli shows', async () => {
+  const help = await helpOf();
+  expect(listed(help)).toEqual(Object.keys(COMMANDS));
+  expect(help).toContain('\nExample:\n  instep demo\n');
+  const links = Object.keys(COMMANDS).map((name) => `[${name}](${name}.md)`);
+  const page = `# instep\n\n${fenced(help)}\nPages: ${links.join(', ')}\n`;
+  await expect(page).toMatchFileSnapshot('../../docs/cli/README.md');
 });
 
-test('this test knows every command', async () => {
-  const { stdout } = await runInstep(['--help']);
-  const [, list = ''] = /\nCommands:\n(.*?)\n\n/s.exec(stdout) ?? [];
-  const names = [...list.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name);
-  const known = COMMANDS.flatMap((command) => words(command).slice(0, 1));
-  expect(new Set(names)).toEqual(new Set([...known, 'help']));
+describe.concurrent.each(Object.entries(COMMANDS))('instep %s --help', (name, subcommands) => {
+  test('lists every subcommand', async () => {
+    expect(listed(await helpOf(name))).toEqual(subcommands);
+  });
+
+  test.each([[], ...subcommands.map((one) => [one])])('%j has an example', async (...words) => {
+    const help = await helpOf(name, ...words);
+    expect(help).toMatch(/^Usage: instep/);
+    expect(help.split('\nExample:\n')[1]).toContain(['instep', name, ...words].join(' '));
+  });
+
+  test('is what the page in docs/cli shows', async ({ expect }) => {
+    const commands = [[name], ...subcommands.map((one) => [name, one])];
+    const helps = await Promise.all(commands.map((words) => helpOf(...words)));
+    const sections = commands.map((words, index) => {
+      const heading = `${index === 0 ? '#' : '##'} instep ${words.join(' ')}`;
+      return `${heading}\n\n${fenced(helps[index] ?? '')}`;
+    });
+    await expect(sections.join('\n')).toMatchFileSnapshot(`../../docs/cli/${name}.md`);
+  });
 });
