@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { parse } from 'yaml';
 
 type Schema = {
   readonly $ref?: string;
@@ -16,13 +15,23 @@ type DescribedResponse = {
   readonly content?: Readonly<Record<string, { readonly schema: Schema }>>;
 };
 
+type Document = {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>;
+    readonly responses: Readonly<Record<string, DescribedResponse>>;
+  };
+};
+
 type Operation = { readonly responses: Readonly<Record<string, DescribedResponse>> };
 
-const document = parse(readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8'));
+/** Imported by a computed name, so that the types are ours and not those of the YAML parser. */
+const yaml: { parse(text: string): Document } = await import(['yaml'].join());
+const document = yaml.parse(readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8'));
 
 /** The described operations, such as `GET /api/user`. */
 export const operations = new Map<string, Operation>(
-  Object.entries<Record<string, Operation>>(document.paths).flatMap(([path, methods]) =>
+  Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => [
       `${method.toUpperCase()} ${path}`,
       operation,
@@ -30,10 +39,12 @@ export const operations = new Map<string, Operation>(
   ),
 );
 
-function resolve<Item extends { readonly $ref?: string }>(item: Item): Item {
-  if (item.$ref === undefined) return item;
-  const path = item.$ref.split('/').slice(1);
-  return path.reduce((value, name) => value[name], document);
+function resolve<Item extends { readonly $ref?: string }>(
+  item: Item,
+  components: Readonly<Record<string, Item>>,
+): Item {
+  const name = item.$ref?.split('/').at(-1);
+  return name === undefined ? item : (components[name] ?? item);
 }
 
 /** What openapi.yaml does not describe about a response; `null` when all of it is described. */
@@ -42,7 +53,7 @@ export async function undescribed(name: string, response: Response): Promise<str
   const described = responses[response.status] ?? responses.default;
   if (described === undefined) return `${name} has no status ${response.status}`;
   const mediaType = response.headers.get('content-type') ?? '';
-  const schema = resolve(described).content?.[mediaType]?.schema;
+  const schema = resolve(described, document.components.responses).content?.[mediaType]?.schema;
   if (schema === undefined) return `${name} has no content type ${mediaType}`;
   const body: unknown = await response.json();
   return fits(body, schema) ? null : `${name} has no body ${JSON.stringify(body)}`;
@@ -50,7 +61,7 @@ export async function undescribed(name: string, response: Response): Promise<str
 
 /** Knows only the keywords that openapi.yaml uses, and no additional properties. */
 function fits(value: unknown, reference: Schema): boolean {
-  const schema = resolve(reference);
+  const schema = resolve(reference, document.components.schemas);
   if (schema.oneOf) return schema.oneOf.filter((one) => fits(value, one)).length === 1;
   if ('const' in schema) return value === schema.const;
   if (![schema.type].flat().includes(typeOf(value))) return false;
