@@ -1,24 +1,42 @@
 import type { Handler } from '../server/http-message.ts';
 import { REQUEST_TIMEOUT_MS } from '../server/listener.ts';
-import { readBody } from '../server/read-body.ts';
+import { readBody, UnfinishedBodies } from '../server/read-body.ts';
 import { decodePath } from '../server/router.ts';
 
 /** A handler for requests of the Fetch API, with the same limits as the server's. */
 export function createFetchHandler(handle: Handler): (request: Request) => Promise<Response> {
+  const unfinished = new UnfinishedBodies();
   return async (request) => {
     const header = (name: string) => request.headers.get(name);
     const { status, headers, body } = await handle({
       method: request.method,
       path: decodePath(new URL(request.url).pathname),
       header,
-      body: (limitBytes) => readBody(bodyInTime(request), header('content-length'), limitBytes),
+      async body(limitBytes) {
+        const declaredLength = header('content-length');
+        const controller = new AbortController();
+        const abort = () => controller.abort();
+        const timer = setTimeout(abort, REQUEST_TIMEOUT_MS);
+        const read = (onChunk: (chunk: Uint8Array) => boolean) =>
+          readChunks(request, controller.signal, onChunk);
+        try {
+          return await readBody({ declaredLength, unfinished, read, abort }, limitBytes);
+        } finally {
+          clearTimeout(timer);
+        }
+      },
     });
     return new Response(request.method === 'HEAD' ? null : body, { status, headers });
   };
 }
 
-/** The chunks of the body. They end with an error when they take longer than the server allows. */
-async function* bodyInTime({ body }: Request): AsyncIterable<Uint8Array> {
-  const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
-  if (body !== null) yield* body.pipeThrough(new TransformStream(), { signal });
+async function readChunks(
+  { body }: Request,
+  signal: AbortSignal,
+  onChunk: (chunk: Uint8Array) => boolean,
+): Promise<void> {
+  if (body === null) return;
+  for await (const chunk of body.pipeThrough(new TransformStream(), { signal })) {
+    if (!onChunk(chunk)) return;
+  }
 }

@@ -15,10 +15,10 @@ export class FairReads {
   }
 
   /** Once this request is answered, its connection waits until it is read from again. */
-  waitAfter(request: IncomingMessage, response: ServerResponse): void {
+  waitAfter(request: IncomingMessage, response: ServerResponse, connection: Socket): void {
     const onClose = () => {
       // Node resumes reading when it closes them, whichever comes last.
-      if (request.closed && response.closed) this.#wait(request.socket);
+      if (request.closed && response.closed) this.#wait(connection);
     };
     request.once('close', onClose);
     response.once('close', onClose);

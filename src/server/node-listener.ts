@@ -2,22 +2,26 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { FairReads } from './fair-reads.ts';
 import type { Handler, HttpRequest, HttpResponse } from './http-message.ts';
 import { hostInvalid, targetInvalid } from './problems.ts';
-import { readBody } from './read-body.ts';
+import { readBody, UnfinishedBodies } from './read-body.ts';
 import { decodePath } from './router.ts';
 
 /** Serves `handle`, which never throws, on a server of `node:http`. */
 export function createNodeListener(handle: Handler): RequestListener {
   const fairReads = new FairReads();
+  const unfinished = new UnfinishedBodies();
   return (request, response) => {
+    const { socket } = request;
     const path = pathOf(request.url ?? '');
     if (!HOST.test(request.headers.host ?? '')) {
       send(request, response, hostInvalid().toResponse());
     } else if (path === null) {
       send(request, response, targetInvalid().toResponse());
     } else {
-      void handle(toHttpRequest(request, path)).then((result) => {
+      void handle(toHttpRequest(request, path, unfinished)).then((result) => {
         const isCrowded = result.status === 503 || fairReads.isCrowded;
-        if (isCrowded && request.method === 'POST') fairReads.waitAfter(request, response);
+        if (isCrowded && request.method === 'POST') {
+          fairReads.waitAfter(request, response, socket);
+        }
         send(request, response, result);
       });
     }
@@ -42,7 +46,11 @@ function pathOf(target: string): string | null {
   return /^https?:$/.test(protocol) ? decodePath(pathname) : null;
 }
 
-function toHttpRequest(request: IncomingMessage, path: string): HttpRequest {
+function toHttpRequest(
+  request: IncomingMessage,
+  path: string,
+  unfinished: UnfinishedBodies,
+): HttpRequest {
   const { method = '', headers } = request;
   const header = (name: string) => {
     const value = headers[name];
@@ -52,22 +60,28 @@ function toHttpRequest(request: IncomingMessage, path: string): HttpRequest {
     method,
     path,
     header,
-    body: (limitBytes) => readBody(request, header('content-length'), limitBytes),
+    body(limitBytes) {
+      const declaredLength = header('content-length');
+      const read = (onChunk: (chunk: Uint8Array) => boolean) =>
+        new Promise((resolve, reject) => {
+          request.on('data', onChunk).once('end', resolve).once('error', reject);
+        });
+      const abort = () => request.destroy();
+      return readBody({ declaredLength, unfinished, read, abort }, limitBytes);
+    },
   };
 }
 
 function send(request: IncomingMessage, response: ServerResponse, result: HttpResponse): void {
   const { status, headers, body } = result;
-  if (hasMuchLeft(request)) response.setHeader('Connection', 'close');
   response.writeHead(status, { 'Content-Length': Buffer.byteLength(body), ...headers });
   response.end(body);
+  if (!request.complete) setTimeout(() => endUnlessComplete(request), LINGER_MS).unref();
 }
 
-/** Node reads and discards what is left of a body: a little is worth keeping the connection. */
-const MAX_DISCARDED_BYTES = 262_144;
+/** How long the sender of a body that is discarded can take to complete it, and to read the response. */
+const LINGER_MS = 2_000;
 
-function hasMuchLeft({ complete, headers }: IncomingMessage): boolean {
-  if (complete) return false;
-  const declared = Number(headers['content-length'] ?? 0);
-  return headers['transfer-encoding'] !== undefined || declared > MAX_DISCARDED_BYTES;
+function endUnlessComplete(request: IncomingMessage): void {
+  if (!request.complete) request.destroy();
 }

@@ -1,27 +1,73 @@
 import { bodyCutOff, bodyTooLarge } from './problems.ts';
 
+/** In all bodies together that have not arrived completely. */
+const MAX_UNFINISHED_BYTES = 33_554_432;
+
+type UnfinishedBody = { sizeBytes: number; readonly abort: () => void };
+
+/**
+ * Limits the memory of bodies that are still arriving, and so can't be verified yet. The one that
+ * began first makes room: an honest sender needs milliseconds.
+ */
+export class UnfinishedBodies {
+  readonly #bodies = new Set<UnfinishedBody>();
+  #totalBytes = 0;
+
+  begin(abort: () => void): UnfinishedBody {
+    const body = { sizeBytes: 0, abort };
+    this.#bodies.add(body);
+    return body;
+  }
+
+  grow(body: UnfinishedBody, sizeBytes: number): void {
+    body.sizeBytes += sizeBytes;
+    this.#totalBytes += sizeBytes;
+    for (const oldest of this.#bodies) {
+      // One body alone is limited by its own maximum.
+      if (this.#totalBytes <= MAX_UNFINISHED_BYTES || this.#bodies.size === 1) return;
+      this.end(oldest);
+      oldest.abort();
+    }
+  }
+
+  end(body: UnfinishedBody): void {
+    if (this.#bodies.delete(body)) this.#totalBytes -= body.sizeBytes;
+  }
+}
+
+export type BodySource = {
+  /** The value of the header `Content-Length`. */
+  readonly declaredLength: string | null;
+  readonly unfinished: UnfinishedBodies;
+  /** Reports each chunk, which says whether it needs more; rejects when the body is cut off. */
+  read(onChunk: (chunk: Uint8Array) => boolean): Promise<unknown>;
+  /** Cuts the body off. */
+  abort(): void;
+};
+
 /**
  * The exact bytes of a body, up to a limit.
  *
  * @throws Problem 413 for a larger body, 408 for one that did not arrive completely
  */
-export async function readBody(
-  chunks: AsyncIterable<Uint8Array>,
-  declaredLength: string | null,
-  limitBytes: number,
-): Promise<Uint8Array> {
+export async function readBody(source: BodySource, limitBytes: number): Promise<Uint8Array> {
+  const { declaredLength, unfinished } = source;
   if (Number(declaredLength) > limitBytes) throw bodyTooLarge(limitBytes);
   const received: Uint8Array[] = [];
-  let sizeBytes = 0;
+  const body = unfinished.begin(() => source.abort());
   try {
-    for await (const chunk of chunks) {
-      sizeBytes += chunk.byteLength;
-      if (sizeBytes > limitBytes) break;
-      received.push(chunk);
-    }
-  } catch {
-    throw bodyCutOff();
+    await new Promise((resolve, reject) => {
+      function onChunk(chunk: Uint8Array): boolean {
+        if (body.sizeBytes > limitBytes) return false;
+        received.push(chunk);
+        unfinished.grow(body, chunk.byteLength);
+        if (body.sizeBytes > limitBytes) reject(bodyTooLarge(limitBytes));
+        return body.sizeBytes <= limitBytes;
+      }
+      source.read(onChunk).then(resolve, () => reject(bodyCutOff()));
+    });
+    return Buffer.concat(received, body.sizeBytes);
+  } finally {
+    unfinished.end(body);
   }
-  if (sizeBytes > limitBytes) throw bodyTooLarge(limitBytes);
-  return Buffer.concat(received, sizeBytes);
 }

@@ -46,9 +46,10 @@ export function webhookHandler(options: WebhookOptions): Handler {
     logger.error(members, 'webhook signature verification failed'),
   );
 
-  function readEvent(body: Uint8Array, signature: string | null, receivedAtMs: number) {
+  /** Turns what is wrong with a signature or a body into a response. */
+  function check<Result>(verify: () => Result): Result {
     try {
-      return parseEvent(verifySignature(body, signature), { receivedAtMs, nonce });
+      return verify();
     } catch (error) {
       if (!(error instanceof SignatureInvalid) && !(error instanceof BodyNotJson)) throw error;
       writeRefused({ err: error });
@@ -60,8 +61,10 @@ export function webhookHandler(options: WebhookOptions): Handler {
     const receivedAtMs = now();
     // Before anything is done for it: a flood must not take the time of the events that are stored.
     if (!hasRoom()) refuse();
+    // Before the body is read: anybody can send half a body.
+    const verify = check(() => verifySignature(request.header('stripe-signature')));
     const body = await request.body(options.maxBodyBytes);
-    const event = readEvent(body, request.header('stripe-signature'), receivedAtMs);
+    const event = check(() => parseEvent(verify(body), { receivedAtMs, nonce }));
     switch (event.kind) {
       case 'readable':
       case 'unreadable':

@@ -9,8 +9,11 @@ export class SignatureInvalid extends InstepError {
   readonly code = 'SIGNATURE_INVALID';
 }
 
-/** Turns the received bytes into the text that was signed, or throws `SignatureInvalid`. */
-export type VerifySignature = (body: Uint8Array, header: string | null) => string;
+/**
+ * Reads the header of a signature, and returns what verifies a body: it turns the received bytes
+ * into the text that was signed. Both throw `SignatureInvalid`.
+ */
+export type VerifySignature = (header: string | null) => (body: Uint8Array) => string;
 
 /**
  * Verifies webhooks with any of the endpoint's signing secrets: there are two while one is being
@@ -31,21 +34,23 @@ export function createSignatureVerifier(
     throw new SignatureInvalid(reason, options);
   }
 
-  return (body, header) => {
+  return (header) => {
     const signature = header === null ? null : parseHeader(header);
     if (signature === null) refuse('there is no signature of the scheme v1');
-    if (!keys.some((key) => isSigned(body, signature, key))) {
-      refuse('no signature of the body matches a signing secret');
-    }
-    instrumentation.signatureMatched(signature.timestampSeconds);
-    if (Math.floor(now() / 1_000) - signature.timestampSeconds > TOLERANCE_SECONDS) {
-      refuse(`the signature is older than ${TOLERANCE_SECONDS} seconds`);
-    }
-    try {
-      return STRICT_UTF8.decode(body);
-    } catch (cause) {
-      refuse('the body is not UTF-8', { cause });
-    }
+    return (body) => {
+      if (!keys.some((key) => isSigned(body, signature, key))) {
+        refuse('no signature of the body matches a signing secret');
+      }
+      instrumentation.signatureMatched(signature.timestampSeconds);
+      if (Math.floor(now() / 1_000) - signature.timestampSeconds > TOLERANCE_SECONDS) {
+        refuse(`the signature is older than ${TOLERANCE_SECONDS} seconds`);
+      }
+      try {
+        return STRICT_UTF8.decode(body);
+      } catch (cause) {
+        refuse('the body is not UTF-8', { cause });
+      }
+    };
   };
 }
 

@@ -95,11 +95,11 @@ const events = (first: number, count: number): Requests => ({
 });
 
 test('the events of a job arrive signed, each once and in order', async () => {
-  const verify = createSignatureVerifier([WEBHOOK_SECRET], Date.now);
+  const verifySignature = createSignatureVerifier([WEBHOOK_SECRET], Date.now);
   const ids: string[] = [];
   const url = await listen(async (request, response) => {
     const header = String(request.headers['stripe-signature']);
-    ids.push(JSON.parse(verify(await bodyOfRequest(request), header)).id);
+    ids.push(JSON.parse(verifySignature(header)(await bodyOfRequest(request))).id);
     response.end('{}');
   });
   for (const ratePerSecond of [null, 1_000]) {

@@ -74,15 +74,18 @@ test('the limit counts bytes and not characters', async () => {
   for (const [, post] of ways) expect((await post(body)).status).toBe(413);
 });
 
+/** The head of a request with a well-formed signature. */
+const headWith = (header: string) =>
+  `POST ${PATH} HTTP/1.1\r\nHost: x\r\nStripe-Signature: t=1,v1=${'0'.repeat(64)}\r\n${header}\r\n\r\n`;
+
 test('a length over the limit is answered 413 before any of the body has come', async () => {
-  const declared = `POST ${PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: 9999999999\r\n\r\n`;
-  const received = await exchange(service.url, declared);
+  const received = await exchange(service.url, headWith('Content-Length: 9999999999'));
   expect(statusesIn(received)).toEqual([413]);
 });
 
 test('chunks without an end are answered 413 as soon as they are too much', async () => {
   const connection = openConnection(service.url);
-  connection.write(`POST ${PATH} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`);
+  connection.write(headWith('Transfer-Encoding: chunked'));
   connection.write(`${(LIMIT_BYTES + 1).toString(16)}\r\n${' '.repeat(LIMIT_BYTES + 1)}\r\n`);
   expect(statusesIn(await connection.closed())).toEqual([413]);
 });

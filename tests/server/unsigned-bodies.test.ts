@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import {
+  exchange,
+  openConnection,
+  type RawConnection,
+  statusesIn,
+} from '../support/network/raw-connection.ts';
+import { useService } from '../support/service/contract-service.ts';
+import { eventBody } from '../support/stripe/events.ts';
+
+const service = useService();
+
+const MEBIBYTE = 1_048_576;
+/** How many bodies fit into the memory for unfinished ones. */
+const THAT_FIT = 32;
+
+const head = (signature: string) =>
+  `POST /api/stripe/webhook HTTP/1.1\r\nHost: x\r\nContent-Length: ${MEBIBYTE}\r\n${signature}\r\n`;
+
+test.each([
+  ['no signature', ''],
+  ['an empty signature', 'Stripe-Signature:\r\n'],
+  ['a signature without a time', `Stripe-Signature: v1=${'0'.repeat(64)}\r\n`],
+  ['a signature of another scheme', `Stripe-Signature: t=1,v0=${'0'.repeat(64)}\r\n`],
+  ['a signature of another length', 'Stripe-Signature: t=1,v1=00\r\n'],
+])('a request with %s is answered 400 before its body has come', async (_, signature) => {
+  const connection = openConnection(service.url);
+  connection.write(head(signature));
+  const received = await connection.receives(/\}$/);
+  expect(statusesIn(received)).toEqual([400]);
+  expect(received).toContain('{"error":"Webhook signature verification failed."}');
+  connection.destroy();
+});
+
+test('a request without a signature can be followed by another one on its connection', async () => {
+  const event = 'POST /api/stripe/webhook HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello';
+  const last = 'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+  expect(statusesIn(await exchange(service.url, event + last))).toEqual([400, 200]);
+});
+
+test('of many unfinished bodies those that began first make room for the others', async () => {
+  const signature = `Stripe-Signature: t=1,v1=${'0'.repeat(64)}\r\n`;
+  const part = ' '.repeat(MEBIBYTE - 1);
+  const connections: RawConnection[] = [];
+  for (let count = 0; count < THAT_FIT + 20; count += 1) {
+    const connection = openConnection(service.url);
+    connection.write(head(signature));
+    connection.write(part);
+    connections.push(connection);
+  }
+  // At once, and not with the answer 408 of a request that takes too long.
+  for (const connection of connections.slice(0, 20)) expect(await connection.closed()).toBe('');
+  const { teamId, customerId } = await service.addTeam();
+  expect((await service.postSigned(eventBody({ customerId }))).status).toBe(200);
+  expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+  for (const connection of connections) connection.destroy();
+});
