@@ -37,7 +37,12 @@ async function rebuildTeams({ team, dryRun = false, json }: RebuildOptions): Pro
 }
 
 /** `team 7 (cus_1): planName Pro → Team, state of sub_1` */
-function describe({ teamId, customerId, is, shouldBe, subscriptionIds }: Difference): string {
+function describe(difference: Difference): string {
+  const { teamId, customerId, is, shouldBe, isKept, subscriptionIds } = difference;
   const states = subscriptionIds.map((id) => `state of ${id ?? 'a subscription without an id'}`);
-  return `team ${teamId} (${customerId}): ${[...planChanges(is, shouldBe), ...states].join(', ')}`;
+  const changes = [...planChanges(is, shouldBe), ...states].join(', ');
+  const kept = isKept
+    ? ` (kept: your application wrote it; run \`instep reconcile --customer ${customerId}\`)`
+    : '';
+  return `team ${teamId} (${customerId}): ${changes}${kept}`;
 }

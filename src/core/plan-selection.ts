@@ -1,6 +1,6 @@
 import type { Customer } from './customer.ts';
 import type { SubscriptionEvent } from './subscription-event.ts';
-import { effectOf, planAfter, type TeamPlan } from './transition.ts';
+import { effectOf, isSamePlan, NO_PLAN, planAfter, type TeamPlan } from './transition.ts';
 
 /**
  * Which of several subscriptions of a customer the team has (the design's rule, point 6): the one
@@ -30,6 +30,18 @@ export function teamPlan(
   const event = followedEvent(customer, planSelection);
   if (event === null) return null;
   return planAfter(event, event.planName ?? names.get(event.productId) ?? null);
+}
+
+/**
+ * Whether Instep can have written this plan: it is empty, or it is the plan of a known subscription.
+ * The name does not count, since it can come later or change. Any other plan is the application's own.
+ */
+export function isOwnPlan(plan: TeamPlan, customer: Customer): boolean {
+  const states = [...customer.values()];
+  return (
+    isSamePlan(plan, NO_PLAN) ||
+    states.some(({ newest }) => isSamePlan(plan, planAfter(newest, plan.planName)))
+  );
 }
 
 /**

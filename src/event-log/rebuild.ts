@@ -6,7 +6,7 @@ import {
 } from '../core/customer.ts';
 import { EventHistory } from '../core/event-history.ts';
 import { follow } from '../core/follow.ts';
-import { type PlanSelection, teamPlan } from '../core/plan-selection.ts';
+import { isOwnPlan, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
 import { isSamePlan, type TeamPlan } from '../core/transition.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import { readEventsOfCustomer } from '../queries/events.ts';
@@ -21,6 +21,8 @@ export type RebuildOptions = {
   readonly teamId?: number | undefined;
   /** Yields the differences without repairing them. */
   readonly isDryRun: boolean;
+  /** Also repairs rows that the application wrote itself, since Stripe has confirmed the plan. */
+  readonly isConfirmed?: boolean;
 };
 
 /** What a team has and what its events yield, or stored states that differ from the events. */
@@ -29,6 +31,8 @@ export type Difference = {
   readonly customerId: string;
   readonly is: TeamPlan;
   readonly shouldBe: TeamPlan;
+  /** Whether the row is kept, because the application wrote it and Stripe was not asked. */
+  readonly isKept: boolean;
   /** The subscriptions whose stored state differs from the log. */
   readonly subscriptionIds: readonly (string | null)[];
 };
@@ -37,7 +41,8 @@ const PAGE = 500;
 
 /**
  * Replays the whole event log, team by team, and yields and repairs every difference. Each team is
- * locked meanwhile, so it can run at any time. Teams without events are left alone.
+ * locked meanwhile, so it can run at any time. Teams without events are left alone, and so are rows
+ * that differ from what Instep last wrote: only Stripe can tell whether they are right.
  */
 export async function* rebuild(
   database: Database,
@@ -58,7 +63,7 @@ export async function* rebuild(
 async function rebuildCustomer(
   query: Query,
   customerId: string,
-  { planSelection, isDryRun }: RebuildOptions,
+  { planSelection, isDryRun, isConfirmed = false }: RebuildOptions,
 ): Promise<Difference[]> {
   const teams = await lockTeams(query, [customerId]);
   const customer = await fold(query, customerId, planSelection);
@@ -72,10 +77,14 @@ async function rebuildCustomer(
   const states = [...customer.values()].filter(
     (state) => !isSameState(state, before.get(state.newest.subscriptionId)),
   );
-  const differences = teams.flatMap((team) => difference(team, plan, states));
+  const isKept = (team: LinkedTeam) => !isConfirmed && !isOwnPlan(team.plan, before);
+  const differences = teams.flatMap((team) => difference(team, plan, states, isKept(team)));
   if (!isDryRun && differences.length > 0) {
     if (states.length > 0) await writeSubscriptions(query, states);
-    await writePlans(query, new Map(teams.map(({ id }) => [id, plan])));
+    const repaired = teams.filter((team) => !isKept(team));
+    if (repaired.length > 0) {
+      await writePlans(query, new Map(repaired.map(({ id }) => [id, plan])));
+    }
   }
   return differences;
 }
@@ -98,9 +107,11 @@ function difference(
   team: LinkedTeam,
   shouldBe: TeamPlan,
   states: readonly SubscriptionState[],
+  isKept: boolean,
 ): Difference[] {
   const { id: teamId, customerId, plan: is } = team;
   if (isSamePlan(is, shouldBe) && states.length === 0) return [];
   const subscriptionIds = states.map(({ newest }) => newest.subscriptionId);
-  return [{ teamId, customerId, is, shouldBe, subscriptionIds }];
+  const isRowKept = isKept && !isSamePlan(is, shouldBe);
+  return [{ teamId, customerId, is, shouldBe, isKept: isRowKept, subscriptionIds }];
 }

@@ -7,7 +7,7 @@ import {
 import { EventHistory } from '../core/event-history.ts';
 import { follow, type Step } from '../core/follow.ts';
 import type { LoggedEvent, LoggedOutcome } from '../core/logged-event.ts';
-import { type PlanSelection, teamPlan } from '../core/plan-selection.ts';
+import { isOwnPlan, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
 import type { SubscriptionChange, SubscriptionEvent } from '../core/subscription-event.ts';
 import { isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { LinkedTeam } from '../queries/teams.ts';
@@ -94,6 +94,16 @@ export function decide(
     return { outcome, teamIds };
   });
 
+  /** The end of an old subscription says nothing about a plan that the application wrote itself. */
+  function isKept(team: LinkedTeam, plan: TeamPlan): boolean {
+    const { providerSubscriptionId: rowId } = team.plan;
+    const isEnd = plan.providerSubscriptionId === null;
+    const isOfRow = customers.get(team.customerId)?.has(rowId) ?? false;
+    const before = known.customers.get(team.customerId) ?? UNKNOWN_CUSTOMER;
+    return isEnd && rowId !== null && !isOfRow && !isOwnPlan(team.plan, before);
+  }
+
+  const kept: LinkedTeam[] = [];
   const plans = new Map<number, TeamPlan>();
   // A row without any plan is new to its customer, who may have been known before.
   const touchedTeams = known.teams.filter(
@@ -102,11 +112,24 @@ export function decide(
   const names = touchedTeams.length === 0 ? known.names : withNamesOf(events, known.names);
   for (const team of touchedTeams) {
     const plan = teamPlan(customers.get(team.customerId) ?? UNKNOWN_CUSTOMER, planSelection, names);
-    if (plan !== null && !isSamePlan(plan, team.plan)) plans.set(team.id, plan);
+    if (plan === null || isSamePlan(plan, team.plan)) continue;
+    if (planSelection === 'best' && isKept(team, plan)) kept.push(team);
+    else plans.set(team.id, plan);
   }
   const subscriptions = changed(customers, known.customers);
   const unsettled = unsettledOf(events, [known.customers, customers]);
-  return { results, outcomes, plans, subscriptions, unsettled };
+  return {
+    results: kept.length === 0 ? results : results.map((result) => withKept(result, kept)),
+    outcomes,
+    plans,
+    subscriptions,
+    unsettled,
+  };
+}
+
+function withKept(result: Result, kept: readonly LinkedTeam[]): Result {
+  const keptTeamIds = kept.map(({ id }) => id).filter((id) => result.teamIds.includes(id));
+  return keptTeamIds.length === 0 ? result : { ...result, keptTeamIds };
 }
 
 /** The newest events whose order is not known from their own second, before or after the batch. */

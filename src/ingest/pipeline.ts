@@ -132,12 +132,15 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
     }
   }
 
-  function report(event: ReceivedEvent, { outcome, teamIds }: Result): void {
+  function report(event: ReceivedEvent, { outcome, teamIds, keptTeamIds }: Result): void {
     const { eventId, type, source } = event;
     instrumentation.eventProcessed({ type, outcome, source, delayMs: delayOf(event, outcome) });
     const customerId = event.kind === 'unreadable' ? undefined : event.subscription.customerId;
     const durationMs = now() - event.receivedAtMs;
     const line = { eventId, type, customerId, teamIds, outcome, durationMs };
+    if (keptTeamIds !== undefined) {
+      logger.warn({ ...line, keptTeamIds }, 'team row kept: the application wrote it');
+    }
     if (outcome === 'parked') logger.error(line, 'team not found');
     else if (event.kind === 'unreadable') {
       logger.error({ ...line, reason: event.reason }, 'event unreadable');

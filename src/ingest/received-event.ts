@@ -17,4 +17,6 @@ export type NamedEvent = ReceivedEvent & { readonly productName: string | null }
 export type Result = {
   readonly outcome: LoggedOutcome | 'duplicate';
   readonly teamIds: readonly number[];
+  /** The teams whose row was kept, because the application wrote it and nothing contradicts it. */
+  readonly keptTeamIds?: readonly number[];
 };

@@ -34,24 +34,39 @@ test('reports no difference when there is none', async () => {
   expect(await rebuild([])).toEqual({ lines: [], stderr: 'no differences\n' });
 });
 
-test('reports and repairs a manual change', async () => {
+test('reports and repairs a plan that the team had before', async () => {
   const teamId = await teamWithHistory();
   const before = await service.planOf(teamId);
+  await service.database.query(
+    `update teams
+        set provider_subscription_id = 'sub_mine', provider_product_id = 'prod_1',
+            plan_name = 'Pro', subscription_status = 'active'
+      where id = $1`,
+    [teamId],
+  );
+  const { lines } = await rebuild(['--dry-run', '--team', String(teamId)]);
+  expect(lines).toEqual([expect.stringContaining('subscriptionStatus active → canceled')]);
+  expect(await service.planOf(teamId)).toMatchObject({ planName: 'Pro' });
+  const repaired = await rebuild(['--json']);
+  expect(repaired.lines.map((line) => JSON.parse(line))).toMatchObject([
+    { teamId, is: { planName: 'Pro' }, shouldBe: { subscriptionStatus: 'canceled' } },
+  ]);
+  expect(await service.planOf(teamId)).toEqual(before);
+  expect(await rebuild([])).toEqual({ lines: [], stderr: 'no differences\n' });
+});
+
+test('reports and keeps a plan that the application wrote', async () => {
+  const teamId = await teamWithHistory();
   await service.database.query(
     `update teams set plan_name = 'By hand', subscription_status = 'active' where id = $1`,
     [teamId],
   );
-  const { lines } = await rebuild(['--dry-run', '--team', String(teamId)]);
+  const { lines } = await rebuild([]);
   expect(lines).toEqual([
-    expect.stringContaining('planName By hand → -, subscriptionStatus active → canceled'),
+    expect.stringMatching(/kept: your application wrote it; run `instep reconcile --customer cus_/),
   ]);
   expect(await service.planOf(teamId)).toMatchObject({ planName: 'By hand' });
-  const repaired = await rebuild(['--json']);
-  expect(repaired.lines.map((line) => JSON.parse(line))).toMatchObject([
-    { teamId, is: { planName: 'By hand' }, shouldBe: { subscriptionStatus: 'canceled' } },
-  ]);
-  expect(await service.planOf(teamId)).toEqual(before);
-  expect(await rebuild([])).toEqual({ lines: [], stderr: 'no differences\n' });
+  await service.database.query('delete from teams where id = $1', [teamId]);
 });
 
 test('recomputes all teams when TEAM_PLAN changes, in both directions', async () => {

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Customer, UNKNOWN_CUSTOMER } from '../../src/core/customer.ts';
-import { followedEvent, teamPlan } from '../../src/core/plan-selection.ts';
+import { followedEvent, isOwnPlan, teamPlan } from '../../src/core/plan-selection.ts';
 import type { SubscriptionEvent } from '../../src/core/subscription-event.ts';
+import { NO_PLAN, planAfter } from '../../src/core/transition.ts';
 import { permutations } from './subscription-changes.ts';
 
 const example: SubscriptionEvent = {
@@ -109,4 +110,28 @@ describe('the name of the plan', () => {
   test('is taken away with the plan', () => {
     expect(nameOf({ planName: null, status: 'canceled' })).toBeNull();
   });
+});
+
+describe('a plan of a team is our own', () => {
+  const other = { ...example, subscriptionId: 'sub_2', status: 'canceled' };
+  const customer = customerOf([example, other]);
+  const own = planAfter(example) ?? NO_PLAN;
+
+  test('when it is that of any known subscription, whatever its name', () => {
+    expect(isOwnPlan(own, customer)).toBe(true);
+    expect(isOwnPlan({ ...own, planName: 'Renamed' }, customer)).toBe(true);
+    expect(isOwnPlan(planAfter(other) ?? NO_PLAN, customer)).toBe(true);
+  });
+
+  test('when it is empty', () => {
+    expect(isOwnPlan(NO_PLAN, UNKNOWN_CUSTOMER)).toBe(true);
+  });
+
+  test.each(['providerSubscriptionId', 'providerProductId', 'subscriptionStatus'] as const)(
+    'but not with another %s',
+    (field) => {
+      expect(isOwnPlan({ ...own, [field]: 'another' }, customer)).toBe(false);
+      expect(isOwnPlan(own, UNKNOWN_CUSTOMER)).toBe(false);
+    },
+  );
 });

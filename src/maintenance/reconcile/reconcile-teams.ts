@@ -80,7 +80,10 @@ async function repair(drift: Drift, options: ReconcileOptions): Promise<void> {
   try {
     if (cause === 'no subscription') await clear(drift, options);
     else if (snapshots.length > 0) await ingest(snapshots.flatMap((one) => toEvent(one, options)));
-    else await drain(rebuild(database, { planSelection, teamId: team.id, isDryRun: false }));
+    else {
+      const rebuilt = { planSelection, teamId: team.id, isDryRun: false, isConfirmed: true };
+      await drain(rebuild(database, rebuilt));
+    }
   } catch (err) {
     // A constraint of the application refuses it: the other teams are repaired all the same.
     if (!(err instanceof DatabaseRefused)) throw err;

@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest';
+import { rebuild } from '../../src/event-log/rebuild.ts';
+import { createIngestPipeline } from '../../src/ingest/pipeline.ts';
+import { createLogger } from '../../src/runtime/logging.ts';
+import { embeddedServer } from '../support/postgres/test-database.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+import { receivedEvent } from '../support/stripe/events.ts';
+
+const store = useDatabase(embeddedServer);
+
+/** What the starter's checkout route writes before any event of the new subscription arrives. */
+const CHECKOUT = {
+  providerSubscriptionId: 'sub_new',
+  providerProductId: 'prod_new',
+  planName: 'New',
+  subscriptionStatus: 'trialing',
+};
+
+async function teamAfterCheckout(planSelection: 'newest' | 'best') {
+  const { ingest } = createIngestPipeline({
+    database: store.database,
+    api: { retrieveProductName: async () => null },
+    logger: createLogger('silent'),
+    now: Date.now,
+    planSelection,
+    maxQueued: 100,
+  });
+  const { teamId, customerId } = await store.addTeam();
+  const old = { customerId, subscriptionId: 'sub_old' };
+  await ingest([receivedEvent({ ...old, createdSeconds: 100, status: 'active' })]);
+  await store.database.query(
+    `update teams
+        set provider_subscription_id = 'sub_new', provider_product_id = 'prod_new',
+            plan_name = 'New', subscription_status = 'trialing'
+      where id = $1`,
+    [teamId],
+  );
+  const deliver = async (status: string, subscriptionId: string, createdSeconds: number) => {
+    const event = { customerId, subscriptionId, status, createdSeconds };
+    return (await ingest([receivedEvent(event)]))[0];
+  };
+  return { teamId, deliver };
+}
+
+async function rebuildTeam(teamId: number, isConfirmed: boolean) {
+  const options = { planSelection: 'newest', teamId, isDryRun: false, isConfirmed } as const;
+  const found = [];
+  for await (const difference of rebuild(store.database, options)) found.push(difference);
+  return found;
+}
+
+describe('a plan that the application wrote', () => {
+  test('is kept at the end of an old subscription with TEAM_PLAN=best, and reported', async () => {
+    const { teamId, deliver } = await teamAfterCheckout('best');
+    expect(await deliver('canceled', 'sub_old', 200)).toMatchObject({ keptTeamIds: [teamId] });
+    expect(await store.planOf(teamId)).toEqual(CHECKOUT);
+    await deliver('active', 'sub_new', 300);
+    expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+    await deliver('canceled', 'sub_new', 400);
+    expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'canceled' });
+  });
+
+  test('is changed by an event that counts, as the contract says', async () => {
+    const { teamId, deliver } = await teamAfterCheckout('newest');
+    expect(await deliver('canceled', 'sub_old', 200)).not.toHaveProperty('keptTeamIds');
+    expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'canceled' });
+    const best = await teamAfterCheckout('best');
+    await best.deliver('active', 'sub_old', 200);
+    expect(await store.planOf(best.teamId)).toMatchObject({ providerSubscriptionId: 'sub_old' });
+  });
+
+  test('is kept and reported by rebuild, unless Stripe has confirmed the other plan', async () => {
+    const { teamId } = await teamAfterCheckout('newest');
+    expect(await rebuildTeam(teamId, false)).toMatchObject([{ teamId, isKept: true }]);
+    expect(await store.planOf(teamId)).toEqual(CHECKOUT);
+    expect(await rebuildTeam(teamId, true)).toMatchObject([{ teamId, isKept: false }]);
+    expect(await store.planOf(teamId)).toMatchObject({ providerSubscriptionId: 'sub_old' });
+  });
+});
+
+test('rebuild repairs a row that Instep wrote', async () => {
+  const { teamId, deliver } = await teamAfterCheckout('newest');
+  await deliver('active', 'sub_other', 200);
+  const older = `
+    update teams
+       set provider_subscription_id = 'sub_old'
+     where id = $1`;
+  await store.database.query(older, [teamId]);
+  expect(await rebuildTeam(teamId, false)).toMatchObject([{ isKept: false }]);
+  expect(await store.planOf(teamId)).toMatchObject({ providerSubscriptionId: 'sub_other' });
+});
