@@ -1,24 +1,44 @@
-import type { Snapshot } from './snapshot.ts';
+import * as v from 'valibot';
 
-/** What answers `GET /metrics`. */
+export const snapshotShape = v.array(
+  v.object({ comments: v.string(), lines: v.array(v.string()) }),
+);
+
+/** Metrics at one moment, in the text format of Prometheus. It can travel to another process. */
+export type Snapshot = Readonly<v.InferOutput<typeof snapshotShape>>;
+
+export type Metric = Snapshot[number];
+
+/** What `GET /metrics` answers. */
 export type Exposition = {
   readonly contentType: string;
-  /** All figures as Prometheus reads them, within some seconds. */
+  /** All metrics, within a few seconds. */
   expose(): Promise<string>;
 };
 
-/** Of several snapshots no two may have figures of the same name and labels. */
+/** The lines of one metric have to follow each other, whichever snapshot they are from. */
 export function createExposition(snapshots: () => Promise<readonly Snapshot[]>): Exposition {
   return {
     contentType: 'text/plain; version=0.0.4; charset=utf-8',
     async expose() {
-      // It takes long to load, and no start is to wait for it.
-      const { AggregatorRegistry } = await import('prom-client');
-      // It puts several together by an aggregator; without one it leaves some out.
-      const metrics = (await snapshots()).map((snapshot) =>
-        snapshot.map((metric) => ({ ...metric, aggregator: 'sum' })),
-      );
-      return await AggregatorRegistry.aggregate(metrics).metrics();
+      const linesOf = new Map<string, string[]>();
+      for (const { comments, lines } of (await snapshots()).flat()) {
+        linesOf.set(comments, [...(linesOf.get(comments) ?? []), ...lines]);
+      }
+      const all = [...linesOf].flatMap(([comments, lines]) => [comments, ...lines]);
+      return `${all.join('\n')}\n`;
     },
   };
+}
+
+export function metric(name: string, help: string, type: string, lines: string[]): Metric {
+  return { comments: `# HELP ${name} ${help}\n# TYPE ${name} ${type}`, lines };
+}
+
+/** `name{label="value"} 1` */
+export function line(name: string, labels: Readonly<Record<string, string>>, value: number) {
+  const pairs = Object.entries(labels).map(
+    ([label, text]) => `${label}="${text.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n')}"`,
+  );
+  return `${name}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}`;
 }

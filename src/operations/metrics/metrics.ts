@@ -2,11 +2,10 @@ import { InstepError } from '../../runtime/errors.ts';
 import type { Instrumentation } from '../../runtime/instrumentation.ts';
 import { WEBHOOK_PATH } from '../../server/webhook.ts';
 import { HANDLED_TYPES } from '../../stripe/handled-event-type.ts';
-import { createExposition, type Exposition } from './exposition.ts';
+import { createExposition, type Exposition, type Snapshot } from './exposition.ts';
 import { createGauges, type GaugesOptions } from './gauges.ts';
 import { readProcessMetrics } from './process-metrics.ts';
 import { Counter, Histogram } from './series.ts';
-import type { Snapshot } from './snapshot.ts';
 
 /** What one process has counted and measured. */
 export type Metrics = Exposition & { snapshot(): Promise<Snapshot> };
@@ -104,11 +103,11 @@ export function createMetrics(options: GaugesOptions): Metrics & Instrumentation
   deliveryDelays.declare({});
 
   let clockSkewSeconds: number | null = null;
-  const gauges = createGauges(options, () => clockSkewSeconds);
+  const readGauges = createGauges(options, () => clockSkewSeconds);
 
   async function snapshot(): Promise<Snapshot> {
-    const read = [...gauges.map((gauge) => gauge()), readProcessMetrics()];
-    return [...series.map((one) => one.read()), ...(await Promise.all(read)).flat()];
+    const read = await Promise.all([readGauges(), readProcessMetrics()]);
+    return [...series.map((one) => one.read()), ...read.flat()];
   }
 
   return {

@@ -1,4 +1,4 @@
-import type { Metric } from './snapshot.ts';
+import { line, type Metric, metric } from './exposition.ts';
 
 export type SeriesOptions<Label extends string> = {
   readonly name: string;
@@ -9,58 +9,44 @@ export type SeriesOptions<Label extends string> = {
 type Labels<Label extends string> = Readonly<Record<Label, string>>;
 
 /**
- * The values of one metric, one for each set of labels. prom-client's own series check and join
- * their labels at each observation, which took a fortieth of the time of a profile request.
+ * The values of one metric, one for each set of labels. prom-client's own check and join their labels
+ * at each observation, which took a fortieth of the time of a profile request.
  */
-class Series<Label extends string, Value> {
-  readonly #labelNames: readonly Label[];
+class Series<Label extends string, Value, Options extends SeriesOptions<Label>> {
+  protected readonly options: Options;
   readonly #create: () => Value;
-  readonly #entries = new Map<string, { readonly labels: Labels<Label>; readonly value: Value }>();
+  protected readonly all = new Map<string, { readonly labels: Labels<Label>; value: Value }>();
 
-  constructor(labelNames: readonly Label[], create: () => Value) {
-    this.#labelNames = labelNames;
+  constructor(options: Options, create: () => Value) {
+    this.options = options;
     this.#create = create;
   }
 
-  of(labels: Labels<Label>): Value {
+  /** Shows zeros from now on: Prometheus sees a rise only between two samples. */
+  declare(labels: Labels<Label>): { value: Value } {
     let key = '';
-    for (const name of this.#labelNames) key += `${labels[name]}\n`;
-    const known = this.#entries.get(key);
-    if (known !== undefined) return known.value;
-    const value = this.#create();
-    this.#entries.set(key, { labels, value });
-    return value;
-  }
-
-  entries() {
-    return [...this.#entries.values()];
+    for (const name of this.options.labelNames) key += `${labels[name]}\n`;
+    const known = this.all.get(key);
+    if (known !== undefined) return known;
+    const entry = { labels, value: this.#create() };
+    this.all.set(key, entry);
+    return entry;
   }
 }
 
-export class Counter<Label extends string> {
-  readonly #options: SeriesOptions<Label>;
-  readonly #series: Series<Label, { count: number }>;
-
+export class Counter<Label extends string> extends Series<Label, number, SeriesOptions<Label>> {
   constructor(options: SeriesOptions<Label>) {
-    this.#options = options;
-    this.#series = new Series(options.labelNames, () => ({ count: 0 }));
-  }
-
-  /** Shows a zero: Prometheus sees a rise only between two samples. */
-  declare(labels: Labels<Label>): void {
-    this.#series.of(labels);
+    super(options, () => 0);
   }
 
   increase(labels: Labels<Label>): void {
-    this.#series.of(labels).count += 1;
+    this.declare(labels).value += 1;
   }
 
   read(): Metric {
-    const { name, help } = this.#options;
-    const values = this.#series
-      .entries()
-      .map(({ labels, value }) => ({ labels, value: value.count }));
-    return { name, help, type: 'counter', values };
+    const { name, help } = this.options;
+    const lines = [...this.all.values()].map(({ labels, value }) => line(name, labels, value));
+    return metric(name, help, 'counter', lines);
   }
 }
 
@@ -71,27 +57,18 @@ export type HistogramOptions<Label extends string> = SeriesOptions<Label> & {
 
 type Distribution = { readonly counts: number[]; sum: number };
 
-export class Histogram<Label extends string> {
-  readonly #options: HistogramOptions<Label>;
-  readonly #series: Series<Label, Distribution>;
-
+export class Histogram<Label extends string> extends Series<
+  Label,
+  Distribution,
+  HistogramOptions<Label>
+> {
   constructor(options: HistogramOptions<Label>) {
-    this.#options = options;
-    const { labelNames, bounds } = options;
-    this.#series = new Series(labelNames, () => ({
-      counts: Array.from({ length: bounds.length + 1 }, () => 0),
-      sum: 0,
-    }));
-  }
-
-  /** Shows zeros: Prometheus sees a rise only between two samples. */
-  declare(labels: Labels<Label>): void {
-    this.#series.of(labels);
+    super(options, () => ({ counts: new Array(options.bounds.length + 1).fill(0), sum: 0 }));
   }
 
   observe(labels: Labels<Label>, value: number): void {
-    const { bounds } = this.#options;
-    const distribution = this.#series.of(labels);
+    const { bounds } = this.options;
+    const distribution = this.declare(labels).value;
     let index = 0;
     while (value > (bounds[index] ?? Number.POSITIVE_INFINITY)) index += 1;
     distribution.counts[index] = (distribution.counts[index] ?? 0) + 1;
@@ -99,21 +76,16 @@ export class Histogram<Label extends string> {
   }
 
   read(): Metric {
-    const { name, help, bounds } = this.#options;
-    const values = this.#series.entries().flatMap(({ labels, value: { counts, sum } }) => {
+    const { name, help, bounds } = this.options;
+    const lines = [...this.all.values()].flatMap(({ labels, value: { counts, sum } }) => {
       let count = 0;
       const buckets = counts.map((one, index) => {
         // A bucket of Prometheus includes the smaller ones.
         count += one;
-        const le = String(bounds[index] ?? '+Inf');
-        return { metricName: `${name}_bucket`, labels: { ...labels, le }, value: count };
+        return line(`${name}_bucket`, { ...labels, le: String(bounds[index] ?? '+Inf') }, count);
       });
-      return [
-        ...buckets,
-        { metricName: `${name}_sum`, labels, value: sum },
-        { metricName: `${name}_count`, labels, value: count },
-      ];
+      return [...buckets, line(`${name}_sum`, labels, sum), line(`${name}_count`, labels, count)];
     });
-    return { name, help, type: 'histogram', values };
+    return metric(name, help, 'histogram', lines);
   }
 }

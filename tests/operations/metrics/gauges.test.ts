@@ -19,7 +19,7 @@ const HEALTH: Health = {
 /** The gauges of a database in this state. The test sets the clock. */
 function observed(readHealth: () => Promise<Health>) {
   const clock = { nowMs: 1_000 };
-  const gauges = createGauges(
+  const readGauges = createGauges(
     {
       queued: () => ({ ready: 5, blocked: 4, limit: 9 }),
       poolUse: () => ({ total: 3, idle: 1, waiting: 2 }),
@@ -32,9 +32,10 @@ function observed(readHealth: () => Promise<Health>) {
   return {
     clock,
     async valuesOf(name: string) {
-      const metrics = await Promise.all(gauges.map((read) => read()));
-      const metric = metrics.find((one) => one.name === name);
-      return metric?.values.map(({ value }) => value);
+      const lines = (await readGauges()).flatMap((metric) => metric.lines);
+      return lines
+        .filter((line) => line.startsWith(name))
+        .map((line) => Number(line.split(' ')[1]));
     },
   };
 }
