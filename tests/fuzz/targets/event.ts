@@ -22,7 +22,8 @@ const TYPES = ['customer.subscription.updated', 'customer.subscription.deleted']
 const KEY = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
 const TOO_DEEP = 'data is nested too deeply';
 const MEMBERS = {
-  readable: 'after,eventId,isDeletion,isSnapshot,key,kind,previousAttributes,subscription,type',
+  readable:
+    'after,eventId,isDeletion,isSnapshot,key,kind,observedKeys,previousAttributes,subscription,type',
   unreadable: 'eventId,key,kind,reason,type',
   unhandled: 'eventId,kind,type',
   shapeless: 'eventId,kind,reason',
@@ -67,6 +68,7 @@ function checkReadable({ subscription, after, previousAttributes, ...event }: Re
   }
   expect(event.isDeletion).toBe(event.type === TYPES[1]);
   expect(event.isSnapshot).toBe(false);
+  expect(event.observedKeys).toBeNull();
 }
 
 /** The text of these bytes, as far as they are one; signed over the bytes, as Stripe does it. */
