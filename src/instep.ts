@@ -88,10 +88,11 @@ export async function openService({
     throw error;
   }
 
+  // Shorter than the deadline of the request, so that the error names the cause.
+  const timeoutMs = Math.ceil(config.requestDeadlineMs * 0.8);
   const database = server.open({
     maxConnections: MAX_CONNECTIONS,
-    // Shorter than the deadline of the request, so that the error names the cause.
-    statementTimeoutMs: Math.ceil(config.requestDeadlineMs * 0.8),
+    statementTimeoutMs: timeoutMs,
     onConnectionError,
   });
   const { query } = database;
@@ -111,6 +112,7 @@ export async function openService({
     now,
     planSelection,
     maxQueued,
+    timeoutMs,
     instrumentation: metrics,
   });
   const { ingest, productNames } = pipeline;

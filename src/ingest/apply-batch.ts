@@ -6,13 +6,7 @@ import type { AtCommit, Query } from '../postgres/database.ts';
 import { type LogEntry, logEvents, readLog, readNeighbours } from '../queries/events.ts';
 import { noteNamelessProducts } from '../queries/products.ts';
 import { readCustomers, writeSubscriptions } from '../queries/subscriptions.ts';
-import {
-  type FreeTeams,
-  type LinkedTeam,
-  lockFreeTeams,
-  lockTeams,
-  writePlans,
-} from '../queries/teams.ts';
+import { type LinkedTeam, lockFreeTeams, writePlans } from '../queries/teams.ts';
 import { changeOf } from '../stripe/logged-event.ts';
 import { decide, type KnownEvent } from './decide.ts';
 import type { NamedEvent, Result } from './received-event.ts';
@@ -22,8 +16,6 @@ export type Transaction = { readonly query: Query; readonly atCommit: AtCommit }
 
 export type ApplyOptions = {
   readonly planSelection: PlanSelection;
-  /** Whether events of teams that another session has locked are left for later. */
-  readonly skipsLocked: boolean;
   /** For a table whose plan name column refuses the name. */
   readonly withoutNames: boolean;
 };
@@ -36,8 +28,8 @@ type Stored = {
 /**
  * Applies a batch of events within one transaction and two round trips, whatever its size: lock the
  * teams and read what is stored; decide, write and commit. Only an order that depends on neighbouring
- * seconds takes a third. Returns the results in the order of the
- * events; `null` for an event that was skipped because its team is locked.
+ * seconds takes a third. Returns the results in the order of the events; `null` for an event that
+ * was skipped because another session has locked its team.
  *
  * The lock comes first: the session that holds a customer's team decides alone on the customer's
  * events, and reads what the previous holder has left.
@@ -49,11 +41,8 @@ export async function applyBatch(
 ): Promise<readonly (Result | null)[]> {
   const { query } = transaction;
   const customerIds = customerIdsOf(events);
-  const lock = options.skipsLocked
-    ? lockFreeTeams(query, customerIds)
-    : lockAll(query, customerIds);
   const [{ teams, heldCustomerIds }, stored] = await Promise.all([
-    lock,
+    lockFreeTeams(query, customerIds),
     readStored(query, events, customerIds),
   ]);
   const isSkipped = (event: NamedEvent) =>
@@ -61,10 +50,6 @@ export async function applyBatch(
   const applied = events.filter((event) => !isSkipped(event));
   const results = (await applyTo(teams, stored, transaction, applied, options)).values();
   return events.map((event) => (isSkipped(event) ? null : (results.next().value ?? null)));
-}
-
-async function lockAll(query: Query, customerIds: readonly string[]): Promise<FreeTeams> {
-  return { teams: await lockTeams(query, customerIds), heldCustomerIds: new Set() };
 }
 
 /** Sent right behind the lock, and answered once it is held. */

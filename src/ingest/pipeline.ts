@@ -3,9 +3,10 @@ import { effectOf } from '../core/transition.ts';
 import type { Database } from '../postgres/database.ts';
 import { DatabaseBusy, DatabaseConflict, DatabaseRefused } from '../postgres/errors.ts';
 import { readProductName, writeProductName } from '../queries/products.ts';
-import { Batcher } from '../runtime/batcher.ts';
+import { Batcher, QueueFull } from '../runtime/batcher.ts';
 import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
 import type { Logger } from '../runtime/logging.ts';
+import { pause } from '../runtime/pause.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { createProductNames, type ProductNames } from '../stripe/product-names.ts';
 import { applyBatch } from './apply-batch.ts';
@@ -16,7 +17,7 @@ import type { NamedEvent, ReceivedEvent, Result } from './received-event.ts';
  * Processes events: webhooks, replays and caught-up events all come through here. When the promise
  * resolves, the events are stored and the teams are correct, permanently. Idempotent.
  *
- * @throws the errors of the database, or QueueFull; the caller may then send the events again
+ * @throws the errors of the database, QueueFull or DeadlineExceeded; another call can then succeed
  */
 export type Ingest = (events: readonly ReceivedEvent[]) => Promise<readonly Result[]>;
 
@@ -42,10 +43,19 @@ export type IngestPipelineOptions = {
   readonly now: () => number;
   readonly planSelection: PlanSelection;
   readonly maxQueued: number;
+  /** How long an event can wait for a batch, or for a team that another session has locked. */
+  readonly timeoutMs?: number;
   readonly instrumentation?: Instrumentation;
 };
 
 const MAX_BATCH = 500;
+
+/** For callers that wait as long as it takes. */
+const DEFAULT_TIMEOUT_MS = 60_000;
+
+/** The first and the longest pause between two attempts to lock a team. */
+const LOCK_PAUSE_MS = 5;
+const LONGEST_LOCK_PAUSE_MS = 50;
 
 /**
  * The longest expected wait for a batch. The next batch takes as long again, so an admitted event is
@@ -59,7 +69,7 @@ const ERRORS_OF_ONE_EVENT = [DatabaseBusy, DatabaseConflict, DatabaseRefused];
 /** Opens the pipeline into a database. Product names come from there and from Stripe's API. */
 export function createIngestPipeline(options: IngestPipelineOptions): IngestPipeline {
   const { database, logger, now, planSelection, maxQueued } = options;
-  const { instrumentation = NO_INSTRUMENTATION } = options;
+  const { instrumentation = NO_INSTRUMENTATION, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   const productNames = createProductNames({
     readStored: (productId) => readProductName(database.query, productId),
     store: async (productId, name) => {
@@ -71,19 +81,21 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
   });
   const limit = new QueueLimit({ maxQueued, maxWaitMs: MAX_WAIT_MS });
   const ready = openLane('ready', 'apply events');
-  // Events of a team that another session has locked wait for it without delaying the others.
+  // Attempts for events whose team was locked, so that they never delay the others.
   const blocked = openLane('blocked', 'apply events of locked teams');
+  let blockedEvents = 0;
 
   function openLane(lane: Lane, name: string): Batcher<NamedEvent, Result | null> {
     return new Batcher({
       name,
       maxBatch: MAX_BATCH,
       maxQueued,
+      timeoutMs,
       isWorthSplitting: (error) => ERRORS_OF_ONE_EVENT.some((kind) => error instanceof kind),
       async run(events) {
         const startedAtMs = performance.now();
         try {
-          return await commit(lane, events);
+          return await commit(events);
         } finally {
           const tookMs = performance.now() - startedAtMs;
           if (lane === 'ready') limit.learn(events.length, tookMs);
@@ -93,14 +105,10 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
     });
   }
 
-  async function commit(
-    lane: Lane,
-    events: readonly NamedEvent[],
-  ): Promise<readonly (Result | null)[]> {
-    const skipsLocked = lane === 'ready';
+  async function commit(events: readonly NamedEvent[]): Promise<readonly (Result | null)[]> {
     const apply = (withoutNames: boolean) =>
       database.transaction((query, atCommit) =>
-        applyBatch({ query, atCommit }, events, { planSelection, skipsLocked, withoutNames }),
+        applyBatch({ query, atCommit }, events, { planSelection, withoutNames }),
       );
     try {
       return await apply(false);
@@ -122,13 +130,33 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
 
   async function process(event: NamedEvent): Promise<Result> {
     try {
-      const result = (await ready.add(event)) ?? (await blocked.add(event));
-      if (result === null) throw new RangeError('a blocked event is never skipped');
+      const result = (await ready.add(event)) ?? (await whenUnlocked(event));
       report(event, result);
       return result;
     } catch (error) {
       instrumentation.eventFailed(error);
       throw error;
+    }
+  }
+
+  async function whenUnlocked(event: NamedEvent): Promise<Result> {
+    if (blockedEvents >= maxQueued) {
+      throw new QueueFull(`${blockedEvents} events wait for locked teams already`);
+    }
+    logger.debug({ eventId: event.eventId }, 'waiting for a locked team');
+    const giveUpAtMs = performance.now() + timeoutMs;
+    blockedEvents += 1;
+    try {
+      for (let pauseMs = LOCK_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_LOCK_PAUSE_MS)) {
+        await pause(pauseMs);
+        const result = await blocked.add(event);
+        if (result !== null) return result;
+        if (performance.now() > giveUpAtMs) {
+          throw new DatabaseBusy('another session has locked the team');
+        }
+      }
+    } finally {
+      blockedEvents -= 1;
     }
   }
 
@@ -154,7 +182,7 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
     },
     productNames,
     hasRoom: () => ready.queued < limit.count,
-    queued: () => ({ ready: ready.queued, blocked: blocked.queued, limit: limit.count }),
+    queued: () => ({ ready: ready.queued, blocked: blockedEvents, limit: limit.count }),
   };
 }
 

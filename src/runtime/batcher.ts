@@ -1,3 +1,4 @@
+import { DeadlineExceeded } from './deadline.ts';
 import { InstepError } from './errors.ts';
 import { activeSpan, inRootSpan, type Span } from './tracing.ts';
 
@@ -13,12 +14,15 @@ export type BatcherOptions<Item, Result> = {
   readonly run: (items: readonly Item[]) => Promise<readonly Result[]>;
   readonly maxBatch: number;
   readonly maxQueued: number;
+  /** An item that has waited longer is dropped, since nobody waits for it any more. */
+  readonly timeoutMs?: number;
   /** Whether a failed batch may succeed in part when its items are tried one by one. */
   readonly isWorthSplitting?: (error: unknown) => boolean;
 };
 
 type Waiting<Item, Result> = {
   readonly item: Item;
+  readonly addedAtMs: number;
   /** What waits for it. */
   readonly cause: Span | undefined;
   readonly resolve: (result: Result) => void;
@@ -43,13 +47,14 @@ export class Batcher<Item, Result> {
     return this.#queue.length;
   }
 
-  /** The item's own result. @throws QueueFull at once when too many are waiting */
+  /** The item's own result. @throws QueueFull at once when too many wait, or DeadlineExceeded */
   add(item: Item): Promise<Result> {
     if (this.#queue.length >= this.#options.maxQueued) {
       return Promise.reject(new QueueFull(`${this.#queue.length} are waiting already`));
     }
     return new Promise((resolve, reject) => {
-      this.#queue.push({ item, cause: activeSpan(), resolve, reject });
+      const addedAtMs = performance.now();
+      this.#queue.push({ item, addedAtMs, cause: activeSpan(), resolve, reject });
       if (!this.#underWay) void this.#drain();
     });
   }
@@ -63,7 +68,9 @@ export class Batcher<Item, Result> {
     this.#underWay = false;
   }
 
-  async #settle(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+  async #settle(items: readonly Waiting<Item, Result>[]): Promise<void> {
+    const batch = this.#dropLate(items);
+    if (batch.length === 0) return;
     try {
       const results = await this.#run(batch);
       for (const [index, result] of results.entries()) batch[index]?.resolve(result);
@@ -74,6 +81,17 @@ export class Batcher<Item, Result> {
         for (const { reject } of batch) reject(error);
       }
     }
+  }
+
+  #dropLate(items: readonly Waiting<Item, Result>[]): readonly Waiting<Item, Result>[] {
+    const { timeoutMs = Number.POSITIVE_INFINITY } = this.#options;
+    const nowMs = performance.now();
+    const isLate = ({ addedAtMs }: Waiting<Item, Result>) => nowMs - addedAtMs > timeoutMs;
+    if (!items.some(isLate)) return items;
+    for (const { reject } of items.filter(isLate)) {
+      reject(new DeadlineExceeded(timeoutMs));
+    }
+    return items.filter((item) => !isLate(item));
   }
 
   /** In a span of its own: a batch belongs to many, and whoever came first is one of them. */

@@ -105,8 +105,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'the log is read before the lock',
     'ingest/apply-batch.ts',
     [
-      '  const lock = options.skipsLocked',
-      '  const early = await readStored(query, events, customerIds);\n  const lock = options.skipsLocked',
+      '  const [{ teams, heldCustomerIds }, stored]',
+      '  const early = await readStored(query, events, customerIds);\n  const [{ teams, heldCustomerIds }, stored]',
     ],
     ['    readStored(query, events, customerIds),\n  ]);', '    early,\n  ]);'],
   ),

@@ -1,10 +1,13 @@
 import { expect, test } from 'vitest';
 import { addTeam } from '../../src/queries/teams.ts';
-import { lockTeam, untilWaiting, whileHeld } from '../support/postgres/locks.ts';
+import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { NO_PLAN, useService } from '../support/service/contract-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
-const service = useService({ REQUEST_DEADLINE_MS: '3000' });
+const service = useService({ REQUEST_DEADLINE_MS: '3000', LOG_LEVEL: 'debug' });
+
+const untilBlocked = (eventId: string) =>
+  service.process.logged({ msg: 'waiting for a locked team', eventId });
 
 async function expectUnavailable(answer: Promise<Response>): Promise<void> {
   const response = await answer;
@@ -28,8 +31,8 @@ test('a webhook waits for a team that is locked for a moment', async () => {
   const { teamId, customerId } = await service.addTeam();
   let answer: Promise<Response> | undefined;
   await whileHeld(service.database, lockTeam(teamId), async () => {
-    answer = service.postSigned(eventBody({ customerId }));
-    await untilWaiting(service.database);
+    answer = service.postSigned(eventBody({ customerId, eventId: 'evt_brief' }));
+    await untilBlocked('evt_brief');
   });
   expect((await answer)?.status).toBe(200);
   expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
@@ -41,10 +44,11 @@ test('profiles are answered while webhooks wait', async () => {
   const { teamId, customerId } = await service.addTeam();
   await whileHeld(service.database, lockTeam(teamId), async () => {
     let isAnswered = false;
-    const answer = service.postSigned(eventBody({ customerId })).finally(() => {
+    const body = eventBody({ customerId, eventId: 'evt_waiting' });
+    const answer = service.postSigned(body).finally(() => {
       isAnswered = true;
     });
-    await untilWaiting(service.database);
+    await untilBlocked('evt_waiting');
     expect(await (await service.getUser(cookie)).json()).toMatchObject({ id });
     expect((await service.postSigned(eventBody({ type: 'invoice.paid' }))).status).toBe(200);
     expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
@@ -55,13 +59,13 @@ test('profiles are answered while webhooks wait', async () => {
 
 test('a locked team holds no other one up', async () => {
   const locked = await service.addTeam();
-  const body = eventBody({ customerId: locked.customerId });
+  const body = eventBody({ customerId: locked.customerId, eventId: 'evt_locked' });
   await whileHeld(service.database, lockTeam(locked.teamId), async () => {
     let isAnswered = false;
     const answer = service.postSigned(body).finally(() => {
       isAnswered = true;
     });
-    await untilWaiting(service.database);
+    await untilBlocked('evt_locked');
     const others = await Promise.all(Array.from({ length: 5 }, () => service.addTeam()));
     const bodies = others.map(({ customerId }) => eventBody({ customerId }));
     // In one batch with more of the team that is locked, too.
@@ -85,8 +89,8 @@ test('whoever is one of two teams of a customer is not forgotten while it is loc
   const twinId = await addTeam(service.database.query, { name: 'Twin', customerId });
   let answer: Promise<Response> | undefined;
   await whileHeld(service.database, lockTeam(twinId), async () => {
-    answer = service.postSigned(eventBody({ customerId }));
-    await untilWaiting(service.database);
+    answer = service.postSigned(eventBody({ customerId, eventId: 'evt_twins' }));
+    await untilBlocked('evt_twins');
     expect(await service.planOf(teamId)).toEqual(NO_PLAN);
   });
   expect((await answer)?.status).toBe(200);

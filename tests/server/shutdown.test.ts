@@ -4,7 +4,8 @@ import { lockTeam, untilWaiting, whileHeld } from '../support/postgres/locks.ts'
 import { useService } from '../support/service/contract-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
-const PATIENT = { REQUEST_DEADLINE_MS: '20000' };
+const PATIENT = { REQUEST_DEADLINE_MS: '20000', LOG_LEVEL: 'debug' };
+const BLOCKED = { msg: 'waiting for a locked team' };
 
 describe('SIGTERM while requests are under way', () => {
   const service = useService(PATIENT);
@@ -23,7 +24,8 @@ describe('SIGTERM while requests are under way', () => {
     await whileHeld(service.database, lock, async () => {
       webhook = service.postSigned(eventBody({ customerId }));
       kept.write(`GET /api/user HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\n\r\n`);
-      await untilWaiting(service.database, 2);
+      await service.process.logged(BLOCKED);
+      await untilWaiting(service.database);
 
       exit = service.process.stop();
       await service.process.logged({ msg: 'shutting down' });
@@ -88,13 +90,13 @@ describe('SIGINT', () => {
 });
 
 describe('a request that does not end in time', () => {
-  const service = useService({ REQUEST_DEADLINE_MS: '4000', SHUTDOWN_DEADLINE_MS: '200' });
+  const service = useService({ ...PATIENT, SHUTDOWN_DEADLINE_MS: '200' });
 
   test('is cut off at the deadline of the shutdown', async () => {
     const { teamId, customerId } = await service.addTeam();
     await whileHeld(service.database, lockTeam(teamId), async () => {
       const webhook = service.postSigned(eventBody({ customerId }));
-      await untilWaiting(service.database);
+      await service.process.logged(BLOCKED);
       const exit = service.process.stop();
       await expect(webhook).rejects.toThrow();
       expect(await exit).toBe(0);
@@ -109,7 +111,7 @@ describe('a second signal', () => {
     const { teamId, customerId } = await service.addTeam();
     await whileHeld(service.database, lockTeam(teamId), async () => {
       const webhook = service.postSigned(eventBody({ customerId }));
-      await untilWaiting(service.database);
+      await service.process.logged(BLOCKED);
       const exit = service.process.stop();
       await service.process.logged({ msg: 'shutting down' });
       service.process.process.kill('SIGTERM');

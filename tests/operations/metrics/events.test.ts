@@ -90,9 +90,11 @@ test('what waits for its turn is shown, and what is turned away is counted', asy
   const answers: Promise<Response>[] = [];
   await whileHeld(service.database, lockTeam(teamId), async () => {
     answers.push(service.post(eventBody({ customerId })));
-    await untilWaiting(service.database);
+    await vi.waitFor(async () => {
+      expect(await service.figure('instep_queued_events{lane="blocked"}')).toBe(1);
+    }, 20_000);
     answers.push(
-      ...Array.from({ length: MAX_QUEUED + 4 }, () => service.post(eventBody({ customerId }))),
+      ...Array.from({ length: MAX_QUEUED - 1 + 4 }, () => service.post(eventBody({ customerId }))),
     );
     await vi.waitFor(async () => {
       expect(await service.figure('instep_queued_events{lane="blocked"}')).toBe(MAX_QUEUED);

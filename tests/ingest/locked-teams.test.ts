@@ -1,0 +1,74 @@
+import { expect, test, vi } from 'vitest';
+import { createIngestPipeline, type IngestPipelineOptions } from '../../src/ingest/pipeline.ts';
+import type { Database } from '../../src/postgres/database.ts';
+import { createLogger } from '../../src/runtime/logging.ts';
+import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
+import { embeddedServer } from '../support/postgres/test-database.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+import { receivedEvent } from '../support/stripe/events.ts';
+
+const store = useDatabase(embeddedServer);
+
+function openPipeline(options: Partial<IngestPipelineOptions> = {}) {
+  return createIngestPipeline({
+    database: store.database,
+    api: { retrieveProductName: async () => null },
+    logger: createLogger('silent'),
+    now: Date.now,
+    planSelection: 'newest',
+    maxQueued: 10_000,
+    ...options,
+  });
+}
+
+test('an event of a team that is locked for a moment does not wait for other locked teams', async () => {
+  const { ingest, queued } = openPipeline();
+  const teams = await Promise.all(Array.from({ length: 21 }, () => store.addTeam()));
+  const [brief, ...others] = teams.reverse();
+  if (brief === undefined) throw new RangeError('no teams');
+  const lockOthers = others.map(({ teamId }) => lockTeam(teamId)).join(';');
+  let settled = 0;
+  const waiting: Promise<unknown>[] = [];
+  await whileHeld(store.openAnother(), lockOthers, async () => {
+    let applied: Promise<unknown> | undefined;
+    await whileHeld(store.openAnother(), lockTeam(brief.teamId), async () => {
+      for (const { customerId } of others) {
+        const ingested = ingest([receivedEvent({ customerId })]).finally(() => {
+          settled += 1;
+        });
+        waiting.push(ingested);
+      }
+      applied = ingest([receivedEvent({ customerId: brief.customerId })]);
+      await vi.waitUntil(() => queued().blocked === teams.length);
+    });
+    await applied;
+    expect(settled).toBe(0);
+  });
+  await Promise.all(waiting);
+  for (const { teamId } of teams) {
+    expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+  }
+});
+
+test('events that nobody waits for any more are dropped', async () => {
+  let transactions = 0;
+  const database: Database = {
+    ...store.openAnother(),
+    transaction: async (work) => {
+      transactions += 1;
+      return await store.database.transaction(async (query, atCommit) => {
+        await query(`set local lock_timeout = '100ms'`);
+        return await work(query, atCommit);
+      });
+    },
+  };
+  const { ingest, queued } = openPipeline({ database, timeoutMs: 150 });
+  await whileHeld(store.openAnother(), 'lock table instep.events', async () => {
+    const ends = await Promise.allSettled(
+      Array.from({ length: 30 }, () => ingest([receivedEvent({ customerId: 'cus_dropped' })])),
+    );
+    expect(new Set(ends.map(({ status }) => status))).toEqual(new Set(['rejected']));
+  });
+  expect(transactions).toBeLessThan(10);
+  expect(queued()).toMatchObject({ ready: 0, blocked: 0 });
+});
