@@ -1,4 +1,5 @@
 import type { PlanSelection } from '../../src/core/plan-selection.ts';
+import type { SubscriptionEvent } from '../../src/core/subscription-event.ts';
 import { makeSnapshot } from '../../src/stripe/subscription-snapshot.ts';
 import type { Step } from '../../src/testing/lifecycle/delivery-schedule.ts';
 import { renderHistory } from '../../src/testing/lifecycle/history.ts';
@@ -122,12 +123,24 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
   const divergences = [...customers.values()].flatMap((customer) =>
     audit(customer, store, decided, planSelection),
   );
-  // Without snapshots a team can differ only as long as its order is known to be ambiguous.
-  const isAmbiguous = ({ customerId }: Divergence) => store.hasAmbiguous(customerId);
-  const isExcused = (found: Divergence) =>
-    !hasSnapshots && isAmbiguous(found) && (found.kind === 'team' || found.kind === 'ambiguous');
+  // Without snapshots only an order without any evidence can stay ambiguous.
+  const undecidable = new Set(
+    store.ambiguous().flatMap(({ newest }) => {
+      const customer = customers.get(newest.customerId);
+      return customer === undefined || hasEvidence(newest, customer) ? [] : newest.customerId;
+    }),
+  );
+  const isExcused = ({ kind, customerId }: Divergence) =>
+    !hasSnapshots && undecidable.has(customerId) && (kind === 'team' || kind === 'ambiguous');
   const unexcused = divergences.filter((found) => !isExcused(found));
   return { divergences: unexcused, digest, snapshots };
+}
+
+/** Whether an earlier second shows in which state the subscription was. */
+function hasEvidence(newest: SubscriptionEvent, { history }: CustomerEvents): boolean {
+  const events = history.events.filter((event) => event.subscriptionId === newest.subscriptionId);
+  const isEarlier = events.some((event) => event.createdSeconds < newest.createdSeconds);
+  return isEarlier && events.some(({ body }) => body.includes('"previous_attributes"'));
 }
 
 const END_OF_TIME_MS = Number.MAX_SAFE_INTEGER;
