@@ -1,12 +1,12 @@
-/** A small change of one file that the proof must notice. */
+/** A small change of one file that the simulation or a test must notice. */
 export type PlantedBug = {
   readonly name: string;
   readonly file: string;
   /** Each text stands in the file exactly once. */
   readonly edits: readonly (readonly [search: string, replace: string])[];
   /**
-   * What can notice it: `store` for what is SQL, or only matters beside others; `unit` for what is
-   * a second lock on the same door, which no history can tell from a bug.
+   * What can notice it: `store` for SQL and concurrency; `unit` for a second safeguard, whose loss no
+   * history shows.
    */
   readonly level: 'core' | 'store' | 'unit';
 };
@@ -57,7 +57,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "if (key >= '') return",
   ]),
 
-  // Duplicates, parked events, the memory.
+  // Duplicates and parked events.
   bug('duplicates are applied again', DECIDE, [
     "if (earlier !== undefined && earlier !== 'parked') return",
     "if (earlier === 'unreadable') return",
@@ -74,9 +74,23 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'customers.set(customerId, step.customer);',
     "if (step.verdict === 'stale') customers.set(customerId, step.customer);",
   ]),
+  {
+    ...bug('an empty row is not filled', DECIDE, [
+      'touched.has(customerId) || isSamePlan(plan, NO_PLAN)',
+      'touched.has(customerId) || plan === NO_PLAN',
+    ]),
+    level: 'unit',
+  },
+  {
+    ...bug("the application's own plan is overwritten", DECIDE, [
+      "planSelection === 'best' && isKept(team, plan)",
+      "planSelection === 'best' && teamPlan === null && isKept(team, plan)",
+    ]),
+    level: 'unit',
+  },
   bug('every snapshot counts as superseded', DECIDE, ['return !isAskedFor ||', 'return true ||']),
 
-  // The statements, and what only matters beside others.
+  // SQL and concurrency.
   storeBug('a parked event stays parked in the log', 'queries/events.ts', [
     "when 'parked' then excluded.outcome",
     "when 'parked' then logged.outcome",
@@ -97,10 +111,6 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'return change && { ...change, key };',
     'return change && { ...change, key, isSnapshot: false };',
   ]),
-  storeBug('the observed keys of a snapshot are not logged', 'stripe/subscription-snapshot.ts', [
-    'data, ...observed }',
-    'data, ...(observed && null) }',
-  ]),
   storeBug(
     'the log is read before the lock',
     'ingest/apply-batch.ts',
@@ -119,7 +129,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     '',
   ]),
 
-  // What was lost, and is looked for.
+  // Catch-up and reconciliation.
   storeBug('what is missing in the log is taken for known', 'maintenance/catch-up.ts', [
     'filter(({ key }) => !keys.has(key))',
     'filter(({ key }) => keys.has(key))',
@@ -138,7 +148,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'if (observedKeys === null) return true;',
   ]),
 
-  // Few lives end with a change of the plan and nothing after it.
+  // Few lifecycles end with a change of the plan.
   {
     ...bug('another product is no drift', 'maintenance/reconcile/drift.ts', [
       'if (newest.productId !== null) return newest.productId === productId;',
@@ -146,7 +156,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     ]),
     level: 'unit',
   },
-  // By the rule the same event twice does little harm, whoever takes it for two.
+  // The ordering rule makes up for an event that counts twice.
   {
     ...bug('an event in two API versions is two events', 'ingest/recognize.ts', [
       'one.apiVersion !== other.apiVersion',
@@ -163,6 +173,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
 
   // Snapshots are taken after the second is over, so only a wrong clock makes observed keys matter.
+  {
+    ...bug('the observed keys of a snapshot are not logged', 'stripe/subscription-snapshot.ts', [
+      'data, ...observed }',
+      'data, ...(observed && null) }',
+    ]),
+    level: 'unit',
+  },
   {
     ...bug('observed keys are ignored', DECIDE, [
       'events.some(({ key }) => !observedKeys.has(key))',
