@@ -10,7 +10,13 @@ import { runCoreThreads } from './core/core-threads.ts';
 import { describeFailure } from './describe-failure.ts';
 import { enumerate } from './enumeration/enumerate.ts';
 import { runHttpLevel } from './http/http-level.ts';
-import { addSummaries, type Failure, type LevelOptions, type Summary } from './level.ts';
+import {
+  addSummaries,
+  emptySummary,
+  type Failure,
+  type LevelOptions,
+  type Summary,
+} from './level.ts';
 import {
   createCommand,
   faultArguments,
@@ -87,21 +93,19 @@ async function run(options: SimulateOptions, level: LevelOptions): Promise<Summa
     }
     const database = open();
     const http = { ...level, database, servers, program: PROGRAM, environment, kill, now };
+    // A server has one plan selection, so without an option the seeds are divided between both.
+    const selections =
+      level.planSelection === null ? (['newest', 'best'] as const) : [level.planSelection];
+    const seeds = Math.ceil(level.seeds / selections.length);
+    const deliveries = Math.ceil(level.deliveries / selections.length);
+    let sum: Summary = emptySummary();
     try {
-      const { planSelection } = level;
-      if (planSelection !== null) return await runHttpLevel({ ...http, planSelection });
-      // A server has one plan selection: half of the seeds run with each.
-      const seeds = Math.ceil(level.seeds / 2);
-      const half = { ...http, seeds, deliveries: Math.ceil(level.deliveries / 2) };
-      const newest = await runHttpLevel({ ...half, planSelection: 'newest' });
-      if (newest.failure !== null) return newest;
-      const best = await runHttpLevel({
-        ...half,
-        planSelection: 'best',
-        firstSeed: level.firstSeed + seeds,
-        onProgress: (deliveries) => level.onProgress?.(newest.deliveries + deliveries),
-      });
-      return addSummaries(newest, best);
+      for (const [index, planSelection] of selections.entries()) {
+        const firstSeed = level.firstSeed + index * seeds;
+        const part = { firstSeed, seeds, deliveries, planSelection };
+        if (sum.failure === null) sum = addSummaries(sum, await runHttpLevel({ ...http, ...part }));
+      }
+      return sum;
     } finally {
       await database.close();
     }

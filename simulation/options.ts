@@ -2,7 +2,12 @@ import { availableParallelism } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { positiveInteger } from '../src/cli/arguments.ts';
 import type { PlanSelection } from '../src/core/plan-selection.ts';
-import { DEFAULT_FAULTS, FAULT_NAMES, type Faults } from '../src/testing/lifecycle/faults.ts';
+import {
+  DEFAULT_FAULTS,
+  FAULT_NAMES,
+  FAULTS,
+  type Faults,
+} from '../src/testing/lifecycle/faults.ts';
 import type { Alphabet } from './enumeration/short-lifecycles.ts';
 import { DEFAULT_LOSSES, type Losses } from './store/losses.ts';
 
@@ -21,23 +26,6 @@ export type SimulateOptions = Partial<Faults & Losses> & {
   enumerate?: number;
   extra: number;
   json?: boolean;
-};
-
-const FAULT_HELP: Readonly<Record<keyof Faults, string>> = {
-  duplicate: 'an event is delivered again',
-  reorder: 'an event arrives a little late',
-  reorderSeconds: 'the maximum delay',
-  delay: 'an event arrives hours late',
-  delayHours: 'the maximum delay',
-  lose: 'a delivery is lost and retried',
-  loseResponse: 'the response is lost and the event is delivered again',
-  simultaneous: 'several acceptors get an event at the same time',
-  linkLate: 'the team is linked between or after its events',
-  endpointOutage: 'the endpoint is down for a while',
-  databaseOutage: 'the database is down for a while',
-  apiOutage: "Stripe's API is down for a while",
-  noSnapshots: "Stripe's API never returns a subscription again",
-  maintenance: 'the maintenance jobs run between two deliveries',
 };
 
 const LOSS_HELP: Readonly<Record<keyof Losses, string>> = {
@@ -86,11 +74,13 @@ export function createCommand(action: (options: SimulateOptions) => Promise<void
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExample:\n  npm run simulate -- --seeds 1000 --deliveries 1000000')
     .action(action);
-  for (const name of FAULT_OPTIONS) {
-    const help = `${FAULT_HELP[name]} (default: ${DEFAULT_FAULTS[name]})`;
-    const isAmount = name.endsWith('Seconds') || name.endsWith('Hours');
-    const value = isAmount ? '<n>' : '<probability>';
-    command.option(`--${toFlag(name)} ${value}`, help, isAmount ? amount : probability);
+  for (const name of FAULT_NAMES) {
+    const help = `${FAULTS[name].help} (default: ${FAULTS[name].probability})`;
+    command.option(`--${toFlag(name)} <probability>`, help, probability);
+  }
+  for (const name of DELAYS) {
+    const help = `maximum delay (default: ${DEFAULT_FAULTS[name]})`;
+    command.option(`--${toFlag(name)} <n>`, help, amount);
   }
   for (const name of LOSS_NAMES) {
     const help = `${LOSS_HELP[name]} (default: ${DEFAULT_LOSSES[name]})`;
@@ -99,7 +89,8 @@ export function createCommand(action: (options: SimulateOptions) => Promise<void
   return command;
 }
 
-const FAULT_OPTIONS: readonly (keyof Faults)[] = [...FAULT_NAMES, 'reorderSeconds', 'delayHours'];
+const DELAYS = ['reorderSeconds', 'delayHours'] as const;
+const FAULT_OPTIONS = [...FAULT_NAMES, ...DELAYS];
 const LOSS_NAMES: readonly (keyof Losses)[] = ['drop', 'forget'];
 
 export function faultsOf(options: SimulateOptions): Faults {

@@ -1,78 +1,51 @@
-/**
- * What networks, Stripe and machines do to deliveries. Each value is a probability: of every
- * delivery or, where noted, of every customer or every round.
- */
-export type Faults = {
-  /** An event is delivered again, although the first delivery was answered. */
-  readonly duplicate: number;
-  /** A delivery arrives up to `reorderSeconds` late. */
-  readonly reorder: number;
+/** What networks, Stripe and machines do to deliveries, with the default probability of each. */
+export const FAULTS = {
+  duplicate: { probability: 0.3, help: 'an event is delivered again' },
+  reorder: { probability: 0.4, help: 'an event arrives up to --reorder-seconds late' },
+  delay: { probability: 0.05, help: 'an event arrives up to --delay-hours late' },
+  lose: { probability: 0.1, help: 'a delivery is lost and retried' },
+  loseResponse: { probability: 0.05, help: 'the response is lost and the delivery is retried' },
+  simultaneous: { probability: 0.05, help: 'several acceptors get an event at the same time' },
+  linkLate: {
+    probability: 0.4,
+    help: 'per customer: the team is linked between or after its events',
+  },
+  endpointOutage: { probability: 0.2, help: 'per round: the endpoint is down for a while' },
+  databaseOutage: { probability: 0.2, help: 'per round: the database is down for a while' },
+  apiOutage: { probability: 0.3, help: "per round: Stripe's API is down for a while" },
+  noSnapshots: {
+    probability: 0.3,
+    help: "per round: Stripe's API never returns a subscription again",
+  },
+  maintenance: { probability: 0.05, help: 'the maintenance jobs run between two deliveries' },
+} as const;
+
+export type FaultName = keyof typeof FAULTS;
+
+export const FAULT_NAMES = Object.keys(FAULTS) as readonly FaultName[];
+
+/** The probability of each fault, and the maximum delays. */
+export type Faults = Readonly<Record<FaultName, number>> & {
   readonly reorderSeconds: number;
-  /** A delivery arrives up to `delayHours` late. */
-  readonly delay: number;
   readonly delayHours: number;
-  /** A delivery is lost, and retried after a back-off. */
-  readonly lose: number;
-  /** The event is stored, but the response is lost, and the delivery is retried. */
-  readonly loseResponse: number;
-  /** Several acceptors get the same event at the same time. */
-  readonly simultaneous: number;
-  /** Per customer: the team is linked between or after the events. */
-  readonly linkLate: number;
-  /** Per round: no delivery reaches the endpoint for a while. */
-  readonly endpointOutage: number;
-  /** Per round: nothing can be stored for a while. */
-  readonly databaseOutage: number;
-  /** Per round: Stripe's API is down for a while. */
-  readonly apiOutage: number;
-  /** Per round: Stripe's API never returns a subscription again. */
-  readonly noSnapshots: number;
-  /** The maintenance jobs run between two deliveries. */
-  readonly maintenance: number;
 };
 
-export const FAULT_NAMES = [
-  'duplicate',
-  'reorder',
-  'delay',
-  'lose',
-  'loseResponse',
-  'simultaneous',
-  'linkLate',
-  'endpointOutage',
-  'databaseOutage',
-  'apiOutage',
-  'noSnapshots',
-  'maintenance',
-] as const satisfies readonly (keyof Faults)[];
-
-export type FaultName = (typeof FAULT_NAMES)[number];
-
 export const DEFAULT_FAULTS: Faults = {
-  duplicate: 0.3,
-  reorder: 0.4,
+  ...forEachFault((name) => FAULTS[name].probability),
   reorderSeconds: 5,
-  delay: 0.05,
   delayHours: 72,
-  lose: 0.1,
-  loseResponse: 0.05,
-  simultaneous: 0.05,
-  linkLate: 0.4,
-  endpointOutage: 0.2,
-  databaseOutage: 0.2,
-  apiOutage: 0.3,
-  noSnapshots: 0.3,
-  maintenance: 0.05,
 };
 
 /** How often each fault happened. */
 export type FaultCounts = Record<FaultName, number>;
 
-export function noFaults(): FaultCounts {
-  return Object.fromEntries(FAULT_NAMES.map((name) => [name, 0])) as FaultCounts;
-}
+export const noFaults = (): FaultCounts => forEachFault(() => 0);
 
 /** Adds counts to a sum, which it changes. */
 export function addFaults(sum: FaultCounts, counts: Readonly<FaultCounts>): void {
   for (const name of FAULT_NAMES) sum[name] += counts[name];
+}
+
+function forEachFault(valueFor: (name: FaultName) => number): FaultCounts {
+  return Object.fromEntries(FAULT_NAMES.map((name) => [name, valueFor(name)])) as FaultCounts;
 }

@@ -1,5 +1,5 @@
 import type { Random } from '../random.ts';
-import { PRODUCTS, type Subscription } from './subscription.ts';
+import { PRODUCTS, type Status, type Subscription } from './subscription.ts';
 
 /** A change that can happen to a subscription. */
 export type PossibleChange = {
@@ -18,26 +18,29 @@ const INCOMPLETE_EXPIRES_SECONDS = 23 * 60 * 60;
 
 /** The changes that a subscription's status allows. One that is listed twice is twice as likely. */
 export function possibleChanges(subscription: Subscription): readonly PossibleChange[] {
-  const { startedAtSeconds, trialEndSeconds, invoices } = subscription;
-  const atTrialEnd = trialEndSeconds === null ? {} : { dueAtSeconds: trialEndSeconds };
+  const { startedAtSeconds, trialEndSeconds, invoices, paymentMethods } = subscription;
+  const change = (changed: Partial<Subscription>): PossibleChange => ({ apply: () => changed });
+  const renew = (status: Status): PossibleChange => ({
+    apply: (atSeconds) => ({ ...nextPeriod(subscription, atSeconds), status }),
+  });
+  const due = (dueAtSeconds: number | null, possible: PossibleChange): PossibleChange =>
+    dueAtSeconds === null ? possible : { ...possible, dueAtSeconds };
+  const addPaymentMethod = change({ paymentMethods: paymentMethods + 1 });
   switch (subscription.status) {
     case 'incomplete':
       return [
-        { apply: () => ({ status: 'active' }) },
-        { apply: () => ({ status: 'active', paymentMethods: 1 }) },
-        {
-          dueAtSeconds: startedAtSeconds + INCOMPLETE_EXPIRES_SECONDS,
-          apply: (atSeconds) => ({ status: 'incomplete_expired', endedAtSeconds: atSeconds }),
-        },
+        change({ status: 'active' }),
+        change({ status: 'active', paymentMethods: 1 }),
+        due(startedAtSeconds + INCOMPLETE_EXPIRES_SECONDS, end('incomplete_expired')),
       ];
     case 'trialing':
       return [
         ...settingChanges(subscription),
-        { ...atTrialEnd, apply: (at) => ({ ...nextPeriod(subscription, at), status: 'active' }) },
-        { ...atTrialEnd, apply: (at) => ({ ...nextPeriod(subscription, at), status: 'past_due' }) },
-        { ...atTrialEnd, apply: () => ({ status: 'paused' }) },
+        due(trialEndSeconds, renew('active')),
+        due(trialEndSeconds, renew('past_due')),
+        due(trialEndSeconds, change({ status: 'paused' })),
         // The trial ends early.
-        { apply: (at) => ({ ...nextPeriod(subscription, at), status: 'active' }) },
+        renew('active'),
         CANCEL,
       ];
     case 'active':
@@ -46,45 +49,38 @@ export function possibleChanges(subscription: Subscription): readonly PossibleCh
         ...settingChanges(subscription),
         renewal(subscription),
         renewal(subscription),
-        { apply: () => ({ status: 'past_due' }) },
-        { apply: () => ({ status: 'past_due' }) },
+        change({ status: 'past_due' }),
+        change({ status: 'past_due' }),
         // Back to active within the same second, this is a cycle without any other evidence.
-        { apply: () => ({ status: 'unpaid' }) },
+        change({ status: 'unpaid' }),
         CANCEL,
       ];
     case 'past_due':
       return [
-        { apply: () => ({ status: 'active' }) },
-        { apply: () => ({ status: 'active', paymentMethods: subscription.paymentMethods + 1 }) },
-        { apply: () => ({ paymentMethods: subscription.paymentMethods + 1 }) },
-        { apply: () => ({ status: 'unpaid' }) },
-        { apply: () => ({ status: 'unpaid' }) },
+        change({ status: 'active' }),
+        change({ status: 'active', paymentMethods: paymentMethods + 1 }),
+        addPaymentMethod,
+        change({ status: 'unpaid' }),
+        change({ status: 'unpaid' }),
         CANCEL,
       ];
     case 'unpaid':
-      return [
-        { apply: () => ({ status: 'active' }) },
-        { apply: () => ({ invoices: invoices + 1 }) },
-        CANCEL,
-      ];
+      return [change({ status: 'active' }), change({ invoices: invoices + 1 }), CANCEL];
     case 'paused':
-      return [
-        { apply: (at) => ({ ...nextPeriod(subscription, at), status: 'active' }) },
-        { apply: () => ({ paymentMethods: subscription.paymentMethods + 1 }) },
-        CANCEL,
-      ];
+      return [renew('active'), addPaymentMethod, CANCEL];
     case 'canceled':
     case 'incomplete_expired':
       return [];
   }
 }
 
-const CANCEL: PossibleChange = {
-  isDeletion: true,
-  apply: (atSeconds) => ({ status: 'canceled', endedAtSeconds: atSeconds }),
-};
+function end(status: Status): PossibleChange {
+  return { apply: (atSeconds) => ({ status, endedAtSeconds: atSeconds }) };
+}
 
-/** What the customer may set while the subscription lifecycles. */
+const CANCEL: PossibleChange = { ...end('canceled'), isDeletion: true };
+
+/** What the customer can set while the subscription is live. */
 function settingChanges(subscription: Subscription): PossibleChange[] {
   const { invoices, cancelsAtPeriodEnd, isCollectionPaused, paymentMethods } = subscription;
   return [
