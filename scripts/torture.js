@@ -18,15 +18,15 @@ function readArguments() {
   }
 }
 
-const told = readArguments();
-if (told === null) {
+const variables = readArguments();
+if (variables === null) {
   process.stderr.write(`${USAGE}\n`);
   process.exitCode = 2;
 } else {
   const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--config'];
   const { status } = spawnSync(process.execPath, [...vitest, 'tests/faults/vitest.config.ts'], {
     stdio: 'inherit',
-    env: { ...process.env, ...told },
+    env: { ...process.env, ...variables },
   });
   process.exitCode = status ?? 1;
 }

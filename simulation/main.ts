@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 import { CommanderError } from 'commander';
-import { type Data, printData, tell } from '../src/cli/output.ts';
+import { type Data, printData, printMessage } from '../src/cli/output.ts';
 import { createProgress } from '../src/cli/progress.ts';
 import { InstepError } from '../src/runtime/errors.ts';
 import { createLogger } from '../src/runtime/logging.ts';
@@ -75,8 +75,8 @@ async function sample(options: SimulateOptions): Promise<void> {
 
 /** @throws Diverged, after printing the failure and the command that repeats it */
 function report(failure: Failure, args: string): never {
-  for (const line of describeFailure(failure)) tell(line);
-  tell(`\nTo repeat it:\n  npm run simulate -- ${args}`);
+  for (const line of describeFailure(failure)) printMessage(line);
+  printMessage(`\nTo repeat it:\n  npm run simulate -- ${args}`);
   throw new Diverged('a team differs from what its events require');
 }
 
@@ -147,6 +147,6 @@ try {
   else {
     process.exitCode = 1;
     const isExplained = error instanceof InstepError || error instanceof Diverged;
-    tell(`simulate: ${isExplained ? error.message : inspect(error)}`);
+    printMessage(`simulate: ${isExplained ? error.message : inspect(error)}`);
   }
 }

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { tell } from '../src/cli/output.ts';
+import { printMessage } from '../src/cli/output.ts';
 import { connectToServer, type DatabaseServer } from '../src/postgres/connect.ts';
 import { prepareDatabase } from '../src/queries/prepare-database.ts';
 
@@ -26,7 +26,9 @@ export async function withSimulatedDatabase<Result>(
   try {
     const server = await connectToServer({ databaseUrls, dataFolder, notice: () => undefined });
     try {
-      await prepareDatabase(server, (error) => tell(`database connection lost: ${error.message}`));
+      await prepareDatabase(server, (error) =>
+        printMessage(`database connection lost: ${error.message}`),
+      );
       return await work({ server, environment });
     } finally {
       await server.release();

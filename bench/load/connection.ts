@@ -44,12 +44,12 @@ export class Connection {
   #open(): Socket {
     const { host, port } = this.#options;
     const buffer = Buffer.allocUnsafe(BUFFER_BYTES);
-    const hear = (length: number) => {
+    const receive = (length: number) => {
       this.#received += buffer.toString('latin1', 0, length);
-      this.#look();
+      this.#parseResponse();
       return true;
     };
-    const socket = connect({ host, port, noDelay: true, onread: { buffer, callback: hear } });
+    const socket = connect({ host, port, noDelay: true, onread: { buffer, callback: receive } });
     // The close event reports every error.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {
@@ -62,7 +62,7 @@ export class Connection {
     return socket;
   }
 
-  #look(): void {
+  #parseResponse(): void {
     const answer = wholeAnswer(this.#received);
     if (answer === null) return;
     this.#received = '';

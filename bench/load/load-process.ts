@@ -5,7 +5,7 @@ import type { Job, Load } from './job.ts';
 
 const SENDER = fileURLToPath(new URL('sender.js', import.meta.url));
 
-type Heard = { readonly prepared: true } | { readonly load: Load };
+type Received = { readonly prepared: true } | { readonly load: Load };
 
 /** The process that sends the load, separate from the measured one. */
 export class LoadProcess {
@@ -18,12 +18,12 @@ export class LoadProcess {
   /** Prepares and signs the requests, calls `onStart`, sends them, and returns the result. */
   async run(job: Job, onStart: () => void = () => undefined): Promise<Load> {
     this.#child.send({ prepare: job });
-    await this.#hear();
+    await this.#receive();
     onStart();
     this.#child.send({ go: true });
-    const heard = await this.#hear();
-    if (!('load' in heard)) throw new TypeError('an unexpected message from the sender');
-    return heard.load;
+    const received = await this.#receive();
+    if (!('load' in received)) throw new TypeError('an unexpected message from the sender');
+    return received.load;
   }
 
   async end(): Promise<void> {
@@ -33,13 +33,13 @@ export class LoadProcess {
     await exited;
   }
 
-  #hear(): Promise<Heard> {
+  #receive(): Promise<Received> {
     return new Promise((resolve, reject) => {
       const early = () => reject(new Error('the sender ended early'));
       this.#child.once('exit', early);
-      this.#child.once('message', (heard: Heard) => {
+      this.#child.once('message', (received: Received) => {
         this.#child.off('exit', early);
-        resolve(heard);
+        resolve(received);
       });
     });
   }

@@ -35,7 +35,7 @@ export function runJob(job: Job, nextRequest: NextRequest): Promise<Load> {
         connection: new Connection({
           host,
           port: Number(port),
-          onAnswer: (answer) => hear(lane, answer),
+          onAnswer: (answer) => receive(lane, answer),
         }),
         outgoing: null,
         sentAtMs: 0,
@@ -54,7 +54,7 @@ export function runJob(job: Job, nextRequest: NextRequest): Promise<Load> {
       return true;
     }
 
-    function hear(lane: Lane, answer: Answer | null): void {
+    function receive(lane: Lane, answer: Answer | null): void {
       const nowMs = performance.now();
       underWay -= 1;
       lastAnswerAtMs = nowMs;

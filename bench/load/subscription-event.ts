@@ -181,7 +181,7 @@ function template() {
         latest_invoice: '#invoiceId#',
         livemode: false,
         metadata: {
-          workspace: 'a workspace of the customer, as the checkout was told its name',
+          workspace: 'the name of the workspace that the customer entered',
           source: 'https://app.example.com/settings/billing?from=trial-is-ending-soon',
           salesperson: 'none, the customer came by herself',
         },

@@ -4,7 +4,7 @@ import { examine } from '../operations/doctor/examine.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { webUrl } from './arguments.ts';
 import { createCommand } from './create-command.ts';
-import { paint, tell } from './output.ts';
+import { paint, printMessage } from './output.ts';
 
 type Options = { url?: URL; json?: boolean };
 
@@ -26,7 +26,7 @@ export function doctorCommand(): Command {
 
 async function doctor({ url, json = false }: Options): Promise<void> {
   const counts = { ok: 0, warning: 0, failure: 0 };
-  const options = { environment: process.env, url: url ?? null, notice: tell, now };
+  const options = { environment: process.env, url: url ?? null, notice: printMessage, now };
   for await (const check of examine(options)) {
     counts[check.state] += 1;
     process.stdout.write(`${json ? JSON.stringify(check) : lineOf(check)}\n`);
@@ -34,7 +34,7 @@ async function doctor({ url, json = false }: Options): Promise<void> {
   const { ok, warning, failure } = counts;
   const summary = `${ok} ok, ${counted(warning, 'warning')}, ${counted(failure, 'failure')}`;
   if (failure > 0) throw new DoctorFailed(summary);
-  tell(summary);
+  printMessage(summary);
 }
 
 /** `Date.now()` with fractions, since a database nearby answers within less than 1 ms. */

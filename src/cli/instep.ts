@@ -4,7 +4,7 @@ import { type Command, CommanderError } from 'commander';
 import { ConfigInvalid } from '../config/config.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { createCommand } from './create-command.ts';
-import { tell } from './output.ts';
+import { printMessage } from './output.ts';
 
 const FAILED = 1;
 const DRIFT_LEFT = 3;
@@ -50,9 +50,12 @@ function version(): string {
 /** 0: done; 1: failed; 2: wrong command line or configuration; 3: drift was left. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
-  if (error instanceof InstepError) tell(`instep: ${withCode(error)}`);
-  else if (isSystemError(error)) tell(`instep: ${error.message}`);
-  else tell(`instep: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  if (error instanceof InstepError) printMessage(`instep: ${withCode(error)}`);
+  else if (isSystemError(error)) printMessage(`instep: ${error.message}`);
+  else
+    printMessage(
+      `instep: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+    );
   if (error instanceof InstepError && error.code === 'DRIFT_LEFT') return DRIFT_LEFT;
   return error instanceof ConfigInvalid ? WRONG_USAGE : FAILED;
 }

@@ -45,6 +45,6 @@ export function paint(format: Format, text: string): string {
 }
 
 /** Writes a message, which is not data, to standard error. */
-export function tell(message: string): void {
+export function printMessage(message: string): void {
   process.stderr.write(`${message}\n`);
 }

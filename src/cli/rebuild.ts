@@ -4,7 +4,7 @@ import { type Difference, rebuild } from '../event-log/rebuild.ts';
 import { counted } from '../operations/doctor/check.ts';
 import { positiveInteger } from './arguments.ts';
 import { createCommand } from './create-command.ts';
-import { tell } from './output.ts';
+import { printMessage } from './output.ts';
 import { planChanges } from './plan-table.ts';
 import { withDatabase } from './with-database.ts';
 
@@ -33,7 +33,7 @@ async function rebuildTeams({ team, dryRun = false, json }: RebuildOptions): Pro
     return found;
   });
   const outcome = dryRun ? 'found' : 'repaired';
-  tell(count === 0 ? 'no differences' : `${counted(count, 'difference')} ${outcome}`);
+  printMessage(count === 0 ? 'no differences' : `${counted(count, 'difference')} ${outcome}`);
 }
 
 /** `team 7 (cus_1): planName Pro → Team, state of sub_1` */

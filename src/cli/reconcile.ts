@@ -16,7 +16,7 @@ import { createLogger } from '../runtime/logging.ts';
 import { createStripeApi } from '../stripe/api.ts';
 import { createCommand } from './create-command.ts';
 import { describeCounts, describeFinding } from './describe-finding.ts';
-import { tell } from './output.ts';
+import { printMessage } from './output.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { stopSignal } from './signals.ts';
 import { withDatabase } from './with-database.ts';
@@ -67,7 +67,7 @@ async function run({ dryRun = false, customer, json, resume = false }: Options):
   }, MAX_CONNECTIONS);
 
   if (json) process.stdout.write(`${JSON.stringify({ kind: 'counts', ...counts })}\n`);
-  else tell(describeCounts(counts, dryRun));
+  else printMessage(describeCounts(counts, dryRun));
   const left = counts.drifts - counts.repaired;
   if (left === 0) return;
   const verb = left === 1 ? 'is' : 'are';

@@ -3,11 +3,12 @@ import { connectToServer, type DatabaseServer } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
 import { checkSchema } from '../postgres/migrate.ts';
 import { prepareDatabase } from '../queries/prepare-database.ts';
-import { tell } from './output.ts';
+import { printMessage } from './output.ts';
 
 const STATEMENT_TIMEOUT_MS = 10_000;
 
-const onConnectionError = (error: Error) => tell(`database connection lost: ${error.message}`);
+const onConnectionError = (error: Error) =>
+  printMessage(`database connection lost: ${error.message}`);
 
 type Server = {
   readonly server: DatabaseServer;
@@ -19,7 +20,10 @@ type Server = {
 export async function withServer<Result>(
   work: (server: Server) => Promise<Result>,
 ): Promise<Result> {
-  const server = await connectToServer({ ...readDatabaseConfig(process.env), notice: tell });
+  const server = await connectToServer({
+    ...readDatabaseConfig(process.env),
+    notice: printMessage,
+  });
   try {
     return await work({ server, prepare: () => prepareDatabase(server, onConnectionError) });
   } finally {

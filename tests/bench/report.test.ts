@@ -37,7 +37,7 @@ const sample = (system: string, round: number, perSecond: number): Sample => ({
   measured: { ...SOUND, perSecond },
 });
 
-const nobody: Omit<System, 'name' | 'title' | 'isPeer'> = {
+const unused: Omit<System, 'name' | 'title' | 'isPeer'> = {
   webhookPath: '/',
   profiles: null,
   prepare: async () => undefined,
@@ -49,7 +49,7 @@ const nobody: Omit<System, 'name' | 'title' | 'isPeer'> = {
 
 const comparison: Comparison = {
   systems: ['instep', 'floor', 'peer'].map((name) => ({
-    ...nobody,
+    ...unused,
     name,
     title: name,
     isPeer: name === 'peer',
@@ -107,7 +107,7 @@ test('the report names the measurements that failed', () => {
 test('the audit finds missing events and wrong customers', async () => {
   const prepared = (logged: number, plan: string) => ({
     system: {
-      ...nobody,
+      ...unused,
       name: 'liar',
       title: 'liar',
       isPeer: false,

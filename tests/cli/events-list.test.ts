@@ -144,7 +144,7 @@ test('--follow ends when its output is closed', async () => {
   void following.exited.then(() => {
     isEnded = true;
   });
-  // It hears of it as soon as it writes.
+  // It notices that as soon as it writes.
   await vi.waitFor(
     async () => {
       await log.deliver({ customerId: 'cus_a' });

@@ -14,7 +14,7 @@ afterEach(async () => {
   );
 });
 
-/** A team with one event that it follows, and older ones, each received so many days ago. */
+/** A team with its newest event and older ones, received this many days ago. */
 async function teamWithOldEvents(customerId: string, ...days: number[]): Promise<number> {
   const teamId = await log.addTeam(customerId);
   for (const [index, ago] of [...days, 500].entries()) {

@@ -40,8 +40,8 @@ test('parked events are applied, in order, once a team has their customer', asyn
   const customerId = 'cus_p';
   await log.deliver({ customerId, eventId: 'evt_p2', createdSeconds: 200, productId: 'prod_p' });
   await log.deliver({ customerId, eventId: 'evt_p1', createdSeconds: 100, status: 'canceled' });
-  const nobody = await log.events(['replay', '--outcome', 'parked', '--json']);
-  expect(jsonLines(nobody.stdout)).toMatchObject([{ outcome: 'parked' }, { outcome: 'parked' }]);
+  const unlinked = await log.events(['replay', '--outcome', 'parked', '--json']);
+  expect(jsonLines(unlinked.stdout)).toMatchObject([{ outcome: 'parked' }, { outcome: 'parked' }]);
   const teamId = await log.addTeam('cus_of_another');
   await linkTeam(log.database.query, teamId, customerId);
   const { code, stdout, stderr } = await log.events(['replay', '--outcome', 'parked', '--json']);

@@ -12,7 +12,7 @@ async function rebuild(args: readonly string[], environment: Record<string, stri
   return { lines: ended.stdout.split('\n').filter((line) => line !== ''), stderr: ended.stderr };
 }
 
-/** A team that follows the end of another subscription, while its own is live. */
+/** A team whose newest event ended one subscription while another one is live. */
 async function teamWithHistory(): Promise<number> {
   const { teamId, customerId } = await service.addTeam();
   const mine = { customerId, subscriptionId: 'sub_mine', createdSeconds: 100 };

@@ -5,7 +5,7 @@ import { SETTINGS, spawnInstep, startInstep } from '../support/process/instep-pr
 import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
-/** A defect that no test could find otherwise: the process has it as soon as it hears SIGUSR2. */
+/** Defects that SIGUSR2 triggers, because no test knows a real one. */
 const DEFECTS = {
   'an unhandled rejection': "void Promise.reject(new RangeError('planted'))",
   'an uncaught exception': "throw new RangeError('planted')",

@@ -46,7 +46,7 @@ test('a case that diverges on a database is shrunk to the fewest events and step
   const { query } = database;
   // The pipeline has another plan selection than the auditor.
   const found = findCase('best');
-  const door = openUnreliablePipeline(database, {
+  const ingest = openUnreliablePipeline(database, {
     planSelection: 'newest',
     api,
     random,
@@ -54,8 +54,8 @@ test('a case that diverges on a database is shrunk to the fewest events and step
     now: Date.now,
   });
   const nonce = () => `nonce_${random.next()}`;
-  const jobs = maintenanceJobs({ query, ingest: door, api, logger, now: Date.now, nonce });
-  const runCase = createRunCase({ database, ingests: [door], api, random, jobs });
+  const jobs = maintenanceJobs({ query, ingest, api, logger, now: Date.now, nonce });
+  const runCase = createRunCase({ database, ingests: [ingest], api, random, jobs });
 
   const shrunk = await shrinkFailure(found, runCase);
   expect(shrunk.isShrunk).toBe(true);

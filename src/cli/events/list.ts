@@ -9,7 +9,7 @@ import { InstepError } from '../../runtime/errors.ts';
 import { positiveInteger } from '../arguments.ts';
 import { createCommand } from '../create-command.ts';
 import { NotFound } from '../not-found.ts';
-import { tell, unread, writeLine } from '../output.ts';
+import { printMessage, unread, writeLine } from '../output.ts';
 import { stopSignal } from '../signals.ts';
 import { withDatabase } from '../with-database.ts';
 import { eventHead, eventJson, eventLine } from './format.ts';
@@ -66,7 +66,7 @@ async function list(query: Query, options: ListOptions): Promise<void> {
       count += 1;
       if (!(await show(event))) return;
     }
-    if (count === 0) tell('no events');
+    if (count === 0) printMessage('no events');
     return;
   }
 

@@ -3,7 +3,7 @@ import { readEventRetention } from '../../config/config.ts';
 import { pruneLog } from '../../event-log/prune.ts';
 import { duration } from '../arguments.ts';
 import { createCommand } from '../create-command.ts';
-import { printData, tell } from '../output.ts';
+import { printData, printMessage } from '../output.ts';
 import { stopSignal } from '../signals.ts';
 import { withDatabase } from '../with-database.ts';
 import { shownTime } from './format.ts';
@@ -27,6 +27,6 @@ export function eventsPruneCommand(): Command {
     const signal = stopSignal();
     const pruned = await withDatabase(({ query }) => pruneLog({ query, cutoffMs }, signal));
     printData({ pruned, receivedBefore: shownTime(cutoffMs) }, { json });
-    if (signal.aborted) tell('stopped early: run the command again to prune the rest');
+    if (signal.aborted) printMessage('stopped early: run the command again to prune the rest');
   });
 }

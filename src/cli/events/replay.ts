@@ -11,7 +11,7 @@ import type { EventRow } from '../../queries/search-events.ts';
 import { InstepError } from '../../runtime/errors.ts';
 import { createLogger } from '../../runtime/logging.ts';
 import { createCommand } from '../create-command.ts';
-import { printable, tell, writeLine } from '../output.ts';
+import { printable, printMessage, writeLine } from '../output.ts';
 import { withDatabase } from '../with-database.ts';
 import { findEvent } from './find.ts';
 import { outcomeOption, sinceOption } from './options.ts';
@@ -63,9 +63,11 @@ async function replay(
     await writeLine(json ? replayJson(replayed) : replayLine(replayed));
   }
   const summary = [...counts].map(([name, count]) => `${count} ${name}`).join(', ');
-  tell(summary === '' ? 'no events' : summary);
+  printMessage(summary === '' ? 'no events' : summary);
   if (counts.has('duplicate')) {
-    tell('Duplicates were decided before. To repair teams that changed since, run instep rebuild.');
+    printMessage(
+      'Duplicates were decided before. To repair teams that changed since, run instep rebuild.',
+    );
   }
   const failed = counts.get('failed') ?? 0;
   if (failed > 0)

@@ -86,7 +86,7 @@ export function scheduleDeliveries(
     }
   }
 
-  // A busy receiver takes the events that arrive meanwhile in one batch.
+  // A busy receiver takes the events that arrive in the meantime in one batch.
   const batching = random.pick([0, 0.3, 0.8, 0.95]);
   const steps: Step[] = [];
   function deliver({ customerId, number }: Deliverable, atMs: number, isBatched = false): void {
