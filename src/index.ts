@@ -31,7 +31,8 @@ export { type ListenOptions, listen } from './server/server.ts';
 
 /**
  * Logs which database is used, connects to it, migrates Instep's own tables, checks the
- * application's, and starts maintenance in the background. Mount the result's `fetch` in your app, or serve it with `listen`.
+ * application's, and starts maintenance in the background. Mount the result's `fetch` in your app,
+ * or serve its `handle` with `listen`.
  *
  * @throws InstepError with a code such as `DATABASE_UNAVAILABLE` (try again later), `SCHEMA_NEWER`,
  * `APPLICATION_TABLES_UNFIT`, or one of the embedded database; the message says what to do

@@ -17,79 +17,65 @@ const DAY = 24 * HOUR;
 /** Stripe's times are whole seconds, and it sends an event again for three days. */
 const DELAY_BOUNDS = [
   ...[1, 2, 3, 5, 10, 30],
-  ...[1, 5, 15].map((minutes) => minutes * MINUTE),
-  ...[1, 3, 12].map((hours) => hours * HOUR),
-  ...[1, 2, 3].map((days) => days * DAY),
+  ...[MINUTE, 5 * MINUTE, 15 * MINUTE],
+  ...[HOUR, 3 * HOUR, 12 * HOUR],
+  ...[DAY, 2 * DAY, 3 * DAY],
 ];
 
 const SOURCES = ['delivery', 'log', 'list'];
 const OUTCOMES = ['applied', 'stale', 'unchanged', 'parked', 'unreadable', 'duplicate'];
 
+function createSeries() {
+  return {
+    requests: new Histogram(
+      'instep_http_request_duration_seconds',
+      'Time from a request to its response, by route and status.',
+      [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    ),
+    events: new Counter(
+      'instep_events_total',
+      'Signed events by type, outcome and source: delivered, read again from the log, or missed and found in the list of Stripe.',
+    ),
+    eventFailures: new Counter(
+      'instep_event_failures_total',
+      'Events that were refused or could not be stored, by error code. Stripe sends them again.',
+    ),
+    deliveryDelays: new Histogram(
+      'instep_event_delivery_delay_seconds',
+      'Time from the creation of an event at Stripe to its first delivery.',
+      DELAY_BOUNDS,
+    ),
+    signatureFailures: new Counter(
+      'instep_signature_failures_total',
+      'Webhooks without a valid signature, or with one that is too old.',
+    ),
+    batchSizes: new Histogram(
+      'instep_batch_events',
+      'Events in one transaction, by lane.',
+      [1, 2, 5, 10, 20, 50, 100, 200, 500],
+    ),
+    batchDurations: new Histogram(
+      'instep_batch_duration_seconds',
+      'Duration of the transactions that apply events, by lane.',
+      [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5],
+    ),
+    apiCalls: new Histogram(
+      'instep_stripe_api_call_duration_seconds',
+      'Duration of calls of the API of Stripe, by path and result: done, a status, timeout, or no answer.',
+      [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15],
+    ),
+    jobs: new Histogram(
+      'instep_maintenance_run_duration_seconds',
+      'Duration of the runs of maintenance jobs, by job and result.',
+      [0.005, 0.02, 0.1, 0.5, 2, 10, 60, 600],
+    ),
+  };
+}
+
 /** Counts and measures what the parts of this process report. */
 export function createMetrics(options: GaugesOptions): Metrics & Instrumentation {
-  const requests = new Histogram({
-    name: 'instep_http_request_duration_seconds',
-    help: 'Time from a request to its response, by route and status.',
-    labelNames: ['route', 'status'],
-    bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-  });
-  const events = new Counter({
-    name: 'instep_events_total',
-    help: 'Signed events by type, outcome and source: delivered, read again from the log, or missed and found in the list of Stripe.',
-    labelNames: ['type', 'outcome', 'source'],
-  });
-  const eventFailures = new Counter({
-    name: 'instep_event_failures_total',
-    help: 'Events that were refused or could not be stored, by error code. Stripe sends them again.',
-    labelNames: ['code'],
-  });
-  const deliveryDelays = new Histogram({
-    name: 'instep_event_delivery_delay_seconds',
-    help: 'Time from the creation of an event at Stripe to its first delivery.',
-    labelNames: [],
-    bounds: DELAY_BOUNDS,
-  });
-  const signatureFailures = new Counter({
-    name: 'instep_signature_failures_total',
-    help: 'Webhooks without a valid signature, or with one that is too old.',
-    labelNames: [],
-  });
-  const batchSizes = new Histogram({
-    name: 'instep_batch_events',
-    help: 'Events in one transaction, by lane.',
-    labelNames: ['lane'],
-    bounds: [1, 2, 5, 10, 20, 50, 100, 200, 500],
-  });
-  const batchDurations = new Histogram({
-    name: 'instep_batch_duration_seconds',
-    help: 'Duration of the transactions that apply events, by lane.',
-    labelNames: ['lane'],
-    bounds: [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5],
-  });
-  const apiCalls = new Histogram({
-    name: 'instep_stripe_api_call_duration_seconds',
-    help: 'Duration of calls of the API of Stripe, by path and result: done, a status, timeout, or no answer.',
-    labelNames: ['path', 'result'],
-    bounds: [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15],
-  });
-  const jobs = new Histogram({
-    name: 'instep_maintenance_run_duration_seconds',
-    help: 'Duration of the runs of maintenance jobs, by job and result.',
-    labelNames: ['job', 'result'],
-    bounds: [0.005, 0.02, 0.1, 0.5, 2, 10, 60, 600],
-  });
-  const series = [
-    requests,
-    events,
-    eventFailures,
-    deliveryDelays,
-    signatureFailures,
-    batchSizes,
-    batchDurations,
-    apiCalls,
-    jobs,
-  ];
-
+  const series = createSeries();
+  const { requests, events, eventFailures, deliveryDelays, jobs } = series;
   for (const route of ['/api/user', WEBHOOK_PATH]) {
     for (const status of ['200', '503']) requests.declare({ route, status });
   }
@@ -99,47 +85,45 @@ export function createMetrics(options: GaugesOptions): Metrics & Instrumentation
     }
   }
   eventFailures.declare({ code: 'QUEUE_FULL' });
-  signatureFailures.declare({});
-  deliveryDelays.declare({});
+  series.signatureFailures.declare();
+  deliveryDelays.declare();
 
   let clockSkewSeconds: number | null = null;
   const readGauges = createGauges(options, () => clockSkewSeconds);
 
   async function snapshot(): Promise<Snapshot> {
     const read = await Promise.all([readGauges(), readProcessMetrics()]);
-    return [...series.map((one) => one.read()), ...read.flat()];
+    return [...Object.values(series).map((one) => one.read()), ...read.flat()];
   }
 
   return {
     ...createExposition(async () => [await snapshot()]),
     snapshot,
     requestAnswered(route, status, durationMs) {
-      requests.observe({ route, status: String(status) }, durationMs / 1_000);
+      requests.observe(durationMs / 1_000, { route, status: String(status) });
     },
     signatureMatched(timestampSeconds) {
       clockSkewSeconds = options.now() / 1_000 - timestampSeconds;
     },
-    signatureRejected() {
-      signatureFailures.increase({});
-    },
+    signatureRejected: () => series.signatureFailures.increase(),
     eventProcessed({ type, outcome, source, delayMs }) {
       events.increase({ type, outcome, source });
       // Clocks differ, and a sum must not fall.
-      if (delayMs !== null) deliveryDelays.observe({}, Math.max(0, delayMs) / 1_000);
+      if (delayMs !== null) deliveryDelays.observe(Math.max(0, delayMs) / 1_000);
     },
     eventFailed(error) {
       eventFailures.increase({ code: error instanceof InstepError ? error.code : 'other' });
     },
     batchEnded(lane, size, durationMs) {
-      batchSizes.observe({ lane }, size);
-      batchDurations.observe({ lane }, Math.max(0, durationMs) / 1_000);
+      series.batchSizes.observe(size, { lane });
+      series.batchDurations.observe(Math.max(0, durationMs) / 1_000, { lane });
     },
     apiCallEnded(path, result, durationMs) {
-      apiCalls.observe({ path, result }, durationMs / 1_000);
+      series.apiCalls.observe(durationMs / 1_000, { path, result });
     },
     jobEnded(job, result, durationMs) {
       jobs.declare({ job, result: 'failed' });
-      jobs.observe({ job, result }, durationMs / 1_000);
+      jobs.observe(durationMs / 1_000, { job, result });
     },
   };
 }

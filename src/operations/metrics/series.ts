@@ -1,91 +1,95 @@
 import { line, type Metric, metric } from './exposition.ts';
 
-export type SeriesOptions<Label extends string> = {
-  readonly name: string;
-  readonly help: string;
-  readonly labelNames: readonly Label[];
-};
-
-type Labels<Label extends string> = Readonly<Record<Label, string>>;
+/** In the same order at every observation of a metric. */
+type Labels = Readonly<Record<string, string>>;
 
 /**
  * The values of one metric, one for each set of labels. prom-client's own check and join their labels
  * at each observation, which took a fortieth of the time of a profile request.
  */
-class Series<Label extends string, Value, Options extends SeriesOptions<Label>> {
-  protected readonly options: Options;
-  readonly #create: () => Value;
-  protected readonly all = new Map<string, { readonly labels: Labels<Label>; value: Value }>();
+abstract class Series<Value> {
+  readonly #name: string;
+  readonly #help: string;
+  readonly #type: string;
+  readonly #entries = new Map<string, { readonly labels: Labels; value: Value }>();
 
-  constructor(options: Options, create: () => Value) {
-    this.options = options;
-    this.#create = create;
+  constructor(type: string, name: string, help: string) {
+    this.#type = type;
+    this.#name = name;
+    this.#help = help;
   }
+
+  protected abstract zero(): Value;
+  protected abstract linesOf(name: string, labels: Labels, value: Value): string[];
 
   /** Shows zeros from now on: Prometheus sees a rise only between two samples. */
-  declare(labels: Labels<Label>): { value: Value } {
+  declare(labels: Labels = {}): { value: Value } {
     let key = '';
-    for (const name of this.options.labelNames) key += `${labels[name]}\n`;
-    const known = this.all.get(key);
+    for (const name in labels) key += `${labels[name]}\n`;
+    const known = this.#entries.get(key);
     if (known !== undefined) return known;
-    const entry = { labels, value: this.#create() };
-    this.all.set(key, entry);
+    const entry = { labels, value: this.zero() };
+    this.#entries.set(key, entry);
     return entry;
-  }
-}
-
-export class Counter<Label extends string> extends Series<Label, number, SeriesOptions<Label>> {
-  constructor(options: SeriesOptions<Label>) {
-    super(options, () => 0);
-  }
-
-  increase(labels: Labels<Label>): void {
-    this.declare(labels).value += 1;
   }
 
   read(): Metric {
-    const { name, help } = this.options;
-    const lines = [...this.all.values()].map(({ labels, value }) => line(name, labels, value));
-    return metric(name, help, 'counter', lines);
+    const lines = [...this.#entries.values()].flatMap(({ labels, value }) =>
+      this.linesOf(this.#name, labels, value),
+    );
+    return metric(this.#name, this.#help, this.#type, lines);
   }
 }
 
-export type HistogramOptions<Label extends string> = SeriesOptions<Label> & {
-  /** The upper bounds of the buckets, ascending, without the infinite one. */
-  readonly bounds: readonly number[];
-};
+export class Counter extends Series<number> {
+  constructor(name: string, help: string) {
+    super('counter', name, help);
+  }
+
+  increase(labels?: Labels): void {
+    this.declare(labels).value += 1;
+  }
+
+  protected zero(): number {
+    return 0;
+  }
+
+  protected linesOf(name: string, labels: Labels, value: number): string[] {
+    return [line(name, labels, value)];
+  }
+}
 
 type Distribution = { readonly counts: number[]; sum: number };
 
-export class Histogram<Label extends string> extends Series<
-  Label,
-  Distribution,
-  HistogramOptions<Label>
-> {
-  constructor(options: HistogramOptions<Label>) {
-    super(options, () => ({ counts: new Array(options.bounds.length + 1).fill(0), sum: 0 }));
+export class Histogram extends Series<Distribution> {
+  readonly #bounds: readonly number[];
+
+  /** @param bounds the upper bounds of the buckets, ascending, without the infinite one */
+  constructor(name: string, help: string, bounds: readonly number[]) {
+    super('histogram', name, help);
+    this.#bounds = bounds;
   }
 
-  observe(labels: Labels<Label>, value: number): void {
-    const { bounds } = this.options;
+  observe(value: number, labels?: Labels): void {
     const distribution = this.declare(labels).value;
     let index = 0;
-    while (value > (bounds[index] ?? Number.POSITIVE_INFINITY)) index += 1;
+    while (value > (this.#bounds[index] ?? Number.POSITIVE_INFINITY)) index += 1;
     distribution.counts[index] = (distribution.counts[index] ?? 0) + 1;
     distribution.sum += value;
   }
 
-  read(): Metric {
-    const { name, help, bounds } = this.options;
-    const lines = [...this.all.values()].flatMap(({ labels, value: { counts, sum } }) => {
-      let count = 0;
-      const buckets = counts.map((one, index) => {
-        // A bucket of Prometheus includes the smaller ones.
-        count += one;
-        return line(`${name}_bucket`, { ...labels, le: String(bounds[index] ?? '+Inf') }, count);
-      });
-      return [...buckets, line(`${name}_sum`, labels, sum), line(`${name}_count`, labels, count)];
+  protected zero(): Distribution {
+    return { counts: new Array<number>(this.#bounds.length + 1).fill(0), sum: 0 };
+  }
+
+  protected linesOf(name: string, labels: Labels, { counts, sum }: Distribution): string[] {
+    let count = 0;
+    const buckets = counts.map((one, index) => {
+      // A bucket of Prometheus includes the smaller ones.
+      count += one;
+      const le = String(this.#bounds[index] ?? '+Inf');
+      return line(`${name}_bucket`, { ...labels, le }, count);
     });
-    return metric(name, help, 'histogram', lines);
+    return [...buckets, line(`${name}_sum`, labels, sum), line(`${name}_count`, labels, count)];
   }
 }

@@ -6,7 +6,7 @@ import { Histogram } from '../../../src/operations/metrics/series.ts';
 
 const ROUTES = ['/', '/api', 'other'];
 const BOUNDS = [0.1, 1, 10];
-const options = { name: 'took_seconds', help: 'How long it took.' };
+const [NAME, HELP] = ['took_seconds', 'How long it took.'];
 
 test('a histogram has the same values as the one of prom-client', async () => {
   const observation = fc.record({
@@ -16,17 +16,17 @@ test('a histogram has the same values as the one of prom-client', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(observation), async (observations) => {
       const registry = new Registry();
-      const labelNames = ['route'] as const;
       const reference = new Reference({
-        ...options,
-        labelNames,
+        name: NAME,
+        help: HELP,
+        labelNames: ['route'],
         buckets: BOUNDS,
         registers: [registry],
       });
-      const histogram = new Histogram({ ...options, labelNames, bounds: BOUNDS });
+      const histogram = new Histogram(NAME, HELP, BOUNDS);
       for (const { route, value } of observations) {
         reference.observe({ route }, value);
-        histogram.observe({ route }, value);
+        histogram.observe(value, { route });
       }
       const ours = await createExposition(async () => [[histogram.read()]]).expose();
       expect(sorted(ours)).toEqual(sorted(await registry.metrics()));
