@@ -1,6 +1,6 @@
 import type { Ingest } from '../../src/ingest/pipeline.ts';
 import { createAmbiguousOrderJob } from '../../src/maintenance/ambiguous-order.ts';
-import { applyParkedEvents } from '../../src/maintenance/parked-events.ts';
+import { createParkedEventsJob } from '../../src/maintenance/parked-events.ts';
 import { lookUpProductNames } from '../../src/maintenance/product-names.ts';
 import type { Job } from '../../src/maintenance/worker.ts';
 import type { Query } from '../../src/postgres/database.ts';
@@ -27,7 +27,7 @@ export function maintenanceJobs(options: MaintenanceOptions): readonly Job[] {
   const { query, ingest, api, logger, now, nonce } = options;
   const { retrieveSubscription, retrieveProductName } = api;
   const jobs: Readonly<Record<string, Job['run']>> = {
-    parked: (signal) => applyParkedEvents(query, ingest, signal),
+    parked: createParkedEventsJob(query, ingest, Number.POSITIVE_INFINITY),
     ties: createAmbiguousOrderJob({ query, ingest, retrieveSubscription, now, nonce }),
     names: (signal) => lookUpProductNames({ query, retrieveProductName, logger }, signal),
   };

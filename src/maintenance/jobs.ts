@@ -9,7 +9,7 @@ import type { StripeApi } from '../stripe/api.ts';
 import type { ProductNames } from '../stripe/product-names.ts';
 import { createAmbiguousOrderJob } from './ambiguous-order.ts';
 import { createCatchUpJob } from './catch-up.ts';
-import { applyParkedEvents } from './parked-events.ts';
+import { createParkedEventsJob } from './parked-events.ts';
 import { lookUpProductNames } from './product-names.ts';
 import { limitRate } from './rate-limiter.ts';
 import { createReconcileJob } from './reconcile/reconcile.ts';
@@ -46,7 +46,7 @@ export function createJobs(options: JobsOptions): Job[] {
     {
       name: 'parked-events',
       intervalMs: 1_000,
-      run: (signal) => applyParkedEvents(query, ingest, signal),
+      run: createParkedEventsJob(query, ingest),
     },
     {
       name: 'empty-teams',

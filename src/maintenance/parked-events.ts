@@ -1,25 +1,38 @@
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../ingest/received-event.ts';
 import type { Query } from '../postgres/database.ts';
-import { readDueParkedEvents } from '../queries/events.ts';
+import { readCustomersOfParkedEvents, readParkedEvents } from '../queries/parked-events.ts';
 import { readableEventOf } from '../stripe/logged-event.ts';
+import type { Job } from './worker.ts';
 
 const BATCH = 200;
 
+/** The share of its time that a database connection spends on looking for due events, at most. */
+const MAX_LOAD = 0.02;
+
 /** Ingests parked events again once a team has their customer. */
-export async function applyParkedEvents(
+export function createParkedEventsJob(
   query: Query,
   ingest: Ingest,
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted) {
-    const rows = await readDueParkedEvents(query, BATCH);
-    const events = rows.flatMap((row): ReceivedEvent[] => {
-      const event = readableEventOf(row);
-      const { body, receivedAtMs } = row;
-      return event === null ? [] : [{ ...event, body, receivedAtMs, source: 'log' }];
-    });
-    if (events.length > 0) await ingest(events);
-    if (rows.length < BATCH) return;
-  }
+  maxLoad = MAX_LOAD,
+): Job['run'] {
+  let nextAtMs = 0;
+  return async (signal) => {
+    if (performance.now() < nextAtMs) return;
+    while (!signal.aborted) {
+      const startedAtMs = performance.now();
+      const customerIds = await readCustomersOfParkedEvents(query, BATCH);
+      const tookMs = performance.now() - startedAtMs;
+      nextAtMs = performance.now() + tookMs / maxLoad;
+      if (customerIds.length === 0) return;
+      const rows = await readParkedEvents(query, customerIds, BATCH);
+      const events = rows.flatMap((row): ReceivedEvent[] => {
+        const event = readableEventOf(row);
+        const { body, receivedAtMs } = row;
+        return event === null ? [] : [{ ...event, body, receivedAtMs, source: 'log' }];
+      });
+      if (events.length === 0) return;
+      await ingest(events);
+    }
+  };
 }

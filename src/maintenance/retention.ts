@@ -1,3 +1,4 @@
+import { dismissParkedEvents } from '../event-log/dismiss.ts';
 import { pruneLog } from '../event-log/prune.ts';
 import type { Query } from '../postgres/database.ts';
 import { claimPruning } from '../queries/prune-events.ts';
@@ -11,12 +12,18 @@ export type RetentionOptions = {
   readonly logger: Logger;
 };
 
-/** Deletes events older than the retention from the log, once an hour in one of the instances. */
+/**
+ * Deletes events older than the retention from the log, also parked ones, once an hour in one of the
+ * instances.
+ */
 export async function pruneExpiredEvents(
   { query, retentionMs, now, logger }: RetentionOptions,
   signal: AbortSignal,
 ): Promise<void> {
   if (!(await claimPruning(query))) return;
-  const count = await pruneLog({ query, cutoffMs: now() - retentionMs }, signal);
+  const cutoffMs = now() - retentionMs;
+  const count = await pruneLog({ query, cutoffMs }, signal);
   if (count > 0) logger.info({ count }, 'event log pruned');
+  const parked = await dismissParkedEvents(query, { receivedBeforeMs: cutoffMs }, signal);
+  if (parked > 0) logger.info({ count: parked }, 'parked events dismissed');
 }

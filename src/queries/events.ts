@@ -111,31 +111,6 @@ export async function readEventIds(
   });
 }
 
-/** Parked events whose customer has a team now, the oldest first. */
-export async function readDueParkedEvents(query: Query, limit: number): Promise<LoggedEvent[]> {
-  return await query<LoggedEvent>({
-    name: 'read_due_parked_events',
-    // Few events are parked, so all of them are examined; bodies are read only of those due.
-    text: `
-      with parked as materialized (
-        select position, customer_id
-          from instep.events
-         where outcome = 'parked'
-      ), due as (
-        select position
-          from parked
-         where exists (select from teams where provider_customer_id = parked.customer_id)
-         order by position
-         limit $1
-      )
-      select ${LOGGED_EVENT}
-        from due
-        join instep.events using (position)
-       order by position`,
-    values: [limit],
-  });
-}
-
 /** The events of a customer that were decided, in the order of arrival. */
 export async function readEventsOfCustomer(
   query: Query,

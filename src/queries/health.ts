@@ -6,6 +6,8 @@ export type Health = {
   /** No more than `MAX_COUNTED_PARKED` are counted. */
   readonly parkedEvents: number;
   readonly parkedCustomers: number;
+  /** Those of customers whom a team had before. Of others it may be that no team ever has them. */
+  readonly parkedOfKnownCustomers: number;
   /** When the oldest parked event arrived. */
   readonly parkedSinceMs: number | null;
   /** Subscriptions whose order has been ambiguous for ten minutes. */
@@ -43,10 +45,17 @@ export async function readHealth(query: Query): Promise<Health> {
       ), parked as (
         select count(*)                    as "parkedEvents",
                count(distinct customer_id) as "parkedCustomers",
+               count(*) filter (where is_known) as "parkedOfKnownCustomers",
                min(received_at)            as since
           from (
-                 select customer_id, received_at
-                   from instep.events
+                 select customer_id,
+                        received_at,
+                        exists (
+                          select
+                            from instep.subscriptions as state
+                           where state.customer_id = parked_event.customer_id
+                        ) as is_known
+                   from instep.events as parked_event
                   where outcome = 'parked'
                   -- The order keeps the planner on the index of the parked events.
                   order by customer_id
@@ -77,6 +86,7 @@ export async function readHealth(query: Query): Promise<Health> {
       )
       select "parkedEvents",
              "parkedCustomers",
+             "parkedOfKnownCustomers",
              (extract(epoch from since) * 1000)::bigint             as "parkedSinceMs",
              "ambiguousSubscriptions",
              "namelessProducts",

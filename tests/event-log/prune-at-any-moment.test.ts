@@ -5,7 +5,7 @@ import { type Difference, rebuild } from '../../src/event-log/rebuild.ts';
 import { replayEvents } from '../../src/event-log/replay.ts';
 import { searchLog } from '../../src/event-log/search.ts';
 import type { Ingest } from '../../src/ingest/pipeline.ts';
-import { applyParkedEvents } from '../../src/maintenance/parked-events.ts';
+import { createParkedEventsJob } from '../../src/maintenance/parked-events.ts';
 import { readTeam } from '../../src/queries/teams.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
@@ -153,7 +153,7 @@ describe.each(postgresServers)('$name', (server) => {
               await world.link(action.kind === 'link');
               break;
             case 'keep':
-              await applyParkedEvents(world.store.database.query, world.ingest, signal);
+              await createParkedEventsJob(world.store.database.query, world.ingest)(signal);
               break;
             case 'replay':
               await world.replay();

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { createCommand } from '../create-command.ts';
+import { eventsDismissCommand } from './dismiss.ts';
 import { eventsListCommand } from './list.ts';
 import { eventsPruneCommand } from './prune.ts';
 import { eventsReplayCommand } from './replay.ts';
@@ -8,11 +9,12 @@ import { eventsShowCommand } from './show.ts';
 export function eventsCommand(): Command {
   return createCommand(
     'events',
-    'list, explain, replay and prune logged events',
+    'list, explain, replay, dismiss and prune logged events',
     'instep events list --customer cus_123',
   )
     .addCommand(eventsListCommand())
     .addCommand(eventsShowCommand())
     .addCommand(eventsReplayCommand())
+    .addCommand(eventsDismissCommand())
     .addCommand(eventsPruneCommand());
 }

@@ -66,6 +66,11 @@ export function createGauges(options: GaugesOptions, clockSkewSeconds: () => num
         health?.parkedEvents,
       ),
       gauge(
+        'instep_known_customer_parked_events',
+        'Parked events of customers whom a team had before, up to 10000.',
+        health?.parkedOfKnownCustomers,
+      ),
+      gauge(
         'instep_ambiguous_subscriptions',
         'Subscriptions whose same-second events have had no known order for ten minutes.',
         health?.ambiguousSubscriptions,

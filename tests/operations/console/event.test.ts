@@ -116,6 +116,20 @@ describe('Replay', () => {
   });
 });
 
+test('a parked event can be dismissed, and no other', async () => {
+  const customerId = newCustomer();
+  const position = await deliver({ customerId });
+  expect((await pages.get(`/events/${position}`)).text).toContain('Dismiss');
+  await pages.post(`/events/${position}/dismiss`);
+  expect((await pages.get(`/events/${position}`)).status).toBe(404);
+
+  await addTeamOf(customerId);
+  const applied = await deliver({ customerId });
+  expect((await pages.get(`/events/${applied}`)).text).not.toContain('Dismiss');
+  await pages.post(`/events/${applied}/dismiss`);
+  expect((await pages.get(`/events/${applied}`)).status).toBe(200);
+});
+
 test('a replay redirects, so that a reload does not repeat it', async () => {
   const position = await deliver({ customerId: newCustomer(), createdSeconds: 1_000 });
   const replay = await pages.fetch(`/events/${position}/replay`, { redirect: 'manual' });

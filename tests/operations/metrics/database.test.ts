@@ -12,6 +12,7 @@ afterAll(() => proxy?.close());
 
 const OUT_OF_STEP = [
   'instep_parked_events',
+  'instep_known_customer_parked_events',
   'instep_ambiguous_subscriptions',
   'instep_nameless_products',
 ];
@@ -74,3 +75,11 @@ test.each(['refuse', 'swallow'] as const)(
     await untilShown({ instep_database_up: 1, instep_parked_events: 1 });
   },
 );
+
+test('parked events of a customer whom a team had before are told apart', async () => {
+  const { teamId, customerId } = await service.addTeam();
+  await service.post(eventBody({ customerId, createdSeconds: 100 }));
+  await service.database.query('delete from teams where id = $1', [teamId]);
+  await service.post(eventBody({ customerId, createdSeconds: 200 }));
+  await untilShown({ instep_parked_events: 2, instep_known_customer_parked_events: 1 });
+});

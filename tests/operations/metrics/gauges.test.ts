@@ -5,6 +5,7 @@ import type { Health } from '../../../src/queries/health.ts';
 const HEALTH: Health = {
   parkedEvents: 7,
   parkedCustomers: 2,
+  parkedOfKnownCustomers: 1,
   parkedSinceMs: 0,
   ambiguousSubscriptions: 0,
   namelessProducts: 0,

@@ -1,6 +1,7 @@
 import { type Context, Hono } from 'hono';
 import { NO_PLAN } from '../../../core/transition.ts';
 import { type ExplainedEvent, explainEvent } from '../../../event-log/customer-history.ts';
+import { dismissParkedEvents } from '../../../event-log/dismiss.ts';
 import { type Replayed, replayEvents } from '../../../event-log/replay.ts';
 import { readEventAt } from '../../../event-log/search.ts';
 import type { EventRow } from '../../../queries/search-events.ts';
@@ -56,6 +57,12 @@ export function eventPage(options: ConsoleOptions): Hono {
     throw notFound();
   });
 
+  app.post('/:position/dismiss', async (context) => {
+    const { position } = await readEvent(context);
+    await dismissParkedEvents(query, { position }, new AbortController().signal);
+    return context.redirect('/events?outcome=parked', 303);
+  });
+
   app.get('/:position/body', async (context) => {
     const { body, position } = await readEvent(context);
     return context.body(new Uint8Array(body), 200, {
@@ -108,6 +115,12 @@ function EventPage({ event, explained, replayResult }: EventPageProps) {
           </p>
           <Button>Replay</Button>
         </PostForm>
+        {outcome === 'parked' && (
+          <PostForm action={`${eventUrl(position)}/dismiss`}>
+            <p class="quiet">Deletes this event, if its customer will never have a team.</p>
+            <Button>Dismiss</Button>
+          </PostForm>
+        )}
       </Panel>
       <Panel title="Facts" id="facts">
         <Facts facts={factsOf(event, explained)} />

@@ -1,0 +1,107 @@
+import type { LoggedEvent } from '../core/logged-event.ts';
+import type { Query } from '../postgres/database.ts';
+import { LOGGED_EVENT } from './events.ts';
+
+/** With more parked events than these, it takes less time to look from the side of the teams. */
+const FEW_PARKED = 1_000;
+
+/** Customers with a team and with parked events. */
+export async function readCustomersOfParkedEvents(query: Query, limit: number): Promise<string[]> {
+  const rows = await query<{ customerId: string }>({
+    name: 'read_customers_of_parked_events',
+    // Only one of the two branches is executed. Where several products share a Stripe account,
+    // nearly all events are parked, and the teams are far fewer. The inner limit makes the planner
+    // use the index of the parked events for each team.
+    text: `
+      with first_parked as materialized (
+        select customer_id
+          from instep.events
+         where outcome = 'parked'
+         order by customer_id
+         limit ${FEW_PARKED + 1}
+      )
+      select distinct customer_id as "customerId"
+        from (
+               select customer_id
+                 from first_parked
+                where (select count(*) from first_parked) <= ${FEW_PARKED}
+                  and exists (select from teams where provider_customer_id = customer_id)
+                union all
+               select provider_customer_id
+                 from teams
+                cross join lateral (
+                        select
+                          from instep.events
+                         where outcome = 'parked'
+                           and customer_id = provider_customer_id
+                         limit 1
+                      ) as parked
+                where (select count(*) from first_parked) > ${FEW_PARKED}
+             ) as due
+       limit $1`,
+    values: [limit],
+  });
+  return rows.map(({ customerId }) => customerId);
+}
+
+/** The parked events of these customers, the oldest first. */
+export async function readParkedEvents(
+  query: Query,
+  customerIds: readonly string[],
+  limit: number,
+): Promise<LoggedEvent[]> {
+  return await query<LoggedEvent>({
+    name: 'read_parked_events',
+    text: `
+      select ${LOGGED_EVENT}
+        from instep.events
+       where outcome = 'parked'
+         and customer_id = any ($1::text[])
+       order by position
+       limit $2`,
+    values: [customerIds, limit],
+  });
+}
+
+/** Which parked events to delete: those that match all that is given. */
+export type ParkedFilter = {
+  readonly position?: number | undefined;
+  readonly customerId?: string | undefined;
+  /** In milliseconds since 1970. */
+  readonly receivedBeforeMs?: number | undefined;
+};
+
+/** Deletes parked events whose customer has no team. Returns how many. */
+export async function deleteParkedEvents(
+  query: Query,
+  { position, customerId, receivedBeforeMs }: ParkedFilter,
+  limit: number,
+): Promise<number> {
+  const rows = await query({
+    name: 'delete_parked_events',
+    text: `
+      with parked as (
+        select position
+          from instep.events
+         where outcome = 'parked'
+           and ($1::bigint is null or position = $1)
+           and ($2::text is null or customer_id = $2)
+           and ($3::timestamptz is null or received_at < $3)
+           and not exists (select from teams where provider_customer_id = customer_id)
+         order by customer_id
+         limit $4
+           for update skip locked
+      )
+      delete from instep.events
+       using parked
+       where events.position = parked.position
+      returning events.position`,
+    values: [
+      position ?? null,
+      customerId ?? null,
+      receivedBeforeMs === undefined ? null : new Date(receivedBeforeMs),
+      limit,
+    ],
+  });
+  return rows.length;
+}

@@ -1,0 +1,87 @@
+import { expect, test } from 'vitest';
+import { dismissParkedEvents } from '../../src/event-log/dismiss.ts';
+import { createParkedEventsJob } from '../../src/maintenance/parked-events.ts';
+import { pruneExpiredEvents } from '../../src/maintenance/retention.ts';
+import type { Query } from '../../src/postgres/database.ts';
+import { addTeam } from '../../src/queries/teams.ts';
+import { createLogger } from '../../src/runtime/logging.ts';
+import { embeddedServer } from '../support/postgres/test-database.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
+import { eventBody, received, receivedEvent } from '../support/stripe/events.ts';
+
+const store = useDatabase(embeddedServer);
+const { signal } = new AbortController();
+
+/** Parks an event of this many customers whom no team has. */
+const parkMany = (query: Query, count: number) =>
+  query(
+    `insert into instep.events
+            (key, event_id, type, customer_id, created_at, received_at, deliveries, outcome, body)
+     select gen_random_uuid(), 'evt_' || number, 'customer.subscription.updated',
+            'cus_foreign_' || number, now(), now(), 1, 'parked', ''
+       from generate_series(1, $1) as number`,
+    [count],
+  );
+
+/** The rows of the log that a run of the job reads. */
+async function rowsRead(): Promise<number> {
+  return await store.database.transaction(async (query) => {
+    await createParkedEventsJob(query, openPipeline(store.database))(signal);
+    const [row] = await query<{ count: number }>(
+      `select seq_tup_read + idx_tup_fetch as count
+         from pg_stat_xact_user_tables
+        where relname = 'events'`,
+    );
+    return row?.count ?? 0;
+  });
+}
+
+test('reads few parked events, however many there are of customers without a team', async () => {
+  await parkMany(store.database.query, 20_000);
+  await store.database.query('analyze instep.events');
+  await store.addTeam();
+  expect(await rowsRead()).toBeLessThan(5_000);
+
+  // And finds those of a customer who has a team now.
+  const customerId = store.newCustomer();
+  const ingest = openPipeline(store.database);
+  await ingest([receivedEvent({ customerId })]);
+  const teamId = await addTeam(store.database.query, { name: 'Late', customerId });
+  await createParkedEventsJob(store.database.query, ingest)(signal);
+  expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+});
+
+const parkedCustomers = async () =>
+  (
+    await store.database.query<{ customer_id: string }>(
+      `select customer_id from instep.events where outcome = 'parked' order by position`,
+    )
+  ).map(({ customer_id }) => customer_id);
+
+test('dismisses parked events, but none whose customer has a team by now', async () => {
+  await store.database.query('truncate instep.events');
+  const ingest = openPipeline(store.database);
+  for (const customerId of ['cus_a', 'cus_b', 'cus_late']) {
+    await ingest([receivedEvent({ customerId })]);
+  }
+  await addTeam(store.database.query, { name: 'Late', customerId: 'cus_late' });
+  const { query } = store.database;
+  expect(await dismissParkedEvents(query, { customerId: 'cus_a' }, signal)).toBe(1);
+  expect(await parkedCustomers()).toEqual(['cus_b', 'cus_late']);
+  expect(await dismissParkedEvents(query, {}, signal)).toBe(1);
+  expect(await parkedCustomers()).toEqual(['cus_late']);
+});
+
+test('parked events have a retention', async () => {
+  await store.database.query('truncate instep.events');
+  await store.database.query(`update instep.pruning set started_at = '-infinity'`);
+  const ingest = openPipeline(store.database);
+  const nowMs = Date.now();
+  await ingest([received(eventBody({ customerId: 'cus_old' }), nowMs - 100_000)]);
+  await ingest([received(eventBody({ customerId: 'cus_new' }), nowMs)]);
+  const { query } = store.database;
+  const logger = createLogger('silent');
+  await pruneExpiredEvents({ query, retentionMs: 50_000, now: () => nowMs, logger }, signal);
+  expect(await parkedCustomers()).toEqual(['cus_new']);
+});
