@@ -12,7 +12,6 @@ import type { Query } from './postgres/database.ts';
 import { checkSchema } from './postgres/migrate.ts';
 import { readHealth } from './queries/health.ts';
 import { prepareDatabase } from './queries/prepare-database.ts';
-import { InstepError } from './runtime/errors.ts';
 import type { Logger } from './runtime/logging.ts';
 import type { Handler } from './server/http-message.ts';
 import { createRouter } from './server/router.ts';
@@ -56,10 +55,6 @@ export type InstepOptions = {
   /** In milliseconds since 1970; `Date.now` by default. */
   readonly now?: () => number;
 };
-
-class ShuttingDown extends InstepError {
-  readonly code = 'SHUTTING_DOWN';
-}
 
 const MAX_CONNECTIONS = 10;
 
@@ -157,10 +152,8 @@ export async function openService({
       requestDeadlineMs,
     },
     readiness: {
-      async checkReady() {
-        if (isShuttingDown) throw new ShuttingDown('shutting down');
-        await checkSchema(query);
-      },
+      isShuttingDown: () => isShuttingDown,
+      checkDatabase: () => checkSchema(query),
       logger,
     },
     logger,

@@ -1,4 +1,5 @@
 import { withDeadline } from '../runtime/deadline.ts';
+import { InstepError } from '../runtime/errors.ts';
 import { limitLines } from '../runtime/line-limiter.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { type Handler, type HttpResponse, jsonResponse } from './http-message.ts';
@@ -10,19 +11,40 @@ export async function healthHandler(): Promise<HttpResponse> {
 }
 
 export type ReadinessOptions = {
-  /** Resolves when requests can be served, and rejects with the reason when not. */
-  readonly checkReady: () => Promise<void>;
+  readonly isShuttingDown: () => boolean;
+  /** Rejects when requests can't be served. */
+  readonly checkDatabase: () => Promise<void>;
   readonly logger: Logger;
 };
 
 const DEADLINE_MS = 2_000;
+const VALID_MS = 1_000;
+
+class ShuttingDown extends InstepError {
+  readonly code = 'SHUTTING_DOWN';
+}
 
 /** `GET /readyz`: the database is reachable, its schema is current, and no shutdown has begun. */
-export function readinessHandler({ checkReady, logger }: ReadinessOptions): Handler {
+export function readinessHandler(options: ReadinessOptions): Handler {
+  const { isShuttingDown, checkDatabase, logger } = options;
   const write = limitLines((members) => logger.warn(members, 'not ready'));
+  let checkedAtMs = Number.NEGATIVE_INFINITY;
+  let checked = Promise.resolve();
+
+  /** Anybody can ask as often as they like: the database is asked once a second. */
+  function checkOncePerSecond(): Promise<void> {
+    const nowMs = performance.now();
+    if (nowMs - checkedAtMs >= VALID_MS) {
+      checkedAtMs = nowMs;
+      checked = withDeadline(checkDatabase(), DEADLINE_MS);
+    }
+    return checked;
+  }
+
   return async () => {
     try {
-      await withDeadline(checkReady(), DEADLINE_MS);
+      if (isShuttingDown()) throw new ShuttingDown('shutting down');
+      await checkOncePerSecond();
     } catch (error) {
       write({ err: error });
       throw unavailable();

@@ -9,6 +9,8 @@ const service = useService({}, async (databaseUrl) => {
 });
 afterAll(() => proxy?.close());
 
+const WAIT = { timeout: 15_000, interval: 200 };
+
 /** A balancer does not wait for long. */
 const get = (path: string) => fetch(service.url + path, { signal: AbortSignal.timeout(4_000) });
 
@@ -18,20 +20,24 @@ async function expectReady(): Promise<void> {
   expect(await response.json()).toEqual({ status: 'ready' });
 }
 
+/** The answer to `/readyz` holds for a second. */
 async function expectNotReady(): Promise<void> {
-  const response = await get('/readyz');
-  expect(response.status).toBe(503);
+  const response = await vi.waitFor(async () => {
+    const response = await get('/readyz');
+    expect(response.status).toBe(503);
+    return response;
+  }, WAIT);
   expect(response.headers.get('retry-after')).toBe('5');
   expect(await response.json()).toEqual({ error: 'Temporarily unavailable. Try again.' });
   expect((await get('/healthz')).status).toBe(200);
 }
 
-/** Nobody repairs it but the server itself. */
+/** The server repairs itself. */
 afterEach(async () => {
-  await vi.waitFor(expectReady, { timeout: 15_000, interval: 200 });
+  await vi.waitFor(expectReady, WAIT);
 });
 
-test('the process lives, and is ready', async () => {
+test('answers 200 while the process is alive and ready', async () => {
   await expectReady();
   const response = await get('/healthz');
   expect(response.status).toBe(200);
@@ -40,7 +46,7 @@ test('the process lives, and is ready', async () => {
 });
 
 test.each(['refuse', 'reset', 'swallow'] as const)(
-  'not ready while the database is away: %s',
+  'answers 503 while the database is unreachable: %s',
   async (behaviour) => {
     await proxy.become(behaviour);
     await expectNotReady();
@@ -48,7 +54,7 @@ test.each(['refuse', 'reset', 'swallow'] as const)(
   },
 );
 
-test('not ready while the database lacks a migration', async () => {
+test('answers 503 while the database lacks a migration', async () => {
   const [last] = await service.database.query<{ version: number; name: string }>(
     `delete from instep.migrations
       where version = (select max(version) from instep.migrations)
@@ -61,14 +67,14 @@ test('not ready while the database lacks a migration', async () => {
   ]);
 });
 
-test('not ready while the database is newer than the program', async () => {
+test('answers 503 while the database is newer than the program', async () => {
   const insert = `insert into instep.migrations (version, name) values (9999, 'of tomorrow')`;
   await service.database.query(insert);
   await expectNotReady();
   await service.database.query('delete from instep.migrations where version = 9999');
 });
 
-test('not ready while our tables are gone', async () => {
+test('answers 503 while the tables of Instep are gone', async () => {
   await service.database.query('alter schema instep rename to elsewhere');
   await expectNotReady();
   await service.database.query('alter schema elsewhere rename to instep');

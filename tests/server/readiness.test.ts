@@ -1,0 +1,58 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createLogger } from '../../src/runtime/logging.ts';
+import { readinessHandler } from '../../src/server/health.ts';
+import type { HttpRequest } from '../../src/server/http-message.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const REQUEST: HttpRequest = {
+  method: 'GET',
+  path: '/readyz',
+  header: () => null,
+  body: async () => new Uint8Array(),
+};
+
+/** A server whose database can be away. */
+function serve() {
+  const state = { isShuttingDown: false, isAway: false, checks: 0 };
+  const handle = readinessHandler({
+    isShuttingDown: () => state.isShuttingDown,
+    async checkDatabase() {
+      state.checks += 1;
+      if (state.isAway) throw new Error('away');
+    },
+    logger: createLogger('silent'),
+  });
+  return { state, ask: () => handle(REQUEST) };
+}
+
+test('checks the database once a second, however often it is asked', async () => {
+  const { state, ask } = serve();
+  for (let count = 0; count < 100; count += 1) expect(await ask()).toMatchObject({ status: 200 });
+  expect(state.checks).toBe(1);
+  vi.advanceTimersByTime(1_000);
+  await Promise.all(Array.from({ length: 100 }, ask));
+  expect(state.checks).toBe(2);
+});
+
+test('a failed check holds for a second as well', async () => {
+  const { state, ask } = serve();
+  state.isAway = true;
+  for (let count = 0; count < 100; count += 1) await expect(ask()).rejects.toThrow('Temporarily');
+  expect(state.checks).toBe(1);
+  state.isAway = false;
+  vi.advanceTimersByTime(1_000);
+  expect(await ask()).toMatchObject({ status: 200 });
+});
+
+test('a shutdown is reported at once', async () => {
+  const { state, ask } = serve();
+  expect(await ask()).toMatchObject({ status: 200 });
+  state.isShuttingDown = true;
+  await expect(ask()).rejects.toThrow('Temporarily');
+});
