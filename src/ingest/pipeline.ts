@@ -106,18 +106,24 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
   }
 
   async function commit(events: readonly NamedEvent[]): Promise<readonly (Result | null)[]> {
+    let results: readonly (Result | null)[] = [];
     const apply = (withoutNames: boolean) =>
-      database.transaction((query, atCommit) =>
-        applyBatch({ query, atCommit }, events, { planSelection, withoutNames }),
-      );
+      database.transaction(async (query, atCommit) => {
+        const options = { planSelection, withoutNames };
+        results = await applyBatch({ query, atCommit }, events, options);
+        return results;
+      });
     try {
       return await apply(false);
     } catch (error) {
       if (!(error instanceof DatabaseRefused) || events.length > 1) throw error;
       // The application's column may be too short for a name: an entitlement never waits for one.
-      const results = await apply(true);
+      const stored = await apply(true).catch((again: unknown) => {
+        if (again instanceof DatabaseRefused) again.teamIds = results[0]?.teamIds ?? [];
+        throw again;
+      });
       logger.warn({ eventId: events[0]?.eventId, err: error }, 'stored without the plan name');
-      return results;
+      return stored;
     }
   }
 

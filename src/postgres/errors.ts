@@ -26,6 +26,8 @@ export class DatabaseUnusable extends InstepError {
 /** The database understood and refused the values: a constraint, a type, a length. */
 export class DatabaseRefused extends InstepError {
   readonly code = 'DATABASE_REFUSED';
+  /** The teams of the event that was refused, where they are known. */
+  teamIds: readonly number[] = [];
 }
 
 /**

@@ -2,7 +2,7 @@ import { withDeadline } from '../runtime/deadline.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { limitLines } from '../runtime/line-limiter.ts';
 import type { Logger } from '../runtime/logging.ts';
-import { type Handler, type HttpResponse, jsonResponse } from './http-message.ts';
+import { type Endpoint, type HttpResponse, jsonResponse } from './http-message.ts';
 import { unavailable } from './problems.ts';
 
 /** `GET /healthz`: the process is alive. It asks no other system. */
@@ -25,7 +25,7 @@ class ShuttingDown extends InstepError {
 }
 
 /** `GET /readyz`: the database is reachable, its schema is current, and no shutdown has begun. */
-export function readinessHandler(options: ReadinessOptions): Handler {
+export function readinessHandler(options: ReadinessOptions): Endpoint {
   const { isShuttingDown, checkDatabase, logger } = options;
   const write = limitLines((members) => logger.warn(members, 'not ready'));
   let checkedAtMs = Number.NEGATIVE_INFINITY;

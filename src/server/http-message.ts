@@ -20,6 +20,12 @@ export type HttpResponse = {
 
 export type Handler = (request: HttpRequest) => Promise<HttpResponse>;
 
+/** Handles requests of one route. `identify` names what a request is about, for the log. */
+export type Endpoint = (
+  request: HttpRequest,
+  identify: (ids: object) => void,
+) => Promise<HttpResponse>;
+
 /** On every response: none may be cached, or read as anything but JSON. */
 const COMMON_HEADERS = {
   'Content-Type': 'application/json',

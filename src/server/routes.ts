@@ -1,11 +1,11 @@
-import { QueueFull } from '../runtime/batcher.ts';
+import { DatabaseRefused } from '../postgres/errors.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { limitLines } from '../runtime/line-limiter.ts';
 import type { Logger } from '../runtime/logging.ts';
+import { inSpanOfCaller, markFailed, SpanKind } from '../runtime/tracing.ts';
 import { healthHandler, type ReadinessOptions, readinessHandler } from './health.ts';
-import type { Handler, HttpResponse } from './http-message.ts';
+import type { Endpoint, Handler } from './http-message.ts';
 import { internalProblem, Problem, unavailable } from './problems.ts';
-import { inRequestSpans } from './request-span.ts';
 import type { Route } from './router.ts';
 import { type UserOptions, userHandler } from './user.ts';
 import { WEBHOOK_PATH, type WebhookOptions, webhookHandler } from './webhook.ts';
@@ -19,11 +19,10 @@ export type RoutesOptions = {
 
 /** The two endpoints of the contract, and the health of the process. */
 export function createRoutes({ user, webhook, readiness, logger }: RoutesOptions): Route[] {
-  const responseTo = createErrorResponses(logger);
+  const writeFailure = limitLines((members) => logger.error(members, 'request failed'));
 
-  function route(method: Route['method'], path: string, handler: Handler): Route {
-    const onError = (error: unknown) => responseTo(error, { method, path });
-    return { method, path, handle: inRequestSpans({ method, path }, handler, onError) };
+  function route(method: Route['method'], path: string, endpoint: Endpoint): Route {
+    return { method, path, handle: handlerOf({ method, path }, endpoint, writeFailure) };
   }
 
   return [
@@ -34,16 +33,45 @@ export function createRoutes({ user, webhook, readiness, logger }: RoutesOptions
   ];
 }
 
+/** Handles each request in a span, and turns every error into a response. */
+function handlerOf(
+  { method, path }: Pick<Route, 'method' | 'path'>,
+  endpoint: Endpoint,
+  writeFailure: (members: object) => void,
+): Handler {
+  const name = `${method} ${path}`;
+  const attributes = { 'http.request.method': method, 'http.route': path };
+  const description = { kind: SpanKind.SERVER, attributes };
+  return (request) =>
+    inSpanOfCaller(request, name, description, async (span) => {
+      let ids: object = {};
+      const identify = (found: object) => {
+        ids = found;
+      };
+      const response = await endpoint(request, identify).catch((error: unknown) => {
+        const problem = problemOf(error);
+        if (problem !== error)
+          writeFailure({ err: error, method, path, ...ids, ...teamsOf(error) });
+        // What the client did wrong is no failure of the server.
+        if (problem.status >= 500) markFailed(span, error);
+        return problem.toResponse();
+      });
+      span.setAttribute('http.response.status_code', response.status);
+      return response;
+    });
+}
+
 /**
  * An expected error means that the database or Stripe can't do it now: 503, so that Stripe sends the
  * event again. The response says nothing about the error.
  */
-function createErrorResponses(logger: Logger) {
-  const write = (members: object) => logger.error(members, 'request failed');
-  const writeLimited = limitLines(write);
-  return (error: unknown, request: Pick<Route, 'method' | 'path'>): HttpResponse => {
-    if (error instanceof Problem) return error.toResponse();
-    (error instanceof QueueFull ? writeLimited : write)({ err: error, ...request });
-    return (error instanceof InstepError ? unavailable() : internalProblem()).toResponse();
-  };
+function problemOf(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  return error instanceof InstepError ? unavailable() : internalProblem();
+}
+
+function teamsOf(error: unknown) {
+  return error instanceof DatabaseRefused && error.teamIds.length > 0
+    ? { teamIds: error.teamIds }
+    : {};
 }

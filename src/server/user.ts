@@ -2,7 +2,7 @@ import type { User } from '../queries/users.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import { sessionToken } from '../sessions/cookie.ts';
 import type { ReadSession } from '../sessions/session-reader.ts';
-import { type Handler, headersWith, jsonResponse } from './http-message.ts';
+import { type Endpoint, headersWith, jsonResponse } from './http-message.ts';
 
 export type UserOptions = {
   readonly readSession: ReadSession;
@@ -19,7 +19,7 @@ const PRIVATE = headersWith({
 });
 
 /** `GET /api/user` (contract, section 4): the profile of the signed-in user, or `null`. */
-export function userHandler(options: UserOptions): Handler {
+export function userHandler(options: UserOptions): Endpoint {
   const { readSession, findUser, includePasswordHash, requestDeadlineMs } = options;
 
   async function findSignedIn(cookies: string | null): Promise<User | null> {

@@ -6,7 +6,7 @@ import { limitLines } from '../runtime/line-limiter.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { BodyNotJson, parseEvent } from '../stripe/parse-event.ts';
 import { SignatureInvalid, type VerifySignature } from '../stripe/signature.ts';
-import { type Handler, jsonResponse } from './http-message.ts';
+import { type Endpoint, jsonResponse } from './http-message.ts';
 import { signatureProblem } from './problems.ts';
 
 export type WebhookOptions = {
@@ -28,7 +28,7 @@ export const WEBHOOK_PATH = '/api/stripe/webhook';
 const RECEIVED = jsonResponse({ received: true });
 
 /** `POST /api/stripe/webhook` (contract, sections 4 and 6). */
-export function webhookHandler(options: WebhookOptions): Handler {
+export function webhookHandler(options: WebhookOptions): Endpoint {
   const { verifySignature, ingest, hasRoom, instrumentation, logger, now, nonce } = options;
 
   function refuse(): never {
@@ -57,7 +57,7 @@ export function webhookHandler(options: WebhookOptions): Handler {
     }
   }
 
-  return async (request) => {
+  return async (request, identify) => {
     const receivedAtMs = now();
     // Before anything is done for it: a flood must not take the time of the events that are stored.
     if (!hasRoom()) refuse();
@@ -65,6 +65,11 @@ export function webhookHandler(options: WebhookOptions): Handler {
     const verify = check(() => verifySignature(request.header('stripe-signature')));
     const body = await request.body(options.maxBodyBytes);
     const event = check(() => parseEvent(verify(body), { receivedAtMs, nonce }));
+    identify({
+      eventId: event.eventId,
+      type: event.kind === 'shapeless' ? undefined : event.type,
+      customerId: event.kind === 'readable' ? event.subscription.customerId : undefined,
+    });
     switch (event.kind) {
       case 'readable':
       case 'unreadable':

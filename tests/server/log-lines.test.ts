@@ -159,7 +159,16 @@ test('no secret, cookie, e-mail or payload is in any line, whatever goes wrong',
   await database.query(
     `alter table teams add constraint objection check (subscription_status <> 'unpaid')`,
   );
-  expect((await post(bodyWith({ customerId, status: 'unpaid' }))).status).toBe(503);
+  const refused = { eventId: 'evt_refused', customerId, status: 'unpaid' };
+  expect((await post(bodyWith(refused))).status).toBe(503);
+  expect(await lineOf('evt_refused')).toMatchObject({
+    msg: 'request failed',
+    path: '/api/stripe/webhook',
+    type: 'customer.subscription.updated',
+    customerId,
+    teamIds: [teamId],
+    err: { code: 'DATABASE_REFUSED' },
+  });
   await database.query('alter table teams drop constraint objection');
   await whileHeld(database, lockTeam(teamId), async () => {
     expect((await post(body())).status).toBe(503);

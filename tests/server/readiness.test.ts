@@ -28,7 +28,7 @@ function serve() {
     },
     logger: createLogger('silent'),
   });
-  return { state, ask: () => handle(REQUEST) };
+  return { state, ask: () => handle(REQUEST, () => undefined) };
 }
 
 test('checks the database once a second, however often it is asked', async () => {

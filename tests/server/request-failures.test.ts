@@ -1,0 +1,90 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { DatabaseUnavailable } from '../../src/postgres/errors.ts';
+import { NO_INSTRUMENTATION } from '../../src/runtime/instrumentation.ts';
+import { createLogger } from '../../src/runtime/logging.ts';
+import { createRouter } from '../../src/server/router.ts';
+import { createRoutes } from '../../src/server/routes.ts';
+import { createSignatureVerifier } from '../../src/stripe/signature.ts';
+import { signWebhook } from '../../src/testing/sign-webhook.ts';
+import { eventBody } from '../support/stripe/events.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const SECRET = 'whsec_test';
+
+/** A server whose database is away. */
+function serve() {
+  const lines: Record<string, unknown>[] = [];
+  const logger = createLogger('info', { write: (line) => lines.push(JSON.parse(line)) });
+  const away = async () => {
+    throw new DatabaseUnavailable('connection refused');
+  };
+  const routes = createRoutes({
+    user: {
+      readSession: async () => 1,
+      findUser: away,
+      includePasswordHash: true,
+      requestDeadlineMs: 1_000,
+    },
+    webhook: {
+      verifySignature: createSignatureVerifier([SECRET], Date.now),
+      ingest: away,
+      hasRoom: () => true,
+      instrumentation: NO_INSTRUMENTATION,
+      logger,
+      now: Date.now,
+      nonce: () => 'nonce',
+      maxBodyBytes: 100_000,
+      requestDeadlineMs: 1_000,
+    },
+    readiness: { isShuttingDown: () => false, checkDatabase: away, logger },
+    logger,
+  });
+  const handle = createRouter(routes, NO_INSTRUMENTATION);
+  const send = async (method: string, path: string, header: Record<string, string>, body = '') =>
+    await handle({
+      method,
+      path,
+      header: (name) => header[name] ?? null,
+      body: async () => Buffer.from(body),
+    });
+  return { lines, send };
+}
+
+const COOKIE = { cookie: 'session=a.b.c' };
+
+test('a flood of failed requests is a few log lines, which count all of them', async () => {
+  const { lines, send } = serve();
+  for (let count = 0; count < 1_000; count += 1) {
+    expect(await send('GET', '/api/user', COOKIE)).toMatchObject({ status: 503 });
+  }
+  vi.advanceTimersByTime(1_000);
+  expect(lines).toHaveLength(11);
+  expect(lines[0]).toMatchObject({ msg: 'request failed', path: '/api/user' });
+  expect(lines.at(-1)).toMatchObject({ msg: 'request failed', suppressed: 990 });
+});
+
+test('the log line of a failed webhook names the event and the customer', async () => {
+  const { lines, send } = serve();
+  const body = eventBody({ eventId: 'evt_1', customerId: 'cus_1' });
+  const header = { 'stripe-signature': signWebhook(body, SECRET, Date.now()) };
+  const response = await send('POST', '/api/stripe/webhook', header, body);
+  expect(response).toMatchObject({ status: 503, headers: { 'Retry-After': '5' } });
+  expect(lines).toEqual([
+    expect.objectContaining({
+      level: 'error',
+      msg: 'request failed',
+      method: 'POST',
+      path: '/api/stripe/webhook',
+      eventId: 'evt_1',
+      type: 'customer.subscription.updated',
+      customerId: 'cus_1',
+      err: expect.objectContaining({ code: 'DATABASE_UNAVAILABLE' }),
+    }),
+  ]);
+});
