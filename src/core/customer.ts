@@ -1,17 +1,14 @@
 import type { Order } from './same-second-order.ts';
 import type { SubscriptionEvent } from './subscription-event.ts';
 
-/** What is known of a subscription: its newest event that has an effect. */
+/** The state of a subscription: its newest event with an effect. */
 export type SubscriptionState = {
   readonly newest: SubscriptionEvent;
   /** How it is known to be the last event of its second. */
   readonly order: Order;
 };
 
-/**
- * All that the rule remembers of a customer, by subscription. Events that name no subscription
- * count as one more, under `null`.
- */
+/** A customer's subscriptions. Events that name none count as one more subscription, under `null`. */
 export type Customer = ReadonlyMap<string | null, SubscriptionState>;
 
 export const UNKNOWN_CUSTOMER: Customer = new Map();
@@ -25,7 +22,7 @@ const FIELDS: readonly (keyof SubscriptionEvent)[] = [
   'createdSeconds',
 ];
 
-/** Whether two events say the same; one of them may come from the database. */
+/** Whether two events say the same, even if one of them was read from the database. */
 export function isSameEvent(
   one: SubscriptionEvent | null,
   other: SubscriptionEvent | null,
@@ -33,7 +30,7 @@ export function isSameEvent(
   return FIELDS.every((field) => one?.[field] === other?.[field]);
 }
 
-/** Whether two states say the same. */
+/** Whether two states are the same. */
 export function isSameState(one: SubscriptionState, other: SubscriptionState | undefined): boolean {
   return other !== undefined && isSameEvent(one.newest, other.newest) && one.order === other.order;
 }

@@ -6,8 +6,8 @@ import type { SubscriptionChange } from './subscription-event.ts';
 import { planAfter } from './transition.ts';
 
 /**
- * The effect of one more event: the team follows it (or another one, when it decided the order of
- * others); something newer was known already; or it changes nothing.
+ * The effect of one more event: the team follows it, or another one whose order it decided; or
+ * something newer was known already; or it changes nothing.
  */
 export type Verdict = 'applied' | 'stale' | 'unchanged';
 

@@ -1,7 +1,7 @@
-/** What came of an event in the log. A duplicate is no row of its own: it counts as a delivery. */
+/** The outcome of an event in the log. A duplicate has no row of its own: it counts as a delivery. */
 export type LoggedOutcome = 'applied' | 'stale' | 'unchanged' | 'parked' | 'unreadable';
 
-/** An event as the log gives it back. */
+/** An event as it is read from the log. */
 export type LoggedEvent = {
   /** Its place in the order of arrival. */
   readonly position: number;

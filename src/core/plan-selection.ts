@@ -2,10 +2,7 @@ import type { Customer } from './customer.ts';
 import type { SubscriptionEvent } from './subscription-event.ts';
 import { effectOf, isSamePlan, NO_PLAN, planAfter, type TeamPlan } from './transition.ts';
 
-/**
- * Which of several subscriptions of a customer the team has (the design's rule, point 6): the one
- * with the newest event, or the best live one.
- */
+/** Which of a customer's subscriptions counts (rule 6): the newest event's, or the best live one. */
 export type PlanSelection = 'newest' | 'best';
 
 /** The event that the team follows, or `null` when the customer has none. */
@@ -19,8 +16,8 @@ export function followedEvent(
 }
 
 /**
- * The plan of the customer's team; `null` when the customer has no subscription. A name that the
- * event does not tell is the product's among `names`.
+ * The plan of the customer's team; `null` when the customer has no subscription. `names` has the
+ * names of products, for events without one.
  */
 export function teamPlan(
   customer: Customer,
@@ -45,8 +42,8 @@ export function isOwnPlan(plan: TeamPlan, customer: Customer): boolean {
 }
 
 /**
- * The later one last. Of two subscriptions within one second the one that gives a plan, since nothing
- * tells which came last; then any order, as long as it is the same for everybody.
+ * The later event last. Within one second nothing shows which of two subscriptions came last: the one
+ * that gives a plan counts, then the one with the larger id.
  */
 function compareNewest(one: SubscriptionEvent, other: SubscriptionEvent): number {
   return (
@@ -56,7 +53,7 @@ function compareNewest(one: SubscriptionEvent, other: SubscriptionEvent): number
   );
 }
 
-/** A live one last, active after trialing; of two alike the newest. */
+/** The best live subscription last, active after trialing; of two alike the newest. */
 function compareBest(one: SubscriptionEvent, other: SubscriptionEvent): number {
   return rank(one) - rank(other) || compareNewest(one, other);
 }

@@ -24,12 +24,12 @@ const FIELDS: readonly (keyof TeamPlan)[] = [
   'subscriptionStatus',
 ];
 
-/** Whether two plans are the same, or there is none both times. */
+/** Whether two plans are the same, or both are missing. */
 export function isSamePlan(one: TeamPlan | null, other: TeamPlan | null): boolean {
   return FIELDS.every((field) => one?.[field] === other?.[field]);
 }
 
-/** What a status does to a team: gives it the plan, takes the plan away, or nothing. */
+/** The effect of a status on a team: it grants the plan, clears it, or changes nothing. */
 export type Effect = 'grants' | 'clears' | 'none';
 
 /** The effect of a status (contract, section 3). A status that is not in the table has none. */
@@ -48,7 +48,7 @@ export function effectOf(status: string): Effect {
 
 /**
  * The team's plan after an event, or `null` when the event changes nothing (contract, section 3).
- * `planName` is for one whose name is known from elsewhere.
+ * `planName` stands in for the event's own.
  */
 export function planAfter(
   event: SubscriptionEvent,

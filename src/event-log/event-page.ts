@@ -6,68 +6,65 @@ import {
   readEventsAt,
   readParkedPositions,
 } from '../queries/search-events.ts';
-import { positionRangesBackwards } from './search.ts';
+import { END, rangesBackwards } from './search.ts';
 
-/** A page of a search through the log, the newest first. */
+/** A page of search results, the newest event first. */
 export type PageOfEvents = {
   readonly events: readonly EventRow[];
-  /** The next page holds what stands before this position; `null` when nothing does. */
+  /** The next page begins before this position; `null` on the last page. */
   readonly before: number | null;
-  /** Set when the time was over before the page was full: all that was received since is searched. */
+  /** Set when time ran out before the page was full: the search has reached this time. */
   readonly searchedToMs: number | null;
 };
 
 export type PageRequest = {
   readonly filter: EventFilter;
-  /** What stands before this position; `null`: all of the log. */
+  /** Only events before this position; `null`: the whole log. */
   readonly before: number | null;
   readonly limit: number;
   /** In milliseconds since 1970. */
   readonly now: () => number;
 };
 
-/** After so long no further stretch is looked at: somebody waits. */
+/** After this time the search ends with what it has found. */
 const BUDGET_MS = 30;
 
-/** So many events are looked at in one statement, which takes some milliseconds. */
-const STRETCH = 5_000;
-
-const WHOLE_LOG = Number.MAX_SAFE_INTEGER;
+/** The number of events that one statement examines, within a few milliseconds. */
+const RANGE = 5_000;
 
 /**
- * The page of a search that a person reads. What no index knows is searched for stretch by stretch,
- * as far as the time goes; the next page goes on from there. Pages are told apart by positions, so
- * that they stay as they are while events arrive.
+ * Searches the log for a page of events. Where no index helps, it examines range after range until
+ * time runs out, and the next page continues there. Pages begin at positions, so they stay the same
+ * while events arrive.
  */
 export async function readPageOfEvents(query: Query, request: PageRequest): Promise<PageOfEvents> {
   const { filter, before, limit, now } = request;
-  const upTo = before === null ? WHOLE_LOG : before - 1;
+  const upTo = before === null ? END : before - 1;
   const startedAtMs = now();
   const parked = await searchParked(query, filter, upTo, limit + 1);
   if (parked !== null) return pageOf(parked, limit);
   const events: EventRow[] = [];
-  for await (const stretch of stretchesOf(query, filter, upTo)) {
+  for await (const range of rangesOf(query, filter, upTo)) {
     const wanted = { order: 'newest first', limit: limit + 1 - events.length } as const;
-    events.push(...(await readEvents(query, filter, stretch, wanted)));
+    events.push(...(await readEvents(query, filter, range, wanted)));
     if (events.length > limit) return pageOf(events, limit);
     if (now() - startedAtMs < BUDGET_MS) continue;
 
-    const rest = { after: 0, upTo: stretch.after };
+    const rest = { after: 0, upTo: range.after };
     const [next] = await readEvents(query, {}, rest, { order: 'newest first', limit: 1 });
     if (next === undefined) break;
-    return { events, before: stretch.after + 1, searchedToMs: next.receivedAtMs };
+    return { events, before: range.after + 1, searchedToMs: next.receivedAtMs };
   }
   return pageOf(events, limit);
 }
 
-/** The first of what was found; if there is more, another page follows. */
 function pageOf(found: readonly EventRow[], limit: number): PageOfEvents {
   const events = found.slice(0, limit);
   const before = found.length > limit ? (events.at(-1)?.position ?? null) : null;
   return { events, before, searchedToMs: null };
 }
 
-/** Parked events, which an index finds; `null` where others are asked for, or they are too many. */
+/** The parked events, from their index; `null` for another search, or when there are too many. */
 async function searchParked(
   query: Query,
   { outcome, ...others }: EventFilter,
@@ -81,12 +78,10 @@ async function searchParked(
   return await readEventsAt(query, { outcome, ...others }, wanted, limit);
 }
 
-/** All of the log at once where an index finds the events, wherever they are. */
-async function* stretchesOf(query: Query, filter: EventFilter, upTo: number) {
-  const { customerId, outcome, ...others } = filter;
-  const isIndexed = customerId !== undefined;
-  const isEverything =
-    outcome === undefined && Object.values(others).every((one) => one === undefined);
-  if (isIndexed || isEverything) yield { after: 0, upTo };
-  else yield* positionRangesBackwards(query, filter, upTo, STRETCH);
+/** The whole log at once where an index finds the events. */
+async function* rangesOf(query: Query, filter: EventFilter, upTo: number) {
+  const { customerId, ...others } = filter;
+  const isEverything = Object.values(others).every((one) => one === undefined);
+  if (customerId !== undefined || isEverything) yield { after: 0, upTo };
+  else yield* rangesBackwards(query, filter, upTo, RANGE);
 }

@@ -4,17 +4,17 @@ import { pause } from '../runtime/pause.ts';
 
 export type PruneOptions = {
   readonly query: Query;
-  /** What was received then or later stays, in milliseconds since 1970. */
+  /** Events received before then are pruned, in milliseconds since 1970. */
   readonly cutoffMs: number;
   readonly onProgress?: (pruned: number) => void;
 };
 
-/** After each step it is everybody else's turn. */
+/** A pause after each step, so that other work goes first. */
 const PAUSE_MS = 50;
 
 /**
- * Prunes the log from its beginning up to the cutoff, in small steps, until the signal asks it to
- * leave the rest. It changes no team, now or later (docs/decisions/0012). Returns how many events
+ * Prunes the log from its beginning up to the cutoff, in small steps, until the signal is aborted.
+ * It changes no team, now or later (docs/decisions/0012). Returns how many events
  * it deleted.
  */
 export async function pruneLog(

@@ -9,43 +9,40 @@ import {
   wasReceivedSince,
 } from '../queries/search-events.ts';
 
-/** So many events are looked at in one statement where no index knows what is asked for. */
-const STRETCH = 50_000;
+/** The number of events that one statement examines where no index helps. */
+const RANGE = 50_000;
 
 const PAGE = 200;
 
-/** More than any position. */
-const END = Number.MAX_SAFE_INTEGER;
+/** Greater than any position. */
+export const END = Number.MAX_SAFE_INTEGER;
 
 /** The position of the newest event; 0 when there is none. */
 export async function readNewestPosition(query: Query): Promise<number> {
   return (await readPositionRange(query, END, 1))?.upTo ?? 0;
 }
 
-/**
- * All events of the log that are so, up to a position, in this order of arrival. Those that come
- * meanwhile are not among them.
- */
+/** The matching events of the log up to a position, without those that arrive during the search. */
 export async function* searchLog(
   query: Query,
   filter: EventFilter,
   order: Order,
   upTo = END,
 ): AsyncGenerator<EventRow> {
-  const stretches = positionRangesBackwards(query, filter, upTo, STRETCH);
-  for await (const stretch of order === 'newest first' ? stretches : reversed(stretches)) {
-    yield* eventsWithin(query, filter, stretch, order);
+  const ranges = rangesBackwards(query, filter, upTo, RANGE);
+  for await (const range of order === 'newest first' ? ranges : reversed(ranges)) {
+    yield* eventsWithin(query, filter, range, order);
   }
 }
 
 /**
- * The events of this id, the oldest first. No index knows ids: the log is searched from its newest
- * event back, as far as the first stretch that has one.
+ * The events with this id, the oldest first. No index has ids, so the log is searched backwards to
+ * the first range that has one.
  */
 export async function findEvents(query: Query, eventId: string): Promise<EventRow[]> {
   const filter = { eventId };
-  for await (const stretch of positionRangesBackwards(query, filter, END, STRETCH)) {
-    const found = await readEvents(query, filter, stretch, { order: 'oldest first', limit: PAGE });
+  for await (const range of rangesBackwards(query, filter, END, RANGE)) {
+    const found = await readEvents(query, filter, range, { order: 'oldest first', limit: PAGE });
     if (found.length > 0) return found;
   }
   return [];
@@ -53,19 +50,19 @@ export async function findEvents(query: Query, eventId: string): Promise<EventRo
 
 /** The event at this position, or `null`. */
 export async function readEventAt(query: Query, position: number): Promise<EventRow | null> {
-  const stretch = { after: position - 1, upTo: position };
-  const [found] = await readEvents(query, {}, stretch, { order: 'oldest first', limit: 1 });
+  const range = { after: position - 1, upTo: position };
+  const [found] = await readEvents(query, {}, range, { order: 'oldest first', limit: 1 });
   return found ?? null;
 }
 
-/** Those of one stretch. */
+/** The matching events of a range, read page by page. */
 export async function* eventsWithin(
   query: Query,
   filter: EventFilter,
-  stretch: PositionRange,
+  range: PositionRange,
   order: Order,
 ): AsyncGenerator<EventRow> {
-  let rest = stretch;
+  let rest = range;
   for (;;) {
     const page = await readEvents(query, filter, rest, { order, limit: PAGE });
     yield* page;
@@ -79,22 +76,22 @@ export async function* eventsWithin(
 }
 
 /**
- * The stretches of the log in which such events may be, the newest first. Positions are given in
- * the order of arrival, so a long stretch of which nothing was received since ends the search.
+ * The ranges of the log that can have matching events, the newest first. Positions follow the order
+ * of arrival, so a range without any event since the given time ends the search.
  */
-export async function* positionRangesBackwards(
+export async function* rangesBackwards(
   query: Query,
   { customerId, sinceMs }: EventFilter,
   upTo: number,
   size: number,
 ): AsyncGenerator<PositionRange> {
-  let stretch = await readPositionRange(query, upTo, size);
-  // Of a customer the index knows the events, wherever they are.
-  if (stretch !== null && customerId !== undefined) yield { ...stretch, after: 0 };
-  while (stretch !== null && customerId === undefined) {
-    if (sinceMs !== undefined && !(await wasReceivedSince(query, stretch, sinceMs))) return;
-    yield stretch;
-    stretch = await readPositionRange(query, stretch.after, size);
+  let range = await readPositionRange(query, upTo, size);
+  // An index has the events of a customer, wherever they are.
+  if (range !== null && customerId !== undefined) yield { ...range, after: 0 };
+  while (range !== null && customerId === undefined) {
+    if (sinceMs !== undefined && !(await wasReceivedSince(query, range, sinceMs))) return;
+    yield range;
+    range = await readPositionRange(query, range.after, size);
   }
 }
 

@@ -17,22 +17,22 @@ export type SumStatisticsOptions = {
   readonly now: () => number;
 };
 
-/** So many events are summed at a time, which takes some tens of milliseconds. */
+/** The number of events per step, which takes some tens of milliseconds. */
 const STEP = 10_000;
 
-/** After each step it is everybody else's turn, for longer than the step took. */
+/** A pause after each step, longer than the step, so that other work goes first. */
 const PAUSE_MS = 200;
 
-/** How often the log's writers are looked at. */
-const LOOK_AGAIN_MS = 50;
+/** How often the open transactions that write to the log are read. */
+const WRITERS_INTERVAL_MS = 50;
 
-/** How long the log's writers are waited for. Then it is the next turn's. */
+/** How long to wait for these transactions; then the next run of the job goes on. */
 const WRITERS_DEADLINE_MS = 10_000;
 
 /**
- * Sums the log: forwards what has come since the last time, and backwards from where it began, as far
- * as anything is shown of it. Each event is added once, in whatever order they were committed, since
- * no step begins before all is committed that will ever stand in it.
+ * Adds the log to the statistics: forwards the events since the last run, and backwards from the
+ * first one, as far as the statistics go. Each event is added once, because a step begins only when
+ * every event in it has been committed.
  */
 export async function sumStatistics(
   { database, now }: SumStatisticsOptions,
@@ -47,7 +47,7 @@ export async function sumStatistics(
   }
 }
 
-/** One step in each direction. Returns whether there is nothing left for us to do. */
+/** One step in each direction. Returns whether everything is done. */
 async function sumStep(query: Query, settled: number, nowMs: number): Promise<boolean> {
   const progress = await lockStatistics(query, nowMs);
   if (progress === null) return true;
@@ -64,15 +64,15 @@ async function sumStep(query: Query, settled: number, nowMs: number): Promise<bo
   return summed.after === 0 && summed.upTo >= settled;
 }
 
-/** Adds the last events up to a position. Returns after which one now all is summed that is shown. */
+/** Adds the last events up to a position. Returns the position after which all are added now. */
 async function sumBack(query: Query, upTo: number, nowMs: number): Promise<number> {
-  const stretch = upTo === 0 ? null : await readPositionRange(query, upTo, STEP);
-  if (stretch === null) return 0;
-  const count = await addToStatistics(query, stretch, nowMs);
-  return count === 0 ? 0 : stretch.after;
+  const range = upTo === 0 ? null : await readPositionRange(query, upTo, STEP);
+  if (range === null) return 0;
+  const count = await addToStatistics(query, range, nowMs);
+  return count === 0 ? 0 : range.after;
 }
 
-/** A position up to which all is committed that ever will be; `null` when it takes too long. */
+/** A position up to which no more events can appear; `null` when that takes too long. */
 async function readSettledPosition(
   query: Query,
   now: () => number,
@@ -82,7 +82,7 @@ async function readSettledPosition(
   let writers = await readLogWriters(query);
   const deadlineMs = now() + WRITERS_DEADLINE_MS;
   while (writers.length > 0) {
-    await pause(LOOK_AGAIN_MS, { signal });
+    await pause(WRITERS_INTERVAL_MS, { signal });
     if (signal.aborted || now() > deadlineMs) return null;
     const still = new Set(await readLogWriters(query));
     writers = writers.filter((writer) => still.has(writer));

@@ -13,13 +13,13 @@ import { isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { LinkedTeam } from '../queries/teams.ts';
 import type { NamedEvent, Result } from './received-event.ts';
 
-/** An event that stands in the log already. */
+/** An event of the log. */
 export type KnownEvent = Pick<LoggedEvent, 'key' | 'outcome'> & {
   /** `null` for one that was unreadable. */
   readonly change: SubscriptionChange | null;
 };
 
-/** What the database says of a batch of events, while the teams are locked. */
+/** The stored state around a batch of events, read while the teams are locked. */
 export type KnownState = {
   readonly teams: readonly LinkedTeam[];
   readonly customers: ReadonlyMap<string, Customer>;
@@ -32,10 +32,10 @@ export type KnownState = {
   readonly names: ReadonlyMap<string, string>;
 };
 
-/** What a batch of events does: an answer for each of them, and all that is to be written. */
+/** The result of each event in a batch, and everything to write. */
 export type Decision = {
   readonly results: readonly Result[];
-  /** What the log is to say of each event; nothing of a superseded snapshot. */
+  /** The outcomes to log, by key. A superseded snapshot has none. */
   readonly outcomes: ReadonlyMap<string, LoggedOutcome>;
   readonly subscriptions: readonly SubscriptionState[];
   readonly plans: ReadonlyMap<number, TeamPlan>;
@@ -45,7 +45,7 @@ export type Decision = {
 
 type Change = Extract<NamedEvent, { kind: 'readable' | 'snapshot' }>;
 
-/** Decides on events in the order of their arrival. Pure: the same in, the same out. */
+/** Decides on events in the order of their arrival. Pure. */
 export function decide(
   events: readonly NamedEvent[],
   known: KnownState,
@@ -66,7 +66,7 @@ export function decide(
     return step.verdict;
   }
 
-  /** A snapshot that was requested before something newer arrived says nothing about that. */
+  /** Whether another event of its second has arrived since the snapshot was requested. */
   function isSuperseded({ subscription, observedKeys }: Extract<Change, { kind: 'snapshot' }>) {
     if (!followers.has(subscription.customerId)) return true;
     if (observedKeys === null) return false;
@@ -86,7 +86,7 @@ export function decide(
     }
     const teamIds = followers.get(event.subscription.customerId) ?? [];
     if (event.kind === 'snapshot' && isSuperseded(event)) return { outcome: 'stale', teamIds };
-    // A parked event did nothing yet: when it comes again, it is decided on again.
+    // A parked event has changed nothing yet, so it is decided when it arrives again.
     if (earlier !== undefined && earlier !== 'parked') return { outcome: 'duplicate', teamIds };
     history.add(event);
     const outcome = teamIds.length === 0 ? 'parked' : decideOn(event);
@@ -105,7 +105,7 @@ export function decide(
 
   const kept: LinkedTeam[] = [];
   const plans = new Map<number, TeamPlan>();
-  // A row without any plan is new to its customer, who may have been known before.
+  // A row with empty plan columns was linked or created after its customer's events.
   const touchedTeams = known.teams.filter(
     ({ customerId, plan }) => touched.has(customerId) || isSamePlan(plan, NO_PLAN),
   );
@@ -149,7 +149,7 @@ function unsettledOf(
   return [...unsettled];
 }
 
-/** The names of products, with those that came with the events. */
+/** The known names of products and those found for the events. */
 function withNamesOf(
   events: readonly NamedEvent[],
   known: KnownState['names'],
@@ -171,7 +171,7 @@ function teamIdsByCustomer(teams: readonly LinkedTeam[]): Map<string, number[]> 
   return followers;
 }
 
-/** The states that are not what they were. */
+/** The states that have changed. */
 function changed(
   customers: ReadonlyMap<string, Customer>,
   before: KnownState['customers'],

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import { formatEventKey, type KeyRange, keysOfSameSecond } from '../core/event-key.ts';
 
-/** What makes an event the same event again: its id and its content (the design's rule 2). */
+/** What identifies an event: its id and its content (rule 2 of the design). */
 export type EventIdentity = {
   readonly eventId: string | null;
   readonly type: string;
   readonly createdSeconds: number | null;
   readonly subscriptionId: string | null;
-  /** The event's `data` member. What differs from one delivery to the next stands outside it. */
+  /** The event's `data` member. Only other members differ from one delivery to the next. */
   readonly data: unknown;
 };
 

@@ -9,5 +9,5 @@ export function isHandledType(type: string): type is HandledType {
   return (HANDLED_TYPES as readonly string[]).includes(type);
 }
 
-/** How the log calls what the keeper has read of a subscription at Stripe's API. */
+/** The type of a subscription snapshot in the log. */
 export const SNAPSHOT_TYPE = 'instep.subscription_snapshot';

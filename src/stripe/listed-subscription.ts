@@ -7,7 +7,7 @@ const seconds = v.fallback(v.nullish(v.pipe(v.number(), v.integer(), v.minValue(
 
 const timesShape = v.object({ created: seconds, ended_at: seconds });
 
-/** Understands a subscription of Stripe's list; `null` when it is of no shape that we know. */
+/** Parses a subscription of Stripe's list; `null` when its shape is unknown. */
 export function readListedSubscription(
   listed: Json,
   asOfSeconds: number,
@@ -28,7 +28,7 @@ export function readListedSubscription(
   };
 }
 
-/** The subscription, reduced to what a look needs. */
+/** The subscription as JSON, reduced to what a snapshot needs. */
 export function toSubscriptionJson(listed: ListedSubscription): Json {
   const { subscriptionId, customerId, status, productId, planName } = listed;
   const product = productId && { id: productId, name: planName };

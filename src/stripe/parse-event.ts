@@ -11,11 +11,11 @@ import {
 } from './handled-event-type.ts';
 import { MAX_ID_LENGTH, productOf, subscriptionEventShape } from './subscription-shape.ts';
 
-/** A signed event, as far as it could be understood. Only the first two go through the one door. */
+/** A signed event after parsing. The ingest pipeline takes the first two kinds. */
 export type StripeEvent = ReadableEvent | UnreadableEvent | UnhandledEvent | ShapelessEvent;
 
 type Logged = {
-  /** Its place in the log: see `eventKey`. */
+  /** Its key in the log: see `eventKey`. */
   readonly key: string;
   readonly eventId: string | null;
   readonly type: HandledType;
@@ -23,17 +23,17 @@ type Logged = {
 
 export type ReadableEvent = Logged & SubscriptionChange & { readonly kind: 'readable' };
 
-/** Of a type that we handle, but not of a shape that we know. */
+/** An event of a handled type with an unknown shape. */
 export type UnreadableEvent = Logged & { readonly kind: 'unreadable'; readonly reason: string };
 
-/** Of a type that the endpoint was not registered for. */
+/** An event of a type that the endpoint is not registered for. */
 export type UnhandledEvent = {
   readonly kind: 'unhandled';
   readonly eventId: string | null;
   readonly type: string;
 };
 
-/** Signed JSON that is no event at all. */
+/** Signed JSON that is not an event. */
 export type ShapelessEvent = {
   readonly kind: 'shapeless';
   readonly eventId: string | null;
@@ -46,20 +46,21 @@ export class BodyNotJson extends InstepError {
 
 export type Receipt = {
   readonly receivedAtMs: number;
-  /** Something that no other event has: it keeps events without an id apart. */
+  /** A unique text, which keeps events without an id apart. */
   readonly nonce: () => string;
 };
 
 /**
- * Understands a signed event (contract, sections 2 and 6).
+ * Parses a signed event (contract, sections 2 and 6).
  *
- * @throws BodyNotJson when the text is no JSON; nothing else about a signed text is an error
+ * @throws BodyNotJson when the text is not JSON; nothing else about a signed text is an error
  */
 export function parseEvent(text: string, { receivedAtMs, nonce }: Receipt): StripeEvent {
   const event = parseJson(text);
   const eventId = presentable(member(event, 'id'));
   const type = member(event, 'type');
-  if (typeof type !== 'string') return { kind: 'shapeless', eventId, reason: 'type is not a text' };
+  if (typeof type !== 'string')
+    return { kind: 'shapeless', eventId, reason: 'type is not a string' };
   if (!isHandledType(type)) return { kind: 'unhandled', eventId, type: presentable(type) ?? '' };
 
   const data = member(event, 'data') ?? null;
@@ -84,7 +85,7 @@ export function parseEvent(text: string, { receivedAtMs, nonce }: Receipt): Stri
 
 type KeylessChange = Omit<SubscriptionChange, 'key'>;
 
-/** Reads the text of an event that was readable when it came; else `null`. */
+/** Parses the body of a logged event or snapshot; `null` when it can't be read. */
 export function parseChange(text: string, receivedAtMs: number): KeylessChange | null {
   const event = parseJson(text);
   const parsed = v.safeParse(subscriptionEventShape, event);
@@ -121,7 +122,7 @@ function keysIn(value: Json | undefined): ReadonlySet<string> | null {
   return new Set(value.filter((key) => typeof key === 'string'));
 }
 
-/** The parser's own message quotes the text: it is left out, so that no log repeats a payload. */
+/** Drops the parser's own message, which quotes the text, so that no log repeats a payload. */
 function parseJson(text: string): Json {
   try {
     return JSON.parse(text);
@@ -140,13 +141,13 @@ function asObject(value: Json | undefined): JsonObject | null {
   return isObject ? value : null;
 }
 
-/** An id as it may be stored and logged, whatever was sent: not too long, and PostgreSQL's text. */
+/** An id that can be stored and logged, whatever was sent. */
 function presentable(id: unknown): string | null {
   if (typeof id !== 'string' || id === '') return null;
   return id.slice(0, MAX_ID_LENGTH).toWellFormed().replaceAll('\0', '\uFFFD');
 }
 
-/** Where it is not as expected, and not what stands there: nothing of the payload gets into a log. */
+/** Names the place of a problem and not its content, so that no log repeats a payload. */
 function why(issue: v.InferIssue<typeof subscriptionEventShape>): string {
   const { expected, received, message } = issue;
   const problem = expected === null ? message : `expected ${expected}`;

@@ -1,15 +1,15 @@
 import * as v from 'valibot';
 
-/** Longer than any id of Stripe's, and short enough for every index of PostgreSQL. */
+/** Longer than any id at Stripe, and short enough for every index of PostgreSQL. */
 export const MAX_ID_LENGTH = 255;
 
-/** Longer than any product's name at Stripe (250). */
+/** Longer than any product name at Stripe (250). */
 const MAX_NAME_LENGTH = 1_000;
 
-/** The last second of the year 9999: later ones are milliseconds, taken for seconds. */
+/** The last second of the year 9999. Later values are milliseconds. */
 const MAX_CREATED_SECONDS = 253_402_300_799;
 
-/** PostgreSQL's text holds neither NUL nor half a surrogate pair. */
+/** PostgreSQL's `text` rejects NUL and lone surrogates. */
 const isStorable = (text: string) => !text.includes('\0') && text.isWellFormed();
 
 const storable = v.pipe(
@@ -21,21 +21,21 @@ const id = v.pipe(storable, v.maxLength(MAX_ID_LENGTH));
 
 const storableName = v.pipe(storable, v.maxLength(MAX_NAME_LENGTH));
 
-/** A name that cannot be kept is no name: an entitlement never fails for want of one. */
+/** A name that can't be stored counts as missing, because an entitlement never waits for a name. */
 const name = v.fallback(v.nullish(storableName), null);
 
-/** Whether a product's name can be kept. */
+/** Whether a product's name can be stored. */
 export function isStorableName(text: unknown): text is string {
   return v.is(storableName, text);
 }
 
-/** Valibot's own takes a list as well. */
+/** Unlike valibot's own, it rejects lists. */
 function object<Entries extends v.ObjectEntries>(entries: Entries) {
   const isNoList = (value: object) => !Array.isArray(value);
   return v.pipe(v.instance(Object), v.check(isNoList, 'is a list'), v.object(entries));
 }
 
-/** Stripe sends an id, or the object itself when it was expanded. */
+/** An id, or the object itself when it was expanded. */
 const reference = v.union([
   id,
   v.pipe(
@@ -79,7 +79,7 @@ const createdSeconds = v.pipe(
   v.maxValue(MAX_CREATED_SECONDS),
 );
 
-/** An event that carries a subscription. What it does not name it may leave out. */
+/** An event that carries a subscription. Further members are ignored. */
 export const subscriptionEventShape = object({
   id: v.nullish(id),
   created: v.nullish(createdSeconds),
