@@ -29,4 +29,4 @@ test('a signed event gives the team its plan', async () => {
   expect(teams).toEqual([{ plan_name: 'Pro', subscription_status: 'active' }]);
   await instep.close();
   await stripe.close();
-});
+}, 30_000);
