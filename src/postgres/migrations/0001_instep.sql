@@ -64,7 +64,7 @@ end
 $$;
 
 -- The event log: every signed event of the handled types, once. After the insert only `deliveries`
--- and the outcome of a parked event change.
+-- and the outcome of a parked event change, and `instep events redact` replaces bodies.
 create table instep.events (
   -- The order of arrival.
   position        bigint      primary key generated always as identity,
