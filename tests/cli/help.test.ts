@@ -10,7 +10,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   team: ['add', 'link', 'show'],
   session: ['issue'],
   trigger: [],
-  events: ['list', 'show', 'replay', 'prune', 'redact'],
+  events: ['list', 'show', 'replay', 'dismiss', 'prune', 'redact'],
   rebuild: [],
   reconcile: [],
 };
