@@ -20,24 +20,24 @@ const others: readonly [keyof SubscriptionEvent, SubscriptionEvent][] = [
   ['createdSeconds', { ...example, createdSeconds: 11 }],
 ];
 
-test('an event is the same as its copy, and no event as no event', () => {
+test('an event is the same as its copy, and a missing one as a missing one', () => {
   expect(isSameEvent(example, { ...example })).toBe(true);
   expect(isSameEvent(null, null)).toBe(true);
 });
 
-test('an event is not the same as none', () => {
+test('an event is not the same as a missing one', () => {
   expect(isSameEvent(example, null)).toBe(false);
   expect(isSameEvent(null, example)).toBe(false);
 });
 
-test.each(others)('two events are not the same when their %s differs', (_, other) => {
+test.each(others)('two events are different when their %s differs', (_, other) => {
   expect(isSameEvent(example, other)).toBe(false);
   expect(isSameState({ newest: example, order: 'known' }, { newest: other, order: 'known' })).toBe(
     false,
   );
 });
 
-test('a state is the same as its copy, and differs from none and from one that is less certain', () => {
+test('a state is the same as its copy, and different from a missing one or one with another order', () => {
   const state = { newest: example, order: 'known' } as const;
   expect(isSameState(state, { newest: { ...example }, order: 'known' })).toBe(true);
   expect(isSameState(state, { newest: example, order: 'ambiguous' })).toBe(false);

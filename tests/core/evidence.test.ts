@@ -49,7 +49,7 @@ test.each<[string, Member, Json]>([
   ['a member was not there, and is told as null', { id: 'p1' }, { id: 'p1', amount: null }],
   ['a list was the same, entry by entry', ['a', { id: 'b', n: 1 }], ['a', { id: 'b' }]],
   ['an empty list was empty', [], []],
-])('what was replaced tells the order when %s', (_, left, replaced) => {
+])('replaced values are evidence when %s', (_, left, replaced) => {
   expect(proves(left, replaced)).toBe(true);
 });
 
@@ -73,11 +73,11 @@ test.each<[string, Member, Json]>([
   ['a list was there for an object', ['a'], { 0: 'a' }],
   ['an object was there for a list', { 0: 'a', length: 1 }, ['a']],
   ['an empty list was there for an empty object', [], {}],
-])('what was replaced is no evidence when %s', (_, left, replaced) => {
+])('replaced values are no evidence when %s', (_, left, replaced) => {
   expect(proves(left, replaced)).toBe(false);
 });
 
-test('whatever was left tells the order when all of it was replaced', () => {
+test('replacing all values that were left is evidence of the order', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
       const json: Json = JSON.parse(JSON.stringify(value));
@@ -107,6 +107,6 @@ test.each<[string, Member, Member, boolean]>([
   ['an object as one with a member less', { id: 'p1', amount: 5 }, { id: 'p1' }, false],
   ['a value as nothing', 7, undefined, false],
   ['nothing as a value', undefined, 7, false],
-])('what an event does not name it left alone: %s', (_, before, after, isAlone) => {
+])('an event keeps what it does not name: %s', (_, before, after, isAlone) => {
   expect(leavesAlone(before, after)).toBe(isAlone);
 });

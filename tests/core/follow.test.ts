@@ -105,7 +105,7 @@ const example: SubscriptionEvent = {
   createdSeconds: 10,
 };
 
-test('an event without effect moves neither the team nor the clock', () => {
+test('an event without an effect changes neither the team nor the clock', () => {
   fc.assert(
     fc.property(distinctEvents, (events) => {
       const { customer } = team(events);
@@ -116,7 +116,7 @@ test('an event without effect moves neither the team nor the clock', () => {
   );
 });
 
-test('of two events in one second that tell no cause the later arrival wins, uncertain', () => {
+test('of two events in one second without evidence the later arrival wins, and the order is ambiguous', () => {
   const first = { ...example, status: 'trialing' };
   const second = { ...example, status: 'active' };
   expect(team([first, second]).plan?.subscriptionStatus).toBe('active');
@@ -125,7 +125,7 @@ test('of two events in one second that tell no cause the later arrival wins, unc
   expect(customer.get('sub_1')?.order).toBe('ambiguous');
 });
 
-test("an older event of another subscription is remembered, and leaves the team's plan", () => {
+test("an older event of another subscription is stored, and keeps the team's plan", () => {
   const newer = { ...example, subscriptionId: 'sub_2', createdSeconds: 20 };
   const older = { ...example, status: 'canceled', createdSeconds: 10 };
   const { verdicts, customer } = team([newer, older]);
@@ -134,7 +134,7 @@ test("an older event of another subscription is remembered, and leaves the team'
   expect(customer.get('sub_2')?.newest).toEqual(newer);
 });
 
-test('newest: the end of another subscription strips the team, as in the contract', () => {
+test('newest: the end of another subscription clears the team, as in the contract', () => {
   const mine = { ...example, createdSeconds: 10 };
   const other = { ...example, subscriptionId: 'sub_2', status: 'canceled', createdSeconds: 20 };
   expect(team([mine, other]).plan).toMatchObject({ subscriptionStatus: 'canceled' });
@@ -147,7 +147,7 @@ test('newest: in one second the subscription that gives a plan counts, whatever 
   expect(team([begun, gone]).plan).toMatchObject({ providerSubscriptionId: 'sub_0' });
 });
 
-test('best: the end of another subscription leaves the team alone', () => {
+test("best: the end of another subscription keeps the team's plan", () => {
   const mine = { ...example, createdSeconds: 10 };
   const other = { ...example, subscriptionId: 'sub_2', status: 'canceled', createdSeconds: 20 };
   const { plan, verdicts } = team([mine, other], 'best');
@@ -155,7 +155,7 @@ test('best: the end of another subscription leaves the team alone', () => {
   expect(verdicts).toEqual(['applied', 'unchanged']);
 });
 
-test("best: when the team's own ends it falls back to the next live one, and then to none", () => {
+test("best: when the team's subscription ends, the next live one counts, and then none", () => {
   const live = { ...example, subscriptionId: 'sub_2', status: 'trialing', createdSeconds: 10 };
   const mine = { ...example, createdSeconds: 20 };
   const end = { ...example, status: 'unpaid', createdSeconds: 30 };
@@ -193,17 +193,17 @@ describe.each(['newest', 'best'] as const)('%s: within one second', (planSelecti
   const failed = event({ status: 'past_due' }, { status: 'active' });
   const end = event({ status: 'canceled' }, { status: 'past_due' });
 
-  test('what came before is stale when it arrives late', () => {
+  test('an earlier event is stale when it arrives late', () => {
     expect(verdictsOn([trial, paid], planSelection)).toEqual(['applied', 'applied']);
     expect(verdictsOn([paid, trial], planSelection)).toEqual(['applied', 'stale']);
   });
 
-  test('what has no effect is unchanged, whenever it arrives', () => {
+  test('an event without an effect is unchanged, whenever it arrives', () => {
     expect(verdictsOn([paid, failed], planSelection)).toEqual(['applied', 'unchanged']);
     expect(verdictsOn([failed, paid], planSelection)).toEqual(['unchanged', 'applied']);
   });
 
-  test('what has no effect is applied when it tells that another one came last', () => {
+  test('an event without an effect is applied when it shows that another one came last', () => {
     expect(verdictsOn([end, paid, failed], planSelection)).toEqual([
       'applied',
       'applied',
@@ -211,7 +211,7 @@ describe.each(['newest', 'best'] as const)('%s: within one second', (planSelecti
     ]);
   });
 
-  test('what says the same again is applied, since the team follows it now', () => {
+  test('an event that repeats the plan is applied, since the team follows it now', () => {
     const again = event({ status: 'active', seats: 2 }, { seats: 1 });
     expect(verdictsOn([paid, again], planSelection)).toEqual(['applied', 'applied']);
   });
@@ -228,14 +228,14 @@ test.each(['newest', 'best'] as const)(
   },
 );
 
-test("best: of another subscription's second the newest is unchanged, and what came before stale", () => {
+test("best: in another subscription's second the newest event is unchanged, and an earlier one stale", () => {
   const { customer } = team([{ ...example, subscriptionId: 'sub_2' }], 'best');
   const trial = event({ status: 'trialing' }, { status: 'incomplete' });
   const end = event({ status: 'unpaid' }, { status: 'trialing' });
   expect(verdictsOn([end, trial], 'best', customer)).toEqual(['unchanged', 'stale']);
 });
 
-test('the customer that an event finds is left as it was', () => {
+test('the customer before the event is not modified', () => {
   const { customer } = team([example]);
   const end = change({ ...example, status: 'canceled', createdSeconds: 20 });
   const step = follow(customer, end, new EventHistory([end]), 'newest');

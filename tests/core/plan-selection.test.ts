@@ -27,7 +27,7 @@ describe.each(['newest', 'best'] as const)('%s', (planSelection) => {
     expect(teamPlan(UNKNOWN_CUSTOMER, planSelection, new Map())).toBeNull();
   });
 
-  test('it does not matter which subscription was heard of first', () => {
+  test('the order in which subscriptions became known does not matter', () => {
     const event = fc.record({
       subscriptionId: fc.constantFrom(null, '1', 'sub_1', 'sub_2', 'sub_3'),
       status: fc.constantFrom('active', 'trialing', 'canceled', 'unpaid'),
@@ -47,7 +47,7 @@ describe.each(['newest', 'best'] as const)('%s', (planSelection) => {
     );
   });
 
-  test('of two that are alike within one second the larger id counts, and none is the least', () => {
+  test('of two alike within one second the larger id counts, and a missing id is the smallest', () => {
     const ids = [null, '1', 'sub_1', 'sub_2'];
     const events = ids.map((subscriptionId) => ({ ...example, subscriptionId }));
     for (const [index, larger] of events.entries()) {
@@ -72,7 +72,7 @@ describe.each(['newest', 'best'] as const)('%s', (planSelection) => {
   });
 });
 
-test('newest: an end counts when it came later than what gives a plan; best: it does not', () => {
+test('newest: an end counts when it is newer than a live subscription; best: it does not', () => {
   const live = { ...example, status: 'trialing', createdSeconds: 10 };
   const end = { ...example, subscriptionId: 'sub_0', status: 'unpaid', createdSeconds: 11 };
   for (const order of permutations([live, end])) {
@@ -81,7 +81,7 @@ test('newest: an end counts when it came later than what gives a plan; best: it 
   }
 });
 
-test('best: of two that are live alike the newest counts', () => {
+test('best: of two equally live subscriptions the newest counts', () => {
   const older = { ...example, subscriptionId: 'sub_2', createdSeconds: 10 };
   const newer = { ...example, subscriptionId: 'sub_1', createdSeconds: 11 };
   for (const order of permutations([older, newer])) {
@@ -94,20 +94,20 @@ describe('the name of the plan', () => {
   const nameOf = (changes: Partial<SubscriptionEvent>) =>
     teamPlan(customerOf([{ ...example, ...changes }]), 'newest', names)?.planName;
 
-  test('is the one that the event tells', () => {
+  test("is the event's own", () => {
     expect(nameOf({ planName: 'Pro' })).toBe('Pro');
   });
 
-  test("is the product's when the event tells none", () => {
+  test("is the product's when the event has none", () => {
     expect(nameOf({ planName: null })).toBe('Gold');
   });
 
-  test('is not there when neither the event nor its product tells one', () => {
+  test('is missing when neither the event nor its product has one', () => {
     expect(nameOf({ planName: null, productId: 'prod_2' })).toBeNull();
     expect(nameOf({ planName: null, productId: null })).toBeNull();
   });
 
-  test('is taken away with the plan', () => {
+  test('is cleared with the plan', () => {
     expect(nameOf({ planName: null, status: 'canceled' })).toBeNull();
   });
 });

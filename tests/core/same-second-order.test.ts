@@ -5,7 +5,7 @@ import type { JsonObject } from '../../src/core/json.ts';
 import type { SubscriptionChange } from '../../src/core/subscription-event.ts';
 import { changes, deletion, event, lastOf, permutations } from './subscription-changes.ts';
 
-describe('cause decides, in whatever order the events arrive', () => {
+describe('cause decides, in any order of arrival', () => {
   test.each<[string, JsonObject[]]>([
     ['two', [{ status: 'trialing' }, { status: 'active' }]],
     ['three', [{ status: 'trialing' }, { status: 'active' }, { status: 'canceled' }]],
@@ -41,7 +41,7 @@ describe('cause decides, in whatever order the events arrive', () => {
     }
   });
 
-  test('any life whose members count up', () => {
+  test('any changes whose values increase', () => {
     const statuses = fc.constantFrom('active', 'trialing', 'canceled', 'unpaid', 'past_due');
     fc.assert(
       fc.property(fc.array(statuses, { minLength: 1, maxLength: 6 }), fc.nat(), (lived, seed) => {
@@ -57,7 +57,7 @@ describe('cause decides, in whatever order the events arrive', () => {
   });
 });
 
-test('nested values and lists are evidence, and so is what was not there before', () => {
+test('nested values, lists and missing values are evidence', () => {
   const items = (price: string): JsonObject => ({ data: [{ id: 'si_1', price: { id: price } }] });
   const first = event({ status: 'active', product: 'a', items: items('p1') }, { pause: { a: 1 } });
   const second = event(
@@ -79,7 +79,7 @@ test('without evidence the later arrival wins, and the order is ambiguous', () =
   expect(lastOf([other, one])).toEqual({ newest: one.subscription, order: 'ambiguous' });
 });
 
-test('a circle leaves two ends possible', () => {
+test('a cycle leaves two ends possible', () => {
   const pause = event({ status: 'unpaid' }, { status: 'active' });
   const resume = event({ status: 'active' }, { status: 'unpaid' });
   expect(lastOf([pause, resume])).toEqual({
@@ -88,7 +88,7 @@ test('a circle leaves two ends possible', () => {
   });
 });
 
-test('a circle before an end without effect leaves two plans possible', () => {
+test('a cycle before an end without an effect leaves two plans possible', () => {
   const pause = event({ status: 'unpaid', note: 1 }, { status: 'active' });
   const resume = event({ status: 'active', note: 1 }, { status: 'unpaid' });
   const end = deletion({ status: 'incomplete_expired', note: 1 });
@@ -98,7 +98,7 @@ test('a circle before an end without effect leaves two plans possible', () => {
   }
 });
 
-test('there and back ends there: what happened once does not happen again', () => {
+test('two changes of one kind and one back end with the repeated one', () => {
   const begun = event({ status: 'unpaid' }, { status: 'incomplete' });
   const resume = event({ status: 'active' }, { status: 'unpaid' });
   const pause = event({ status: 'unpaid', product: 'a' }, { status: 'active' });
@@ -129,13 +129,13 @@ describe('without evidence the order is ambiguous unless every end is the same f
   });
 });
 
-test('the order of ends that are the same to the team is not ambiguous', () => {
+test('ends that are the same for the team are not ambiguous', () => {
   const on = event({ status: 'active', flag: true }, { flag: false });
   const off = event({ status: 'active', flag: false }, { flag: true });
   expect(lastOf([on, off]).order).toBe('known');
 });
 
-test('a hole in the path is no evidence', () => {
+test('a gap in the path is no evidence', () => {
   const [first, , third] = changes([
     { status: 'trialing' },
     { status: 'active' },
@@ -145,7 +145,7 @@ test('a hole in the path is no evidence', () => {
   expect(lastOf(arrived)).toEqual({ newest: first?.subscription, order: 'ambiguous' });
 });
 
-test('events without effect alone end nothing', () => {
+test('events without an effect have no end', () => {
   expect(lastOf([event({ status: 'past_due' })])).toEqual({
     newest: null,
     order: 'known',
@@ -156,7 +156,7 @@ test('events without effect alone end nothing', () => {
   });
 });
 
-test('a deletion names nothing that it replaced, and comes last all the same', () => {
+test('a deletion without replaced values comes last', () => {
   const pause = event({ status: 'active', pause: true }, { pause: false });
   const resume = event({ status: 'active', pause: false }, { pause: true });
   const end = deletion({ status: 'canceled', pause: false });
@@ -165,7 +165,7 @@ test('a deletion names nothing that it replaced, and comes last all the same', (
   }
 });
 
-test('what an event does not name it left alone', () => {
+test('an event keeps what it does not name', () => {
   const lived = changes([
     { status: 'past_due', product: 'a' },
     { status: 'active', product: 'a' },
@@ -180,13 +180,13 @@ test('what an event does not name it left alone', () => {
   }
 });
 
-test('a deletion that names nothing is no evidence of having been first', () => {
+test('a deletion without replaced values is not taken for the first event', () => {
   const pause = event({ status: 'active', pause: true, product: 'a' }, { pause: false });
   const unknown = deletion({ status: 'active', pause: false, product: 'b' });
   expect(lastOf([pause, unknown]).order).toBe('ambiguous');
 });
 
-test('another event that names nothing that it replaced can only have been the first', () => {
+test('another event without replaced values can only be the first', () => {
   const first = event({ status: 'trialing' });
   const second = event({ status: 'active' }, { status: 'trialing' });
   for (const arrived of permutations([first, second])) {
@@ -194,7 +194,7 @@ test('another event that names nothing that it replaced can only have been the f
   }
 });
 
-test('more events than can be put in order are left to the later arrival', () => {
+test('of too many events the later arrival wins', () => {
   const states = Array.from({ length: 31 }, (_, invoice) => ({
     status: invoice % 2 === 0 ? 'active' : 'unpaid',
     invoice,
@@ -208,7 +208,7 @@ test('more events than can be put in order are left to the later arrival', () =>
   expect(lastOf(tooMany).order).toBe('ambiguous');
 });
 
-test('so many paths that they cannot be looked through are left to the later arrival', () => {
+test('of too many paths the later arrival wins', () => {
   // They replaced nothing that is told, so that each of them may follow any other.
   const anywhere = Array.from({ length: 14 }, (_, index) =>
     event({ status: 'active', product: `prod_${index}` }, {}),

@@ -5,14 +5,14 @@ import { event, lastOf, permutations, snapshot } from './subscription-changes.ts
 const active = event({ status: 'active' });
 const canceled = event({ status: 'canceled' });
 
-test("Stripe's own word ends the question, even when an event of the second arrives later", () => {
+test('a complete snapshot decides, even when an event of the second arrives later', () => {
   const word = snapshot({ status: 'active', product: 'a' });
   for (const arrived of permutations([active, canceled, word])) {
     expect(lastOf(arrived)).toEqual({ newest: word.subscription, order: 'known' });
   }
 });
 
-test("Stripe's own word counts for more than a path that the events tell", () => {
+test('a snapshot counts for more than a path of the events', () => {
   const unpaid = event({ status: 'unpaid' }, { status: 'active' });
   const word = snapshot({ status: 'active' });
   expect(lastOf([word, active, unpaid])).toEqual({
@@ -21,7 +21,7 @@ test("Stripe's own word counts for more than a path that the events tell", () =>
   });
 });
 
-test('a look without effect leaves the later arrival when nothing tells where the path ends', () => {
+test('a snapshot without an effect leaves the later arrival when no path has evidence', () => {
   const word = snapshot({ status: 'past_due' });
   expect(lastOf([active, canceled, word])).toEqual({
     newest: canceled.subscription,
@@ -33,7 +33,7 @@ test('a look without effect leaves the later arrival when nothing tells where th
   });
 });
 
-test('a look without effect leaves the path to the evidence, and tells where it ends', () => {
+test('a snapshot without an effect shows where the path ends', () => {
   const unpaid = event({ status: 'unpaid' }, { status: 'past_due' });
   const paid = event({ status: 'active' }, { status: 'unpaid' });
   const pastDue = event({ status: 'past_due' }, { status: 'active' });
@@ -46,7 +46,7 @@ test('a look without effect leaves the path to the evidence, and tells where it 
   }
 });
 
-test('a look without effect tells where the path ends by what is left but the status', () => {
+test('a snapshot without an effect shows the end of the path in all but the status', () => {
   const plus = event({ status: 'active', product: 'plus' }, { product: 'base' });
   const base = event({ status: 'active', product: 'base' }, { product: 'plus' });
   const word = snapshot({ status: 'past_due', product: 'base' });
@@ -55,7 +55,7 @@ test('a look without effect tells where the path ends by what is left but the st
   }
 });
 
-test('an end is the one that a look shows only if all that was told is as the look shows it', () => {
+test('a snapshot shows an end only if all changed values agree', () => {
   const plus = event({ status: 'active', product: 'plus', seats: 1 }, { product: 'base' });
   const base = event(
     { status: 'active', product: 'base', seats: 1 },

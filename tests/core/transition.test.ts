@@ -9,7 +9,7 @@ const event = {
   createdSeconds: 1,
 };
 
-test.each(['active', 'trialing'])('%s gives the team the plan', (status) => {
+test.each(['active', 'trialing'])('%s grants the plan', (status) => {
   expect(effectOf(status)).toBe('grants');
   expect(planAfter({ ...event, status })).toEqual({
     providerSubscriptionId: 'sub_1',
@@ -19,7 +19,7 @@ test.each(['active', 'trialing'])('%s gives the team the plan', (status) => {
   });
 });
 
-test.each(['canceled', 'unpaid'])('%s takes the plan away', (status) => {
+test.each(['canceled', 'unpaid'])('%s clears the plan', (status) => {
   expect(effectOf(status)).toBe('clears');
   expect(planAfter({ ...event, status })).toEqual({
     providerSubscriptionId: null,
@@ -50,12 +50,12 @@ const plan: TeamPlan = {
   subscriptionStatus: 'active',
 };
 
-test.each(Object.keys(plan))('another %s makes another plan', (field) => {
+test.each(Object.keys(plan))('plans with another %s are different', (field) => {
   expect(isSamePlan(plan, { ...plan, [field]: 'another' })).toBe(false);
   expect(isSamePlan({ ...plan, [field]: null }, plan)).toBe(false);
 });
 
-test('a plan is the same as its like, and no plan as no plan', () => {
+test('a plan is the same as its copy, and a missing one as a missing one', () => {
   expect(isSamePlan(plan, { ...plan })).toBe(true);
   expect(isSamePlan(null, null)).toBe(true);
   expect(isSamePlan(plan, null)).toBe(false);

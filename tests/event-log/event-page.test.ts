@@ -45,7 +45,7 @@ describe.each(postgresServers)('$name', (server) => {
       (position) => position % 2 === 0 && isAsked(position),
     );
 
-  test.each([1_000, 20_100])('of %i events all that are parked, on pages', async (count) => {
+  test.each([1_000, 20_100])('finds all parked events among %i, page by page', async (count) => {
     await logEvents(count);
     const parked = { outcome: 'parked' } as const;
     const deleted = { ...parked, type: 'customer.subscription.deleted' };
@@ -61,7 +61,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await searchAll({ ...parked, type: 'nothing' })).toEqual([]);
   });
 
-  test('what is decided while somebody looks is parked no more', async () => {
+  test('leaves out an event that was decided between two pages', async () => {
     await logEvents(200);
     await run(`update instep.events set outcome = 'applied' where position > 20`);
     expect(await searchAll({ outcome: 'parked' })).toEqual(downFrom(20, () => true));

@@ -19,7 +19,7 @@ describe.each(postgresServers)('$name', (server) => {
 
   beforeEach(() => store.database.query('truncate instep.events, instep.subscriptions'));
 
-  test('what stays, and what goes', async () => {
+  test('prunes what no longer counts, and keeps the rest', async () => {
     const { teamId, customerId } = await store.addTeam();
     const ingest = openPipeline(store.database);
     const deliver = async (eventId: string, made: object, change: object = {}) => {
@@ -64,7 +64,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await store.planOf(teamId)).toEqual(plan);
   });
 
-  test('it waits for no event that somebody else holds, and takes it the next time', async () => {
+  test('skips an event that another transaction has locked, and prunes it the next time', async () => {
     const { customerId } = await store.addTeam();
     const ingest = openPipeline(store.database);
     for (const second of [1, 2, 3]) {
@@ -82,7 +82,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await store.logOf(customerId)).toHaveLength(1);
   });
 
-  test('a log of many batches is pruned to its end', async () => {
+  test('prunes a long log to its end', async () => {
     await store.database.query(
       `insert into instep.events (key, type, received_at, deliveries, outcome, body)
        select gen_random_uuid(), 'customer.subscription.updated', to_timestamp($1), 1,
@@ -98,7 +98,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await pruneLog({ query, cutoffMs: CUTOFF_MS }, AbortSignal.abort())).toBe(0);
   });
 
-  test('once an hour it is the turn of one of them', async () => {
+  test('runs once an hour in one of the instances', async () => {
     const claims = await Promise.all(
       Array.from({ length: 5 }, () => claimPruning(store.openAnother().query)),
     );

@@ -48,13 +48,13 @@ describe.each(postgresServers)('$name', (server) => {
     return found;
   }
 
-  test('in both orders, over many pages and over what is not there', async () => {
+  test('searches in both orders, over many pages and gaps', async () => {
     const all = await search({}, 'oldest first', COUNT + 1);
     expect(all).toEqual(Array.from({ length: COUNT }, (_, index) => index + 1));
     expect(await search({}, 'newest first', 300)).toEqual(all.slice(-300).reverse());
   });
 
-  test('of one customer, with one outcome, of one type', async () => {
+  test('filters by customer, outcome and type', async () => {
     const newest = await search({ customerId: 'cus_7' }, 'newest first');
     expect(newest).toHaveLength(COUNT / 1_000);
     expect(newest.slice(0, 2)).toEqual([COUNT - 993, COUNT - 1_993]);
@@ -66,7 +66,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await search({ type: 'instep.subscription_snapshot' }, 'newest first')).toEqual([]);
   });
 
-  test('since a time, and no further back than it takes', async () => {
+  test('searches since a time, and no further back than necessary', async () => {
     const sinceMs = START_MS + (COUNT - 400) * 1_000;
     const expected = Array.from({ length: 401 }, (_, index) => COUNT - 400 + index);
     expect(await search({ sinceMs }, 'oldest first')).toEqual(expected);
@@ -82,7 +82,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(statements).toBe(5);
   });
 
-  test('by id, wherever it is, and by position', async () => {
+  test('finds an event by id and by position', async () => {
     const [old] = await findEvents(query, 'evt_3');
     expect(old).toMatchObject({ position: 3, eventId: 'evt_3', customerId: 'cus_3' });
     expect(await findEvents(query, 'evt_none')).toEqual([]);
@@ -92,7 +92,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await readEventAt(query, newest - 1)).toBeNull();
   });
 
-  test('all of one id, the oldest first', async () => {
+  test('finds all events of one id, the oldest first', async () => {
     await store.database.query(
       `update instep.events set event_id = 'evt_same' where position in (9, 8)`,
     );
@@ -106,7 +106,7 @@ describe.each(postgresServers)('$name', (server) => {
     });
   }
 
-  test('the newest are found by the primary key, those of a customer by its index', async () => {
+  test('uses the primary key for the newest events, and the index for those of a customer', async () => {
     expect(await indexesOf({})).toEqual(new Set(['events_pkey']));
     expect(await indexesOf({ sinceMs: START_MS })).toEqual(new Set(['events_pkey']));
     expect(await indexesOf({ outcome: 'applied' })).toEqual(new Set(['events_pkey']));
@@ -115,7 +115,7 @@ describe.each(postgresServers)('$name', (server) => {
     );
   });
 
-  test('a step of pruning finds its events and their subscriptions by the primary keys', async () => {
+  test('uses the primary keys to prune', async () => {
     const step = { afterPosition: 50_000, cutoffMs: START_MS };
     const used = await indexesUsed(store.database, (explaining) => pruneEvents(explaining, step));
     // Of one row.
@@ -123,7 +123,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(used).toEqual(new Set(['events_pkey', 'subscriptions_pkey']));
   });
 
-  test('what comes is followed, also when it is committed after what came later', async () => {
+  test('follows new events, even when one is committed after a later one', async () => {
     const insert = `
       insert into instep.events (key, event_id, type, customer_id, received_at, deliveries,
                                  outcome, body)

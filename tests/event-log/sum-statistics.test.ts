@@ -224,7 +224,7 @@ describe.each(postgresServers)('$name', (server) => {
     return [...counts.values()];
   }
 
-  test('the sums are what the log says, whatever happens in whatever order', async () => {
+  test('the statistics equal the log, whatever happens in any order', async () => {
     const other = store.openAnother();
     const property = fc.asyncProperty(
       fc.array(anyAction, { minLength: 5, maxLength: 25 }),
@@ -290,7 +290,7 @@ describe.each(postgresServers)('$name', (server) => {
     return { applied: total('applied'), parked: total('parked'), isWhole };
   };
 
-  test('nobody waits for the keeper: what is not summed is counted', async () => {
+  test('events that are not in the statistics yet are counted', async () => {
     const log = (event: Partial<AnyEvent>) =>
       logEvents(store.database.query, [
         entryOf({ ageMs: 0, delaySeconds: 3, deliveries: 1, outcome: 'applied', ...event }),
@@ -307,7 +307,7 @@ describe.each(postgresServers)('$name', (server) => {
     }
   });
 
-  test('a long log is summed from its newest event back, and it is said until all is there', async () => {
+  test('adds a long log from its newest event backwards, and reports until it is complete', async () => {
     const oldest = await logMany(store.database, 25_000);
     await sumStatistics({ database: store.database, now: () => NOW_MS }, AbortSignal.abort());
     await sumStatistics({ database: store.database, now: () => NOW_MS }, AbortSignal.abort());
@@ -320,7 +320,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await totals(7_200)).toEqual({ applied: 25_000, parked: 0, isWhole: true });
   });
 
-  test('a parked event that was decided and pruned at once is counted no more', async () => {
+  test('a parked event that was decided and pruned at once no longer counts', async () => {
     await logEvents(store.database.query, [
       entryOf({ ageMs: 0, delaySeconds: 3, deliveries: 1, outcome: 'parked' }),
     ]);
@@ -331,7 +331,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await totals(60)).toMatchObject({ applied: 0, parked: 0 });
   });
 
-  test('what is too old to be shown is forgotten', async () => {
+  test('deletes statistics that are too old to be shown', async () => {
     await logEvents(
       store.database.query,
       OUTCOMES.map((outcome) => entryOf({ ageMs: 0, delaySeconds: 3, deliveries: 1, outcome })),

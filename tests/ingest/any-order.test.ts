@@ -61,7 +61,7 @@ function planAfterAll(events: readonly ReceivedEvent[]): TeamPlan {
 describe.each(postgresServers)('$name', (server) => {
   const store = useDatabase(server);
 
-  test('any order of arrival over two acceptors ends as the events in their own order', async () => {
+  test('ends with the plan of the true order, in any order of arrival at two instances', async () => {
     const retrieve = async (productId: string) => nameOf(productId);
     const acceptors = [
       openPipeline(store.database, retrieve),

@@ -50,14 +50,14 @@ function look(fence: readonly string[]): NamedEvent {
   return { ...made.event, body: made.body, receivedAtMs: 0, source: 'log', productName: null };
 }
 
-describe('a look counts only if nothing has come since it began', () => {
-  test('nothing has come', () => {
+describe('a snapshot', () => {
+  test('counts when no other event of its second has arrived', () => {
     const decision = decide([look([one.key, other.key])], known([one, other]), 'newest');
     expect(decision.results).toEqual([{ outcome: 'applied', teamIds: [1] }]);
     expect(decision.plans.get(1)?.subscriptionStatus).toBe('canceled');
   });
 
-  test('an event of the same second has come', () => {
+  test('is superseded by an event of its second', () => {
     const decision = decide([look([one.key])], known([one, other]), 'newest');
     expect(decision.results).toEqual([{ outcome: 'stale', teamIds: [1] }]);
     expect(decision.plans.size).toBe(0);

@@ -14,7 +14,7 @@ const UNKNOWN_SHAPE = JSON.stringify({
 describe.each(postgresServers)('$name', (server) => {
   const store = useDatabase(server);
 
-  test('every event of a batch gets its own result, and its row in the log', async () => {
+  test('returns a result and logs a row for every event of a batch', async () => {
     const ingest = openPipeline(store.database);
     const team = await store.addTeam();
     const other = await store.addTeam();
@@ -99,7 +99,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(new Set(rows.map(({ transaction }) => transaction)).size).toBe(1);
   });
 
-  test('a parked event is applied when it comes again and a team follows the customer', async () => {
+  test('applies a parked event that arrives again once a team has its customer', async () => {
     const ingest = openPipeline(store.database);
     const { teamId, customerId } = await store.addTeam();
     const link = (to: string | null) =>
@@ -125,7 +125,7 @@ describe.each(postgresServers)('$name', (server) => {
     ]);
   });
 
-  test('a second door knows what the first one did', async () => {
+  test('a second pipeline knows what the first one did', async () => {
     const { teamId, customerId } = await store.addTeam();
     const [first, second] = [openPipeline(store.database), openPipeline(store.openAnother())];
     const event = receivedEvent({ customerId, createdSeconds: 20 });
@@ -138,7 +138,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
   });
 
-  test('the log keeps the order of arrival, whatever the keys', async () => {
+  test('logs events in the order of arrival, whatever their keys', async () => {
     const ingest = openPipeline(store.database);
     const { customerId } = await store.addTeam();
     const eventIds = Array.from({ length: 20 }, (_, index) => `evt_arrival_${index}`);

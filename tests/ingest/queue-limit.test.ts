@@ -12,14 +12,14 @@ function taught(size: number, tookMs: number): number {
   return limit.count;
 }
 
-describe('how many may wait', () => {
-  test('as many as are done in time, going by the latest batches', () => {
+describe('the queue limit', () => {
+  test('is the number of events that the latest batches would store in time', () => {
     expect(taught(100, 100)).toBe(400);
     expect(taught(100, 200)).toBe(200);
     expect(taught(500, 50)).toBe(4_000);
   });
 
-  test('never so few that no batch could tell that it goes faster again', () => {
+  test('never falls below a batch that can be measured', () => {
     const limit = new QueueLimit(OPTIONS);
     for (let batch = 0; batch < 50; batch += 1) limit.learn(64, 60_000);
     expect(limit.count).toBe(MIN_QUEUED);
@@ -27,11 +27,11 @@ describe('how many may wait', () => {
     expect(limit.count).toBeGreaterThanOrEqual(399);
   });
 
-  test('small batches, which mostly wait for the disk, tell nothing', () => {
+  test('ignores small batches, which mostly wait for the disk', () => {
     expect(taught(1, 1_000)).toBe(new QueueLimit(OPTIONS).count);
   });
 
-  test('whatever it learns, it stays within its bounds', () => {
+  test('stays within its bounds, whatever it learns', () => {
     const batches = fc.array(fc.tuple(fc.integer({ min: 1, max: 500 }), fc.integer({ min: -50 })));
     fc.assert(
       fc.property(batches, (learnt) => {
@@ -43,7 +43,7 @@ describe('how many may wait', () => {
     );
   });
 
-  test('a setting below that counts nevertheless', () => {
+  test('follows a lower setting', () => {
     expect(new QueueLimit({ maxQueued: 3, maxWaitMs: 400 }).count).toBe(3);
   });
 });

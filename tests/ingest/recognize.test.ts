@@ -51,6 +51,13 @@ describe('an event that is listed and delivered', () => {
   });
 });
 
+test('a listed event is recognized by its id alone, without the body of the logged one', () => {
+  const body = eventBody(ONE);
+  const { key, eventId } = received(body);
+  expect(recognize([listed(inOtherVersion(body))], [{ key, eventId }])).toMatchObject([{ key }]);
+  expect(recognize([received(inOtherVersion(body))], [{ key, eventId }])[0]?.key).not.toBe(key);
+});
+
 describe('an event that two endpoints with two API versions deliver', () => {
   const body = eventBody(ONE);
 

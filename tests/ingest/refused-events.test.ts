@@ -17,7 +17,7 @@ function namedEvent(customerId: string, name: string): ReceivedEvent {
 describe.each(postgresServers)('$name', (server) => {
   const store = useDatabase(server);
 
-  test('a name that does not fit is left out, and the team gets all else', async () => {
+  test('leaves out a name that does not fit, and writes everything else', async () => {
     await store.database.query('alter table teams alter column plan_name type varchar(5)');
     const ingest = openPipeline(store.database);
     const teams = await Promise.all([store.addTeam(), store.addTeam(), store.addTeam()]);

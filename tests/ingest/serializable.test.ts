@@ -8,7 +8,7 @@ const BATCH = 20;
 const ROUNDS = 10;
 
 describe.each(postgresServers)('$name', (server) => {
-  test('acceptors and renamings on a database whose transactions are serializable', async () => {
+  test('two instances and renames work with serializable transactions', async () => {
     const { url, database } = await createDatabase(server);
     const name = url.pathname.slice(1);
     await database.query(

@@ -42,7 +42,7 @@ test.concurrent.each([
   expect(await timeToApply(ingest, 'prod_slow')).toBeLessThan(1_500);
 });
 
-test.concurrent('events that need no name do not wait for those that do', async () => {
+test.concurrent('an event that needs no name does not wait for one that does', async () => {
   const { retrieve } = await apis.startOdd(saysNothing);
   const ingest = openPipeline(store.database, retrieve);
   const order: string[] = [];
@@ -52,7 +52,7 @@ test.concurrent('events that need no name do not wait for those that do', async 
   expect(order).toEqual(['nameless', 'named']);
 });
 
-test.concurrent('many events that wait for names wait together', async () => {
+test.concurrent('events wait for their names at the same time', async () => {
   const { retrieve } = await apis.startOdd(saysNothing);
   const ingest = openPipeline(store.database, retrieve);
   const products = Array.from({ length: 30 }, (_, index) => `prod_slow_${index % 15}`);

@@ -14,7 +14,7 @@ describe.each(postgresServers)('$name', (server) => {
   const count = (outcomes: readonly { outcome: string }[], outcome: string) =>
     outcomes.filter((one) => one.outcome === outcome).length;
 
-  test('two hundred copies over two acceptors are applied once', async () => {
+  test('applies 200 copies at two instances once', async () => {
     const acceptors = openTwo();
     const { teamId, customerId } = await store.addTeam();
     const event = receivedEvent({ customerId });
@@ -65,7 +65,7 @@ describe.each(postgresServers)('$name', (server) => {
     },
   );
 
-  test('acceptors that get the same customers in opposite orders apply each once', async () => {
+  test('two instances with the same customers in opposite orders apply each event once', async () => {
     const acceptors = openTwo();
     const teams = await Promise.all(Array.from({ length: 40 }, () => store.addTeam()));
     const events = teams.map(({ customerId }) => receivedEvent({ customerId }));
@@ -74,7 +74,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(count(results.flat(), 'duplicate')).toBe(events.length);
   });
 
-  test('different events of one customer over two acceptors end with the newest', async () => {
+  test('different events of one customer at two instances end with the newest', async () => {
     const acceptors = openTwo();
     const { teamId, customerId } = await store.addTeam();
     const events = Array.from({ length: 60 }, (_, index) =>
