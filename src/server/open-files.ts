@@ -1,13 +1,10 @@
 import { readFileSync } from 'node:fs';
 
-/**
- * What the process needs beside connections: some twenty files of Node's own, ten connections to
- * PostgreSQL, and a few to Stripe's API.
- */
+/** About twenty files of Node, ten connections to PostgreSQL, and a few to Stripe's API. */
 const RESERVED = 40;
 const MIN_CONNECTIONS = 8;
 
-/** How many files, sockets among them, the process may have open; where it is told, as on Linux. */
+/** How many files, sockets included, the process can have open; only known on Linux. */
 export function readOpenFilesLimit(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');
@@ -18,10 +15,7 @@ export function readOpenFilesLimit(): number {
   }
 }
 
-/**
- * How many connections may be open, so that there is always a file left for the database, and for
- * what else in this process needs so many.
- */
+/** How many connections can be open while every other part of the process has its files. */
 export function connectionsWithin(openFiles: number, neededElsewhere = 0): number {
   return Math.max(MIN_CONNECTIONS, openFiles - RESERVED - neededElsewhere);
 }

@@ -10,7 +10,7 @@ async function profileOf(userId: number): Promise<Record<string, unknown>> {
   return (await response.json()) as Record<string, unknown>;
 }
 
-test('2 User: exactly the eight fields, the hash of the password included', async () => {
+test('2 User: exactly the eight fields, passwordHash included', async () => {
   const { id, email } = await service.addUser();
   expect(await profileOf(id)).toStrictEqual({
     id,
@@ -24,7 +24,7 @@ test('2 User: exactly the eight fields, the hash of the password included', asyn
   });
 });
 
-test('2 User: the timestamps are those of the row, in UTC', async () => {
+test("2 User: the row's timestamps in UTC", async () => {
   const { id } = await service.addUser();
   await service.database.query(`alter table users disable trigger users_touch_updated_at`);
   await service.database.query(
@@ -39,7 +39,7 @@ test('2 User: the timestamps are those of the row, in UTC', async () => {
   });
 });
 
-test('2 User: name may be null, role is member by default, email is unique', async () => {
+test('2 User: name can be null, role is member by default, email is unique', async () => {
   const insert = `insert into users (email, password_hash) values ('unique@example.com', 'x')`;
   const [row] = await service.database.query<{ id: number }>(`${insert} returning id`);
   expect(await profileOf(row?.id ?? 0)).toMatchObject({ name: null, role: 'member' });

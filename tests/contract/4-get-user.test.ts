@@ -38,9 +38,9 @@ test.each([
   await expectNull(cookie);
 });
 
-test('4 null when another secret has signed it', async () => {
+test('4 null when it was signed with another secret', async () => {
   const { id } = await service.addUser();
-  await expectNull(await service.cookieOf(id, 'the secret of somebody else, long enough'));
+  await expectNull(await service.cookieOf(id, 'another secret that is long enough'));
 });
 
 test('4 null when the session has expired, by exp or by expires', async () => {
@@ -66,7 +66,7 @@ test('4 null as soon as the user is soft-deleted', async () => {
   await expectNull(cookie);
 });
 
-test('4 everybody gets their own profile, however many ask at once', async () => {
+test('4 each user gets their own profile, also in many concurrent requests', async () => {
   const users = await Promise.all(Array.from({ length: 20 }, () => service.addUser()));
   const profiles = await Promise.all(
     users.map(async ({ id }) => (await service.getUser(await service.cookieOf(id))).json()),
@@ -74,7 +74,7 @@ test('4 everybody gets their own profile, however many ask at once', async () =>
   expect(profiles).toMatchObject(users.map(({ id, email }) => ({ id, email })));
 });
 
-test('4 a profile is for nobody else: no cache, no other site', async () => {
+test('4 a profile is private: no cache keeps it, and no other site reads it', async () => {
   const { id } = await service.addUser();
   for (const cookie of [undefined, await service.cookieOf(id)]) {
     const { headers } = await service.getUser(cookie);

@@ -16,19 +16,22 @@ const service = useService({
 
 const cookieOf = (userId: number) => service.cookieOf(userId, AUTH_SECRETS[0]);
 
-test.each(SECRETS)('5 while a signing secret is replaced both count: %s', async (secret) => {
+test.each(SECRETS)('5 both signing secrets are valid while one is replaced: %s', async (secret) => {
   const body = eventBody();
   const signature = signWebhook(body, secret, Date.now());
   expect((await service.postRaw(body, { 'stripe-signature': signature })).status).toBe(200);
 });
 
-test.each(AUTH_SECRETS)('5 while the session secret is replaced both count: %s', async (secret) => {
-  const { id } = await service.addUser();
-  const response = await service.getUser(await service.cookieOf(id, secret));
-  expect(await response.json()).toMatchObject({ id });
-});
+test.each(AUTH_SECRETS)(
+  '5 both session secrets are valid while one is replaced: %s',
+  async (secret) => {
+    const { id } = await service.addUser();
+    const response = await service.getUser(await service.cookieOf(id, secret));
+    expect(await response.json()).toMatchObject({ id });
+  },
+);
 
-test('5 the cookie is named session, and of two the first counts', async () => {
+test('5 the cookie is named session, and the first of two is used', async () => {
   const [first, second] = [await service.addUser(), await service.addUser()];
   const cookies = [await cookieOf(first.id), await cookieOf(second.id)];
   const response = await service.getUser(cookies.join('; '));

@@ -4,7 +4,7 @@ import { eventBody } from '../support/stripe/events.ts';
 
 const service = useService();
 
-test('7 a signature that fails is logged as an error', async () => {
+test('7 a failed signature is logged as an error', async () => {
   await service.postRaw(eventBody(), { 'stripe-signature': 't=1,v1=x' });
   const line = await service.process.logged({ msg: 'webhook signature verification failed' });
   expect(line).toMatchObject({ level: 'error' });

@@ -9,7 +9,7 @@ const LIMIT_BYTES = 4_096;
 const service = useService({ MAX_BODY_BYTES: String(LIMIT_BYTES) });
 const PATH = '/api/stripe/webhook';
 
-/** A good event of so many bytes. Spaces behind it are JSON as well. */
+/** A valid event of this size. Spaces at its end are valid JSON. */
 function bodyOf(customerId: string, bytes: number): string {
   return eventBody({ customerId }).padEnd(bytes, ' ');
 }
@@ -47,7 +47,7 @@ async function storedBytes(customerId: string): Promise<number[]> {
   return rows.map(({ size }) => size);
 }
 
-test.each(ways)('a body of exactly the limit is taken whole: %s', async (_, post) => {
+test.each(ways)('stores a body of exactly the limit: %s', async (_, post) => {
   const { teamId, customerId } = await service.addTeam();
   const response = await post(bodyOf(customerId, LIMIT_BYTES));
   expect(response.status).toBe(200);
@@ -55,7 +55,7 @@ test.each(ways)('a body of exactly the limit is taken whole: %s', async (_, post
   expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
 });
 
-test.each(ways)('one byte more is answered 413, and nothing is stored: %s', async (_, post) => {
+test.each(ways)('answers 413 to one byte more, and stores nothing: %s', async (_, post) => {
   const { teamId, customerId } = await service.addTeam();
   const response = await post(bodyOf(customerId, LIMIT_BYTES + 1));
   expect(response.status).toBe(413);
@@ -65,7 +65,7 @@ test.each(ways)('one byte more is answered 413, and nothing is stored: %s', asyn
   expect(await service.planOf(teamId)).toEqual(NO_PLAN);
 });
 
-test('the limit counts bytes and not characters', async () => {
+test('counts bytes instead of characters', async () => {
   const { customerId } = await service.addTeam();
   const event = JSON.parse(eventBody({ customerId }));
   const body = JSON.stringify({ ...event, note: '€'.repeat(1_300) });
@@ -78,21 +78,21 @@ test('the limit counts bytes and not characters', async () => {
 const headWith = (header: string) =>
   `POST ${PATH} HTTP/1.1\r\nHost: x\r\nStripe-Signature: t=1,v1=${'0'.repeat(64)}\r\n${header}\r\n\r\n`;
 
-test('a length over the limit is answered 413 before any of the body has come', async () => {
+test('answers 413 to a declared length over the limit before the body arrives', async () => {
   const received = await exchange(service.url, headWith('Content-Length: 9999999999'));
   expect(statusesIn(received)).toEqual([413]);
 });
 
-test('chunks without an end are answered 413 as soon as they are too much', async () => {
+test('answers 413 to endless chunks as soon as they exceed the limit', async () => {
   const connection = openConnection(service.url);
   connection.write(headWith('Transfer-Encoding: chunked'));
   connection.write(`${(LIMIT_BYTES + 1).toString(16)}\r\n${' '.repeat(LIMIT_BYTES + 1)}\r\n`);
   expect(statusesIn(await connection.closed())).toEqual([413]);
 });
 
-test('many large bodies at once leave the server as it was', async () => {
+test('still stores events after many large bodies at once', async () => {
   const large = ' '.repeat(2_000_000);
-  // The sender may hear of it by a closed connection while it still sends.
+  // The connection can be closed while the sender still sends.
   const posts = Array.from({ length: 20 }, () => service.postRaw(large, sign('')));
   for (const settled of await Promise.allSettled(posts)) {
     if (settled.status === 'fulfilled') expect(settled.value.status).toBe(413);

@@ -7,7 +7,7 @@ import { eventBody } from '../support/stripe/events.ts';
 
 const service = useService();
 
-/** The server is none the worse for what was done to it. */
+/** The server still works. */
 afterEach(async () => {
   const { id } = await service.addUser();
   const profile = await service.getUser(await service.cookieOf(id));
@@ -17,7 +17,7 @@ afterEach(async () => {
   expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
 });
 
-/** A signed webhook, as it stands on the wire: the head, and the body. */
+/** The head and the body of a signed webhook. */
 function signedRequest(customerId: string, headers: (body: string) => string): [string, string] {
   const body = eventBody({ customerId });
   const signature = signWebhook(body, WEBHOOK_SECRET, Date.now());
@@ -40,7 +40,7 @@ async function expectUntouched({ teamId, customerId }: { teamId: number; custome
 test.each([
   ['in the middle', 0.5],
   ['before the last byte', 0.999],
-])('a body cut off %s changes nothing, however it was sent', async (_, share) => {
+])('a body that is cut off %s changes nothing', async (_, share) => {
   for (const headers of [declared, chunked]) {
     for (const ending of ['halfClose', 'destroy'] as const) {
       const team = await service.addTeam();
@@ -58,7 +58,7 @@ test.each([
   }
 });
 
-test('a request that comes byte by byte is understood', async () => {
+test('processes a request that arrives byte by byte', async () => {
   const { teamId, customerId } = await service.addTeam();
   const [head, body] = signedRequest(customerId, declared);
   const connection = openConnection(service.url);

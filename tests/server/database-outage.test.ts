@@ -46,8 +46,8 @@ async function untilWell(cookie: string): Promise<void> {
   await vi.waitFor(isWell, { timeout: 15_000, interval: 100 });
 }
 
-describe.each(OUTAGES)('while the database is away: %s', (behaviour) => {
-  test('what needs it is answered 503 in time, and all else as ever', async () => {
+describe.each(OUTAGES)('while the database is unreachable: %s', (behaviour) => {
+  test('answers 503 in time where it is needed, and everything else as usual', async () => {
     const { id } = await service.addUser();
     const cookie = await service.cookieOf(id);
     const { teamId, customerId } = await service.addTeam();
@@ -79,7 +79,7 @@ describe.each(OUTAGES)('while the database is away: %s', (behaviour) => {
   });
 });
 
-test('nothing that was answered 200 is lost, however often the database goes', async () => {
+test('loses nothing that was answered 200 during repeated outages', async () => {
   const { id } = await service.addUser();
   const cookie = await service.cookieOf(id);
   const teams = await Promise.all(Array.from({ length: 4 }, () => service.addTeam()));

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster?.remove());
 
-test('a server whose database is frozen ends in time when it is told to', async () => {
+test('exits in time while its database is frozen', async () => {
   const instep = await startInstep({ DATABASE_URL: cluster.url.href });
   expect((await fetch(`${instep.url}/readyz`)).status).toBe(200);
   const thaw = await cluster.freeze();

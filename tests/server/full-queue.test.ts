@@ -10,7 +10,7 @@ const service = useService({
   LOG_LEVEL: 'debug',
 });
 
-test('more than the queue holds is answered 503 at once, and the others when their turn comes', async () => {
+test('answers 503 at once to events beyond the limit of the queue, and stores the others', async () => {
   const { teamId, customerId } = await service.addTeam();
   const post = () => service.postSigned(eventBody({ customerId }));
   const answers: Promise<Response>[] = [];

@@ -16,7 +16,7 @@ async function expectUnavailable(answer: Promise<Response>): Promise<void> {
   expect(await response.json()).toEqual({ error: 'Temporarily unavailable. Try again.' });
 }
 
-test('a webhook behind a locked team is answered 503, and 200 when it comes again', async () => {
+test('answers 503 to a webhook for a locked team, and 200 to its retry', async () => {
   const { teamId, customerId } = await service.addTeam();
   const body = eventBody({ customerId });
   await whileHeld(service.database, lockTeam(teamId), async () => {
@@ -27,7 +27,7 @@ test('a webhook behind a locked team is answered 503, and 200 when it comes agai
   expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
 });
 
-test('a webhook waits for a team that is locked for a moment', async () => {
+test('waits for a team that is locked for a moment', async () => {
   const { teamId, customerId } = await service.addTeam();
   let answer: Promise<Response> | undefined;
   await whileHeld(service.database, lockTeam(teamId), async () => {
@@ -38,7 +38,7 @@ test('a webhook waits for a team that is locked for a moment', async () => {
   expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
 });
 
-test('profiles are answered while webhooks wait', async () => {
+test('answers profiles while webhooks wait', async () => {
   const { id } = await service.addUser();
   const cookie = await service.cookieOf(id);
   const { teamId, customerId } = await service.addTeam();
@@ -57,7 +57,7 @@ test('profiles are answered while webhooks wait', async () => {
   });
 });
 
-test('a locked team holds no other one up', async () => {
+test('a locked team does not delay other teams', async () => {
   const locked = await service.addTeam();
   const body = eventBody({ customerId: locked.customerId, eventId: 'evt_locked' });
   await whileHeld(service.database, lockTeam(locked.teamId), async () => {
@@ -82,7 +82,7 @@ test('a locked team holds no other one up', async () => {
   expect(await service.planOf(locked.teamId)).toMatchObject({ subscriptionStatus: 'active' });
 });
 
-test('whoever is one of two teams of a customer is not forgotten while it is locked', async () => {
+test('updates both teams of a customer although one of them was locked', async () => {
   const { teamId, customerId } = await service.addTeam();
   // An application's own table may allow it.
   await service.database.query('alter table teams drop constraint teams_provider_customer_id_key');
@@ -98,7 +98,7 @@ test('whoever is one of two teams of a customer is not forgotten while it is loc
   expect(await service.planOf(twinId)).toMatchObject({ subscriptionStatus: 'active' });
 });
 
-test('the application may insert rows that refer to a team while its event is applied', async () => {
+test('lets the app insert rows that refer to a team while its event is applied', async () => {
   const { teamId, customerId } = await service.addTeam();
   await service.database.query('create table members (team_id integer references teams (id))');
   await whileHeld(service.database, `insert into members values (${teamId})`, async () => {
@@ -106,7 +106,7 @@ test('the application may insert rows that refer to a team while its event is ap
   });
 });
 
-test('profiles behind a locked table are answered 503, and webhooks 200', async () => {
+test('answers 503 to profiles while the users table is locked, and 200 to webhooks', async () => {
   const { id } = await service.addUser();
   const cookie = await service.cookieOf(id);
   const { customerId } = await service.addTeam();
@@ -118,7 +118,7 @@ test('profiles behind a locked table are answered 503, and webhooks 200', async 
   expect(await (await service.getUser(cookie)).json()).toMatchObject({ id });
 });
 
-test('a webhook behind a locked log is answered 503, and 200 when it comes again', async () => {
+test('answers 503 to a webhook while the event log is locked, and 200 to its retry', async () => {
   const { teamId, customerId } = await service.addTeam();
   const body = eventBody({ customerId });
   await whileHeld(

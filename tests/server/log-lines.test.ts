@@ -73,14 +73,14 @@ async function lineOf(eventId: string): Promise<Record<string, unknown>> {
   return await vi.waitFor(find, { timeout: 5_000 });
 }
 
-test('an event is one line: id, type, customer, teams, outcome, duration', async () => {
+test('writes one line per event with its id, type, customer, teams, outcome and duration', async () => {
   const { teamId, customerId } = await service.addTeam();
-  const nobody = 'cus_log_nobody';
+  const unmatched = 'cus_log_unmatched';
   const expected = [
     ['evt_log_1', 'applied', { customerId, createdSeconds: 20 }],
     ['evt_log_2', 'stale', { customerId, createdSeconds: 10 }],
     ['evt_log_3', 'unchanged', { customerId, createdSeconds: 30, status: 'past_due' }],
-    ['evt_log_4', 'parked', { customerId: nobody }],
+    ['evt_log_4', 'parked', { customerId: unmatched }],
   ] as const;
   for (const [eventId, outcome, made] of expected) {
     expect((await post(bodyWith({ ...made, eventId }))).status).toBe(200);
@@ -100,7 +100,7 @@ test('an event is one line: id, type, customer, teams, outcome, duration', async
 
 const FORGED = '\r\n{"level":"fatal","msg":"forged"}\u001b[31m\u0085\u009b31m\u2028\u2029\u007f';
 
-test('an id cannot forge a line, whatever it holds', async () => {
+test("an event's id can't forge a line", async () => {
   const customerId = `cus_${FORGED}`;
   const before = linesUntilNow().length;
   for (const [body, eventId] of [
@@ -117,7 +117,7 @@ test('an id cannot forge a line, whatever it holds', async () => {
   expect(forged.filter((line) => String(line.eventId).includes('forged'))).toHaveLength(4);
 });
 
-test('no secret, cookie, e-mail or payload is in any line, whatever goes wrong', async () => {
+test('writes no secret, cookie, e-mail address or payload, whatever fails', async () => {
   const { database } = service;
   const [row] = await database.query<{ id: number }>(
     'insert into users (email, name, password_hash) values ($1, $2, $3) returning id',
@@ -186,7 +186,7 @@ test('no secret, cookie, e-mail or payload is in any line, whatever goes wrong',
   await service.process.stop();
 
   const lines = service.process.lines.join('\n');
-  // What was wanted did happen, and was logged.
+  // All of these failures did happen.
   for (const logged of [
     'DATABASE_REFUSED',
     'DATABASE_BUSY',

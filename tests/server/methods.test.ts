@@ -10,14 +10,14 @@ const PATHS = [
 ];
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY', 'PROPFIND'];
 
-/** What the client asked for differently, and what goes with the body. */
+/** Headers that depend on the request or the body. */
 const INCOMPARABLE = ['connection', 'keep-alive', 'date', 'content-length', 'transfer-encoding'];
 
 function comparable({ headers }: Response) {
   return [...headers].filter(([name]) => !INCOMPARABLE.includes(name));
 }
 
-test.each(GETTABLE)('HEAD %s is answered as GET, without the body', async (path) => {
+test.each(GETTABLE)('answers HEAD %s like GET, without the body', async (path) => {
   const { id } = await service.addUser();
   const headers = { cookie: await service.cookieOf(id) };
   const get = await fetch(service.url + path, { headers });
@@ -31,7 +31,7 @@ test.each(GETTABLE)('HEAD %s is answered as GET, without the body', async (path)
 describe.each(PATHS)('$path', ({ path, allow }) => {
   const others = METHODS.filter((method) => !allow.split(', ').includes(method));
 
-  test.each(others)('%s is answered 405, with what is allowed', async (method) => {
+  test.each(others)('answers 405 to %s, with the allowed methods', async (method) => {
     const response = await fetch(service.url + path, { method });
     expect(response.status).toBe(405);
     expect(response.headers.get('allow')).toBe(allow);
@@ -54,7 +54,7 @@ test.each([
   '/readyz/deep',
   '/api/%zz',
   '/.env',
-])('any method at %s is answered 404', async (path) => {
+])('answers 404 to any method at %s', async (path) => {
   for (const method of METHODS) {
     const response = await fetch(service.url + path, { method });
     expect(response.status).toBe(404);
@@ -62,7 +62,7 @@ test.each([
   }
 });
 
-test('a query changes nothing', async () => {
+test('ignores the query', async () => {
   const response = await fetch(`${service.url}/api/user?id=1&_method=DELETE`);
   expect(response.status).toBe(200);
   expect(await response.text()).toBe('null');

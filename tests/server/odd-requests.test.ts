@@ -11,20 +11,20 @@ afterEach(async () => {
 const GET = 'GET /api/user HTTP/1.1';
 const POST = 'POST /api/stripe/webhook HTTP/1.1';
 const request = (...lines: string[]) => `${lines.join('\r\n')}\r\n\r\n`;
-/** One that is no worse than odd, and ends its connection. */
+/** A request that ends its connection. */
 const last = (...lines: string[]) => request(...lines, 'Connection: close');
 const CHUNKED = 'Transfer-Encoding: chunked';
 
-describe('refused with 400', () => {
+describe('answers 400', () => {
   test.each([
     ['no Host', last(GET)],
     ['two Hosts', last(GET, 'Host: x', 'Host: y')],
     ['the same Host twice', last(GET, 'Host: x', 'Host: x')],
-    ['a Host that is none', last(GET, 'Host: a b@c/d')],
+    ['an invalid Host', last(GET, 'Host: a b@c/d')],
     ['a lower-case method', last('get /api/user HTTP/1.1', 'Host: x')],
-    ['a method of nobody', last('FETCH /api/user HTTP/1.1', 'Host: x')],
-    ['a broken absolute target', last('GET http://[/api/user HTTP/1.1', 'Host: x')],
-    ['an absolute target of another kind', last('GET ftp://x/api/user HTTP/1.1', 'Host: x')],
+    ['an unknown method', last('FETCH /api/user HTTP/1.1', 'Host: x')],
+    ['an invalid absolute target', last('GET http://[/api/user HTTP/1.1', 'Host: x')],
+    ['an absolute target with another protocol', last('GET ftp://x/api/user HTTP/1.1', 'Host: x')],
     ['no path at all', last('GET api/user HTTP/1.1', 'Host: x')],
     ['an asterisk', last('OPTIONS * HTTP/1.1', 'Host: x')],
     ['a backslash', last('GET /api\\user HTTP/1.1', 'Host: x')],
@@ -49,7 +49,7 @@ describe('refused with 400', () => {
   });
 });
 
-describe('answered like any other', () => {
+describe('answers as usual', () => {
   test.each([
     ['an absolute target', last('GET http://elsewhere.example/api/user HTTP/1.1', 'Host: x'), 200],
     ['an empty Host', last(GET, 'Host:'), 200],
@@ -60,7 +60,7 @@ describe('answered like any other', () => {
     ['a header __proto__', last(GET, 'Host: x', '__proto__: x', 'constructor: x'), 200],
     ['GET with a body', `${last(GET, 'Host: x', 'Content-Length: 2')}{}`, 200],
     [
-      'a wish to upgrade',
+      'a request to upgrade',
       request(GET, 'Host: x', 'Connection: Upgrade, close', 'Upgrade: h2c'),
       200,
     ],
@@ -81,27 +81,27 @@ describe('answered like any other', () => {
   });
 });
 
-test('TRACE echoes nothing', async () => {
+test('TRACE does not echo the request', async () => {
   const bytes = last('TRACE /api/user HTTP/1.1', 'Host: x', 'Cookie: session=canary');
   expect(await exchange(service.url, bytes)).not.toContain('canary');
 });
 
 test.each(['example.com:443', '/api/user', '127.0.0.1:22'])(
-  'CONNECT %s is closed, and no tunnel',
+  'closes the connection of CONNECT %s',
   async (target) => {
     const received = await exchange(service.url, request(`CONNECT ${target} HTTP/1.1`, 'Host: x'));
     expect(received).not.toMatch(/^HTTP\/1\.1 [25]/);
   },
 );
 
-test('old health checks speak HTTP/1.0, and name no Host', async () => {
+test('answers health checks in HTTP/1.0 without a Host', async () => {
   for (const path of ['/healthz', '/readyz']) {
     const received = await exchange(service.url, request(`GET ${path} HTTP/1.0`));
     expect(statusesIn(received)).toEqual([200]);
   }
 });
 
-test('requests in one packet are answered one by one, in their order', async () => {
+test('answers pipelined requests in their order', async () => {
   const received = await exchange(
     service.url,
     request(GET, 'Host: x') +
@@ -114,7 +114,7 @@ test('requests in one packet are answered one by one, in their order', async () 
   expect(statusesIn(received)).toEqual([200, 400, 404, 400, 200, 405]);
 });
 
-test('a second request behind a body that is too long is no part of it', async () => {
+test('does not take the body of one request for another request', async () => {
   const smuggled = request('DELETE /api/user HTTP/1.1', 'Host: x');
   const received = await exchange(
     service.url,
@@ -124,7 +124,7 @@ test('a second request behind a body that is too long is no part of it', async (
   expect(statusesIn(received)).toEqual([400, 200]);
 });
 
-test('a sender that asks first is told to go on', async () => {
+test('answers 100 to a sender that expects it', async () => {
   const connection = openConnection(service.url);
   const signature = `Stripe-Signature: t=1,v1=${'0'.repeat(64)}`;
   connection.write(last(POST, 'Host: x', 'Expect: 100-continue', 'Content-Length: 2', signature));
@@ -133,7 +133,7 @@ test('a sender that asks first is told to go on', async () => {
   expect(statusesIn(await connection.closed())).toEqual([100, 400]);
 });
 
-test('a thousand connections that say nothing do not keep others out', async () => {
+test('answers others while a thousand connections send nothing', async () => {
   const silent = Array.from({ length: 1_000 }, () => openConnection(service.url));
   const { id } = await service.addUser();
   const profile = await service.getUser(await service.cookieOf(id));

@@ -16,7 +16,7 @@ function expectNoPermission({ headers }: Response): void {
   expect(names).toEqual([]);
 }
 
-test('no answer allows another site to read it', async () => {
+test('no response allows another site to read it', async () => {
   const { id } = await service.addUser();
   const cookie = await service.cookieOf(id);
   const profile = await fetch(`${service.url}/api/user`, { headers: { ...origin, cookie } });
@@ -31,7 +31,7 @@ test('no answer allows another site to read it', async () => {
   expectNoPermission(await service.postRaw(eventBody(), signature));
 });
 
-test('a preflight request is refused', async () => {
+test('answers 405 to a preflight request', async () => {
   const response = await fetch(`${service.url}/api/user`, {
     headers: preflight,
     method: 'OPTIONS',
@@ -39,7 +39,7 @@ test('a preflight request is refused', async () => {
   expect(response.status).toBe(405);
 });
 
-test('no cookie is ever set', async () => {
+test('never sets a cookie', async () => {
   const { id } = await service.addUser();
   for (const cookie of [undefined, 'session=x', await service.cookieOf(id)]) {
     expect((await service.getUser(cookie)).headers.getSetCookie()).toEqual([]);

@@ -7,10 +7,10 @@ import { eventBody } from '../support/stripe/events.ts';
 const PATIENT = { REQUEST_DEADLINE_MS: '20000', LOG_LEVEL: 'debug' };
 const BLOCKED = { msg: 'waiting for a locked team' };
 
-describe('SIGTERM while requests are under way', () => {
+describe('SIGTERM during requests', () => {
   const service = useService(PATIENT);
 
-  test('they are answered, the server is not ready any more, and the exit code is 0', async () => {
+  test('answers them, reports not ready, and exits with 0', async () => {
     const { id } = await service.addUser();
     const cookie = await service.cookieOf(id);
     const { teamId, customerId } = await service.addTeam();
@@ -44,7 +44,7 @@ describe('SIGTERM while requests are under way', () => {
 describe('SIGTERM under load', () => {
   const service = useService();
 
-  test('what was answered 200 is stored, and the exit code is 0', async () => {
+  test('stores everything that was answered 200, and exits with 0', async () => {
     const { customerId } = await service.addTeam();
     const answered: string[] = [];
     let count = 0;
@@ -56,7 +56,7 @@ describe('SIGTERM under load', () => {
         if (response.status === 200) answered.push(eventId);
       }
     }
-    // Each sends until nobody listens any more.
+    // Each sends until the server no longer listens.
     const senders = Array.from({ length: 8 }, () => send().catch(() => undefined));
     while (answered.length < 100) await new Promise((resolve) => setTimeout(resolve, 10));
     expect(await service.process.stop()).toBe(0);
@@ -74,7 +74,7 @@ describe('SIGINT', () => {
   // Longer than any test may take.
   const service = useService({ SHUTDOWN_DEADLINE_MS: '600000' });
 
-  test('ends an idle server as well, whoever is connected and says nothing', async () => {
+  test('ends a server with silent and idle connections', async () => {
     const silent = openConnection(service.url);
     const begun = openConnection(service.url);
     begun.write('GET /healthz HTTP/1.1\r\nHost');
@@ -89,10 +89,10 @@ describe('SIGINT', () => {
   });
 });
 
-describe('a request that does not end in time', () => {
+describe('a request that takes longer than the shutdown', () => {
   const service = useService({ ...PATIENT, SHUTDOWN_DEADLINE_MS: '200' });
 
-  test('is cut off at the deadline of the shutdown', async () => {
+  test('is cut off at the deadline', async () => {
     const { teamId, customerId } = await service.addTeam();
     await whileHeld(service.database, lockTeam(teamId), async () => {
       const webhook = service.postSigned(eventBody({ customerId }));
@@ -107,7 +107,7 @@ describe('a request that does not end in time', () => {
 describe('a second signal', () => {
   const service = useService(PATIENT);
 
-  test('ends the server at once, with exit code 1', async () => {
+  test('ends the server at once with exit code 1', async () => {
     const { teamId, customerId } = await service.addTeam();
     await whileHeld(service.database, lockTeam(teamId), async () => {
       const webhook = service.postSigned(eventBody({ customerId }));

@@ -14,7 +14,7 @@ const service = useService();
 /** Without one the body would not be read. */
 const WELL_FORMED_SIGNATURE = `Stripe-Signature: t=1,v1=${'0'.repeat(64)}`;
 
-/** Writes a little now and then, until the server has enough of it. */
+/** Writes a byte now and then, until the server closes the connection. */
 async function drip(connection: RawConnection, bytes: string): Promise<string> {
   let position = 0;
   const timer = setInterval(() => {
@@ -28,22 +28,22 @@ async function drip(connection: RawConnection, bytes: string): Promise<string> {
   }
 }
 
-/** Answered that it was too slow, or not at all; the connection is closed in any case. */
+/** Answered with 408 or not at all; the connection is closed in both cases. */
 function expectTooSlow(received: string): void {
   for (const status of statusesIn(received)) expect(status).toBe(408);
 }
 
-test.concurrent('a head that never ends is given up', async () => {
+test.concurrent('closes the connection of a head that never ends', async () => {
   const connection = openConnection(service.url);
   connection.write('GET /api/user HTTP/1.1\r\nHost: x\r\n');
   expectTooSlow(await drip(connection, 'X-Slow: x\r\n'));
 });
 
-test.concurrent('a connection on which nothing comes is closed', async () => {
+test.concurrent('closes a connection without a request', async () => {
   expectTooSlow(await openConnection(service.url).closed());
 });
 
-test.concurrent('a body that takes too long is given up, and changes nothing', async () => {
+test.concurrent('a body that takes too long changes nothing, and its connection is closed', async () => {
   const { teamId, customerId } = await service.addTeam();
   const body = eventBody({ customerId });
   const signature = signWebhook(body, WEBHOOK_SECRET, Date.now());
@@ -56,7 +56,7 @@ test.concurrent('a body that takes too long is given up, and changes nothing', a
   expect(await service.planOf(teamId)).toEqual(NO_PLAN);
 });
 
-test.concurrent('chunks that take too long are given up', async () => {
+test.concurrent('closes the connection of chunks that take too long', async () => {
   const connection = openConnection(service.url);
   connection.write(
     'POST /api/stripe/webhook HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n' +
@@ -65,7 +65,7 @@ test.concurrent('chunks that take too long are given up', async () => {
   expectTooSlow(await drip(connection, '1\r\nx\r\n'));
 });
 
-test.concurrent('a hundred slow senders hold nobody else up', async () => {
+test.concurrent('a hundred slow senders do not delay others', async () => {
   const slow = Array.from({ length: 100 }, () => openConnection(service.url));
   for (const connection of slow) {
     connection.write(

@@ -7,7 +7,7 @@ export async function ask<Row extends pg.QueryResultRow>(
   statement: string,
 ): Promise<Row[]> {
   const client = new pg.Client(connection);
-  // The test may kill the server; the statement's own error tells.
+  // A test can kill the server; the statement fails as well.
   client.on('error', () => undefined);
   await client.connect();
   try {

@@ -15,14 +15,14 @@ const run = promisify(execFile);
 const folders: string[] = [];
 let template: { folder: string; dataFolder: string } | undefined;
 
-/** A folder for one test, open to every user; deleted after it, with what still runs in it. */
+/** A folder for one test, which every user can enter. It is deleted afterwards, with its servers. */
 export async function makeFolder(): Promise<string> {
   const folder = await makeOpenFolder();
   folders.push(folder);
   return folder;
 }
 
-/** A data folder with an empty database in it, at rest: a copy, much faster than a new one. */
+/** A data folder with an empty database: a copy, which is much faster than a new one. */
 export async function makeDatabase(): Promise<string> {
   template ??= await makeTemplate();
   const dataFolder = join(await makeFolder(), 'data');
@@ -30,7 +30,7 @@ export async function makeDatabase(): Promise<string> {
   return dataFolder;
 }
 
-/** Ends what the tests of a file left: their processes, servers and folders. */
+/** Removes the processes, servers and folders of the tests of a file. */
 export function cleanUp(): void {
   afterEach(async () => {
     await InstepProcess.killAll();
@@ -44,7 +44,7 @@ export function cleanUp(): void {
   });
 }
 
-/** A folder that every user can enter, for whoever deletes it. */
+/** A folder that every user can enter; the caller deletes it. */
 export async function makeOpenFolder(): Promise<string> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'instep-test-')));
   await chmod(folder, 0o755);
@@ -54,8 +54,8 @@ export async function makeOpenFolder(): Promise<string> {
 const UNPRIVILEGED = { uid: 65_534, gid: 65_534, isSwitched: true };
 
 /**
- * Whether PostgreSQL's user can run the programs where they are installed. Where it cannot, since
- * root's clone lies in root's own home, each database has a copy of them.
+ * Whether PostgreSQL's user can run the programs where they are installed. If they are below root's
+ * home directory, each database has a copy of them.
  */
 export const areProgramsOpen =
   process.getuid?.() !== 0 ||
@@ -103,7 +103,7 @@ export async function killServer(dataFolder: string): Promise<void> {
 export async function isRunning(pid: number): Promise<boolean> {
   try {
     process.kill(pid, 0);
-    // One that is ending, or that nobody has waited for, has no command line any more.
+    // A process that is ending, or whose parent has not waited for it, has no command line.
     return process.platform !== 'linux' || (await readFile(`/proc/${pid}/cmdline`, 'utf8')) !== '';
   } catch {
     return false;
@@ -118,11 +118,11 @@ export async function deleteDatabase(dataFolder: string): Promise<void> {
     process.kill(pid, 'SIGQUIT');
     await waitForEnd(pid);
   }
-  const home = await realpath(join(dataFolder, 'postgres')).catch(() => undefined);
-  if (home !== undefined) {
-    const socketFolder = await chooseSocketDirectory(home).catch(() => undefined);
-    await rm(home, { recursive: true, force: true });
-    if (socketFolder !== undefined) await rm(socketFolder, { recursive: true, force: true });
+  const dataDirectory = await realpath(join(dataFolder, 'postgres')).catch(() => undefined);
+  if (dataDirectory !== undefined) {
+    const socketDirectory = await chooseSocketDirectory(dataDirectory).catch(() => undefined);
+    await rm(dataDirectory, { recursive: true, force: true });
+    if (socketDirectory !== undefined) await rm(socketDirectory, { recursive: true, force: true });
   }
   await rm(dataFolder, { recursive: true, force: true });
 }

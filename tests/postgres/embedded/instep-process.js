@@ -1,4 +1,4 @@
-// A process of its own that opens the embedded PostgreSQL, and does what the test tells it to.
+// A process of its own that opens the embedded PostgreSQL and obeys the test.
 // Run with the compiled module and the data folder; Node 20 runs no TypeScript.
 import { pathToFileURL } from 'node:url';
 

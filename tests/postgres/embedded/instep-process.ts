@@ -13,11 +13,11 @@ export type Opened = { readonly connection: Connection; readonly notices: readon
 export type InstepProcessOptions = {
   /** The program and the module that it opens PostgreSQL with; those of this tree otherwise. */
   readonly program?: { readonly fixture: string; readonly module: string };
-  /** Whom to run it as; only for root. */
+  /** The user to run it as; only for root. */
   readonly uid?: number;
 };
 
-/** The code of an error of the embedded PostgreSQL that another process met with. */
+/** An error of the embedded PostgreSQL in another process. */
 export class ErrorOfProcess extends Error {
   readonly code: string;
 
@@ -36,7 +36,7 @@ export class InstepProcess {
   /** It leads a process group of its own, as a command in a terminal does. */
   constructor(dataFolder: string, { program, uid }: InstepProcessOptions = {}) {
     const identity = uid === undefined ? {} : { uid, gid: uid };
-    // Nothing of the tests' own arguments: an ordinary user may not read what root's load.
+    // Without the arguments of the tests, whose modules an ordinary user can't read.
     const options = { detached: true, cwd: '/', execArgv: [], ...identity };
     this.#child = fork(
       program?.fixture ?? FIXTURE,
@@ -84,13 +84,13 @@ export class InstepProcess {
     const child = this.#child;
     return new Promise((resolve, reject) => {
       type Answer = { number: number; result: Result; error?: { code: string; message: string } };
-      const hear = (answer: Answer) => {
+      const onAnswer = (answer: Answer) => {
         if (answer.number !== number) return;
-        child.off('message', hear);
+        child.off('message', onAnswer);
         if (answer.error === undefined) resolve(answer.result);
         else reject(new ErrorOfProcess(answer.error.code, answer.error.message));
       };
-      child.on('message', hear);
+      child.on('message', onAnswer);
       child.once('exit', () => reject(new Error(`the process ended before ${command} did`)));
       child.send({ number, command });
     });
