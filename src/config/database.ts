@@ -65,7 +65,7 @@ function reasonAgainstEmbedded(environment: Environment): string | null {
   return listed === undefined ? null : `${listed} is set in .env`;
 }
 
-/** `instep` has loaded the file already; an app that mounts the library may not have. */
+/** `instep` has loaded the file already; an app that mounts the library possibly has not. */
 function readDotEnv(): Environment {
   try {
     return parseEnv(readFileSync('.env', 'utf8'));

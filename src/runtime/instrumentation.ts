@@ -24,7 +24,7 @@ export type ProcessedEvent = {
   readonly delayMs: number | null;
 };
 
-/** For whoever does not measure. */
+/** Measures nothing. */
 export const NO_INSTRUMENTATION: Instrumentation = {
   requestAnswered: () => undefined,
   signatureMatched: () => undefined,

@@ -3,7 +3,7 @@ import { createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { createFolder, runInstep } from '../support/process/instep-process.ts';
 import { OPERATIONS_TOKEN } from '../support/secrets/canaries.ts';
 import { eventBody } from '../support/stripe/events.ts';
-import { openExaminedAccount, troublesOf } from '../support/stripe/examined-account.ts';
+import { issuesOf, openExaminedAccount } from '../support/stripe/examined-account.ts';
 
 const NAMES = [
   'configuration',
@@ -43,7 +43,7 @@ test('prints ok on each line and exits with 0 when nothing is wrong', async () =
   const url = 'https://app.example.com/api/stripe/webhook';
   const { code, checks, stderr } = await examine({}, '--url', url);
   expect(checks.map(({ name }) => name)).toEqual(NAMES);
-  expect(troublesOf({ checks })).toEqual([]);
+  expect(issuesOf({ checks })).toEqual([]);
   expect(checks.every(({ advice }) => advice === null)).toBe(true);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '21 ok, 0 warnings, 0 failures\n' });
 
@@ -77,7 +77,7 @@ test('lists every configuration error and checks the rest', async () => {
     LOG_LEVEL: 'loud',
   });
   expect(ended.code).toBe(1);
-  expect(troublesOf(ended)).toEqual([
+  expect(issuesOf(ended)).toEqual([
     'failure configuration: STRIPE_WEBHOOK_SECRET is malformed',
     'failure configuration: AUTH_SECRET is empty',
     'failure configuration: STRIPE_SECRET_KEY is a placeholder',
@@ -93,7 +93,7 @@ test('lists every configuration error and checks the rest', async () => {
 test('skips a database with an invalid URL and checks the rest', async () => {
   const { examine } = await openHealthyAccount();
   const ended = await examine({ DATABASE_URL: 'mysql://canaryUser@localhost/app' });
-  expect(troublesOf(ended)).toEqual([
+  expect(issuesOf(ended)).toEqual([
     expect.stringMatching(/^failure configuration: DATABASE_URL must be embedded, or a URL/),
     'warning database: not checked',
   ]);
@@ -103,10 +103,10 @@ test('skips a database with an invalid URL and checks the rest', async () => {
 test.each([
   ['STRIPE_SECRET_KEY', 'sk_canaryOldKey', 'warning API key: a secret key that names neither'],
   ['AUTH_SECRET', 'canaryShort', 'warning session secret: AUTH_SECRET is shorter than 32 bytes'],
-])('%s with an unusual value is a warning', async (name, value, trouble) => {
+])('%s with an unusual value is a warning', async (name, value, issue) => {
   const { examine } = await openHealthyAccount();
   const ended = await examine({ [name]: value });
-  expect(troublesOf(ended)).toEqual([expect.stringContaining(trouble)]);
+  expect(issuesOf(ended)).toEqual([expect.stringContaining(issue)]);
   expect(ended.code).toBe(0);
 });
 
@@ -126,7 +126,7 @@ test.each([
 test('an operators’ address that other machines reach needs a token', async () => {
   const { examine } = await openHealthyAccount();
   const ended = await examine({ OPS_HOST: '0.0.0.0' });
-  expect(troublesOf(ended)).toEqual([
+  expect(issuesOf(ended)).toEqual([
     'failure configuration: OPS_HOST is not a loopback address, so OPS_TOKEN is required',
   ]);
   expect(ended.checks[0]?.advice).toMatch(/^set 32 characters or more/);
@@ -165,7 +165,7 @@ test('shows the free disk space of the embedded database', async () => {
 test('an empty database is a failure with advice', async () => {
   const { examine } = await openHealthyAccount();
   const ended = await examine({ DATABASE_URL: (await createEmptyDatabase()).href });
-  expect(troublesOf(ended)).toEqual([
+  expect(issuesOf(ended)).toEqual([
     expect.stringMatching(/^failure schema: the database lacks 0001/),
     expect.stringMatching(/^warning event log: not checked/),
   ]);

@@ -27,7 +27,7 @@ function problemsOf(environment: Record<string, string | undefined>): readonly s
   return [];
 }
 
-test('three secrets are enough, and all else has a default', () => {
+test('needs three secrets and has defaults for the rest', () => {
   expect(readConfig(REQUIRED)).toEqual({
     database: { databaseUrls: [], dataFolder: resolve('./data') },
     webhookSecrets: ['whsec_1'],
@@ -51,7 +51,7 @@ test('three secrets are enough, and all else has a default', () => {
   });
 });
 
-test('every variable counts', () => {
+test('reads every variable', () => {
   const config = readConfig({
     ...REQUIRED,
     DATABASE_URL: 'postgresql://user:p%40ss@db.example:6432/app?sslmode=verify-full',
@@ -102,7 +102,7 @@ test('every variable counts', () => {
 describe('the operations listener', () => {
   const FAR = 'OPS_HOST is not a loopback address, so OPS_TOKEN is required';
 
-  test('may be off', () => {
+  test('can be off', () => {
     expect(readConfig({ ...REQUIRED, OPS_PORT: 'off' }).operations).toBeNull();
     expect(readConfig({ ...REQUIRED, OPS_PORT: 'off', OPS_HOST: '0.0.0.0' }).operations).toBeNull();
   });
@@ -119,7 +119,7 @@ describe('the operations listener', () => {
     },
   );
 
-  test('tells so beside all else that is wrong', () => {
+  test('reports this together with other problems', () => {
     const problems = problemsOf({ ...REQUIRED, OPS_HOST: '0.0.0.0', PORT: 'x', AUTH_SECRET: '' });
     expect(problems).toHaveLength(3);
     expect(problems).toContainEqual(expect.stringContaining(FAR));
@@ -130,7 +130,7 @@ describe('the operations listener', () => {
     ['canary-of-31-characters-or-less', 'is malformed'],
     ['a canary with blanks that is long enough', 'is malformed'],
     ['<your token>', 'is a placeholder'],
-  ])('refuses the token %j, and says how to make one', (OPS_TOKEN, reason) => {
+  ])('refuses the token %j and says how to create one', (OPS_TOKEN, reason) => {
     const [problem] = problemsOf({ ...REQUIRED, OPS_TOKEN });
     expect(problem).toContain(`OPS_TOKEN ${reason}`);
     expect(problem).toContain('openssl rand -base64 32');
@@ -155,7 +155,7 @@ describe('intervals', () => {
   });
 
   test.each(['0h', '1', 'h', '1.5h', '-1h', '31d', '1w', '1h30m', 'never'])(
-    '%s is none',
+    '%s is refused',
     (text) => {
       expect(problemsOf({ ...REQUIRED, CATCH_UP_INTERVAL: text })).toEqual([
         'CATCH_UP_INTERVAL must be off, or an interval such as 90s, 15m or 1h, up to 30d',
@@ -164,7 +164,7 @@ describe('intervals', () => {
   );
 });
 
-test('several servers are several URLs, and the session is ours to choose', () => {
+test('reads several hosts as several URLs, without target_session_attrs', () => {
   const DATABASE_URL =
     'postgres://u:p%40@a:1,[::1]:2,c/db?target_session_attrs=read-write&ssl=true';
   expect(readDatabaseConfig({ DATABASE_URL }).databaseUrls.map(({ href }) => href)).toEqual([
@@ -175,13 +175,13 @@ test('several servers are several URLs, and the session is ours to choose', () =
 });
 
 describe('secrets', () => {
-  test.each(['STRIPE_WEBHOOK_SECRET', 'AUTH_SECRET'])('%s may be several', (name) => {
+  test.each(['STRIPE_WEBHOOK_SECRET', 'AUTH_SECRET'])('%s accepts several', (name) => {
     const [one, two] = [`whsec_${'1'.repeat(32)}`, `whsec_${'2'.repeat(32)}`];
     const config = readConfig({ ...REQUIRED, [name]: `${one}, ${two}` });
     expect(name === 'AUTH_SECRET' ? config.authSecrets : config.webhookSecrets).toEqual([one, two]);
   });
 
-  test.each(Object.keys(REQUIRED))('%s: nothing, and what means nothing', (name) => {
+  test.each(Object.keys(REQUIRED))('%s is required', (name) => {
     const problemWith = (value: string | undefined) => problemsOf({ ...REQUIRED, [name]: value });
     expect(problemWith(undefined)).toEqual([expect.stringContaining(`${name} is missing: `)]);
     for (const value of ['', ' ', '\t\n']) {
@@ -193,7 +193,7 @@ describe('secrets', () => {
     ['STRIPE_SECRET_KEY', ['sk_test_***', 'sk_test_...', 'sk_…', '<API_KEY>', 'your-key', 'xxxx']],
     ['STRIPE_WEBHOOK_SECRET', ['whsec_...', 'whsec_***', '<SIGNING_SECRET>', 'changeme']],
     ['AUTH_SECRET', ['<secret>', '***', 'change_me', 'CHANGEME', 'your_secret_here', 'xxx', '...']],
-  ])('%s: placeholders', (name, values) => {
+  ])('%s refuses placeholders', (name, values) => {
     for (const value of values) {
       expect(problemsOf({ ...REQUIRED, [name]: value })).toEqual([
         expect.stringContaining(`${name} is a placeholder: `),
@@ -205,7 +205,7 @@ describe('secrets', () => {
     ['STRIPE_SECRET_KEY', ['pk_test_1', 'whsec_1', 'sk_', 'sk_test 1']],
     ['STRIPE_WEBHOOK_SECRET', ['sk_test_1', 'whsec_', 'whsec_a b', 'WHSEC_1']],
     ['AUTH_SECRET', ['a\u0000b', 'a\nb']],
-  ])('%s: malformed values', (name, values) => {
+  ])('%s refuses malformed values', (name, values) => {
     for (const value of values) {
       expect(problemsOf({ ...REQUIRED, [name]: value })).toEqual([
         expect.stringContaining(`${name} is malformed: `),
@@ -222,27 +222,30 @@ describe('secrets', () => {
     ]);
   });
 
-  test.each(['whsec_1,', ',whsec_1', 'whsec_1,,whsec_2'])('an empty one among "%s"', (value) => {
-    expect(problemsOf({ ...REQUIRED, STRIPE_WEBHOOK_SECRET: value })).toEqual([
-      expect.stringContaining('STRIPE_WEBHOOK_SECRET is empty: '),
-    ]);
-  });
+  test.each(['whsec_1,', ',whsec_1', 'whsec_1,,whsec_2'])(
+    'refuses the empty secret in "%s"',
+    (value) => {
+      expect(problemsOf({ ...REQUIRED, STRIPE_WEBHOOK_SECRET: value })).toEqual([
+        expect.stringContaining('STRIPE_WEBHOOK_SECRET is empty: '),
+      ]);
+    },
+  );
 
-  test('no problem repeats the value that it is about', () => {
+  test('no problem quotes a value', () => {
     const canary = { AUTH_SECRET: 'canary\n', STRIPE_SECRET_KEY: 'canary', DATABASE_URL: 'canary' };
     const problems = problemsOf({ ...canary, STRIPE_WEBHOOK_SECRET: 'canary', PORT: 'canary' });
     expect(problems.join()).not.toContain('canary');
     expect(problems.length).toBe(4);
   });
 
-  test('a short one is a warning, in bytes and for each', () => {
+  test('a short one is a warning, counted in bytes', () => {
     const warningsOf = (authSecrets: [string, ...string[]]) => configWarnings({ authSecrets });
     expect(warningsOf(['€'.repeat(11)])).toEqual([]);
     expect(warningsOf(['x'.repeat(32), 'x'.repeat(31)])).toHaveLength(1);
   });
 });
 
-test('as many workers as there are cores, but for one', () => {
+test('INSTEP_WORKERS=auto leaves one core free', () => {
   const { workers } = readConfig({ ...REQUIRED, INSTEP_WORKERS: 'auto' });
   expect(workers).toBe(Math.max(1, availableParallelism() - 1));
 });
@@ -301,7 +304,7 @@ test.each([
   expect(readEventRetention({ EVENT_RETENTION })).toBe(retentionMs);
 });
 
-test('commands need no more than they use', () => {
+test('each command needs only the variables that it uses', () => {
   expect(readDatabaseConfig({}).databaseUrls).toEqual([]);
   expect(readAuthSecrets({ AUTH_SECRET: 'secret' })).toEqual(['secret']);
   expect(readWebhookTarget({ STRIPE_WEBHOOK_SECRET: 'whsec_1', PORT: '8080' })).toEqual({

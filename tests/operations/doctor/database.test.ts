@@ -3,21 +3,21 @@ import { describe, expect, test } from 'vitest';
 import { startProxy } from '../../support/network/tcp-proxy.ts';
 import { runInstep } from '../../support/process/instep-process.ts';
 import { eventBody } from '../../support/stripe/events.ts';
-import { openExaminedAccount, troublesOf } from '../../support/stripe/examined-account.ts';
+import { issuesOf, openExaminedAccount } from '../../support/stripe/examined-account.ts';
 
-const isNoEvent = (trouble: string) => !trouble.startsWith('warning last event');
+const isNoEvent = (issue: string) => !issue.startsWith('warning last event');
 
-/** Runs these statements, and tells what is not ok after them. */
+/** Runs these statements, and returns what the doctor finds afterwards. */
 async function examineAfter(...statements: string[]) {
   const account = await openExaminedAccount();
   for (const statement of statements) await account.database.query(statement);
   const ended = await account.examine();
-  return { ...ended, troubles: troublesOf(ended).filter(isNoEvent) };
+  return { ...ended, issues: issuesOf(ended).filter(isNoEvent) };
 }
 
 describe('the server', () => {
   test.each(['refuse', 'reset', 'swallow'] as const)(
-    'one that cannot be reached (%s) is one failure, and Stripe is asked all the same',
+    'one that can’t be reached (%s) is one failure, and Stripe is still asked',
     async (behaviour) => {
       const account = await openExaminedAccount();
       const proxy = await startProxy(account.databaseUrl);
@@ -25,19 +25,19 @@ describe('the server', () => {
       const ended = await account.examine({ DATABASE_URL: proxy.url.href });
       await proxy.close();
       expect(ended.code).toBe(1);
-      expect(troublesOf(ended)).toEqual([expect.stringMatching(/^failure database: /)]);
+      expect(issuesOf(ended)).toEqual([expect.stringMatching(/^failure database: /)]);
       expect(ended.checks.at(-1)?.advice).toMatch(/DATABASE_URL/);
       expect(ended.checks.map(({ name }) => name)).toContain('webhook endpoint');
     },
   );
 
-  test('one that is far away is a warning', async () => {
+  test('a slow one is a warning', async () => {
     const account = await openExaminedAccount();
     const proxy = await startProxy(account.databaseUrl, { slowMs: 60 });
     await proxy.become('slow');
     const ended = await account.examine({ DATABASE_URL: proxy.url.href });
     await proxy.close();
-    expect(troublesOf(ended).filter(isNoEvent)).toEqual([
+    expect(issuesOf(ended).filter(isNoEvent)).toEqual([
       expect.stringMatching(/^warning database: answers within \d+\.\d ms, /),
     ]);
   });
@@ -46,25 +46,25 @@ describe('the server', () => {
     const account = await openExaminedAccount();
     const url = new URL(account.databaseUrl);
     url.pathname = '/nowhere';
-    expect(troublesOf(await account.examine({ DATABASE_URL: url.href }))).toEqual([
+    expect(issuesOf(await account.examine({ DATABASE_URL: url.href }))).toEqual([
       'failure database: database "nowhere" does not exist',
     ]);
   });
 
-  test('one that answers before it has stored is a failure', async () => {
-    const { code, troubles } = await examineAfter(
+  test('one that confirms a commit before it is on disk is a failure', async () => {
+    const { code, issues } = await examineAfter(
       `do $$ begin execute format('alter database %I set synchronous_commit = off',
                                   current_database()); end $$`,
     );
     expect(code).toBe(1);
-    expect(troubles).toEqual([expect.stringMatching(/^failure durability: synchronous_commit/)]);
+    expect(issues).toEqual([expect.stringMatching(/^failure durability: synchronous_commit/)]);
   });
 });
 
 describe('privileges', () => {
   const role = `doctor_${randomBytes(4).toString('hex')}`;
 
-  test('that are lacking are named, with the grants that repair it', async () => {
+  test('that are missing are named, with the grants to run', async () => {
     const account = await openExaminedAccount();
     const { query } = account.database;
     await account.deliver(eventBody());
@@ -95,11 +95,11 @@ describe('privileges', () => {
       expect(grants).not.toContain('create');
       await query(grants);
       expect(await runInstep(['migrate'], { DATABASE_URL: url.href })).toMatchObject({ code: 0 });
-      expect(troublesOf(await examine())).toEqual([expect.stringContaining('parked events')]);
+      expect(issuesOf(await examine())).toEqual([expect.stringContaining('parked events')]);
       await query(
         `revoke truncate on instep.listed_subscriptions from ${role}; revoke update on teams from ${role}`,
       );
-      expect(troublesOf(await examine())).toContain(
+      expect(issuesOf(await examine())).toContain(
         `failure privileges: ${role} lacks truncate on instep.listed_subscriptions, update on teams`,
       );
     } finally {
@@ -109,11 +109,11 @@ describe('privileges', () => {
 });
 
 describe('the schema', () => {
-  test('a newer one is a failure, and the log is not looked into', async () => {
-    const { troubles } = await examineAfter(
+  test('a newer one is a failure, and the event log is not checked', async () => {
+    const { issues } = await examineAfter(
       `insert into instep.migrations (version, name) values (9999, 'tomorrow')`,
     );
-    expect(troubles).toEqual([
+    expect(issues).toEqual([
       expect.stringMatching(/^failure schema: the database is at migration 9999/),
       expect.stringMatching(/^warning event log: not checked/),
     ]);
@@ -129,30 +129,30 @@ describe('the schema', () => {
     expect(schema?.advice).toMatch(/instep migrate/);
   });
 
-  test('tables of the application that do not fit are a failure', async () => {
-    const { troubles } = await examineAfter(
+  test('application tables that lack a column are a failure', async () => {
+    const { issues } = await examineAfter(
       'alter table teams drop column plan_name; alter table users drop column role',
     );
-    expect(troubles).toEqual([
+    expect(issues).toEqual([
       'failure users and teams: users.role (text) is missing; teams.plan_name (text) is missing',
     ]);
   });
 
   test('teams without an index on their customer are a warning', async () => {
     const dropped = 'alter table teams drop constraint teams_provider_customer_id_key';
-    const { code, troubles } = await examineAfter(dropped);
+    const { code, issues } = await examineAfter(dropped);
     expect(code).toBe(0);
-    expect(troubles).toEqual([expect.stringMatching(/^warning users and teams: .* has no index/)]);
+    expect(issues).toEqual([expect.stringMatching(/^warning users and teams: .* has no index/)]);
     const index = (where: string) =>
       examineAfter(dropped, `create index on teams (provider_customer_id) where ${where}`);
-    expect((await index('provider_customer_id is not null')).troubles).toEqual([]);
-    expect((await index(`plan_name is not null`)).troubles).toHaveLength(1);
+    expect((await index('provider_customer_id is not null')).issues).toEqual([]);
+    expect((await index(`plan_name is not null`)).issues).toHaveLength(1);
   });
 
-  test('a view in the place of the teams is no trouble', async () => {
-    const { troubles } = await examineAfter(
+  test('a view in the place of the teams is accepted', async () => {
+    const { issues } = await examineAfter(
       'alter table teams rename to companies; create view teams as select * from companies',
     );
-    expect(troubles).toEqual([]);
+    expect(issues).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { eventBody } from '../../support/stripe/events.ts';
-import { openExaminedAccount, troublesOf } from '../../support/stripe/examined-account.ts';
+import { issuesOf, openExaminedAccount } from '../../support/stripe/examined-account.ts';
 
 const HOUR_MS = 3_600_000;
 const secondsAgo = (seconds: number) => Math.floor(Date.now() / 1_000) - seconds;
@@ -17,9 +17,9 @@ async function openAccount() {
 const inMode = (livemode: boolean) => JSON.stringify({ ...JSON.parse(eventBody()), livemode });
 
 describe('the last event', () => {
-  test('none is a warning, and one says how long ago it came', async () => {
+  test('is a warning when there is none, and else shows its age', async () => {
     const account = await openAccount();
-    expect(troublesOf(await account.examine())).toEqual([
+    expect(issuesOf(await account.examine())).toEqual([
       'warning last event: none was ever delivered',
     ]);
     await account.deliver(eventBody(), Date.now() - 3 * HOUR_MS);
@@ -30,26 +30,26 @@ describe('the last event', () => {
     });
   });
 
-  test('one that Stripe made and that never came is a warning', async () => {
+  test('is a warning when Stripe created an event that never arrived', async () => {
     const account = await openAccount();
     const created = secondsAgo(3_600);
     await account.deliver(eventBody({ createdSeconds: secondsAgo(7_200) }));
     account.events.set({ id: 'evt_1', type: 'customer.subscription.updated', created });
-    expect(troublesOf(await account.examine())).toEqual([
+    expect(issuesOf(await account.examine())).toEqual([
       expect.stringMatching(
         /^warning last event: \d s ago; an event that Stripe created 60 min ago is not/,
       ),
     ]);
     await account.deliver(eventBody({ createdSeconds: created }));
-    expect(troublesOf(await account.examine())).toEqual([]);
+    expect(issuesOf(await account.examine())).toEqual([]);
   });
 
-  test('one that Stripe has just made may be on its way', async () => {
+  test('is ok when Stripe created an event a moment ago', async () => {
     const account = await openAccount();
     await account.deliver(eventBody());
     const type = 'customer.subscription.updated';
     account.events.set({ id: 'evt_1', type, created: secondsAgo(5) });
-    expect(troublesOf(await account.examine())).toEqual([]);
+    expect(issuesOf(await account.examine())).toEqual([]);
   });
 });
 
@@ -59,19 +59,19 @@ describe('the mode of the events', () => {
     ['rk_live_canaryKey', true, []],
     ['sk_live_canaryKey', false, [/^failure event mode: test, but the API key is in live mode/]],
     ['rk_test_canaryKey', true, [/^failure event mode: live, but the API key is in test mode/]],
-  ])('with %s, livemode %s', async (STRIPE_SECRET_KEY, livemode, troubles) => {
+  ])('with %s, livemode %s', async (STRIPE_SECRET_KEY, livemode, issues) => {
     const account = await openAccount();
     await account.deliver(inMode(livemode));
     const ended = await account.examine({ STRIPE_SECRET_KEY });
-    expect(troublesOf(ended)).toEqual(troubles.map((trouble) => expect.stringMatching(trouble)));
+    expect(issuesOf(ended)).toEqual(issues.map((issue) => expect.stringMatching(issue)));
   });
 
-  test('both in one log is a warning', async () => {
+  test('is a warning when both arrive', async () => {
     const account = await openAccount();
     await account.deliver(inMode(true));
     await account.deliver(inMode(false));
-    const troubles = troublesOf(await account.examine());
-    expect(troubles).toEqual([expect.stringMatching(/^warning event mode: test and live/)]);
+    const issues = issuesOf(await account.examine());
+    expect(issues).toEqual([expect.stringMatching(/^warning event mode: test and live/)]);
   });
 });
 
@@ -82,7 +82,7 @@ test('parked events are counted, with their customers', async () => {
   }
   const ended = await account.examine();
   expect(ended.code).toBe(0);
-  expect(troublesOf(ended)).toEqual([
+  expect(issuesOf(ended)).toEqual([
     'warning parked events: 3 of 2 customers without a team, the oldest for 2 h',
   ]);
 });
@@ -91,12 +91,12 @@ test('unreadable events are a warning', async () => {
   const account = await openAccount();
   const odd = { ...JSON.parse(eventBody()), data: { object: { status: 7 } } };
   await account.deliver(JSON.stringify(odd));
-  expect(troublesOf(await account.examine())).toEqual([
+  expect(issuesOf(await account.examine())).toEqual([
     expect.stringMatching(/^warning unreadable events: 1 of /),
   ]);
 });
 
-test('ties that nobody has decided are a warning, and not at once', async () => {
+test('an order that stays ambiguous is a warning', async () => {
   const account = await openAccount();
   await account.deliver(eventBody({ createdSeconds: secondsAgo(3_600) }));
   const mark = (createdAt: string) =>
@@ -104,9 +104,9 @@ test('ties that nobody has decided are a warning, and not at once', async () => 
       `update instep.subscriptions set is_order_ambiguous = true, created_at = ${createdAt}`,
     );
   await mark('now()');
-  expect(troublesOf(await account.examine())).toEqual([]);
+  expect(issuesOf(await account.examine())).toEqual([]);
   await mark(`now() - interval '1 hour'`);
-  expect(troublesOf(await account.examine())).toEqual([
+  expect(issuesOf(await account.examine())).toEqual([
     expect.stringMatching(/^warning event order: 1 subscription /),
   ]);
 });
@@ -115,7 +115,7 @@ test('products without a name are a warning', async () => {
   const account = await openAccount();
   await account.deliver(eventBody());
   await account.database.query(`insert into instep.products (product_id) values ('prod_nameless')`);
-  expect(troublesOf(await account.examine())).toEqual([
+  expect(issuesOf(await account.examine())).toEqual([
     expect.stringMatching(/^warning product names: 1 product /),
   ]);
 });

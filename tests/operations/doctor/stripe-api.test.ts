@@ -4,11 +4,11 @@ import { describe, expect, test } from 'vitest';
 import {
   ENDPOINT,
   endpointWith,
+  issuesOf,
   openExaminedAccount,
-  troublesOf,
 } from '../../support/stripe/examined-account.ts';
 
-/** What was found about Stripe that is not ok. */
+/** What the doctor finds about Stripe. */
 async function examineStripe(
   account: Awaited<ReturnType<typeof openExaminedAccount>>,
   more: Readonly<Record<string, string>> = {},
@@ -16,7 +16,7 @@ async function examineStripe(
 ) {
   const ended = await account.examine(more, ...args);
   const isOfLog = /^\w+ (?:last event|events' mode)/;
-  return { ...ended, troubles: troublesOf(ended).filter((trouble) => !isOfLog.test(trouble)) };
+  return { ...ended, issues: issuesOf(ended).filter((issue) => !isOfLog.test(issue)) };
 }
 
 describe('the API', () => {
@@ -31,9 +31,9 @@ describe('the API', () => {
     async (resource, state, lost) => {
       const account = await openExaminedAccount();
       account.fault = (path) => (path.startsWith(`/v1/${resource}`) ? { status: 403 } : undefined);
-      const { code, troubles, checks } = await examineStripe(account);
-      expect(troubles).toEqual([expect.stringMatching(lost)]);
-      expect(troubles[0]).toContain(
+      const { code, issues, checks } = await examineStripe(account);
+      expect(issues).toEqual([expect.stringMatching(lost)]);
+      expect(issues[0]).toContain(
         `${state} Stripe's API: the key lacks permission to read ${resource.replace('_', ' ')}: `,
       );
       expect(code).toBe(state === 'failure' ? 1 : 0);
@@ -48,8 +48,8 @@ describe('the API', () => {
     async (resource) => {
       const account = await openExaminedAccount();
       account.fault = (path) => (path.startsWith(`/v1/${resource}`) ? { status: 404 } : undefined);
-      const { code, troubles, checks } = await examineStripe(account);
-      expect(troubles).toEqual([
+      const { code, issues, checks } = await examineStripe(account);
+      expect(issues).toEqual([
         expect.stringMatching(`^warning Stripe's API: has no ${resource} \\(404\\)`),
       ]);
       expect(code).toBe(0);
@@ -62,25 +62,25 @@ describe('the API', () => {
   test('a key that Stripe does not know is one failure', async () => {
     const account = await openExaminedAccount();
     account.fault = () => ({ status: 401 });
-    const { code, troubles } = await examineStripe(account);
+    const { code, issues } = await examineStripe(account);
     expect(code).toBe(1);
-    expect(troubles).toEqual([
+    expect(issues).toEqual([
       expect.stringMatching(/^failure Stripe's API: rejects the key/),
       expect.stringMatching(/^warning clock/),
     ]);
   });
 
   test.each([
-    ['is away', { STRIPE_API_BASE: 'http://127.0.0.1:1' }, 0, undefined],
+    ['can’t be reached', { STRIPE_API_BASE: 'http://127.0.0.1:1' }, 0, undefined],
     ['is slow', {}, 60_000, undefined],
     ['is down', {}, 0, { status: 503 }],
-    ['has enough of us', {}, 0, { status: 429 }],
-  ])('one that %s is a warning, and the rest goes on', async (_, more, delayMs, fault) => {
+    ['limits our rate', {}, 0, { status: 429 }],
+  ])('one that %s is a warning, and the other checks run', async (_, more, delayMs, fault) => {
     const account = await openExaminedAccount();
     account.delayMs = delayMs;
     account.fault = () => fault;
-    const { code, troubles, checks } = await examineStripe(account, more);
-    expect(troubles).toEqual([
+    const { code, issues, checks } = await examineStripe(account, more);
+    expect(issues).toEqual([
       expect.stringMatching(/^warning Stripe's API: can't be asked for events: /),
       "warning clock: could not be compared with Stripe's",
     ]);
@@ -91,7 +91,7 @@ describe('the API', () => {
   test.each([
     ['{}', 'application/json'],
     ['<html>Sign in to the network</html>', 'text/html'],
-  ])('somebody else who answers %s in its place is a warning', async (body, type) => {
+  ])('another server that answers %s is a warning', async (body, type) => {
     const server = createServer((_, response) => {
       response.writeHead(200, { 'Content-Type': type }).end(body);
     });
@@ -99,10 +99,10 @@ describe('the API', () => {
     const { port } = server.address() as AddressInfo;
     const account = await openExaminedAccount();
     const STRIPE_API_BASE = `http://127.0.0.1:${port}`;
-    const { code, troubles } = await examineStripe(account, { STRIPE_API_BASE });
+    const { code, issues } = await examineStripe(account, { STRIPE_API_BASE });
     server.close();
     expect(code).toBe(0);
-    expect(troubles[0]).toMatch(/^warning Stripe's API: can't be asked for events: /);
+    expect(issues[0]).toMatch(/^warning Stripe's API: can't be asked for events: /);
   });
 });
 
@@ -113,8 +113,8 @@ test.each([
 ])('a clock that Stripe’s is %d ms ahead of: %s', async (aheadMs, state, side) => {
   const account = await openExaminedAccount();
   account.clockAheadMs = aheadMs;
-  const { troubles } = await examineStripe(account);
-  expect(troubles).toEqual([
+  const { issues } = await examineStripe(account);
+  expect(issues).toEqual([
     expect.stringMatching(`^${state} clock: .* ${side} Stripe's`),
     expect.stringMatching(`^warning database clock: agrees with ours, .* ${side} Stripe's`),
   ]);
@@ -135,46 +135,46 @@ describe('webhook endpoints', () => {
     ],
     ['with all types', { enabled_events: ['*'] }, /^warning .* receives events of all types,/],
     [
-      'of a version to come',
+      'with a future API version',
       { api_version: '2999-01-01.far' },
       /^warning .* API version "2999-01-01\.far", newer/,
     ],
-    ['of no known shape', { url: 'nonsense' }, /^warning .* 1 could not be read/],
-  ])('one %s', async (_, otherwise, trouble) => {
+    ['that can’t be read', { url: 'nonsense' }, /^warning .* 1 could not be read/],
+  ])('one %s', async (_, otherwise, issue) => {
     const account = await openExaminedAccount();
     account.webhookEndpoints.set(endpointWith(otherwise));
-    const { troubles } = await examineStripe(account);
-    expect(troubles.at(-1)).toMatch(trouble);
-    expect(troubles.at(-1)).toMatch(/^\w+ webhook endpoint: /);
+    const { issues } = await examineStripe(account);
+    expect(issues.at(-1)).toMatch(issue);
+    expect(issues.at(-1)).toMatch(/^\w+ webhook endpoint: /);
   });
 
-  test('one of the account’s version is as good', async () => {
+  test('one with the account’s API version is ok', async () => {
     const account = await openExaminedAccount();
     const odd = { url: 'https://other.example.com/elsewhere', status: 'disabled' };
     account.webhookEndpoints.set(endpointWith({ api_version: null }));
     account.webhookEndpoints.set(endpointWith({ ...odd, id: 'we_2' }));
-    expect((await examineStripe(account)).troubles).toEqual([]);
+    expect((await examineStripe(account)).issues).toEqual([]);
   });
 
-  test('one that is registered twice', async () => {
+  test('one that is registered twice is a warning', async () => {
     const account = await openExaminedAccount();
     account.webhookEndpoints.set(endpointWith({ id: 'we_2' }));
-    const { troubles } = await examineStripe(account);
-    expect(troubles).toEqual([expect.stringMatching(/^warning .*registered more than once/)]);
+    const { issues } = await examineStripe(account);
+    expect(issues).toEqual([expect.stringMatching(/^warning .*registered more than once/)]);
   });
 
-  test('--url names the one, and no query of a URL is shown', async () => {
+  test('--url chooses the endpoint, and no query is shown', async () => {
     const account = await openExaminedAccount();
     const url = 'https://app.example.com/hooks?token=canaryToken';
     const wrong = await examineStripe(account, {}, '--url', url);
     expect(wrong).toMatchObject({ code: 1 });
-    expect(wrong.troubles).toEqual([
+    expect(wrong.issues).toEqual([
       'failure webhook endpoint: no registered URL in test mode is https://app.example.com/hooks?…; ' +
         'registered: https://app.example.com/api/stripe/webhook',
     ]);
     account.webhookEndpoints.set(endpointWith({ id: 'we_2', url }));
     const right = await examineStripe(account, {}, '--url', url);
-    expect(right).toMatchObject({ code: 0, troubles: [] });
+    expect(right).toMatchObject({ code: 0, issues: [] });
     const { finding } = right.checks.find(({ name }) => name === 'webhook endpoint') ?? {};
     expect(finding).toMatch(/^https:\/\/app\.example\.com\/hooks\?… is enabled/);
   });
@@ -185,16 +185,16 @@ describe('webhook endpoints', () => {
   ])('none at all, with %s: %s', async (STRIPE_SECRET_KEY, state) => {
     const account = await openExaminedAccount();
     account.webhookEndpoints.delete('we_1');
-    const { troubles } = await examineStripe(account, { STRIPE_SECRET_KEY });
-    expect(troubles).toEqual([
+    const { issues } = await examineStripe(account, { STRIPE_SECRET_KEY });
+    expect(issues).toEqual([
       expect.stringMatching(`^${state} webhook endpoint: no registered URL .* registered: none$`),
     ]);
   });
 
-  test('none that looks like ours is a warning', async () => {
+  test('only others is a warning', async () => {
     const account = await openExaminedAccount();
     account.webhookEndpoints.set(endpointWith({ url: 'https://app.example.com/other' }));
-    const { troubles } = await examineStripe(account);
-    expect(troubles).toEqual([expect.stringMatching(/^warning .*registered: https:.*other$/)]);
+    const { issues } = await examineStripe(account);
+    expect(issues).toEqual([expect.stringMatching(/^warning .*registered: https:.*other$/)]);
   });
 });

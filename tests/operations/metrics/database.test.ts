@@ -10,32 +10,32 @@ const service = useMetrics({ REQUEST_DEADLINE_MS: '2000' }, async (databaseUrl) 
 });
 afterAll(() => proxy?.close());
 
-const OUT_OF_STEP = [
+const OUT_OF_SYNC = [
   'instep_parked_events',
   'instep_known_customer_parked_events',
   'instep_ambiguous_subscriptions',
   'instep_nameless_products',
 ];
 
-/** Waits until the figures are these: what the database says is not read at every moment. */
-async function untilShown(figures: Readonly<Record<string, number | undefined>>): Promise<void> {
+/** Waits for these values: the database is read every three seconds at most. */
+async function untilShown(values: Readonly<Record<string, number | undefined>>): Promise<void> {
   const look = async () => {
-    const shown = await service.figures();
-    const found = Object.fromEntries(Object.keys(figures).map((name) => [name, shown.get(name)]));
-    expect(found).toEqual(figures);
+    const shown = await service.values();
+    const found = Object.fromEntries(Object.keys(values).map((name) => [name, shown.get(name)]));
+    expect(found).toEqual(values);
   };
   await vi.waitFor(look, { timeout: 20_000, interval: 200 });
 }
 
-test('while nothing is out of step, zeros are shown, and of no event no age', async () => {
+test('shows zeros while everything is in sync, and no age without an event', async () => {
   await untilShown({
-    ...Object.fromEntries(OUT_OF_STEP.map((name) => [name, 0])),
+    ...Object.fromEntries(OUT_OF_SYNC.map((name) => [name, 0])),
     instep_last_event_age_seconds: undefined,
     instep_database_up: 1,
   });
 });
 
-test('what is out of step is shown', async () => {
+test('shows what is out of sync', async () => {
   const { customerId } = await service.addTeam();
   await service.post(eventBody({ customerId: 'cus_nobody' }));
   await service.post(eventBody({ customerId, productId: 'prod_nameless' }));
@@ -48,29 +48,29 @@ test('what is out of step is shown', async () => {
     instep_ambiguous_subscriptions: 1,
     instep_nameless_products: 1,
   });
-  expect(await service.figure('instep_last_event_age_seconds')).toBeLessThan(60);
+  expect(await service.value('instep_last_event_age_seconds')).toBeLessThan(60);
 });
 
-test('a subscription that became uncertain a moment ago is not yet out of step', async () => {
+test('leaves out a subscription whose order has been ambiguous for a moment', async () => {
   await service.database.query('update instep.subscriptions set created_at = now()');
   await untilShown({ instep_ambiguous_subscriptions: 0 });
 });
 
-test('the connections are shown, and who waits for one', async () => {
-  const figures = await service.figures();
-  expect(figures.get('instep_database_connections{state="idle"}')).toBeGreaterThan(0);
-  expect(figures.get('instep_database_connections{state="busy"}')).toBeGreaterThanOrEqual(0);
-  expect(figures.get('instep_database_connection_waiters')).toBe(0);
+test('shows busy and idle connections, and waiting statements', async () => {
+  const values = await service.values();
+  expect(values.get('instep_database_connections{state="idle"}')).toBeGreaterThan(0);
+  expect(values.get('instep_database_connections{state="busy"}')).toBeGreaterThanOrEqual(0);
+  expect(values.get('instep_database_connection_waiters')).toBe(0);
 });
 
 test.each(['refuse', 'swallow'] as const)(
-  'while the database is away (%s), all else is shown as ever',
+  'shows everything else while the database does not answer (%s)',
   async (behaviour) => {
     await proxy.become(behaviour);
-    const absent = Object.fromEntries(OUT_OF_STEP.map((name) => [name, undefined]));
+    const absent = Object.fromEntries(OUT_OF_SYNC.map((name) => [name, undefined]));
     await untilShown({ ...absent, instep_database_up: 0 });
     const answered = 'instep_http_request_duration_seconds_count{route="/api/stripe/webhook"';
-    expect(await service.figure(`${answered},status="200"}`)).toBe(2);
+    expect(await service.value(`${answered},status="200"}`)).toBe(2);
     await proxy.become('forward');
     await untilShown({ instep_database_up: 1, instep_parked_events: 1 });
   },

@@ -50,9 +50,9 @@ beforeAll(async () => {
   // So that every metric has a value.
   await service.post(eventBody());
   const series = await vi.waitFor(async () => {
-    const figures = [...(await service.figures()).keys()];
-    expect(figures.some((one) => one.startsWith('instep_maintenance_'))).toBe(true);
-    return figures;
+    const values = [...(await service.values()).keys()];
+    expect(values.some((one) => one.startsWith('instep_maintenance_'))).toBe(true);
+    return values;
   }, 20_000);
   names = new Set(series.map((one) => one.replace(/\{.*/, '')));
   labels = new Set([
@@ -75,7 +75,7 @@ function namesIn(expression: string): { metrics: string[]; labels: string[] } {
   };
 }
 
-test('there are five alerts, and each says what to do', () => {
+test('operations.md explains each of the five alerts', () => {
   const alertNames = [...rules.matchAll(/alert: (\w+)/g)].map(([, name]) => name);
   expect(alertNames).toHaveLength(5);
   expect(alerts).toHaveLength(5);
@@ -84,7 +84,7 @@ test('there are five alerts, and each says what to do', () => {
 });
 
 describe.each([...alerts, ...queries])('%s', (expression) => {
-  test('names only metrics and labels that there are', () => {
+  test('names only existing metrics and labels', () => {
     const named = namesIn(expression);
     expect(named.metrics.length).toBeGreaterThan(0);
     expect(named.metrics.filter((name) => !names.has(name))).toEqual([]);
@@ -92,7 +92,7 @@ describe.each([...alerts, ...queries])('%s', (expression) => {
   });
 });
 
-test('operations.md names all metrics of ours, and no others', () => {
+test('operations.md lists exactly the metrics of Instep', () => {
   const documented = [...operations.matchAll(/^\| `(instep_\w+)` \|/gm)].map(([, name]) => name);
   const ours = [...names].filter((name) => name.startsWith('instep_'));
   const parts = /_(?:bucket|sum|count)$/;
@@ -102,11 +102,11 @@ test('operations.md names all metrics of ours, and no others', () => {
 });
 
 describe('the dashboard', () => {
-  test('asks whichever source is chosen', () => {
+  test('queries the data source that is chosen', () => {
     expect(dashboard.templating.list).toContainEqual({ name: 'datasource', type: 'datasource' });
   });
 
-  test('has its panels side by side', () => {
+  test('has panels that do not overlap', () => {
     const ids = dashboard.panels.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
     const taken = new Map<string, string>();

@@ -11,15 +11,15 @@ const service = useMetrics({
 });
 
 const counted = (outcome: string, type = UPDATED, source = 'delivery') =>
-  service.figure(`instep_events_total{type="${type}",outcome="${outcome}",source="${source}"}`);
+  service.value(`instep_events_total{type="${type}",outcome="${outcome}",source="${source}"}`);
 
 describe('events are counted by type and outcome', () => {
-  test('from zero on', async () => {
+  test('starting from zero', async () => {
     expect(await counted('applied')).toBe(0);
     expect(await counted('applied', 'customer.subscription.deleted', 'list')).toBe(0);
   });
 
-  test('as the log has them', async () => {
+  test('with the outcomes of the event log', async () => {
     const { customerId } = await service.addTeam();
     const first = eventBody({ customerId });
     const second = eventBody({ customerId });
@@ -33,7 +33,7 @@ describe('events are counted by type and outcome', () => {
     expect(await counted('unreadable')).toBe(1);
   });
 
-  test('again when a team has the customer of a parked one', async () => {
+  test('again when a parked event is applied', async () => {
     const { customerId } = await service.addTeam();
     await service.database.query(
       'update teams set provider_customer_id = null where provider_customer_id = $1',
@@ -49,7 +49,7 @@ describe('events are counted by type and outcome', () => {
     await vi.waitFor(async () => expect(await counted('applied', UPDATED, 'log')).toBe(1), 20_000);
   });
 
-  test('and also those that go through no door', async () => {
+  test('including types that are not handled and bodies that are not events', async () => {
     await service.post('{"type":"invoice.paid"}');
     await service.post('{"type":1}');
     expect(await counted('unhandled', 'other')).toBe(1);
@@ -57,10 +57,10 @@ describe('events are counted by type and outcome', () => {
   });
 });
 
-test('the delay of a delivery is counted when an event comes for the first time', async () => {
+test('the delivery delay is measured at the first delivery of an event', async () => {
   const { customerId } = await service.addTeam();
-  const count = () => service.figure('instep_event_delivery_delay_seconds_count');
-  const sum = () => service.figure('instep_event_delivery_delay_seconds_sum');
+  const count = () => service.value('instep_event_delivery_delay_seconds_count');
+  const sum = () => service.value('instep_event_delivery_delay_seconds_sum');
   const [countBefore = 0, sumBefore = 0] = [await count(), await sum()];
   const hourAgo = Math.floor(Date.now() / 1_000) - 3_600;
   const body = eventBody({ customerId, createdSeconds: hourAgo });
@@ -75,46 +75,46 @@ test('the delay of a delivery is counted when an event comes for the first time'
 });
 
 test('batches are measured', async () => {
-  const figures = await service.figures();
-  const batches = figures.get('instep_batch_events_count{lane="ready"}');
+  const values = await service.values();
+  const batches = values.get('instep_batch_events_count{lane="ready"}');
   expect(batches).toBeGreaterThan(0);
-  expect(figures.get('instep_batch_duration_seconds_count{lane="ready"}')).toBe(batches);
-  expect(figures.get('instep_batch_events_sum{lane="ready"}')).toBeGreaterThanOrEqual(batches ?? 0);
+  expect(values.get('instep_batch_duration_seconds_count{lane="ready"}')).toBe(batches);
+  expect(values.get('instep_batch_events_sum{lane="ready"}')).toBeGreaterThanOrEqual(batches ?? 0);
 });
 
-test('what waits for its turn is shown, and what is turned away is counted', async () => {
+test('shows queued events and counts refused ones', async () => {
   const { teamId, customerId } = await service.addTeam();
-  const failed = () => service.figure('instep_event_failures_total{code="QUEUE_FULL"}');
+  const failed = () => service.value('instep_event_failures_total{code="QUEUE_FULL"}');
   expect(await failed()).toBe(0);
-  expect(await service.figure('instep_queued_events_limit')).toBe(MAX_QUEUED);
+  expect(await service.value('instep_queued_events_limit')).toBe(MAX_QUEUED);
   const answers: Promise<Response>[] = [];
   await whileHeld(service.database, lockTeam(teamId), async () => {
     answers.push(service.post(eventBody({ customerId })));
     await vi.waitFor(async () => {
-      expect(await service.figure('instep_queued_events{lane="blocked"}')).toBe(1);
+      expect(await service.value('instep_queued_events{lane="blocked"}')).toBe(1);
     }, 20_000);
     answers.push(
       ...Array.from({ length: MAX_QUEUED - 1 + 4 }, () => service.post(eventBody({ customerId }))),
     );
     await vi.waitFor(async () => {
-      expect(await service.figure('instep_queued_events{lane="blocked"}')).toBe(MAX_QUEUED);
+      expect(await service.value('instep_queued_events{lane="blocked"}')).toBe(MAX_QUEUED);
       expect(await failed()).toBe(4);
     }, 20_000);
   });
   const statuses = (await Promise.all(answers)).map(({ status }) => status);
   expect(statuses.filter((status) => status === 503)).toHaveLength(4);
   const answered = 'instep_http_request_duration_seconds_count{route="/api/stripe/webhook"';
-  expect(await service.figure(`${answered},status="503"}`)).toBe(4);
-  expect(await service.figure('instep_queued_events{lane="blocked"}')).toBe(0);
+  expect(await service.value(`${answered},status="503"}`)).toBe(4);
+  expect(await service.value('instep_queued_events{lane="blocked"}')).toBe(0);
 });
 
-test('what is not even read is counted, whichever way it came', async () => {
+test('counts requests that are refused before their body is read', async () => {
   const answered = 'instep_http_request_duration_seconds_count{route="/api/stripe/webhook"';
   const counted = async () => {
-    const figures = await service.figures();
+    const values = await service.values();
     return [
-      figures.get('instep_event_failures_total{code="QUEUE_FULL"}'),
-      figures.get(`${answered},status="503"}`),
+      values.get('instep_event_failures_total{code="QUEUE_FULL"}'),
+      values.get(`${answered},status="503"}`),
     ];
   };
   const [failed = 0, refused = 0] = await counted();
@@ -125,7 +125,7 @@ test('what is not even read is counted, whichever way it came', async () => {
     await untilWaiting(service.database);
     accepted.push(...Array.from({ length: MAX_QUEUED }, () => service.post(eventBody())));
     await vi.waitFor(async () => {
-      expect(await service.figure('instep_queued_events{lane="ready"}')).toBe(MAX_QUEUED);
+      expect(await service.value('instep_queued_events{lane="ready"}')).toBe(MAX_QUEUED);
     }, 20_000);
     const url = `${service.url}/api/stripe/webhook`;
     for (const one of [url, url, `${url}?odd`]) {
@@ -137,23 +137,23 @@ test('what is not even read is counted, whichever way it came', async () => {
 });
 
 describe('signatures', () => {
-  const failures = () => service.figure('instep_signature_failures_total');
+  const failures = () => service.value('instep_signature_failures_total');
 
-  test('that are not ours are counted, and say nothing of the clock', async () => {
+  test('with another secret are counted, and do not change the clock skew', async () => {
     const before = (await failures()) ?? 0;
-    const skew = await service.figure('instep_clock_skew_seconds');
+    const skew = await service.value('instep_clock_skew_seconds');
     expect((await service.post('{}', 'whsec_wrong', Date.now() - 250_000)).status).toBe(400);
     expect(await failures()).toBe(before + 1);
-    expect(await service.figure('instep_clock_skew_seconds')).toBe(skew);
+    expect(await service.value('instep_clock_skew_seconds')).toBe(skew);
   });
 
-  test('that are ours tell how far our clock is from theirs, even when they are too old', async () => {
+  test('with our secret set the clock skew, even when they are too old', async () => {
     await service.post('{"type":"invoice.paid"}', undefined, Date.now() + 100_000);
-    expect(await service.figure('instep_clock_skew_seconds')).toBeLessThan(-50);
+    expect(await service.value('instep_clock_skew_seconds')).toBeLessThan(-50);
     const before = (await failures()) ?? 0;
     const tooOld = Date.now() - 1_000_000;
     expect((await service.post('{}', undefined, tooOld)).status).toBe(400);
-    expect(await service.figure('instep_clock_skew_seconds')).toBeGreaterThanOrEqual(1_000);
+    expect(await service.value('instep_clock_skew_seconds')).toBeGreaterThanOrEqual(1_000);
     expect(await failures()).toBe(before + 1);
   });
 });

@@ -13,11 +13,9 @@ const service = useMetrics({ STRIPE_API_BASE: api.url });
 
 const PRODUCT = '/v1/products/{id}';
 const called = (path: string, result: string) =>
-  service.figure(
-    `instep_stripe_api_call_duration_seconds_count{path="${path}",result="${result}"}`,
-  );
+  service.value(`instep_stripe_api_call_duration_seconds_count{path="${path}",result="${result}"}`);
 const ran = (job: string, result: string) =>
-  service.figure(`instep_maintenance_run_duration_seconds_count{job="${job}",result="${result}"}`);
+  service.value(`instep_maintenance_run_duration_seconds_count{job="${job}",result="${result}"}`);
 
 test('the runs of each job are counted', async () => {
   await vi.waitFor(async () => {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { useService } from '../../support/service/contract-service.ts';
-import { figuresIn } from '../../support/service/metrics-service.ts';
+import { valuesIn } from '../../support/service/metrics-service.ts';
 import { eventBody } from '../../support/stripe/events.ts';
 
 const OPERATIONS = { OPS_PORT: '0' };
@@ -8,17 +8,17 @@ const OPERATIONS = { OPS_PORT: '0' };
 const EVENTS = 'instep_events_total';
 const APPLIED = 'type="customer.subscription.updated",outcome="applied",source="delivery"';
 
-/** The figures that the operators' listener shows. */
+/** The metrics of the operators' listener. */
 function useOperations(service: ReturnType<typeof useService>) {
   let url: string;
   beforeAll(async () => {
     url = String((await service.process.logged({ msg: 'operations listening' })).url);
   });
   return {
-    async figures() {
+    async values() {
       const response = await fetch(`${url}/metrics`);
       expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
-      return figuresIn(await response.text());
+      return valuesIn(await response.text());
     },
   };
 }
@@ -27,16 +27,16 @@ describe('one process', () => {
   const service = useService(OPERATIONS);
   const operations = useOperations(service);
 
-  test('shows its figures to operators', async () => {
+  test('shows its metrics to operators', async () => {
     const { customerId } = await service.addTeam();
     await service.postSigned(eventBody({ customerId }));
-    const figures = await operations.figures();
-    expect(figures.get(`${EVENTS}{${APPLIED}}`)).toBe(1);
-    expect(figures.get('instep_database_up')).toBe(1);
-    expect(figures.get('process_start_time_seconds')).toBeLessThan(Date.now() / 1_000);
+    const values = await operations.values();
+    expect(values.get(`${EVENTS}{${APPLIED}}`)).toBe(1);
+    expect(values.get('instep_database_up')).toBe(1);
+    expect(values.get('process_start_time_seconds')).toBeLessThan(Date.now() / 1_000);
   });
 
-  test('and not to the public', async () => {
+  test('does not show them to the public', async () => {
     expect((await fetch(`${service.url}/metrics`)).status).toBe(404);
   });
 });
@@ -48,11 +48,11 @@ describe('two workers', () => {
     Number((await service.process.logged({ worker, msg: 'worker listening' })).pid);
 
   const applied = async () => {
-    const figures = await operations.figures();
-    return [1, 2, 3].map((worker) => figures.get(`${EVENTS}{${APPLIED},worker="${worker}"}`));
+    const values = await operations.values();
+    return [1, 2, 3].map((worker) => values.get(`${EVENTS}{${APPLIED},worker="${worker}"}`));
   };
 
-  test('each shows its own figures, in one answer', async () => {
+  test('one response has the metrics of each worker', async () => {
     const { customerId } = await service.addTeam();
     const count: Record<number, number> = { 1: 0, 2: 0 };
     for (let nth = 1; count[1] === 0 || count[2] === 0; nth += 1) {
@@ -64,12 +64,12 @@ describe('two workers', () => {
     expect(await applied()).toEqual([count[1], count[2], undefined]);
   });
 
-  test('whoever asks at once has the same', async () => {
+  test('concurrent requests get the same metrics', async () => {
     const [first, ...others] = await Promise.all(Array.from({ length: 5 }, applied));
     for (const other of others) expect(other).toEqual(first);
   });
 
-  test('one that says nothing is left out in time, and one that is new comes in', async () => {
+  test('leaves out a worker that does not answer, and includes its replacement', async () => {
     const pid = await pidOf(1);
     process.kill(pid, 'SIGSTOP');
     const [stopped, other] = await applied();

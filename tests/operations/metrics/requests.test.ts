@@ -8,7 +8,7 @@ import { eventBody } from '../../support/stripe/events.ts';
 const service = useMetrics();
 
 const answered = (route: string, status: number) =>
-  service.figure(`instep_http_request_duration_seconds_count{route="${route}",status="${status}"}`);
+  service.value(`instep_http_request_duration_seconds_count{route="${route}",status="${status}"}`);
 
 function send(method: string, path: string): Promise<string> {
   return exchange(
@@ -18,12 +18,12 @@ function send(method: string, path: string): Promise<string> {
 }
 
 describe('requests are counted by route and status', () => {
-  test('from zero on', async () => {
+  test('starting from zero', async () => {
     expect(await answered('/api/user', 200)).toBe(0);
     expect(await answered('/api/stripe/webhook', 503)).toBe(0);
   });
 
-  test('whichever way they went', async () => {
+  test('with any query and method', async () => {
     await send('GET', '/healthz');
     await send('GET', '/healthz?odd');
     await send('HEAD', '/healthz');
@@ -36,10 +36,10 @@ describe('requests are counted by route and status', () => {
     const series = 'instep_http_request_duration_seconds_sum{route="/api/user",status="200"}';
     await fetch(`${service.url}/api/user`, { headers: { cookie: await sessionCookie(1) } });
     expect(await answered('/api/user', 200)).toBe(1);
-    expect(await service.figure(series)).toBeGreaterThan(0);
+    expect(await service.value(series)).toBeGreaterThan(0);
   });
 
-  test('also when no route answers', async () => {
+  test('including unknown methods and paths', async () => {
     await send('DELETE', '/api/user');
     expect(await answered('/api/user', 405)).toBe(1);
     await send('GET', '/nothing');
@@ -47,12 +47,12 @@ describe('requests are counted by route and status', () => {
   });
 });
 
-test('whatever is sent, there are no more figures than before', async () => {
+test('no request adds a series', async () => {
   await service.post(eventBody());
   await service.post('{}', 'whsec_wrong');
   await send('GET', '/x');
   await send('PURGE', '/api/user');
-  const before = [...(await service.figures()).keys()];
+  const before = [...(await service.values()).keys()];
   for (let round = 0; round < 50; round += 1) {
     const hostile = `x${round}"}\\n`;
     await Promise.all([
@@ -64,7 +64,7 @@ test('whatever is sent, there are no more figures than before', async () => {
       service.post('{}', `whsec_${round}`),
     ]);
   }
-  const after = [...(await service.figures()).keys()];
+  const after = [...(await service.values()).keys()];
   const added = after.filter((series) => !before.includes(series));
   // Maintenance runs meanwhile.
   const ofWhatWasSent = /^instep_(?!maintenance_|stripe_api_).*\{/;

@@ -52,14 +52,14 @@ export function useMetrics(
     },
 
     /** Every value, by name and labels as exposed. */
-    async figures(): Promise<ReadonlyMap<string, number>> {
+    async values(): Promise<ReadonlyMap<string, number>> {
       const text = await instep.metrics.expose();
       lookAtAnswer('/metrics', text);
-      return figuresIn(text);
+      return valuesIn(text);
     },
 
     /** The value of this name and these labels. */
-    figure: async (series: string) => (await service.figures()).get(series),
+    value: async (series: string) => (await service.values()).get(series),
 
     expose: () => instep.metrics.expose(),
 
@@ -82,7 +82,7 @@ export function useMetrics(
 }
 
 /** Every value in the Prometheus text format, by name and labels as exposed. */
-export function figuresIn(text: string): Map<string, number> {
+export function valuesIn(text: string): Map<string, number> {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(
     lines.map((line) => {

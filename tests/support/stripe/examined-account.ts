@@ -96,7 +96,7 @@ export async function openExaminedAccount(): Promise<ExaminedAccount> {
 }
 
 /** The checks that are not ok, such as `failure clock: 300 s behind Stripe's`. */
-export function troublesOf({ checks }: { readonly checks: readonly Check[] }): string[] {
+export function issuesOf({ checks }: { readonly checks: readonly Check[] }): string[] {
   return checks
     .filter(({ state }) => state !== 'ok')
     .map(({ name, state, finding }) => `${state} ${name}: ${finding}`);
