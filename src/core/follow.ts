@@ -48,7 +48,7 @@ function newerState(
   if (newest !== null && !(known && newest.createdSeconds < known.newest.createdSeconds)) {
     return { newest, order };
   }
-  if (known === undefined || known.order === 'known') return null;
+  if (known === undefined) return null;
   // The event belongs to another second, and may decide the order of the newest one.
   const again = lastOfSecond(history.secondOf(known.newest));
   return again.newest === null ? null : { newest: again.newest, order: again.order };

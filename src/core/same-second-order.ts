@@ -98,7 +98,7 @@ function endsBetween(events: Changes, { earlier, next }: Neighbours): readonly P
 /** The ends of a second after one of these starts, or all its ends if an event in between is missing. */
 function endsAfter(starts: Changes, events: Changes): readonly Path[] {
   const changes = withoutSnapshots(events);
-  const ends = starts.length === 0 ? [] : possibleEnds(changes, starts);
+  const ends = possibleEnds(changes, starts);
   return ends.length > 0 ? ends : possibleEnds(changes);
 }
 

@@ -8,7 +8,7 @@ import { noteNamelessProducts } from '../queries/products.ts';
 import { readCustomers, writeSubscriptions } from '../queries/subscriptions.ts';
 import { type LinkedTeam, lockFreeTeams, writePlans } from '../queries/teams.ts';
 import { changeOf } from '../stripe/logged-event.ts';
-import { decide, type KnownEvent } from './decide.ts';
+import { type Decision, decide, type KnownEvent } from './decide.ts';
 import type { NamedEvent, Result } from './received-event.ts';
 import { recognize } from './recognize.ts';
 
@@ -48,8 +48,22 @@ export async function applyBatch(
   const isSkipped = (event: NamedEvent) =>
     event.kind !== 'unreadable' && heldCustomerIds.has(event.subscription.customerId);
   const applied = events.filter((event) => !isSkipped(event));
-  const results = (await applyTo(teams, stored, transaction, applied, options)).values();
+  const decision = await applyTo(teams, stored, transaction, applied, options);
+  const results = decision.results.values();
   return events.map((event) => (isSkipped(event) ? null : (results.next().value ?? null)));
+}
+
+/** Fills the empty plan columns of these customers' teams. Returns the ids of the changed teams. */
+export async function applyCustomers(
+  transaction: Transaction,
+  customerIds: readonly string[],
+  options: ApplyOptions,
+): Promise<number[]> {
+  const { query } = transaction;
+  const { teams } = await lockFreeTeams(query, customerIds);
+  const stored = { log: [], customers: await readCustomers(query, customerIds) };
+  const { plans } = await applyTo(teams, stored, transaction, [], options);
+  return [...plans.keys()];
 }
 
 /** Sent right behind the lock, and answered once it is held. */
@@ -74,7 +88,7 @@ async function applyTo(
   { query, atCommit }: Transaction,
   received: readonly NamedEvent[],
   { planSelection, withoutNames }: ApplyOptions,
-): Promise<readonly Result[]> {
+): Promise<Decision> {
   const events = recognize(received, log);
   const known = { ...customers, teams, logged: log.map(parse) };
   let decision = decide(events, known, planSelection);
@@ -92,7 +106,7 @@ async function applyTo(
   if (subscriptions.length > 0) atCommit(writeSubscriptions(query, subscriptions));
   if (plans.size > 0) atCommit(writePlans(query, plans));
   if (nameless.length > 0) atCommit(noteNamelessProducts(query, nameless));
-  return decision.results;
+  return decision;
 }
 
 function parse(row: LoggedEvent): KnownEvent {

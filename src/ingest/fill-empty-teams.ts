@@ -1,8 +1,7 @@
 import type { PlanSelection } from '../core/plan-selection.ts';
 import type { Database } from '../postgres/database.ts';
-import { readCustomers } from '../queries/subscriptions.ts';
-import { lockFreeTeams, readCustomersOfEmptyTeams, writePlans } from '../queries/teams.ts';
-import { decide } from './decide.ts';
+import { readCustomersOfEmptyTeams } from '../queries/teams.ts';
+import { applyCustomers } from './apply-batch.ts';
 
 const BATCH = 200;
 
@@ -17,11 +16,7 @@ export async function fillEmptyTeams(
 ): Promise<number[]> {
   const due = customerIds ?? (await readCustomersOfEmptyTeams(query, BATCH));
   if (due.length === 0) return [];
-  return await transaction(async (query) => {
-    const { teams } = await lockFreeTeams(query, due);
-    const stored = await readCustomers(query, due);
-    const { plans } = decide([], { ...stored, teams, logged: [] }, planSelection);
-    if (plans.size > 0) await writePlans(query, plans);
-    return [...plans.keys()];
-  });
+  return await transaction((query, atCommit) =>
+    applyCustomers({ query, atCommit }, due, { planSelection, withoutNames: false }),
+  );
 }

@@ -50,6 +50,14 @@ describe.each(permutations(cycle).map((events) => ({ events })))('a cycle', ({ e
     });
   });
 
+  test('starts at any end of an ambiguous earlier second', () => {
+    const trial = [change('active', 'trialing'), change('trialing', 'active')];
+    for (const arrived of permutations(trial)) {
+      const { newest, order } = lastOf(arrived, { earlier: [events] });
+      expect({ newest, order }).toEqual({ newest: trial[1]?.subscription, order: 'inferred' });
+    }
+  });
+
   test('stays ambiguous when the neighbours do not fit, because an event is missing', () => {
     const earlier = [[change('active', 'trialing', 9)]];
     expect(lastOf(events, { earlier }).order).toBe('ambiguous');

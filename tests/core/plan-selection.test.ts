@@ -124,7 +124,13 @@ describe('a plan of a team is our own', () => {
   });
 
   test('when it is empty', () => {
-    expect(isOwnPlan(NO_PLAN, UNKNOWN_CUSTOMER)).toBe(true);
+    const empty = {
+      providerSubscriptionId: null,
+      providerProductId: null,
+      planName: null,
+      subscriptionStatus: null,
+    };
+    expect(isOwnPlan(empty, UNKNOWN_CUSTOMER)).toBe(true);
   });
 
   test.each(['providerSubscriptionId', 'providerProductId', 'subscriptionStatus'] as const)(

@@ -90,3 +90,15 @@ test('a delivery leaves a row with any plan column as the application wrote it',
   await ingest([newest]);
   expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'trialing' });
 });
+
+test('the product of a plan without a name is looked up later', async () => {
+  const { teamId, customerId } = await teamWithPlan();
+  await run('delete from instep.products');
+  await run('delete from teams where id = $1', [teamId]);
+  const emptyId = await addEmptyTeam(customerId);
+  await fillEmptyTeams(store.database, 'newest');
+  expect(await store.planOf(emptyId)).toMatchObject({ planName: null });
+  expect(await run('select product_id, name from instep.products')).toEqual([
+    { product_id: 'prod_1', name: null },
+  ]);
+});

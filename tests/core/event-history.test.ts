@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import { EventHistory } from '../../src/core/event-history.ts';
+import type { SubscriptionChange, SubscriptionEvent } from '../../src/core/subscription-event.ts';
+import { event } from './subscription-changes.ts';
+
+function at(createdSeconds: number, made: Partial<SubscriptionEvent> = {}): SubscriptionChange {
+  const change = event({ status: 'active' });
+  return { ...change, subscription: { ...change.subscription, createdSeconds, ...made } };
+}
+
+function keysOf(events: readonly SubscriptionChange[]): string[] {
+  return events.map(({ key }) => key);
+}
+
+test('returns the events of a second in the order of arrival', () => {
+  const [one, other] = [at(10), at(10)];
+  const history = new EventHistory([one, other]);
+  expect(history.secondOf(one.subscription).events).toEqual([one, other]);
+  expect(history.secondOf(at(11).subscription).events).toEqual([]);
+});
+
+test('replaces an event that is known, in its place', () => {
+  const [one, other] = [at(10), at(10)];
+  const again = { ...one, isDeletion: true };
+  const history = new EventHistory([one, other]);
+  history.add(again);
+  expect(history.secondOf(one.subscription).events).toEqual([again, other]);
+});
+
+test.each([
+  ['customer', { customerId: 'cus_2' }],
+  ['subscription', { subscriptionId: 'sub_2' }],
+  ['missing subscription', { subscriptionId: null }],
+])('keeps another %s apart', (_, made) => {
+  const [one, other] = [at(10), at(10, made)];
+  const history = new EventHistory([one, other]);
+  expect(history.secondOf(one.subscription).events).toEqual([one]);
+  expect(history.secondOf(other.subscription).events).toEqual([other]);
+});
+
+test('tells a missing subscription from any id', () => {
+  const [none, empty] = [at(10, { subscriptionId: null }), at(10, { subscriptionId: 'null' })];
+  const history = new EventHistory([none, empty]);
+  expect(history.secondOf(none.subscription).events).toEqual([none]);
+});
+
+test('returns up to five earlier seconds in order, and the next one', () => {
+  const seconds = [7, 12, 3, 10, 9, 4, 11, 8, 6, 5].map((second) => at(second));
+  const history = new EventHistory(seconds);
+  const { earlier, next } = history.secondOf(at(10).subscription).neighbours();
+  const ofSecond = (second: number) =>
+    seconds.find(({ subscription }) => subscription.createdSeconds === second)?.key;
+  expect(earlier.map(keysOf)).toEqual([5, 6, 7, 8, 9].map((second) => [ofSecond(second)]));
+  expect(keysOf(next)).toEqual([ofSecond(11)]);
+});
+
+test('returns no neighbours when there are none', () => {
+  const only = at(10);
+  const { earlier, next } = new EventHistory([only]).secondOf(only.subscription).neighbours();
+  expect({ earlier, next }).toEqual({ earlier: [], next: [] });
+  const unknown = new EventHistory().secondOf(only.subscription);
+  expect(unknown.events).toEqual([]);
+  expect(unknown.neighbours()).toEqual({ earlier: [], next: [] });
+});
