@@ -1,6 +1,13 @@
 import type { Query } from '../postgres/database.ts';
-import { readFreshNames, readProductsToLookUp, writeProductName } from '../queries/products.ts';
-import { renamePlans } from '../queries/teams.ts';
+import { DatabaseRefused } from '../postgres/errors.ts';
+import {
+  applyProductName,
+  giveUpName,
+  noteAppliedName,
+  readProductsToLookUp,
+  readUnappliedNames,
+  writeProductName,
+} from '../queries/products.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
 
@@ -10,7 +17,10 @@ export type NamesOptions = {
   readonly logger: Logger;
 };
 
-const BATCH = 100;
+const LOOKUPS = 100;
+
+/** Few enough that no webhook waits long for a team that is being renamed. */
+const TEAMS = 100;
 
 /**
  * Looks up the products that have no name, checks daily whether the others were renamed, and writes
@@ -20,18 +30,27 @@ export async function lookUpProductNames(
   { query, retrieveProductName, logger }: NamesOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  async function writeToTeams(id: string, name: string, formerName: string | null): Promise<void> {
-    const teamIds = await renamePlans(query, { id, name, formerName });
-    if (teamIds.length > 0) logger.info({ productId: id, teamIds }, 'plan named');
+  async function applyName(productId: string): Promise<void> {
+    for (;;) {
+      const teamIds = await applyProductName(query, productId, TEAMS);
+      if (teamIds.length > 0) logger.info({ productId, teamIds }, 'plan named');
+      if (teamIds.length < TEAMS || signal.aborted) break;
+    }
+    await noteAppliedName(query, productId);
   }
 
-  for (const { productId, name } of await readFreshNames(query)) {
-    await writeToTeams(productId, name, null);
-  }
-  for (const productId of await readProductsToLookUp(query, BATCH)) {
+  for (const productId of await readProductsToLookUp(query, LOOKUPS)) {
     if (signal.aborted) return;
-    const name = await retrieveProductName(productId, signal);
-    const formerName = await writeProductName(query, productId, name);
-    if (name !== null) await writeToTeams(productId, name, formerName);
+    await writeProductName(query, productId, await retrieveProductName(productId, signal));
+  }
+  for (const { productId, name } of await readUnappliedNames(query)) {
+    if (signal.aborted) return;
+    try {
+      await applyName(productId);
+    } catch (error) {
+      if (!(error instanceof DatabaseRefused)) throw error;
+      logger.warn({ productId, name, err: error }, 'teams keep their plan name');
+      await giveUpName(query, productId);
+    }
   }
 }

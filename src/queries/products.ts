@@ -24,31 +24,31 @@ export async function readProductName(query: Query, productId: string): Promise<
 
 /**
  * Remembers what Stripe's API returned for a product: its name, or `null` when it has none. A known
- * name is kept then. Returns the name that the product had before.
+ * name is kept then. A new name is to be applied to the product's teams.
  */
 export async function writeProductName(
   query: Query,
   productId: string,
   name: string | null,
-): Promise<string | null> {
-  const [row] = await query<{ name: string | null }>({
+): Promise<void> {
+  await query({
     name: 'write_product_name',
     text: `
-      with before as (
-        select name
-          from instep.products
-         where product_id = $1
-      ), written as (
-        insert into instep.products as product (product_id, name, looked_up_at)
-        values ($1, $2, now())
-            on conflict (product_id) do update
-           set name         = coalesce(excluded.name, product.name),
-               looked_up_at = excluded.looked_up_at
-      )
-      select name from before`,
+      insert into instep.products as product (product_id, name, looked_up_at)
+      values ($1, $2, now())
+          on conflict (product_id) do update
+         set name         = coalesce(excluded.name, product.name),
+             looked_up_at = excluded.looked_up_at,
+             former_names = case
+                              when product.name <> excluded.name
+                                then array_remove(product.former_names, excluded.name)
+                                  || product.name
+                              else product.former_names
+                            end,
+             is_applied   = product.is_applied
+                            and product.name = coalesce(excluded.name, product.name)`,
     values: [productId, name],
   });
-  return row?.name ?? null;
 }
 
 /** Remembers products without a name, for maintenance to look up. */
@@ -89,17 +89,80 @@ export async function readProductsToLookUp(query: Query, limit: number): Promise
   return rows.map((row) => row.product_id);
 }
 
-/**
- * The products whose name was learned a moment ago: a transaction that began before may have
- * written a team without the name since.
- */
-export async function readFreshNames(query: Query): Promise<{ productId: string; name: string }[]> {
+/** Products with a name that not all of their teams have. */
+export async function readUnappliedNames(
+  query: Query,
+): Promise<{ productId: string; name: string }[]> {
   return await query<{ productId: string; name: string }>({
-    name: 'read_fresh_names',
+    name: 'read_unapplied_names',
     text: `
       select product_id as "productId", name
         from instep.products
        where name is not null
-         and looked_up_at > now() - interval '1 minute'`,
+         and not is_applied`,
+  });
+}
+
+/**
+ * Gives a product's name to some of the teams that have none, or a former one, and returns their
+ * ids. It waits for no team that another session has locked.
+ */
+export async function applyProductName(
+  query: Query,
+  productId: string,
+  limit: number,
+): Promise<number[]> {
+  const rows = await query<{ id: number }>({
+    name: 'apply_product_name',
+    text: `
+      with nameless as (
+        select teams.id, product.name
+          from instep.products as product
+          join teams on teams.provider_product_id = product.product_id
+         where product.product_id = $1
+           and (teams.plan_name is null or teams.plan_name = any (product.former_names))
+         order by teams.id
+         limit $2
+           for no key update of teams skip locked
+      )
+      update teams
+         set plan_name = nameless.name
+        from nameless
+       where teams.id = nameless.id
+      returning teams.id`,
+    values: [productId, limit],
+  });
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Notes that a product's teams have its name, unless one of them is still without. Not for a minute
+ * after the lookup: a transaction that began before it can still write a team without the name.
+ */
+export async function noteAppliedName(query: Query, productId: string): Promise<void> {
+  await query({
+    name: 'note_applied_name',
+    text: `
+      update instep.products as product
+         set is_applied   = true,
+             former_names = '{}'
+       where product_id = $1
+         and looked_up_at < now() - interval '1 minute'
+         and not exists (
+               select
+                 from teams
+                where teams.provider_product_id = product.product_id
+                  and (teams.plan_name is null or teams.plan_name = any (product.former_names))
+             )`,
+    values: [productId],
+  });
+}
+
+/** Leaves a product's teams as they are: their table refuses the name. */
+export async function giveUpName(query: Query, productId: string): Promise<void> {
+  await query({
+    name: 'give_up_name',
+    text: `update instep.products set is_applied = true, former_names = '{}' where product_id = $1`,
+    values: [productId],
   });
 }

@@ -126,37 +126,6 @@ export async function writePlans(
   });
 }
 
-/**
- * Gives a product's name to the teams that have none, or that have its former name. Returns the
- * ids of these teams.
- */
-export async function renamePlans(
-  query: Query,
-  product: { readonly id: string; readonly name: string; readonly formerName: string | null },
-): Promise<number[]> {
-  const rows = await query<{ id: number }>({
-    name: 'rename_plans',
-    // Locked in the order of ids, as in `lockTeams`, so that the two never deadlock.
-    text: `
-      with nameless as (
-        select id
-          from teams
-         where provider_product_id = $1
-           and plan_name is distinct from $2
-           and (plan_name is null or plan_name = $3)
-         order by id
-           for no key update
-      )
-      update teams
-         set plan_name = $2
-        from nameless
-       where teams.id = nameless.id
-      returning teams.id`,
-    values: [product.id, product.name, product.formerName],
-  });
-  return rows.map(({ id }) => id);
-}
-
 /** Customers with a known plan, and with a team whose plan columns are all empty. */
 export async function readCustomersOfEmptyTeams(query: Query, limit: number): Promise<string[]> {
   const rows = await query<{ customerId: string }>({

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { addTeam, readTeam, renamePlans } from '../../src/queries/teams.ts';
+import { applyProductName, writeProductName } from '../../src/queries/products.ts';
+import { addTeam, readTeam } from '../../src/queries/teams.ts';
 import { connect, createDatabase, postgresServers } from '../support/postgres/test-database.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
@@ -29,18 +30,16 @@ describe.each(postgresServers)('$name', (server) => {
       );
       const [results] = await Promise.all([
         Promise.all(acceptors.map((ingest) => ingest(events))),
-        renamePlans(query, {
-          id: 'prod_1',
-          name: `Plan ${round}`,
-          formerName: `Plan ${round - 1}`,
-        }),
+        writeProductName(query, 'prod_1', `Plan ${round}`),
+        applyProductName(query, 'prod_1', BATCH),
       ]);
       const outcomes = results.flat().map(({ outcome }) => outcome);
       expect(outcomes.filter((outcome) => outcome === 'applied')).toHaveLength(BATCH);
       expect(outcomes.filter((outcome) => outcome === 'duplicate')).toHaveLength(BATCH);
     }
 
-    await renamePlans(query, { id: 'prod_1', name: 'Last', formerName: `Plan ${ROUNDS}` });
+    await writeProductName(query, 'prod_1', 'Last');
+    await applyProductName(query, 'prod_1', BATCH);
     const plans = await Promise.all(teamIds.map((id) => readTeam(query, id)));
     expect(new Set(plans.map((team) => team?.plan.planName))).toEqual(new Set(['Last']));
     for (const pool of pools) await pool.close();

@@ -1,0 +1,124 @@
+import { beforeEach, expect, test } from 'vitest';
+import { lookUpProductNames } from '../../src/maintenance/product-names.ts';
+import type { Query } from '../../src/postgres/database.ts';
+import { DatabaseUnavailable } from '../../src/postgres/errors.ts';
+import { createLogger } from '../../src/runtime/logging.ts';
+import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
+import { embeddedServer } from '../support/postgres/test-database.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+
+const store = useDatabase(embeddedServer);
+const run = (statement: string) => store.database.query(statement);
+
+/** The product's name at Stripe. */
+let name: string;
+
+beforeEach(async () => {
+  name = 'Old';
+  await run('truncate teams, instep.products');
+});
+
+async function addTeams(count: number): Promise<void> {
+  await run(
+    `insert into teams (name, provider_product_id, plan_name, subscription_status)
+     select 'Team', 'prod_renamed', 'Old', 'active' from generate_series(1, ${count})`,
+  );
+}
+
+async function maintain(query: Query = store.database.query): Promise<void> {
+  const options = {
+    query,
+    retrieveProductName: async () => name,
+    logger: createLogger('silent'),
+  };
+  await lookUpProductNames(options, new AbortController().signal);
+}
+
+/** Lets the name be a day old, so that it is looked up again, under another name. */
+async function rename(): Promise<void> {
+  await run(
+    `insert into instep.products (product_id, name, looked_up_at)
+     values ('prod_renamed', 'Old', now() - interval '1 day')`,
+  );
+  name = 'New';
+}
+
+const isRename = (statement: Parameters<Query>[0]) =>
+  typeof statement !== 'string' && statement.name === 'apply_product_name';
+
+async function planNames(): Promise<Record<string, number>> {
+  const rows = await store.database.query<{ plan_name: string; count: number }>(
+    'select plan_name, count(*) as count from teams group by plan_name',
+  );
+  return Object.fromEntries(rows.map((row) => [row.plan_name, row.count]));
+}
+
+test('a locked team is renamed later, and delays no other one', async () => {
+  await addTeams(3);
+  await rename();
+  const [team] = await store.database.query<{ id: number }>('select min(id) as id from teams');
+  await whileHeld(store.openAnother(), lockTeam(team?.id ?? 0), async () => {
+    await maintain();
+    expect(await planNames()).toEqual({ New: 2, Old: 1 });
+  });
+  await maintain();
+  expect(await planNames()).toEqual({ New: 3 });
+});
+
+test('teams are renamed in small batches', async () => {
+  await addTeams(250);
+  await rename();
+  let batches = 0;
+  await maintain((statement, values) => {
+    if (isRename(statement)) batches += 1;
+    return store.database.query(statement, values);
+  });
+  expect(await planNames()).toEqual({ New: 250 });
+  expect(batches).toBe(3);
+});
+
+test('a rename that a failure interrupts is continued', async () => {
+  await addTeams(3);
+  await rename();
+  const failing: Query = async (statement, values) => {
+    if (isRename(statement)) throw new DatabaseUnavailable('failover');
+    return await store.database.query(statement, values);
+  };
+  await expect(maintain(failing)).rejects.toThrow('failover');
+  await run(`update instep.products set looked_up_at = now() - interval '5 minutes'`);
+  await maintain();
+  expect(await planNames()).toEqual({ New: 3 });
+});
+
+test('several renames in a row end with the last name', async () => {
+  await addTeams(1);
+  await rename();
+  await whileHeld(store.openAnother(), 'select from teams for update', async () => {
+    await maintain();
+    await run(`update instep.products set looked_up_at = now() - interval '1 day'`);
+    name = 'Newest';
+    await maintain();
+    expect(await planNames()).toEqual({ Old: 1 });
+  });
+  await maintain();
+  expect(await planNames()).toEqual({ Newest: 1 });
+});
+
+test('a name that the table refuses is given up', async () => {
+  await addTeams(1);
+  await rename();
+  await run(`alter table teams add constraint short check (plan_name <> 'New')`);
+  try {
+    await maintain();
+    await run(`update instep.products set looked_up_at = now() - interval '5 minutes'`);
+    let attempts = 0;
+    await maintain((statement, values) => {
+      if (isRename(statement)) attempts += 1;
+      return store.database.query(statement, values);
+    });
+    expect(attempts).toBe(0);
+    expect(await planNames()).toEqual({ Old: 1 });
+  } finally {
+    await run('alter table teams drop constraint short');
+  }
+});
