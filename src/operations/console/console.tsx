@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
 import { contextStorage } from 'hono/context-storage';
+import { limitRate } from '../../maintenance/rate-limiter.ts';
 import { access } from './access/access.tsx';
 import { assetPages } from './assets.ts';
 import { eventPages } from './events/event-pages.tsx';
@@ -8,16 +9,18 @@ import type { ConsoleOptions } from './options.ts';
 import { overviewPage } from './overview/overview-page.tsx';
 import { answerProblem, createErrorHandler, notFound } from './problems.tsx';
 import { reconcilePages } from './reconcile/reconcile-pages.tsx';
-import { reconcileServices } from './reconcile/services.ts';
 import { asVisitor, type ConsoleEnv } from './request-context.ts';
 import { searchPage } from './search/search-page.tsx';
 import { teamPages } from './teams/team-pages.tsx';
 
 /** The operators' pages, and `GET /metrics` for Prometheus. */
 export function createConsole(options: ConsoleOptions): Hono<ConsoleEnv> {
-  const { logger, metrics } = options;
+  const { database, ingest, productNames, planSelection, logger, now, nonce, metrics } = options;
   const app = new Hono<ConsoleEnv>();
-  const services = reconcileServices(options);
+  // Reconciliations share one rate limit.
+  const api = limitRate(options.api);
+  const { nameOf } = productNames;
+  const services = { database, ingest, api, nameOf, planSelection, logger, now, nonce };
   const dashboardUrl = `https://dashboard.stripe.com${options.isLiveMode ? '' : '/test'}`;
   app.use(contextStorage(), asVisitor(dashboardUrl), safeHeaders, withinDeadline, smallBody);
   app.route('/assets', assetPages());

@@ -103,7 +103,7 @@ function FilterForm({ fields, errors }: FilterFormProps) {
           options={FILTER_OUTCOMES}
           {...propsOf('outcome')}
         />
-        <Field label="Since (2h, 30d or a date)" maxlength={40} {...propsOf('since')} />
+        <Field label="Since (2h or a date)" maxlength={40} {...propsOf('since')} />
         <Button kind="main">Filter</Button>
       </form>
     </search>

@@ -2,7 +2,7 @@ import type { EventRow } from '../../../queries/search-events.ts';
 import { changeOf } from '../../../stripe/logged-event.ts';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Table } from '../components/table.tsx';
-import { IdLink, OptionalText, Time } from '../components/text.tsx';
+import { Id, IdLink, Time } from '../components/text.tsx';
 import { filterUrl } from './event-filter.ts';
 import { EventLink, shortType } from './event-text.tsx';
 
@@ -30,7 +30,7 @@ function cellsOf(event: EventRow) {
     <EventLink event={event} />,
     shortType(type),
     subscription === undefined ? '–' : <StatusBadge status={subscription.status} />,
-    <OptionalText text={subscription?.productId ?? null} maxLength={40} />,
+    subscription?.productId == null ? '–' : <Id text={subscription.productId} />,
     customerId === null ? '–' : <CustomerLink customerId={customerId} />,
     deliveries,
   ];

@@ -1,10 +1,11 @@
+import type { Counts } from '../../../maintenance/reconcile/finding.ts';
 import type { StepProgress } from '../../../maintenance/reconcile/options.ts';
 import type { Progress } from '../../../maintenance/reconcile/progress.ts';
+import { Badge } from '../components/badges.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { Live } from '../components/live.tsx';
-import { Notice, Panel } from '../components/panels.tsx';
+import { Facts, Notice, Panel } from '../components/panels.tsx';
 import { countText, numberOf, Time } from '../components/text.tsx';
-import { CountFacts } from './count-facts.tsx';
 import { FindingTable } from './finding-table.tsx';
 import type { Found, RunState } from './run.ts';
 
@@ -171,5 +172,38 @@ function LastRun({ progress, endedAtMs }: OtherRuns) {
       </p>
       <CountFacts counts={progress.counts} isDryRun={progress.isDryRun} />
     </Panel>
+  );
+}
+
+type CountFactsProps = { readonly counts: Counts; readonly isDryRun: boolean };
+
+/** The counts of a reconciliation. */
+function CountFacts({ counts, isDryRun }: CountFactsProps) {
+  const { drifts, repaired } = counts;
+  const isRepaired = drifts === repaired;
+  return (
+    <Facts
+      facts={[
+        [
+          'Teams out of sync',
+          drifts === 0 ? (
+            <Badge tone="good">none</Badge>
+          ) : (
+            <>
+              {countText(drifts)}{' '}
+              <Badge tone={isRepaired ? 'good' : 'bad'}>
+                {isDryRun ? 'not repaired' : `${countText(repaired)} repaired`}
+              </Badge>
+            </>
+          ),
+        ],
+        ['Teams compared', countText(counts.teams)],
+        ['Teams with the right plan but missing events', countText(counts.unrecorded)],
+        ['Subscriptions listed', countText(counts.subscriptions)],
+        ['Customers with a subscription but no team', countText(counts.customersWithoutTeam)],
+        ['Teams with a customer unknown to Stripe', countText(counts.unknownCustomers)],
+        ['Unreadable subscriptions', countText(counts.unreadable)],
+      ]}
+    />
   );
 }
