@@ -29,6 +29,12 @@ export function isSamePlan(one: TeamPlan | null, other: TeamPlan | null): boolea
   return FIELDS.every((field) => one?.[field] === other?.[field]);
 }
 
+/** Whether a team has a plan now; a team whose plan was cleared has only a status. */
+export function hasPlan({ subscriptionStatus, ...fields }: TeamPlan): boolean {
+  const isGranted = subscriptionStatus !== null && effectOf(subscriptionStatus) === 'grants';
+  return isGranted || Object.values(fields).some((field) => field !== null);
+}
+
 /** The effect of a status on a team: it grants the plan, clears it, or changes nothing. */
 export type Effect = 'grants' | 'clears' | 'none';
 

@@ -7,7 +7,7 @@ import {
 import { EventHistory } from '../core/event-history.ts';
 import { follow } from '../core/follow.ts';
 import { isOwnPlan, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
-import { isSamePlan, type TeamPlan } from '../core/transition.ts';
+import { hasPlan, isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import { readEventsOfCustomer } from '../queries/events.ts';
 import { readProductNames } from '../queries/products.ts';
@@ -41,8 +41,8 @@ const PAGE = 500;
 
 /**
  * Replays the whole event log, team by team, and yields and repairs every difference. Each team is
- * locked meanwhile, so it can run at any time. Teams without events are left alone, and so are rows
- * that differ from what Instep last wrote: only Stripe can tell whether they are right.
+ * locked meanwhile, so it can run at any time. Rows that differ from what Instep last wrote, such as a
+ * plan without any event, are reported and kept: only Stripe can tell whether they are right.
  */
 export async function* rebuild(
   database: Database,
@@ -72,7 +72,10 @@ async function rebuildCustomer(
   const productIds = [...customer.values()].flatMap(({ newest }) => newest.productId ?? []);
   const names = new Map([...knownNames, ...(await readProductNames(query, productIds))]);
   const plan = teamPlan(customer, planSelection, names);
-  if (plan === null) return [];
+  if (plan === null) {
+    const unexplained = teams.filter((team) => customer.size === 0 && hasPlan(team.plan));
+    return unexplained.flatMap((team) => difference(team, NO_PLAN, [], true));
+  }
 
   const states = [...customer.values()].filter(
     (state) => !isSameState(state, before.get(state.newest.subscriptionId)),

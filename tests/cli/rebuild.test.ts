@@ -79,3 +79,17 @@ test('recomputes all teams when TEAM_PLAN changes, in both directions', async ()
   await rebuild([], { TEAM_PLAN: 'newest' });
   expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'canceled' });
 });
+
+test('reports and keeps a plan without any event', async () => {
+  const { teamId } = await service.addTeam();
+  await service.database.query(
+    `update teams set plan_name = 'By hand', subscription_status = 'active' where id = $1`,
+    [teamId],
+  );
+  const { lines } = await rebuild([]);
+  expect(lines).toEqual([
+    expect.stringMatching(/: planName By hand → -, subscriptionStatus active → - \(kept: /),
+  ]);
+  expect(await service.planOf(teamId)).toMatchObject({ planName: 'By hand' });
+  await service.database.query('delete from teams where id = $1', [teamId]);
+});

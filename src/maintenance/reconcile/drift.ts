@@ -2,7 +2,7 @@ import type { Customer } from '../../core/customer.ts';
 import type { ListedSubscription } from '../../core/listed-subscription.ts';
 import { followedEvent, type PlanSelection, teamPlan } from '../../core/plan-selection.ts';
 import type { SubscriptionEvent } from '../../core/subscription-event.ts';
-import { effectOf, isSamePlan, NO_PLAN, type TeamPlan } from '../../core/transition.ts';
+import { effectOf, hasPlan, isSamePlan, NO_PLAN, type TeamPlan } from '../../core/transition.ts';
 import type { LinkedTeam } from '../../queries/teams.ts';
 
 /** Why a team does not have the plan that it should have. */
@@ -84,11 +84,7 @@ export function driftOf(
 
 /** A plan without an event and without a subscription: only the application can have written it. */
 function driftWithoutSubscription(team: LinkedTeam): Drift | null {
-  const { subscriptionStatus, ...fields } = team.plan;
-  const hasPlan =
-    effectOf(subscriptionStatus ?? '') === 'grants' ||
-    Object.values(fields).some((value) => value !== null);
-  if (!hasPlan) return null;
+  if (!hasPlan(team.plan)) return null;
   const unknown = { subscriptionIds: [], sinceSeconds: null, snapshots: [] };
   return { team, shouldBe: NO_PLAN, cause: 'no subscription', ...unknown };
 }
