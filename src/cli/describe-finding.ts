@@ -1,4 +1,5 @@
-import type { Counts, Finding } from '../maintenance/reconcile/finding.ts';
+import type { Finding } from '../maintenance/reconcile/finding.ts';
+import type { Counts } from '../maintenance/reconcile/progress.ts';
 import { counted } from '../operations/doctor/check.ts';
 import { shownTime } from './events/format.ts';
 import { planChanges } from './plan-table.ts';

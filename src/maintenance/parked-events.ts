@@ -9,6 +9,7 @@ const BATCH = 200;
 
 /** The share of its time that a database connection spends on looking for due events, at most. */
 const MAX_LOAD = 0.02;
+const LONGEST_PAUSE_MS = 5_000;
 
 /** Ingests parked events again once a team has their customer. */
 export function createParkedEventsJob(
@@ -23,7 +24,7 @@ export function createParkedEventsJob(
       const startedAtMs = performance.now();
       const customerIds = await readCustomersOfParkedEvents(query, BATCH);
       const tookMs = performance.now() - startedAtMs;
-      nextAtMs = performance.now() + tookMs / maxLoad;
+      nextAtMs = performance.now() + Math.min(tookMs / maxLoad, LONGEST_PAUSE_MS);
       if (customerIds.length === 0) return;
       const rows = await readParkedEvents(query, customerIds, BATCH);
       const events = rows.flatMap((row): ReceivedEvent[] => {

@@ -2,36 +2,36 @@ import { DeadlineExceeded } from './deadline.ts';
 import { InstepError } from './errors.ts';
 import { activeSpan, inRootSpan, type Span } from './tracing.ts';
 
-/** More is waiting than can be done in time: try again later. */
+/** More items wait than can be processed in time: try again later. */
 export class QueueFull extends InstepError {
   readonly code = 'QUEUE_FULL';
 }
 
 export type BatcherOptions<Item, Result> = {
-  /** What a batch does, for who reads traces. */
+  /** The name of a batch in traces. */
   readonly name: string;
-  /** Does the work for all the items at once; the results in the order of the items. */
+  /** Processes all items at once. The results have the order of the items. */
   readonly run: (items: readonly Item[]) => Promise<readonly Result[]>;
   readonly maxBatch: number;
   readonly maxQueued: number;
-  /** An item that has waited longer is dropped, since nobody waits for it any more. */
+  /** An item that has waited longer is dropped: its caller has given up. */
   readonly timeoutMs?: number;
-  /** Whether a failed batch may succeed in part when its items are tried one by one. */
+  /** Whether some items of a failed batch may succeed one by one. */
   readonly isWorthSplitting?: (error: unknown) => boolean;
 };
 
 type Waiting<Item, Result> = {
   readonly item: Item;
   readonly addedAtMs: number;
-  /** What waits for it. */
+  /** The span that waits for it. */
   readonly cause: Span | undefined;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
 };
 
 /**
- * Natural batches: while one is under way, what arrives meanwhile forms the next. No timers, and
- * no waiting when it is quiet. One batch at a time, in the order of arrival.
+ * Runs one batch at a time, in the order of arrival: the items that arrive during a batch form the
+ * next one. There are no timers, so a single item never waits for others.
  */
 export class Batcher<Item, Result> {
   readonly #options: BatcherOptions<Item, Result>;
@@ -42,7 +42,7 @@ export class Batcher<Item, Result> {
     this.#options = options;
   }
 
-  /** How many wait for their turn. */
+  /** How many items wait. */
   get queued(): number {
     return this.#queue.length;
   }
@@ -94,7 +94,7 @@ export class Batcher<Item, Result> {
     return items.filter((item) => !isLate(item));
   }
 
-  /** In a span of its own: a batch belongs to many, and whoever came first is one of them. */
+  /** In a span of its own: a batch belongs to many requests. */
   #run(batch: readonly Waiting<Item, Result>[]): Promise<readonly Result[]> {
     const { name, run } = this.#options;
     const attributes = { 'messaging.batch.message_count': batch.length };

@@ -3,8 +3,8 @@ import { parseDuration } from './duration.ts';
 const TIME = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/;
 
 /**
- * The time that a person means by `2h` (so long ago), `2026-05-31` or `2026-05-31T10:00Z`, in
- * milliseconds since 1970; `null` when the text is no time.
+ * Parses a time such as `2h` (ago), `2026-05-31` or `2026-05-31T10:00Z` into milliseconds since 1970;
+ * `null` when the text is not a time.
  */
 export function parseTimeSince(text: string, nowMs: number): number | null {
   const agoMs = parseDuration(text);

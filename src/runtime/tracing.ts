@@ -14,17 +14,17 @@ import {
 
 export { type Span, SpanKind } from '@opentelemetry/api';
 
-/** Of whichever SDK is registered, before or after our start. Without one spans are nothing. */
+/** Uses the SDK that the application registers, before or after our start. Without one it does nothing. */
 const tracer = trace.getTracer('instep');
 
-/** What a span says; its name is one of few: a path's pattern, and never what stands in its place. */
+/** The kind and attributes of a span. Its name is one of few: the pattern of a path, never the path. */
 export type SpanDescription = {
   readonly kind?: SpanKind;
-  /** Named by OpenTelemetry's semantic conventions. Nobody's data, no payload, and no secret. */
+  /** Named by OpenTelemetry's semantic conventions, without personal data, payloads or secrets. */
   readonly attributes?: Attributes;
 };
 
-/** Does the work in a span, which is part of the one that is under way. */
+/** Does work in a span, as part of the active one. */
 export function inSpan<Result>(
   name: string,
   description: SpanDescription,
@@ -33,12 +33,12 @@ export function inSpan<Result>(
   return inSpanOf(context.active(), name, description, work);
 }
 
-/** Who asked for something, and what their headers say. */
+/** The caller of a request, with its headers. */
 export type Caller = { header(name: string): string | null };
 
 /**
- * Does the caller's work in a span, which is part of what the caller names (`traceparent`), unless
- * it is part of something here: whoever mounts us may have a span of their own.
+ * Does the work of a request in a span, as part of the active one, which the application may have
+ * started, or otherwise of the one that the caller names (`traceparent`).
  */
 export function inSpanOfCaller<Result>(
   caller: Caller,
@@ -57,7 +57,7 @@ const HEADERS = {
   keys: () => [],
 };
 
-/** Does work that is part of none of its causes. It and they are linked, each with the other. */
+/** Does work in a span of its own, which is linked with the spans that caused it. */
 export function inRootSpan<Result>(
   causes: ReadonlySet<Span>,
   name: string,
@@ -67,7 +67,7 @@ export function inRootSpan<Result>(
   const links = [...causes].map((cause) => ({ context: cause.spanContext() }));
   return inSpanOf(ROOT_CONTEXT, name, { ...description, links }, (span) => {
     for (const cause of causes) {
-      // One that has waited too long has ended.
+      // The span of a request that gave up has ended.
       if (cause.isRecording()) cause.addLink({ context: span.spanContext() });
     }
     return work(span);
@@ -81,7 +81,7 @@ function inSpanOf<Result>(
   work: (span: Span) => Promise<Result>,
 ): Promise<Result> {
   const span = tracer.startSpan(name, description, parent);
-  // Nobody traces, and what follows costs three times as much as what came before.
+  // Without an SDK: the rest costs three times as much as the work above.
   if (!isSpanContextValid(span.spanContext())) return work(span);
   return context.with(trace.setSpan(parent, span), async () => {
     try {
@@ -95,7 +95,7 @@ function inSpanOf<Result>(
   });
 }
 
-/** Says what went wrong, by class and code: messages may quote what is nobody's business. */
+/** Marks a span as failed with the error's class and code. Its message may quote payloads. */
 export function markFailed(span: Span, error: unknown): void {
   const name = error instanceof Error ? error.name : typeof error;
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
@@ -104,12 +104,12 @@ export function markFailed(span: Span, error: unknown): void {
   span.setStatus({ code: SpanStatusCode.ERROR });
 }
 
-/** The span that is under way, if there is one. */
+/** The active span, if there is one. */
 export function activeSpan(): Span | undefined {
   return trace.getActiveSpan();
 }
 
-/** Begins what outlives the span that is under way, such as a connection or a timer. */
+/** Starts something that outlives the active span, such as a connection or a timer. */
 export function outsideSpans<Result>(begin: () => Result): Result {
   return context.with(ROOT_CONTEXT, begin);
 }

@@ -1,15 +1,14 @@
 /** The name of the cookie (contract, section 5). */
 export const SESSION_COOKIE = 'session';
 
-/** Longer than any token that we issue, and short enough to cost little. */
+/** Longer than any token that the application issues, and short enough to cost little. */
 const MAX_TOKEN_LENGTH = 4_096;
 
 const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 /**
- * The token in a `Cookie` header, or `null`. Of several cookies of the name the first counts,
- * which is the one with the most specific path (RFC 6265, section 5.4). A token needs neither
- * quotes nor percent signs, so a value that has any is none.
+ * The token in a `Cookie` header, or `null`. Of several cookies with the name the first counts: it has
+ * the most specific path (RFC 6265, section 5.4). Quotes and percent signs are never part of a token.
  */
 export function sessionToken(header: string | null): string | null {
   for (const pair of header?.split(';') ?? []) {

@@ -1,28 +1,28 @@
-// Only the parts that are needed: all of it takes four times as long to load, at each start.
+// Only the parts that are needed: the whole package takes four times as long to load.
 import type { JWTPayload } from 'jose';
 import * as errors from 'jose/errors';
 import { SignJWT } from 'jose/jwt/sign';
 import { jwtVerify } from 'jose/jwt/verify';
 import * as v from 'valibot';
 
-/** What a session says, once it is verified. */
+/** A verified session. */
 export type Session = {
   readonly userId: number;
   /** The end of the session, in milliseconds since 1970. */
   readonly expiresAtMs: number;
 };
 
-/** Fixed by us, and never by the token. */
+/** Fixed here: the token does not choose it. */
 const ALGORITHM = 'HS256';
 
-/** Of a user's id, what PostgreSQL's `integer` holds. */
+/** The largest `integer` of PostgreSQL. */
 const MAX_USER_ID = 2 ** 31 - 1;
 
-/** `Date.parse` takes the 30th of February for a day in March. */
+/** `Date.parse` reads the 30th of February as a day in March. */
 const isDayOfMonth = (text: string) =>
   new Date(text.slice(0, 10)).getUTCDate() === Number(text.slice(8, 10));
 
-/** As `toISOString` writes it, or with an offset. Valibot's own takes other ways of writing, too. */
+/** As `toISOString` writes it, or with an offset. Valibot alone accepts other forms, too. */
 const timestamp = v.pipe(
   v.string(),
   v.isoTimestamp(),

@@ -5,7 +5,7 @@ import { Batcher } from '../runtime/batcher.ts';
 const MAX_BATCH = 1_000;
 
 /**
- * Finds active users by id. Look-ups that come while another is under way share one query.
+ * Finds active users by id. Lookups that arrive during a query share the next one.
  *
  * @throws DatabaseUnavailable, or QueueFull when more than `maxQueued` wait
  */

@@ -3,9 +3,9 @@ import type { Mode } from './key-kind.ts';
 
 const shape = v.object({ livemode: v.boolean() });
 
-/** Whether a logged event is of test or of live mode; `null` when it does not say. */
+/** The mode of a logged event; `null` when it has none. */
 export function eventModeOf(body: Uint8Array): Mode | null {
-  // What is in the log was JSON when it came.
+  // Only JSON is logged.
   const parsed = v.safeParse(shape, JSON.parse(new TextDecoder().decode(body)));
   if (!parsed.success) return null;
   return parsed.output.livemode ? 'live' : 'test';

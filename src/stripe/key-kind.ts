@@ -1,13 +1,13 @@
 export type Mode = 'test' | 'live';
 
 export type KeyKind = {
-  /** A restricted key may do only what was ticked for it. */
+  /** A restricted key has only the permissions that were ticked for it. */
   readonly isRestricted: boolean;
-  /** `null` when the key does not say. */
+  /** `null` when the key does not show it. */
   readonly mode: Mode | null;
 };
 
-/** What an API key says of itself: `sk_test_…`, `rk_live_…`. */
+/** The kind of an API key by its prefix: `sk_test_…`, `rk_live_…`. */
 export function keyKindOf(secretKey: string): KeyKind {
   const [, mode] = /^[a-z]+_(?:org_)?(test|live)_/.exec(secretKey) ?? [];
   return {

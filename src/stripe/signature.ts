@@ -10,8 +10,8 @@ export class SignatureInvalid extends InstepError {
 }
 
 /**
- * Reads the header of a signature, and returns what verifies a body: it turns the received bytes
- * into the text that was signed. Both throw `SignatureInvalid`.
+ * Reads the header of a signature and returns the function that verifies a body, which returns the
+ * signed text. Both throw `SignatureInvalid`.
  */
 export type VerifySignature = (header: string | null) => (body: Uint8Array) => string;
 
@@ -19,7 +19,7 @@ export type VerifySignature = (header: string | null) => (body: Uint8Array) => s
  * Verifies webhooks with any of the endpoint's signing secrets: there are two while one is being
  * replaced. `now` is in milliseconds since 1970.
  *
- * What is signed is the timestamp, a dot and the body, by HMAC-SHA256 with the secret
+ * Stripe signs the timestamp, a dot and the body by HMAC-SHA256 with the secret
  * (https://docs.stripe.com/webhooks/signature, "Verify manually").
  */
 export function createSignatureVerifier(
@@ -55,7 +55,7 @@ export function createSignatureVerifier(
 }
 
 type Signature = {
-  /** As it was signed: another way to write the same number is another text. */
+  /** As it was signed: `01` is the same number as `1`, and another text. */
   readonly timestamp: string;
   readonly timestampSeconds: number;
   /** One for each secret that Stripe signs with. */
@@ -85,5 +85,5 @@ function isSigned(body: Uint8Array, { timestamp, macs }: Signature, key: KeyObje
   return macs.some((mac) => timingSafeEqual(mac, expected));
 }
 
-/** Strictly, and with its byte order mark kept: the text stands for exactly these bytes. */
+/** Strict, and keeps a byte order mark, so that the text stands for exactly these bytes. */
 const STRICT_UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

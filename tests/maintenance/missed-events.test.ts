@@ -42,11 +42,11 @@ async function eventuallyActive(teamId: number): Promise<void> {
 const teamOf = (customerId: string) =>
   addTeam(service.database.query, { name: 'Team', customerId });
 
-test('are looked for at the start', async () => {
+test('missed events are found at the start', async () => {
   await eventuallyActive(await teamOf('cus_missed_before'));
 });
 
-test('are looked for after an outage of the database', async () => {
+test('missed events are found after an outage of the database', async () => {
   const teamId = await teamOf('cus_missed_meanwhile');
   await proxy.become('refuse');
   events.set(eventOf('cus_missed_meanwhile'));
@@ -55,7 +55,7 @@ test('are looked for after an outage of the database', async () => {
   await eventuallyActive(teamId);
 });
 
-test('are not looked for where that is turned off', async () => {
+test('missed events are not looked for when CATCH_UP_INTERVAL is off', async () => {
   const before = paths.length;
   const off = await startInstep({
     DATABASE_URL: service.databaseUrl,

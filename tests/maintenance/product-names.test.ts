@@ -13,7 +13,7 @@ function newProduct(): string {
   return `prod_names_${count}`;
 }
 
-describe.each(postgresServers)('$name', (server) => {
+describe.each(postgresServers)('product names on $name', (server) => {
   const store = useDatabase(server);
 
   /** The name that a new team gets from an event with this product. */
@@ -36,7 +36,7 @@ describe.each(postgresServers)('$name', (server) => {
     return row?.name;
   };
 
-  test('from the API, and then from memory', async () => {
+  test('come from the API, and then from the cache', async () => {
     const productId = newProduct();
     const api = await apis.start({ [productId]: 'Alpha' });
     const ingest = openPipeline(store.database, api.retrieve);
@@ -46,7 +46,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await nameBy(ingest, productId)).toBe('Alpha');
   });
 
-  test('from the table, which another instance has filled', async () => {
+  test('come from the table that another instance has filled', async () => {
     const productId = newProduct();
     const api = await apis.start({ [productId]: 'Beta' });
     await nameBy(openPipeline(store.openAnother(), api.retrieve), productId);
@@ -55,7 +55,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await nameBy(openPipeline(store.database, api.retrieve), productId)).toBe('Beta');
   });
 
-  test('nobody asks for the name of a product that an event takes away', async () => {
+  test('are not looked up for an event that clears the plan', async () => {
     const asked: string[] = [];
     const ingest = openPipeline(store.database, async (productId) => {
       asked.push(productId);
@@ -66,7 +66,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(asked).toEqual([]);
   });
 
-  test('at most one call at a time for a product, however many events wait for it', async () => {
+  test('take one call at a time for each product, however many events wait', async () => {
     const underWay = new Map<string, number>();
     const calls: string[] = [];
     let most = 0;
@@ -93,10 +93,10 @@ describe.each(postgresServers)('$name', (server) => {
   test.each<[string, RequestListener]>([
     ['knows no such product', (_, response) => void response.writeHead(404).end('{"error":{}}')],
     ['fails', (_, response) => void response.writeHead(500).end('{}')],
-    ['has enough of us', (_, response) => void response.writeHead(429).end('{"error":{}}')],
-    ['does not know our key', (_, response) => void response.writeHead(401).end('{"error":{}}')],
-    ['talks nonsense', (_, response) => void response.end('<html>')],
-    ['sends us elsewhere', (_, response) => void response.writeHead(302, { Location: '/' }).end()],
+    ['limits the rate', (_, response) => void response.writeHead(429).end('{"error":{}}')],
+    ['rejects the key', (_, response) => void response.writeHead(401).end('{"error":{}}')],
+    ['answers HTML', (_, response) => void response.end('<html>')],
+    ['redirects', (_, response) => void response.writeHead(302, { Location: '/' }).end()],
     ['answers null', (_, response) => void response.end('null')],
     ['has no name for it', (_, response) => void response.end('{"name":null}')],
     ['has a name that cannot be stored', (_, response) => void response.end('{"name":"\\u0000"}')],
@@ -108,12 +108,12 @@ describe.each(postgresServers)('$name', (server) => {
         setTimeout(() => response.destroy(), 20);
       },
     ],
-  ])('the team gets all else when the API %s', async (_, listener) => {
+  ])('the team gets its plan without a name when the API %s', async (_, listener) => {
     const productId = newProduct();
     const { retrieve } = await apis.startOdd(listener);
     const ingest = openPipeline(store.database, retrieve);
     expect(await nameBy(ingest, productId)).toBeNull();
-    // Noted, so that the keeper finds one later.
+    // Stored without a name, so that maintenance looks it up later.
     expect(await storedName(productId)).toBeNull();
   });
 });

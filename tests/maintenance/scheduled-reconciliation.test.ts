@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { startInstep } from '../support/process/instep-process.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 
-test('every so often all teams are reconciled, and the log says what was repaired', async () => {
+test('RECONCILE_INTERVAL reconciles all teams, and logs what was repaired', async () => {
   const account = await openAccount();
   const teamId = await account.addTeam('cus_1');
   await account.happen({ customerId: 'cus_1', productId: 'prod_pro' }, 'missed');
@@ -18,7 +18,7 @@ test('every so often all teams are reconciled, and the log says what was repaire
   expect(await server.stop()).toBe(0);
 });
 
-test('unless it is asked for, it is not', async () => {
+test('does not reconcile without RECONCILE_INTERVAL', async () => {
   const account = await openAccount();
   const server = await startInstep({ ...account.environment, LOG_LEVEL: 'debug' });
   await server.logged({ msg: 'caught up' });

@@ -30,7 +30,7 @@ async function outcomesOf(customerId: string) {
 }
 
 describe('parked events', () => {
-  test('are applied as soon as a team has their customer, by the rule', async () => {
+  test('are applied in the right order once a team has their customer', async () => {
     const customerId = 'cus_faster_than_the_app';
     const event = { customerId, productId: 'prod_known' };
     await service.postSigned(eventBody({ ...event, eventId: 'evt_p2', createdSeconds: 200 }));
@@ -52,7 +52,7 @@ describe('parked events', () => {
     );
   });
 
-  test('do not undo what came after the link', async () => {
+  test('do not undo an event that arrived after the link', async () => {
     const customerId = 'cus_overtaken';
     await service.postSigned(eventBody({ customerId, createdSeconds: 100 }));
     const teamId = await addTeam(service.database.query, { name: 'Overtaken', customerId });
@@ -69,7 +69,7 @@ describe('parked events', () => {
     expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'canceled' });
   });
 
-  test('are applied once, by however many instances', async () => {
+  test('are applied once by several instances', async () => {
     const DATABASE_URL = service.databaseUrl;
     const second = await startInstep({ DATABASE_URL, STRIPE_API_BASE: api.url });
     const customers = Array.from({ length: 20 }, (_, index) => `cus_many_${index}`);
@@ -93,8 +93,8 @@ describe('parked events', () => {
   });
 });
 
-describe('names', () => {
-  test('come as soon as the API answers', async () => {
+describe('product names', () => {
+  test('are written once the API answers', async () => {
     account.isDown = true;
     const { teamId, customerId } = await service.addTeam();
     await service.postSigned(eventBody({ customerId, productId: 'prod_late' }));
@@ -107,7 +107,7 @@ describe('names', () => {
     await eventually(teamId, { planName: 'Late' });
   });
 
-  test('follow a renaming', async () => {
+  test('are updated when a product is renamed', async () => {
     const { teamId, customerId } = await service.addTeam();
     account.productNames.prod_renamed = 'Before';
     await service.postSigned(eventBody({ customerId, productId: 'prod_renamed' }));
@@ -121,7 +121,7 @@ describe('names', () => {
   });
 });
 
-describe('ties', () => {
+describe('ambiguous orders', () => {
   const tied = (customerId: string, subscriptionId: string) => ({
     customerId,
     subscriptionId,
@@ -133,7 +133,7 @@ describe('ties', () => {
       `select is_order_ambiguous from instep.subscriptions where subscription_id = '${subscriptionId}'`,
     )) as { is_order_ambiguous: boolean }[];
 
-  test('are put right by what the API says', async () => {
+  test('are decided by a snapshot from the API', async () => {
     const { teamId, customerId } = await service.addTeam();
     const event = tied(customerId, 'sub_tied');
     const canceled = JSON.parse(eventBody({ ...event, status: 'canceled' }));
@@ -144,7 +144,7 @@ describe('ties', () => {
     expect(await stateOf('sub_tied')).toEqual([{ is_order_ambiguous: false }]);
   });
 
-  test('stay marked while there is no API, and nothing waits for it', async () => {
+  test('stay ambiguous while the API is down, and nothing waits for it', async () => {
     account.isDown = true;
     const { teamId, customerId } = await service.addTeam();
     const event = tied(customerId, 'sub_open');
@@ -159,7 +159,7 @@ describe('ties', () => {
     account.isDown = false;
   });
 
-  test('told by their cause need no look', async () => {
+  test('that previous_attributes decides need no snapshot', async () => {
     const { teamId, customerId } = await service.addTeam();
     const event = tied(customerId, 'sub_caused');
     const last = eventBody({

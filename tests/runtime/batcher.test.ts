@@ -11,7 +11,7 @@ function gate() {
   return { open, opened };
 }
 
-test('what arrives while a batch is under way forms the next one, in the order of arrival', async () => {
+test('items that arrive during a batch form the next one, in the order of arrival', async () => {
   const { open, opened } = gate();
   const run = vi.fn<Run>(async (items) => {
     await opened;
@@ -24,7 +24,7 @@ test('what arrives while a batch is under way forms the next one, in the order o
   expect(run.mock.calls).toEqual([[[1]], [[2, 3, 4]], [[5]]]);
 });
 
-test('never are two batches under way', async () => {
+test('runs one batch at a time', async () => {
   let underWay = 0;
   const batcher = new Batcher<number, number>({
     name: 'batch',
@@ -41,7 +41,7 @@ test('never are two batches under way', async () => {
   await Promise.all(Array.from({ length: 20 }, (_, item) => batcher.add(item)));
 });
 
-test('one bad item does not take the others of its batch with it', async () => {
+test('one bad item fails alone', async () => {
   const { open, opened } = gate();
   const run: Run = async (items) => {
     await opened;
@@ -65,7 +65,7 @@ test('one bad item does not take the others of its batch with it', async () => {
   ]);
 });
 
-test('a batch that is not worth splitting fails as a whole, and the next one is tried', async () => {
+test('a batch that is not worth splitting fails as a whole, and the next one runs', async () => {
   let fails = true;
   const run = vi.fn<Run>(async (items) => {
     if (fails) throw new Error('down');
@@ -85,7 +85,7 @@ test('a batch that is not worth splitting fails as a whole, and the next one is 
   expect(await batcher.add(4)).toBe(4);
 });
 
-test('more than the queue holds is refused at once', async () => {
+test('refuses an item at once when the queue is full', async () => {
   const { open, opened } = gate();
   const run: Run = async (items) => {
     await opened;

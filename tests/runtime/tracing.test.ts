@@ -97,7 +97,7 @@ async function actsWithoutSdk(): Promise<void> {
   linesWithoutSdk = [...lines];
 }
 
-test('without an SDK all is as ever, and no line names a trace', () => {
+test('without an SDK requests are answered, and no log line names a trace', () => {
   expect(linesWithoutSdk.map(({ msg }) => msg)).toEqual(
     expect.arrayContaining(['event', 'webhook signature verification failed']),
   );
@@ -108,7 +108,7 @@ test('without an SDK all is as ever, and no line names a trace', () => {
 });
 
 describe('a request', () => {
-  test('is a span, part of what its caller names', async () => {
+  test('is a span of the trace that its caller names', async () => {
     const { customerId } = await newTeam();
     const body = eventBody({ customerId, eventId: 'evt_named' });
     expect(await post(body, { traceparent: TRACEPARENT })).toBe(200);
@@ -138,7 +138,7 @@ describe('a request', () => {
     },
   );
 
-  test('is part of what mounts us, if that is a span', async () => {
+  test('is part of the active span of the application that mounts Instep', async () => {
     const url = 'http://localhost/readyz';
     const host = await trace.getTracer('host').startActiveSpan('host', async (span) => {
       await instep.fetch(new Request(url, { headers: { traceparent: TRACEPARENT } }));
@@ -149,14 +149,14 @@ describe('a request', () => {
     expect(parentSpanContext?.spanId).toBe(host.spanId);
   });
 
-  test('is one by the long way, too', async () => {
+  test('is a span through the Fetch handler, too', async () => {
     const { status } = await fetch(`${server.url}/healthz?`, { headers: HEADERS });
     expect(status).toBe(200);
     const { attributes } = await spans.find('GET /healthz');
     expect(attributes['http.response.status_code']).toBe(200);
   });
 
-  test('that is refused is no failure', async () => {
+  test('that is refused does not mark its span as failed', async () => {
     const before = lines.length;
     expect(await post('{}', { 'stripe-signature': 't=1,v1=0' })).toBe(400);
     const { spanId } = lines[before] ?? {};
@@ -166,7 +166,7 @@ describe('a request', () => {
     expect(request.status.code).toBe(SpanStatusCode.UNSET);
   });
 
-  test('that fails says why, by class and code', async () => {
+  test('that fails marks its span with the class and code of the error', async () => {
     await database.query(
       `alter table teams add constraint objection check (subscription_status <> 'unpaid')`,
     );
@@ -194,7 +194,7 @@ describe('a batch', () => {
       .filter((span) => span.name === name)
       .reduce((sum, span) => sum + itemsOf(span), 0);
 
-  test('is part of nothing, is linked with its request, and its statements are part of it', async () => {
+  test('is a trace of its own, linked with its request, and contains its statements', async () => {
     const { customerId } = await newTeam();
     expect(await post(eventBody({ customerId, eventId: 'evt_batched' }))).toBe(200);
     const request = await spans.find(WEBHOOK, (await lineWith({ eventId: 'evt_batched' })).isOfIt);
@@ -215,7 +215,7 @@ describe('a batch', () => {
     }
   });
 
-  test('is linked with all whose events it holds', async () => {
+  test('is linked with every request whose event it contains', async () => {
     const { teamId, customerId } = await newTeam();
     const events = [1, 2, 3, 4].map((number) => `evt_together${number}`);
     await whileHeld(database, lockTeam(teamId), async () => {
@@ -234,7 +234,7 @@ describe('a batch', () => {
     });
   });
 
-  test('looks up users, too', async () => {
+  test('has its own span for user lookups, too', async () => {
     const { id } = await addUser(database.query, { ...PROFILE, role: 'member' });
     const headers = { ...HEADERS, cookie: await sessionCookie(id) };
     const answer = await fetch(`${server.url}/api/user`, { headers });
@@ -247,7 +247,7 @@ describe('a batch', () => {
 });
 
 describe("a call of Stripe's API", () => {
-  test('is part of the request whose event needs it', async () => {
+  test('is part of the request whose event needs the name', async () => {
     const { customerId } = await newTeam();
     const made = { customerId, productId: 'prod_traced', eventId: 'evt_named_product' };
     expect(await post(eventBody(made))).toBe(200);
@@ -263,7 +263,7 @@ describe("a call of Stripe's API", () => {
     });
   });
 
-  test('that fails says why', async () => {
+  test('that fails marks its span with the error', async () => {
     const { customerId } = await newTeam();
     account.isDown = true;
     expect(await post(eventBody({ customerId, productId: 'prod_unnamed' }))).toBe(200);
@@ -279,12 +279,12 @@ describe("a call of Stripe's API", () => {
 
 describe('a run of a maintenance job', () => {
   test('is a trace of its own', async () => {
-    const run = await spans.find('maintain parked-events');
+    const run = await spans.find('maintain product-names');
     expect(run.parentSpanContext).toBeUndefined();
-    expect(spans.partsOf(run).map(({ name }) => name)).toContain('read_due_parked_events');
+    expect(spans.partsOf(run).map(({ name }) => name)).toContain('read_fresh_names');
   });
 
-  test('that fails says why', async () => {
+  test('that fails marks its span with the error', async () => {
     const fail = () => Promise.reject(new TypeError('of cus_1'));
     const worker = startMaintenance([{ name: 'nothing', intervalMs: 60_000, run: fail }], {
       logger,
@@ -296,8 +296,8 @@ describe('a run of a maintenance job', () => {
   });
 });
 
-describe('a line that is part of no request names none', () => {
-  test('of a connection that outlived the request that it was made for', async () => {
+describe('a log line outside requests names no trace', () => {
+  test('when a connection outlived the request that opened it', async () => {
     const { customerId } = await newTeam();
     const end = `
       select pg_terminate_backend(pid)
@@ -317,7 +317,7 @@ describe('a line that is part of no request names none', () => {
     expect(lost).not.toHaveProperty('traceId');
   });
 
-  test('of one that stands for many', async () => {
+  test('when it stands for many lines', async () => {
     for (let number = 0; number < 15; number += 1) {
       expect(await post('{}', { 'stripe-signature': 't=1,v1=0' })).toBe(400);
     }
@@ -330,7 +330,7 @@ describe('a line that is part of no request names none', () => {
   });
 });
 
-test('no span holds anybody’s data, an id or a secret, whatever went wrong', () => {
+test('no span contains personal data, an id or a secret', () => {
   const all = spans.all().map(({ name, attributes, events, status, links }) => {
     return JSON.stringify({ name, attributes, events, status, links });
   });

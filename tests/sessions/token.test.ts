@@ -24,7 +24,7 @@ test("a token of the Next.js SaaS Starter's claims stands for its user", async (
   expect(await verify(sign(good))).toEqual({ userId: 7, expiresAtMs: NOW_MS + 60_000 });
 });
 
-test('one end is enough, and of two the earlier counts', async () => {
+test('accepts exp or expires, and the earlier one counts', async () => {
   const { exp: _exp, ...onlyExpires } = good;
   const { expires: _expires, ...onlyExp } = good;
   expect(await verify(sign(onlyExpires))).toMatchObject({ userId: 7 });
@@ -34,11 +34,11 @@ test('one end is enough, and of two the earlier counts', async () => {
   });
 });
 
-test('a token of the secret that is being replaced still counts', async () => {
+test('accepts a token that was signed with the secret being replaced', async () => {
   expect(await verify(sign(good, {}, 'the secret that it replaces, also long'))).not.toBeNull();
 });
 
-test('what is issued verifies, until its end', async () => {
+test('verifies an issued token until it expires', async () => {
   const token = await issueSession(7, key, { nowMs: NOW_MS, lifetimeMs: 60_000 });
   expect(await verifySession(token, keys, NOW_MS + 59_000)).toMatchObject({ userId: 7 });
   expect(await verifySession(token, keys, NOW_MS + 60_000)).toBeNull();
@@ -77,12 +77,12 @@ test.each([
   expect(await verify(sign(good, header))).toBeNull();
 });
 
-test('really signed with HS512: null', async () => {
+test('answers null for a token signed with HS512', async () => {
   const token = await new SignJWT(good).setProtectedHeader({ alg: 'HS512' }).sign(key);
   expect(await verify(token)).toBeNull();
 });
 
-test('an embedded key is not believed', async () => {
+test('ignores a key that is embedded in the token', async () => {
   const jwk = { kty: 'oct', k: Buffer.from('the attacker').toString('base64url') };
   expect(await verify(sign(good, { jwk, kid: '../../dev/null' }, 'the attacker'))).toBeNull();
 });
@@ -98,7 +98,7 @@ test.each([
   expect(await verify(token)).toBeNull();
 });
 
-test('a remembered token ends when it expires', async () => {
+test('a cached session ends when it expires', async () => {
   let nowMs = NOW_MS;
   const readSession = createSessionReader(keys, () => nowMs);
   const token = sign(good);
@@ -108,14 +108,14 @@ test('a remembered token ends when it expires', async () => {
   expect(await readSession(token)).toBeNull();
 });
 
-test('a token is remembered as a whole: a forged twin is not', async () => {
+test('a forged copy of a cached token is refused', async () => {
   const readSession = createSessionReader(keys, () => NOW_MS);
   const token = sign(good);
   expect(await readSession(token)).toBe(7);
   expect(await readSession(`${token.slice(0, -2)}AA`)).toBeNull();
 });
 
-test('a session in use stays cached however many others come', async () => {
+test('a session in use stays cached while 10,000 others come and go', async () => {
   const readSession = createSessionReader(keys, () => NOW_MS);
   const token = sign(good);
   await readSession(token);

@@ -41,14 +41,14 @@ const api = createStripeApi({ secretKey: API_KEY, baseUrl: new URL(server.url) }
 const idsOf = ({ objects }: { objects: readonly unknown[] }) =>
   objects.map((object) => (object as { id: string }).id);
 
-test('events of the two types are listed from a time on', async () => {
+test('lists the events of the two types that were created since a time', async () => {
   const page = await api.listEvents({ createdSeconds: 1_500, cursor: null });
   expect(idsOf(page)).toEqual(['evt_new']);
   expect(page).toMatchObject({ hasMore: false, answeredSeconds: 1_700_000_000 });
   expect(page.objects[0]).toEqual({ id: 'evt_new', created: 2_000, type: expect.any(String) });
 });
 
-test('subscriptions are listed a hundred at a time, those that are over too', async () => {
+test('lists subscriptions by the hundred, including ended ones', async () => {
   const first = await api.listSubscriptions({ cursor: null });
   expect(first).toMatchObject({ hasMore: true });
   expect(idsOf(first)).toEqual(
@@ -70,7 +70,7 @@ test('subscriptions are listed a hundred at a time, those that are over too', as
   expect(ofOne.objects).toHaveLength(50);
 });
 
-test('customers are listed', async () => {
+test('lists customers', async () => {
   expect(idsOf(await api.listCustomers({ cursor: null }))).toEqual(['cus_alone']);
 });
 
@@ -82,7 +82,7 @@ test.each([
   [{ status: 500 }, { status: 500, retryAfterMs: null, isForbidden: false, isRefused: false }],
   [{ status: 403 }, { status: 403, isForbidden: true }],
   [{ status: 400 }, { status: 400, isRefused: true }],
-])('an answer %j tells what to do', async (answered, told) => {
+])('an answer %j has the properties of its failure', async (answered, told) => {
   fault = answered;
   const failed = await api.listCustomers({ cursor: null }).catch((error: unknown) => error);
   fault = undefined;
@@ -90,7 +90,7 @@ test.each([
   expect(failed).toMatchObject(told);
 });
 
-test('an answer that is no list is a failure, whoever gave it', async () => {
+test('fails when the answer is not a list', async () => {
   const odd = createServer((_, response) => response.end('{}')).listen(0, '127.0.0.1');
   await once(odd, 'listening');
   const url = new URL(`http://127.0.0.1:${(odd.address() as AddressInfo).port}`);

@@ -12,11 +12,11 @@ const verify = (body: Uint8Array, header: string | null) => verifySignature(head
 const bytes = (text: string) => new TextEncoder().encode(text);
 const sign = (body: string, secret = SECRET, atMs = NOW_MS) => signWebhook(body, secret, atMs);
 
-test.each([SECRET, 'whsec_next'])('ingests what %s has signed', (secret) => {
+test.each([SECRET, 'whsec_next'])('accepts a signature with the secret %s', (secret) => {
   expect(verify(bytes('{"ü":"€"}'), sign('{"ü":"€"}', secret))).toBe('{"ü":"€"}');
 });
 
-test('ingests one right signature among several', () => {
+test('accepts one right signature among several', () => {
   const header = sign('{}').replace(',v1=', `,v1=${'0'.repeat(64)},v0=x,v1=`);
   expect(verify(bytes('{}'), header)).toBe('{}');
 });
@@ -40,7 +40,7 @@ test.each([
   expect(() => verify(bytes('{}'), header)).toThrow(SignatureInvalid);
 });
 
-test('ingests a signature of 300 seconds ago', () => {
+test('accepts a signature of 300 seconds ago', () => {
   expect(verify(bytes('{}'), sign('{}', SECRET, NOW_MS - 300_000))).toBe('{}');
 });
 

@@ -6,8 +6,8 @@ import {
 } from '../../queries/listed-subscriptions.ts';
 import { idOf } from '../../stripe/api.ts';
 import { readPages } from '../stripe-pages.ts';
-import type { Counts } from './finding.ts';
 import type { ReconcileOptions } from './options.ts';
+import type { Counts } from './progress.ts';
 
 const PAGE = 500;
 

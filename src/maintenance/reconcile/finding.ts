@@ -42,26 +42,3 @@ export function findingOf(drift: Drift, isRepaired: boolean): Finding {
   if (isRight(drift)) return { kind: 'unrecorded', teamId, customerId, subscriptionIds };
   return { kind: 'drift', teamId, customerId, ...found, is, isRepaired };
 }
-
-export type Counts = {
-  readonly subscriptions: number;
-  readonly unreadable: number;
-  readonly teams: number;
-  readonly drifts: number;
-  readonly repaired: number;
-  /** Teams with the right plan of which the log lacks an event. */
-  readonly unrecorded: number;
-  readonly customersWithoutTeam: number;
-  readonly unknownCustomers: number;
-};
-
-export const NOTHING_COUNTED: Counts = {
-  subscriptions: 0,
-  unreadable: 0,
-  teams: 0,
-  drifts: 0,
-  repaired: 0,
-  unrecorded: 0,
-  customersWithoutTeam: 0,
-  unknownCustomers: 0,
-};

@@ -1,9 +1,32 @@
 import * as v from 'valibot';
 import { InstepError } from '../../runtime/errors.ts';
-import { NOTHING_COUNTED } from './finding.ts';
 
 const whole = v.pipe(v.number(), v.integer());
-const count = v.pipe(whole, v.minValue(0));
+const count = v.optional(v.pipe(whole, v.minValue(0)), 0);
+
+const countsShape = v.object({
+  subscriptions: count,
+  unreadable: count,
+  teams: count,
+  drifts: count,
+  repaired: count,
+  /** Teams with the right plan of which the log lacks an event. */
+  unrecorded: count,
+  customersWithoutTeam: count,
+  unknownCustomers: count,
+});
+
+/** What a reconciliation has counted. */
+export type Counts = Readonly<v.InferOutput<typeof countsShape>>;
+
+export const NOTHING_COUNTED: Counts = v.parse(countsShape, {});
+
+/** Adds what was found to the counts. */
+export function added(counts: Counts, found: Partial<Counts>): Counts {
+  const names = Object.keys(counts) as (keyof Counts)[];
+  const sums = names.map((name) => [name, counts[name] + (found[name] ?? 0)]);
+  return v.parse(countsShape, Object.fromEntries(sums));
+}
 
 const progressShape = v.object({
   phase: v.picklist(['listing', 'comparing', 'done']),
@@ -13,16 +36,7 @@ const progressShape = v.object({
   cursor: v.nullable(v.string()),
   /** The comparing continues after this team. */
   afterTeamId: whole,
-  counts: v.object({
-    subscriptions: count,
-    unreadable: count,
-    teams: count,
-    drifts: count,
-    repaired: count,
-    unrecorded: count,
-    customersWithoutTeam: count,
-    unknownCustomers: count,
-  }),
+  counts: countsShape,
 });
 
 /** How far a reconciliation of all teams is. */
@@ -30,7 +44,8 @@ export type Progress = v.InferOutput<typeof progressShape>;
 
 /** The progress of the last reconciliation; `null` when there was none. */
 export function readProgress(saved: unknown): Progress | null {
-  return v.is(progressShape, saved) ? saved : null;
+  const parsed = v.safeParse(progressShape, saved);
+  return parsed.success ? parsed.output : null;
 }
 
 /** Whether to continue where the last reconciliation was interrupted. */

@@ -8,10 +8,9 @@ import { countLinkedTeams, readLinkedTeams } from '../../queries/teams.ts';
 import { Stopped } from '../../runtime/retry.ts';
 import type { LeasedRun } from '../lease.ts';
 import { findUnmatchedSubscriptions } from './find-unmatched.ts';
-import type { Counts } from './finding.ts';
 import { readListings } from './listing.ts';
 import type { ReconcileOptions, StepProgress } from './options.ts';
-import { type Progress, type Resume, startOf } from './progress.ts';
+import { added, type Counts, type Progress, type Resume, startOf } from './progress.ts';
 import { reconcileTeams } from './reconcile-teams.ts';
 
 const TEAMS_AT_ONCE = 500;
@@ -34,8 +33,8 @@ export async function reconcileAll(
   const report = await createReporter(options);
   let progress = startOf(run.progress, { isDryRun, resume, nowMs: now() });
 
-  async function save(next: Partial<Progress>, counts: Partial<Counts>): Promise<void> {
-    progress = { ...progress, ...next, counts: { ...progress.counts, ...counts } };
+  async function save(next: Partial<Progress>, found: Partial<Counts>): Promise<void> {
+    progress = { ...progress, ...next, counts: added(progress.counts, found) };
     await run.saveProgress(progress);
   }
 
@@ -45,15 +44,9 @@ export async function reconcileAll(
     const { cursor } = progress;
     if (cursor === null) await forgetListed(query);
     for await (const page of readListings({ listSubscriptions, cursor, now, signal })) {
-      const count = await rememberListed(query, page.subscriptions);
-      const { counts } = progress;
-      await save(
-        { cursor: page.cursor, phase: page.cursor === null ? 'comparing' : 'listing' },
-        {
-          subscriptions: counts.subscriptions + count,
-          unreadable: counts.unreadable + page.unreadable,
-        },
-      );
+      const subscriptions = await rememberListed(query, page.subscriptions);
+      const phase = page.cursor === null ? 'comparing' : 'listing';
+      await save({ cursor: page.cursor, phase }, { subscriptions, unreadable: page.unreadable });
       report('subscriptions', progress.counts.subscriptions);
     }
   }
@@ -67,16 +60,7 @@ export async function reconcileAll(
     const customerIds = teams.map(({ customerId }) => customerId);
     const listed = await readListed(query, customerIds);
     const found = await reconcileTeams(teams, listed, options, signal);
-    const { counts } = progress;
-    await save(
-      { afterTeamId: last.id },
-      {
-        teams: counts.teams + found.teams,
-        drifts: counts.drifts + found.drifts,
-        repaired: counts.repaired + found.repaired,
-        unrecorded: counts.unrecorded + found.unrecorded,
-      },
-    );
+    await save({ afterTeamId: last.id }, found);
     report('teams', progress.counts.teams);
   }
 
@@ -86,7 +70,7 @@ export async function reconcileAll(
     report('customers', customers);
   }
   const unmatched = await findUnmatchedSubscriptions(options, onPage, signal);
-  const counts = { ...progress.counts, ...unmatched };
+  const counts = added(progress.counts, unmatched);
   await forgetListed(query);
   await run.complete({ ...progress, counts, phase: 'done' });
   return counts;

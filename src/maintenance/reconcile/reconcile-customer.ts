@@ -1,8 +1,8 @@
 import { readTeamsOf } from '../../queries/teams.ts';
 import { explainFailure } from './failure.ts';
-import { type Counts, NOTHING_COUNTED } from './finding.ts';
 import { listCustomer } from './listing.ts';
 import type { ReconcileOptions } from './options.ts';
+import { type Counts, NOTHING_COUNTED } from './progress.ts';
 import { reconcileTeams } from './reconcile-teams.ts';
 
 /** Reconciles the teams of one customer. @throws ReconciliationFailed */

@@ -9,9 +9,10 @@ import { toSubscriptionJson } from '../../stripe/listed-subscription.ts';
 import { makeSnapshot } from '../../stripe/subscription-snapshot.ts';
 import type { DatedSubscription, Drift } from './drift.ts';
 import { findDrifts } from './find-drifts.ts';
-import { type Counts, findingOf, isRight } from './finding.ts';
+import { findingOf, isRight } from './finding.ts';
 import { listCustomer } from './listing.ts';
 import type { ReconcileOptions } from './options.ts';
+import type { Counts } from './progress.ts';
 
 /** A team may have missed an event and have been changed by hand as well. */
 const ROUNDS = 2;

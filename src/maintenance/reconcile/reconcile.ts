@@ -3,9 +3,9 @@ import { withLease } from '../lease.ts';
 import { createLeasedJob } from '../leased-job.ts';
 import type { Job } from '../worker.ts';
 import { explainFailure } from './failure.ts';
-import type { Counts, Finding } from './finding.ts';
+import type { Finding } from './finding.ts';
 import type { ReconcileOptions, ReconcileServices } from './options.ts';
-import type { Resume } from './progress.ts';
+import type { Counts, Resume } from './progress.ts';
 import { reconcileAll } from './reconcile-all.ts';
 
 /** Only one reconciliation runs at a time, in all instances together. */

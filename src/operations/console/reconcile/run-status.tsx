@@ -1,6 +1,5 @@
-import type { Counts } from '../../../maintenance/reconcile/finding.ts';
 import type { StepProgress } from '../../../maintenance/reconcile/options.ts';
-import type { Progress } from '../../../maintenance/reconcile/progress.ts';
+import type { Counts, Progress } from '../../../maintenance/reconcile/progress.ts';
 import { Badge } from '../components/badges.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { Live } from '../components/live.tsx';

@@ -1,5 +1,6 @@
-import type { Counts, Finding } from '../../../maintenance/reconcile/finding.ts';
+import type { Finding } from '../../../maintenance/reconcile/finding.ts';
 import type { ReconcileServices, StepProgress } from '../../../maintenance/reconcile/options.ts';
+import type { Counts } from '../../../maintenance/reconcile/progress.ts';
 import { reconcile } from '../../../maintenance/reconcile/reconcile.ts';
 import type { Background } from '../../../runtime/background.ts';
 import { InstepError } from '../../../runtime/errors.ts';
