@@ -30,7 +30,7 @@ import { runStoreLevel } from './store/store-level.ts';
 
 class Diverged extends Error {}
 
-const PROGRAM = fileURLToPath(new URL('../src/cli/instep.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../../dist/cli/instep.js', import.meta.url));
 
 const POOL = {
   maxConnections: 8,

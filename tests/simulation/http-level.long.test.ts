@@ -1,31 +1,21 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { describeFailure } from '../../simulation/describe-failure.ts';
-import { runHttpLevel } from '../../simulation/http/http-level.ts';
-import { DEFAULT_FAULTS } from '../../src/testing/lifecycle/faults.ts';
-import { createDatabase } from '../support/postgres/test-database.ts';
+import { createEmptyDatabase } from '../support/postgres/test-database.ts';
 
-const DELIVERIES = 500;
-const PROGRAM = new URL('../../dist/cli/instep.js', import.meta.url).pathname;
+const PROGRAM = fileURLToPath(new URL('../../simulation/dist/simulation/main.js', import.meta.url));
 
 test('every team is correct with two servers that are killed at times', {
   timeout: 400_000,
 }, async () => {
-  const { url, database } = await createDatabase();
-  const { failure, deliveries, kills } = await runHttpLevel({
-    firstSeed: 1,
-    seeds: 60,
-    deliveries: DELIVERIES,
-    planSelection: 'best',
-    faults: DEFAULT_FAULTS,
-    database,
-    servers: 2,
-    program: PROGRAM,
-    environment: { DATABASE_URL: url.href },
-    kill: 0.002,
-    now: Date.now,
-  });
-  await database.close();
-  expect(failure && describeFailure(failure)).toBeNull();
-  expect(deliveries).toBeGreaterThanOrEqual(DELIVERIES);
+  const database = ['--database-url', (await createEmptyDatabase()).href];
+  const size = ['--seeds', '60', '--deliveries', '500', '--team-plan', 'best'];
+  const options = ['--level', 'http', '--servers', '2', '--kill', '0.002', ...size, ...database];
+  // A divergence exits with 1, and the error shows it.
+  const run = promisify(execFile)(process.execPath, [PROGRAM, '--json', ...options]);
+  const { deliveries, kills, divergences } = JSON.parse((await run).stdout);
+  expect(divergences).toBe(0);
+  expect(deliveries).toBeGreaterThanOrEqual(500);
   expect(kills).toBeGreaterThan(0);
 });
