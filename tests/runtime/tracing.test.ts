@@ -281,7 +281,7 @@ describe('a run of a maintenance job', () => {
   test('is a trace of its own', async () => {
     const run = await spans.find('maintain product-names');
     expect(run.parentSpanContext).toBeUndefined();
-    expect(spans.partsOf(run).map(({ name }) => name)).toContain('read_fresh_names');
+    expect(spans.partsOf(run).map(({ name }) => name)).toContain('read_products_to_look_up');
   });
 
   test('that fails marks its span with the error', async () => {
