@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Database, openDatabase } from '../../src/postgres/database.ts';
 import { DatabaseBusy, DatabaseUnavailable } from '../../src/postgres/errors.ts';
 import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
@@ -117,6 +117,8 @@ describe('without a synchronous standby', () => {
     ],
   ])('the backend of %s that cannot be committed is ended', async (_, write) => {
     await setStandbys('nobody');
+    // The setting takes effect a moment after the reload; until then a commit succeeds.
+    await vi.waitFor(() => expect(write()).rejects.toThrow(DatabaseUnavailable), 20_000);
     const { errors, most } = await hammer(write, countBackends);
     expect(errors).toEqual(new Set([DatabaseUnavailable]));
     expect(most).toBeLessThanOrEqual(CONNECTIONS);
