@@ -9,7 +9,7 @@ export const SIGNALS = [...STOP_SIGNALS, 'SIGHUP'] as const;
  */
 export function nextSignal(): Promise<string> {
   return new Promise((resolve) => {
-    // A terminal that closes can send SIGHUP several times, and nobody is waiting there.
+    // A terminal that closes can send SIGHUP several times, and no one waits there for an orderly end.
     process.on('SIGHUP', resolve);
     let count = 0;
     for (const signal of STOP_SIGNALS) {

@@ -5,7 +5,7 @@ import { openEmbeddedPostgres } from './embedded/embedded-postgres.ts';
 export type DatabaseServer = {
   readonly isEmbedded: boolean;
   open(options: PoolOptions): Database;
-  /** Leaves the server behind; an embedded one stops when nobody else uses it. */
+  /** Leaves the server behind; an embedded one stops when no other process uses it. */
   release(): Promise<void>;
 };
 
@@ -22,7 +22,7 @@ export type ConnectOptions = {
   readonly notice: (message: string) => void;
 };
 
-/** Finds the database: yours by its URL, or the embedded one, which starts when nobody runs it. */
+/** Finds the database: yours by its URL, or the embedded one, which starts when it isn't running. */
 export async function connectToServer(options: ConnectOptions): Promise<DatabaseServer> {
   const { databaseUrls, dataFolder, notice } = options;
   if (databaseUrls.length > 0) {

@@ -6,7 +6,7 @@ export class DatabaseUnavailable extends InstepError {
   readonly code = 'DATABASE_UNAVAILABLE';
 }
 
-/** The database is there, but rows that we need are held by somebody else: try again later. */
+/** The database is there, but another transaction has locked rows that we need: try again later. */
 export class DatabaseBusy extends InstepError {
   readonly code = 'DATABASE_BUSY';
 }

@@ -134,7 +134,7 @@ export class Pools {
 
   /**
    * A pool can do the same by its `verify`. But when the caller that waits for the connection gives
-   * up meanwhile, it hands the connection to nobody and never takes it back.
+   * up first, the pool loses the connection.
    */
   async #check(client: pg.PoolClient): Promise<void> {
     // Before the check, so that a failure of other connections during it counts for this one, too.

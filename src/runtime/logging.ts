@@ -69,7 +69,7 @@ function describeError(error: unknown): unknown {
   return describe(error, !(error instanceof InstepError));
 }
 
-/** Of an error that we expect nobody needs the stack, only what it is and why. */
+/** An expected error needs no stack in the log, only its name, message and cause. */
 function describe(error: unknown, withStack: boolean): unknown {
   if (!(error instanceof Error)) return { message: String(error) };
   return {

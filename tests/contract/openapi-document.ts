@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
 
 type Schema = {
   readonly $ref?: string;
@@ -25,9 +26,9 @@ type Document = {
 
 type Operation = { readonly responses: Readonly<Record<string, DescribedResponse>> };
 
-/** Imported by a computed name, so that the types are ours and not those of the YAML parser. */
-const yaml: { parse(text: string): Document } = await import(['yaml'].join());
-const document = yaml.parse(readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8'));
+const document: Document = parse(
+  readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8'),
+);
 
 /** The described operations, such as `GET /api/user`. */
 export const operations = new Map<string, Operation>(

@@ -59,7 +59,7 @@ export function sign(key: Uint8Array, text: string): string {
 
 /**
  * Whether the browser uses TLS, as the proxy or the browser reports. A false report affects only the
- * cookie of whoever makes it.
+ * cookie of the browser that sends it.
  */
 function isSecure({ req }: Context): boolean {
   const isForwarded = req.header('X-Forwarded-Proto') === 'https';

@@ -4,7 +4,7 @@ import { Button, CSRF_FIELD, PostForm } from '../components/form.tsx';
 import { Page } from '../page.tsx';
 import { sign } from './cookie-sessions.ts';
 
-/** A form that was not processed, kept so that nobody has to enter it again. */
+/** A form that was not processed, kept so that it need not be entered again. */
 export type KeptForm = {
   readonly path: string;
   readonly fields: readonly (readonly [name: string, value: string])[];
