@@ -15,19 +15,28 @@ export class SchemaOutdated extends InstepError {
 /** Any number, as long as every Instep locks the same one. */
 const MIGRATION_LOCK = 4_673_837;
 
+export type MigrateOptions = {
+  readonly migrations?: readonly Migration[];
+  /** Checks the migrated database, in the same transaction: when it throws, nothing has changed. */
+  readonly verify?: (query: Query) => Promise<void>;
+};
+
 /**
  * Brings the database up to this program, in one transaction: all pending migrations or none. Of
  * several instances that start at once, one migrates and the others wait for it. Returns the
  * names of the migrations that it ran.
  *
- * @throws SchemaNewer when the database is ahead of the program
+ * @throws SchemaNewer when the database is ahead of the program, and the errors of `verify`
  */
 export async function migrate(
   database: Database,
-  migrations: readonly Migration[] = readMigrations(),
+  { migrations = readMigrations(), verify = async () => undefined }: MigrateOptions = {},
 ): Promise<string[]> {
   // Without pending migrations this needs no privilege but to read the ledger.
-  if ((await readPending(database.query, migrations)).length === 0) return [];
+  if ((await readPending(database.query, migrations)).length === 0) {
+    await verify(database.query);
+    return [];
+  }
   return await database.transaction(async (query) => {
     // Held by the transaction and not by the session, so that it works through PgBouncer.
     await query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
@@ -36,6 +45,7 @@ export async function migrate(
       await query(sql);
       await query('insert into instep.migrations (version, name) values ($1, $2)', [version, name]);
     }
+    await verify(query);
     return pending.map(({ name }) => name);
   });
 }

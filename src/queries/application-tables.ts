@@ -1,20 +1,25 @@
 import type { Query } from '../postgres/database.ts';
 import { InstepError } from '../runtime/errors.ts';
 
-/** A table of the application lacks a column, or has it with a type that Instep can't use. */
+/** A table of the application is missing, lacks a column, or has one with an unusable type. */
 export class ApplicationTablesUnfit extends InstepError {
   readonly code = 'APPLICATION_TABLES_UNFIT';
-  /** The columns, and what is wrong with each. */
+  /** The tables or columns, and what is wrong with each. */
   readonly problems: readonly string[];
+  readonly advice: string;
 
-  constructor(problems: readonly string[]) {
-    super(
-      `the application's tables do not fit: ${problems.join('; ')}. ` +
-        'Add or alter the columns, or replace the table with a view that has these columns.',
-    );
+  constructor(problems: readonly string[], advice: string) {
+    super(`the application's tables do not fit: ${problems.join('; ')}: ${advice}`);
     this.problems = problems;
+    this.advice = advice;
   }
 }
+
+const CREATE_TABLE =
+  "run your app's migrations, create a view with this name, or add the table's schema to the " +
+  'search_path; Instep creates users and teams only together, when it first migrates a database';
+
+const ALTER_COLUMNS = 'add or alter the columns, or replace the table with a view that has them';
 
 type Kind = 'integer' | 'text' | 'label' | 'time';
 
@@ -50,9 +55,14 @@ const TYPES: Record<Kind, { readonly name: string; readonly fits: RegExp }> = {
 
 /** @throws ApplicationTablesUnfit with every problem of the tables `users` and `teams` */
 export async function checkApplicationTables(query: Query): Promise<void> {
+  const missing: string[] = [];
   const problems: string[] = [];
   for (const [table, columns] of Object.entries(COLUMNS)) {
     const types = await readColumnTypes(query, table);
+    if (types.size === 0) {
+      missing.push(`the table ${table} is missing`);
+      continue;
+    }
     for (const [column, kind] of Object.entries(columns)) {
       const type = types.get(column);
       const { name, fits } = TYPES[kind];
@@ -61,7 +71,8 @@ export async function checkApplicationTables(query: Query): Promise<void> {
         problems.push(`${table}.${column} is ${type.slice(2)}, not ${name}`);
     }
   }
-  if (problems.length > 0) throw new ApplicationTablesUnfit(problems);
+  if (missing.length > 0) throw new ApplicationTablesUnfit(missing, CREATE_TABLE);
+  if (problems.length > 0) throw new ApplicationTablesUnfit(problems, ALTER_COLUMNS);
 }
 
 /** The category and the name of each column's type: `S text`, `N integer`. */

@@ -5,7 +5,7 @@ import { checkApplicationTables } from './application-tables.ts';
 /** A migration may rebuild an index, and waits for another instance's. */
 const MIGRATION_TIMEOUT_MS = 60_000;
 
-/** Brings the schema up to date, and looks whether the application's tables fit. */
+/** Brings the schema up to date, unless the application's tables don't fit: then nothing changes. */
 export async function prepareDatabase(
   server: DatabaseServer,
   onConnectionError: (error: Error) => void,
@@ -16,9 +16,7 @@ export async function prepareDatabase(
     onConnectionError,
   });
   try {
-    const applied = await migrate(database);
-    await checkApplicationTables(database.query);
-    return applied;
+    return await migrate(database, { verify: checkApplicationTables });
   } finally {
     await database.close();
   }

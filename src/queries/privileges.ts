@@ -28,7 +28,7 @@ export async function readLackingPrivileges(query: Query): Promise<LackingPrivil
         select 'create on schema ' || quote_ident(current_schema()),
                has_schema_privilege(current_schema(), 'create')
          where to_regclass('users') is null
-            or to_regclass('teams') is null
+           and to_regclass('teams') is null
          union all
         select 'usage on schema instep', has_schema_privilege(oid, 'usage')
           from pg_namespace

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { migrate } from '../../src/postgres/migrate.ts';
 import { readMigrations } from '../../src/postgres/migrations.ts';
 import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
-import { runInstep } from '../support/process/instep-process.ts';
+import { runInstep, SETTINGS } from '../support/process/instep-process.ts';
 
 const NAMES = readMigrations().map(({ name }) => name);
 
@@ -46,14 +46,44 @@ test('a newer schema exits with 1 and one line', async () => {
   }
 });
 
-test('unfit tables exit with 1 and one line that names the columns', async () => {
+/** The tables and schemas that aren't PostgreSQL's own. */
+const CONTENTS = `
+  select (select json_agg(nspname order by nspname) from pg_namespace
+           where nspname !~ '^(pg_|information_schema$)') as schemas,
+         (select json_agg(relname order by relname) from pg_class
+           where relkind = 'r' and relnamespace = 'public'::regnamespace) as tables`;
+
+const MISSING = 'Instep creates users and teams only together, when it first migrates a database';
+
+test.each([
+  [
+    'columns that do not fit',
+    'create table users (id integer); create table teams (id uuid)',
+    /users\.email \(text\) is missing; .*teams\.id is uuid.*: add or alter the columns/,
+  ],
+  [
+    'no table teams beside the users',
+    'create table users (id integer)',
+    new RegExp(`fit: the table teams is missing: run your app's migrations, .*${MISSING}`),
+  ],
+  [
+    'no table users beside the teams',
+    'create table teams (id integer)',
+    new RegExp(`fit: the table users is missing: run your app's migrations, .*${MISSING}`),
+  ],
+])('%s: migrate and serve report it and leave nothing behind', async (_, tables, problem) => {
   const url = await createEmptyDatabase();
   const database = connect(url);
-  await database.query('create table users (id integer); create table teams (id uuid)');
+  await database.query(tables);
+  const before = await database.query(CONTENTS);
+  for (const command of ['migrate', 'serve']) {
+    const ended = await runInstep([command], { ...SETTINGS, DATABASE_URL: url.href });
+    expect(ended.code).toBe(1);
+    expect(ended.stderr).toMatch(/^instep: .* \[APPLICATION_TABLES_UNFIT\]\n$/);
+    expect(ended.stderr).toMatch(problem);
+    expect(await database.query(CONTENTS)).toEqual(before);
+  }
   await database.close();
-  const { code, stderr } = await runInstep(['migrate'], { DATABASE_URL: url.href });
-  expect(code).toBe(1);
-  expect(stderr).toMatch(/^instep: .*users\.email \(text\) is missing.*teams\.id is uuid.*\n$/);
 });
 
 test('an unreachable database exits with 1 and one line without the password', async () => {

@@ -74,7 +74,9 @@ describe.each(postgresServers)('$name', (server) => {
     await migrate(database);
     const next = NAMES.length + 1;
     const added = { version: next, name: 'added', sql: 'create table instep.added (id integer)' };
-    expect(await migrate(database, [...readMigrations(), added])).toEqual(['added']);
+    expect(await migrate(database, { migrations: [...readMigrations(), added] })).toEqual([
+      'added',
+    ]);
     expect(await ledgerOf(database)).toEqual([...LEDGER, { version: next, name: 'added' }]);
     expect(await database.query('select from instep.added')).toEqual([]);
   });
@@ -90,6 +92,31 @@ describe.each(postgresServers)('$name', (server) => {
     expect(row).toEqual({ users: null, ledger: null });
     await database.query('drop table instep.products');
     expect(await migrate(database)).toEqual(NAMES);
+  });
+
+  test.each(['users', 'teams'])('no other table is created beside %s', async (table) => {
+    const [database] = (await openNew(server)) as [Database];
+    await database.query(`create table ${table} (id integer)`);
+    await migrate(database);
+    const rows = await database.query(
+      `select tablename as name from pg_tables where schemaname <> 'instep'
+          and tablename in ('users', 'teams')`,
+    );
+    expect(rows).toEqual([{ name: table }]);
+  });
+
+  test('a check that fails takes all of them back', async () => {
+    const [database] = (await openNew(server)) as [Database];
+    const verify = async () => {
+      throw new RangeError('does not fit');
+    };
+    await expect(migrate(database, { verify })).rejects.toThrow('does not fit');
+    const rows = await database.query(
+      `select from pg_tables where tablename in ('events', 'users')`,
+    );
+    expect(rows).toEqual([]);
+    expect(await migrate(database)).toEqual(NAMES);
+    await expect(migrate(database, { verify })).rejects.toThrow('does not fit');
   });
 
   test('a database that is newer than the program is refused by name, and left alone', async () => {

@@ -100,6 +100,18 @@ describe.each(postgresServers)('$name', (server) => {
     ]);
   });
 
+  test.each([
+    [['users'], ['the table users is missing']],
+    [['teams'], ['the table teams is missing']],
+    [
+      ['users', 'teams'],
+      ['the table users is missing', 'the table teams is missing'],
+    ],
+  ])('missing tables are reported: %s', async (tables, problems) => {
+    const statements = tables.map((table) => `drop table ${table}`);
+    expect(await problemsAfter(...statements)).toEqual(problems);
+  });
+
   test('columns that a view lacks are reported', async () => {
     expect(
       await problemsAfter(

@@ -38,8 +38,7 @@ export async function checkTables(query: Query): Promise<Check[]> {
     await checkApplicationTables(query);
   } catch (error) {
     if (!(error instanceof ApplicationTablesUnfit)) throw error;
-    const advice = 'add or alter the columns, or replace the table with a view that has them';
-    return [failure(name, error.problems.join('; '), advice)];
+    return [failure(name, error.problems.join('; '), error.advice)];
   }
   if (await hasCustomerIndex(query)) return [ok(name, 'usable')];
   const finding = 'teams.provider_customer_id has no index: each event reads all teams';
