@@ -12,7 +12,8 @@ export type RunCase = (candidate: Case) => Promise<readonly Divergence[]>;
 
 /**
  * Finds the fewest changes and steps that still diverge. A change that is left out never happened, so
- * the others have other previous attributes. A case that doesn't diverge alone is returned as it is.
+ * the others have other previous attributes. A case that doesn't diverge alone is returned as it is: for
+ * one that was found on a database, `run` is in memory, so it is the database or a race that diverges.
  */
 export async function shrinkFailure(found: Failure, run: RunCase): Promise<Failure> {
   const { customerId } = found.customer.lifecycle;

@@ -1,22 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PlanSelection } from '../../src/core/plan-selection.ts';
 import type { Database } from '../../src/postgres/database.ts';
-import { createLogger } from '../../src/runtime/logging.ts';
 import { PRODUCTS } from '../../src/testing/lifecycle/subscription.ts';
 import { createRandom } from '../../src/testing/random.ts';
 import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { startFakeStripeApi } from '../../src/testing/stripe-api/server.ts';
+import { runCoreCase } from '../core/core-round.ts';
 import { emptySummary, type Failure, type LevelOptions, type Summary } from '../level.ts';
 import { mapConcurrently } from '../map-concurrently.ts';
 import { shrinkFailure } from '../shrink.ts';
 import { auditWorld } from '../store/audit-world.ts';
 import { NO_LOSSES } from '../store/losses.ts';
-import { maintenanceJobs } from '../store/maintenance-jobs.ts';
-import { createRunCase } from '../store/run-case.ts';
-import { SimulatedApi } from '../store/simulated-api.ts';
 import { countWorlds } from '../store/store-level.ts';
 import { link, openWorld, type StoreWorld } from '../store/store-world.ts';
-import { openUnreliablePipeline } from '../store/unreliable-pipeline.ts';
 import { Servers } from './servers.ts';
 
 export type HttpLevelOptions = LevelOptions & {
@@ -41,9 +37,6 @@ const CONNECTIONS = 4;
 
 /** Longer than a server can take to respond. */
 const POST_DEADLINE_MS = 30_000;
-
-/** After this time a divergence is reported as small as it is. */
-const SHRINK_DEADLINE_MS = 120_000;
 
 /** The slowest maintenance job runs every five seconds; a busy machine takes longer. */
 const SETTLE_DEADLINE_MS = 120_000;
@@ -134,25 +127,8 @@ export async function runHttpLevel(options: HttpLevelOptions): Promise<Summary> 
     await servers.stop();
     await stripe.close();
   }
-  if (sum.failure !== null) sum.failure = await shrinkOnStore(sum.failure, options);
+  if (sum.failure !== null) sum.failure = await shrinkFailure(sum.failure, runCoreCase);
   return { ...sum, kills: servers.kills };
-}
-
-/** Finds the fewest events that still diverge, with the same code in this process. */
-function shrinkOnStore(failure: Failure, options: HttpLevelOptions): Promise<Failure> {
-  const { database, planSelection, now } = options;
-  const { query } = database;
-  const random = createRandom(failure.seed, 5);
-  const api = new SimulatedApi();
-  const logger = createLogger('silent');
-  const ingest = openUnreliablePipeline(database, { planSelection, api, random, logger, now });
-  const nonce = () => `nonce_${random.next()}`;
-  const jobs = maintenanceJobs({ query, ingest, api, logger, now, nonce });
-  const runCase = createRunCase({ database, ingests: [ingest], api, random, jobs });
-  const deadlineMs = now() + SHRINK_DEADLINE_MS;
-  return shrinkFailure(failure, async (candidate) =>
-    now() < deadlineMs ? await runCase(candidate) : [],
-  );
 }
 
 /** Waits until the servers' maintenance has repaired every team. Returns what is left at the deadline. */

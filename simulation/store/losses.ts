@@ -22,7 +22,7 @@ export type Loss = {
   readonly numbers: ReadonlySet<number>;
 };
 
-export const NO_LOSS: Loss = { kind: 'none', numbers: new Set() };
+const NO_LOSS: Loss = { kind: 'none', numbers: new Set() };
 
 /** Draws a range of the customer's events that are lost, if any. */
 export function drawLoss(customer: SimulatedCustomer, losses: Losses, random: Random): Loss {

@@ -5,6 +5,7 @@ import type { Logger } from '../../src/runtime/logging.ts';
 import { addFaults } from '../../src/testing/lifecycle/faults.ts';
 import { createRandom } from '../../src/testing/random.ts';
 import { planSelectionOfRound } from '../core/core-level.ts';
+import { runCoreCase } from '../core/core-round.ts';
 import { emptySummary, type LevelOptions, type Summary } from '../level.ts';
 import { mapConcurrently } from '../map-concurrently.ts';
 import { shrinkFailure } from '../shrink.ts';
@@ -12,7 +13,6 @@ import { auditWorld } from './audit-world.ts';
 import { createCatchUpJob, reconcileCustomers } from './catch-up-and-reconcile.ts';
 import type { Losses } from './losses.ts';
 import { createPruneJob, maintenanceJobs, settle } from './maintenance-jobs.ts';
-import { createRunCase } from './run-case.ts';
 import { runWorld } from './run-world.ts';
 import { SimulatedApi } from './simulated-api.ts';
 import { listedHistory, openWorld, type StoreWorld } from './store-world.ts';
@@ -93,10 +93,7 @@ export async function runStoreLevel(options: StoreLevelOptions): Promise<StoreSu
         auditWorld(world, database, drifting),
       );
       const found = audits.find((audit) => audit !== null);
-      if (found !== undefined) {
-        const runCase = createRunCase({ database, ingests, api, random, jobs });
-        sum.failure = await shrinkFailure(found, runCase);
-      }
+      if (found !== undefined) sum.failure = await shrinkFailure(found, runCoreCase);
       for (const { history } of customers) api.remove(history);
       sum.seeds = Math.max(sum.seeds, ...batch.map(({ seed }) => seed - options.firstSeed + 1));
       options.onProgress?.(sum.deliveries);

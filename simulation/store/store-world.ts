@@ -50,8 +50,10 @@ export async function openWorld(
   const random = createRandom(seed, 6, round);
   for (const customer of createWorld(seed, `${seed}x${round}`)) {
     const loss = drawLoss(customer, losses, random);
-    const added = await addCustomer(query, customer, loss);
-    customers.set(customer.lifecycle.customerId, added);
+    const history = renderHistory(customer.lifecycle, customer.format);
+    const events = new Map(history.events.map((event) => [event.number, event]));
+    const teamId = await addTeam(query, { name: history.customerId, customerId: null });
+    customers.set(history.customerId, { customer, history, events, teamId, loss });
   }
   const all = [...customers.values()].flatMap(({ history }) => history.events);
   const schedule = scheduleDeliveries(all, faults, createRandom(seed, 2, round));
@@ -61,18 +63,6 @@ export async function openWorld(
   );
   const deliveries = steps.filter(({ kind }) => kind === 'deliver').length;
   return { seed, round, planSelection, schedule: { ...schedule, steps, deliveries }, customers };
-}
-
-/** Adds a team for a customer. */
-export async function addCustomer(
-  query: Query,
-  customer: SimulatedCustomer,
-  loss: Loss,
-): Promise<StoreCustomer> {
-  const history = renderHistory(customer.lifecycle, customer.format);
-  const events = new Map(history.events.map((event) => [event.number, event]));
-  const team = { name: history.customerId, customerId: null };
-  return { customer, history, events, teamId: await addTeam(query, team), loss };
 }
 
 /**
