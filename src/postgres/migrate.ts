@@ -1,6 +1,6 @@
 import { InstepError } from '../runtime/errors.ts';
 import type { Database, Query } from './database.ts';
-import { type Migration, readMigrations } from './migrations.ts';
+import { MIGRATIONS, type Migration } from './migrations.ts';
 
 /** A newer Instep has migrated the database. */
 export class SchemaNewer extends InstepError {
@@ -30,7 +30,7 @@ export type MigrateOptions = {
  */
 export async function migrate(
   database: Database,
-  { migrations = readMigrations(), verify = async () => undefined }: MigrateOptions = {},
+  { migrations = MIGRATIONS, verify = async () => undefined }: MigrateOptions = {},
 ): Promise<string[]> {
   // Without pending migrations this needs no privilege but to read the ledger.
   if ((await readPending(database.query, migrations)).length === 0) {
@@ -56,7 +56,7 @@ export async function migrate(
  * @throws SchemaNewer or SchemaOutdated
  */
 export async function checkSchema(query: Query): Promise<void> {
-  const pending = await readPending(query, readMigrations());
+  const pending = await readPending(query, MIGRATIONS);
   if (pending.length > 0) {
     throw new SchemaOutdated(
       `the database lacks ${pending.map(({ name }) => name).join(', ')}: run \`instep migrate\``,

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { migrate } from '../../src/postgres/migrate.ts';
-import { readMigrations } from '../../src/postgres/migrations.ts';
+import { MIGRATIONS } from '../../src/postgres/migrations.ts';
 import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { runInstep, SETTINGS } from '../support/process/instep-process.ts';
 
-const NAMES = readMigrations().map(({ name }) => name);
+const NAMES = MIGRATIONS.map(({ name }) => name);
 
 test('prints the migrations that it runs, and nothing the second time', async () => {
   const environment = { DATABASE_URL: (await createEmptyDatabase()).href };

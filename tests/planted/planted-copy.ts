@@ -36,7 +36,6 @@ export async function plant(bug: PlantedBug | null): Promise<PlantedCopy> {
   }
   // A bug may leave an import unused: what counts is what was written.
   await execute(join(ROOT, 'node_modules/.bin/tsc'), ['-p', 'simulation/tsconfig.json'], folder);
-  await execute(process.execPath, ['scripts/copy-assets.js', 'simulation/dist/src'], folder);
   return {
     run: (args) =>
       execute(process.execPath, ['simulation/dist/simulation/main.js', ...args], folder),

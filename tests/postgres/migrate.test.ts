@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Database } from '../../src/postgres/database.ts';
 import { checkSchema, migrate, SchemaNewer } from '../../src/postgres/migrate.ts';
-import { readMigrations } from '../../src/postgres/migrations.ts';
+import { MIGRATIONS } from '../../src/postgres/migrations.ts';
 import {
   connect,
   createEmptyDatabase,
   postgresServers,
 } from '../support/postgres/test-database.ts';
 
-const NAMES = readMigrations().map(({ name }) => name);
+const NAMES = MIGRATIONS.map(({ name }) => name);
 
 const opened: Database[] = [];
 afterEach(async () => {
@@ -74,9 +74,7 @@ describe.each(postgresServers)('$name', (server) => {
     await migrate(database);
     const next = NAMES.length + 1;
     const added = { version: next, name: 'added', sql: 'create table instep.added (id integer)' };
-    expect(await migrate(database, { migrations: [...readMigrations(), added] })).toEqual([
-      'added',
-    ]);
+    expect(await migrate(database, { migrations: [...MIGRATIONS, added] })).toEqual(['added']);
     expect(await ledgerOf(database)).toEqual([...LEDGER, { version: next, name: 'added' }]);
     expect(await database.query('select from instep.added')).toEqual([]);
   });

@@ -1,3 +1,4 @@
+export const sql = `
 create schema if not exists instep;
 
 create table instep.migrations (
@@ -12,7 +13,7 @@ create table instep.migrations (
 
 do $$
 begin
-  -- A role named `instep` has the schema `instep` first in its search path. Its tables would go
+  -- A role named "instep" has the schema "instep" first in its search path. Its tables would go
   -- there, where no other role looks for them.
   if current_schema() = 'instep' then
     set local search_path = public;
@@ -62,8 +63,8 @@ begin
 end
 $$;
 
--- The event log: every signed event of the handled types, once. After the insert only `deliveries`
--- and the outcome of a parked event change, and `instep events redact` replaces bodies.
+-- The event log: every signed event of the handled types, once. After the insert only \`deliveries\`
+-- and the outcome of a parked event change, and \`instep events redact\` replaces bodies.
 create table instep.events (
   -- The order of arrival.
   position        bigint      primary key generated always as identity,
@@ -125,7 +126,7 @@ create table instep.subscriptions (
   primary key (customer_id, subscription_id)
 ) with (fillfactor = 80);
 
--- Not over `created_at`: every event would have to update the index, to order the few rows in it.
+-- Not over \`created_at\`: every event would have to update the index, to order the few rows in it.
 create index subscriptions_ambiguous on instep.subscriptions (customer_id)
   where is_order_ambiguous;
 
@@ -215,3 +216,4 @@ create table instep.team_counts (
 );
 
 insert into instep.team_counts (counted_at, took) values ('-infinity', '0');
+`;
