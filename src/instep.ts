@@ -104,7 +104,6 @@ export async function openService({
     database,
     api,
     logger,
-    now,
     planSelection,
     maxQueued,
     timeoutMs,

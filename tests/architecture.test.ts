@@ -134,6 +134,11 @@ describe.each(sources)('src/$path', ({ path, part, text, packages, files }) => {
     if (!isComposer) expect(text).not.toMatch(impure);
   });
 
+  test('measures durations with a clock that is never set', () => {
+    const wallClock = /(started|failed|seen|until|deadline|giveUp)(At)?Ms = [\w.]*\bnow\(\)/i;
+    expect(text.replaceAll('performance.now()', '')).not.toMatch(wallClock);
+  });
+
   test('silences no check', () => {
     expect(text).not.toMatch(/biome-ignore|@ts-|\bas any\b|\bas unknown as\b|: any\b/);
     expect(text).not.toMatch(/catch( \(\w+\))? \{\s*\}/);

@@ -117,7 +117,7 @@ export async function runHttpLevel(options: HttpLevelOptions): Promise<Summary> 
         return openWorld(database.query, { ...at, planSelection, faults, losses: NO_LOSSES });
       });
       await Promise.all(worlds.map(run));
-      sum.failure = await settle(worlds, database, options.now);
+      sum.failure = await settle(worlds, database);
       countWorlds(sum, worlds);
       sum.seeds = Math.min(seeds, first);
       options.onProgress?.(sum.deliveries);
@@ -132,18 +132,14 @@ export async function runHttpLevel(options: HttpLevelOptions): Promise<Summary> 
 }
 
 /** Waits until the servers' maintenance has repaired every team. Returns what is left at the deadline. */
-async function settle(
-  worlds: readonly StoreWorld[],
-  database: Database,
-  now: () => number,
-): Promise<Failure | null> {
-  const deadlineMs = now() + SETTLE_DEADLINE_MS;
+async function settle(worlds: readonly StoreWorld[], database: Database): Promise<Failure | null> {
+  const deadlineMs = performance.now() + SETTLE_DEADLINE_MS;
   let open = worlds;
   for (;;) {
     const audits = await mapConcurrently(open, CONNECTIONS, (world) => auditWorld(world, database));
     const failure = audits.find((found) => found !== null);
     if (failure === undefined) return null;
-    if (now() > deadlineMs) return failure;
+    if (performance.now() > deadlineMs) return failure;
     open = open.filter((_, index) => audits[index] !== null);
     await sleep(SETTLE_INTERVAL_MS);
   }

@@ -12,7 +12,6 @@ export type UnreliablePipelineOptions = {
   readonly api: SimulatedApi;
   readonly random: Random;
   readonly logger: Logger;
-  readonly now: () => number;
 };
 
 /**

@@ -19,11 +19,11 @@ const INTERVAL_MS = 100;
 /** A progress bar on standard error, if standard output is a terminal. */
 export function createProgress(options: ProgressOptions): Progress {
   if (!process.stdout.isTTY) return { show: () => undefined, clear: () => undefined };
-  let shownAtMs = 0;
+  let shownAtMs = Number.NEGATIVE_INFINITY;
   let began: { readonly done: number; readonly atMs: number } | undefined;
   return {
     show(done) {
-      const nowMs = Date.now();
+      const nowMs = performance.now();
       began ??= { done, atMs: nowMs };
       if (nowMs - shownAtMs < INTERVAL_MS) return;
       shownAtMs = nowMs;

@@ -91,7 +91,7 @@ function openServices(database: Database): ReconcileServices {
   const planSelection = readPlanSelection(process.env);
   const api = createStripeApi(readApiConfig(process.env));
   const logger = createLogger('warn', { write: (line) => void process.stderr.write(line) });
-  const options = { database, api, logger, planSelection, now: Date.now, maxQueued: MAX_QUEUED };
+  const options = { database, api, logger, planSelection, maxQueued: MAX_QUEUED };
   const { ingest, productNames } = createIngestPipeline(options);
   return {
     database,

@@ -22,8 +22,8 @@ export type PageRequest = {
   /** Only events before this position; `null`: the whole log. */
   readonly before: number | null;
   readonly limit: number;
-  /** In milliseconds since 1970. */
-  readonly now: () => number;
+  /** In milliseconds, by a clock that is never set. */
+  readonly clockMs: () => number;
 };
 
 /** After this time the search ends with what it has found. */
@@ -38,9 +38,9 @@ const RANGE = 5_000;
  * while events arrive.
  */
 export async function readPageOfEvents(query: Query, request: PageRequest): Promise<PageOfEvents> {
-  const { filter, before, limit, now } = request;
+  const { filter, before, limit, clockMs } = request;
   const upTo = before === null ? END : before - 1;
-  const startedAtMs = now();
+  const startedAtMs = clockMs();
   const parked = await searchParked(query, filter, upTo, limit + 1);
   if (parked !== null) return pageOf(parked, limit);
   const events: EventRow[] = [];
@@ -48,7 +48,7 @@ export async function readPageOfEvents(query: Query, request: PageRequest): Prom
     const wanted = { order: 'newest first', limit: limit + 1 - events.length } as const;
     events.push(...(await readEvents(query, filter, range, wanted)));
     if (events.length > limit) return pageOf(events, limit);
-    if (now() - startedAtMs < BUDGET_MS) continue;
+    if (clockMs() - startedAtMs < BUDGET_MS) continue;
 
     const rest = { after: 0, upTo: range.after };
     const [next] = await readEvents(query, {}, rest, { order: 'newest first', limit: 1 });

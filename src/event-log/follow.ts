@@ -6,8 +6,8 @@ import { END, eventsWithin } from './search.ts';
 export type FollowOptions = {
   /** Follows the events after this position. */
   readonly after: number;
-  /** In milliseconds since 1970. */
-  readonly now: () => number;
+  /** In milliseconds, by a clock that is never set. */
+  readonly clockMs: () => number;
 };
 
 const INTERVAL_MS = 500;
@@ -25,18 +25,18 @@ const WATCHED_BEFORE = 10_000;
 export async function* followLog(
   query: Query,
   filter: EventFilter,
-  { after, now }: FollowOptions,
+  { after, clockMs }: FollowOptions,
   signal: AbortSignal,
 ): AsyncGenerator<EventRow> {
   let settled = Math.max(0, after - WATCHED_BEFORE);
   const seenAtMs = new Map<number, number>();
   for (const position of await readPositions(query, { after: settled, upTo: after })) {
-    seenAtMs.set(position, now());
+    seenAtMs.set(position, clockMs());
   }
   while (!signal.aborted) {
     const committed = await readPositions(query, { after: settled, upTo: END });
     const fresh = committed.filter((position) => !seenAtMs.has(position));
-    for (const position of fresh) seenAtMs.set(position, now());
+    for (const position of fresh) seenAtMs.set(position, clockMs());
     const [first] = fresh;
     const last = fresh.at(-1);
     if (first !== undefined && last !== undefined) {
@@ -47,7 +47,7 @@ export async function* followLog(
       }
     }
     for (const [position, atMs] of seenAtMs) {
-      if (atMs + SETTLED_AFTER_MS <= now()) settled = Math.max(settled, position);
+      if (atMs + SETTLED_AFTER_MS <= clockMs()) settled = Math.max(settled, position);
     }
     for (const position of seenAtMs.keys()) if (position <= settled) seenAtMs.delete(position);
     await pause(INTERVAL_MS, { signal });

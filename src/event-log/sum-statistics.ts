@@ -15,6 +15,8 @@ export type SumStatisticsOptions = {
   readonly database: Database;
   /** In milliseconds since 1970. */
   readonly now: () => number;
+  /** In milliseconds, by a clock that is never set. */
+  readonly clockMs: () => number;
 };
 
 /** The number of events per step, which takes some tens of milliseconds. */
@@ -35,11 +37,11 @@ const WRITERS_DEADLINE_MS = 10_000;
  * every event in it has been committed.
  */
 export async function sumStatistics(
-  { database, now }: SumStatisticsOptions,
+  { database, now, clockMs }: SumStatisticsOptions,
   signal: AbortSignal,
 ): Promise<void> {
   for (;;) {
-    const settled = await readSettledPosition(database.query, now, signal);
+    const settled = await readSettledPosition(database.query, clockMs, signal);
     if (settled === null) return;
     const isDone = await database.transaction((query) => sumStep(query, settled, now()));
     if (isDone || signal.aborted) return;
@@ -75,15 +77,15 @@ async function sumBack(query: Query, upTo: number, nowMs: number): Promise<numbe
 /** A position up to which no more events can appear; `null` when that takes too long. */
 async function readSettledPosition(
   query: Query,
-  now: () => number,
+  clockMs: () => number,
   signal: AbortSignal,
 ): Promise<number | null> {
   const newest = await readNewestPosition(query);
   let writers = await readLogWriters(query);
-  const deadlineMs = now() + WRITERS_DEADLINE_MS;
+  const deadlineMs = clockMs() + WRITERS_DEADLINE_MS;
   while (writers.length > 0) {
     await pause(WRITERS_INTERVAL_MS, { signal });
-    if (signal.aborted || now() > deadlineMs) return null;
+    if (signal.aborted || clockMs() > deadlineMs) return null;
     const still = new Set(await readLogWriters(query));
     writers = writers.filter((writer) => still.has(writer));
   }

@@ -39,8 +39,6 @@ export type IngestPipelineOptions = {
   readonly database: Database;
   readonly api: Pick<StripeApi, 'retrieveProductName'>;
   readonly logger: Logger;
-  /** In milliseconds since 1970. */
-  readonly now: () => number;
   readonly planSelection: PlanSelection;
   readonly maxQueued: number;
   /** How long an event can wait for a batch, or for a team that another session has locked. */
@@ -68,7 +66,7 @@ const ERRORS_OF_ONE_EVENT = [DatabaseBusy, DatabaseConflict, DatabaseRefused];
 
 /** Opens the pipeline into a database. Product names come from there and from Stripe's API. */
 export function createIngestPipeline(options: IngestPipelineOptions): IngestPipeline {
-  const { database, logger, now, planSelection, maxQueued } = options;
+  const { database, logger, planSelection, maxQueued } = options;
   const { instrumentation = NO_INSTRUMENTATION, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   const productNames = createProductNames({
     readStored: (productId) => readProductName(database.query, productId),
@@ -134,10 +132,10 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
     return { productName: isNeeded ? await productNames.nameOf(productId) : null, ...event };
   }
 
-  async function process(event: NamedEvent): Promise<Result> {
+  async function process(event: NamedEvent, startedAtMs: number): Promise<Result> {
     try {
       const result = (await ready.add(event)) ?? (await whenUnlocked(event));
-      report(event, result);
+      report(event, result, performance.now() - startedAtMs);
       return result;
     } catch (error) {
       instrumentation.eventFailed(error);
@@ -166,11 +164,12 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
     }
   }
 
-  function report(event: ReceivedEvent, { outcome, teamIds, keptTeamIds }: Result): void {
+  function report(event: ReceivedEvent, result: Result, tookMs: number): void {
+    const { outcome, teamIds, keptTeamIds } = result;
     const { eventId, type, source } = event;
     instrumentation.eventProcessed({ type, outcome, source, delayMs: delayOf(event, outcome) });
     const customerId = event.kind === 'unreadable' ? undefined : event.subscription.customerId;
-    const durationMs = now() - event.receivedAtMs;
+    const durationMs = Math.round(tookMs);
     const line = { eventId, type, customerId, teamIds, outcome, durationMs };
     if (keptTeamIds !== undefined) {
       logger.warn({ ...line, keptTeamIds }, 'team row kept: the application wrote it');
@@ -183,8 +182,9 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
 
   return {
     async ingest(events) {
+      const startedAtMs = performance.now();
       const named = await Promise.all(events.map(nameProduct));
-      return await Promise.all(named.map(process));
+      return await Promise.all(named.map((event) => process(event, startedAtMs)));
     },
     productNames,
     hasRoom: () => ready.queued < limit.count,

@@ -69,7 +69,7 @@ export function createJobs(options: JobsOptions): Job[] {
     {
       name: 'statistics',
       intervalMs: 5_000,
-      run: (signal) => sumStatistics({ database, now }, signal),
+      run: (signal) => sumStatistics({ database, now, clockMs: () => performance.now() }, signal),
     },
     { name: 'team-counts', intervalMs: 5_000, run: () => countTeamsInTurn(query) },
   ];

@@ -70,7 +70,6 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
         database,
         api,
         logger,
-        now,
         planSelection,
         maxQueued,
       });
@@ -83,6 +82,7 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
         isLiveMode: /^[a-z]+_live_/.test(config.stripeApi.secretKey),
         logger,
         now,
+        clockMs: () => performance.now(),
         nonce: randomUUID,
         wait: (delayMs) => sleep(delayMs),
         token,

@@ -228,6 +228,18 @@ test.each(['newest', 'best'] as const)(
   },
 );
 
+test("an older event is stale, or unchanged without effect, when its subscription's newest second was not read", () => {
+  const { customer } = team([{ ...example, createdSeconds: 20 }]);
+  for (const [status, verdict] of [
+    ['canceled', 'stale'],
+    ['past_due', 'unchanged'],
+  ] as const) {
+    const older = change({ ...example, status });
+    const step = follow(customer, older, new EventHistory([older]), 'newest');
+    expect(step).toEqual({ verdict, customer });
+  }
+});
+
 test("best: in another subscription's second the newest event is unchanged, and an earlier one stale", () => {
   const { customer } = team([{ ...example, subscriptionId: 'sub_2' }], 'best');
   const trial = event({ status: 'trialing' }, { status: 'incomplete' });

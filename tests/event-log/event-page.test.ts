@@ -31,7 +31,12 @@ describe.each(postgresServers)('$name', (server) => {
     const { query } = store.database;
     const found: number[] = [];
     for (let before: number | null = null; ; ) {
-      const page = await readPageOfEvents(query, { filter, before, limit: LIMIT, now: () => 0 });
+      const page = await readPageOfEvents(query, {
+        filter,
+        before,
+        limit: LIMIT,
+        clockMs: () => 0,
+      });
       expect(page.events.length).toBeLessThanOrEqual(LIMIT);
       found.push(...page.events.map(({ position }) => position));
       if (page.before === null) return found;

@@ -134,7 +134,7 @@ describe.each(postgresServers)('$name', (server) => {
     const coming = followLog(
       query,
       { customerId: 'cus_f' },
-      { after, now: Date.now },
+      { after, clockMs: () => performance.now() },
       stopping.signal,
     );
     const next = async () => (await coming.next()).value?.eventId;

@@ -21,7 +21,6 @@ async function teamAfterCheckout(planSelection: 'newest' | 'best') {
     database: store.database,
     api: { retrieveProductName: async () => null },
     logger: createLogger('silent'),
-    now: Date.now,
     planSelection,
     maxQueued: 100,
   });

@@ -14,7 +14,6 @@ function openPipeline(options: Partial<IngestPipelineOptions> = {}) {
     database: store.database,
     api: { retrieveProductName: async () => null },
     logger: createLogger('silent'),
-    now: Date.now,
     planSelection: 'newest',
     maxQueued: 10_000,
     ...options,

@@ -74,7 +74,12 @@ async function list(query: Query, options: ListOptions): Promise<void> {
   const last: EventRow[] = [];
   for await (const event of found) last.unshift(event);
   for (const event of last) await show(event);
-  const newer = followLog(query, filter, { after: newest, now: Date.now }, signal);
+  const newer = followLog(
+    query,
+    filter,
+    { after: newest, clockMs: () => performance.now() },
+    signal,
+  );
   for await (const event of newer) await show(event);
 }
 

@@ -84,7 +84,6 @@ function openPipeline(database: Database, planSelection: PlanSelection): Ingest 
     database,
     api: { retrieveProductName: async () => null },
     logger: createLogger('silent'),
-    now: Date.now,
     planSelection,
     maxQueued: Number.MAX_SAFE_INTEGER,
   });

@@ -18,6 +18,8 @@ export type ConsoleOptions = {
   readonly logger: Logger;
   /** In milliseconds since 1970. */
   readonly now: () => number;
+  /** In milliseconds, by a clock that is never set. */
+  readonly clockMs: () => number;
   readonly nonce: () => string;
   readonly wait: (delayMs: number) => Promise<void>;
   /** What operators log in with; `null`: everyone on this machine has access. */

@@ -35,7 +35,6 @@ export async function setUp(database: Database): Promise<FakeStripeApi> {
     database,
     api,
     logger,
-    now,
     planSelection,
     maxQueued: 10_000,
   });

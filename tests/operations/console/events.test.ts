@@ -12,11 +12,11 @@ const ingest = openPipeline(database);
 /** A clock that the tests advance, to end the time that a search has. */
 let passMs = 0;
 let nowMs = Date.now();
-const now = () => {
+const clockMs = () => {
   nowMs += passMs;
   return nowMs;
 };
-const pages = await openConsole(database, { now });
+const pages = await openConsole(database, { clockMs });
 
 async function deliver(
   made: Partial<SubscriptionEventFields>,

@@ -70,7 +70,10 @@ describe('charts', () => {
     const { database, clock } = service;
     await deliver({});
     for (let turn = 0; turn < 2; turn += 1) {
-      await sumStatistics({ database, now: () => clock.nowMs }, new AbortController().signal);
+      await sumStatistics(
+        { database, now: () => clock.nowMs, clockMs: () => 0 },
+        new AbortController().signal,
+      );
     }
     expect(await load()).toContain('1 in total: 1 applied');
     await deliver({ delaySeconds: 1 });

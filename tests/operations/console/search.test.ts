@@ -9,11 +9,11 @@ const { database } = await createDatabase();
 const { query } = database;
 let stepMs = 0;
 let nowMs = Date.now();
-const now = () => {
+const clockMs = () => {
   nowMs += stepMs;
   return nowMs;
 };
-const pages = await openConsole(database, { now });
+const pages = await openConsole(database, { clockMs });
 const ingest = openPipeline(database);
 
 const acme = await addTeam(query, { name: 'Acme Rockets', customerId: 'cus_acme' });

@@ -12,11 +12,11 @@ const HOSTILE = '<script>alert("x")</script>\u202eright to left';
 const { database } = await createDatabase();
 let passMs = 0;
 let nowMs = 0;
-const now = () => {
+const clockMs = () => {
   nowMs += passMs;
   return nowMs;
 };
-const pages = await openConsole(database, { now });
+const pages = await openConsole(database, { clockMs });
 
 test('an empty table says where teams come from', async () => {
   const { text } = await pages.get('/teams');

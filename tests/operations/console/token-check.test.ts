@@ -12,7 +12,7 @@ function check() {
   const lines: string[] = [];
   const isToken = createTokenCheck({
     token: TOKEN,
-    now: () => clock.nowMs,
+    clockMs: () => clock.nowMs,
     wait: (delayMs) => {
       waits.push(delayMs);
       return new Promise((resolve) => ends.push(resolve));

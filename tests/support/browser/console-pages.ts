@@ -43,12 +43,22 @@ export async function openConsole(
   const api = createStripeApi({ secretKey: API_KEY, baseUrl: new URL(apiBase) });
   const now = Date.now;
   const planSelection = 'newest';
-  const pipeline = { database, api, logger, now, planSelection, maxQueued: 1_000 } as const;
+  const pipeline = { database, api, logger, planSelection, maxQueued: 1_000 } as const;
   const { ingest, productNames } = createIngestPipeline(pipeline);
   const wait = (delayMs: number) => sleep(delayMs);
   const background = new Background();
   const app = createConsole({
-    ...{ database, api, logger, now, planSelection, wait, nonce: randomUUID, token: null },
+    ...{
+      database,
+      api,
+      logger,
+      now,
+      clockMs: () => performance.now(),
+      planSelection,
+      wait,
+      nonce: randomUUID,
+      token: null,
+    },
     ...{ isLiveMode: false, background, metrics: createExposition(async () => []) },
     ...{ ingest, productNames },
     ...options,

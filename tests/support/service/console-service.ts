@@ -46,7 +46,7 @@ export function useConsole({
     const now = () => clock.nowMs;
     const api = createStripeApi({ secretKey: API_KEY, baseUrl: new URL('http://127.0.0.1:1') });
     const planSelection = 'newest';
-    const pipeline = { database, api, logger, now, planSelection, maxQueued: 1_000 } as const;
+    const pipeline = { database, api, logger, planSelection, maxQueued: 1_000 } as const;
     const app = createConsole({
       ...createIngestPipeline(pipeline),
       database,
@@ -55,6 +55,7 @@ export function useConsole({
       isLiveMode: false,
       logger,
       now,
+      clockMs: () => performance.now(),
       nonce: randomUUID,
       async wait(delayMs) {
         waits.push(delayMs);

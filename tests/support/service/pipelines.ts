@@ -10,7 +10,6 @@ export function openPipeline(database: Database, retrieve: Retrieve = async () =
     database,
     api: { retrieveProductName: retrieve },
     logger: createLogger('silent'),
-    now: Date.now,
     planSelection: 'newest',
     maxQueued: 10_000,
   }).ingest;

@@ -3,7 +3,7 @@ import { limitLines } from '../../../runtime/line-limiter.ts';
 import type { ConsoleOptions } from '../options.ts';
 import { tooManyAttempts } from '../problems.tsx';
 
-export type TokenCheckOptions = Pick<ConsoleOptions, 'now' | 'wait' | 'logger'> & {
+export type TokenCheckOptions = Pick<ConsoleOptions, 'clockMs' | 'wait' | 'logger'> & {
   readonly token: string;
 };
 
@@ -20,7 +20,7 @@ export type TokenCheck = ReturnType<typeof createTokenCheck>;
  *
  * @throws PageProblem 429 for a wrong token while 20 others wait, which bounds the memory
  */
-export function createTokenCheck({ token, now, wait, logger }: TokenCheckOptions) {
+export function createTokenCheck({ token, clockMs, wait, logger }: TokenCheckOptions) {
   let failures = 0;
   let failedAtMs = 0;
   let waiting = 0;
@@ -28,8 +28,8 @@ export function createTokenCheck({ token, now, wait, logger }: TokenCheckOptions
 
   return async (text: string): Promise<boolean> => {
     if (isSameSecret(text, token)) return true;
-    if (now() - failedAtMs > FORGOTTEN_AFTER_MS) failures = 0;
-    failedAtMs = now();
+    if (clockMs() - failedAtMs > FORGOTTEN_AFTER_MS) failures = 0;
+    failedAtMs = clockMs();
     failures += 1;
     write({ failures });
     if (waiting >= MAX_WAITING) throw tooManyAttempts();

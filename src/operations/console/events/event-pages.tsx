@@ -26,7 +26,7 @@ const LIMIT = 50;
 
 /** `/events`: the event log, newest first, with a filter; and each event's page. */
 export function eventPages(options: ConsoleOptions): Hono {
-  const { database, now } = options;
+  const { database, now, clockMs } = options;
   const { query } = database;
   const app = new Hono();
 
@@ -50,7 +50,7 @@ export function eventPages(options: ConsoleOptions): Hono {
     const newest = await readNewestPosition(query);
     // Before the page is read: an event that arrives in between is reported twice, never lost.
     const baseline = before === null ? await readBaseline(query, filter, newest) : null;
-    const page = await readPageOfEvents(query, { filter, before, limit: LIMIT, now });
+    const page = await readPageOfEvents(query, { filter, before, limit: LIMIT, clockMs });
     return html(
       <Page title="Events" area="Events">
         {form}

@@ -26,26 +26,31 @@ type Found =
   | { readonly teams: readonly NamedTeam[]; readonly customers: readonly TeamlessCustomer[] };
 
 /** `GET /search`: finds events, customers, subscriptions and teams. An exact hit opens at once. */
-export function searchPage({ database, now }: ConsoleOptions): Hono {
+export function searchPage({ database, clockMs }: ConsoleOptions): Hono {
   return new Hono().get('/', async ({ req, html, redirect }) => {
     const text = queryText(req.query('q'));
     if (text === '') return redirect('/teams', 303);
-    const found = await search(database.query, text, now);
+    const found = await search(database.query, text, clockMs);
     if ('url' in found) return redirect(found.url, 303);
     return html(<SearchPage text={text} {...found} />);
   });
 }
 
-async function search(query: Query, text: string, now: () => number): Promise<Found> {
-  if (text.startsWith('evt_')) return { url: await findEvent(query, text, now) };
+async function search(query: Query, text: string, clockMs: () => number): Promise<Found> {
+  if (text.startsWith('evt_')) return { url: await findEvent(query, text, clockMs) };
   const { teams, customerIds } = await findByCustomer(query, text, MAX_TEAMS);
   // Subscriptions with nothing but parked events are in the log only.
   const filter = { outcome: 'parked', subscriptionId: text } as const;
-  const parked = await readPageOfEvents(query, { filter, before: null, limit: MAX_EVENTS, now });
+  const parked = await readPageOfEvents(query, {
+    filter,
+    before: null,
+    limit: MAX_EVENTS,
+    clockMs,
+  });
   const parkedIds = parked.events.flatMap(({ customerId }) => customerId ?? []);
-  const customers = await readTeamless(query, [...customerIds, ...parkedIds], teams, now);
+  const customers = await readTeamless(query, [...customerIds, ...parkedIds], teams, clockMs);
   if (teams.length + customers.length > 0) return openOnly({ teams, customers }, teams);
-  const page = await findTeams(query, { text, afterId: 0, limit: MAX_TEAMS, now });
+  const page = await findTeams(query, { text, afterId: 0, limit: MAX_TEAMS, clockMs });
   const exact = page.teams.filter(
     ({ id, name }) => String(id) === text || name?.toLowerCase() === text.toLowerCase(),
   );
@@ -60,8 +65,8 @@ function openOnly(found: Exclude<Found, { url: string }>, exact: readonly NamedT
 }
 
 /** The only event with this id; otherwise the list of events, which goes on with a long search. */
-async function findEvent(query: Query, eventId: string, now: () => number): Promise<string> {
-  const request = { filter: { eventId }, before: null, limit: 2, now };
+async function findEvent(query: Query, eventId: string, clockMs: () => number): Promise<string> {
+  const request = { filter: { eventId }, before: null, limit: 2, clockMs };
   const { events } = await readPageOfEvents(query, request);
   const [event, ...others] = events;
   const isOnly = event !== undefined && others.length === 0;
@@ -73,14 +78,14 @@ async function readTeamless(
   query: Query,
   customerIds: readonly string[],
   teams: readonly NamedTeam[],
-  now: () => number,
+  clockMs: () => number,
 ): Promise<TeamlessCustomer[]> {
   const linked = new Set(teams.map(({ customerId }) => customerId));
   const ids = [...new Set(customerIds)].filter((id) => !linked.has(id));
   const teamless = ids.slice(0, MAX_CUSTOMERS);
   const customers = await Promise.all(
     teamless.map(async (customerId) => {
-      const request = { filter: { customerId }, before: null, limit: MAX_EVENTS, now };
+      const request = { filter: { customerId }, before: null, limit: MAX_EVENTS, clockMs };
       return { customerId, events: (await readPageOfEvents(query, request)).events };
     }),
   );

@@ -30,8 +30,8 @@ export type FindRequest = {
   readonly text: string;
   readonly afterId: number;
   readonly limit: number;
-  /** In milliseconds since 1970. */
-  readonly now: () => number;
+  /** In milliseconds, by a clock that is never set. */
+  readonly clockMs: () => number;
 };
 
 /** A search stops after this time, because a person is waiting. */
@@ -71,8 +71,8 @@ async function readAll(query: Query, { afterId, limit }: FindRequest): Promise<P
 }
 
 async function findByName(query: Query, request: FindRequest): Promise<PageOfTeams> {
-  const { text, afterId, limit, now } = request;
-  const startedAtMs = now();
+  const { text, afterId, limit, clockMs } = request;
+  const startedAtMs = clockMs();
   const ids: number[] = [];
   let after: number | null = afterId;
   let isCutShort = false;
@@ -83,7 +83,7 @@ async function findByName(query: Query, request: FindRequest): Promise<PageOfTea
     ids.push(...found.ids);
     const isFull = ids.length === limit;
     after = isFull ? (ids.at(-1) ?? null) : found.lastId;
-    isCutShort = !isFull && after !== null && now() - startedAtMs >= BUDGET_MS;
+    isCutShort = !isFull && after !== null && clockMs() - startedAtMs >= BUDGET_MS;
   }
   return { teams: await readTeamsById(query, ids), after, isCutShort };
 }

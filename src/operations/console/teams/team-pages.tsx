@@ -17,12 +17,12 @@ const LIMIT = 50;
 
 /** `/teams`: the list of teams, with a search; and each team's page. */
 export function teamPages(options: ConsoleOptions, services: ReconcileServices): Hono {
-  const { database, now } = options;
+  const { database, clockMs } = options;
   const app = new Hono();
   app.get('/', async ({ req, html }) => {
     const text = queryText(req.query('search'));
     const afterId = queryNumber(req.query('after')) ?? 0;
-    const page = await findTeams(database.query, { text, afterId, limit: LIMIT, now });
+    const page = await findTeams(database.query, { text, afterId, limit: LIMIT, clockMs });
     return html(
       <Page title="Teams" area="Teams">
         <SearchForm text={text} />
