@@ -56,7 +56,7 @@ export class EventHistory {
   }
 }
 
-/** No id contains NUL, so no two pairs of ids look the same. */
+/** No two pairs of ids have the same text. */
 function idOf({ customerId, subscriptionId }: SubscriptionEvent): string {
-  return `${customerId}\0${subscriptionId ?? ''}`;
+  return JSON.stringify([customerId, subscriptionId]);
 }

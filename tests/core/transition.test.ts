@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
-import { effectOf, isSamePlan, planAfter, type TeamPlan } from '../../src/core/transition.ts';
+import {
+  effectOf,
+  hasPlan,
+  isSamePlan,
+  NO_PLAN,
+  planAfter,
+  type TeamPlan,
+} from '../../src/core/transition.ts';
 
 const event = {
   customerId: 'cus_1',
@@ -54,6 +61,17 @@ test.each(Object.keys(plan))('plans with another %s are different', (field) => {
   expect(isSamePlan(plan, { ...plan, [field]: 'another' })).toBe(false);
   expect(isSamePlan({ ...plan, [field]: null }, plan)).toBe(false);
 });
+
+test.each(Object.entries(plan))('a team has a plan when only its %s is %j', (field, value) => {
+  expect(hasPlan({ ...NO_PLAN, [field]: value })).toBe(true);
+});
+
+test.each([null, 'canceled', 'past_due'])(
+  'a team with nothing but the status %j has no plan',
+  (status) => {
+    expect(hasPlan({ ...NO_PLAN, subscriptionStatus: status })).toBe(false);
+  },
+);
 
 test('a plan is the same as its copy, and a missing one as a missing one', () => {
   expect(isSamePlan(plan, { ...plan })).toBe(true);
