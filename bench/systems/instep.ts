@@ -16,6 +16,7 @@ export function instepEnvironment(stripeApiBase: string): Record<string, string>
     STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
     AUTH_SECRET,
     STRIPE_API_BASE: stripeApiBase,
+    RECONCILE_INTERVAL: 'off',
     OPS_PORT: '0',
   };
 }

@@ -59,6 +59,8 @@ export async function runHttpLevel(options: HttpLevelOptions): Promise<Summary> 
     STRIPE_WEBHOOK_SECRET: SECRET,
     AUTH_SECRET: 'the secret of the simulation is longer than 32 bytes',
     STRIPE_API_BASE: stripe.url,
+    // The stand-in shows the present, and the simulated events happened in the past.
+    RECONCILE_INTERVAL: 'off',
     TEAM_PLAN: planSelection,
     PORT: '0',
     OPS_PORT: 'off',

@@ -92,7 +92,7 @@ const serverVariables = {
   ...planVariables,
   ...retentionVariables,
   CATCH_UP_INTERVAL: interval('1h'),
-  RECONCILE_INTERVAL: interval('off'),
+  RECONCILE_INTERVAL: interval('1d'),
   PROFILE_PASSWORD_HASH: oneOf('include', 'omit'),
   MAX_BODY_BYTES: wholeNumber(1_048_576, 1_024, 67_108_864),
   MAX_QUEUED_EVENTS: wholeNumber(10_000, 1, 1_000_000),

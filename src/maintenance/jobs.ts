@@ -4,11 +4,13 @@ import { fillEmptyTeams } from '../ingest/fill-empty-teams.ts';
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { Database } from '../postgres/database.ts';
 import { countTeamsInTurn } from '../queries/team-counts.ts';
+import { endTurn, takeTurn } from '../queries/turns.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import type { ProductNames } from '../stripe/product-names.ts';
 import { createAmbiguousOrderJob } from './ambiguous-order.ts';
 import { createCatchUpJob } from './catch-up.ts';
+import { createFirstSubscriptionsJob, FIRST_SUBSCRIPTIONS_JOB } from './first-subscriptions.ts';
 import { createParkedEventsJob } from './parked-events.ts';
 import { lookUpProductNames } from './product-names.ts';
 import { limitRate } from './rate-limiter.ts';
@@ -29,11 +31,13 @@ export type JobsOptions = {
   readonly nonce: () => string;
   /** How often missed events are read from Stripe's list; `null`: never. */
   readonly catchUpIntervalMs: number | null;
-  /** How often all teams are compared with Stripe; `null`: never. */
+  /** How often all teams are compared with Stripe; `null`: never, not even new ones. */
   readonly reconcileIntervalMs: number | null;
   /** How long events stay in the log; `null`: for ever. */
   readonly retentionMs: number | null;
 };
+
+const EMPTY_TEAMS_JOB = 'empty-teams';
 
 /** The jobs that find and repair everything that can be out of sync. */
 export function createJobs(options: JobsOptions): Job[] {
@@ -49,10 +53,12 @@ export function createJobs(options: JobsOptions): Job[] {
       run: createParkedEventsJob(query, ingest),
     },
     {
-      name: 'empty-teams',
-      intervalMs: 3_000,
+      name: EMPTY_TEAMS_JOB,
+      intervalMs: 1_000,
       run: async () => {
+        if (!(await takeTurn(query, EMPTY_TEAMS_JOB))) return;
         const teamIds = await fillEmptyTeams(database, planSelection);
+        await endTurn(query, EMPTY_TEAMS_JOB);
         if (teamIds.length > 0) logger.info({ teamIds }, 'teams got the plans of their customers');
       },
     },
@@ -83,6 +89,11 @@ export function createJobs(options: JobsOptions): Job[] {
     const reconcile = { database, ingest, api, nameOf, planSelection, logger, now, nonce };
     const run = createReconcileJob(reconcile, reconcileIntervalMs);
     jobs.push({ name: 'reconcile', intervalMs: 5_000, run });
+    jobs.push({
+      name: FIRST_SUBSCRIPTIONS_JOB,
+      intervalMs: 1_000,
+      run: createFirstSubscriptionsJob(reconcile),
+    });
   }
   if (retentionMs !== null) {
     jobs.push({

@@ -40,7 +40,7 @@ test('needs three secrets and has defaults for the rest', () => {
     planSelection: 'newest',
     eventRetentionMs: 90 * 24 * 60 * 60 * 1_000,
     catchUpIntervalMs: 3_600_000,
-    reconcileIntervalMs: null,
+    reconcileIntervalMs: 86_400_000,
     includePasswordHash: true,
     maxBodyBytes: 1_048_576,
     maxQueuedEvents: 10_000,

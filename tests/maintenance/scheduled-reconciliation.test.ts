@@ -18,9 +18,22 @@ test('RECONCILE_INTERVAL reconciles all teams, and logs what was repaired', asyn
   expect(await server.stop()).toBe(0);
 });
 
-test('does not reconcile without RECONCILE_INTERVAL', async () => {
+test('gives new teams the plans of their customers', async () => {
   const account = await openAccount();
-  const server = await startInstep({ ...account.environment, LOG_LEVEL: 'debug' });
+  const server = await startInstep({ ...account.environment, RECONCILE_INTERVAL: '1d' });
+  await server.logged({ msg: 'reconciled' });
+  const teamId = await account.addTeam('cus_new');
+  await account.happen({ customerId: 'cus_new', status: 'trialing' }, 'missed');
+  await server.logged({ msg: 'first subscription of a team', teamId });
+  expect(await account.planOf(teamId)).toMatchObject({ plan: { subscriptionStatus: 'trialing' } });
+  expect(await server.stop()).toBe(0);
+});
+
+test('RECONCILE_INTERVAL=off asks Stripe for no subscriptions', async () => {
+  const account = await openAccount();
+  await account.addTeam('cus_off');
+  const environment = { ...account.environment, RECONCILE_INTERVAL: 'off', LOG_LEVEL: 'debug' };
+  const server = await startInstep(environment);
   await server.logged({ msg: 'caught up' });
   expect(await server.stop()).toBe(0);
   expect(account.calls.filter((path) => path.startsWith('/v1/subscriptions'))).toEqual([]);

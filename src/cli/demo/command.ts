@@ -98,6 +98,8 @@ function demoConfig(dataFolder: string, apiBase: string): Config {
     STRIPE_WEBHOOK_SECRET: `whsec_${random()}`,
     AUTH_SECRET: random(),
     STRIPE_API_BASE: apiBase,
+    // The stand-in for Stripe holds how every scene ends.
+    RECONCILE_INTERVAL: 'off',
     DATABASE_URL: 'embedded',
     INSTEP_DATA: dataFolder,
     ...{ PORT, HOST, OPS_PORT, OPS_HOST, OPS_TOKEN },

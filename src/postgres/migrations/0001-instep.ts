@@ -161,7 +161,17 @@ create table instep.leased_jobs (
   progress   jsonb
 );
 
-insert into instep.leased_jobs (name) values ('catch-up'), ('reconcile');
+insert into instep.leased_jobs (name)
+values ('catch-up'), ('reconcile'), ('empty-teams'), ('first-subscriptions');
+
+-- Customers who were linked to a team before any of their events was known. Stripe was asked for
+-- their subscriptions.
+create table instep.new_customers (
+  customer_id    text        primary key,
+  first_asked_at timestamptz not null default now(),
+  -- When to ask again, as long as nothing is known; infinity: never.
+  due_at         timestamptz not null
+);
 
 -- The subscriptions and customers that a reconciliation in progress has found in Stripe's lists.
 create table instep.listed_subscriptions (

@@ -12,12 +12,16 @@ const PROGRAM = new URL('../../../dist/cli/instep.js', import.meta.url).pathname
 
 type Environment = Readonly<Record<string, string>>;
 
-/** The settings that the server needs besides a database. No API listens at that address. */
+/**
+ * The settings that the server needs besides a database. No API listens at that address, so nothing
+ * is compared with Stripe.
+ */
 export const SETTINGS: Environment = {
   STRIPE_SECRET_KEY: API_KEY,
   STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
   AUTH_SECRET,
   STRIPE_API_BASE: 'http://127.0.0.1:1',
+  RECONCILE_INTERVAL: 'off',
   PORT: '0',
   OPS_PORT: 'off',
 };

@@ -1,0 +1,52 @@
+import { takeNewCustomers } from '../queries/new-customers.ts';
+import { readTeamsOf } from '../queries/teams.ts';
+import { endTurn, takeTurn } from '../queries/turns.ts';
+import { createLeasedJob } from './leased-job.ts';
+import type { Finding } from './reconcile/finding.ts';
+import { listCustomer } from './reconcile/listing.ts';
+import type { ReconcileServices } from './reconcile/options.ts';
+import { reconcileTeams } from './reconcile/reconcile-teams.ts';
+import type { Job } from './worker.ts';
+
+export const FIRST_SUBSCRIPTIONS_JOB = 'first-subscriptions';
+
+const BATCH = 50;
+
+/** How long to rest when the key lacks permission. */
+const FORBIDDEN_MS = 60 * 60 * 1_000;
+
+/**
+ * Asks Stripe for the subscriptions of customers who were linked to a team and of whom no event is
+ * known: `customer.subscription.created` is none of the two types, and a trial has no other event
+ * for two weeks.
+ */
+export function createFirstSubscriptionsJob(services: ReconcileServices): Job['run'] {
+  const { database, logger } = services;
+  const { query } = database;
+  const onFinding = (finding: Finding) => logger.info(finding, 'first subscription of a team');
+  const options = { ...services, isDryRun: false, onFinding };
+
+  async function ask(customerId: string, signal: AbortSignal): Promise<void> {
+    const listed = await listCustomer(customerId, services, signal);
+    // A plan that the application wrote is only cleared by a complete reconciliation.
+    if (listed === null || listed.subscriptions.length === 0) return;
+    const teams = await readTeamsOf(query, [customerId]);
+    await reconcileTeams(teams, listed.subscriptions, options, signal);
+  }
+
+  return createLeasedJob({
+    name: FIRST_SUBSCRIPTIONS_JOB,
+    logger,
+    intervalMs: FORBIDDEN_MS,
+    isDueAfterOutage: false,
+    async run(_, signal) {
+      if (!(await takeTurn(query, FIRST_SUBSCRIPTIONS_JOB))) return;
+      const customerIds = await takeNewCustomers(query, BATCH);
+      await endTurn(query, FIRST_SUBSCRIPTIONS_JOB);
+      for (const customerId of customerIds) {
+        if (signal.aborted) return;
+        await ask(customerId, signal);
+      }
+    },
+  });
+}

@@ -1,0 +1,195 @@
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { createFirstSubscriptionsJob } from '../../src/maintenance/first-subscriptions.ts';
+import { createLogger } from '../../src/runtime/logging.ts';
+import { createStripeApi } from '../../src/stripe/api.ts';
+import { API_KEY } from '../support/secrets/canaries.ts';
+import { openAccount } from '../support/stripe/reconciled-account.ts';
+
+const account = await openAccount();
+const { database, ingest, calls } = account;
+const { query } = database;
+const { signal } = new AbortController();
+
+/** A job with its lines, as another instance has it. */
+function openJob() {
+  const lines: Record<string, unknown>[] = [];
+  const job = createFirstSubscriptionsJob({
+    database,
+    ingest,
+    api: createStripeApi({
+      secretKey: API_KEY,
+      baseUrl: new URL(account.environment.STRIPE_API_BASE ?? ''),
+    }),
+    nameOf: async () => 'Pro',
+    planSelection: 'newest',
+    logger: createLogger('info', { write: (line) => lines.push(JSON.parse(line)) }),
+    now: Date.now,
+    nonce: () => String(Math.random()),
+  });
+  const run = async () => {
+    await query(
+      `update instep.leased_jobs set started_at = null where name = 'first-subscriptions'`,
+    );
+    await job(signal);
+  };
+  return { run, job, lines };
+}
+
+const asked = () => calls.filter((path) => path.startsWith('/v1/subscriptions'));
+
+/** As if everything had happened that much earlier. */
+const passTime = (interval: string) =>
+  query(
+    `update instep.new_customers
+        set first_asked_at = first_asked_at - $1::interval, due_at = due_at - $1::interval`,
+    [interval],
+  );
+
+beforeEach(async () => {
+  await query('truncate teams, instep.subscriptions, instep.events, instep.new_customers');
+  account.fault = undefined;
+  calls.length = 0;
+});
+
+describe('a team that is linked to a customer for the first time', () => {
+  test('gets the plan of the customer from Stripe, without any event', async () => {
+    const { run, lines } = openJob();
+    const teamId = await account.addTeam('cus_trial');
+    await account.happen(
+      { customerId: 'cus_trial', status: 'trialing', productId: 'prod_pro' },
+      'missed',
+    );
+    await run();
+    expect(await account.planOf(teamId)).toMatchObject({
+      plan: { subscriptionStatus: 'trialing', planName: 'Pro', providerProductId: 'prod_pro' },
+    });
+    expect(lines).toMatchObject([
+      { msg: 'first subscription of a team', teamId, isRepaired: true },
+    ]);
+    calls.length = 0;
+    await passTime('1 hour');
+    await run();
+    expect(asked()).toEqual([]);
+  });
+
+  test('keeps the plan that the application wrote when Stripe has the same one', async () => {
+    const { run, lines } = openJob();
+    const teamId = await account.addTeam('cus_same');
+    await account.happen(
+      { customerId: 'cus_same', status: 'trialing', productId: 'prod_pro' },
+      'missed',
+    );
+    await query(
+      `update teams
+          set provider_subscription_id = 'sub_1', provider_product_id = 'prod_pro',
+              plan_name = 'Pro', subscription_status = 'trialing'`,
+    );
+    const before = await account.planOf(teamId);
+    await run();
+    expect(await account.planOf(teamId)).toEqual(before);
+    expect(lines).toMatchObject([{ kind: 'unrecorded', subscriptionIds: ['sub_1'] }]);
+  });
+
+  test('keeps the plan that the application wrote when Stripe lists no subscription', async () => {
+    const { run } = openJob();
+    const teamId = await account.addTeam('cus_gift');
+    account.customers.set({ id: 'cus_gift' });
+    await query(`update teams set plan_name = 'Gift', subscription_status = 'active'`);
+    await run();
+    expect(asked()).toHaveLength(1);
+    expect(await account.planOf(teamId)).toMatchObject({ plan: { planName: 'Gift' } });
+  });
+
+  test('is not asked for when an event of the customer is known', async () => {
+    const { run } = openJob();
+    await account.addTeam('cus_known');
+    await account.happen({ customerId: 'cus_known' });
+    await run();
+    expect(asked()).toEqual([]);
+  });
+});
+
+test('a customer without a subscription is asked for less and less often, for a day', async () => {
+  const { run } = openJob();
+  await account.addTeam('cus_waiting');
+  const pausesSeconds: number[] = [];
+  for (let count = 0; count < 30; count += 1) {
+    await run();
+    const [row] = await query<{ seconds: number | null }>(
+      `select case when due_at < 'infinity'
+                then ceil(extract(epoch from due_at - now()))::integer end as seconds
+         from instep.new_customers`,
+    );
+    if (row?.seconds == null) break;
+    pausesSeconds.push(row.seconds);
+    await passTime(`${row.seconds + 1} seconds`);
+  }
+  expect(pausesSeconds[0]).toBe(5);
+  expect(pausesSeconds.length).toBeLessThan(20);
+  expect(pausesSeconds).toEqual(pausesSeconds.toSorted((one, other) => one - other));
+  calls.length = 0;
+  await passTime('30 days');
+  await run();
+  expect(asked()).toEqual([]);
+});
+
+test('a customer who subscribes after the checkout was opened is found', async () => {
+  const { run } = openJob();
+  const teamId = await account.addTeam('cus_later');
+  await run();
+  await account.happen({ customerId: 'cus_later', status: 'trialing' }, 'missed');
+  await passTime('1 minute');
+  await run();
+  expect(await account.planOf(teamId)).toMatchObject({ plan: { subscriptionStatus: 'trialing' } });
+});
+
+test('of several instances one reads the teams, and a slow read is repeated less often', async () => {
+  await account.addTeam('cus_turn');
+  const [one, other] = [openJob(), openJob()];
+  await one.run();
+  await passTime('1 hour');
+  await other.job(signal);
+  expect(asked()).toHaveLength(1);
+  const tookSeconds = (age: string) =>
+    query(
+      `update instep.leased_jobs
+          set started_at = now() - $1::interval, ended_at = now() - $1::interval + interval '1 second'
+        where name = 'first-subscriptions'`,
+      [age],
+    );
+  await tookSeconds('40 seconds');
+  await other.job(signal);
+  expect(asked()).toHaveLength(1);
+  await tookSeconds('60 seconds');
+  await other.job(signal);
+  expect(asked()).toHaveLength(2);
+});
+
+test.each([401, 403])(
+  'a key that is refused with %i is reported once, and used no more',
+  async (status) => {
+    const { run, lines } = openJob();
+    account.fault = () => ({ status });
+    await account.addTeam('cus_refused');
+    await run();
+    await passTime('1 minute');
+    await run();
+    expect(asked()).toHaveLength(1);
+    expect(lines).toMatchObject([{ level: 'warn', job: 'first-subscriptions' }]);
+  },
+);
+
+test('an API that fails is asked again later', async () => {
+  const { run } = openJob();
+  const teamId = await account.addTeam('cus_outage');
+  await account.happen({ customerId: 'cus_outage' }, 'missed');
+  let answers = 0;
+  account.fault = () => {
+    answers += 1;
+    return answers === 1 ? { status: 503, retryAfterSeconds: 0 } : undefined;
+  };
+  await vi.waitFor(run);
+  await passTime('1 minute');
+  await run();
+  expect(await account.planOf(teamId)).toMatchObject({ plan: { subscriptionStatus: 'active' } });
+});
