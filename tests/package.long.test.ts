@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
 
@@ -41,13 +41,17 @@ test('the package has the program, its assets and its docs, and no development t
   expect(files.filter((path) => /simulation\/|\.test\.|\.map$|\.tgz$/.test(path))).toEqual([]);
 });
 
-test('the package has every file that its README links to', async () => {
+test('the package has every file that its pages link to', async () => {
   const { files } = await pack();
-  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
-  const links = [...readme.matchAll(/\]\(([\w./-]+)(?:#[\w-]+)?\)/g)].map(([, path = '']) => path);
-  expect(links).toContain('docs/operations.md');
   const isPacked = (link: string) =>
     files.some((path) => path === link || path.startsWith(`${link}/`));
+  const pages = files.filter((path) => path.endsWith('.md'));
+  const links = pages.flatMap((page) =>
+    [...readFileSync(join(ROOT, page), 'utf8').matchAll(/\]\(([\w./-]+)(?:#[\w-]+)?\)/g)].map(
+      ([, link = '']) => join(dirname(page), link),
+    ),
+  );
+  expect(links).toContain('docs/operations.md');
   expect(links.filter((link) => !isPacked(link))).toEqual([]);
 });
 

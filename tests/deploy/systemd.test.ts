@@ -1,0 +1,31 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createFolder } from '../support/process/instep-process.ts';
+
+const UNIT = join(import.meta.dirname, '../../docs/deploy/instep.service');
+
+/** Of ten: 9 and more are "unsafe", below 2 is "OK". */
+const MAX_EXPOSURE = 2;
+
+const { error } = spawnSync('systemd-analyze', ['--version']);
+
+test.skipIf(error !== undefined)('systemd-analyze accepts the unit (needs systemd)', () => {
+  const folder = createFolder();
+  const unit = readFileSync(UNIT, 'utf8').replace('/usr/bin/node', process.execPath);
+  const path = join(folder, 'instep.service');
+  writeFileSync(path, unit);
+  const verified = spawnSync('systemd-analyze', ['verify', '--man=no', path], { encoding: 'utf8' });
+  expect({ status: verified.status, stderr: verified.stderr }).toEqual({ status: 0, stderr: '' });
+
+  const security = ['security', '--offline=true', `--threshold=${MAX_EXPOSURE * 10}`, path];
+  execFileSync('systemd-analyze', security, { stdio: 'pipe' });
+});
+
+test('the unit stops Instep first, and does not restart it with a wrong configuration', () => {
+  const lines = readFileSync(UNIT, 'utf8').split('\n');
+  expect(lines).toContain('KillMode=mixed');
+  expect(lines).toContain('RestartPreventExitStatus=2');
+  expect(lines).toContain('ProtectSystem=strict');
+});
