@@ -1,6 +1,6 @@
 import type { Finding } from '../maintenance/reconcile/finding.ts';
 import type { Counts } from '../maintenance/reconcile/progress.ts';
-import { counted } from '../operations/doctor/check.ts';
+import { counted, countText } from '../operations/count-text.ts';
 import { shownTime } from './events/format.ts';
 import { planChanges } from './plan-table.ts';
 
@@ -37,9 +37,9 @@ export function describeCounts(counts: Counts, isDryRun: boolean): string {
   const { subscriptions, teams, drifts, repaired, unreadable } = counts;
   const left = isDryRun ? 0 : drifts - repaired;
   const parts = [
-    drifts === 0 ? 'no drift' : `${number(drifts)} out of sync`,
-    ...(repaired > 0 ? [`${number(repaired)} repaired`] : []),
-    ...(left > 0 ? [`${number(left)} not repaired`] : []),
+    drifts === 0 ? 'no drift' : `${countText(drifts)} out of sync`,
+    ...(repaired > 0 ? [`${countText(repaired)} repaired`] : []),
+    ...(left > 0 ? [`${countText(left)} not repaired`] : []),
     ...nonzero(counts.unrecorded, 'correct team', 'with a missing event'),
     ...nonzero(counts.customersWithoutTeam, 'customer', 'without a team'),
     ...nonzero(counts.unknownCustomers, 'team', 'whose customer Stripe does not know'),
@@ -51,8 +51,4 @@ export function describeCounts(counts: Counts, isDryRun: boolean): string {
 
 function nonzero(count: number, noun: string, which: string): string[] {
   return count === 0 ? [] : [`${counted(count, noun)} ${which}`];
-}
-
-function number(count: number): string {
-  return count.toLocaleString('en');
 }

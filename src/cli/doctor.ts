@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { type Check, counted } from '../operations/doctor/check.ts';
+import { counted } from '../operations/count-text.ts';
+import type { Check } from '../operations/doctor/check.ts';
 import { examine } from '../operations/doctor/examine.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { webUrl } from './arguments.ts';

@@ -1,4 +1,4 @@
-import type { TeamPlan } from '../core/transition.ts';
+import { PLAN_FIELDS, type TeamPlan } from '../core/transition.ts';
 import { paint } from './output.ts';
 
 const COLUMNS = [
@@ -25,8 +25,7 @@ export function planRow(plan: TeamPlan, before: TeamPlan): string {
 
 /** The fields that change: `planName Pro → -, subscriptionStatus active → canceled`. */
 export function planChanges(is: TeamPlan, shouldBe: TeamPlan): string[] {
-  return Object.entries(shouldBe)
-    .map(([field, value]) => ({ field, value, old: is[field as keyof TeamPlan] }))
-    .filter(({ value, old }) => value !== old)
-    .map(({ field, value, old }) => `${field} ${old ?? '-'} → ${value ?? '-'}`);
+  return PLAN_FIELDS.filter((field) => is[field] !== shouldBe[field]).map(
+    (field) => `${field} ${is[field] ?? '-'} → ${shouldBe[field] ?? '-'}`,
+  );
 }

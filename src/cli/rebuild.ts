@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { readPlanSelection } from '../config/config.ts';
 import { type Difference, rebuild } from '../event-log/rebuild.ts';
-import { counted } from '../operations/doctor/check.ts';
+import { counted } from '../operations/count-text.ts';
 import { positiveInteger } from './arguments.ts';
 import { createCommand } from './create-command.ts';
 import { printMessage } from './output.ts';

@@ -1,5 +1,7 @@
+export const LOGGED_OUTCOMES = ['applied', 'unchanged', 'stale', 'parked', 'unreadable'] as const;
+
 /** The outcome of an event in the log. A duplicate has no row of its own: it counts as a delivery. */
-export type LoggedOutcome = 'applied' | 'stale' | 'unchanged' | 'parked' | 'unreadable';
+export type LoggedOutcome = (typeof LOGGED_OUTCOMES)[number];
 
 /** An event as it is read from the log. */
 export type LoggedEvent = {

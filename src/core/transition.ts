@@ -17,16 +17,17 @@ export const NO_PLAN: TeamPlan = {
   subscriptionStatus: null,
 };
 
-const FIELDS: readonly (keyof TeamPlan)[] = [
-  'providerSubscriptionId',
-  'providerProductId',
-  'planName',
+/** In the order in which they are shown. */
+export const PLAN_FIELDS: readonly (keyof TeamPlan)[] = [
   'subscriptionStatus',
+  'planName',
+  'providerProductId',
+  'providerSubscriptionId',
 ];
 
 /** Whether two plans are the same, or both are missing. */
 export function isSamePlan(one: TeamPlan | null, other: TeamPlan | null): boolean {
-  return FIELDS.every((field) => one?.[field] === other?.[field]);
+  return PLAN_FIELDS.every((field) => one?.[field] === other?.[field]);
 }
 
 /** Whether a team has a plan now; a team whose plan was cleared has only a status. */

@@ -27,7 +27,7 @@ const BATCH = 200;
  * @throws the errors of the database, except those that one event causes
  */
 export async function* replayEvents(
-  events: AsyncIterable<EventRow>,
+  events: AsyncIterable<EventRow> | readonly EventRow[],
   options: ReplayOptions,
 ): AsyncGenerator<Replayed> {
   let batch: EventRow[] = [];

@@ -1,4 +1,5 @@
 import type { EventReference, Reason } from '../event-log/reason.ts';
+import { durationText } from './count-text.ts';
 
 /** Says in one sentence why an event has its outcome, and what to do when there is anything to do. */
 export function reasonText(reason: Reason): string {
@@ -87,7 +88,7 @@ function newerEvent(reason: Extract<Reason, { code: 'newer-event' }>): string {
   const known = isLaterArrival ? 'arrived before this one was decided' : 'had already arrived';
   return (
     `A newer event of ${subscription ?? 'no subscription'} ${known}: ${nameOf(newer)}, created ` +
-    `${duration(secondsLater)} later.`
+    `${durationText(secondsLater)} later.`
   );
 }
 
@@ -99,16 +100,4 @@ function nameOf({ position, eventId, isSnapshot }: EventReference): string {
 
 function nameWithSubscription(event: EventReference): string {
   return `${nameOf(event)} of ${event.subscriptionId ?? 'no subscription'}`;
-}
-
-const UNITS = [
-  ['days', 86_400],
-  ['hours', 3_600],
-  ['minutes', 60],
-] as const;
-
-function duration(seconds: number): string {
-  if (seconds === 1) return '1 second';
-  const [unit, length] = UNITS.find(([, length]) => seconds >= 2 * length) ?? ['seconds', 1];
-  return `${Math.floor(seconds / length)} ${unit}`;
 }

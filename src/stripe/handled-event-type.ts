@@ -11,3 +11,5 @@ export function isHandledType(type: string): type is HandledType {
 
 /** The type of a subscription snapshot in the log. */
 export const SNAPSHOT_TYPE = 'instep.subscription_snapshot';
+
+export const LOGGED_TYPES: readonly string[] = [...HANDLED_TYPES, SNAPSHOT_TYPE];

@@ -88,7 +88,7 @@ test('reports and keeps a plan without any event', async () => {
   );
   const { lines } = await rebuild([]);
   expect(lines).toEqual([
-    expect.stringMatching(/: planName By hand → -, subscriptionStatus active → - \(kept: /),
+    expect.stringMatching(/: subscriptionStatus active → -, planName By hand → - \(kept: /),
   ]);
   expect(await service.planOf(teamId)).toMatchObject({ planName: 'By hand' });
   await service.database.query('delete from teams where id = $1', [teamId]);

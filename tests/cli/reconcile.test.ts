@@ -47,8 +47,8 @@ test('reports drift with its cause, and repairs it', async () => {
   await account.addTeam('cus_without_subscription');
 
   const lines = [
-    `team ${missed} (cus_missed): providerSubscriptionId sub_of_cus_missed → -, providerProductId prod_pro → -, planName Pro → -, subscriptionStatus active → canceled (sub_of_cus_missed: missed event, since ${shown(at(5))})`,
-    `team ${unseen} (cus_unseen): providerSubscriptionId - → sub_of_cus_unseen, providerProductId - → prod_pro, planName - → Pro, subscriptionStatus - → active (sub_of_cus_unseen: never seen, since ${shown(at(9))})`,
+    `team ${missed} (cus_missed): subscriptionStatus active → canceled, planName Pro → -, providerProductId prod_pro → -, providerSubscriptionId sub_of_cus_missed → - (sub_of_cus_missed: missed event, since ${shown(at(5))})`,
+    `team ${unseen} (cus_unseen): subscriptionStatus - → active, planName - → Pro, providerProductId - → prod_pro, providerSubscriptionId - → sub_of_cus_unseen (sub_of_cus_unseen: never seen, since ${shown(at(9))})`,
     `team ${byHand} (cus_hand): planName Gold → Pro (changed by hand)`,
     'customer cus_nobody has no team (active)',
     `team ${typo}: Stripe does not know its customer cus_typo`,
@@ -292,7 +292,7 @@ describe('a team with a plan, but without an event', () => {
   test('has drifted when its customer has no subscription', async () => {
     const { account, teamId } = await openTeam();
     account.customers.set({ id: 'cus_1' });
-    const line = `team ${teamId} (cus_1): planName Gold → -, subscriptionStatus active → - (no subscription)`;
+    const line = `team ${teamId} (cus_1): subscriptionStatus active → -, planName Gold → - (no subscription)`;
     expect(await account.reconcile('--dry-run')).toMatchObject({ code: 3, lines: [line] });
     expect(await account.reconcile()).toMatchObject({ code: 0, lines: [line] });
     expect(await account.planOf(teamId)).toMatchObject({

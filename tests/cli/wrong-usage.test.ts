@@ -7,7 +7,7 @@ test.concurrent.each([
   ['an unknown option', 'serve --port 1', /unknown option '--port'/],
   ['a missing option', 'user add', /required option '--email <email>'/],
   ['a missing argument', 'user show', /missing required argument 'id'/],
-  ['an unknown outcome', 'events list --outcome lost', /Allowed choices are applied, stale/],
+  ['an unknown outcome', 'events list --outcome lost', /Allowed choices are applied, unchanged/],
   ['an unknown type', 'events list --type invoice.paid', /choices are customer\.subscr/],
   ['an invalid time', 'events list --since yesterday', /must be a duration ago, such as 2h/],
   ['an invalid date', 'events list --since 2026-13-01', /must be a duration ago, such as 2h/],

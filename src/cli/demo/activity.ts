@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Ingest } from '../../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../../ingest/received-event.ts';
 import type { Query } from '../../postgres/database.ts';
 import { addTeam } from '../../queries/teams.ts';
+import { pause } from '../../runtime/pause.ts';
 import { parseEvent } from '../../stripe/parse-event.ts';
 import {
   type EndlessDelivery,
@@ -142,11 +142,6 @@ function received(body: string, receivedAtMs: number): ReceivedEvent {
 
 /** Waits. Returns false when the signal is aborted meanwhile. */
 async function waited(delayMs: number, signal: AbortSignal): Promise<boolean> {
-  try {
-    await sleep(Math.max(0, delayMs), undefined, { signal });
-    return true;
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    return false;
-  }
+  await pause(Math.max(0, delayMs), { signal });
+  return !signal.aborted;
 }

@@ -1,23 +1,16 @@
 import { Option } from 'commander';
-import type { LoggedOutcome } from '../../core/logged-event.ts';
-import { HANDLED_TYPES, SNAPSHOT_TYPE } from '../../stripe/handled-event-type.ts';
+import { LOGGED_OUTCOMES } from '../../core/logged-event.ts';
+import { LOGGED_TYPES } from '../../stripe/handled-event-type.ts';
 import { timeSince } from '../arguments.ts';
 
-const OUTCOMES: readonly LoggedOutcome[] = [
-  'applied',
-  'stale',
-  'unchanged',
-  'parked',
-  'unreadable',
-];
-
 export function outcomeOption(): Option {
-  return new Option('--outcome <outcome>', 'only events with this outcome').choices(OUTCOMES);
+  return new Option('--outcome <outcome>', 'only events with this outcome').choices(
+    LOGGED_OUTCOMES,
+  );
 }
 
 export function typeOption(): Option {
-  const types = [...HANDLED_TYPES, SNAPSHOT_TYPE];
-  return new Option('--type <type>', 'only events of this type').choices(types);
+  return new Option('--type <type>', 'only events of this type').choices(LOGGED_TYPES);
 }
 
 export function sinceOption(): Option {

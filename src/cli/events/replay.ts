@@ -5,9 +5,8 @@ import type { PlanSelection } from '../../core/plan-selection.ts';
 import { type Replayed, replayEvents } from '../../event-log/replay.ts';
 import { readNewestPosition, searchLog } from '../../event-log/search.ts';
 import { createIngestPipeline, type Ingest } from '../../ingest/pipeline.ts';
-import { counted } from '../../operations/doctor/check.ts';
+import { counted } from '../../operations/count-text.ts';
 import type { Database } from '../../postgres/database.ts';
-import type { EventRow } from '../../queries/search-events.ts';
 import { InstepError } from '../../runtime/errors.ts';
 import { createLogger } from '../../runtime/logging.ts';
 import { createCommand } from '../create-command.ts';
@@ -55,7 +54,7 @@ async function replay(
   const events =
     id === undefined
       ? searchLog(query, filter, 'oldest first', newest)
-      : only(await findEvent(query, id));
+      : [await findEvent(query, id)];
   const counts = new Map<string, number>();
   const ingest = openPipeline(database, planSelection);
   for await (const replayed of replayEvents(events, { ingest, query })) {
@@ -72,10 +71,6 @@ async function replay(
   const failed = counts.get('failed') ?? 0;
   if (failed > 0)
     throw new ReplayFailed(`the database refused ${counted(failed, 'event')}: see above`);
-}
-
-async function* only(event: EventRow): AsyncGenerator<EventRow> {
-  yield event;
 }
 
 /** The ingest pipeline without Stripe's API: a running server looks up missing product names. */

@@ -36,8 +36,3 @@ export async function safely(
     return [failure(name, error.message, advice)];
   }
 }
-
-/** `1 event`, `2 events` */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}

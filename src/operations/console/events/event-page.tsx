@@ -5,18 +5,19 @@ import { dismissParkedEvents } from '../../../event-log/dismiss.ts';
 import { type Replayed, replayEvents } from '../../../event-log/replay.ts';
 import { readEventAt } from '../../../event-log/search.ts';
 import type { EventRow } from '../../../queries/search-events.ts';
+import { countText, durationText } from '../../count-text.ts';
 import { reasonText } from '../../reason-text.ts';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { type Fact, Facts, Notice, Panel } from '../components/panels.tsx';
 import { type PlanRow, PlanTable } from '../components/plan-table.tsx';
 import { StripeId } from '../components/stripe-id.tsx';
-import { countText, numberOf, Time, UntrustedText } from '../components/text.tsx';
+import { Time, UntrustedText } from '../components/text.tsx';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
 import { notFound } from '../problems.tsx';
 import { queryNumber } from '../query-parameters.ts';
-import { filterUrl } from './event-filter.ts';
+import { CustomerFact } from './event-table.tsx';
 import { eventUrl } from './event-text.tsx';
 import { Payload } from './payload.tsx';
 
@@ -50,7 +51,7 @@ export function eventPage(options: ConsoleOptions): Hono {
   app.post('/:position/replay', async (context) => {
     const event = await readEvent(context);
     const { position } = event;
-    for await (const { outcome, error } of replayEvents(only(event), { ingest, query })) {
+    for await (const { outcome, error } of replayEvents([event], { ingest, query })) {
       if (error !== null) logger.warn({ err: error, position }, 'replay failed');
       return context.redirect(`${eventUrl(position)}?replayed=${outcome}`, 303);
     }
@@ -72,10 +73,6 @@ export function eventPage(options: ConsoleOptions): Hono {
   });
 
   return app;
-}
-
-async function* only(event: EventRow): AsyncGenerator<EventRow> {
-  yield event;
 }
 
 type EventPageProps = {
@@ -202,13 +199,7 @@ function factsOf(event: EventRow, { teams, change }: ExplainedEvent): readonly F
     ['Id', <StripeId text={eventId} />],
     ['Type', type],
     ['Team', teams.length === 0 ? 'none' : <TeamLinks ids={teams.map(({ id }) => id)} />],
-    [
-      'Customer',
-      <>
-        <StripeId text={customerId} />{' '}
-        {customerId && <a href={filterUrl('/events', { customer: customerId })}>All events</a>}
-      </>,
-    ],
+    ['Customer', <CustomerFact customerId={customerId} />],
     ['Subscription', <StripeId text={subscriptionId} />],
     ['Status', subscription ? <StatusBadge status={subscription.status} /> : 'unknown'],
     ['Product', <StripeId text={subscription?.productId ?? null} />],
@@ -219,15 +210,7 @@ function factsOf(event: EventRow, { teams, change }: ExplainedEvent): readonly F
   ];
 }
 
-const UNITS = [
-  ['day', 86_400_000],
-  ['hour', 3_600_000],
-  ['minute', 60_000],
-] as const;
-
 /** Stripe's times are whole seconds, and clocks differ. */
 function delayText(delayMs: number): string {
-  if (delayMs < 0) return "none: Stripe's clock is ahead";
-  const [unit, length] = UNITS.find(([, length]) => delayMs >= 2 * length) ?? ['second', 1_000];
-  return numberOf(Math.floor(delayMs / length), unit);
+  return delayMs < 0 ? "none: Stripe's clock is ahead" : durationText(delayMs / 1_000);
 }

@@ -1,6 +1,8 @@
 import { Hono } from 'hono';
+import { LOGGED_OUTCOMES } from '../../../core/logged-event.ts';
 import { type PageOfEvents, readPageOfEvents } from '../../../event-log/event-page.ts';
 import { readNewestPosition } from '../../../event-log/search.ts';
+import { LOGGED_TYPES } from '../../../stripe/handled-event-type.ts';
 import { Button, Field, Select } from '../components/form.tsx';
 import { autoLoad, Pager } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
@@ -10,8 +12,6 @@ import { Page } from '../page.tsx';
 import { badRequest } from '../problems.tsx';
 import { queryNumber } from '../query-parameters.ts';
 import {
-  FILTER_OUTCOMES,
-  FILTER_TYPES,
   type FieldErrors,
   type FilterFields,
   filterUrl,
@@ -96,11 +96,11 @@ function FilterForm({ fields, errors }: FilterFormProps) {
         <Field label="Customer" type="search" maxlength={300} {...propsOf('customer')} />
         <Field label="Subscription" type="search" maxlength={300} {...propsOf('subscription')} />
         <Field label="Team" type="search" maxlength={20} {...propsOf('team')} />
-        <Select label="Type" any="any type" options={FILTER_TYPES} {...propsOf('type')} />
+        <Select label="Type" any="any type" options={LOGGED_TYPES} {...propsOf('type')} />
         <Select
           label="Outcome"
           any="any outcome"
-          options={FILTER_OUTCOMES}
+          options={LOGGED_OUTCOMES}
           {...propsOf('outcome')}
         />
         <Field label="Since (2h or a date)" maxlength={40} {...propsOf('since')} />

@@ -1,6 +1,7 @@
 import type { EventRow } from '../../../queries/search-events.ts';
 import { changeOf } from '../../../stripe/logged-event.ts';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
+import { StripeId } from '../components/stripe-id.tsx';
 import { Table } from '../components/table.tsx';
 import { Id, IdLink, Time } from '../components/text.tsx';
 import { filterUrl } from './event-filter.ts';
@@ -39,4 +40,14 @@ function cellsOf(event: EventRow) {
 /** A link to all events of a customer. */
 export function CustomerLink({ customerId }: { readonly customerId: string }) {
   return <IdLink href={filterUrl('/events', { customer: customerId })} id={customerId} />;
+}
+
+/** A customer in a list of facts. */
+export function CustomerFact({ customerId }: { readonly customerId: string | null }) {
+  return (
+    <>
+      <StripeId text={customerId} />{' '}
+      {customerId && <a href={filterUrl('/events', { customer: customerId })}>All events</a>}
+    </>
+  );
 }

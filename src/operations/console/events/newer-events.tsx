@@ -1,7 +1,7 @@
 import type { Query } from '../../../postgres/database.ts';
 import { countEvents, type EventFilter } from '../../../queries/search-events.ts';
+import { counted, countText } from '../../count-text.ts';
 import { Live } from '../components/live.tsx';
-import { countText, numberOf } from '../components/text.tsx';
 import { type FilterFields, filterUrl } from './event-filter.ts';
 
 /**
@@ -50,7 +50,7 @@ export function NewerEvents({ fields, baseline, newer, nowMs }: NewerEventsProps
           <a href={filterUrl('/events', fields)}>
             {newer >= MAX_COUNTED
               ? `${countText(newer, MAX_COUNTED)} newer events`
-              : numberOf(newer, 'newer event')}
+              : counted(newer, 'newer event')}
           </a>
         )}
       </p>

@@ -1,5 +1,6 @@
 import type { Child } from 'hono/jsx';
-import { numberOf, UntrustedText } from '../components/text.tsx';
+import { counted } from '../../count-text.ts';
+import { UntrustedText } from '../components/text.tsx';
 
 /** How much of a body that is not JSON is shown, in characters. */
 const MAX_SHOWN = 4_000;
@@ -91,7 +92,7 @@ class JsonRenderer {
         </div>
       );
     }
-    const count = `${numberOf(children.length, noun)}${isCut ? ' or more' : ''}`;
+    const count = `${counted(children.length, noun)}${isCut ? ' or more' : ''}`;
     return (
       <details open={depth < OPEN_DEPTH}>
         <summary>

@@ -1,6 +1,7 @@
-import { countText } from '../components/text.tsx';
+import { LOGGED_OUTCOMES, type LoggedOutcome } from '../../../core/logged-event.ts';
+import { countText } from '../../count-text.ts';
 import { CHART_HEIGHT, Chart, Figures, Legend } from './chart.tsx';
-import { countOf, OUTCOMES, type Range, type Slot, totalsOf } from './series.ts';
+import { countOf, type Range, type Slot, totalsOf } from './series.ts';
 
 /** The share of its slot that a bar covers. */
 const BAR = 0.8;
@@ -12,11 +13,11 @@ export function EventsChart({ slots, range }: EventsChartProps) {
   const counts = totalsOf(slots);
   const most = Math.max(...slots.map(countOf));
   const top = roundUp(most);
-  const perOutcome = OUTCOMES.map((outcome) => `${countText(counts[outcome])} ${outcome}`);
+  const perOutcome = LOGGED_OUTCOMES.map((outcome) => `${countText(counts[outcome])} ${outcome}`);
   return (
     <>
       <Legend
-        marks={OUTCOMES.map((outcome) => ({
+        marks={LOGGED_OUTCOMES.map((outcome) => ({
           drawing: <path class={`bar-${outcome}`} d="M0 0H16V10H0z" />,
           name: outcome,
           value: countText(counts[outcome]),
@@ -31,16 +32,16 @@ export function EventsChart({ slots, range }: EventsChartProps) {
         {...{ range, slots }}
       >
         <Patterns />
-        {OUTCOMES.map((outcome) => (
+        {LOGGED_OUTCOMES.map((outcome) => (
           <path class={`bar-${outcome}`} d={barsOf(slots, outcome, top)} />
         ))}
       </Chart>
       <Figures
         id="events"
         label="Events by outcome"
-        columns={OUTCOMES}
+        columns={LOGGED_OUTCOMES}
         slots={slots.filter(countOf)}
-        valuesOf={(slot) => OUTCOMES.map((outcome) => slot.counts[outcome])}
+        valuesOf={(slot) => LOGGED_OUTCOMES.map((outcome) => slot.counts[outcome])}
       />
     </>
   );
@@ -61,8 +62,8 @@ function Patterns() {
 }
 
 /** The bars of one outcome, each on top of those of the outcomes before it. */
-function barsOf(slots: readonly Slot[], outcome: (typeof OUTCOMES)[number], top: number): string {
-  const below = OUTCOMES.slice(0, OUTCOMES.indexOf(outcome));
+function barsOf(slots: readonly Slot[], outcome: LoggedOutcome, top: number): string {
+  const below = LOGGED_OUTCOMES.slice(0, LOGGED_OUTCOMES.indexOf(outcome));
   const height = (count: number) => (count / top) * CHART_HEIGHT;
   return slots
     .map(({ counts }, index) => {
@@ -75,7 +76,7 @@ function barsOf(slots: readonly Slot[], outcome: (typeof OUTCOMES)[number], top:
 }
 
 function tooltipOf({ startsAtMs, counts }: Slot): string {
-  const parts = OUTCOMES.filter((outcome) => counts[outcome] > 0).map(
+  const parts = LOGGED_OUTCOMES.filter((outcome) => counts[outcome] > 0).map(
     (outcome) => `${countText(counts[outcome])} ${outcome}`,
   );
   const from = new Date(startsAtMs).toISOString().slice(0, 16).replace('T', ' ');

@@ -3,10 +3,10 @@ import { MAX_COUNTED_PARKED } from '../../../queries/health.ts';
 import type { LeasedJobState } from '../../../queries/leased-jobs.ts';
 import type { TeamCounts } from '../../../queries/team-counts.ts';
 import { durationOf } from '../../../runtime/duration.ts';
+import { counted, countText } from '../../count-text.ts';
 import { Badge, StatusBadge } from '../components/badges.tsx';
 import { Facts, Notice } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
-import { countText, numberOf } from '../components/text.tsx';
 import type { SyncState } from './issues.tsx';
 
 type HealthFactsProps = { readonly state: SyncState; readonly nowMs: number };
@@ -25,7 +25,7 @@ export function HealthFacts({ state, nowMs }: HealthFactsProps) {
             {countText(health.parkedEvents, MAX_COUNTED_PARKED)}
           </a>,
         ],
-        ['Ambiguous order', numberOf(health.ambiguousSubscriptions, 'subscription')],
+        ['Ambiguous order', counted(health.ambiguousSubscriptions, 'subscription')],
         ['Products without a name', countText(health.namelessProducts)],
         ['Last catch-up', catchUpText(catchUp, ago)],
         [
@@ -47,7 +47,7 @@ function catchUpText(job: LeasedJobState | null, ago: Ago): string {
 }
 
 function reconciledText({ beganAtMs, counts: { drifts, repaired } }: Progress, ago: Ago): string {
-  return `${ago(beganAtMs)}: ${numberOf(drifts, 'team')} out of sync, ${countText(repaired)} repaired`;
+  return `${ago(beganAtMs)}: ${counted(drifts, 'team')} out of sync, ${countText(repaired)} repaired`;
 }
 
 type TeamStatusesProps = { readonly counts: TeamCounts | null; readonly nowMs: number };

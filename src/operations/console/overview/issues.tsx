@@ -2,8 +2,9 @@ import type { Progress } from '../../../maintenance/reconcile/progress.ts';
 import { type Health, MAX_COUNTED_PARKED } from '../../../queries/health.ts';
 import type { LeasedJobState } from '../../../queries/leased-jobs.ts';
 import { durationOf } from '../../../runtime/duration.ts';
+import { counted, countText } from '../../count-text.ts';
 import { WhenCurrent, WhenOutdated } from '../components/live.tsx';
-import { countText, numberOf, Time } from '../components/text.tsx';
+import { Time } from '../components/text.tsx';
 
 /** Something that Instep can't repair by itself. */
 export type Issue = {
@@ -75,13 +76,13 @@ function* maintenanceIssues({ health, catchUp }: SyncState, nowMs: number): Gene
   if (ambiguousSubscriptions > 0) {
     const have = ambiguousSubscriptions === 1 ? 'has' : 'have';
     yield {
-      problem: `${numberOf(ambiguousSubscriptions, 'subscription')} ${have} same-second events whose order is unknown.`,
+      problem: `${counted(ambiguousSubscriptions, 'subscription')} ${have} same-second events whose order is unknown.`,
       remedy: "Run instep doctor to check the access to Stripe's API.",
     };
   }
   if (unresolvedProducts > 0) {
     yield {
-      problem: `The name of ${numberOf(namelessProducts, 'product')} is unknown, so their plans have no name.`,
+      problem: `The name of ${counted(namelessProducts, 'product')} is unknown, so their plans have no name.`,
       remedy: 'Check that they exist at Stripe, and that STRIPE_SECRET_KEY can read products.',
     };
   }
@@ -109,7 +110,7 @@ function reconcileIssues({ reconciled }: SyncState): Issue[] {
   return found
     .filter(([count]) => count > 0)
     .map(([count, noun, what, remedy]) => ({
-      problem: `The last reconciliation found ${numberOf(count, noun)} ${what}.`,
+      problem: `The last reconciliation found ${counted(count, noun)} ${what}.`,
       remedy,
       link: { path: '/reconcile', text: 'Reconcile' },
     }));

@@ -1,4 +1,4 @@
-import type { LoggedOutcome } from '../../../core/logged-event.ts';
+import { LOGGED_OUTCOMES, type LoggedOutcome } from '../../../core/logged-event.ts';
 import { DELAY_BOUNDS_SECONDS, NO_DELAY } from '../../../queries/delay-buckets.ts';
 import type { StatisticsRow } from '../../../queries/read-statistics.ts';
 import type { SlotSeconds } from '../../../queries/write-statistics.ts';
@@ -50,15 +50,6 @@ export function firstSlotMs({ slotSeconds, slots }: Range, nowMs: number): numbe
   const slotMs = slotSeconds * 1_000;
   return (Math.floor(nowMs / slotMs) - slots + 1) * slotMs;
 }
-
-/** In the order in which the bars are stacked, bottom first. */
-export const OUTCOMES: readonly LoggedOutcome[] = [
-  'applied',
-  'unchanged',
-  'stale',
-  'parked',
-  'unreadable',
-];
 
 type Counts = Readonly<Record<LoggedOutcome, number>>;
 
@@ -112,12 +103,14 @@ function percentile(rows: readonly StatisticsRow[], share: number): number | nul
 
 /** How many events a slot has. */
 export function countOf({ counts }: { readonly counts: Counts }): number {
-  return OUTCOMES.reduce((sum, outcome) => sum + counts[outcome], 0);
+  return LOGGED_OUTCOMES.reduce((sum, outcome) => sum + counts[outcome], 0);
 }
 
 /** The counts of all slots together. */
 export function totalsOf(slots: readonly Slot[]): Counts {
   return countsOf(
-    slots.flatMap(({ counts }) => OUTCOMES.map((outcome) => ({ outcome, count: counts[outcome] }))),
+    slots.flatMap(({ counts }) =>
+      LOGGED_OUTCOMES.map((outcome) => ({ outcome, count: counts[outcome] })),
+    ),
   );
 }

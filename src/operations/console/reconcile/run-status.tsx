@@ -1,10 +1,11 @@
 import type { StepProgress } from '../../../maintenance/reconcile/options.ts';
 import type { Counts, Progress } from '../../../maintenance/reconcile/progress.ts';
+import { counted, countText } from '../../count-text.ts';
 import { Badge } from '../components/badges.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { Live } from '../components/live.tsx';
 import { Facts, Notice, Panel } from '../components/panels.tsx';
-import { countText, numberOf, Time } from '../components/text.tsx';
+import { Time } from '../components/text.tsx';
 import { FindingTable } from './finding-table.tsx';
 import type { Found, RunState } from './run.ts';
 
@@ -95,7 +96,7 @@ function OwnRun({ state }: { readonly state: StartedRun }) {
       {state.kind === 'done' && isDryRun && state.counts.drifts > 0 && (
         <p>
           <a class="button danger" href="/reconcile/repair">
-            Repair {numberOf(state.counts.drifts, 'team')}…
+            Repair {counted(state.counts.drifts, 'team')}…
           </a>
         </p>
       )}
@@ -144,8 +145,8 @@ function progressText(progress: Progress | null): string {
   const { phase, isDryRun, counts } = progress;
   const { subscriptions, teams, drifts } = counts;
   const mode = isDryRun ? 'Dry run' : 'Repair';
-  if (phase === 'listing') return `${mode}: ${numberOf(subscriptions, 'subscription')} listed.`;
-  return `${mode}: ${numberOf(teams, 'team')} compared, ${countText(drifts)} out of sync.`;
+  if (phase === 'listing') return `${mode}: ${counted(subscriptions, 'subscription')} listed.`;
+  return `${mode}: ${counted(teams, 'team')} compared, ${countText(drifts)} out of sync.`;
 }
 
 function LastRun({ progress, endedAtMs }: OtherRuns) {

@@ -1,8 +1,9 @@
 import type { Customer } from '../../../core/customer.ts';
 import { followedEvent, type PlanSelection } from '../../../core/plan-selection.ts';
+import { countText } from '../../count-text.ts';
 import { Badge, StatusBadge } from '../components/badges.tsx';
 import { Table } from '../components/table.tsx';
-import { countText, OptionalText, Time } from '../components/text.tsx';
+import { OptionalText, Time } from '../components/text.tsx';
 
 export type SubscriptionTableProps = {
   readonly customer: Customer;

@@ -5,7 +5,7 @@ import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { type Fact, Facts, Panel } from '../components/panels.tsx';
 import { StripeId } from '../components/stripe-id.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
-import { filterUrl } from '../events/event-filter.ts';
+import { CustomerFact } from '../events/event-table.tsx';
 import type { Since, TeamNote, TeamStatus } from './team-status.ts';
 import { shortPlan } from './timeline.ts';
 
@@ -171,13 +171,7 @@ function Id({ of: { subscriptionId } }: { readonly of: SubscriptionEvent }) {
 
 function factsOf({ customerId, plan }: NamedTeam): readonly Fact[] {
   return [
-    [
-      'Customer',
-      <>
-        <StripeId text={customerId} />{' '}
-        {customerId && <a href={filterUrl('/events', { customer: customerId })}>All events</a>}
-      </>,
-    ],
+    ['Customer', <CustomerFact customerId={customerId} />],
     ['Status', <StatusBadge status={plan.subscriptionStatus} />],
     ['Plan', <OptionalText text={plan.planName} maxLength={120} />],
     ['Product', <StripeId text={plan.providerProductId} />],

@@ -61,7 +61,7 @@ function LaneDrawing({ lane, width }: { readonly lane: Lane; readonly width: num
   const { subscriptionId, y, marks } = lane;
   return (
     <g>
-      <text class="lane-name" x={4} y={y - 16}>
+      <text x={4} y={y - 16}>
         {cut(subscriptionId ?? 'no subscription', MAX_LABEL)}
       </text>
       <line class="lane" x1={0} x2={width} y1={y} y2={y} />
