@@ -32,15 +32,15 @@ export function isSamePlan(one: TeamPlan | null, other: TeamPlan | null): boolea
 
 /** Whether a team has a plan now; a team whose plan was cleared has only a status. */
 export function hasPlan({ subscriptionStatus, ...fields }: TeamPlan): boolean {
-  const isGranted = subscriptionStatus !== null && effectOf(subscriptionStatus) === 'grants';
+  const isGranted = effectOf(subscriptionStatus) === 'grants';
   return isGranted || Object.values(fields).some((field) => field !== null);
 }
 
 /** The effect of a status on a team: it grants the plan, clears it, or changes nothing. */
 export type Effect = 'grants' | 'clears' | 'none';
 
-/** The effect of a status (contract, section 3). A status that is not in the table has none. */
-export function effectOf(status: string): Effect {
+/** The effect of a status (contract, section 3). One that is not in the table, or missing, has none. */
+export function effectOf(status: string | null): Effect {
   switch (status) {
     case 'active':
     case 'trialing':
