@@ -15,7 +15,11 @@ export function eventsDismissCommand(): Command {
     'instep events dismiss --customer cus_123',
   )
     .option('--customer <id>', 'only events of this customer')
-    .option('--older-than <age>', 'only events that were received longer ago', duration)
+    .option(
+      '--older-than <age>',
+      'only events that were received longer ago than this, such as 30d',
+      duration,
+    )
     .option('--all', 'all parked events')
     .option('--json', 'print JSON');
   return command.action(async ({ customer, olderThan, all, json = false }: DismissOptions) => {

@@ -14,6 +14,6 @@ export function typeOption(): Option {
 }
 
 export function sinceOption(): Option {
-  const help = 'only events received since: 2h, 30d or 2026-05-31T10:00Z';
+  const help = 'only events received within the last 2h or 30d, or since 2026-05-31T10:00Z';
   return new Option('--since <time>', help).argParser(timeSince);
 }

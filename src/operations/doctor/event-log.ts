@@ -76,9 +76,10 @@ function checkParked(health: Health, nowMs: number): Check {
   if (parkedSinceMs === null) return ok(name, 'none');
   const atLeast = parkedEvents === MAX_COUNTED_PARKED ? 'at least ' : '';
   const customers = counted(parkedCustomers, 'customer');
+  const events = `${atLeast}${counted(parkedEvents, 'event')} of ${customers} without a team`;
   return warning(
     name,
-    `${atLeast}${parkedEvents} of ${customers} without a team, the oldest for ${durationOf(nowMs - parkedSinceMs)}`,
+    `${events}; the oldest has waited ${durationOf(nowMs - parkedSinceMs)}`,
     'list them: `instep events list --outcome parked`; link a customer: `instep team link ID --customer CUS`',
   );
 }

@@ -57,12 +57,12 @@ export function createGauges(options: GaugesOptions, clockSkewSeconds: () => num
       ),
       gauge(
         'instep_database_up',
-        'Whether the database reported within a second what is out of sync. The gauges below need it.',
+        '1 if the database answered within a second when it was last asked what is out of sync. The gauges below need it.',
         health === null ? 0 : 1,
       ),
       gauge(
         'instep_parked_events',
-        'Events whose customer no team has, up to 10000.',
+        'Parked events: no team has their customer id. Counted up to 10000.',
         health?.parkedEvents,
       ),
       gauge(

@@ -87,7 +87,7 @@ export function createOverload({ fault, promise, burden }: Overload): Scenario {
     return {
       'events/s processed before': Math.round(perSecond(before)),
       'sent/s during it': Math.round(flood.sent / seconds),
-      'not sent without a free connection': flood.unsent,
+      'not sent because no connection was free': flood.unsent,
       'acknowledged/s': Math.round(flood.acknowledged / seconds),
       'refused/s': Math.round(flood.refusedMs.length / seconds),
       'events/s processed after': Math.round(perSecond(after)),

@@ -83,7 +83,7 @@ test('parked events are counted, with their customers', async () => {
   const ended = await account.examine();
   expect(ended.code).toBe(0);
   expect(issuesOf(ended)).toEqual([
-    'warning parked events: 3 of 2 customers without a team, the oldest for 2 h',
+    'warning parked events: 3 events of 2 customers without a team; the oldest has waited 2 h',
   ]);
 });
 
