@@ -2,7 +2,7 @@ import { InstepError } from '../runtime/errors.ts';
 import type { Database, Query } from './database.ts';
 import { MIGRATIONS, type Migration } from './migrations.ts';
 
-/** A newer Instep has migrated the database. */
+/** A newer Instep has migrated the database, and this one can't work with it. */
 export class SchemaNewer extends InstepError {
   readonly code = 'SCHEMA_NEWER';
 }
@@ -26,7 +26,7 @@ export type MigrateOptions = {
  * several instances that start at once, one migrates and the others wait for it. Returns the
  * names of the migrations that it ran.
  *
- * @throws SchemaNewer when the database is ahead of the program, and the errors of `verify`
+ * @throws SchemaNewer when the database is too new for the program, and the errors of `verify`
  */
 export async function migrate(
   database: Database,
@@ -41,9 +41,12 @@ export async function migrate(
     // Held by the transaction and not by the session, so that it works through PgBouncer.
     await query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
     const pending = await readPending(query, migrations);
-    for (const { version, name, sql } of pending) {
+    for (const { version, name, sql, compatibleFrom } of pending) {
       await query(sql);
-      await query('insert into instep.migrations (version, name) values ($1, $2)', [version, name]);
+      await query(
+        'insert into instep.migrations (version, name, compatible_from) values ($1, $2, $3)',
+        [version, name, compatibleFrom],
+      );
     }
     await verify(query);
     return pending.map(({ name }) => name);
@@ -51,7 +54,8 @@ export async function migrate(
 }
 
 /**
- * Checks that the database has exactly the migrations that this program knows.
+ * Checks that the database has the migrations that this program knows, and none that it can't work
+ * with.
  *
  * @throws SchemaNewer or SchemaOutdated
  */
@@ -65,9 +69,9 @@ export async function checkSchema(query: Query): Promise<void> {
 }
 
 async function readPending(query: Query, known: readonly Migration[]): Promise<Migration[]> {
-  const applied = await readAppliedVersion(query);
+  const { version: applied, compatibleFrom } = await readSchema(query);
   const newest = known.at(-1)?.version ?? 0;
-  if (applied > newest) {
+  if (compatibleFrom > newest) {
     throw new SchemaNewer(
       `the database is at migration ${applied}, this Instep knows ${newest}: run the newer Instep`,
     );
@@ -75,14 +79,18 @@ async function readPending(query: Query, known: readonly Migration[]): Promise<M
   return known.filter(({ version }) => version > applied);
 }
 
-async function readAppliedVersion(query: Query): Promise<number> {
+async function readSchema(query: Query): Promise<typeof EMPTY> {
   // Not `to_regclass`: it answers from a cache that may be older than the migration lock.
   const ledger = await query(
     `select from pg_tables where schemaname = 'instep' and tablename = 'migrations'`,
   );
-  if (ledger.length === 0) return 0;
-  const [row] = await query<{ version: number | null }>(
-    'select max(version) as version from instep.migrations',
-  );
-  return row?.version ?? 0;
+  if (ledger.length === 0) return EMPTY;
+  const [newest] = await query<typeof EMPTY>(`
+    select version, max(compatible_from) over () as "compatibleFrom"
+      from instep.migrations
+     order by version desc
+     limit 1`);
+  return newest ?? EMPTY;
 }
+
+const EMPTY = { version: 0, compatibleFrom: 0 };

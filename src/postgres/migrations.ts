@@ -1,6 +1,17 @@
 import { sql as instep } from './migrations/0001-instep.ts';
 
-export type Migration = { readonly version: number; readonly name: string; readonly sql: string };
+export type Migration = {
+  readonly version: number;
+  readonly name: string;
+  readonly sql: string;
+  /**
+   * Programs that know this version still work after the migration: they write what it needs, and
+   * read nothing that it removes. Instances of such a program stay ready beside the newer ones.
+   */
+  readonly compatibleFrom: number;
+};
 
 /** In order. They are modules, and not files to read, so that an app's bundler finds them. */
-export const MIGRATIONS: readonly Migration[] = [{ version: 1, name: '0001_instep', sql: instep }];
+export const MIGRATIONS: readonly Migration[] = [
+  { version: 1, name: '0001_instep', sql: instep, compatibleFrom: 1 },
+];

@@ -2,12 +2,25 @@ import { withDeadline } from '../runtime/deadline.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { limitLines } from '../runtime/line-limiter.ts';
 import type { Logger } from '../runtime/logging.ts';
-import { type Endpoint, type HttpResponse, jsonResponse } from './http-message.ts';
+import {
+  type Endpoint,
+  type HttpRequest,
+  type HttpResponse,
+  jsonResponse,
+} from './http-message.ts';
 import { unavailable } from './problems.ts';
 
 /** `GET /healthz`: the process is alive. It asks no other system. */
 export async function healthHandler(): Promise<HttpResponse> {
   return jsonResponse({ status: 'ok' });
+}
+
+/**
+ * Handles requests until the process is ready: it is alive, and everything else is answered with 503,
+ * so that Stripe sends its event again and load balancers choose another instance.
+ */
+export async function handleWhileStarting({ path }: HttpRequest): Promise<HttpResponse> {
+  return path === '/healthz' ? await healthHandler() : unavailable().toResponse();
 }
 
 export type ReadinessOptions = {
@@ -24,7 +37,7 @@ class ShuttingDown extends InstepError {
   readonly code = 'SHUTTING_DOWN';
 }
 
-/** `GET /readyz`: the database is reachable, its schema is current, and no shutdown has begun. */
+/** `GET /readyz`: the database is reachable, its schema fits, and no shutdown has begun. */
 export function readinessHandler(options: ReadinessOptions): Endpoint {
   const { isShuttingDown, checkDatabase, logger } = options;
   const write = limitLines((members) => logger.warn(members, 'not ready'));

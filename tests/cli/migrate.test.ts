@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { migrate } from '../../src/postgres/migrate.ts';
 import { MIGRATIONS } from '../../src/postgres/migrations.ts';
-import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
+import { connect, createEmptyDatabase, migrateByNewer } from '../support/postgres/test-database.ts';
 import { runInstep, SETTINGS } from '../support/process/instep-process.ts';
 
 const NAMES = MIGRATIONS.map(({ name }) => name);
@@ -34,14 +33,13 @@ test("other commands don't migrate your database and say what to do", async () =
 test('a newer schema exits with 1 and one line', async () => {
   const url = await createEmptyDatabase();
   const database = connect(url);
-  await migrate(database);
-  await database.query(`insert into instep.migrations (version, name) values (9999, 'tomorrow')`);
+  await migrateByNewer(database, 'breaking');
   await database.close();
   for (const command of [['migrate'], ['user', 'show', '1']]) {
     const { code, stdout, stderr } = await runInstep(command, { DATABASE_URL: url.href });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(
-      /^instep: the database is at migration 9999, .*newer Instep \[SCHEMA_NEWER\]\n$/,
+      /^instep: the database is at migration \d+, .*newer Instep \[SCHEMA_NEWER\]\n$/,
     );
   }
 });
@@ -54,6 +52,20 @@ const CONTENTS = `
            where relkind = 'r' and relnamespace = 'public'::regnamespace) as tables`;
 
 const MISSING = 'Instep creates users and teams only together, when it first migrates a database';
+
+test('a newer schema that only adds to this one is left alone', async () => {
+  const url = await createEmptyDatabase();
+  const database = connect(url);
+  await migrateByNewer(database, 'additive');
+  await database.close();
+  const environment = { DATABASE_URL: url.href };
+  const { code, stdout } = await runInstep(['migrate'], environment);
+  expect({ code, stdout }).toEqual({
+    code: 0,
+    stdout: 'applied  nothing; the schema is up to date\n',
+  });
+  expect((await runInstep(['events', 'list'], environment)).code).toBe(0);
+});
 
 test.each([
   [

@@ -1,15 +1,14 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { migrate } from '../../src/postgres/migrate.ts';
+import { beforeAll, expect, test } from 'vitest';
 import { startProxy } from '../support/network/tcp-proxy.ts';
-import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
+import { connect, createEmptyDatabase, migrateByNewer } from '../support/postgres/test-database.ts';
+import { freePort, useTakenPort } from '../support/process/free-port.ts';
 import {
   runInstep,
   SETTINGS,
   spawnInstep,
   startInstep,
 } from '../support/process/instep-process.ts';
+import { sessionCookie } from '../support/service/session-cookie.ts';
 
 let url: URL;
 beforeAll(async () => {
@@ -25,15 +24,16 @@ async function refusalOf(environment: Record<string, string>): Promise<string> {
   return stderr;
 }
 
-const holder = createServer().listen(0, '127.0.0.1');
-afterAll(() => holder.close());
+const takenPort = useTakenPort();
 
-test('a port that is taken exits with 1 and a remedy', async () => {
-  if (!holder.listening) await once(holder, 'listening');
-  const PORT = String((holder.address() as AddressInfo).port);
-  expect(await refusalOf({ PORT })).toBe(
-    `instep: listening on 127.0.0.1:${PORT} is taken: set PORT to another [LISTEN_FAILED]\n`,
+test('a port that is taken exits with 1 and a remedy, before it migrates', async () => {
+  const empty = await createEmptyDatabase();
+  expect(await refusalOf({ DATABASE_URL: empty.href, PORT: takenPort() })).toBe(
+    `instep: listening on 127.0.0.1:${takenPort()} is taken: set PORT to another [LISTEN_FAILED]\n`,
   );
+  const database = connect(empty);
+  expect(await database.query(`select from pg_namespace where nspname = 'instep'`)).toEqual([]);
+  await database.close();
 });
 
 test('an address of another machine exits with 1', async () => {
@@ -49,19 +49,35 @@ test('an unknown database exits with 1 at once', async () => {
 test('a newer schema exits with 1 at once', async () => {
   const newer = await createEmptyDatabase();
   const database = connect(newer);
-  await migrate(database);
-  await database.query(`insert into instep.migrations (version, name) values (9999, 'tomorrow')`);
+  await migrateByNewer(database, 'breaking');
   await database.close();
   expect(await refusalOf({ DATABASE_URL: newer.href })).toContain('run the newer Instep');
 });
 
-test('waits for a database that starts a moment later', async () => {
+test('waits for a database that starts a moment later, and answers 503 until then', async () => {
   const proxy = await startProxy(url);
   await proxy.become('refuse');
-  const instep = spawnInstep(['serve'], { ...SETTINGS, DATABASE_URL: proxy.url.href });
+  const PORT = String(await freePort());
+  const instep = spawnInstep(['serve'], { ...SETTINGS, DATABASE_URL: proxy.url.href, PORT });
   await instep.writes(/"level":"warn".*DATABASE_UNAVAILABLE.*"waiting for the database"/);
+  const origin = `http://127.0.0.1:${PORT}`;
+  const cookie = await sessionCookie(1);
+  for (const [path, init] of [
+    ['/readyz', {}],
+    ['/api/user', { headers: { cookie } }],
+    ['/api/stripe/webhook', { method: 'POST', body: '{}' }],
+  ] as const) {
+    const response = await fetch(origin + path, init);
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).toBe('5');
+    expect(await response.json()).toEqual({ error: 'Temporarily unavailable. Try again.' });
+  }
+  expect((await fetch(`${origin}/healthz`)).status).toBe(200);
+  expect(instep.stdout).not.toContain('"listening"');
   await proxy.become('forward');
   await instep.writes(/"listening"/);
+  expect((await fetch(`${origin}/readyz`)).status).toBe(200);
+  expect((await fetch(`${origin}/api/user`)).status).toBe(200);
   expect(await instep.stop('SIGTERM')).toBe(0);
   await proxy.close();
 });

@@ -60,6 +60,6 @@ test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
     const instep = spawnInstep(['serve'], { ...SETTINGS, DATABASE_URL });
     await instep.writes(/"waiting for the database"/);
     expect(await instep.stop(signal)).toBe(0);
-    expect(instep.stdout).toMatch(/"stopped before it listened"\}\n$/);
+    expect(instep.stdout).toMatch(/"stopped before it was ready"\}\n$/);
   },
 );

@@ -5,6 +5,7 @@ import { MIGRATIONS } from '../../src/postgres/migrations.ts';
 import {
   connect,
   createEmptyDatabase,
+  migrateByNewer,
   postgresServers,
 } from '../support/postgres/test-database.ts';
 
@@ -35,6 +36,13 @@ test('migrations are numbered from 1 on, without a gap', () => {
   expect(NAMES.map((name) => Number(/^(\d{4})_[a-z0-9_]+$/.exec(name)?.[1]))).toEqual(
     NAMES.map((_, index) => index + 1),
   );
+});
+
+test('a migration is compatible with a version up to its own', () => {
+  for (const { version, compatibleFrom } of MIGRATIONS) {
+    expect(compatibleFrom).toBeGreaterThanOrEqual(1);
+    expect(compatibleFrom).toBeLessThanOrEqual(version);
+  }
 });
 
 describe.each(postgresServers)('$name', (server) => {
@@ -72,11 +80,10 @@ describe.each(postgresServers)('$name', (server) => {
   test('those that are missing run, and no others', async () => {
     const [database] = (await openNew(server)) as [Database];
     await migrate(database);
-    const next = NAMES.length + 1;
-    const added = { version: next, name: 'added', sql: 'create table instep.added (id integer)' };
-    expect(await migrate(database, { migrations: [...MIGRATIONS, added] })).toEqual(['added']);
-    expect(await ledgerOf(database)).toEqual([...LEDGER, { version: next, name: 'added' }]);
-    expect(await database.query('select from instep.added')).toEqual([]);
+    expect(await migrateByNewer(database, 'additive')).toEqual(['tomorrow']);
+    const tomorrow = { version: NAMES.length + 1, name: 'tomorrow' };
+    expect(await ledgerOf(database)).toEqual([...LEDGER, tomorrow]);
+    expect(await database.query('select from instep.tomorrow')).toEqual([]);
   });
 
   test('all or nothing: one that fails takes those before it back', async () => {
@@ -119,14 +126,21 @@ describe.each(postgresServers)('$name', (server) => {
 
   test('a database that is newer than the program is refused by name, and left alone', async () => {
     const [database] = (await openNew(server)) as [Database];
-    await migrate(database);
-    await database.query(`insert into instep.migrations (version, name) values (9999, 'tomorrow')`);
+    await migrateByNewer(database, 'breaking');
     for (const attempt of [() => migrate(database), () => checkSchema(database.query)]) {
       const error = await attempt().catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(SchemaNewer);
       expect(error).toMatchObject({ code: 'SCHEMA_NEWER' });
-      expect(String(error)).toMatch(/9999.*run the newer Instep/);
+      expect(String(error)).toMatch(/at migration \d+, .* run the newer Instep/);
     }
+    expect((await ledgerOf(database))?.length).toBe(NAMES.length + 1);
+  });
+
+  test('a database that a newer program has only added to is accepted, and left alone', async () => {
+    const [database] = (await openNew(server)) as [Database];
+    await migrateByNewer(database, 'additive');
+    expect(await migrate(database)).toEqual([]);
+    await checkSchema(database.query);
     expect((await ledgerOf(database))?.length).toBe(NAMES.length + 1);
   });
 

@@ -1,6 +1,8 @@
 import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
+import { migrateByNewer, undoNewer } from '../support/postgres/test-database.ts';
 import { useService } from '../support/service/contract-service.ts';
+import { eventBody } from '../support/stripe/events.ts';
 
 let proxy: TcpProxy;
 const service = useService({}, async (databaseUrl) => {
@@ -55,23 +57,23 @@ test.each(['refuse', 'reset', 'swallow'] as const)(
 );
 
 test('answers 503 while the database lacks a migration', async () => {
-  const [last] = await service.database.query<{ version: number; name: string }>(
-    `delete from instep.migrations
-      where version = (select max(version) from instep.migrations)
-     returning version, name`,
-  );
+  const { query } = service.database;
+  await query('create table public.ledger as select * from instep.migrations');
+  await query('delete from instep.migrations');
   await expectNotReady();
-  await service.database.query('insert into instep.migrations (version, name) values ($1, $2)', [
-    last?.version,
-    last?.name,
-  ]);
+  await query('insert into instep.migrations select * from public.ledger');
 });
 
-test('answers 503 while the database is newer than the program', async () => {
-  const insert = `insert into instep.migrations (version, name) values (9999, 'of tomorrow')`;
-  await service.database.query(insert);
+test('answers 503 when a newer version has changed what this one needs, and serves when it has only added', async () => {
+  await migrateByNewer(service.database, 'breaking');
   await expectNotReady();
-  await service.database.query('delete from instep.migrations where version = 9999');
+  await undoNewer(service.database);
+  await migrateByNewer(service.database, 'additive');
+  await vi.waitFor(expectReady, WAIT);
+  const { teamId, customerId } = await service.addTeam();
+  expect((await service.postSigned(eventBody({ customerId }))).status).toBe(200);
+  expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+  await undoNewer(service.database);
 });
 
 test('answers 503 while the tables of Instep are gone', async () => {

@@ -6,7 +6,7 @@ import { createLogger, type Logger, prettyLines } from '../../runtime/logging.ts
 import { createCommand } from '../create-command.ts';
 import { nextSignal } from '../signals.ts';
 import { runServer } from './server-process.ts';
-import { nextOrder, runWorkers } from './workers.ts';
+import { nextOrder, reportListening, runWorkers } from './workers.ts';
 
 export function serveCommand(): Command {
   return createCommand('serve', 'run the server', 'PORT=8080 instep serve').action(serve);
@@ -22,13 +22,14 @@ async function serve(): Promise<void> {
   const logger = worker === undefined ? lines : lines.child({ worker: worker.id });
   exitOnDefect(logger);
   if (worker !== undefined) {
-    const quiet = { onListening: () => undefined, onEnding: () => undefined };
-    // The supervising process serves the console.
     const served = runServer({
+      // The supervising process serves the console.
       config: { ...config, operations: null },
       logger,
+      isReplacement: worker.id > config.workers,
       ending: nextOrder(),
-      ...quiet,
+      onListening: reportListening,
+      onEnding: () => undefined,
     });
     // The open channel would keep the process alive.
     return await served.finally(() => worker.disconnect());

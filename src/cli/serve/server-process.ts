@@ -5,16 +5,22 @@ import { offerSnapshots } from '../../operations/metrics/worker-snapshots.ts';
 import {
   OPERATIONS_DEADLINE_MS,
   OPERATIONS_FILES,
+  type Operations,
   openOperations,
 } from '../../operations/open-operations.ts';
 import { DatabaseUnavailable } from '../../postgres/errors.ts';
 import type { Logger } from '../../runtime/logging.ts';
 import { retry } from '../../runtime/retry.ts';
+import { handleWhileStarting } from '../../server/health.ts';
+import type { Handler } from '../../server/http-message.ts';
+import type { RunningServer } from '../../server/listener.ts';
 import { listen } from '../../server/server.ts';
 
 export type ServerProcessOptions = {
   readonly config: Config;
   readonly logger: Logger;
+  /** Whether other processes serve the port already. This one joins them when it is ready. */
+  readonly isReplacement?: boolean;
   /** Resolves with the reason when the server must end. */
   readonly ending: Promise<string>;
   readonly onListening: (url: string) => void;
@@ -24,25 +30,42 @@ export type ServerProcessOptions = {
 const START_DEADLINE_MS = 30_000;
 const RETRY_AFTER_MS = 1_000;
 
-/** Serves in this process until `ending` resolves, and then stops cleanly. */
+/**
+ * Serves in this process until `ending` resolves, and then stops cleanly. The ports come first: a
+ * start that fails because one is taken must not have migrated the database of other instances.
+ */
 export async function runServer(options: ServerProcessOptions): Promise<void> {
-  const { config, logger, ending, onListening, onEnding } = options;
-  const instep = await Promise.race([openWithRetries({ config, logger }), ending]);
-  if (typeof instep === 'string') {
-    logger.info({ signal: instep }, 'stopped before it listened');
-    // Nothing was accepted, and the start can take long to fail.
-    process.exit(0);
-  }
-  offerSnapshots(instep.metrics.snapshot);
-  const closers = [() => instep.close()];
-  try {
-    const operations = await openOperations({ config, logger, now: Date.now });
-    if (operations !== null) closers.push(() => operations.close(OPERATIONS_DEADLINE_MS));
+  const { config, logger, isReplacement = false, ending, onListening, onEnding } = options;
+  let handle: Handler = handleWhileStarting;
+  let operations: Operations | null = null;
+  let server: RunningServer | undefined;
+  let instep: Service | undefined;
+
+  function openPort(): Promise<RunningServer> {
     const filesNeededElsewhere = operations === null ? 0 : OPERATIONS_FILES;
     const { host, port } = config;
-    const { handle } = instep;
-    const server = await listen({ host, port, handle, logger, filesNeededElsewhere });
-    closers.push(() => server.close(config.shutdownDeadlineMs));
+    return listen({
+      host,
+      port,
+      handle: (request) => handle(request),
+      logger,
+      filesNeededElsewhere,
+    });
+  }
+
+  try {
+    operations = await openOperations({ config, logger, now: Date.now });
+    if (!isReplacement) server = await openPort();
+    const opened = await Promise.race([openWithRetries({ config, logger }), ending]);
+    if (typeof opened === 'string') {
+      logger.info({ signal: opened }, 'stopped before it was ready');
+      // No event was accepted, and the start can take long to fail.
+      process.exit(0);
+    }
+    instep = opened;
+    handle = instep.handle;
+    offerSnapshots(instep.metrics.snapshot);
+    server ??= await openPort();
     onListening(server.url);
     await operations?.show(instep.databaseServer, instep.metrics);
 
@@ -51,7 +74,9 @@ export async function runServer(options: ServerProcessOptions): Promise<void> {
     // Load balancers still send requests until they have asked for readiness.
     await sleep(config.shutdownDelayMs);
   } finally {
-    for (const close of closers.reverse()) await close();
+    await server?.close(config.shutdownDeadlineMs);
+    await operations?.close(OPERATIONS_DEADLINE_MS);
+    await instep?.close();
   }
 }
 

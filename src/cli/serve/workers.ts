@@ -1,5 +1,6 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
+import * as v from 'valibot';
 import { createExposition } from '../../operations/metrics/exposition.ts';
 import { collectFromWorkers } from '../../operations/metrics/worker-snapshots.ts';
 import {
@@ -9,7 +10,6 @@ import {
 } from '../../operations/open-operations.ts';
 import { connectToServer } from '../../postgres/connect.ts';
 import { InstepError } from '../../runtime/errors.ts';
-import { urlOf } from '../../server/listener.ts';
 import { SIGNALS } from '../signals.ts';
 import type { ServerProcessOptions } from './server-process.ts';
 
@@ -71,12 +71,13 @@ async function supervise(options: ServerProcessOptions): Promise<void> {
   });
 
   let listening = 0;
-  cluster.on('listening', (worker, { address, port }) => {
+  cluster.on('message', (worker, message: unknown) => {
+    if (!v.is(listeningShape, message)) return;
     logger.info({ worker: worker.id, pid: worker.process.pid }, 'worker listening');
     listening += 1;
     if (phase !== 'starting' || listening < count) return;
     phase = 'serving';
-    onListening(urlOf(address, port));
+    onListening(message.listening);
   });
 
   function start(): void {
@@ -90,6 +91,13 @@ async function supervise(options: ServerProcessOptions): Promise<void> {
   for (const worker of running) if (worker.isConnected()) worker.send(STOP);
   while (running.size > 0) await once(cluster, 'exit');
   if (failures.length > 0) throw new WorkerFailed(failures.join('; '));
+}
+
+const listeningShape = v.object({ listening: v.string() });
+
+/** In a worker: tells the supervising process that this worker serves at this URL. */
+export function reportListening(url: string): void {
+  process.send?.({ listening: url });
 }
 
 /**

@@ -2,9 +2,11 @@ export const sql = `
 create schema if not exists instep;
 
 create table instep.migrations (
-  version    integer     primary key,
-  name       text        not null,
-  applied_at timestamptz not null default now()
+  version         integer     primary key,
+  name            text        not null,
+  -- The oldest migration whose program still works after this one.
+  compatible_from integer     not null,
+  applied_at      timestamptz not null default now()
 );
 
 -- The application's own tables, for an application that has neither yet. Tables or views that exist

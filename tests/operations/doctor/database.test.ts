@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { startProxy } from '../../support/network/tcp-proxy.ts';
+import { migrateByNewer } from '../../support/postgres/test-database.ts';
 import { runInstep } from '../../support/process/instep-process.ts';
 import { eventBody } from '../../support/stripe/events.ts';
 import { issuesOf, openExaminedAccount } from '../../support/stripe/examined-account.ts';
@@ -110,11 +111,11 @@ describe('privileges', () => {
 
 describe('the schema', () => {
   test('a newer one is a failure, and the event log is not checked', async () => {
-    const { issues } = await examineAfter(
-      `insert into instep.migrations (version, name) values (9999, 'tomorrow')`,
-    );
+    const account = await openExaminedAccount();
+    await migrateByNewer(account.database, 'breaking');
+    const issues = issuesOf(await account.examine()).filter(isNoEvent);
     expect(issues).toEqual([
-      expect.stringMatching(/^failure schema: the database is at migration 9999/),
+      expect.stringMatching(/^failure schema: the database is at migration \d+, /),
       expect.stringMatching(/^warning event log: not checked/),
     ]);
   });

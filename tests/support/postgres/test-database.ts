@@ -3,6 +3,7 @@ import pg from 'pg';
 import { inject } from 'vitest';
 import { type Database, openDatabase } from '../../../src/postgres/database.ts';
 import { migrate } from '../../../src/postgres/migrate.ts';
+import { MIGRATIONS } from '../../../src/postgres/migrations.ts';
 import { DATABASE_PASSWORD } from '../secrets/canaries.ts';
 
 export type TestServer = { readonly name: string; readonly url: string };
@@ -34,6 +35,24 @@ export function connect(url: URL): Database {
     statementTimeoutMs: 10_000,
     onConnectionError: () => undefined,
   });
+}
+
+/**
+ * Migrates a database as a newer version would: by a migration that this version works with, or by
+ * one that it doesn't.
+ */
+export async function migrateByNewer(database: Database, kind: 'additive' | 'breaking') {
+  const version = MIGRATIONS.length + 1;
+  const compatibleFrom = kind === 'additive' ? MIGRATIONS.length : version;
+  const sql = 'create table instep.tomorrow (id integer)';
+  const newer = { version, name: 'tomorrow', sql, compatibleFrom };
+  return await migrate(database, { migrations: [...MIGRATIONS, newer] });
+}
+
+/** Takes the newer version's migration back. */
+export async function undoNewer({ query }: Database): Promise<void> {
+  await query('drop table instep.tomorrow');
+  await query(`delete from instep.migrations where name = 'tomorrow'`);
 }
 
 /** A new database with Instep's tables. */
