@@ -20,6 +20,7 @@ import { createSessionReader } from './sessions/session-reader.ts';
 import { secretKeys } from './sessions/token.ts';
 import { createUserLookup } from './sessions/user-lookup.ts';
 import { createStripeApi } from './stripe/api.ts';
+import { createEventRetrieval } from './stripe/notified-event.ts';
 import { createSignatureVerifier } from './stripe/signature.ts';
 
 /** A running Instep. */
@@ -99,7 +100,8 @@ export async function openService({
     now,
     clockMs: () => performance.now(),
   });
-  const api = createStripeApi({ ...config.stripeApi, instrumentation: metrics });
+  const stripeApi = { ...config.stripeApi, instrumentation: metrics };
+  const api = createStripeApi(stripeApi);
   const pipeline = createIngestPipeline({
     database,
     api,
@@ -142,6 +144,7 @@ export async function openService({
     webhook: {
       verifySignature: createSignatureVerifier(config.webhookSecrets, now, metrics),
       ingest,
+      retrieveEvent: createEventRetrieval(stripeApi),
       hasRoom: pipeline.hasRoom,
       instrumentation: metrics,
       logger,

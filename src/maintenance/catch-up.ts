@@ -122,7 +122,7 @@ async function store(
   const events = objects.flatMap((object): ReceivedEvent[] => {
     const text = JSON.stringify(object);
     const event = parseEvent(text, { receivedAtMs, nonce });
-    if (event.kind === 'unhandled' || event.kind === 'shapeless') return [];
+    if (event.kind !== 'readable' && event.kind !== 'unreadable') return [];
     return [{ ...event, body: Buffer.from(text), receivedAtMs, source: 'list' }];
   });
   const ranges = new Map(

@@ -4,7 +4,8 @@ import { withDeadline } from '../runtime/deadline.ts';
 import type { Instrumentation } from '../runtime/instrumentation.ts';
 import { limitLines } from '../runtime/line-limiter.ts';
 import type { Logger } from '../runtime/logging.ts';
-import { BodyNotJson, parseEvent } from '../stripe/parse-event.ts';
+import type { RetrieveNotifiedEvent } from '../stripe/notified-event.ts';
+import { BodyNotJson, type EventNotification, parseEvent } from '../stripe/parse-event.ts';
 import { SignatureInvalid, type VerifySignature } from '../stripe/signature.ts';
 import { type Endpoint, jsonResponse } from './http-message.ts';
 import { signatureProblem } from './problems.ts';
@@ -12,6 +13,7 @@ import { signatureProblem } from './problems.ts';
 export type WebhookOptions = {
   readonly verifySignature: VerifySignature;
   readonly ingest: Ingest;
+  readonly retrieveEvent: RetrieveNotifiedEvent;
   /** Whether an event that arrives now can be stored in time. */
   readonly hasRoom: () => boolean;
   readonly instrumentation: Instrumentation;
@@ -29,7 +31,8 @@ const RECEIVED = jsonResponse({ received: true });
 
 /** `POST /api/stripe/webhook` (contract, sections 4 and 6). */
 export function webhookHandler(options: WebhookOptions): Endpoint {
-  const { verifySignature, ingest, hasRoom, instrumentation, logger, now, nonce } = options;
+  const { verifySignature, ingest, retrieveEvent, hasRoom, instrumentation, logger } = options;
+  const { now, nonce, maxBodyBytes, requestDeadlineMs } = options;
 
   function refuse(): never {
     const error = new QueueFull('too many events are waiting already');
@@ -57,13 +60,24 @@ export function webhookHandler(options: WebhookOptions): Endpoint {
     }
   }
 
+  /** Without its event, a notification is answered with 503, so that Stripe sends it again. */
+  async function ingestNotified(notification: EventNotification, receivedAtMs: number) {
+    const { event, body } = await retrieveEvent(notification, { receivedAtMs, nonce }).catch(
+      (error: unknown) => {
+        instrumentation.eventFailed(error);
+        throw error;
+      },
+    );
+    await ingest([{ body, receivedAtMs, source: 'delivery', ...event }]);
+  }
+
   return async (request, identify) => {
     const receivedAtMs = now();
     // Before anything is done for it: a flood must not take the time of the events that are stored.
     if (!hasRoom()) refuse();
     // Before the body is read: anybody can send half a body.
     const verify = check(() => verifySignature(request.header('stripe-signature')));
-    const body = await request.body(options.maxBodyBytes);
+    const body = await request.body(maxBodyBytes);
     const event = check(() => parseEvent(verify(body), { receivedAtMs, nonce }));
     identify({
       eventId: event.eventId,
@@ -76,8 +90,11 @@ export function webhookHandler(options: WebhookOptions): Endpoint {
         // The spread comes last: adding members to its copy would take V8 ten times as long.
         await withDeadline(
           ingest([{ body, receivedAtMs, source: 'delivery', ...event }]),
-          options.requestDeadlineMs,
+          requestDeadlineMs,
         );
+        break;
+      case 'notification':
+        await withDeadline(ingestNotified(event, receivedAtMs), requestDeadlineMs);
         break;
       case 'unhandled':
         countIgnored(event.kind);

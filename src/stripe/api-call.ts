@@ -16,6 +16,8 @@ export type StripeRequest = {
   /** A pattern such as `/v1/products/{id}`, so that traces and metrics don't name the object. */
   readonly path: string;
   readonly id?: string;
+  /** The account whose object is requested; `null` or left out: the one of the key. */
+  readonly context?: string | null;
   readonly query?: readonly (readonly [name: string, value: string])[];
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
@@ -49,11 +51,16 @@ export function createGet(options: StripeApiOptions): Get {
     'User-Agent': 'instep',
   };
 
-  async function send({ path, id = '', query = [] }: StripeRequest, signal: AbortSignal) {
+  async function send(request: StripeRequest, signal: AbortSignal) {
+    const { path, id = '', query = [], context = null } = request;
     const url = new URL(path.replace('{id}', encodeURIComponent(id)), baseUrl);
     for (const [name, value] of query) url.searchParams.append(name, value);
     try {
-      const response = await fetch(url, { headers, signal, redirect: 'manual' });
+      const response = await fetch(url, {
+        headers: context === null ? headers : { ...headers, 'Stripe-Context': context },
+        signal,
+        redirect: 'manual',
+      });
       return { response, text: await readText(response) };
     } catch (error) {
       throw error instanceof StripeApiFailed ? error : failedConnection(error, url.host);

@@ -9,6 +9,15 @@ export function isHandledType(type: string): type is HandledType {
   return (HANDLED_TYPES as readonly string[]).includes(type);
 }
 
+/** The types as notifications name them, from an event destination with thin payload. */
+export const NOTIFICATION_TYPES = HANDLED_TYPES.map((type) => `v1.${type}` as const);
+
+export type NotificationType = (typeof NOTIFICATION_TYPES)[number];
+
+export function isNotificationType(type: string): type is NotificationType {
+  return (NOTIFICATION_TYPES as readonly string[]).includes(type);
+}
+
 /** The type of a subscription snapshot in the log. */
 export const SNAPSHOT_TYPE = 'instep.subscription_snapshot';
 

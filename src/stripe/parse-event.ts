@@ -7,12 +7,19 @@ import {
   DELETED_TYPE,
   type HandledType,
   isHandledType,
+  isNotificationType,
+  type NotificationType,
   SNAPSHOT_TYPE,
 } from './handled-event-type.ts';
 import { MAX_ID_LENGTH, productOf, subscriptionEventShape } from './subscription-shape.ts';
 
 /** A signed event after parsing. The ingest pipeline takes the first two kinds. */
-export type StripeEvent = ReadableEvent | UnreadableEvent | UnhandledEvent | ShapelessEvent;
+export type StripeEvent =
+  | ReadableEvent
+  | UnreadableEvent
+  | EventNotification
+  | UnhandledEvent
+  | ShapelessEvent;
 
 type Logged = {
   /** Its key in the log: see `eventKey`. */
@@ -25,6 +32,16 @@ export type ReadableEvent = Logged & SubscriptionChange & { readonly kind: 'read
 
 /** An event of a handled type with an unknown shape. */
 export type UnreadableEvent = Logged & { readonly kind: 'unreadable'; readonly reason: string };
+
+/** Announces an event of a handled type without its content, which is to be retrieved. */
+export type EventNotification = {
+  readonly kind: 'notification';
+  /** The notification's own id: the event that it announces has another one. */
+  readonly eventId: string;
+  readonly type: NotificationType;
+  /** The account that the event belongs to; `null`: the one of the key. */
+  readonly context: string | null;
+};
 
 /** An event of a type that the endpoint is not registered for. */
 export type UnhandledEvent = {
@@ -61,6 +78,10 @@ export function parseEvent(text: string, { receivedAtMs, nonce }: Receipt): Stri
   const type = member(event, 'type');
   if (typeof type !== 'string')
     return { kind: 'shapeless', eventId, reason: 'type is not a string' };
+  if (isNotificationType(type)) {
+    if (eventId === null) return { kind: 'shapeless', eventId, reason: 'id is not a string' };
+    return { kind: 'notification', eventId, type, context: contextIn(member(event, 'context')) };
+  }
   if (!isHandledType(type)) return { kind: 'unhandled', eventId, type: presentable(type) ?? '' };
 
   const data = member(event, 'data') ?? null;
@@ -115,6 +136,11 @@ function toChange(
     isSnapshot,
     observedKeys: isSnapshot ? keysIn(member(event, 'observed_keys')) : null,
   };
+}
+
+/** An account's id, or a path of several. It becomes the value of a header. */
+function contextIn(value: Json | undefined): string | null {
+  return typeof value === 'string' && /^[\w/]{1,255}$/.test(value) ? value : null;
 }
 
 function keysIn(value: Json | undefined): ReadonlySet<string> | null {

@@ -8,12 +8,13 @@ export const RESOURCES = [
   'products',
   'customers',
   'webhook endpoints',
+  'event destinations',
 ] as const;
 
 export type Resource = (typeof RESOURCES)[number];
 
 /**
- * Lists the newest object of a kind, or all webhook endpoints, to see whether the key can.
+ * Lists the newest object of a kind, or all endpoints, to see whether the key can.
  *
  * @throws DeadlineExceeded or StripeApiFailed, within some seconds
  */
@@ -35,6 +36,13 @@ const REQUESTS: Readonly<Record<Resource, Pick<StripeRequest, 'path' | 'query'>>
   customers: { path: '/v1/customers', query: [['limit', '1']] },
   // An account can't have more of them.
   'webhook endpoints': { path: '/v1/webhook_endpoints', query: [['limit', '100']] },
+  'event destinations': {
+    path: '/v2/core/event_destinations',
+    query: [
+      ['limit', '100'],
+      ['include[0]', 'webhook_endpoint.url'],
+    ],
+  },
 };
 
 /** Inspects what the key has permission to read. */

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Json } from '../core/json.ts';
-import { HANDLED_TYPES, type HandledType, isHandledType } from './handled-event-type.ts';
+import { HANDLED_TYPES, NOTIFICATION_TYPES } from './handled-event-type.ts';
 
 const url = v.pipe(
   v.string(),
@@ -8,40 +8,88 @@ const url = v.pipe(
   v.transform((text) => new URL(text)),
 );
 
-const shape = v.object({
+const endpointShape = v.object({
+  id: v.string(),
   url,
   status: v.string(),
   enabled_events: v.array(v.string()),
   api_version: v.nullish(v.string()),
 });
 
+const destinationShape = v.object({
+  id: v.string(),
+  status: v.string(),
+  enabled_events: v.array(v.string()),
+  event_payload: v.picklist(['snapshot', 'thin']),
+  snapshot_api_version: v.nullish(v.string()),
+  webhook_endpoint: v.object({ url }),
+});
+
+/** Destinations of other types, such as Amazon EventBridge. */
+const elsewhereShape = v.object({ type: v.pipe(v.string(), v.notValue('webhook_endpoint')) });
+
+/** What Stripe sends: the event, or a notification without its content. */
+export type Payload = 'snapshot' | 'thin';
+
 /** Where Stripe sends events. */
 export type WebhookEndpoint = {
+  readonly id: string;
   readonly url: URL;
   readonly isEnabled: boolean;
+  readonly payload: Payload;
   /** The handled types that it is not registered for. */
-  readonly missingTypes: readonly HandledType[];
+  readonly missingTypes: readonly string[];
   /** How many other types it is registered for; infinitely many when it is registered for all. */
   readonly otherTypes: number;
-  /** The API version of its events; `null`: the account's default version. */
+  /** The API version of its events; `null`: the account's default version, or none. */
   readonly apiVersion: string | null;
 };
 
 const ALL_TYPES = '*';
 
+/** The handled types as an endpoint with this payload is registered for them. */
+export const TYPES_BY_PAYLOAD: Readonly<Record<Payload, readonly string[]>> = {
+  snapshot: HANDLED_TYPES,
+  thin: NOTIFICATION_TYPES,
+};
+
 /** Reads a webhook endpoint of Stripe's list; `null` when it has no known shape. */
 export function readWebhookEndpoint(listed: Json): WebhookEndpoint | null {
-  const parsed = v.safeParse(shape, listed);
+  const parsed = v.safeParse(endpointShape, listed);
   if (!parsed.success) return null;
-  const { url, status, enabled_events: types, api_version: apiVersion } = parsed.output;
+  const { id, url, status, enabled_events: types, api_version: apiVersion } = parsed.output;
+  return endpointOf({ id, url, status, types, payload: 'snapshot', apiVersion });
+}
+
+/**
+ * Reads an event destination of Stripe's list; `null` when it has no known shape, and none when it
+ * leads elsewhere than to a webhook endpoint.
+ */
+export function readEventDestination(listed: Json): readonly WebhookEndpoint[] | null {
+  if (v.is(elsewhereShape, listed)) return [];
+  const parsed = v.safeParse(destinationShape, listed);
+  if (!parsed.success) return null;
+  const { id, status, enabled_events: types, event_payload: payload } = parsed.output;
+  const { snapshot_api_version: apiVersion, webhook_endpoint } = parsed.output;
+  return [endpointOf({ id, url: webhook_endpoint.url, status, types, payload, apiVersion })];
+}
+
+type Listed = Pick<WebhookEndpoint, 'id' | 'url' | 'payload'> & {
+  readonly status: string;
+  readonly types: readonly string[];
+  readonly apiVersion: string | null | undefined;
+};
+
+function endpointOf({ status, types, apiVersion = null, ...listed }: Listed): WebhookEndpoint {
   const hasAll = types.includes(ALL_TYPES);
+  const handled = TYPES_BY_PAYLOAD[listed.payload];
   return {
-    url,
+    ...listed,
     isEnabled: status === 'enabled',
-    missingTypes: hasAll ? [] : HANDLED_TYPES.filter((type) => !types.includes(type)),
+    missingTypes: hasAll ? [] : handled.filter((type) => !types.includes(type)),
     otherTypes: hasAll
       ? Number.POSITIVE_INFINITY
-      : types.filter((one) => !isHandledType(one)).length,
-    apiVersion: apiVersion ?? null,
+      : types.filter((type) => !handled.includes(type)).length,
+    apiVersion,
   };
 }

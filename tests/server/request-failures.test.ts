@@ -34,6 +34,7 @@ function serve() {
     webhook: {
       verifySignature: createSignatureVerifier([SECRET], Date.now),
       ingest: away,
+      retrieveEvent: away,
       hasRoom: () => true,
       instrumentation: NO_INSTRUMENTATION,
       logger,

@@ -3,7 +3,7 @@ import { DeadlineExceeded } from '../../runtime/deadline.ts';
 import type { StripePage } from '../../stripe/api.ts';
 import { StripeApiFailed } from '../../stripe/api-failure.ts';
 import { type InspectResource, RESOURCES, type Resource } from '../../stripe/resource-access.ts';
-import { readWebhookEndpoint } from '../../stripe/webhook-endpoint.ts';
+import { readEventDestination, readWebhookEndpoint } from '../../stripe/webhook-endpoint.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 import { type ClockReading, checkClock } from './clock.ts';
 import { checkWebhookEndpoints, type Expected } from './webhook-endpoints.ts';
@@ -40,7 +40,7 @@ export async function checkStripeApi(options: StripeApiOptions): Promise<StripeA
     checks: [
       ...checkAccess(answers),
       checkClock(clock),
-      ...checkEndpoints(answers.get('webhook endpoints'), options.expected),
+      ...checkEndpoints(answers, options.expected),
     ],
     newestEventSeconds: newestEventOf(answers.get('events')),
     clock,
@@ -84,6 +84,7 @@ const COSTS: Readonly<Record<Resource, readonly ['failure' | 'warning', string]>
   products: ['failure', 'plans stay without a name'],
   customers: ['warning', "`instep reconcile` can't recognize customers that Stripe doesn't know"],
   'webhook endpoints': ['warning', "this command can't check them, and nothing else reads them"],
+  'event destinations': ['warning', "this command can't check those with thin payload"],
 };
 
 function checkAccess(answers: Answers): Check[] {
@@ -119,17 +120,27 @@ function unreachable(resource: Resource, reason: string): Check {
   );
 }
 
-function checkEndpoints(answer: Answer | undefined, expected: Expected): Check[] {
-  if (answer?.kind !== 'granted') return [];
-  const { objects } = answer.page;
-  const endpoints = objects.map(readWebhookEndpoint).filter((endpoint) => endpoint !== null);
-  const unreadable = objects.length - endpoints.length;
-  const checks = checkWebhookEndpoints(endpoints, expected);
+function checkEndpoints(answers: Answers, expected: Expected): Check[] {
+  const isListed = answers.get('webhook endpoints')?.kind === 'granted';
+  const read = objectsOf(answers.get('webhook endpoints')).map(readWebhookEndpoint);
+  const listed = read.filter((endpoint) => endpoint !== null);
+  const destinations = objectsOf(answers.get('event destinations')).map(readEventDestination);
+  // Both lists can have those with snapshot payload.
+  const more = destinations
+    .flatMap((destination) => destination ?? [])
+    .filter(({ id }) => !listed.some((endpoint) => endpoint.id === id));
+  const unreadable = [...read, ...destinations].filter((one) => one === null).length;
+  const endpoints = [...listed, ...more];
+  const checks = isListed || more.length > 0 ? checkWebhookEndpoints(endpoints, expected) : [];
   if (unreadable === 0) return checks;
   return [
     ...checks,
     warning('webhook endpoint', `${unreadable} could not be read`, 'upgrade Instep'),
   ];
+}
+
+function objectsOf(answer: Answer | undefined): StripePage['objects'] {
+  return answer?.kind === 'granted' ? answer.page.objects : [];
 }
 
 const createdShape = v.object({ created: v.pipe(v.number(), v.integer()) });

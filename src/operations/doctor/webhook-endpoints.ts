@@ -1,7 +1,7 @@
 import { isKnownVersion, NEWEST_KNOWN_VERSION } from '../../stripe/api-version.ts';
 import { HANDLED_TYPES } from '../../stripe/handled-event-type.ts';
 import type { Mode } from '../../stripe/key-kind.ts';
-import type { WebhookEndpoint } from '../../stripe/webhook-endpoint.ts';
+import { TYPES_BY_PAYLOAD, type WebhookEndpoint } from '../../stripe/webhook-endpoint.ts';
 import { counted } from '../count-text.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 
@@ -51,7 +51,7 @@ function noneFound(endpoints: readonly WebhookEndpoint[], { url, mode }: Expecte
 }
 
 function checkEndpoint(endpoint: WebhookEndpoint): Check[] {
-  const { isEnabled, missingTypes, otherTypes, apiVersion } = endpoint;
+  const { isEnabled, missingTypes, otherTypes, payload, apiVersion } = endpoint;
   const at = shown(endpoint.url);
   const checks: Check[] = [];
   if (!isEnabled) {
@@ -72,7 +72,13 @@ function checkEndpoint(endpoint: WebhookEndpoint): Check[] {
   if (otherTypes > 0) {
     const others = Number.isFinite(otherTypes) ? counted(otherTypes, 'other type') : 'all types';
     const finding = `${at} receives events of ${others}, which Instep ignores`;
-    checks.push(warning(NAME, finding, `leave only ${TYPES} (${DASHBOARD})`));
+    checks.push(
+      warning(
+        NAME,
+        finding,
+        `leave only ${TYPES_BY_PAYLOAD[payload].join(' and ')} (${DASHBOARD})`,
+      ),
+    );
   }
   if (apiVersion !== null && !isKnownVersion(apiVersion)) {
     const finding = `${at} has the API version ${JSON.stringify(apiVersion)}, newer than ${NEWEST_KNOWN_VERSION}, the newest that this Instep knows`;
@@ -81,8 +87,9 @@ function checkEndpoint(endpoint: WebhookEndpoint): Check[] {
     );
   }
   if (checks.length > 0) return checks;
-  const version = apiVersion ?? "the account's";
-  return [ok(NAME, `${at} is enabled for the two types, API version ${version}`)];
+  const version = `, API version ${apiVersion ?? "the account's"}`;
+  const kind = `${payload} payload${payload === 'snapshot' ? version : ''}`;
+  return [ok(NAME, `${at} is enabled for the two types, ${kind}`)];
 }
 
 /** Without user, password and query, which can hold secrets. */

@@ -14,6 +14,7 @@ export type FakeStripeAccount = {
   readonly customers?: ApiCollection;
   readonly events?: ApiCollection;
   readonly webhookEndpoints?: ApiCollection;
+  readonly eventDestinations?: ApiCollection;
   /** Answer every request with 503. */
   readonly isDown?: boolean;
   /** Wait this long before each response. */

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { announcedEventId, createEventNotification } from '../event-notification.ts';
 import type { FakeStripeAccount } from './account.ts';
 import { ApiCollection } from './collection.ts';
 import { listObjects } from './list.ts';
@@ -14,14 +15,18 @@ export type FakeStripeApi = {
   readonly customers: ApiCollection;
   readonly events: ApiCollection;
   readonly webhookEndpoints: ApiCollection;
+  readonly eventDestinations: ApiCollection;
   close(): Promise<void>;
 };
+
+const V2_PATH = /^\/v2\/core\/(event_destination|event)s(?:\/([^/]+))?$/;
 
 const PATH = /^\/v1\/(product|subscription|customer|event|webhook_endpoint)s(?:\/([^/]+))?$/;
 
 /**
  * Starts a stand-in for Stripe's API on a free port of 127.0.0.1. It serves products,
- * subscriptions, customers, events and webhook endpoints to Stripe's SDK, one by one and as lists.
+ * subscriptions, customers, events and webhook endpoints to Stripe's SDK, one by one and as lists;
+ * event destinations as a list; and the events of API v2 that belong to its events.
  *
  * @example
  * ```ts
@@ -41,6 +46,7 @@ export async function startFakeStripeApi(account: FakeStripeAccount = {}): Promi
     customers: account.customers ?? new ApiCollection(),
     events: account.events ?? new ApiCollection(),
     webhookEndpoints: account.webhookEndpoints ?? new ApiCollection(),
+    eventDestinations: account.eventDestinations ?? new ApiCollection(),
   };
   const isRateLimited = createRateLimit(account);
   const server = createServer(async (request, response) => {
@@ -75,10 +81,12 @@ export async function startFakeStripeApi(account: FakeStripeAccount = {}): Promi
 function respond(
   path: string,
   { isDown, productNames = {} }: FakeStripeAccount,
-  { subscriptions, customers, events, webhookEndpoints }: Omit<FakeStripeApi, 'url' | 'close'>,
+  collections: Omit<FakeStripeApi, 'url' | 'close'>,
 ): ApiResponse {
   if (isDown) return failure(503);
   const { pathname, searchParams } = new URL(path, 'http://localhost');
+  if (pathname.startsWith('/v2/')) return respondV2(pathname, collections);
+  const { subscriptions, customers, events, webhookEndpoints } = collections;
   const [, kind = '', id] = PATH.exec(pathname) ?? [];
   const products = Object.entries(productNames).map(([id, name]) => ({ id, name }));
   const collection = new Map([
@@ -100,6 +108,19 @@ function respond(
     !subscriptions.newestFirst().some(({ customer }) => customer === customerId);
   if (isUnknown) return notFound('customer', 'customer', customerId);
   return listObjects(collection, kind, searchParams);
+}
+
+function respondV2(
+  pathname: string,
+  { events, eventDestinations }: Pick<FakeStripeApi, 'events' | 'eventDestinations'>,
+): ApiResponse {
+  const [, kind, id] = V2_PATH.exec(pathname) ?? [];
+  if (kind === 'event_destination' && id === undefined) {
+    return ok({ data: eventDestinations.newestFirst(), next_page_url: null });
+  }
+  const event = kind === 'event' && id !== undefined ? events.get(announcedEventId(id)) : undefined;
+  if (event === undefined) return notFound('id', 'object', pathname);
+  return ok({ ...createEventNotification(event), snapshot_event: event.id });
 }
 
 /** Returns whether the calls within this second exceed the limit. */

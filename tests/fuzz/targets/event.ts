@@ -25,6 +25,7 @@ const MEMBERS = {
   readable:
     'after,eventId,isDeletion,isSnapshot,key,kind,observedKeys,previousAttributes,subscription,type',
   unreadable: 'eventId,key,kind,reason,type',
+  notification: 'context,eventId,kind,type',
   unhandled: 'eventId,kind,type',
   shapeless: 'eventId,kind,reason',
 };

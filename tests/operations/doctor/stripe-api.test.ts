@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
+import type { ApiObject } from '../../../src/testing/stripe-api/collection.ts';
 import {
   ENDPOINT,
   endpointWith,
@@ -26,11 +27,13 @@ describe('the API', () => {
     ['products', 'failure', /name/],
     ['customers', 'warning', /reconcile/],
     ['webhook_endpoints', 'warning', /can't check/],
+    ['event_destinations', 'warning', /thin payload/],
   ])(
     'a key without permission to read %s is a %s that names its cost',
     async (resource, state, lost) => {
       const account = await openExaminedAccount();
-      account.fault = (path) => (path.startsWith(`/v1/${resource}`) ? { status: 403 } : undefined);
+      const isOf = (path: string) => path.split(/[/?]/).includes(resource);
+      account.fault = (path) => (isOf(path) ? { status: 403 } : undefined);
       const { code, issues, checks } = await examineStripe(account);
       expect(issues).toEqual([expect.stringMatching(lost)]);
       expect(issues[0]).toContain(
@@ -196,5 +199,65 @@ describe('webhook endpoints', () => {
     account.webhookEndpoints.set(endpointWith({ url: 'https://app.example.com/other' }));
     const { issues } = await examineStripe(account);
     expect(issues).toEqual([expect.stringMatching(/^warning .*registered: https:.*other$/)]);
+  });
+});
+
+describe('event destinations', () => {
+  const THIN = {
+    id: 'ed_1',
+    object: 'v2.core.event_destination',
+    type: 'webhook_endpoint',
+    status: 'enabled',
+    event_payload: 'thin',
+    enabled_events: ['v1.customer.subscription.updated', 'v1.customer.subscription.deleted'],
+    webhook_endpoint: { url: ENDPOINT.url },
+  };
+
+  /** What the doctor says about the endpoints when these are all destinations. */
+  async function endpointsWith(...destinations: (ApiObject & Record<string, unknown>)[]) {
+    const account = await openExaminedAccount();
+    account.webhookEndpoints.delete('we_1');
+    for (const destination of destinations) account.eventDestinations.set(destination);
+    const { checks } = await examineStripe(account);
+    return checks
+      .filter(({ name }) => name === 'webhook endpoint')
+      .map(({ state, finding }) => `${state} ${finding}`);
+  }
+
+  const { url } = ENDPOINT;
+
+  test('one with thin payload is ok, and its kind is named', async () => {
+    expect(await endpointsWith(THIN)).toEqual([
+      `ok ${url} is enabled for the two types, thin payload`,
+    ]);
+  });
+
+  test('one with snapshot payload is ok, and listed once', async () => {
+    const snapshot = {
+      ...THIN,
+      event_payload: 'snapshot',
+      enabled_events: ENDPOINT.enabled_events,
+      snapshot_api_version: '2025-03-31.basil',
+    };
+    expect(await endpointsWith(snapshot)).toEqual([
+      `ok ${url} is enabled for the two types, snapshot payload, API version 2025-03-31.basil`,
+    ]);
+    const account = await openExaminedAccount();
+    account.eventDestinations.set({ ...snapshot, id: 'we_1' });
+    expect((await examineStripe(account)).issues).toEqual([]);
+  });
+
+  test.each([
+    ['that is disabled', { status: 'disabled' }, /^failure .* is disabled/],
+    [
+      'with thin payload and the types of the other',
+      { enabled_events: ENDPOINT.enabled_events },
+      /^failure .* does not receive v1\.customer\.subscription\.updated and v1/,
+    ],
+    ['that leads to Amazon EventBridge', { type: 'amazon_eventbridge' }, /registered: none$/],
+    ['that can’t be read', { event_payload: 'new' }, /^warning 1 could not be read/],
+  ])('one %s', async (_, otherwise, finding) => {
+    const found = await endpointsWith({ ...THIN, ...otherwise });
+    expect(found).toEqual(expect.arrayContaining([expect.stringMatching(finding)]));
   });
 });

@@ -17,6 +17,7 @@ export type ExaminedAccount = {
   readonly databaseUrl: URL;
   readonly events: ApiCollection;
   readonly webhookEndpoints: ApiCollection;
+  readonly eventDestinations: ApiCollection;
   /** Paths of the API with another response. */
   fault: ((path: string) => ApiFault | undefined) | undefined;
   delayMs: number;
@@ -55,10 +56,12 @@ export async function openExaminedAccount(): Promise<ExaminedAccount> {
   const ingest = openPipeline(database, async () => 'Pro');
   const events = new ApiCollection();
   const webhookEndpoints = new ApiCollection([ENDPOINT]);
+  const eventDestinations = new ApiCollection();
   const server = await startFakeStripeApi({
     productNames: { prod_1: 'Pro' },
     events,
     webhookEndpoints,
+    eventDestinations,
     get delayMs() {
       return account.delayMs;
     },
@@ -77,6 +80,7 @@ export async function openExaminedAccount(): Promise<ExaminedAccount> {
     databaseUrl: url,
     events,
     webhookEndpoints,
+    eventDestinations,
     fault: undefined,
     delayMs: 0,
     clockAheadMs: 0,

@@ -1,0 +1,47 @@
+import { createGet, type StripeApiOptions } from './api-call.ts';
+import { StripeApiFailed } from './api-failure.ts';
+import {
+  type EventNotification,
+  parseEvent,
+  type ReadableEvent,
+  type Receipt,
+  type UnreadableEvent,
+} from './parse-event.ts';
+
+export type NotifiedEvent = {
+  readonly event: ReadableEvent | UnreadableEvent;
+  readonly body: Uint8Array;
+};
+
+/**
+ * Retrieves the event that a notification announces: the same event that an endpoint with snapshot
+ * payload receives and that Stripe lists, so a duplicate is recognized.
+ *
+ * @throws DeadlineExceeded or StripeApiFailed
+ */
+export type RetrieveNotifiedEvent = (
+  notification: EventNotification,
+  receipt: Receipt,
+) => Promise<NotifiedEvent>;
+
+/** There are two calls, and Stripe waits for the response. */
+const TIMEOUT_MS = 2_000;
+
+export function createEventRetrieval(options: StripeApiOptions): RetrieveNotifiedEvent {
+  const get = createGet(options);
+  return async ({ eventId, context }, receipt) => {
+    const common = { context, timeoutMs: TIMEOUT_MS };
+    const notified = await get({ ...common, path: '/v2/core/events/{id}', id: eventId });
+    const { snapshot_event: id } = notified.body;
+    if (typeof id !== 'string') {
+      throw new StripeApiFailed('answered an event without snapshot_event', { status: 200 });
+    }
+    const { body } = await get({ ...common, path: '/v1/events/{id}', id });
+    const text = JSON.stringify(body);
+    const event = parseEvent(text, receipt);
+    if (event.kind !== 'readable' && event.kind !== 'unreadable') {
+      throw new StripeApiFailed('answered an event of another type', { status: 200 });
+    }
+    return { event, body: Buffer.from(text) };
+  };
+}
