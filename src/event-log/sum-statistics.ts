@@ -19,7 +19,7 @@ export type SumStatisticsOptions = {
   readonly clockMs: () => number;
 };
 
-/** The number of events per step, which takes some tens of milliseconds. */
+/** The number of events per step, which takes tens of milliseconds. */
 const STEP = 10_000;
 
 /** A pause after each step, longer than the step, so that other work goes first. */

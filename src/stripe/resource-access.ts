@@ -16,7 +16,7 @@ export type Resource = (typeof RESOURCES)[number];
 /**
  * Lists the newest object of a kind, or all endpoints, to see whether the key can.
  *
- * @throws DeadlineExceeded or StripeApiFailed, within some seconds
+ * @throws DeadlineExceeded or StripeApiFailed, within a few seconds
  */
 export type InspectResource = (resource: Resource) => Promise<StripePage>;
 

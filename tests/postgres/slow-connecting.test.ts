@@ -29,7 +29,7 @@ test('slow connecting loses no connection of the pool', async () => {
     database.transaction(async (query) => {
       const [row] = await query<{ pid: number }>('select pg_backend_pid() as pid');
       if (row !== undefined) pids.add(row.pid);
-      await vi.waitUntil(() => pids.size === CONNECTIONS);
+      await vi.waitUntil(() => pids.size === CONNECTIONS, { timeout: 4_000 });
     });
   await Promise.all(Array.from({ length: CONNECTIONS }, meet));
   expect(database.poolUse()).toEqual({ total: CONNECTIONS, idle: CONNECTIONS, waiting: 0 });

@@ -127,9 +127,15 @@ export async function deleteDatabase(dataFolder: string): Promise<void> {
   await rm(dataFolder, { recursive: true, force: true });
 }
 
-/** Waits until a process has ended. */
+const END_DEADLINE_MS = 30_000;
+
+/** Waits until a process has ended. @throws when it is still running after the deadline */
 export async function waitForEnd(pid: number): Promise<void> {
-  while (await isRunning(pid)) await sleep(10);
+  const giveUpAtMs = performance.now() + END_DEADLINE_MS;
+  while (await isRunning(pid)) {
+    if (performance.now() > giveUpAtMs) throw new Error(`process ${pid} is still running`);
+    await sleep(10);
+  }
 }
 
 async function dataFoldersIn(folder: string): Promise<string[]> {

@@ -57,7 +57,7 @@ export function TeamStatuses({ counts, nowMs }: TeamStatusesProps) {
   if (counts === null) {
     return (
       <Notice kind="empty" title="Not counted yet">
-        Counting takes some seconds.
+        Counting takes a few seconds.
       </Notice>
     );
   }
