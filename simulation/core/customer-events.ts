@@ -1,4 +1,4 @@
-import { keysOfSameSecond } from '../../src/core/event-key.ts';
+import { keysOfSameSecond } from '../../src/core/event-key-layout.ts';
 import { parseEvent, type ReadableEvent } from '../../src/stripe/parse-event.ts';
 import type { SnapshotEvent } from '../../src/stripe/subscription-snapshot.ts';
 import type { History, TrueEvent } from '../../src/testing/lifecycle/history.ts';

@@ -1,20 +1,20 @@
 import {
   type Customer,
+  NO_SUBSCRIPTIONS,
   type SubscriptionState,
-  UNKNOWN_CUSTOMER,
 } from '../../src/core/customer.ts';
 import type { LoggedOutcome } from '../../src/core/logged-event.ts';
 import { type PlanSelection, teamPlan } from '../../src/core/plan-selection.ts';
 import type { SubscriptionChange, SubscriptionEvent } from '../../src/core/subscription-event.ts';
 import { NO_PLAN, type TeamPlan } from '../../src/core/transition.ts';
 import { decide } from '../../src/ingest/decide.ts';
-import type { NamedEvent, Result } from '../../src/ingest/received-event.ts';
+import type { EventWithProductName, Result } from '../../src/ingest/received-event.ts';
 import type { LinkedTeam } from '../../src/queries/teams.ts';
 import { keysOfSecond } from '../../src/stripe/event-key.ts';
 
 /** An event on its way to the store. */
 export type Arrival = {
-  readonly event: NamedEvent;
+  readonly event: EventWithProductName;
   /** What the log returns for it later: equal, but a different object. */
   readonly asLogged: SubscriptionChange;
   /** The first of the keys that events of its subscription and second can have. */
@@ -82,8 +82,8 @@ export class MemoryStore {
       names: this.names,
     };
     let decision = decide(events, known, this.#planSelection);
-    if (decision.unsettled.length > 0) {
-      const neighbours = decision.unsettled.flatMap(
+    if (decision.withUncertainOrder.length > 0) {
+      const neighbours = decision.withUncertainOrder.flatMap(
         (event) => this.#subscriptions.get(subscriptionOf(event)) ?? NO_ENTRIES,
       );
       const logged = [...known.logged, ...neighbours];
@@ -133,7 +133,7 @@ export class MemoryStore {
     for (const [productId, name] of names) this.names.set(productId, name);
     for (const team of this.#teams.values()) {
       if (team.plan.providerProductId === null || team.plan.planName !== null) continue;
-      const customer = this.#customers.get(team.customerId) ?? UNKNOWN_CUSTOMER;
+      const customer = this.#customers.get(team.customerId) ?? NO_SUBSCRIPTIONS;
       const plan = teamPlan(customer, this.#planSelection, this.names);
       if (plan !== null) this.#teams.set(team.customerId, { ...team, plan });
     }

@@ -11,7 +11,7 @@ export type SubscriptionState = {
 /** A customer's subscriptions. Events that name none count as one more subscription, under `null`. */
 export type Customer = ReadonlyMap<string | null, SubscriptionState>;
 
-export const UNKNOWN_CUSTOMER: Customer = new Map();
+export const NO_SUBSCRIPTIONS: Customer = new Map();
 
 const FIELDS: readonly (keyof SubscriptionEvent)[] = [
   'customerId',
@@ -23,7 +23,7 @@ const FIELDS: readonly (keyof SubscriptionEvent)[] = [
 ];
 
 /** Whether two events say the same, even if one of them was read from the database. */
-export function isSameEvent(
+export function haveSameFields(
   one: SubscriptionEvent | null,
   other: SubscriptionEvent | null,
 ): boolean {
@@ -32,5 +32,7 @@ export function isSameEvent(
 
 /** Whether two states are the same. */
 export function isSameState(one: SubscriptionState, other: SubscriptionState | undefined): boolean {
-  return other !== undefined && isSameEvent(one.newest, other.newest) && one.order === other.order;
+  return (
+    other !== undefined && haveSameFields(one.newest, other.newest) && one.order === other.order
+  );
 }

@@ -3,7 +3,7 @@ import type { SubscriptionChange, SubscriptionEvent } from './subscription-event
 type Changes = readonly SubscriptionChange[];
 
 /** The events of one subscription and second, in the order of arrival. */
-export type Second = {
+export type EventsOfSecond = {
   readonly events: Changes;
   neighbours(): Neighbours;
 };
@@ -39,7 +39,7 @@ export class EventHistory {
   }
 
   /** The second of an event. */
-  secondOf(event: SubscriptionEvent): Second {
+  secondOf(event: SubscriptionEvent): EventsOfSecond {
     const seconds = this.#subscriptions.get(idOf(event)) ?? new Map<number, SubscriptionChange[]>();
     return {
       events: seconds.get(event.createdSeconds) ?? [],

@@ -1,22 +1,25 @@
-import { type Customer, isSameEvent, type SubscriptionState } from './customer.ts';
+import { type Customer, haveSameFields, type SubscriptionState } from './customer.ts';
 import type { EventHistory } from './event-history.ts';
+import type { LoggedOutcome } from './logged-event.ts';
 import { followedEvent, type PlanSelection } from './plan-selection.ts';
 import { type LastOfSecond, lastOfSecond } from './same-second-order.ts';
 import type { SubscriptionChange } from './subscription-event.ts';
 import { planAfter } from './transition.ts';
 
-/**
- * The effect of one more event: the team follows it, or another one whose order it decided; or
- * something newer was known already; or it changes nothing.
- */
-export type Verdict = 'applied' | 'stale' | 'unchanged';
+/** A customer after one more event, and the outcome of that event. */
+export type Step = {
+  /**
+   * `applied`: the team follows the event, or another one whose order the event decided. `stale`:
+   * something newer counts. `unchanged`: the event has no effect.
+   */
+  readonly outcome: Extract<LoggedOutcome, 'applied' | 'stale' | 'unchanged'>;
+  readonly customer: Customer;
+};
 
-export type Step = { readonly verdict: Verdict; readonly customer: Customer };
-
 /**
- * Takes one more event of a customer (the ordering rules of the design). `history` holds the known
- * events of the same subscription and second, including this one and those without an effect; and
- * the neighbouring seconds where the order depends on them.
+ * Takes one more event of a customer (the ordering rule of docs/ARCHITECTURE.md). `history` holds
+ * the events of the same subscription and second, including this one and those without an effect;
+ * and the neighbouring seconds where the order depends on them.
  */
 export function follow(
   customer: Customer,
@@ -27,16 +30,16 @@ export function follow(
   const noEffect = planAfter(subscription) === null;
   const known = customer.get(subscription.subscriptionId);
   const state = newerState(known, lastOfSecond(history.secondOf(subscription)), history);
-  if (state === null) return { verdict: noEffect ? 'unchanged' : 'stale', customer };
+  if (state === null) return { outcome: noEffect ? 'unchanged' : 'stale', customer };
 
   const next = new Map(customer).set(subscription.subscriptionId, state);
   const before = followedEvent(customer, planSelection);
   const followed = followedEvent(next, planSelection);
-  if (followed === subscription || !isSameEvent(followed, before)) {
-    return { verdict: 'applied', customer: next };
+  if (followed === subscription || !haveSameFields(followed, before)) {
+    return { outcome: 'applied', customer: next };
   }
   const isNewestOfItsOwn = state.newest === subscription && planSelection === 'best';
-  return { verdict: noEffect || isNewestOfItsOwn ? 'unchanged' : 'stale', customer: next };
+  return { outcome: noEffect || isNewestOfItsOwn ? 'unchanged' : 'stale', customer: next };
 }
 
 /** The state after the end of one more second, or `null` when it stays the same. */

@@ -33,7 +33,7 @@ export function teamPlan(
  * Whether Instep can have written this plan: it is empty, or it is the plan of a known subscription.
  * The name does not count, since it can come later or change. Any other plan is the application's own.
  */
-export function isOwnPlan(plan: TeamPlan, customer: Customer): boolean {
+export function canBeFromInstep(plan: TeamPlan, customer: Customer): boolean {
   const states = [...customer.values()];
   return (
     isSamePlan(plan, NO_PLAN) ||

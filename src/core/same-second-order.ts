@@ -1,4 +1,4 @@
-import type { Neighbours, Second } from './event-history.ts';
+import type { EventsOfSecond, Neighbours } from './event-history.ts';
 import { isList, type Json, type JsonObject } from './json.ts';
 import type { SubscriptionChange, SubscriptionEvent } from './subscription-event.ts';
 import { isSamePlan, planAfter } from './transition.ts';
@@ -30,12 +30,12 @@ const MAX_PATHS = 10_000;
  * back, the neighbouring seconds decide: the path starts where the earlier second ended, and the
  * next second starts where it ends. Otherwise the later arrival wins and the order is ambiguous.
  */
-export function lastOfSecond({ events, neighbours }: Second): LastOfSecond {
+export function lastOfSecond({ events, neighbours }: EventsOfSecond): LastOfSecond {
   const withEffect = events
     .map(({ subscription }) => subscription)
     .filter((subscription) => planAfter(subscription) !== null);
   const lastArrival = withEffect.at(-1) ?? null;
-  const isOnePlan = withEffect.every((event) => isSameEnd(event, lastArrival));
+  const isOnePlan = withEffect.every((event) => isSamePlanAfter(event, lastArrival));
   if (isOnePlan) return { newest: lastArrival, order: 'known' };
 
   const snapshot = events.findLast((event) => isCompleteSnapshot(event, events));
@@ -50,7 +50,7 @@ export function lastOfSecond({ events, neighbours }: Second): LastOfSecond {
   if (inferred !== null) return { newest: inferred, order: 'inferred' };
   if (snapshot === undefined) return { newest: lastArrival, order: 'ambiguous' };
   // Stripe's answer is the last evidence there is.
-  const shown = lastBefore(snapshot, ends, changedNames(events));
+  const shown = endShownBy(snapshot, ends, changedNames(events));
   return { newest: shown ?? lastArrival, order: 'known' };
 }
 
@@ -71,7 +71,7 @@ function withoutSnapshots(events: Changes): SubscriptionChange[] {
  * The end that left the subscription as a snapshot without an effect shows it: in all names that
  * changed, or in all but the status, which may have changed after the second.
  */
-function lastBefore(
+function endShownBy(
   snapshot: SubscriptionChange,
   ends: readonly Path[],
   changed: readonly string[],
@@ -109,14 +109,14 @@ type Path = {
   readonly newest: SubscriptionEvent | null;
   /** The events that are not on the path yet: a bit for each. */
   readonly left: number;
-  /** The events that can follow the last one. */
-  readonly followers: number;
+  /** The events that can come next: a bit for each. */
+  readonly successors: number;
 };
 
 /** The end of all these paths, if it is the same for the team. */
 function onlyPlan(ends: readonly Path[]): SubscriptionEvent | null {
   const newest = ends[0]?.newest ?? null;
-  return ends.every((end) => isSameEnd(end.newest, newest)) ? newest : null;
+  return ends.every((end) => isSamePlanAfter(end.newest, newest)) ? newest : null;
 }
 
 /** The paths through all the events, one for each end; after one of `starts`, if there are any. */
@@ -126,18 +126,18 @@ function possibleEnds(events: Changes, starts: Changes = []): Path[] {
   const steps = events.map((event, index) => ({
     event,
     bit: 1 << index,
-    followers: bitsWhere(events, (next) => canFollow(next, event, names)),
+    successors: bitsWhere(events, (next) => canFollow(next, event, names)),
   }));
   const paths = new Map<string, Path>();
 
-  function extend({ newest, left, followers }: Omit<Path, 'last'>): void {
-    for (const step of steps.filter(({ bit }) => (left & followers & bit) !== 0)) {
+  function extend({ newest, left, successors }: Omit<Path, 'last'>): void {
+    for (const step of steps.filter(({ bit }) => (left & successors & bit) !== 0)) {
       const { subscription } = step.event;
       const path = {
         last: step.event,
         newest: planAfter(subscription) === null ? newest : subscription,
         left: left & ~step.bit,
-        followers: step.followers,
+        successors: step.successors,
       };
       const newestIndex = events.findIndex((event) => event.subscription === path.newest);
       paths.set(`${path.left} ${step.bit} ${newestIndex}`, path);
@@ -147,7 +147,7 @@ function possibleEnds(events: Changes, starts: Changes = []): Path[] {
   const canStart = (event: SubscriptionChange) =>
     starts.length === 0 || starts.some((start) => canFollow(event, start, names));
   const left = bitsWhere(events, () => true);
-  extend({ newest: null, left, followers: bitsWhere(events, canStart) });
+  extend({ newest: null, left, successors: bitsWhere(events, canStart) });
   // The loop also visits the paths that it adds.
   for (const path of paths.values()) {
     if (paths.size > MAX_PATHS) return [];
@@ -217,6 +217,6 @@ function memberOf(value: JsonObject, name: string): Json {
 }
 
 /** Whether two events mean the same for the team. */
-function isSameEnd(one: SubscriptionEvent | null, other: SubscriptionEvent | null): boolean {
+function isSamePlanAfter(one: SubscriptionEvent | null, other: SubscriptionEvent | null): boolean {
   return isSamePlan(one && planAfter(one), other && planAfter(other));
 }

@@ -41,10 +41,10 @@ export type ExplainedEvent = Explanation & {
 };
 
 /**
- * The number of events around an explained one from which its decision is retold. In a longer
- * history the reason for an event can be no longer known.
+ * The number of events around an explained one from which its decision is recomputed. In
+ * a longer history the reason for an event can be unknown by then.
  */
-const RETOLD_AROUND = 250;
+const EVENTS_AROUND = 250;
 
 const WHOLE_LOG = { after: 0, upTo: Number.MAX_SAFE_INTEGER };
 
@@ -54,7 +54,7 @@ export async function explainHistory(
   { customerId, planSelection, teamIds, before, limit }: HistoryRequest,
 ): Promise<CustomerHistory> {
   const range = before === null ? WHOLE_LOG : { ...WHOLE_LOG, upTo: before - 1 };
-  const newest = { order: 'newest first', limit: RETOLD_AROUND + limit } as const;
+  const newest = { order: 'newest first', limit: EVENTS_AROUND + limit } as const;
   const log = parseLog((await readEvents(query, { customerId }, range, newest)).reverse());
   const prunedBeforeMs = await readPrunedBefore(query);
   const names = await readNames(query, log);
@@ -91,7 +91,7 @@ export async function explainEvent(
 async function readAround(query: Query, customerId: string, position: number): Promise<EventRow[]> {
   const upTo = { ...WHOLE_LOG, upTo: position };
   const after = { ...WHOLE_LOG, after: position };
-  const limit = RETOLD_AROUND;
+  const limit = EVENTS_AROUND;
   const earlier = await readEvents(query, { customerId }, upTo, { order: 'newest first', limit });
   const later = await readEvents(query, { customerId }, after, { order: 'oldest first', limit });
   return [...earlier.reverse(), ...later];

@@ -1,4 +1,4 @@
-import { type Customer, UNKNOWN_CUSTOMER } from '../core/customer.ts';
+import { type Customer, NO_SUBSCRIPTIONS } from '../core/customer.ts';
 import { EventHistory } from '../core/event-history.ts';
 import { follow, type Step } from '../core/follow.ts';
 import type { LoggedEvent } from '../core/logged-event.ts';
@@ -7,8 +7,8 @@ import { lastOfSecond } from '../core/same-second-order.ts';
 import type { SubscriptionChange, SubscriptionEvent } from '../core/subscription-event.ts';
 import type { ParsedEvent } from './parsed-event.ts';
 
-/** How the decision on an event was made, as the log retells it. */
-export type Decision = {
+/** How the decision on an event was made, recomputed from the log. */
+export type RecomputedDecision = {
   readonly change: SubscriptionChange;
   /** The state of the customer before the event. */
   readonly before: Customer;
@@ -23,18 +23,18 @@ export type Decision = {
 };
 
 /**
- * Retells all decisions of a customer's log, by key. An event counts as decided as soon as the
+ * Recomputes all decisions of a customer's log, by key. An event counts as decided as soon as the
  * ordering rule yields its logged outcome, and has no effect before. An event for which it never
  * does is left out. Pure.
  */
-export function retellDecisions(
+export function recomputeDecisions(
   log: readonly ParsedEvent<LoggedEvent>[],
   planSelection: PlanSelection,
-): ReadonlyMap<string, Decision> {
+): ReadonlyMap<string, RecomputedDecision> {
   const history = new EventHistory();
   const rows = new Map<SubscriptionEvent, LoggedEvent>();
-  const decisions = new Map<string, Decision>();
-  let customer = UNKNOWN_CUSTOMER;
+  const decisions = new Map<string, RecomputedDecision>();
+  let customer = NO_SUBSCRIPTIONS;
   let undecided: ParsedEvent<LoggedEvent>[] = [];
   for (const arrival of log) {
     rows.set(arrival.change.subscription, arrival.event);
@@ -42,7 +42,7 @@ export function retellDecisions(
     undecided = [arrival, ...undecided].filter(({ event, change }) => {
       const before = customer;
       const step = follow(before, change, history, planSelection);
-      if (step.verdict !== event.outcome) return true;
+      if (step.outcome !== event.outcome) return true;
       const second = history.secondOf(change.subscription);
       const { newest: last } = lastOfSecond(second);
       const eventCount = second.events.length;

@@ -3,8 +3,8 @@ import type { SubscriptionEvent } from '../core/subscription-event.ts';
 import { effectOf, type TeamPlan } from '../core/transition.ts';
 import type { EventRow } from '../queries/search-events.ts';
 import { SNAPSHOT_TYPE } from '../stripe/handled-event-type.ts';
-import { parseAgain } from '../stripe/logged-event.ts';
-import { type Decision, retellDecisions } from './decisions.ts';
+import { parseAgain } from '../stripe/parse-logged-event.ts';
+import { type RecomputedDecision, recomputeDecisions } from './decisions.ts';
 import type { ParsedEvent } from './parsed-event.ts';
 import type { EventReference, Reason } from './reason.ts';
 
@@ -26,13 +26,13 @@ export type Explanation = {
   readonly plans: { readonly before: TeamPlan | null; readonly after: TeamPlan | null } | null;
 };
 
-/** Returns an explanation of any event of a customer, retold from the customer's log. Pure. */
+/** Returns an explanation of any event of a customer, recomputed from the customer's log. Pure. */
 export function explainLog(
   log: readonly ParsedEvent<EventRow>[],
   surroundings: Surroundings,
 ): (event: EventRow) => Explanation {
   const decided = log.filter(({ event }) => event.outcome !== 'parked');
-  const decisions = retellDecisions(decided, surroundings.planSelection);
+  const decisions = recomputeDecisions(decided, surroundings.planSelection);
   return (event) => {
     if (event.outcome === 'unreadable') return { reasons: [whyUnreadable(event)], plans: null };
     if (event.outcome === 'parked')
@@ -63,15 +63,18 @@ function whyParked({ customerId }: EventRow, { teamIds }: Surroundings): Reason 
     : { code: 'team-linked-since', teamIds };
 }
 
-function why(decision: Decision, planSelection: PlanSelection): Reason {
-  const { verdict } = decision.step;
-  if (verdict === 'applied') return whyApplied(decision, planSelection);
-  return verdict === 'stale'
+function why(decision: RecomputedDecision, planSelection: PlanSelection): Reason {
+  const { outcome } = decision.step;
+  if (outcome === 'applied') return whyApplied(decision, planSelection);
+  return outcome === 'stale'
     ? whyStale(decision, planSelection)
     : whyUnchanged(decision, planSelection);
 }
 
-function whyApplied({ change, step, rows }: Decision, planSelection: PlanSelection): Reason {
+function whyApplied(
+  { change, step, rows }: RecomputedDecision,
+  planSelection: PlanSelection,
+): Reason {
   const own = change.subscription;
   const followed = followedEvent(step.customer, planSelection);
   if (followed !== null && followed !== own) {
@@ -88,7 +91,7 @@ function whyApplied({ change, step, rows }: Decision, planSelection: PlanSelecti
   };
 }
 
-function whyStale(decision: Decision, planSelection: PlanSelection): Reason {
+function whyStale(decision: RecomputedDecision, planSelection: PlanSelection): Reason {
   const { change, before, step, last, eventCount, isOnArrival, rows } = decision;
   const own = change.subscription;
   const newerThanOwn = (newer: SubscriptionEvent): Reason => ({
@@ -107,7 +110,10 @@ function whyStale(decision: Decision, planSelection: PlanSelection): Reason {
   return followed === null ? { code: 'no-longer-known' } : newerThanOwn(followed);
 }
 
-function whyUnchanged({ change, step, rows }: Decision, planSelection: PlanSelection): Reason {
+function whyUnchanged(
+  { change, step, rows }: RecomputedDecision,
+  planSelection: PlanSelection,
+): Reason {
   const { status } = change.subscription;
   const followed = followedEvent(step.customer, planSelection);
   return effectOf(status) === 'none' || followed === null
@@ -115,7 +121,10 @@ function whyUnchanged({ change, step, rows }: Decision, planSelection: PlanSelec
     : { code: 'better-subscription', followed: referenceTo(followed, rows) };
 }
 
-function remarks(decision: Decision, { planSelection, prunedBeforeMs }: Surroundings): Reason[] {
+function remarks(
+  decision: RecomputedDecision,
+  { planSelection, prunedBeforeMs }: Surroundings,
+): Reason[] {
   const { change, before, step, eventCount, isOnArrival, rows } = decision;
   const { subscriptionId, createdSeconds } = change.subscription;
   const reasons: Reason[] = [];
@@ -134,7 +143,7 @@ function remarks(decision: Decision, { planSelection, prunedBeforeMs }: Surround
   return reasons;
 }
 
-function referenceTo(event: SubscriptionEvent, rows: Decision['rows']): EventReference {
+function referenceTo(event: SubscriptionEvent, rows: RecomputedDecision['rows']): EventReference {
   const row = rows.get(event);
   return {
     position: row?.position ?? null,

@@ -1,6 +1,6 @@
 import type { LoggedEvent } from '../core/logged-event.ts';
 import type { SubscriptionChange } from '../core/subscription-event.ts';
-import { changeOf } from '../stripe/logged-event.ts';
+import { changeOf } from '../stripe/parse-logged-event.ts';
 
 /** A logged event and what its body says of a subscription. */
 export type ParsedEvent<Row extends LoggedEvent> = {

@@ -1,12 +1,12 @@
 import {
   type Customer,
   isSameState,
+  NO_SUBSCRIPTIONS,
   type SubscriptionState,
-  UNKNOWN_CUSTOMER,
 } from '../core/customer.ts';
 import { EventHistory } from '../core/event-history.ts';
 import { follow } from '../core/follow.ts';
-import { isOwnPlan, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
+import { canBeFromInstep, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
 import { hasPlan, isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import { readEventsOfCustomer } from '../queries/events.ts';
@@ -66,9 +66,9 @@ async function rebuildCustomer(
   { planSelection, isDryRun, isConfirmed = false }: RebuildOptions,
 ): Promise<Difference[]> {
   const teams = await lockTeams(query, [customerId]);
-  const customer = await fold(query, customerId, planSelection);
+  const customer = await applyLog(query, customerId, planSelection);
   const { customers, names: knownNames } = await readCustomers(query, [customerId]);
-  const before = customers.get(customerId) ?? UNKNOWN_CUSTOMER;
+  const before = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
   const productIds = [...customer.values()].flatMap(({ newest }) => newest.productId ?? []);
   const names = new Map([...knownNames, ...(await readProductNames(query, productIds))]);
   const plan = teamPlan(customer, planSelection, names);
@@ -80,7 +80,7 @@ async function rebuildCustomer(
   const states = [...customer.values()].filter(
     (state) => !isSameState(state, before.get(state.newest.subscriptionId)),
   );
-  const isKept = (team: LinkedTeam) => !isConfirmed && !isOwnPlan(team.plan, before);
+  const isKept = (team: LinkedTeam) => !isConfirmed && !canBeFromInstep(team.plan, before);
   const differences = teams.flatMap((team) => difference(team, plan, states, isKept(team)));
   if (!isDryRun && differences.length > 0) {
     if (states.length > 0) await writeSubscriptions(query, states);
@@ -92,13 +92,13 @@ async function rebuildCustomer(
   return differences;
 }
 
-async function fold(
+async function applyLog(
   query: Query,
   customerId: string,
   planSelection: PlanSelection,
 ): Promise<Customer> {
   const history = new EventHistory();
-  let customer = UNKNOWN_CUSTOMER;
+  let customer = NO_SUBSCRIPTIONS;
   for (const { change } of parseLog(await readEventsOfCustomer(query, customerId))) {
     history.add(change);
     customer = follow(customer, change, history, planSelection).customer;

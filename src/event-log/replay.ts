@@ -3,7 +3,7 @@ import type { ReceivedEvent, Result } from '../ingest/received-event.ts';
 import type { Query } from '../postgres/database.ts';
 import { DatabaseBusy, DatabaseRefused } from '../postgres/errors.ts';
 import type { EventRow } from '../queries/search-events.ts';
-import { parseAgain, readableEventOf } from '../stripe/logged-event.ts';
+import { parseAgain, readableEventOf } from '../stripe/parse-logged-event.ts';
 import { readEventAt } from './search.ts';
 
 /** The result of processing a logged event again. */

@@ -2,10 +2,10 @@ import type { Query } from '../postgres/database.ts';
 import {
   type EventFilter,
   type EventRow,
-  type Order,
   type PositionRange,
   readEvents,
   readPositionRange,
+  type SortOrder,
   wasReceivedSince,
 } from '../queries/search-events.ts';
 
@@ -26,7 +26,7 @@ export async function readNewestPosition(query: Query): Promise<number> {
 export async function* searchLog(
   query: Query,
   filter: EventFilter,
-  order: Order,
+  order: SortOrder,
   upTo = END,
 ): AsyncGenerator<EventRow> {
   const ranges = rangesBackwards(query, filter, upTo, RANGE);
@@ -60,7 +60,7 @@ export async function* eventsWithin(
   query: Query,
   filter: EventFilter,
   range: PositionRange,
-  order: Order,
+  order: SortOrder,
 ): AsyncGenerator<EventRow> {
   let rest = range;
   for (;;) {

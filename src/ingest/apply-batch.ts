@@ -1,4 +1,4 @@
-import { keysOfSameSecond } from '../core/event-key.ts';
+import { keysOfSameSecond } from '../core/event-key-layout.ts';
 import type { LoggedEvent } from '../core/logged-event.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import type { TeamPlan } from '../core/transition.ts';
@@ -7,9 +7,9 @@ import { type LogEntry, logEvents, readLog, readNeighbours } from '../queries/ev
 import { noteNamelessProducts } from '../queries/products.ts';
 import { readCustomers, writeSubscriptions } from '../queries/subscriptions.ts';
 import { type LinkedTeam, lockFreeTeams, writePlans } from '../queries/teams.ts';
-import { changeOf } from '../stripe/logged-event.ts';
-import { type Decision, decide, type KnownEvent } from './decide.ts';
-import type { NamedEvent, Result } from './received-event.ts';
+import { changeOf } from '../stripe/parse-logged-event.ts';
+import { type Decision, decide, type StoredEvent } from './decide.ts';
+import type { EventWithProductName, Result } from './received-event.ts';
 import { recognize } from './recognize.ts';
 
 export type Transaction = { readonly query: Query; readonly atCommit: AtCommit };
@@ -29,24 +29,24 @@ type Stored = {
  * Applies a batch of events within one transaction and two round trips, whatever its size: lock the
  * teams and read what is stored; decide, write and commit. Only an order that depends on neighbouring
  * seconds takes a third. Returns the results in the order of the events; `null` for an event that
- * was skipped because another session has locked its team.
+ * was skipped because another transaction has locked its team.
  *
  * The lock comes first: the session that holds a customer's team decides alone on the customer's
  * events, and reads what the previous holder has left.
  */
 export async function applyBatch(
   transaction: Transaction,
-  events: readonly NamedEvent[],
+  events: readonly EventWithProductName[],
   options: ApplyOptions,
 ): Promise<readonly (Result | null)[]> {
   const { query } = transaction;
   const customerIds = customerIdsOf(events);
-  const [{ teams, heldCustomerIds }, stored] = await Promise.all([
+  const [{ teams, lockedCustomerIds }, stored] = await Promise.all([
     lockFreeTeams(query, customerIds),
     readStored(query, events, customerIds),
   ]);
-  const isSkipped = (event: NamedEvent) =>
-    event.kind !== 'unreadable' && heldCustomerIds.has(event.subscription.customerId);
+  const isSkipped = (event: EventWithProductName) =>
+    event.kind !== 'unreadable' && lockedCustomerIds.has(event.subscription.customerId);
   const applied = events.filter((event) => !isSkipped(event));
   const decision = await applyTo(teams, stored, transaction, applied, options);
   const results = decision.results.values();
@@ -69,7 +69,7 @@ export async function applyCustomers(
 /** Sent right behind the lock, and answered once it is held. */
 async function readStored(
   query: Query,
-  events: readonly NamedEvent[],
+  events: readonly EventWithProductName[],
   customerIds: readonly string[],
 ): Promise<Stored> {
   const ranges = new Map(
@@ -86,16 +86,16 @@ async function applyTo(
   teams: readonly LinkedTeam[],
   { log, customers }: Stored,
   { query, atCommit }: Transaction,
-  received: readonly NamedEvent[],
+  received: readonly EventWithProductName[],
   { planSelection, withoutNames }: ApplyOptions,
 ): Promise<Decision> {
   const events = recognize(received, log);
-  const known = { ...customers, teams, logged: log.map(parse) };
-  let decision = decide(events, known, planSelection);
-  if (decision.unsettled.length > 0) {
-    const neighbours = await readNeighbours(query, decision.unsettled);
-    const logged = [...known.logged, ...neighbours.map(parse)];
-    decision = decide(events, { ...known, logged }, planSelection);
+  const stored = { ...customers, teams, logged: log.map(parse) };
+  let decision = decide(events, stored, planSelection);
+  if (decision.withUncertainOrder.length > 0) {
+    const neighbours = await readNeighbours(query, decision.withUncertainOrder);
+    const logged = [...stored.logged, ...neighbours.map(parse)];
+    decision = decide(events, { ...stored, logged }, planSelection);
   }
 
   const entries = logEntries(events, decision.outcomes);
@@ -109,7 +109,7 @@ async function applyTo(
   return decision;
 }
 
-function parse(row: LoggedEvent): KnownEvent {
+function parse(row: LoggedEvent): StoredEvent {
   return { ...row, change: changeOf(row) };
 }
 
@@ -127,7 +127,7 @@ function productsWithoutName(plans: ReadonlyMap<number, TeamPlan>): string[] {
 
 /** One entry for each event to log, however often it occurs in the batch. */
 function logEntries(
-  events: readonly NamedEvent[],
+  events: readonly EventWithProductName[],
   outcomes: ReadonlyMap<string, LogEntry['outcome']>,
 ): LogEntry[] {
   const entries = new Map<string, LogEntry>();
@@ -145,7 +145,7 @@ function deliveredAgain(entry: LogEntry, { deliveries }: LogEntry): LogEntry {
   return { ...entry, deliveries: entry.deliveries + deliveries };
 }
 
-function logEntry(event: NamedEvent, outcome: LogEntry['outcome']): LogEntry {
+function logEntry(event: EventWithProductName, outcome: LogEntry['outcome']): LogEntry {
   const { key, eventId, type, receivedAtMs, body } = event;
   const subscription = event.kind === 'unreadable' ? null : event.subscription;
   return {
@@ -162,7 +162,7 @@ function logEntry(event: NamedEvent, outcome: LogEntry['outcome']): LogEntry {
   };
 }
 
-function customerIdsOf(events: readonly NamedEvent[]): string[] {
+function customerIdsOf(events: readonly EventWithProductName[]): string[] {
   const customerIds = new Set<string>();
   for (const event of events) {
     if (event.kind !== 'unreadable') customerIds.add(event.subscription.customerId);

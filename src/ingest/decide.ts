@@ -1,33 +1,33 @@
 import {
   type Customer,
   isSameState,
+  NO_SUBSCRIPTIONS,
   type SubscriptionState,
-  UNKNOWN_CUSTOMER,
 } from '../core/customer.ts';
 import { EventHistory } from '../core/event-history.ts';
 import { follow, type Step } from '../core/follow.ts';
 import type { LoggedEvent, LoggedOutcome } from '../core/logged-event.ts';
-import { isOwnPlan, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
+import { canBeFromInstep, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
 import type { SubscriptionChange, SubscriptionEvent } from '../core/subscription-event.ts';
 import { isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { LinkedTeam } from '../queries/teams.ts';
-import type { NamedEvent, Result } from './received-event.ts';
+import type { EventWithProductName, Result } from './received-event.ts';
 
 /** An event of the log. */
-export type KnownEvent = Pick<LoggedEvent, 'key' | 'outcome'> & {
+export type StoredEvent = Pick<LoggedEvent, 'key' | 'outcome'> & {
   /** `null` for one that was unreadable. */
   readonly change: SubscriptionChange | null;
 };
 
 /** The stored state around a batch of events, read while the teams are locked. */
-export type KnownState = {
+export type StoredState = {
   readonly teams: readonly LinkedTeam[];
   readonly customers: ReadonlyMap<string, Customer>;
   /**
    * The same events and others of the same subscription and second, in the order of arrival; and
    * those of the neighbouring seconds, once they are needed.
    */
-  readonly logged: readonly KnownEvent[];
+  readonly logged: readonly StoredEvent[];
   /** The names of products, by id. */
   readonly names: ReadonlyMap<string, string>;
 };
@@ -39,36 +39,36 @@ export type Decision = {
   readonly outcomes: ReadonlyMap<string, LoggedOutcome>;
   readonly subscriptions: readonly SubscriptionState[];
   readonly plans: ReadonlyMap<number, TeamPlan>;
-  /** The newest events of subscriptions whose order depends on their neighbouring seconds. */
-  readonly unsettled: readonly SubscriptionEvent[];
+  /** The newest events of subscriptions whose order depends on the neighbouring seconds. */
+  readonly withUncertainOrder: readonly SubscriptionEvent[];
 };
 
-type Change = Extract<NamedEvent, { kind: 'readable' | 'snapshot' }>;
+type Change = Extract<EventWithProductName, { kind: 'readable' | 'snapshot' }>;
 
 /** Decides on events in the order of their arrival. Pure. */
 export function decide(
-  events: readonly NamedEvent[],
-  known: KnownState,
+  events: readonly EventWithProductName[],
+  stored: StoredState,
   planSelection: PlanSelection,
 ): Decision {
-  const followers = teamIdsByCustomer(known.teams);
-  const outcomes = new Map(known.logged.map(({ key, outcome }) => [key, outcome]));
-  const history = new EventHistory(known.logged.flatMap(({ change }) => change ?? []));
-  const customers = new Map(known.customers);
-  const touched = new Set<string>();
+  const teamIdsByCustomer = groupTeamIds(stored.teams);
+  const outcomes = new Map(stored.logged.map(({ key, outcome }) => [key, outcome]));
+  const history = new EventHistory(stored.logged.flatMap(({ change }) => change ?? []));
+  const customers = new Map(stored.customers);
+  const appliedCustomerIds = new Set<string>();
 
-  function decideOn(event: Change): Step['verdict'] {
+  function decideOn(event: Change): Step['outcome'] {
     const { customerId } = event.subscription;
-    const customer = customers.get(customerId) ?? UNKNOWN_CUSTOMER;
+    const customer = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
     const step = follow(customer, event, history, planSelection);
     customers.set(customerId, step.customer);
-    if (step.verdict === 'applied') touched.add(customerId);
-    return step.verdict;
+    if (step.outcome === 'applied') appliedCustomerIds.add(customerId);
+    return step.outcome;
   }
 
   /** Whether another event of its second has arrived since the snapshot was requested. */
   function isSuperseded({ subscription, observedKeys }: Extract<Change, { kind: 'snapshot' }>) {
-    if (!followers.has(subscription.customerId)) return true;
+    if (!teamIdsByCustomer.has(subscription.customerId)) return true;
     if (observedKeys === null) return false;
     const { customerId, subscriptionId, createdSeconds } = subscription;
     const state = customers.get(customerId)?.get(subscriptionId);
@@ -84,7 +84,7 @@ export function decide(
       outcomes.set(event.key, 'unreadable');
       return { outcome: earlier === undefined ? 'unreadable' : 'duplicate', teamIds: [] };
     }
-    const teamIds = followers.get(event.subscription.customerId) ?? [];
+    const teamIds = teamIdsByCustomer.get(event.subscription.customerId) ?? [];
     if (event.kind === 'snapshot' && isSuperseded(event)) return { outcome: 'stale', teamIds };
     // A parked event has changed nothing yet, so it is decided when it arrives again.
     if (earlier !== undefined && earlier !== 'parked') return { outcome: 'duplicate', teamIds };
@@ -99,62 +99,63 @@ export function decide(
     const { providerSubscriptionId: rowId } = team.plan;
     const isEnd = plan.providerSubscriptionId === null;
     const isOfRow = customers.get(team.customerId)?.has(rowId) ?? false;
-    const before = known.customers.get(team.customerId) ?? UNKNOWN_CUSTOMER;
-    return isEnd && rowId !== null && !isOfRow && !isOwnPlan(team.plan, before);
+    const before = stored.customers.get(team.customerId) ?? NO_SUBSCRIPTIONS;
+    return isEnd && rowId !== null && !isOfRow && !canBeFromInstep(team.plan, before);
   }
 
-  const kept: LinkedTeam[] = [];
+  const keptTeams: LinkedTeam[] = [];
   const plans = new Map<number, TeamPlan>();
   // A row with empty plan columns was linked or created after its customer's events.
-  const touchedTeams = known.teams.filter(
-    ({ customerId, plan }) => touched.has(customerId) || isSamePlan(plan, NO_PLAN),
+  const affectedTeams = stored.teams.filter(
+    ({ customerId, plan }) => appliedCustomerIds.has(customerId) || isSamePlan(plan, NO_PLAN),
   );
-  const names = touchedTeams.length === 0 ? known.names : withNamesOf(events, known.names);
-  for (const team of touchedTeams) {
-    const plan = teamPlan(customers.get(team.customerId) ?? UNKNOWN_CUSTOMER, planSelection, names);
+  const names = affectedTeams.length === 0 ? stored.names : withNamesOf(events, stored.names);
+  for (const team of affectedTeams) {
+    const plan = teamPlan(customers.get(team.customerId) ?? NO_SUBSCRIPTIONS, planSelection, names);
     if (plan === null || isSamePlan(plan, team.plan)) continue;
-    if (planSelection === 'best' && isKept(team, plan)) kept.push(team);
+    if (planSelection === 'best' && isKept(team, plan)) keptTeams.push(team);
     else plans.set(team.id, plan);
   }
-  const subscriptions = changed(customers, known.customers);
-  const unsettled = unsettledOf(events, [known.customers, customers]);
+  const subscriptions = changed(customers, stored.customers);
+  const withUncertainOrder = uncertainOf(events, [stored.customers, customers]);
   return {
-    results: kept.length === 0 ? results : results.map((result) => withKept(result, kept)),
+    results:
+      keptTeams.length === 0 ? results : results.map((result) => withKept(result, keptTeams)),
     outcomes,
     plans,
     subscriptions,
-    unsettled,
+    withUncertainOrder,
   };
 }
 
-function withKept(result: Result, kept: readonly LinkedTeam[]): Result {
-  const keptTeamIds = kept.map(({ id }) => id).filter((id) => result.teamIds.includes(id));
+function withKept(result: Result, keptTeams: readonly LinkedTeam[]): Result {
+  const keptTeamIds = keptTeams.map(({ id }) => id).filter((id) => result.teamIds.includes(id));
   return keptTeamIds.length === 0 ? result : { ...result, keptTeamIds };
 }
 
 /** The newest events whose order is not known from their own second, before or after the batch. */
-function unsettledOf(
-  events: readonly NamedEvent[],
-  moments: readonly KnownState['customers'][],
+function uncertainOf(
+  events: readonly EventWithProductName[],
+  moments: readonly StoredState['customers'][],
 ): SubscriptionEvent[] {
-  const unsettled = new Set<SubscriptionEvent>();
+  const uncertain = new Set<SubscriptionEvent>();
   for (const event of events) {
     if (event.kind === 'unreadable') continue;
     const { customerId, subscriptionId } = event.subscription;
     for (const customers of moments) {
       const state = customers.get(customerId)?.get(subscriptionId);
-      if (state !== undefined && state.order !== 'known') unsettled.add(state.newest);
+      if (state !== undefined && state.order !== 'known') uncertain.add(state.newest);
     }
   }
-  return [...unsettled];
+  return [...uncertain];
 }
 
-/** The known names of products and those found for the events. */
+/** The stored names of products and those found for the events. */
 function withNamesOf(
-  events: readonly NamedEvent[],
-  known: KnownState['names'],
-): KnownState['names'] {
-  const names = new Map(known);
+  events: readonly EventWithProductName[],
+  stored: StoredState['names'],
+): StoredState['names'] {
+  const names = new Map(stored);
   for (const event of events) {
     if (event.kind === 'unreadable' || event.productName === null) continue;
     const { productId } = event.subscription;
@@ -163,25 +164,25 @@ function withNamesOf(
   return names;
 }
 
-function teamIdsByCustomer(teams: readonly LinkedTeam[]): Map<string, number[]> {
-  const followers = new Map<string, number[]>();
+function groupTeamIds(teams: readonly LinkedTeam[]): Map<string, number[]> {
+  const teamIdsByCustomer = new Map<string, number[]>();
   for (const { id, customerId } of teams) {
-    followers.set(customerId, [...(followers.get(customerId) ?? []), id]);
+    teamIdsByCustomer.set(customerId, [...(teamIdsByCustomer.get(customerId) ?? []), id]);
   }
-  return followers;
+  return teamIdsByCustomer;
 }
 
 /** The states that have changed. */
 function changed(
   customers: ReadonlyMap<string, Customer>,
-  before: KnownState['customers'],
+  before: StoredState['customers'],
 ): SubscriptionState[] {
   const states: SubscriptionState[] = [];
   for (const [customerId, customer] of customers) {
-    const known = before.get(customerId) ?? UNKNOWN_CUSTOMER;
-    if (customer === known) continue;
+    const former = before.get(customerId) ?? NO_SUBSCRIPTIONS;
+    if (customer === former) continue;
     for (const [subscriptionId, state] of customer) {
-      if (!isSameState(state, known.get(subscriptionId))) states.push(state);
+      if (!isSameState(state, former.get(subscriptionId))) states.push(state);
     }
   }
   return states;

@@ -11,7 +11,7 @@ import type { StripeApi } from '../stripe/api.ts';
 import { createProductNames, type ProductNames } from '../stripe/product-names.ts';
 import { applyBatch } from './apply-batch.ts';
 import { QueueLimit } from './queue-limit.ts';
-import type { NamedEvent, ReceivedEvent, Result } from './received-event.ts';
+import type { EventWithProductName, ReceivedEvent, Result } from './received-event.ts';
 
 /**
  * Processes events: webhooks, replays and caught-up events all come through here. When the promise
@@ -83,7 +83,7 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
   const blocked = openLane('blocked', 'apply events of locked teams');
   let blockedEvents = 0;
 
-  function openLane(lane: Lane, name: string): Batcher<NamedEvent, Result | null> {
+  function openLane(lane: Lane, name: string): Batcher<EventWithProductName, Result | null> {
     return new Batcher({
       name,
       maxBatch: MAX_BATCH,
@@ -103,7 +103,9 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
     });
   }
 
-  async function commit(events: readonly NamedEvent[]): Promise<readonly (Result | null)[]> {
+  async function commit(
+    events: readonly EventWithProductName[],
+  ): Promise<readonly (Result | null)[]> {
     let results: readonly (Result | null)[] = [];
     const apply = (withoutNames: boolean) =>
       database.transaction(async (query, atCommit) => {
@@ -125,14 +127,14 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
     }
   }
 
-  async function nameProduct(event: ReceivedEvent): Promise<NamedEvent> {
+  async function addProductName(event: ReceivedEvent): Promise<EventWithProductName> {
     if (event.kind === 'unreadable') return { productName: null, ...event };
     const { productId, planName, status } = event.subscription;
     const isNeeded = productId !== null && planName === null && effectOf(status) === 'grants';
     return { productName: isNeeded ? await productNames.nameOf(productId) : null, ...event };
   }
 
-  async function process(event: NamedEvent, startedAtMs: number): Promise<Result> {
+  async function process(event: EventWithProductName, startedAtMs: number): Promise<Result> {
     try {
       const result = (await ready.add(event)) ?? (await whenUnlocked(event));
       report(event, result, performance.now() - startedAtMs);
@@ -143,7 +145,7 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
     }
   }
 
-  async function whenUnlocked(event: NamedEvent): Promise<Result> {
+  async function whenUnlocked(event: EventWithProductName): Promise<Result> {
     if (blockedEvents >= maxQueued) {
       throw new QueueFull(`${blockedEvents} events wait for locked teams already`);
     }
@@ -183,7 +185,7 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
   return {
     async ingest(events) {
       const startedAtMs = performance.now();
-      const named = await Promise.all(events.map(nameProduct));
+      const named = await Promise.all(events.map(addProductName));
       return await Promise.all(named.map((event) => process(event, startedAtMs)));
     },
     productNames,

@@ -11,7 +11,7 @@ export type ReceivedEvent = (ReadableEvent | UnreadableEvent | SnapshotEvent) & 
 };
 
 /** An event with the name of its product, if it was found before the transaction. */
-export type NamedEvent = ReceivedEvent & { readonly productName: string | null };
+export type EventWithProductName = ReceivedEvent & { readonly productName: string | null };
 
 /** The outcome of an event, and the teams that have its customer. */
 export type Result = {

@@ -8,7 +8,7 @@ import {
 import type { StripeApi } from '../stripe/api.ts';
 import { keysOfSecond } from '../stripe/event-key.ts';
 import { makeSnapshot } from '../stripe/subscription-snapshot.ts';
-import { lastShownSecond } from './shown-second.ts';
+import { lastShownSecond } from './last-shown-second.ts';
 import type { Job } from './worker.ts';
 
 export type AmbiguousOrderOptions = {
@@ -35,7 +35,7 @@ export function createAmbiguousOrderJob(options: AmbiguousOrderOptions): Job['ru
   /** Subscriptions that were requested and are still ambiguous. */
   const requested = new Map<string, { attempts: number; atMs: number }>();
 
-  async function decide(
+  async function takeSnapshot(
     { subscriptionId, createdSeconds }: AmbiguousSubscription,
     signal: AbortSignal,
   ): Promise<'answered' | 'unknown' | 'too early'> {
@@ -67,7 +67,7 @@ export function createAmbiguousOrderJob(options: AmbiguousOrderOptions): Job['ru
       const { subscriptionId } = subscription;
       const attempts = requested.get(subscriptionId)?.attempts ?? 0;
       if (attempts >= MAX_ATTEMPTS) continue;
-      const result = await decide(subscription, signal);
+      const result = await takeSnapshot(subscription, signal);
       if (result === 'too early') continue;
       requested.set(subscriptionId, {
         attempts: result === 'unknown' ? MAX_ATTEMPTS : attempts + 1,

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { keysOfSameSecond } from '../core/event-key.ts';
+import { keysOfSameSecond } from '../core/event-key-layout.ts';
 import type { Json } from '../core/json.ts';
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../ingest/received-event.ts';

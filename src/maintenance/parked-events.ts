@@ -2,7 +2,7 @@ import type { Ingest } from '../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../ingest/received-event.ts';
 import type { Query } from '../postgres/database.ts';
 import { readCustomersOfParkedEvents, readParkedEvents } from '../queries/parked-events.ts';
-import { readableEventOf } from '../stripe/logged-event.ts';
+import { readableEventOf } from '../stripe/parse-logged-event.ts';
 import type { Job } from './worker.ts';
 
 const BATCH = 200;

@@ -1,4 +1,4 @@
-import { FIRST_DATED_KEY } from '../core/event-key.ts';
+import { FIRST_DATED_KEY } from '../core/event-key-layout.ts';
 
 /** Each bucket holds delays below its bound; the last one also holds all that are longer. */
 export const DELAY_BOUNDS_SECONDS: readonly number[] = Array.from(

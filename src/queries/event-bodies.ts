@@ -1,5 +1,5 @@
 import type { Query } from '../postgres/database.ts';
-import { columnsOf } from './columns.ts';
+import { columnArrays } from './column-arrays.ts';
 
 export type EventBody = { readonly position: number; readonly body: Uint8Array };
 
@@ -32,6 +32,6 @@ export async function replaceBodies(query: Query, bodies: readonly EventBody[]):
          set body = replaced.body
         from unnest($1::bigint[], $2::bytea[]) as replaced (position, body)
        where event.position = replaced.position`,
-    values: columnsOf(bodies, 'position', 'body'),
+    values: columnArrays(bodies, 'position', 'body'),
   });
 }

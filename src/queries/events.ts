@@ -1,8 +1,8 @@
-import type { KeyRange } from '../core/event-key.ts';
+import type { KeyRange } from '../core/event-key-layout.ts';
 import type { LoggedEvent, LoggedOutcome } from '../core/logged-event.ts';
 import type { SubscriptionEvent } from '../core/subscription-event.ts';
 import type { Query } from '../postgres/database.ts';
-import { columnsOf } from './columns.ts';
+import { columnArrays } from './column-arrays.ts';
 
 /** An event as it is written to the log. */
 export type LogEntry = {
@@ -55,7 +55,7 @@ export async function readLog(query: Query, ranges: readonly KeyRange[]): Promis
       select ${LOGGED_EVENT}
         from ${EVENTS_IN_RANGES}
        order by position`,
-    values: columnsOf(ranges, 'low', 'high'),
+    values: columnArrays(ranges, 'low', 'high'),
   });
 }
 
@@ -93,7 +93,7 @@ export async function readNeighbours(
         from around
         join instep.events using (position)
        order by position`,
-    values: columnsOf(events, 'customerId', 'subscriptionId', 'createdSeconds'),
+    values: columnArrays(events, 'customerId', 'subscriptionId', 'createdSeconds'),
   });
 }
 
@@ -107,7 +107,7 @@ export async function readEventIds(
     text: `
       select key, event_id as "eventId"
         from ${EVENTS_IN_RANGES}`,
-    values: columnsOf(ranges, 'low', 'high'),
+    values: columnArrays(ranges, 'low', 'high'),
   });
 }
 
@@ -212,7 +212,7 @@ export async function logEvents(query: Query, entries: readonly LogEntry[]): Pro
                             else logged.outcome
                           end`,
     values: [
-      ...columnsOf(
+      ...columnArrays(
         entries,
         'key',
         'eventId',
@@ -224,7 +224,7 @@ export async function logEvents(query: Query, entries: readonly LogEntry[]): Pro
         'deliveries',
         'outcome',
       ),
-      ...columnsOf(placesOf(entries), 'start', 'bytes'),
+      ...columnArrays(placesOf(entries), 'start', 'bytes'),
       Buffer.concat(entries.map(({ body }) => body)),
     ],
   });

@@ -1,6 +1,6 @@
 import type { ListedSubscription } from '../core/listed-subscription.ts';
 import type { Query } from '../postgres/database.ts';
-import { columnsOf } from './columns.ts';
+import { columnArrays } from './column-arrays.ts';
 
 /** Forgets everything that was listed. */
 export async function forgetListed(query: Query): Promise<void> {
@@ -36,7 +36,7 @@ export async function rememberListed(
              ended_at   = excluded.ended_at,
              as_of      = excluded.as_of
       returning xmax = 0 as "isNew"`,
-    values: columnsOf(
+    values: columnArrays(
       listed,
       'customerId',
       'subscriptionId',

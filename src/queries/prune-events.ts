@@ -1,4 +1,4 @@
-import { FIRST_DATED_KEY } from '../core/event-key.ts';
+import { FIRST_DATED_KEY } from '../core/event-key-layout.ts';
 import type { Query } from '../postgres/database.ts';
 
 export type PruneStep = {

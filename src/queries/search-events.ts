@@ -33,7 +33,7 @@ export type EventFilter = {
 /** Positions after `after`, up to `upTo`. */
 export type PositionRange = { readonly after: number; readonly upTo: number };
 
-export type Order = 'newest first' | 'oldest first';
+export type SortOrder = 'newest first' | 'oldest first';
 
 /**
  * The first matching events of a position range, in this order of arrival. With a customer the
@@ -43,7 +43,7 @@ export async function readEvents(
   query: Query,
   filter: EventFilter,
   { after, upTo }: PositionRange,
-  { order, limit }: { readonly order: Order; readonly limit: number },
+  { order, limit }: { readonly order: SortOrder; readonly limit: number },
 ): Promise<EventRow[]> {
   const matching = conditionsOf(filter, 4);
   return await query<EventRow>({

@@ -60,8 +60,8 @@ export async function lockTeams(
 /** The teams that could be locked without waiting. */
 export type FreeTeams = {
   readonly teams: readonly LinkedTeam[];
-  /** The customers with a team that another transaction holds. */
-  readonly heldCustomerIds: ReadonlySet<string>;
+  /** The customers with a team that another transaction has locked. */
+  readonly lockedCustomerIds: ReadonlySet<string>;
 };
 
 /** The teams of these customers that no other transaction holds, locked until this one ends. */
@@ -90,13 +90,13 @@ export async function lockFreeTeams(
        order by teams.id`,
     values: [customerIds],
   });
-  const heldCustomerIds = new Set(
+  const lockedCustomerIds = new Set(
     rows.flatMap(({ id, askedCustomerId }) => (id === null ? [askedCustomerId] : [])),
   );
   const teams = rows.flatMap(({ askedCustomerId: _, ...row }) =>
-    row.id === null || heldCustomerIds.has(row.customerId) ? [] : [toTeam(row)],
+    row.id === null || lockedCustomerIds.has(row.customerId) ? [] : [toTeam(row)],
   );
-  return { teams, heldCustomerIds };
+  return { teams, lockedCustomerIds };
 }
 
 /** Writes the plans of teams that are locked. Other columns are the application's. */

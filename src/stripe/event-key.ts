@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { formatEventKey, type KeyRange, keysOfSameSecond } from '../core/event-key.ts';
+import { formatEventKey, type KeyRange, keysOfSameSecond } from '../core/event-key-layout.ts';
 
 /** What identifies an event: its id and its content (rule 2 of the design). */
 export type EventIdentity = {

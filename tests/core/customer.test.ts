@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isSameEvent, isSameState } from '../../src/core/customer.ts';
+import { haveSameFields, isSameState } from '../../src/core/customer.ts';
 import type { SubscriptionEvent } from '../../src/core/subscription-event.ts';
 
 const example: SubscriptionEvent = {
@@ -21,17 +21,17 @@ const others: readonly [keyof SubscriptionEvent, SubscriptionEvent][] = [
 ];
 
 test('an event is the same as its copy, and a missing one as a missing one', () => {
-  expect(isSameEvent(example, { ...example })).toBe(true);
-  expect(isSameEvent(null, null)).toBe(true);
+  expect(haveSameFields(example, { ...example })).toBe(true);
+  expect(haveSameFields(null, null)).toBe(true);
 });
 
 test('an event is not the same as a missing one', () => {
-  expect(isSameEvent(example, null)).toBe(false);
-  expect(isSameEvent(null, example)).toBe(false);
+  expect(haveSameFields(example, null)).toBe(false);
+  expect(haveSameFields(null, example)).toBe(false);
 });
 
 test.each(others)('two events are different when their %s differs', (_, other) => {
-  expect(isSameEvent(example, other)).toBe(false);
+  expect(haveSameFields(example, other)).toBe(false);
   expect(isSameState({ newest: example, order: 'known' }, { newest: other, order: 'known' })).toBe(
     false,
   );

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Customer, UNKNOWN_CUSTOMER } from '../../src/core/customer.ts';
+import { type Customer, NO_SUBSCRIPTIONS } from '../../src/core/customer.ts';
 import { EventHistory } from '../../src/core/event-history.ts';
 import { follow } from '../../src/core/follow.ts';
 import { type PlanSelection, teamPlan } from '../../src/core/plan-selection.ts';
@@ -40,19 +40,19 @@ const change = (subscription: SubscriptionEvent): SubscriptionChange => ({
 
 /** What the team has after events without any evidence of their cause. */
 function team(events: readonly SubscriptionEvent[], planSelection: PlanSelection = 'newest') {
-  let customer: Customer = UNKNOWN_CUSTOMER;
+  let customer: Customer = NO_SUBSCRIPTIONS;
   let plan: TeamPlan | null = null;
   const history = new EventHistory();
-  const verdicts = [];
+  const outcomes = [];
   for (const event of new Set(events)) {
     const arriving = change(event);
     history.add(arriving);
     const step = follow(customer, arriving, history, planSelection);
     customer = step.customer;
-    verdicts.push(step.verdict);
-    if (step.verdict === 'applied') plan = teamPlan(customer, planSelection, new Map());
+    outcomes.push(step.outcome);
+    if (step.outcome === 'applied') plan = teamPlan(customer, planSelection, new Map());
   }
-  return { plan, customer, verdicts };
+  return { plan, customer, outcomes };
 }
 
 test('the team ends with the plan of the newest event that has an effect', () => {
@@ -111,7 +111,7 @@ test('an event without an effect changes neither the team nor the clock', () => 
       const { customer } = team(events);
       const pastDue = change({ ...example, status: 'past_due', createdSeconds: 1_000 });
       const step = follow(customer, pastDue, new EventHistory([pastDue]), 'newest');
-      expect(step).toEqual({ verdict: 'unchanged', customer });
+      expect(step).toEqual({ outcome: 'unchanged', customer });
     }),
   );
 });
@@ -128,8 +128,8 @@ test('of two events in one second without evidence the later arrival wins, and t
 test("an older event of another subscription is stored, and keeps the team's plan", () => {
   const newer = { ...example, subscriptionId: 'sub_2', createdSeconds: 20 };
   const older = { ...example, status: 'canceled', createdSeconds: 10 };
-  const { verdicts, customer } = team([newer, older]);
-  expect(verdicts).toEqual(['applied', 'stale']);
+  const { outcomes, customer } = team([newer, older]);
+  expect(outcomes).toEqual(['applied', 'stale']);
   expect(customer.get('sub_1')?.newest).toEqual(older);
   expect(customer.get('sub_2')?.newest).toEqual(newer);
 });
@@ -150,9 +150,9 @@ test('newest: in one second the subscription that gives a plan counts, whatever 
 test("best: the end of another subscription keeps the team's plan", () => {
   const mine = { ...example, createdSeconds: 10 };
   const other = { ...example, subscriptionId: 'sub_2', status: 'canceled', createdSeconds: 20 };
-  const { plan, verdicts } = team([mine, other], 'best');
+  const { plan, outcomes } = team([mine, other], 'best');
   expect(plan).toMatchObject({ providerSubscriptionId: 'sub_1', subscriptionStatus: 'active' });
-  expect(verdicts).toEqual(['applied', 'unchanged']);
+  expect(outcomes).toEqual(['applied', 'unchanged']);
 });
 
 test("best: when the team's subscription ends, the next live one counts, and then none", () => {
@@ -171,11 +171,11 @@ test("best: when the team's subscription ends, the next live one counts, and the
   });
 });
 
-/** The verdict on each of the events of one second, arriving in this order. */
-function verdictsOn(
+/** The outcome of each of the events of one second, arriving in this order. */
+function outcomesOf(
   arrived: readonly SubscriptionChange[],
   planSelection: PlanSelection,
-  before = UNKNOWN_CUSTOMER,
+  before = NO_SUBSCRIPTIONS,
 ) {
   let customer = before;
   const history = new EventHistory();
@@ -183,7 +183,7 @@ function verdictsOn(
     history.add(event);
     const step = follow(customer, event, history, planSelection);
     customer = step.customer;
-    return step.verdict;
+    return step.outcome;
   });
 }
 
@@ -194,17 +194,17 @@ describe.each(['newest', 'best'] as const)('%s: within one second', (planSelecti
   const end = event({ status: 'canceled' }, { status: 'past_due' });
 
   test('an earlier event is stale when it arrives late', () => {
-    expect(verdictsOn([trial, paid], planSelection)).toEqual(['applied', 'applied']);
-    expect(verdictsOn([paid, trial], planSelection)).toEqual(['applied', 'stale']);
+    expect(outcomesOf([trial, paid], planSelection)).toEqual(['applied', 'applied']);
+    expect(outcomesOf([paid, trial], planSelection)).toEqual(['applied', 'stale']);
   });
 
   test('an event without an effect is unchanged, whenever it arrives', () => {
-    expect(verdictsOn([paid, failed], planSelection)).toEqual(['applied', 'unchanged']);
-    expect(verdictsOn([failed, paid], planSelection)).toEqual(['unchanged', 'applied']);
+    expect(outcomesOf([paid, failed], planSelection)).toEqual(['applied', 'unchanged']);
+    expect(outcomesOf([failed, paid], planSelection)).toEqual(['unchanged', 'applied']);
   });
 
   test('an event without an effect is applied when it shows that another one came last', () => {
-    expect(verdictsOn([end, paid, failed], planSelection)).toEqual([
+    expect(outcomesOf([end, paid, failed], planSelection)).toEqual([
       'applied',
       'applied',
       'applied',
@@ -213,7 +213,7 @@ describe.each(['newest', 'best'] as const)('%s: within one second', (planSelecti
 
   test('an event that repeats the plan is applied, since the team follows it now', () => {
     const again = event({ status: 'active', seats: 2 }, { seats: 1 });
-    expect(verdictsOn([paid, again], planSelection)).toEqual(['applied', 'applied']);
+    expect(outcomesOf([paid, again], planSelection)).toEqual(['applied', 'applied']);
   });
 });
 
@@ -222,21 +222,21 @@ test.each(['newest', 'best'] as const)(
   (planSelection) => {
     const newer = { ...example, createdSeconds: 20 };
     const pastDue = { ...example, status: 'past_due', createdSeconds: 5 };
-    const { customer, verdicts } = team([newer, example, pastDue], planSelection);
-    expect(verdicts).toEqual(['applied', 'stale', 'unchanged']);
+    const { customer, outcomes } = team([newer, example, pastDue], planSelection);
+    expect(outcomes).toEqual(['applied', 'stale', 'unchanged']);
     expect(customer).toEqual(new Map([['sub_1', { newest: newer, order: 'known' }]]));
   },
 );
 
 test("an older event is stale, or unchanged without effect, when its subscription's newest second was not read", () => {
   const { customer } = team([{ ...example, createdSeconds: 20 }]);
-  for (const [status, verdict] of [
+  for (const [status, outcome] of [
     ['canceled', 'stale'],
     ['past_due', 'unchanged'],
   ] as const) {
     const older = change({ ...example, status });
     const step = follow(customer, older, new EventHistory([older]), 'newest');
-    expect(step).toEqual({ verdict, customer });
+    expect(step).toEqual({ outcome, customer });
   }
 });
 
@@ -244,7 +244,7 @@ test("best: in another subscription's second the newest event is unchanged, and 
   const { customer } = team([{ ...example, subscriptionId: 'sub_2' }], 'best');
   const trial = event({ status: 'trialing' }, { status: 'incomplete' });
   const end = event({ status: 'unpaid' }, { status: 'trialing' });
-  expect(verdictsOn([end, trial], 'best', customer)).toEqual(['unchanged', 'stale']);
+  expect(outcomesOf([end, trial], 'best', customer)).toEqual(['unchanged', 'stale']);
 });
 
 test('the customer before the event is not modified', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Customer, UNKNOWN_CUSTOMER } from '../../src/core/customer.ts';
+import { type Customer, NO_SUBSCRIPTIONS } from '../../src/core/customer.ts';
 import { EventHistory } from '../../src/core/event-history.ts';
 import { follow } from '../../src/core/follow.ts';
 import type { SubscriptionChange } from '../../src/core/subscription-event.ts';
@@ -85,14 +85,14 @@ describe('a customer with a cycle', () => {
 
   function ordersOf(events: readonly SubscriptionChange[]) {
     const history = new EventHistory();
-    let customer: Customer = UNKNOWN_CUSTOMER;
-    const verdicts = events.map((arrived) => {
+    let customer: Customer = NO_SUBSCRIPTIONS;
+    const outcomes = events.map((arrived) => {
       history.add(arrived);
       const step = follow(customer, arrived, history, 'newest');
       customer = step.customer;
-      return step.verdict;
+      return step.outcome;
     });
-    return { state: customer.get('sub_1'), verdicts };
+    return { state: customer.get('sub_1'), outcomes };
   }
 
   test.each(permutations([before, failed, paid, after]).map((events) => ({ events })))(
@@ -104,10 +104,10 @@ describe('a customer with a cycle', () => {
   );
 
   test('is decided again by a late neighbour, which counts as applied', () => {
-    expect(ordersOf([paid, failed, before]).verdicts).toEqual(['applied', 'applied', 'applied']);
-    expect(ordersOf([paid, failed, after]).verdicts).toEqual(['applied', 'applied', 'applied']);
-    expect(ordersOf([failed, paid, before]).verdicts).toEqual(['applied', 'applied', 'stale']);
-    expect(ordersOf([failed, paid, after]).verdicts).toEqual(['applied', 'applied', 'unchanged']);
+    expect(ordersOf([paid, failed, before]).outcomes).toEqual(['applied', 'applied', 'applied']);
+    expect(ordersOf([paid, failed, after]).outcomes).toEqual(['applied', 'applied', 'applied']);
+    expect(ordersOf([failed, paid, before]).outcomes).toEqual(['applied', 'applied', 'stale']);
+    expect(ordersOf([failed, paid, after]).outcomes).toEqual(['applied', 'applied', 'unchanged']);
   });
 
   test('is decided again when the earlier end turns out to be another one', () => {

@@ -1,14 +1,14 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { followLog } from '../../src/event-log/follow.ts';
 import {
   findEvents,
   readEventAt,
   readNewestPosition,
   searchLog,
 } from '../../src/event-log/search.ts';
+import { tailLog } from '../../src/event-log/tail.ts';
 import type { Query } from '../../src/postgres/database.ts';
 import { pruneEvents } from '../../src/queries/prune-events.ts';
-import type { EventFilter, Order } from '../../src/queries/search-events.ts';
+import type { EventFilter, SortOrder } from '../../src/queries/search-events.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { indexesUsed } from '../support/stripe/plans.ts';
@@ -39,7 +39,7 @@ describe.each(postgresServers)('$name', (server) => {
     await query('vacuum analyze instep.events');
   });
 
-  async function search(filter: EventFilter, order: Order, limit = 1_000): Promise<number[]> {
+  async function search(filter: EventFilter, order: SortOrder, limit = 1_000): Promise<number[]> {
     const found: number[] = [];
     for await (const { eventId } of searchLog(query, filter, order)) {
       found.push(Number(eventId?.replace('evt_', '')));
@@ -131,7 +131,7 @@ describe.each(postgresServers)('$name', (server) => {
     await query(`select setval('instep.events_position_seq', $1)`, [COUNT + 10 * GAP]);
     const stopping = new AbortController();
     const after = await readNewestPosition(query);
-    const coming = followLog(
+    const coming = tailLog(
       query,
       { customerId: 'cus_f' },
       { after, clockMs: () => performance.now() },

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Customer, UNKNOWN_CUSTOMER } from '../../src/core/customer.ts';
+import { type Customer, NO_SUBSCRIPTIONS } from '../../src/core/customer.ts';
 import { EventHistory } from '../../src/core/event-history.ts';
 import { follow } from '../../src/core/follow.ts';
 import { teamPlan } from '../../src/core/plan-selection.ts';
@@ -48,7 +48,7 @@ const nameOf = (productId: string) => `The plan of ${productId}`;
 
 /** What the pure core makes of a customer's events, one after the other by the provider's clock. */
 function planAfterAll(events: readonly ReceivedEvent[]): TeamPlan {
-  let customer: Customer = UNKNOWN_CUSTOMER;
+  let customer: Customer = NO_SUBSCRIPTIONS;
   const changes = events.flatMap((event) => (event.kind === 'readable' ? event : []));
   changes.sort((a, b) => a.subscription.createdSeconds - b.subscription.createdSeconds);
   for (const event of changes) {

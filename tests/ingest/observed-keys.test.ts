@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../src/core/json.ts';
-import { decide, type KnownState } from '../../src/ingest/decide.ts';
-import type { NamedEvent } from '../../src/ingest/received-event.ts';
+import { decide, type StoredState } from '../../src/ingest/decide.ts';
+import type { EventWithProductName } from '../../src/ingest/received-event.ts';
 import { makeSnapshot } from '../../src/stripe/subscription-snapshot.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 
@@ -17,7 +17,7 @@ function plan(status: string) {
   };
 }
 
-function event(status: string): NamedEvent & { readonly kind: 'readable' } {
+function event(status: string): EventWithProductName & { readonly kind: 'readable' } {
   const made = receivedEvent({ status, createdSeconds: CREATED });
   if (made.kind !== 'readable') throw new RangeError('not readable');
   return { ...made, productName: null };
@@ -26,7 +26,7 @@ function event(status: string): NamedEvent & { readonly kind: 'readable' } {
 /** Two events of one second, neither of which tells what it replaced: the later one is followed. */
 const [one, other] = [event('trialing'), event('active')];
 
-function known(events: readonly (typeof one)[]): KnownState {
+function known(events: readonly (typeof one)[]): StoredState {
   const { subscription } = other;
   return {
     teams: [team],
@@ -38,7 +38,7 @@ function known(events: readonly (typeof one)[]): KnownState {
   };
 }
 
-function look(fence: readonly string[]): NamedEvent {
+function look(fence: readonly string[]): EventWithProductName {
   const shown: Json = { id: 'sub_1', customer: 'cus_1', status: 'canceled' };
   const made = makeSnapshot(shown, {
     createdSeconds: CREATED,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { applyBatch } from '../../src/ingest/apply-batch.ts';
-import type { NamedEvent } from '../../src/ingest/received-event.ts';
+import type { EventWithProductName } from '../../src/ingest/received-event.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
@@ -39,7 +39,7 @@ describe.each(postgresServers)('$name', (server) => {
             followed === 'whom teams follow' ? await store.addTeam() : null,
           ),
         );
-        const events = customers.map((team): NamedEvent => {
+        const events = customers.map((team): EventWithProductName => {
           const customerId = team?.customerId ?? store.newCustomer();
           return { ...receivedEvent({ customerId }), productName: null };
         });

@@ -45,14 +45,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
 
   // The events of one second.
   bug('neighbouring seconds are not read', DECIDE, [
-    "if (state !== undefined && state.order !== 'known') unsettled.add(state.newest);",
-    'if (state === undefined) unsettled.clear();',
+    "if (state !== undefined && state.order !== 'known') uncertain.add(state.newest);",
+    'if (state === undefined) uncertain.clear();',
   ]),
   bug('the log is not read for the events of a second', DECIDE, [
-    'new EventHistory(known.logged.flatMap(({ change }) => change ?? []))',
+    'new EventHistory(stored.logged.flatMap(({ change }) => change ?? []))',
     'new EventHistory()',
   ]),
-  bug('the events of a second are not found in the log', 'core/event-key.ts', [
+  bug('the events of a second are not found in the log', 'core/event-key-layout.ts', [
     'if (key < FIRST_DATED_KEY) return',
     "if (key >= '') return",
   ]),
@@ -72,12 +72,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ]),
   bug('an event of a batch does not see those before it', DECIDE, [
     'customers.set(customerId, step.customer);',
-    "if (step.verdict === 'stale') customers.set(customerId, step.customer);",
+    "if (step.outcome === 'stale') customers.set(customerId, step.customer);",
   ]),
   {
     ...bug('an empty row is not filled', DECIDE, [
-      'touched.has(customerId) || isSamePlan(plan, NO_PLAN)',
-      'touched.has(customerId) || plan === NO_PLAN',
+      'appliedCustomerIds.has(customerId) || isSamePlan(plan, NO_PLAN)',
+      'appliedCustomerIds.has(customerId) || plan === NO_PLAN',
     ]),
     level: 'unit',
   },
@@ -107,7 +107,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'created_at         = excluded.created_at,',
     '',
   ]),
-  storeBug('a snapshot in the log is read back as an event', 'stripe/logged-event.ts', [
+  storeBug('a snapshot in the log is read back as an event', 'stripe/parse-logged-event.ts', [
     'return change && { ...change, key };',
     'return change && { ...change, key, isSnapshot: false };',
   ]),
@@ -115,8 +115,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'the log is read before the lock',
     'ingest/apply-batch.ts',
     [
-      '  const [{ teams, heldCustomerIds }, stored]',
-      '  const early = await readStored(query, events, customerIds);\n  const [{ teams, heldCustomerIds }, stored]',
+      '  const [{ teams, lockedCustomerIds }, stored]',
+      '  const early = await readStored(query, events, customerIds);\n  const [{ teams, lockedCustomerIds }, stored]',
     ],
     ['    readStored(query, events, customerIds),\n  ]);', '    early,\n  ]);'],
   ),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createWorld } from '../../simulation/world.ts';
-import { UNKNOWN_CUSTOMER } from '../../src/core/customer.ts';
+import { NO_SUBSCRIPTIONS } from '../../src/core/customer.ts';
 import { EventHistory } from '../../src/core/event-history.ts';
 import { follow } from '../../src/core/follow.ts';
 import { parseChange } from '../../src/stripe/parse-event.ts';
@@ -69,7 +69,7 @@ function withDescription(body: string, index: number): string {
 /** The customer's state after these bodies, in this order, each with its original key. */
 function fold(events: readonly { readonly key: string; readonly body: string }[]) {
   const history = new EventHistory();
-  let customer = UNKNOWN_CUSTOMER;
+  let customer = NO_SUBSCRIPTIONS;
   for (const { key, body } of events) {
     const change = parseChange(body, 0);
     if (change === null) throw new RangeError('an event is unreadable');

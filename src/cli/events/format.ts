@@ -1,5 +1,5 @@
 import type { EventRow } from '../../queries/search-events.ts';
-import { changeOf } from '../../stripe/logged-event.ts';
+import { changeOf } from '../../stripe/parse-logged-event.ts';
 import { paint, printable } from '../output.ts';
 
 const COLUMNS = [

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { LoggedOutcome } from '../../core/logged-event.ts';
-import { followLog } from '../../event-log/follow.ts';
 import { readNewestPosition, searchLog } from '../../event-log/search.ts';
+import { tailLog } from '../../event-log/tail.ts';
 import type { Query } from '../../postgres/database.ts';
 import type { EventFilter, EventRow } from '../../queries/search-events.ts';
 import { readTeam } from '../../queries/teams.ts';
@@ -74,12 +74,7 @@ async function list(query: Query, options: ListOptions): Promise<void> {
   const last: EventRow[] = [];
   for await (const event of found) last.unshift(event);
   for (const event of last) await show(event);
-  const newer = followLog(
-    query,
-    filter,
-    { after: newest, clockMs: () => performance.now() },
-    signal,
-  );
+  const newer = tailLog(query, filter, { after: newest, clockMs: () => performance.now() }, signal);
   for await (const event of newer) await show(event);
 }
 

@@ -1,4 +1,4 @@
-import { UNKNOWN_CUSTOMER } from '../../core/customer.ts';
+import { NO_SUBSCRIPTIONS } from '../../core/customer.ts';
 import type { ListedSubscription } from '../../core/listed-subscription.ts';
 import { effectOf } from '../../core/transition.ts';
 import type { Query } from '../../postgres/database.ts';
@@ -29,7 +29,7 @@ export async function findDrifts(
     const stored = await readCustomers(query, customerIds);
     const driftOptions = { planSelection, names: new Map([...stored.names, ...names]) };
     return some.flatMap((team) => {
-      const known = stored.customers.get(team.customerId) ?? UNKNOWN_CUSTOMER;
+      const known = stored.customers.get(team.customerId) ?? NO_SUBSCRIPTIONS;
       return driftOf(team, known, listedOf.get(team.customerId) ?? [], driftOptions) ?? [];
     });
   }

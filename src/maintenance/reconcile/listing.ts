@@ -1,8 +1,8 @@
 import type { ListedSubscription } from '../../core/listed-subscription.ts';
 import type { StripeApi } from '../../stripe/api.ts';
 import { StripeApiFailed } from '../../stripe/api-failure.ts';
-import { readListedSubscription } from '../../stripe/listed-subscription.ts';
-import { lastShownSecond } from '../shown-second.ts';
+import { parseListedSubscription } from '../../stripe/parse-listed-subscription.ts';
+import { lastShownSecond } from '../last-shown-second.ts';
 import { type ListPage, readPages } from '../stripe-pages.ts';
 import type { ReconcileServices } from './options.ts';
 
@@ -37,7 +37,7 @@ function readListing(page: ListPage, nowMs: number): Listing {
   const subscriptions = new Map<string, ListedSubscription>();
   let unreadable = 0;
   for (const object of objects) {
-    const subscription = readListedSubscription(object, asOfSeconds);
+    const subscription = parseListedSubscription(object, asOfSeconds);
     if (subscription === null) unreadable += 1;
     else subscriptions.set(subscription.subscriptionId, subscription);
   }

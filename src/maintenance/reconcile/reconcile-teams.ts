@@ -5,7 +5,7 @@ import type { ReceivedEvent } from '../../ingest/received-event.ts';
 import { DatabaseRefused } from '../../postgres/errors.ts';
 import { readCustomers } from '../../queries/subscriptions.ts';
 import { type LinkedTeam, lockFreeTeams, readTeamsOf, writePlans } from '../../queries/teams.ts';
-import { toSubscriptionJson } from '../../stripe/listed-subscription.ts';
+import { toSubscriptionJson } from '../../stripe/parse-listed-subscription.ts';
 import { makeSnapshot } from '../../stripe/subscription-snapshot.ts';
 import type { DatedSubscription, Drift } from './drift.ts';
 import { findDrifts } from './find-drifts.ts';

@@ -70,7 +70,7 @@ $$;
 create table instep.events (
   -- The order of arrival.
   position        bigint      primary key generated always as identity,
-  -- Time, subscription and content in 16 bytes (src/core/event-key.ts), so that one index serves
+  -- Time, subscription and content in 16 bytes (src/core/event-key-layout.ts), so that one index serves
   -- all three. An index over ids would fail on an id of 3 kB.
   key             uuid        not null unique,
   event_id        text,

@@ -1,5 +1,5 @@
 import type { EventRow } from '../../../queries/search-events.ts';
-import { changeOf } from '../../../stripe/logged-event.ts';
+import { changeOf } from '../../../stripe/parse-logged-event.ts';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { StripeId } from '../components/stripe-id.tsx';
 import { Table } from '../components/table.tsx';

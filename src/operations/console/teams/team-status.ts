@@ -1,4 +1,4 @@
-import { type Customer, UNKNOWN_CUSTOMER } from '../../../core/customer.ts';
+import { type Customer, NO_SUBSCRIPTIONS } from '../../../core/customer.ts';
 import { followedEvent, type PlanSelection, teamPlan } from '../../../core/plan-selection.ts';
 import type { SubscriptionEvent } from '../../../core/subscription-event.ts';
 import { effectOf, isSamePlan, type TeamPlan } from '../../../core/transition.ts';
@@ -47,7 +47,7 @@ export type TeamNote =
 /** Derives a team's status from what is stored. Pure. */
 export function teamStatusOf(record: TeamRecord) {
   const { team, known } = record;
-  const customer = known.customers.get(team.customerId ?? '') ?? UNKNOWN_CUSTOMER;
+  const customer = known.customers.get(team.customerId ?? '') ?? NO_SUBSCRIPTIONS;
   const followed = followedEvent(customer, record.planSelection);
   return {
     status: statusOf(record, customer, followed),

@@ -8,7 +8,7 @@ const seconds = v.fallback(v.nullish(v.pipe(v.number(), v.integer(), v.minValue(
 const timesShape = v.object({ created: seconds, ended_at: seconds });
 
 /** Parses a subscription of Stripe's list; `null` when its shape is unknown. */
-export function readListedSubscription(
+export function parseListedSubscription(
   listed: Json,
   asOfSeconds: number,
 ): ListedSubscription | null {

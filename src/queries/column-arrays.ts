@@ -1,5 +1,5 @@
 /** The values of these properties, one list for each, as `unnest` takes them. */
-export function columnsOf<Row>(
+export function columnArrays<Row>(
   rows: readonly Row[],
   ...names: readonly (keyof Row)[]
 ): readonly unknown[][] {

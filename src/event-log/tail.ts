@@ -3,7 +3,7 @@ import { type EventFilter, type EventRow, readPositions } from '../queries/searc
 import { pause } from '../runtime/pause.ts';
 import { END, eventsWithin } from './search.ts';
 
-export type FollowOptions = {
+export type TailOptions = {
   /** Follows the events after this position. */
   readonly after: number;
   /** In milliseconds, by a clock that is never set. */
@@ -22,10 +22,10 @@ const SETTLED_AFTER_MS = 10_000;
 const WATCHED_BEFORE = 10_000;
 
 /** Yields new events as they are committed, until the signal is aborted. */
-export async function* followLog(
+export async function* tailLog(
   query: Query,
   filter: EventFilter,
-  { after, clockMs }: FollowOptions,
+  { after, clockMs }: TailOptions,
   signal: AbortSignal,
 ): AsyncGenerator<EventRow> {
   let settled = Math.max(0, after - WATCHED_BEFORE);

@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
-import { FIRST_DATED_KEY, formatEventKey, keysOfSameSecond } from '../../src/core/event-key.ts';
+import {
+  FIRST_DATED_KEY,
+  formatEventKey,
+  keysOfSameSecond,
+} from '../../src/core/event-key-layout.ts';
 
 const PARTS = {
   createdSeconds: 0x65_53_f1_00,
