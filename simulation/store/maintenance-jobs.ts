@@ -28,7 +28,7 @@ export function maintenanceJobs(options: MaintenanceOptions): readonly Job[] {
   const { retrieveSubscription, retrieveProductName } = api;
   const jobs: Readonly<Record<string, Job['run']>> = {
     parked: createParkedEventsJob(query, ingest, Number.POSITIVE_INFINITY),
-    ties: createAmbiguousOrderJob({ query, ingest, retrieveSubscription, now, nonce }),
+    'ambiguous-order': createAmbiguousOrderJob({ query, ingest, retrieveSubscription, now, nonce }),
     names: (signal) => lookUpProductNames({ query, retrieveProductName, logger }, signal),
   };
   return Object.entries(jobs).map(([name, run]) => ({ name, intervalMs: INTERVAL_MS, run }));

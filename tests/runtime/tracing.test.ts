@@ -221,10 +221,10 @@ describe('a batch', () => {
     await whileHeld(database, lockTeam(teamId), async () => {
       const first = post(eventBody({ customerId, eventId: 'evt_first' }));
       await spans.find('apply events of locked teams');
-      const looks = itemsIn('apply events');
+      const before = itemsIn('apply events');
       const rest = events.map((eventId) => post(eventBody({ customerId, eventId })));
       void Promise.allSettled([first, ...rest]);
-      await vi.waitFor(() => expect(itemsIn('apply events')).toBe(looks + events.length));
+      await vi.waitFor(() => expect(itemsIn('apply events')).toBe(before + events.length));
     });
     const batch = await spans.find('apply events of locked teams', (span) => itemsOf(span) > 1);
     expect(batch.parentSpanContext).toBeUndefined();

@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => stripe?.close());
 
 const DESK = { width: 1120, height: 800 };
-const LOOKS: [string, BrowserContextOptions][] =
+const THEMES: [string, BrowserContextOptions][] =
   FOLDER === DOCS
     ? [
         ['light', { viewport: DESK }],
@@ -85,7 +85,7 @@ async function goTo(page: Page, area: string): Promise<void> {
 }
 
 test.each(PAGES)('%s', async (name, goThere) => {
-  for (const [look, options] of LOOKS) {
+  for (const [theme, options] of THEMES) {
     const page = await browser.newPage({ ...options, reducedMotion: 'reduce' });
     await page.goto(new URL('/?live=off', service.url).href);
     await goThere(page);
@@ -94,7 +94,7 @@ test.each(PAGES)('%s', async (name, goThere) => {
     if (name === 'team' && FOLDER === DOCS) {
       await page.setViewportSize({ ...(page.viewportSize() ?? DESK), height: 1_230 });
     }
-    const path = join(FOLDER, `${name}-${look}.png`);
+    const path = join(FOLDER, `${name}-${theme}.png`);
     await page.screenshot({ path, fullPage: FOLDER !== DOCS });
     if (FOLDER === DOCS) expect(statSync(path).size).toBeLessThan(MAX_BYTES);
   }

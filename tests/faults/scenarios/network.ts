@@ -11,7 +11,7 @@ import { startLoad } from '../load.ts';
 import type { Scenario } from '../scenario.ts';
 
 /** The faults with their durations. A statement that hangs at the end hangs until the server's timeout. */
-const TROUBLES: readonly (readonly [Behaviour, number])[] = [
+const FAULTS: readonly (readonly [Behaviour, number])[] = [
   ['slow', 1_500],
   ['mute', 200],
   ['reset', 300],
@@ -24,7 +24,7 @@ const DEADLINE_MS = 5_000;
 const MARGIN_MS = 3_000;
 const CALM_MS = 300;
 /** As many as the server's connections, so that each of them is used. */
-const LOOKS = 10;
+const CHECKS = 10;
 
 export const network: Scenario = {
   fault:
@@ -51,7 +51,7 @@ export const network: Scenario = {
     let slowestMs = 0;
     try {
       for (let done = 0; done < times; done += 1) {
-        const [behaviour, durationMs] = TROUBLES[done % TROUBLES.length] ?? ['forward', 0];
+        const [behaviour, durationMs] = FAULTS[done % FAULTS.length] ?? ['forward', 0];
         await sleep(CALM_MS);
         await proxy.become(behaviour);
         await sleep(durationMs);
@@ -89,10 +89,10 @@ async function untilAccepted(url: string, behaviour: Behaviour): Promise<number>
 
 /** Each lookup uses its own connection, so a broken connection would fail one. */
 async function expectSound(url: string, behaviour: Behaviour): Promise<void> {
-  const look = async () => (await fetch(`${url}/readyz`)).status;
-  const looks = await Promise.all(Array.from({ length: LOOKS }, look));
-  const posts = await Promise.all(Array.from({ length: LOOKS }, () => post(url)));
-  const failed = [...looks, ...posts].filter((status) => status !== 200);
+  const check = async () => (await fetch(`${url}/readyz`)).status;
+  const checks = await Promise.all(Array.from({ length: CHECKS }, check));
+  const posts = await Promise.all(Array.from({ length: CHECKS }, () => post(url)));
+  const failed = [...checks, ...posts].filter((status) => status !== 200);
   if (failed.length > 0) throw new Error(`after ${behaviour} and an accepted event: ${failed}`);
 }
 

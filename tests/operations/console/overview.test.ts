@@ -158,7 +158,7 @@ describe('an issue has a remedy', () => {
     await expectIssue('1 of the last 1,000 events could not be read.', 'Upgrade Instep');
   });
 
-  test('ties that Stripe does not decide', async () => {
+  test('ambiguous orders that Stripe does not decide', async () => {
     await run(
       `update instep.subscriptions
           set is_order_ambiguous = true,
@@ -170,7 +170,7 @@ describe('an issue has a remedy', () => {
     );
   });
 
-  test('products whose name Stripe does not tell; others are asked for', async () => {
+  test('products whose name Stripe does not return', async () => {
     await run(
       `insert into instep.products (product_id) values ('prod_new') on conflict do nothing`,
     );
@@ -189,7 +189,7 @@ describe('an issue has a remedy', () => {
     expect(await load()).toContain(GREEN);
     service.clock.nowMs += 3 * HOUR_MS;
     await expectIssue('Stripe has delivered no event for', 'instep doctor');
-    // Looks of our own, at Stripe, tell nothing of how events come.
+    // A snapshot that Instep requested does not show whether events are delivered.
     await run(
       `update instep.events set type = 'instep.subscription_snapshot' where deliveries = 0`,
     );
