@@ -136,9 +136,13 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
   return { divergences: unexcused, digest, snapshots };
 }
 
-/** Whether an earlier second shows in which state the subscription was. */
+/**
+ * Whether an earlier second shows in which state the subscription was, and each event can be told from
+ * the others: two without an id of their own and with the same content are one.
+ */
 function hasEvidence(newest: SubscriptionEvent, { history }: CustomerEvents): boolean {
   const events = history.events.filter((event) => event.subscriptionId === newest.subscriptionId);
+  if (new Set(events.map(({ body }) => body)).size < events.length) return false;
   const isEarlier = events.some((event) => event.createdSeconds < newest.createdSeconds);
   return isEarlier && events.some(({ body }) => body.includes('"previous_attributes"'));
 }
