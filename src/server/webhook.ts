@@ -40,7 +40,7 @@ export function webhookHandler(options: WebhookOptions): Endpoint {
     throw error;
   }
 
-  function countIgnored(outcome: 'unhandled' | 'shapeless'): void {
+  function countIgnored(outcome: 'unhandled' | 'not-an-event'): void {
     instrumentation.eventProcessed({ type: 'other', outcome, source: 'delivery', delayMs: null });
   }
 
@@ -81,7 +81,7 @@ export function webhookHandler(options: WebhookOptions): Endpoint {
     const event = check(() => parseEvent(verify(body), { receivedAtMs, nonce }));
     identify({
       eventId: event.eventId,
-      type: event.kind === 'shapeless' ? undefined : event.type,
+      type: event.kind === 'not-an-event' ? undefined : event.type,
       customerId: event.kind === 'readable' ? event.subscription.customerId : undefined,
     });
     switch (event.kind) {
@@ -100,9 +100,9 @@ export function webhookHandler(options: WebhookOptions): Endpoint {
         countIgnored(event.kind);
         logger.info({ eventId: event.eventId, type: event.type }, 'event type not handled');
         break;
-      case 'shapeless':
+      case 'not-an-event':
         countIgnored(event.kind);
-        logger.error({ eventId: event.eventId, reason: event.reason }, 'event unreadable');
+        logger.error({ eventId: event.eventId, reason: event.reason }, 'body is not an event');
         break;
     }
     return RECEIVED;

@@ -19,7 +19,7 @@ export type StripeEvent =
   | UnreadableEvent
   | EventNotification
   | UnhandledEvent
-  | ShapelessEvent;
+  | NotAnEvent;
 
 type Logged = {
   /** Its key in the log: see `eventKey`. */
@@ -30,7 +30,7 @@ type Logged = {
 
 export type ReadableEvent = Logged & SubscriptionChange & { readonly kind: 'readable' };
 
-/** An event of a handled type with an unknown shape. */
+/** An event of a handled type with an unknown shape. It is logged all the same. */
 export type UnreadableEvent = Logged & { readonly kind: 'unreadable'; readonly reason: string };
 
 /** Announces an event of a handled type without its content, which is to be retrieved. */
@@ -50,9 +50,9 @@ export type UnhandledEvent = {
   readonly type: string;
 };
 
-/** Signed JSON that is not an event. */
-export type ShapelessEvent = {
-  readonly kind: 'shapeless';
+/** Signed JSON that lacks an event's type, or a notification's id. It is not stored: it names no team. */
+export type NotAnEvent = {
+  readonly kind: 'not-an-event';
   readonly eventId: string | null;
   readonly reason: string;
 };
@@ -77,9 +77,9 @@ export function parseEvent(text: string, { receivedAtMs, nonce }: Receipt): Stri
   const eventId = presentable(member(event, 'id'));
   const type = member(event, 'type');
   if (typeof type !== 'string')
-    return { kind: 'shapeless', eventId, reason: 'type is not a string' };
+    return { kind: 'not-an-event', eventId, reason: 'type is not a string' };
   if (isNotificationType(type)) {
-    if (eventId === null) return { kind: 'shapeless', eventId, reason: 'id is not a string' };
+    if (eventId === null) return { kind: 'not-an-event', eventId, reason: 'id is not a string' };
     return { kind: 'notification', eventId, type, context: contextIn(member(event, 'context')) };
   }
   if (!isHandledType(type)) return { kind: 'unhandled', eventId, type: presentable(type) ?? '' };

@@ -24,9 +24,6 @@ const event = (object: unknown) => ({
 });
 
 test.each([
-  ['null', null],
-  ['a list', []],
-  ['no type', { id: 'evt_odd', data: {} }],
   ['no data', { ...event(base), data: null }],
   ['no object', event(null)],
   ['no customer', event({ status: 'active' })],
@@ -49,6 +46,26 @@ test.each([
   await vi.waitFor(() => {
     const lines = service.process.lines.slice(before).join('\n');
     expect(lines).toContain('event unreadable');
+    expect(lines).toContain('evt_odd');
+  });
+  const logged = 'select outcome from instep.events where body = $1';
+  const rows = await service.database.query(logged, [Buffer.from(JSON.stringify(body))]);
+  expect(rows).toEqual([{ outcome: 'unreadable' }]);
+});
+
+test.each([
+  ['null', null],
+  ['a list', []],
+  ['no type', { id: 'evt_odd', data: {} }],
+])('7 signed JSON that is not an event is answered 200 and logged: %s', async (_, body) => {
+  const before = service.process.lines.length;
+  const response = await service.postSigned(JSON.stringify(body));
+  expect(response.status).toBe(200);
+  expect(await response.text()).toBe('{"received":true}');
+  await vi.waitFor(() => {
+    const lines = service.process.lines.slice(before).join('\n');
+    expect(lines).toContain('body is not an event');
+    expect(lines).not.toContain('event unreadable');
     if (body !== null && 'id' in body) expect(lines).toContain('evt_odd');
   });
 });

@@ -27,7 +27,7 @@ const MEMBERS = {
   unreadable: 'eventId,key,kind,reason,type',
   notification: 'context,eventId,kind,type',
   unhandled: 'eventId,kind,type',
-  shapeless: 'eventId,kind,reason',
+  'not-an-event': 'eventId,kind,reason',
 };
 const SUBSCRIPTION = 'createdSeconds,customerId,planName,productId,status,subscriptionId';
 

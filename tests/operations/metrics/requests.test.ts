@@ -69,7 +69,7 @@ test('no request adds a series', async () => {
   // Maintenance runs meanwhile.
   const ofWhatWasSent = /^instep_(?!maintenance_|stripe_api_).*\{/;
   expect(added.filter((series) => ofWhatWasSent.test(series)).sort()).toEqual([
-    'instep_events_total{type="other",outcome="shapeless",source="delivery"}',
+    'instep_events_total{type="other",outcome="not-an-event",source="delivery"}',
     'instep_events_total{type="other",outcome="unhandled",source="delivery"}',
   ]);
 });
