@@ -1,5 +1,8 @@
 import { type Instep, type InstepOptions, logSettings, openService } from './instep.ts';
 
+export { createHandler, type FetchHandler } from './adapters/handler.ts';
+export type { HandlerMethods, HandlerOptions, HandlerPaths } from './adapters/lazy-service.ts';
+export { type ReadSessionOptions, readSession } from './adapters/session.ts';
 export {
   type Config,
   ConfigInvalid,
@@ -11,6 +14,7 @@ export {
 } from './config/config.ts';
 export type { PlanSelection } from './core/plan-selection.ts';
 export type { Instep, InstepOptions } from './instep.ts';
+export type { MaintenanceMode } from './maintenance/on-demand.ts';
 export type { Exposition } from './operations/metrics/exposition.ts';
 export {
   DatabaseBusy,
@@ -26,8 +30,12 @@ export { DeadlineExceeded } from './runtime/deadline.ts';
 export { InstepError, type InstepErrorCode } from './runtime/errors.ts';
 export { createLogger, type Logger, type LogLevel } from './runtime/logging.ts';
 export type { Handler, HttpRequest, HttpResponse } from './server/http-message.ts';
+export type { IngestWebhook, IngestWebhookOptions } from './server/ingest-webhook.ts';
 export { type ListenerOptions, ListenFailed, type RunningServer } from './server/listener.ts';
 export { type ListenOptions, listen } from './server/server.ts';
+export type { Session } from './sessions/token.ts';
+export { BodyNotJson } from './stripe/parse-event.ts';
+export { SignatureInvalid } from './stripe/signature.ts';
 
 /**
  * Logs which database is used, connects to it, migrates Instep's own tables, checks the

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { createFetchHandler } from './adapters/fetch.ts';
 import { type Config, configWarnings, describeDatabase } from './config/config.ts';
-import type { Ingest } from './ingest/pipeline.ts';
-import { createIngestPipeline } from './ingest/pipeline.ts';
+import { createIngestPipeline, type Ingest } from './ingest/pipeline.ts';
 import { createJobs } from './maintenance/jobs.ts';
+import { createOnDemandMaintenance, type MaintenanceMode } from './maintenance/on-demand.ts';
 import { startMaintenance } from './maintenance/worker.ts';
 import type { Exposition } from './operations/metrics/exposition.ts';
 import { createMetrics, type Metrics } from './operations/metrics/metrics.ts';
@@ -13,7 +12,9 @@ import { checkSchema } from './postgres/migrate.ts';
 import { readHealth } from './queries/health.ts';
 import { prepareDatabase } from './queries/prepare-database.ts';
 import type { Logger } from './runtime/logging.ts';
+import { createFetchHandler } from './server/fetch-handler.ts';
 import type { Handler } from './server/http-message.ts';
+import { createIngestWebhook, type IngestWebhook } from './server/ingest-webhook.ts';
 import { createRouter } from './server/router.ts';
 import { createRoutes } from './server/routes.ts';
 import { createSessionReader } from './sessions/session-reader.ts';
@@ -29,6 +30,12 @@ export type Instep = {
   readonly fetch: (request: Request) => Promise<Response>;
   /** The same for `listen`, without the Fetch API. */
   readonly handle: Handler;
+  readonly ingest: IngestWebhook;
+  /**
+   * Runs the maintenance jobs that are due, and ends when they are done or soon after `budgetMs`. For
+   * `maintenance: 'on-demand'`.
+   */
+  runMaintenance(budgetMs: number): Promise<void>;
   /** Metrics of this process in the text format of Prometheus. */
   readonly metrics: Exposition;
   /** Runs a statement in Instep's database, in a test of your app for example. */
@@ -44,7 +51,7 @@ export type Instep = {
 export type Service = Instep & {
   readonly metrics: Metrics;
   readonly query: Query;
-  readonly ingest: Ingest;
+  readonly ingestEvents: Ingest;
   readonly databaseServer: DatabaseServer;
   /** Makes `/readyz` answer 503, so that load balancers send requests elsewhere. */
   stopBeingReady(): void;
@@ -53,6 +60,10 @@ export type Service = Instep & {
 export type InstepOptions = {
   readonly config: Config;
   readonly logger: Logger;
+  /** How many connections to the database there are at most; 10 by default. */
+  readonly maxConnections?: number;
+  /** `background` by default. */
+  readonly maintenance?: MaintenanceMode;
   /** In milliseconds since 1970; `Date.now` by default. */
   readonly now?: () => number;
 };
@@ -72,6 +83,8 @@ export function logSettings({ config, logger }: InstepOptions): void {
 export async function openService({
   config,
   logger,
+  maxConnections = MAX_CONNECTIONS,
+  maintenance = 'background',
   now = Date.now,
 }: InstepOptions): Promise<Service> {
   const onConnectionError = (err: Error) => logger.warn({ err }, 'database connection lost');
@@ -87,7 +100,7 @@ export async function openService({
   // Shorter than the deadline of the request, so that the error names the cause.
   const timeoutMs = Math.ceil(config.requestDeadlineMs * 0.8);
   const database = server.open({
-    maxConnections: MAX_CONNECTIONS,
+    maxConnections,
     statementTimeoutMs: timeoutMs,
     onConnectionError,
   });
@@ -126,14 +139,26 @@ export async function openService({
     reconcileIntervalMs: config.reconcileIntervalMs,
     retentionMs: config.eventRetentionMs,
   });
-  const maintenance = startMaintenance(jobs, {
-    logger,
-    instrumentation: metrics,
-    startAfterMs: MAINTENANCE_STARTS_AFTER_MS,
-  });
+  const jobOptions = { logger, instrumentation: metrics };
+  const onDemand = createOnDemandMaintenance(maintenance === 'off' ? [] : jobs, jobOptions);
+  const worker =
+    maintenance === 'background'
+      ? startMaintenance(jobs, { ...jobOptions, startAfterMs: MAINTENANCE_STARTS_AFTER_MS })
+      : onDemand;
 
   let isShuttingDown = false;
   const { requestDeadlineMs } = config;
+  const webhook = {
+    ingest,
+    retrieveEvent: createEventRetrieval(stripeApi),
+    hasRoom: pipeline.hasRoom,
+    instrumentation: metrics,
+    logger,
+    now,
+    nonce: randomUUID,
+    maxBodyBytes: config.maxBodyBytes,
+    requestDeadlineMs,
+  };
   const routes = createRoutes({
     user: {
       readSession: createSessionReader(secretKeys(config.authSecrets), now),
@@ -142,16 +167,8 @@ export async function openService({
       requestDeadlineMs,
     },
     webhook: {
+      ...webhook,
       verifySignature: createSignatureVerifier(config.webhookSecrets, now, metrics),
-      ingest,
-      retrieveEvent: createEventRetrieval(stripeApi),
-      hasRoom: pipeline.hasRoom,
-      instrumentation: metrics,
-      logger,
-      now,
-      nonce: randomUUID,
-      maxBodyBytes: config.maxBodyBytes,
-      requestDeadlineMs,
     },
     readiness: {
       isShuttingDown: () => isShuttingDown,
@@ -165,16 +182,18 @@ export async function openService({
   return {
     handle,
     fetch: createFetchHandler(handle),
+    ingest: createIngestWebhook({ ...webhook, webhookSecrets: config.webhookSecrets }),
+    runMaintenance: (budgetMs) => onDemand.runDue(budgetMs),
     metrics,
-    ingest,
     query,
+    ingestEvents: ingest,
     databaseServer: server,
     stopBeingReady() {
       isShuttingDown = true;
-      void maintenance.stop();
+      void worker.stop();
     },
     async close() {
-      await maintenance.stop();
+      await Promise.all([worker.stop(), onDemand.stop()]);
       await database.close();
       await server.release();
     },

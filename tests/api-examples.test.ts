@@ -17,7 +17,12 @@ import { SETTINGS } from './support/process/instep-process.ts';
 
 const run = promisify(execFile);
 const ROOT = resolve(import.meta.dirname, '..');
-const ENTRY_POINTS = ['../src/index.ts', '../src/testing/index.ts'];
+const ENTRY_POINTS = [
+  '../src/index.ts',
+  '../src/adapters/next.ts',
+  '../src/adapters/node.ts',
+  '../src/testing/index.ts',
+];
 
 /** The names of all exported functions. Classes are left out. */
 const functions = (await Promise.all(ENTRY_POINTS.map((path) => import(path)))).flatMap((module) =>

@@ -21,6 +21,9 @@ export type MaintenanceWorker = {
 export type MaintenanceOptions = {
   readonly logger: Logger;
   readonly instrumentation?: Instrumentation;
+};
+
+export type StartOptions = {
   /** How long to wait before the first run. */
   readonly startAfterMs?: number;
 };
@@ -34,30 +37,16 @@ const LONGEST_PAUSE_MS = 60_000;
  */
 export function startMaintenance(
   jobs: readonly Job[],
-  { logger, instrumentation = NO_INSTRUMENTATION, startAfterMs = 0 }: MaintenanceOptions,
+  options: MaintenanceOptions & StartOptions,
 ): MaintenanceWorker {
+  const { startAfterMs = 0 } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
   // A process that has nothing else to do may exit.
   const pausing = { signal, ref: false };
 
-  async function repeat({ name, intervalMs, run }: Job): Promise<void> {
-    async function runOnce(): Promise<void> {
-      const beganMs = performance.now();
-      let result: 'done' | 'failed' = 'done';
-      try {
-        await run(signal);
-      } catch (err) {
-        result = 'failed';
-        if (!(err instanceof Stopped)) {
-          const level = err instanceof DatabaseUnavailable ? 'debug' : 'warn';
-          logger[level]({ job: name, err }, 'maintenance job failed');
-        }
-        throw err;
-      } finally {
-        instrumentation.jobEnded(name, result, performance.now() - beganMs);
-      }
-    }
+  async function repeat(job: Job): Promise<void> {
+    const { intervalMs } = job;
     const policy = {
       ...pausing,
       isRetryable: () => true,
@@ -66,7 +55,7 @@ export function startMaintenance(
     };
     await pause(startAfterMs, pausing);
     while (!signal.aborted) {
-      await retry(() => inRootSpan(new Set(), `maintain ${name}`, {}, runOnce), policy);
+      await retry(() => runOnce(job, signal, options), policy);
       await pause(intervalMs, pausing);
     }
   }
@@ -84,4 +73,28 @@ export function startMaintenance(
       await loops;
     },
   };
+}
+
+/** Runs a job in a span of its own. A failure is logged. @throws the error of the job */
+export function runOnce(
+  { name, run }: Job,
+  signal: AbortSignal,
+  { logger, instrumentation = NO_INSTRUMENTATION }: MaintenanceOptions,
+): Promise<void> {
+  return inRootSpan(new Set(), `maintain ${name}`, {}, async () => {
+    const beganMs = performance.now();
+    let result: 'done' | 'failed' = 'done';
+    try {
+      await run(signal);
+    } catch (err) {
+      result = 'failed';
+      if (!(err instanceof Stopped)) {
+        const level = err instanceof DatabaseUnavailable ? 'debug' : 'warn';
+        logger[level]({ job: name, err }, 'maintenance job failed');
+      }
+      throw err;
+    } finally {
+      instrumentation.jobEnded(name, result, performance.now() - beganMs);
+    }
+  });
 }

@@ -74,6 +74,8 @@ export function openDatabase(options: DatabaseOptions): Database {
       types: columnValues,
       pipeline: true,
       keepAlive: true,
+      // An idle connection keeps no process alive that has nothing else to do.
+      allowExitOnIdle: true,
     },
   });
 

@@ -1,6 +1,7 @@
 /** Every code that an error of Instep can have. `docs/errors.md` has the cause and remedy of each. */
 export const INSTEP_ERROR_CODES = [
   'APPLICATION_TABLES_UNFIT',
+  'BODY_ALREADY_READ',
   'BODY_NOT_JSON',
   'CONFIG_INVALID',
   'DATABASE_BUSY',

@@ -27,7 +27,7 @@ export function limitLines(write: (members: object) => void): (members: object) 
 
   /** A line that stands for several requests is part of no request's span. */
   function startInterval(): void {
-    if (!isIntervalRunning) outsideSpans(() => setTimeout(endInterval, INTERVAL_MS));
+    if (!isIntervalRunning) outsideSpans(() => setTimeout(endInterval, INTERVAL_MS).unref());
     isIntervalRunning = true;
   }
 

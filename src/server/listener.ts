@@ -4,6 +4,7 @@ import { InstepError } from '../runtime/errors.ts';
 import { limitLines } from '../runtime/line-limiter.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { limitConnections } from './connections.ts';
+import { REQUEST_TIMEOUT_MS } from './read-body.ts';
 
 /** The address can't be listened on: it is taken, or belongs to another machine. */
 export class ListenFailed extends InstepError {
@@ -32,9 +33,6 @@ export type ListenerOptions = {
   readonly onRequest: RequestListener;
   readonly logger: Logger;
 };
-
-/** How long a request may take to arrive completely. */
-export const REQUEST_TIMEOUT_MS = 10_000;
 
 const SERVER_OPTIONS = {
   maxHeaderSize: 16_384,

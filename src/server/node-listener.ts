@@ -1,8 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { FairReads } from './fair-reads.ts';
 import type { Handler, HttpRequest, HttpResponse } from './http-message.ts';
-import { hostInvalid, targetInvalid } from './problems.ts';
-import { readBody, UnfinishedBodies } from './read-body.ts';
+import { bodyTooLarge, hostInvalid, targetInvalid } from './problems.ts';
+import { BodyAlreadyRead, REQUEST_TIMEOUT_MS, readBody, UnfinishedBodies } from './read-body.ts';
 import { decodePath } from './router.ts';
 
 /** Serves `handle`, which never throws, on a server of `node:http`. */
@@ -11,7 +11,7 @@ export function createNodeListener(handle: Handler): RequestListener {
   const unfinished = new UnfinishedBodies();
   return (request, response) => {
     const { socket } = request;
-    const path = pathOf(request.url ?? '');
+    const path = requestPath(request);
     if (!HOST.test(request.headers.host ?? '')) {
       send(request, response, hostInvalid().toResponse());
     } else if (path === null) {
@@ -38,7 +38,15 @@ const HOST = /^[\w.:[\]-]*$/;
 const PLAIN_PATH = /^\/[\w/-]*$/;
 
 /** The path of a request's target, which may be an absolute URL; `null` when it is not valid. */
-function pathOf(target: string): string | null {
+export function requestPath(request: IncomingMessage): string | null {
+  // Express takes the prefix of a mounted handler off `url`.
+  if ('originalUrl' in request && typeof request.originalUrl === 'string') {
+    return pathOf(request.originalUrl);
+  }
+  return pathOf(request.url);
+}
+
+function pathOf(target = ''): string | null {
   if (PLAIN_PATH.test(target)) return target;
   const url = target.startsWith('/') ? `http://localhost${target}` : target;
   if (target.includes('\\') || !URL.canParse(url)) return null;
@@ -60,16 +68,36 @@ function toHttpRequest(
     method,
     path,
     header,
-    body(limitBytes) {
+    async body(limitBytes) {
+      if ('body' in request && request.body instanceof Uint8Array) {
+        // As `express.raw()` leaves it.
+        if (request.body.byteLength > limitBytes) throw bodyTooLarge(limitBytes);
+        return request.body;
+      }
+      if (request.readableDidRead) throw new BodyAlreadyRead();
       const declaredLength = header('content-length');
-      const read = (onChunk: (chunk: Uint8Array) => boolean) =>
-        new Promise((resolve, reject) => {
-          request.on('data', onChunk).once('end', resolve).once('error', reject);
-        });
+      const read = (onChunk: (chunk: Uint8Array) => boolean) => readChunks(request, onChunk);
       const abort = () => request.destroy();
-      return readBody({ declaredLength, unfinished, read, abort }, limitBytes);
+      return await readBody({ declaredLength, unfinished, read, abort }, limitBytes);
     },
   };
+}
+
+/** An app's own server can give requests much more time than `instep serve` does. */
+async function readChunks(
+  request: IncomingMessage,
+  onChunk: (chunk: Uint8Array) => boolean,
+): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    await new Promise((resolve, reject) => {
+      request.on('data', onChunk).once('end', resolve).once('error', reject);
+      timer = setTimeout(reject, REQUEST_TIMEOUT_MS);
+    });
+  } finally {
+    clearTimeout(timer);
+    request.off('data', onChunk).resume();
+  }
 }
 
 function send(request: IncomingMessage, response: ServerResponse, result: HttpResponse): void {

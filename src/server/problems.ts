@@ -7,8 +7,13 @@ export class Problem extends InstepError {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
-    super(message);
+  constructor(
+    status: number,
+    message: string,
+    headers: Readonly<Record<string, string>> = {},
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
     this.status = status;
     this.headers = headersWith(headers);
   }
@@ -23,7 +28,8 @@ export const targetInvalid = () => new Problem(400, 'The request target is not a
 export const hostInvalid = () => new Problem(400, 'The Host header is not one valid host.');
 
 /** The text is the contract's (section 4). */
-export const signatureProblem = () => new Problem(400, 'Webhook signature verification failed.');
+export const signatureProblem = (cause: Error) =>
+  new Problem(400, 'Webhook signature verification failed.', {}, { cause });
 
 export const notFound = () => new Problem(404, 'Not found.');
 

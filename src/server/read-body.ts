@@ -1,4 +1,20 @@
+import { InstepError } from '../runtime/errors.ts';
 import { bodyCutOff, bodyTooLarge } from './problems.ts';
+
+/** How long a request may take to arrive completely. */
+export const REQUEST_TIMEOUT_MS = 10_000;
+
+/** The app's own parser has read the body, so its exact bytes are gone. */
+export class BodyAlreadyRead extends InstepError {
+  readonly code = 'BODY_ALREADY_READ';
+
+  constructor() {
+    super(
+      "The body was read before Instep received the request, so the signature can't be verified: " +
+        'mount Instep before express.json() and any other body parser.',
+    );
+  }
+}
 
 /** In all bodies together that have not arrived completely. */
 const MAX_UNFINISHED_BYTES = 33_554_432;

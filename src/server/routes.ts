@@ -6,6 +6,7 @@ import { inSpanOfCaller, markFailed, SpanKind } from '../runtime/tracing.ts';
 import { healthHandler, type ReadinessOptions, readinessHandler } from './health.ts';
 import type { Endpoint, Handler } from './http-message.ts';
 import { internalProblem, Problem, unavailable } from './problems.ts';
+import { BodyAlreadyRead } from './read-body.ts';
 import type { Route } from './router.ts';
 import { type UserOptions, userHandler } from './user.ts';
 import { WEBHOOK_PATH, type WebhookOptions, webhookHandler } from './webhook.ts';
@@ -63,10 +64,11 @@ function handlerOf(
 
 /**
  * An expected error means that the database or Stripe can't do it now: 503, so that Stripe sends the
- * event again. The response says nothing about the error.
+ * event again. The response says nothing about the error, unless the app caused it.
  */
 function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
+  if (error instanceof BodyAlreadyRead) return new Problem(500, error.message);
   return error instanceof InstepError ? unavailable() : internalProblem();
 }
 

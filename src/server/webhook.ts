@@ -56,7 +56,7 @@ export function webhookHandler(options: WebhookOptions): Endpoint {
     } catch (error) {
       if (!(error instanceof SignatureInvalid) && !(error instanceof BodyNotJson)) throw error;
       writeRefused({ err: error });
-      throw signatureProblem();
+      throw signatureProblem(error);
     }
   }
 

@@ -69,6 +69,7 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
     const { suffix } = team;
     const deliverActivity = await createActivity({
       ...instep,
+      ingest: instep.ingestEvents,
       subscriptions,
       suffix,
       seed: now(),

@@ -1,12 +1,12 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { csrf } from 'hono/csrf';
+import { isSameSecret } from '../../../runtime/same-secret.ts';
 import { CSRF_FIELD } from '../components/form.tsx';
 import { badRequest, formExpired, notAForm } from '../problems.tsx';
 import type { ConsoleEnv } from '../request-context.ts';
 import { type CookieSessions, deriveKey, sign } from './cookie-sessions.ts';
 import { KeptFormPage, readForm } from './kept-form.tsx';
 import { LOGIN_PATH } from './login.tsx';
-import { isSameSecret } from './token-check.ts';
 
 export type FormProtectionOptions = {
   readonly secret: string;

@@ -1,5 +1,5 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { limitLines } from '../../../runtime/line-limiter.ts';
+import { isSameSecret } from '../../../runtime/same-secret.ts';
 import type { ConsoleOptions } from '../options.ts';
 import { tooManyAttempts } from '../problems.tsx';
 
@@ -38,11 +38,4 @@ export function createTokenCheck({ token, clockMs, wait, logger }: TokenCheckOpt
     waiting -= 1;
     return false;
   };
-}
-
-const hash = (text: string) => createHash('sha256').update(text).digest();
-
-/** Compares two secrets in a time that reveals neither their content nor their length. */
-export function isSameSecret(one: string, other: string): boolean {
-  return timingSafeEqual(hash(one), hash(other));
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createFetchHandler } from '../../src/adapters/fetch.ts';
+import { createFetchHandler } from '../../src/server/fetch-handler.ts';
 import type { HttpRequest } from '../../src/server/http-message.ts';
 import { jsonResponse } from '../../src/server/http-message.ts';
 import { Problem } from '../../src/server/problems.ts';

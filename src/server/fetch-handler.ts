@@ -1,7 +1,6 @@
-import type { Handler } from '../server/http-message.ts';
-import { REQUEST_TIMEOUT_MS } from '../server/listener.ts';
-import { readBody, UnfinishedBodies } from '../server/read-body.ts';
-import { decodePath } from '../server/router.ts';
+import type { Handler } from './http-message.ts';
+import { BodyAlreadyRead, REQUEST_TIMEOUT_MS, readBody, UnfinishedBodies } from './read-body.ts';
+import { decodePath } from './router.ts';
 
 /** A handler for requests of the Fetch API, with the same limits as the server's. */
 export function createFetchHandler(handle: Handler): (request: Request) => Promise<Response> {
@@ -13,6 +12,7 @@ export function createFetchHandler(handle: Handler): (request: Request) => Promi
       path: decodePath(new URL(request.url).pathname),
       header,
       async body(limitBytes) {
+        if (request.bodyUsed) throw new BodyAlreadyRead();
         const declaredLength = header('content-length');
         const controller = new AbortController();
         const abort = () => controller.abort();

@@ -1,0 +1,121 @@
+import { isSameSecret } from '../runtime/same-secret.ts';
+import { createFetchHandler } from '../server/fetch-handler.ts';
+import { WEBHOOK_PATH } from '../server/webhook.ts';
+import { createLazyService, type HandlerMethods, type HandlerOptions } from './lazy-service.ts';
+
+export type { HandlerMethods, HandlerOptions } from './lazy-service.ts';
+
+/** The route files decide on the paths. `maintenance` is `on-demand` by default. */
+export type NextOptions = Omit<HandlerOptions, 'paths'>;
+
+export type RouteHandler = (request: Request) => Promise<Response>;
+
+/** What route files of Next.js export. */
+export type NextHandlers = HandlerMethods & {
+  /** The profile of the signed-in user: `app/api/user/route.ts`. */
+  readonly GET: RouteHandler;
+  /** Stripe's webhooks: `app/api/stripe/webhook/route.ts`. Maintenance runs after the response. */
+  readonly POST: RouteHandler;
+  /** Runs maintenance for a scheduler that sends `Authorization: Bearer <CRON_SECRET>`. */
+  readonly cron: RouteHandler;
+};
+
+/** Less than the shortest limit of a common platform for one call, which is 10 s. */
+const MAINTENANCE_BUDGET_MS = 8_000;
+
+const MIN_SECRET_LENGTH = 16;
+
+/**
+ * Route handlers with options of your own, for a module that the route files import. Without options,
+ * export `GET`, `POST` and `cron` of this package directly.
+ *
+ * @example
+ * ```ts
+ * import { createNextHandlers } from 'instep/next';
+ *
+ * // A process that keeps running, as `next start` is, does not need a schedule.
+ * export const { GET, POST } = createNextHandlers({ maintenance: 'background' });
+ * ```
+ */
+export function createNextHandlers(options: NextOptions = {}): NextHandlers {
+  const { maintenance = 'on-demand', environment = process.env } = options;
+  const { handle, serves: _, ...methods } = createLazyService({ ...options, maintenance });
+  const answerAt = (path: string) => createFetchHandler((request) => handle({ ...request, path }));
+  const answerUser = answerAt('/api/user');
+  const answerWebhook = answerAt(WEBHOOK_PATH);
+  return {
+    ...methods,
+    async GET(request) {
+      await waitForRequest();
+      return await answerUser(request);
+    },
+    async POST(request) {
+      const response = await answerWebhook(request);
+      if (maintenance === 'on-demand' && response.ok) {
+        const { after } = await import('next/server.js');
+        after(() => methods.runMaintenance(MAINTENANCE_BUDGET_MS));
+      }
+      return response;
+    },
+    async cron(request) {
+      await waitForRequest();
+      const { CRON_SECRET = '' } = environment;
+      if (CRON_SECRET.length < MIN_SECRET_LENGTH) {
+        return refuse(
+          500,
+          `CRON_SECRET is missing or shorter than ${MIN_SECRET_LENGTH} characters.`,
+        );
+      }
+      const sent = request.headers.get('authorization') ?? '';
+      if (!isSameSecret(sent, `Bearer ${CRON_SECRET}`)) return refuse(401, 'Unauthorized.');
+      await methods.runMaintenance(MAINTENANCE_BUDGET_MS);
+      return Response.json({ done: true });
+    },
+  };
+}
+
+/** `next build` calls a GET handler to prerender its response. This ends such a call. */
+async function waitForRequest(): Promise<void> {
+  const { connection } = await import('next/server.js');
+  await connection();
+}
+
+function refuse(status: number, error: string): Response {
+  return Response.json({ error }, { status });
+}
+
+/** Configured by the environment. */
+const handlers = createNextHandlers();
+
+/**
+ * `GET /api/user`: the profile of the signed-in user.
+ *
+ * @example
+ * ```ts
+ * // app/api/user/route.ts
+ * export { GET } from 'instep/next';
+ * ```
+ */
+export const GET = handlers.GET;
+
+/**
+ * `POST /api/stripe/webhook`. Maintenance runs after the response.
+ *
+ * @example
+ * ```ts
+ * // app/api/stripe/webhook/route.ts
+ * export { POST } from 'instep/next';
+ * ```
+ */
+export const POST = handlers.POST;
+
+/**
+ * Runs maintenance for a scheduler that sends `Authorization: Bearer <CRON_SECRET>`, as Vercel's does.
+ *
+ * @example
+ * ```ts
+ * // app/api/instep/maintenance/route.ts
+ * export { cron as GET } from 'instep/next';
+ * ```
+ */
+export const cron = handlers.cron;

@@ -1,0 +1,94 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createNodeListener, requestPath } from '../server/node-listener.ts';
+import { WEBHOOK_PATH } from '../server/webhook.ts';
+import { createLazyService, type HandlerMethods, type HandlerOptions } from './lazy-service.ts';
+
+export type { HandlerMethods, HandlerOptions, HandlerPaths } from './lazy-service.ts';
+
+/** Answers requests of `node:http`. With `next` it is a middleware for both endpoints, as in Express. */
+export type NodeHandler = HandlerMethods &
+  ((request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void) => void);
+
+/**
+ * `createHandler` for `node:http` and Express. As a middleware it leaves all paths but its own to the
+ * next one. It verifies the signature over the raw body: mount it before `express.json()`.
+ *
+ * @example
+ * ```ts
+ * import { createServer } from 'node:http';
+ * import { createNodeHandler } from 'instep/node';
+ *
+ * const instep = createNodeHandler();
+ * const server = createServer((request, response) => {
+ *   instep(request, response, () => response.end('the app'));
+ * });
+ * server.listen(0, '127.0.0.1', async () => {
+ *   const address = server.address();
+ *   const port = typeof address === 'object' ? address?.port : null;
+ *   const response = await fetch(`http://127.0.0.1:${port}/api/user`);
+ *   console.log(await response.json()); // null
+ *   server.close();
+ *   await instep.close();
+ * });
+ * ```
+ */
+export function createNodeHandler(options: HandlerOptions = {}): NodeHandler {
+  const { serves, handle, ...methods } = createLazyService(options);
+  const answer = createNodeListener(handle);
+  const handler: NodeHandler = Object.assign(
+    (request: IncomingMessage, response: ServerResponse, next?: () => void) => {
+      const path = requestPath(request);
+      if (next !== undefined && (path === null || !serves(path))) next();
+      else answer(request, response);
+    },
+    methods,
+  );
+  return handler;
+}
+
+/** The part of a Fastify instance that the plugin uses. */
+export type FastifyHost = {
+  removeAllContentTypeParsers(): void;
+  addContentTypeParser(
+    contentType: string,
+    parser: (request: unknown, payload: unknown, done: (error: null) => void) => void,
+  ): unknown;
+  all(
+    path: string,
+    handler: (
+      request: { readonly raw: IncomingMessage },
+      reply: { hijack(): unknown; readonly raw: ServerResponse },
+    ) => void,
+  ): unknown;
+  addHook(name: 'onClose', hook: () => Promise<void>): unknown;
+};
+
+/**
+ * `createHandler` as a plugin of Fastify. Its routes read the raw body themselves; all others keep their
+ * parsers. When the app closes, so does the handler.
+ *
+ * @example
+ * ```ts
+ * import { fastifyInstep } from 'instep/node';
+ *
+ * export const mount = (fastify: { register(plugin: typeof fastifyInstep): unknown }) =>
+ *   fastify.register(fastifyInstep);
+ * ```
+ */
+export async function fastifyInstep(
+  fastify: FastifyHost,
+  options: HandlerOptions = {},
+): Promise<void> {
+  const handler = createNodeHandler(options);
+  fastify.removeAllContentTypeParsers();
+  fastify.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  const { user = '/api/user', webhook = WEBHOOK_PATH, health, readiness } = options.paths ?? {};
+  for (const path of [user, webhook, health, readiness]) {
+    if (path === undefined) continue;
+    fastify.all(path, (request, reply) => {
+      reply.hijack();
+      handler(request.raw, reply.raw);
+    });
+  }
+  fastify.addHook('onClose', () => handler.close());
+}

@@ -1,0 +1,43 @@
+import { type InstepOptions, logSettings, openService, type Service } from '../instep.ts';
+
+declare global {
+  // A hot reload, and each bundle of an app, evaluates this module again. A process has one global object.
+  var instepServices: Map<string, Promise<Service>> | undefined;
+}
+
+const services = () => {
+  globalThis.instepServices ??= new Map();
+  return globalThis.instepServices;
+};
+
+/**
+ * Opens the service of these options, unless this process has it already. A failed start is not kept:
+ * the next call starts again. @throws the errors of `openService`
+ */
+export function openShared(options: InstepOptions): Promise<Service> {
+  const key = keyOf(options);
+  const known = services().get(key);
+  if (known !== undefined) return known;
+  logSettings(options);
+  const opened = openService(options);
+  services().set(key, opened);
+  opened.catch(() => {
+    if (services().get(key) === opened) services().delete(key);
+  });
+  return opened;
+}
+
+/** Closes the service of these options, if this process has it. The next call opens it again. */
+export async function closeShared(options: InstepOptions): Promise<void> {
+  const key = keyOf(options);
+  const opened = services().get(key);
+  services().delete(key);
+  // A start that failed has left nothing open, and its callers have the error.
+  const service = await opened?.catch(() => undefined);
+  await service?.close();
+}
+
+/** Without the functions: of several loggers the first one counts. */
+function keyOf({ logger: _logger, now: _now, ...identity }: InstepOptions): string {
+  return JSON.stringify(identity);
+}

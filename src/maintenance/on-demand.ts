@@ -1,0 +1,63 @@
+import { abortAfter } from '../runtime/deadline.ts';
+import { Stopped } from '../runtime/retry.ts';
+import { type Job, type MaintenanceOptions, type MaintenanceWorker, runOnce } from './worker.ts';
+
+/**
+ * `background`: maintenance repairs what is out of sync for as long as the process lives. `on-demand`:
+ * it runs after a webhook where the framework can do that, and in calls of `runMaintenance`. `off`: it
+ * never runs, because another process does it.
+ */
+export type MaintenanceMode = 'background' | 'on-demand' | 'off';
+
+export type OnDemandMaintenance = MaintenanceWorker & {
+  /** Runs the jobs that are due, and ends when they are done or soon after `budgetMs`. */
+  runDue(budgetMs: number): Promise<void>;
+};
+
+/**
+ * Maintenance for a process that does not live long enough for `startMaintenance`: it runs after a
+ * webhook, or by a schedule. One job runs after the other, because such a process has few connections,
+ * and calls at the same time share one run. A job that fails does not stop the others, and is due again.
+ */
+export function createOnDemandMaintenance(
+  jobs: readonly Job[],
+  options: MaintenanceOptions,
+): OnDemandMaintenance {
+  const stopping = new AbortController();
+  const ranAtMs = new Map<Job, number>();
+  let underWay: Promise<void> | undefined;
+
+  async function runAll(signal: AbortSignal): Promise<void> {
+    for (const job of jobs) {
+      const lastMs = ranAtMs.get(job) ?? Number.NEGATIVE_INFINITY;
+      if (signal.aborted) return;
+      if (performance.now() - lastMs < job.intervalMs) continue;
+      const isDone = await runOnce(job, signal, options).then(
+        () => !signal.aborted,
+        () => false,
+      );
+      if (isDone) ranAtMs.set(job, performance.now());
+    }
+  }
+
+  async function runWithin(budgetMs: number): Promise<void> {
+    try {
+      await abortAfter(budgetMs, stopping.signal, runAll);
+    } catch (error) {
+      if (!(error instanceof Stopped)) throw error;
+    } finally {
+      underWay = undefined;
+    }
+  }
+
+  return {
+    runDue(budgetMs) {
+      underWay ??= runWithin(budgetMs);
+      return underWay;
+    },
+    async stop() {
+      stopping.abort();
+      await underWay;
+    },
+  };
+}

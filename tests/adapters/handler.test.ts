@@ -1,0 +1,180 @@
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { createHandler, type FetchHandler } from '../../src/adapters/handler.ts';
+import type { HandlerOptions } from '../../src/adapters/lazy-service.ts';
+import type { Database } from '../../src/postgres/database.ts';
+import { addTeam, readTeam } from '../../src/queries/teams.ts';
+import { addUser } from '../../src/queries/users.ts';
+import { createLogger } from '../../src/runtime/logging.ts';
+import { signWebhook } from '../../src/testing/sign-webhook.ts';
+import { startProxy } from '../support/network/tcp-proxy.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
+import { SETTINGS } from '../support/process/instep-process.ts';
+import { PROFILE, WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
+import { sessionCookie } from '../support/service/session-cookie.ts';
+import { eventBody } from '../support/stripe/events.ts';
+
+let url: URL;
+let database: Database;
+let environment: Record<string, string>;
+beforeAll(async () => {
+  ({ url, database } = await createDatabase());
+  environment = { ...SETTINGS, DATABASE_URL: url.href };
+  return () => database.close();
+});
+
+const lines: string[] = [];
+const logger = createLogger('info', { write: (line) => lines.push(line) });
+
+const open = new Set<FetchHandler>();
+function create(options: HandlerOptions = {}): FetchHandler {
+  const handler = createHandler({ environment, logger, maintenance: 'off', ...options });
+  open.add(handler);
+  return handler;
+}
+afterEach(async () => {
+  for (const handler of open) await handler.close();
+  open.clear();
+  lines.length = 0;
+});
+
+const userRequest = (cookie = '', path = '/api/user') =>
+  new Request(`http://localhost${path}`, { headers: { cookie } });
+
+const signatureOf = (body: string, atMs = Date.now()) => signWebhook(body, WEBHOOK_SECRET, atMs);
+
+function webhookRequest(body: string): Request {
+  const headers = { 'stripe-signature': signatureOf(body) };
+  return new Request('http://localhost/api/stripe/webhook', { method: 'POST', headers, body });
+}
+
+let count = 0;
+async function newTeam() {
+  count += 1;
+  const customerId = `cus_handler${count}`;
+  const teamId = await addTeam(database.query, { name: 'Team', customerId });
+  const plan = async () => (await readTeam(database.query, teamId))?.plan;
+  return { customerId, plan };
+}
+
+/** Waits until the handlers have this many connections: a backend ends after its connection. */
+async function untilConnected(connections: number): Promise<void> {
+  await vi.waitFor(async () => {
+    const others = await database.query(
+      `select from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid()`,
+    );
+    expect(others).toHaveLength(connections);
+  });
+}
+
+describe('a request', () => {
+  test('for the user of a session is answered with the profile', async () => {
+    const handler = create();
+    const user = await addUser(database.query, { ...PROFILE, role: 'member' });
+    const response = await handler(userRequest(await sessionCookie(user.id)));
+    expect(await response.json()).toMatchObject({ id: user.id, email: PROFILE.email });
+    expect(lines[0]).toContain('using database');
+  });
+
+  test('with a signed event changes the team', async () => {
+    const { customerId, plan } = await newTeam();
+    const response = await create()(webhookRequest(eventBody({ customerId })));
+    expect([response.status, await response.json()]).toEqual([200, { received: true }]);
+    expect(await plan()).toMatchObject({ subscriptionStatus: 'active' });
+  });
+
+  test('whose body was read before is answered with the cause, also in the log', async () => {
+    const request = webhookRequest(eventBody());
+    await request.text();
+    const response = await create()(request);
+    expect(response.status).toBe(500);
+    expect(await response.text()).toContain('mount Instep before express.json()');
+    expect(lines.join()).toContain('BODY_ALREADY_READ');
+  });
+
+  test('is served at the paths of the options, and nowhere else', async () => {
+    const handler = create({ paths: { user: '/me', readiness: '/ready' } });
+    const statusOf = async (path: string) => (await handler(userRequest('', path))).status;
+    expect(await statusOf('/me')).toBe(200);
+    expect(await statusOf('/ready')).toBe(200);
+    expect(await statusOf('/api/user')).toBe(404);
+    expect(await statusOf('/healthz')).toBe(404);
+  });
+});
+
+describe('the start', () => {
+  test('comes with the first request, and is shared by all handlers of a configuration', async () => {
+    const handlers = [create(), create(), create()];
+    expect(globalThis.instepServices?.size ?? 0).toBe(0);
+    await Promise.all(handlers.map((handler) => handler(userRequest())));
+    const cookie = await sessionCookie(1);
+    for (const handler of handlers) await handler(userRequest(cookie));
+    expect(globalThis.instepServices?.size).toBe(1);
+    expect(lines.filter((line) => line.includes('using database'))).toHaveLength(1);
+    await untilConnected(1);
+  });
+
+  test('is repeated after close', async () => {
+    const handler = create();
+    await handler(userRequest(await sessionCookie(1)));
+    await handler.close();
+    await untilConnected(0);
+    expect((await handler(userRequest())).status).toBe(200);
+  });
+
+  test('that fails for its configuration is answered with 503, and the log says what to set', async () => {
+    const { AUTH_SECRET = '', ...incomplete } = environment;
+    const handler = create({ environment: incomplete });
+    const response = await handler(userRequest());
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).toBe('5');
+    expect(lines.join()).toContain('AUTH_SECRET is missing');
+    incomplete.AUTH_SECRET = AUTH_SECRET;
+    expect((await handler(userRequest())).status).toBe(200);
+  });
+
+  test('that fails for the database is tried again with the next request', async () => {
+    const proxy = await startProxy(url);
+    await proxy.become('refuse');
+    const handler = create({ environment: { ...environment, DATABASE_URL: proxy.url.href } });
+    expect((await handler(userRequest())).status).toBe(503);
+    expect(lines.join()).toContain('DATABASE_UNAVAILABLE');
+    await proxy.become('forward');
+    expect((await handler(userRequest())).status).toBe(200);
+    await handler.close();
+    await proxy.close();
+  });
+});
+
+describe('ingest', () => {
+  test('processes a webhook that was received elsewhere', async () => {
+    const { customerId, plan } = await newTeam();
+    const body = eventBody({ customerId });
+    await create().ingest(body, signatureOf(body));
+    expect(await plan()).toMatchObject({ subscriptionStatus: 'active' });
+  });
+
+  test('rejects what Stripe did not sign', async () => {
+    const body = eventBody();
+    const ingested = create().ingest(body, signatureOf(`${body} `));
+    await expect(ingested).rejects.toMatchObject({ code: 'SIGNATURE_INVALID' });
+  });
+
+  test('takes a webhook that waited in a queue, by the time when it was received', async () => {
+    const body = eventBody();
+    const receivedAt = new Date(Date.now() - 3_600_000);
+    const signature = signatureOf(body, receivedAt.getTime());
+    const handler = create();
+    await expect(handler.ingest(body, signature)).rejects.toThrow('older than 300 seconds');
+    await handler.ingest(body, signature, { receivedAt });
+  });
+});
+
+test('maintenance on demand applies an event whose team came later', async () => {
+  const handler = create({ maintenance: 'on-demand' });
+  const customerId = 'cus_on_demand';
+  await handler(webhookRequest(eventBody({ customerId })));
+  const teamId = await addTeam(database.query, { name: 'Late', customerId });
+  await handler.runMaintenance(5_000);
+  expect((await readTeam(database.query, teamId))?.plan.subscriptionStatus).toBe('active');
+});

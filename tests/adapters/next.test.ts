@@ -1,0 +1,83 @@
+import { beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { createNextHandlers, type NextHandlers } from '../../src/adapters/next.ts';
+import type { Database } from '../../src/postgres/database.ts';
+import { addTeam, readTeam } from '../../src/queries/teams.ts';
+import { signWebhook } from '../../src/testing/sign-webhook.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
+import { SETTINGS } from '../support/process/instep-process.ts';
+import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
+import { eventBody } from '../support/stripe/events.ts';
+
+// Next.js itself is in examples/, whose tests use the real one.
+const next = vi.hoisted(() => ({ tasks: [] as (() => Promise<void>)[], connected: 0 }));
+vi.mock('next/server.js', () => ({
+  after: (task: () => Promise<void>) => next.tasks.push(task),
+  connection: async () => {
+    next.connected += 1;
+  },
+}));
+
+const CRON_SECRET = 'a secret of the scheduler';
+
+let handlers: NextHandlers;
+let database: Database;
+let environment: Record<string, string>;
+beforeAll(async () => {
+  const created = await createDatabase();
+  database = created.database;
+  environment = { ...SETTINGS, DATABASE_URL: created.url.href, LOG_LEVEL: 'silent', CRON_SECRET };
+  handlers = createNextHandlers({ environment });
+  return async () => {
+    await handlers.close();
+    await database.close();
+  };
+});
+beforeEach(() => {
+  next.tasks.length = 0;
+  next.connected = 0;
+});
+
+function post(body: string, secret = WEBHOOK_SECRET) {
+  const headers = { 'stripe-signature': signWebhook(body, secret, Date.now()) };
+  // The path is that of the route file.
+  return handlers.POST(
+    new Request('http://localhost/billing/hook', { method: 'POST', headers, body }),
+  );
+}
+
+const runCron = (authorization: string) =>
+  handlers.cron(new Request('http://localhost/cron', { headers: { authorization } }));
+
+test('GET waits for a request, so that a build asks no database', async () => {
+  const response = await handlers.GET(new Request('http://localhost/me'));
+  expect(await response.json()).toBeNull();
+  expect(next.connected).toBe(1);
+});
+
+test('POST runs maintenance after the response', async () => {
+  const customerId = 'cus_after';
+  const response = await post(eventBody({ customerId }));
+  expect(await response.json()).toEqual({ received: true });
+  const teamId = await addTeam(database.query, { name: 'Late', customerId });
+  expect(next.tasks).toHaveLength(1);
+  await next.tasks[0]?.();
+  expect((await readTeam(database.query, teamId))?.plan.subscriptionStatus).toBe('active');
+});
+
+test('a forged webhook runs no maintenance', async () => {
+  expect((await post(eventBody(), 'whsec_forged')).status).toBe(400);
+  expect(next.tasks).toEqual([]);
+});
+
+test('cron runs maintenance for the scheduler only', async () => {
+  expect((await runCron('Bearer wrong')).status).toBe(401);
+  expect((await runCron(`Bearer ${CRON_SECRET}`)).status).toBe(200);
+});
+
+test('cron says that its secret is missing', async () => {
+  environment.CRON_SECRET = '';
+  const response = await runCron('Bearer ');
+  environment.CRON_SECRET = CRON_SECRET;
+  expect(response.status).toBe(500);
+  expect(await response.text()).toContain('CRON_SECRET is missing');
+});

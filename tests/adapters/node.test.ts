@@ -1,0 +1,115 @@
+import { once } from 'node:events';
+import {
+  createServer,
+  type IncomingMessage,
+  request as open,
+  type RequestListener,
+  type Server,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { createNodeHandler, type NodeHandler } from '../../src/adapters/node.ts';
+import { signWebhook } from '../../src/testing/sign-webhook.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
+import { SETTINGS } from '../support/process/instep-process.ts';
+import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
+import { eventBody } from '../support/stripe/events.ts';
+
+let instep: NodeHandler;
+beforeAll(async () => {
+  const { url, database } = await createDatabase();
+  await database.close();
+  const environment = { ...SETTINGS, DATABASE_URL: url.href, LOG_LEVEL: 'silent' };
+  instep = createNodeHandler({ environment, maintenance: 'off' });
+  return () => instep.close();
+});
+
+const servers: Server[] = [];
+afterEach(() => {
+  vi.useRealTimers();
+  for (const server of servers.splice(0)) server.close().closeAllConnections();
+});
+
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  servers.push(server);
+  await once(server, 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const body = eventBody();
+const headers = () => ({ 'stripe-signature': signWebhook(body, WEBHOOK_SECRET, Date.now()) });
+const post = (url: string) =>
+  fetch(`${url}/api/stripe/webhook`, { method: 'POST', headers: headers(), body });
+
+test('answers both endpoints', async () => {
+  const url = await serve(instep);
+  expect(await (await fetch(`${url}/api/user`)).json()).toBeNull();
+  expect(await (await post(url)).json()).toEqual({ received: true });
+  expect((await fetch(`${url}/other`)).status).toBe(404);
+});
+
+test('leaves other paths to the next middleware', async () => {
+  const url = await serve((request, response) =>
+    instep(request, response, () => response.end('the app')),
+  );
+  expect(await (await fetch(`${url}/other`)).text()).toBe('the app');
+  expect(await (await fetch(`${url}/api/user`)).json()).toBeNull();
+});
+
+test('finds the path behind a prefix that Express took off', async () => {
+  const url = await serve((request, response) => {
+    Object.assign(request, { originalUrl: request.url, url: '/user' });
+    instep(request, response);
+  });
+  expect((await fetch(`${url}/api/user`)).status).toBe(200);
+});
+
+test('names the cause when the body was parsed before', async () => {
+  const url = await serve(async (request, response) => {
+    Object.assign(request, { body: JSON.parse(await text(request)) });
+    instep(request, response);
+  });
+  const response = await post(url);
+  expect(response.status).toBe(500);
+  expect(await response.json()).toEqual({ error: expect.stringContaining('express.json()') });
+});
+
+test('takes the raw body that express.raw() has read', async () => {
+  const url = await serve(async (request, response) => {
+    Object.assign(request, { body: Buffer.from(await text(request)) });
+    instep(request, response);
+  });
+  expect((await post(url)).status).toBe(200);
+});
+
+test('answers 413 to a declared body that is too large', async () => {
+  const url = await serve(instep);
+  const request = open(`${url}/api/stripe/webhook`, {
+    method: 'POST',
+    headers: { ...headers(), 'content-length': '99999999' },
+  });
+  request.on('error', () => undefined).write('{');
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  expect(response.statusCode).toBe(413);
+  request.destroy();
+});
+
+test('answers 408 to a body that does not end within 10 seconds', async () => {
+  // Opens the service before the clock stops.
+  const url = await serve(instep);
+  await post(url);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const request = open(`${url}/api/stripe/webhook`, {
+    method: 'POST',
+    headers: { ...headers(), 'transfer-encoding': 'chunked' },
+  });
+  request.on('error', () => undefined).write('{');
+  const answered = once(request, 'response');
+  await vi.waitFor(() => expect(vi.getTimerCount()).toBeGreaterThan(0), { interval: 5 });
+  await vi.advanceTimersByTimeAsync(10_000);
+  const [response] = (await answered) as [IncomingMessage];
+  expect(response.statusCode).toBe(408);
+  request.destroy();
+});

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { readSession } from '../../src/adapters/session.ts';
+import { AUTH_SECRET } from '../support/secrets/canaries.ts';
+import { sessionCookie } from '../support/service/session-cookie.ts';
+
+const environment = { AUTH_SECRET };
+const headersWith = (cookie: string) => ({ headers: new Headers({ cookie }) });
+
+test('returns the user of a valid session', async () => {
+  const request = headersWith(await sessionCookie(7));
+  expect(await readSession(request, { environment })).toMatchObject({ userId: 7 });
+});
+
+test('returns null for an expired session, a forged one and none', async () => {
+  const valid = headersWith(await sessionCookie(7));
+  const inTwoDays = () => Date.now() + 2 * 86_400_000;
+  expect(await readSession(valid, { environment, now: inTwoDays })).toBeNull();
+  const forged = headersWith(await sessionCookie(7, 'another secret of more than 32 bytes'));
+  expect(await readSession(forged, { environment })).toBeNull();
+  expect(await readSession({ headers: new Headers() }, { environment })).toBeNull();
+});
+
+test('rejects when AUTH_SECRET is missing', async () => {
+  const read = readSession(headersWith(''), { environment: {} });
+  await expect(read).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+});
