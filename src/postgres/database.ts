@@ -12,6 +12,7 @@ import {
   databaseError,
 } from './errors.ts';
 import { Pools, type PoolUse } from './pools.ts';
+import { SESSION_SETTINGS, setStatements } from './session-settings.ts';
 import { type NamedStatement, StatementNames } from './statement-names.ts';
 
 /** Hands over statements on which only the commit depends: they travel together with it. */
@@ -150,9 +151,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     set local enable_seqscan = off;
     set local jit = off`;
   // A pooler gives the session to many clients: there only `set local` is ours.
-  const limit = Object.entries(timeouts)
-    .map(([name, timeoutMs]) => `set local ${name} = ${timeoutMs}`)
-    .join(';\n');
+  const setLocally = setStatements('set local', { ...timeouts, ...SESSION_SETTINGS });
 
   async function transact<Result>(
     client: pg.PoolClient,
@@ -166,7 +165,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       for (const statement of statements) statement.catch(() => undefined);
     };
     // Nothing waits for its answer: the first statement travels with it.
-    const start = pools.isLimited(client) ? begin : `${begin};\n${limit}`;
+    const start = pools.isOurs(client) ? begin : `${begin};\n${setLocally}`;
     atCommit(send('begin', () => client.query(start)));
     let result: Result;
     try {
@@ -192,7 +191,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     statement: NamedStatement | string,
     values?: readonly unknown[],
   ): Promise<Row[]> {
-    if (pools.isLimited(client)) return await queryOn(client)<Row>(statement, values);
+    if (pools.isOurs(client)) return await queryOn(client)<Row>(statement, values);
     const { rows } = await transact(client, 'begin', async (query, atCommit) => {
       const rows = query<Row>(statement, values);
       atCommit(rows);

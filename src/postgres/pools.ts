@@ -4,6 +4,7 @@ import { pause } from '../runtime/pause.ts';
 import { outsideSpans } from '../runtime/tracing.ts';
 import { requestCancel } from './cancel-request.ts';
 import { DatabaseUnavailable, databaseError, sqlState } from './errors.ts';
+import { SESSION_SETTINGS, setStatements } from './session-settings.ts';
 
 /** Timeouts that the server itself applies to a session. */
 export type ServerTimeouts = {
@@ -49,8 +50,8 @@ export class Pools {
   readonly #fresh = new WeakSet<pg.ClientBase>();
   /** The writable ones. They lose this trust together when one of them fails. */
   #trusted = new WeakSet<pg.ClientBase>();
-  /** Those whose session has our timeouts. */
-  readonly #limited = new WeakSet<pg.ClientBase>();
+  /** Those whose session has our timeouts and settings. */
+  readonly #ours = new WeakSet<pg.ClientBase>();
   #current = 0;
 
   constructor(options: PoolsOptions) {
@@ -78,9 +79,9 @@ export class Pools {
     throw together(failures);
   }
 
-  /** Whether the server applies our timeouts to each statement on this connection. */
-  isLimited(client: pg.PoolClient): boolean {
-    return this.#limited.has(client);
+  /** Whether the session of this connection is ours alone, and has our timeouts and settings. */
+  isOurs(client: pg.PoolClient): boolean {
+    return this.#ours.has(client);
   }
 
   /**
@@ -140,9 +141,11 @@ export class Pools {
     // Before the check, so that a failure of other connections during it counts for this one, too.
     this.#trusted.add(client);
     try {
-      const { isWritable, isLimited } = await this.#readSession(client);
+      const { isWritable, isOurs } = await this.#readSession(client);
       if (!isWritable) throw new DatabaseUnavailable('the server is read-only (a standby?)');
-      if (isLimited) this.#limited.add(client);
+      if (!isOurs) return;
+      await this.#send(client, setStatements('set', SESSION_SETTINGS));
+      this.#ours.add(client);
     } catch (error) {
       client.release(true);
       throw error;
@@ -151,15 +154,18 @@ export class Pools {
 
   /** A standby accepts connections, too. A pooler can swallow the timeouts without an error. */
   async #readSession(client: pg.PoolClient): Promise<Session> {
-    const statement = {
-      text: `
-        select current_setting('transaction_read_only') = 'off' as "isWritable",
-               current_setting('statement_timeout')::interval
-                 = interval '${this.#options.timeouts.statement_timeout} ms' as "isLimited"`,
-      query_timeout: this.#timeoutMs,
-    };
-    const { rows } = await client.query<Session>(statement);
-    return rows[0] ?? { isWritable: false, isLimited: false };
+    const { rows } = await this.#send<Session>(
+      client,
+      `select current_setting('transaction_read_only') = 'off' as "isWritable",
+              current_setting('statement_timeout')::interval
+                = interval '${this.#options.timeouts.statement_timeout} ms' as "isOurs"`,
+    );
+    return rows[0] ?? { isWritable: false, isOurs: false };
+  }
+
+  #send<Row extends pg.QueryResultRow>(client: pg.PoolClient, text: string) {
+    const statement = { text, query_timeout: this.#timeoutMs };
+    return client.query<Row>(statement);
   }
 
   #open(connection: pg.ClientConfig): pg.Pool {
@@ -188,7 +194,7 @@ export class Pools {
   }
 }
 
-type Session = { readonly isWritable: boolean; readonly isLimited: boolean };
+type Session = { readonly isWritable: boolean; readonly isOurs: boolean };
 
 /** How PgBouncer refuses the timeouts of a session, since it gives a session to many clients. */
 const UNSUPPORTED_STARTUP_PARAMETER = '08P01';

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { openDatabase } from '../../src/postgres/database.ts';
 import { DatabaseBusy } from '../../src/postgres/errors.ts';
@@ -40,6 +41,8 @@ describe.skipIf(!existsSync(PGBOUNCER)).each(MODES)('PgBouncer that %s', (_, ign
   beforeAll(async () => {
     cluster = await PostgresCluster.create();
     await cluster.start();
+    await cluster.ask(`alter database instep set datestyle = 'German, DMY'`);
+    await cluster.ask('alter database instep set array_nulls = off');
     folder = mkdtempSync(join(tmpdir(), 'instep-pgbouncer-'));
     chmodSync(folder, 0o777);
     const { username, pathname } = cluster.url;
@@ -95,6 +98,22 @@ describe.skipIf(!existsSync(PGBOUNCER)).each(MODES)('PgBouncer that %s', (_, ign
     expect(rows).toEqual([]);
     const [settings] = await cluster.ask(`select current_setting('statement_timeout') as timeout`);
     expect(settings).toEqual({ timeout: '0' });
+  });
+
+  test('statements have the settings that they need, and other clients keep theirs', async () => {
+    const database = connect(urlOf(folder));
+    const settings = `select current_setting('datestyle') as datestyle,
+                             current_setting('array_nulls') as array_nulls`;
+    const needed = [{ datestyle: 'ISO, DMY', array_nulls: 'on' }];
+    expect(await database.query(settings)).toEqual(needed);
+    expect(await database.transaction((query) => query(settings))).toEqual(needed);
+    await database.close();
+    const other = new pg.Client({ connectionString: urlOf(folder).href });
+    await other.connect();
+    expect((await other.query(settings)).rows).toEqual([
+      { datestyle: 'German, DMY', array_nulls: 'off' },
+    ]);
+    await other.end();
   });
 
   test('a server migrates and works through it, and nothing acknowledged is lost', async () => {

@@ -1,0 +1,20 @@
+type Settings = Readonly<Record<string, string | number>>;
+
+/**
+ * What statements and the reading of their results rely on, whatever the database or the role sets:
+ * how times are written, that times without a zone are in UTC (`column-values.ts`), how bytes are
+ * written, and that a null in an array is no text.
+ */
+export const SESSION_SETTINGS: Settings = {
+  datestyle: 'ISO',
+  timezone: 'UTC',
+  bytea_output: 'hex',
+  array_nulls: 'on',
+};
+
+/** One statement for each setting: `set local timezone = 'UTC'`. */
+export function setStatements(command: 'set' | 'set local', settings: Settings): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `${command} ${name} = '${value}'`)
+    .join(';\n');
+}

@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Database, Query } from '../../src/postgres/database.ts';
+import { migrate } from '../../src/postgres/migrate.ts';
+import { addTeam, readTeam } from '../../src/queries/teams.ts';
+import { addUser } from '../../src/queries/users.ts';
+import { createUserLookup } from '../../src/sessions/user-lookup.ts';
+import {
+  connect,
+  createEmptyDatabase,
+  postgresServers,
+} from '../support/postgres/test-database.ts';
+import { PROFILE } from '../support/secrets/canaries.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
+import { receivedEvent } from '../support/stripe/events.ts';
+
+/** What a database or a role can set, and what statements need instead. */
+const NEEDED = {
+  DateStyle: ['German, DMY', 'ISO, DMY'],
+  TimeZone: ['Asia/Kathmandu', 'UTC'],
+  bytea_output: ['escape', 'hex'],
+  array_nulls: ['off', 'on'],
+} as const;
+
+/** What makes no difference. */
+const OTHERS = {
+  IntervalStyle: 'sql_standard',
+  extra_float_digits: '-15',
+  standard_conforming_strings: 'off',
+} as const;
+
+const SETTINGS = Object.keys(NEEDED).map((name) => `current_setting('${name}')`);
+const READ = `select array[${SETTINGS.join(', ')}] as settings`;
+
+const readSettings = async (query: Query) =>
+  (await query<{ settings: string[] }>(READ))[0]?.settings;
+
+/** A session whose timeout is not ours counts as one of a pooler, which others use as well. */
+const MODES = [
+  ['a session of ours', {}],
+  ["a pooler's session", { statement_timeout: '60000' }],
+] as const;
+
+describe.each(postgresServers)('$name', (server) => {
+  let url: URL;
+  beforeAll(async () => {
+    url = await createEmptyDatabase(server);
+    const database = connect(url);
+    const name = url.pathname.slice(1);
+    const set = Object.entries(NEEDED).map(([setting, [value]]) => [setting, value]);
+    for (const [setting, value] of [...set, ...Object.entries(OTHERS)]) {
+      await database.query(`alter database ${name} set ${setting} = '${value}'`);
+    }
+    await database.close();
+  });
+
+  describe.each(MODES)('in %s', (_, parameters) => {
+    let database: Database;
+    beforeAll(async () => {
+      const reached = new URL(url);
+      for (const [name, value] of Object.entries(parameters)) {
+        reached.searchParams.set(name, value);
+      }
+      database = connect(reached);
+      await migrate(database);
+    });
+    afterAll(() => database?.close());
+
+    test('statements and transactions have the settings that Instep needs', async () => {
+      const needed = Object.values(NEEDED).map(([, value]) => value);
+      expect(await readSettings(database.query)).toEqual(needed);
+      expect(await database.transaction(readSettings)).toEqual(needed);
+    });
+
+    test('profiles have the times that were stored', async () => {
+      const { id } = await addUser(database.query, { ...PROFILE, role: 'member' });
+      await database.query(
+        `update users set created_at = '2024-07-01 12:30:00.123Z' where id = ${id}`,
+      );
+      const user = await createUserLookup(database.query, 10)(id);
+      expect(user?.createdAt).toEqual(new Date('2024-07-01T12:30:00.123Z'));
+      await database.query('delete from users');
+    });
+
+    test('a plan without a name has none, and the log has the bytes of its event', async () => {
+      const customerId = `cus_${Object.keys(parameters).length}`;
+      const teamId = await addTeam(database.query, { name: 'Team', customerId });
+      const event = receivedEvent({ customerId });
+      await openPipeline(database)([event]);
+      const [row] = await database.query<{ body: Buffer }>(
+        `select body from instep.events where customer_id = '${customerId}'`,
+      );
+      expect(row?.body).toEqual(Buffer.from(event.body));
+      expect((await readTeam(database.query, teamId))?.plan).toMatchObject({
+        planName: null,
+        subscriptionStatus: 'active',
+      });
+    });
+  });
+});
