@@ -16,7 +16,6 @@ import { createFetchHandler } from './server/fetch-handler.ts';
 import type { Handler } from './server/http-message.ts';
 import { createIngestWebhook, type IngestWebhook } from './server/ingest-webhook.ts';
 import { createRouter } from './server/router.ts';
-import { createRoutes } from './server/routes.ts';
 import { createSessionReader } from './sessions/session-reader.ts';
 import { secretKeys } from './sessions/token.ts';
 import { createUserLookup } from './sessions/user-lookup.ts';
@@ -159,7 +158,7 @@ export async function openService({
     maxBodyBytes: config.maxBodyBytes,
     requestDeadlineMs,
   };
-  const routes = createRoutes({
+  const handle = createRouter({
     user: {
       readSession: createSessionReader(secretKeys(config.authSecrets), now),
       findUser: createUserLookup(query, maxQueued),
@@ -175,9 +174,9 @@ export async function openService({
       checkDatabase: () => checkSchema(query),
       logger,
     },
+    instrumentation: metrics,
     logger,
   });
-  const handle = createRouter(routes, metrics);
 
   return {
     handle,

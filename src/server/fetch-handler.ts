@@ -1,6 +1,5 @@
-import type { Handler } from './http-message.ts';
+import { decodePath, type Handler } from './http-message.ts';
 import { BodyAlreadyRead, REQUEST_TIMEOUT_MS, readBody, UnfinishedBodies } from './read-body.ts';
-import { decodePath } from './router.ts';
 
 /** A handler for requests of the Fetch API, with the same limits as the server's. */
 export function createFetchHandler(handle: Handler): (request: Request) => Promise<Response> {

@@ -47,3 +47,12 @@ export function jsonResponse(
 ): HttpResponse {
   return { status, headers, body: JSON.stringify(value) };
 }
+
+/** The path of a URL with its percent signs decoded; as it stands when they can't be. */
+export function decodePath(pathname: string): string {
+  try {
+    return decodeURI(pathname);
+  } catch {
+    return pathname;
+  }
+}

@@ -1,9 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { FairReads } from './fair-reads.ts';
-import type { Handler, HttpRequest, HttpResponse } from './http-message.ts';
+import { decodePath, type Handler, type HttpRequest, type HttpResponse } from './http-message.ts';
 import { bodyTooLarge, hostInvalid, targetInvalid } from './problems.ts';
 import { BodyAlreadyRead, REQUEST_TIMEOUT_MS, readBody, UnfinishedBodies } from './read-body.ts';
-import { decodePath } from './router.ts';
 
 /** Serves `handle`, which never throws, on a server of `node:http`. */
 export function createNodeListener(handle: Handler): RequestListener {

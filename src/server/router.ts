@@ -1,25 +1,59 @@
+import { DatabaseRefused } from '../postgres/errors.ts';
+import { InstepError } from '../runtime/errors.ts';
 import type { Instrumentation } from '../runtime/instrumentation.ts';
-import type { Handler, HttpResponse } from './http-message.ts';
-import { methodNotAllowed, notFound } from './problems.ts';
+import { limitLines } from '../runtime/line-limiter.ts';
+import type { Logger } from '../runtime/logging.ts';
+import { inSpanOfCaller, markFailed, SpanKind } from '../runtime/tracing.ts';
+import { healthHandler, type ReadinessOptions, readinessHandler } from './health.ts';
+import type { Endpoint, Handler, HttpResponse } from './http-message.ts';
+import { internalProblem, methodNotAllowed, notFound, Problem, unavailable } from './problems.ts';
+import { BodyAlreadyRead } from './read-body.ts';
+import { type UserOptions, userHandler } from './user.ts';
+import { WEBHOOK_PATH, type WebhookOptions, webhookHandler } from './webhook.ts';
 
-export type Route = {
+export type RouterOptions = {
+  readonly user: UserOptions;
+  readonly webhook: WebhookOptions;
+  readonly readiness: ReadinessOptions;
+  readonly instrumentation: Instrumentation;
+  readonly logger: Logger;
+};
+
+type Route = {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   /** Never throws: every error becomes a response. */
   readonly handle: Handler;
 };
 
-/** Gives each request to the route of its path. A path has one method; GET includes HEAD. */
-export function createRouter(routes: readonly Route[], instrumentation: Instrumentation): Handler {
+/**
+ * Handles the requests of the contract's two endpoints, and of the process's health. A path has one
+ * method; GET includes HEAD.
+ */
+export function createRouter(options: RouterOptions): Handler {
+  const { user, webhook, readiness, instrumentation, logger } = options;
+  const writeFailure = limitLines((members) => logger.error(members, 'request failed'));
+
+  function route(method: Route['method'], path: string, endpoint: Endpoint): Route {
+    return { method, path, handle: handlerOf({ method, path }, endpoint, writeFailure) };
+  }
+
+  const routes = [
+    route('GET', '/api/user', userHandler(user)),
+    route('POST', WEBHOOK_PATH, webhookHandler(webhook)),
+    route('GET', '/healthz', healthHandler),
+    route('GET', '/readyz', readinessHandler(readiness)),
+  ];
   const byPath = new Map(routes.map((route) => [route.path, route]));
+
   return async (request) => {
-    const beganMs = performance.now();
+    const startedAtMs = performance.now();
     const route = byPath.get(request.path);
     let response: HttpResponse;
     if (route === undefined) response = notFound().toResponse();
     else if (accepts(route, request.method)) response = await route.handle(request);
     else response = methodNotAllowed(route.method === 'GET' ? 'GET, HEAD' : 'POST').toResponse();
-    const durationMs = performance.now() - beganMs;
+    const durationMs = performance.now() - startedAtMs;
     instrumentation.requestAnswered(route?.path ?? 'other', response.status, durationMs);
     return response;
   };
@@ -29,11 +63,46 @@ function accepts(route: Route, method: string): boolean {
   return method === route.method || (method === 'HEAD' && route.method === 'GET');
 }
 
-/** The path of a URL with its percent signs decoded; as it stands when they can't be. */
-export function decodePath(pathname: string): string {
-  try {
-    return decodeURI(pathname);
-  } catch {
-    return pathname;
-  }
+/** Handles each request in a span, and turns every error into a response. */
+function handlerOf(
+  { method, path }: Pick<Route, 'method' | 'path'>,
+  endpoint: Endpoint,
+  writeFailure: (members: object) => void,
+): Handler {
+  const name = `${method} ${path}`;
+  const attributes = { 'http.request.method': method, 'http.route': path };
+  const description = { kind: SpanKind.SERVER, attributes };
+  return (request) =>
+    inSpanOfCaller(request, name, description, async (span) => {
+      let ids: object = {};
+      const identify = (found: object) => {
+        ids = found;
+      };
+      const response = await endpoint(request, identify).catch((error: unknown) => {
+        const problem = problemOf(error);
+        if (problem !== error)
+          writeFailure({ err: error, method, path, ...ids, ...teamsOf(error) });
+        // What the client did wrong is no failure of the server.
+        if (problem.status >= 500) markFailed(span, error);
+        return problem.toResponse();
+      });
+      span.setAttribute('http.response.status_code', response.status);
+      return response;
+    });
+}
+
+/**
+ * An expected error means that the database or Stripe can't do it now: 503, so that Stripe sends the
+ * event again. The response says nothing about the error, unless the app caused it.
+ */
+function problemOf(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  if (error instanceof BodyAlreadyRead) return new Problem(500, error.message);
+  return error instanceof InstepError ? unavailable() : internalProblem();
+}
+
+function teamsOf(error: unknown) {
+  return error instanceof DatabaseRefused && error.teamIds.length > 0
+    ? { teamIds: error.teamIds }
+    : {};
 }

@@ -197,6 +197,7 @@ test('writes no secret, cookie, e-mail address or payload, whatever fails', asyn
     'STRIPE_API_FAILED',
     'stored without the plan name',
     'event unreadable',
+    'body is not an event',
     'not ready',
   ]) {
     expect(lines).toContain(logged);

@@ -3,7 +3,6 @@ import { DatabaseUnavailable } from '../../src/postgres/errors.ts';
 import { NO_INSTRUMENTATION } from '../../src/runtime/instrumentation.ts';
 import { createLogger } from '../../src/runtime/logging.ts';
 import { createRouter } from '../../src/server/router.ts';
-import { createRoutes } from '../../src/server/routes.ts';
 import { createSignatureVerifier } from '../../src/stripe/signature.ts';
 import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { eventBody } from '../support/stripe/events.ts';
@@ -24,7 +23,7 @@ function serve() {
   const away = async () => {
     throw new DatabaseUnavailable('connection refused');
   };
-  const routes = createRoutes({
+  const handle = createRouter({
     user: {
       readSession: async () => 1,
       findUser: away,
@@ -44,9 +43,9 @@ function serve() {
       requestDeadlineMs: 1_000,
     },
     readiness: { isShuttingDown: () => false, checkDatabase: away, logger },
+    instrumentation: NO_INSTRUMENTATION,
     logger,
   });
-  const handle = createRouter(routes, NO_INSTRUMENTATION);
   const send = async (method: string, path: string, header: Record<string, string>, body = '') =>
     await handle({
       method,
