@@ -12,14 +12,19 @@ export type User = {
   readonly deletedAt: Date | null;
 };
 
+/** `null` for a time that ISO 8601 can't express with four digits for the year, such as infinity. */
+const time = (column: string) =>
+  `case when ${column} >= '0001-01-01' and ${column} < '10000-01-01' then ${column} end`;
+
+/** The contract's types, also where the application's columns accept nulls (docs/contract.md). */
 const USER = `
   id,
   name,
-  email,
-  password_hash as "passwordHash",
-  role,
-  created_at as "createdAt",
-  updated_at as "updatedAt",
+  coalesce(email, '') as email,
+  coalesce(password_hash, '') as "passwordHash",
+  coalesce(role::text, 'member') as role,
+  coalesce(${time('created_at')}, ${time('updated_at')}, 'epoch') as "createdAt",
+  coalesce(${time('updated_at')}, ${time('created_at')}, 'epoch') as "updatedAt",
   deleted_at as "deletedAt"`;
 
 /** The active users with these ids. Ids are 32-bit integers: others overflow the parameter. */

@@ -46,6 +46,37 @@ test('2 User: name can be null, role is member by default, email is unique', asy
   await expect(service.database.query(insert)).rejects.toThrow(/users_email_key/);
 });
 
+const [CREATED, UPDATED] = ['2024-03-01T10:00:00.000Z', '2024-03-02T11:00:00.000Z'];
+const UNKNOWN = '1970-01-01T00:00:00.000Z';
+
+test.each([
+  ['email', 'null', { email: '' }],
+  ['password_hash', 'null', { passwordHash: '' }],
+  ['role', 'null', { role: 'member' }],
+  ['created_at', 'null', { createdAt: UPDATED, updatedAt: UPDATED }],
+  ['created_at', `'-infinity'`, { createdAt: UPDATED, updatedAt: UPDATED }],
+  ['updated_at', 'null', { createdAt: CREATED, updatedAt: CREATED }],
+  ['updated_at', `'infinity'`, { createdAt: CREATED, updatedAt: CREATED }],
+  ['updated_at', `'294000-01-01'`, { createdAt: CREATED, updatedAt: CREATED }],
+  ['created_at, updated_at', 'null, null', { createdAt: UNKNOWN, updatedAt: UNKNOWN }],
+])('2 User: the type of each field, when the application stored %s as %s', async (...row) => {
+  const [columns, values, expected] = row;
+  const { query } = service.database;
+  await query('drop trigger if exists users_touch_updated_at on users');
+  for (const column of ['email', 'password_hash', 'role', 'created_at', 'updated_at']) {
+    await query(`alter table users alter ${column} drop not null`);
+  }
+  const { id } = await service.addUser();
+  await query('update users set created_at = $2, updated_at = $3 where id = $1', [
+    id,
+    CREATED,
+    UPDATED,
+  ]);
+  const before = await profileOf(id);
+  await query(`update users set (${columns}) = row(${values}) where id = ${id}`);
+  expect(await profileOf(id)).toStrictEqual({ ...before, ...expected });
+});
+
 test('2 Team: one customer has one team', async () => {
   const { customerId } = await service.addTeam();
   const insert = service.database.query(
