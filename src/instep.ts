@@ -20,6 +20,7 @@ import { createSessionReader } from './sessions/session-reader.ts';
 import { secretKeys } from './sessions/token.ts';
 import { createUserLookup } from './sessions/user-lookup.ts';
 import { createStripeApi } from './stripe/api.ts';
+import { keyKindOf } from './stripe/key-kind.ts';
 import { createEventRetrieval } from './stripe/notified-event.ts';
 import { createSignatureVerifier } from './stripe/signature.ts';
 
@@ -150,6 +151,7 @@ export async function openService({
   const webhook = {
     ingest,
     retrieveEvent: createEventRetrieval(stripeApi),
+    keyMode: keyKindOf(config.stripeApi.secretKey).mode,
     hasRoom: pipeline.hasRoom,
     instrumentation: metrics,
     logger,

@@ -7,6 +7,7 @@ import type { Database } from '../postgres/database.ts';
 import { Background } from '../runtime/background.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { createStripeApi } from '../stripe/api.ts';
+import { keyKindOf } from '../stripe/key-kind.ts';
 import { listenForOperators, MAX_OPERATORS_CONNECTIONS } from './listen-for-operators.ts';
 import type { Exposition } from './metrics/exposition.ts';
 
@@ -79,7 +80,7 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
         ingest: pipeline.ingest,
         productNames: pipeline.productNames,
         planSelection,
-        isLiveMode: /^[a-z]+_live_/.test(config.stripeApi.secretKey),
+        keyMode: keyKindOf(config.stripeApi.secretKey).mode,
         logger,
         now,
         clockMs: () => performance.now(),

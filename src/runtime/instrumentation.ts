@@ -6,6 +6,8 @@ export type Instrumentation = {
   signatureMatched(timestampSeconds: number): void;
   signatureRejected(): void;
   eventProcessed(event: ProcessedEvent): void;
+  /** An event of another mode or account than the API key's has arrived. */
+  eventMismatched(mismatch: string): void;
   /** An event was refused, or could not be stored. Stripe sends it again. */
   eventFailed(error: unknown): void;
   /** A transaction with this many events has ended, whether it was committed or not. */
@@ -30,6 +32,7 @@ export const NO_INSTRUMENTATION: Instrumentation = {
   signatureMatched: () => undefined,
   signatureRejected: () => undefined,
   eventProcessed: () => undefined,
+  eventMismatched: () => undefined,
   eventFailed: () => undefined,
   batchEnded: () => undefined,
   apiCallEnded: () => undefined,

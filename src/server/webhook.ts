@@ -4,8 +4,16 @@ import { withDeadline } from '../runtime/deadline.ts';
 import type { Instrumentation } from '../runtime/instrumentation.ts';
 import { limitLines } from '../runtime/line-limiter.ts';
 import type { Logger } from '../runtime/logging.ts';
+import { mismatchOf } from '../stripe/event-origin.ts';
+import type { Mode } from '../stripe/key-kind.ts';
 import type { RetrieveNotifiedEvent } from '../stripe/notified-event.ts';
-import { BodyNotJson, type EventNotification, parseEvent } from '../stripe/parse-event.ts';
+import {
+  BodyNotJson,
+  type EventNotification,
+  parseEvent,
+  type ReadableEvent,
+  type UnreadableEvent,
+} from '../stripe/parse-event.ts';
 import { SignatureInvalid, type VerifySignature } from '../stripe/signature.ts';
 import { type Endpoint, jsonResponse } from './http-message.ts';
 import { signatureProblem } from './problems.ts';
@@ -14,6 +22,8 @@ export type WebhookOptions = {
   readonly verifySignature: VerifySignature;
   readonly ingest: Ingest;
   readonly retrieveEvent: RetrieveNotifiedEvent;
+  /** The mode of the API key; `null` when it does not show it. */
+  readonly keyMode: Mode | null;
   /** Whether an event that arrives now can be stored in time. */
   readonly hasRoom: () => boolean;
   readonly instrumentation: Instrumentation;
@@ -25,6 +35,8 @@ export type WebhookOptions = {
   readonly requestDeadlineMs: number;
 };
 
+type Delivered = ReadableEvent | UnreadableEvent | EventNotification;
+
 export const WEBHOOK_PATH = '/api/stripe/webhook';
 
 const RECEIVED = jsonResponse({ received: true });
@@ -32,7 +44,7 @@ const RECEIVED = jsonResponse({ received: true });
 /** `POST /api/stripe/webhook` (contract, sections 4 and 6). */
 export function webhookHandler(options: WebhookOptions): Endpoint {
   const { verifySignature, ingest, retrieveEvent, hasRoom, instrumentation, logger } = options;
-  const { now, nonce, maxBodyBytes, requestDeadlineMs } = options;
+  const { keyMode, now, nonce, maxBodyBytes, requestDeadlineMs } = options;
 
   function refuse(): never {
     const error = new QueueFull('too many events are waiting already');
@@ -48,6 +60,18 @@ export function webhookHandler(options: WebhookOptions): Endpoint {
   const writeRefused = limitLines((members) =>
     logger.error(members, 'webhook signature verification failed'),
   );
+
+  // Every event of an endpoint in another mode would write a line.
+  const writeMismatch = limitLines((members) =>
+    logger.warn(members, 'event of another mode or account applied'),
+  );
+
+  function reportMismatch({ eventId, type, origin }: Delivered): void {
+    const mismatch = origin === undefined ? null : mismatchOf(origin, keyMode);
+    if (mismatch === null) return;
+    instrumentation.eventMismatched(mismatch);
+    writeMismatch({ eventId, type, mismatch, ...origin });
+  }
 
   /** Turns what is wrong with a signature or a body into a response. */
   function check<Result>(verify: () => Result): Result {
@@ -84,6 +108,7 @@ export function webhookHandler(options: WebhookOptions): Endpoint {
       type: event.kind === 'not-an-event' ? undefined : event.type,
       customerId: event.kind === 'readable' ? event.subscription.customerId : undefined,
     });
+    if ('origin' in event) reportMismatch(event);
     switch (event.kind) {
       case 'readable':
       case 'unreadable':

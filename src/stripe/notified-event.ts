@@ -29,8 +29,8 @@ const TIMEOUT_MS = 2_000;
 
 export function createEventRetrieval(options: StripeApiOptions): RetrieveNotifiedEvent {
   const get = createGet(options);
-  return async ({ eventId, context }, receipt) => {
-    const common = { context, timeoutMs: TIMEOUT_MS };
+  return async ({ eventId, origin }, receipt) => {
+    const common = { context: origin.account, timeoutMs: TIMEOUT_MS };
     const notified = await get({ ...common, path: '/v2/core/events/{id}', id: eventId });
     const { snapshot_event: id } = notified.body;
     if (typeof id !== 'string') {

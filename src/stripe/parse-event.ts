@@ -3,6 +3,7 @@ import { isList, type Json, type JsonObject } from '../core/json.ts';
 import type { SubscriptionChange } from '../core/subscription-event.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { eventKey } from './event-key.ts';
+import { type EventOrigin, originOf } from './event-origin.ts';
 import {
   DELETED_TYPE,
   type HandledType,
@@ -26,6 +27,8 @@ type Logged = {
   readonly key: string;
   readonly eventId: string | null;
   readonly type: HandledType;
+  /** Left out when the event was read from the log. */
+  readonly origin?: EventOrigin;
 };
 
 export type ReadableEvent = Logged & SubscriptionChange & { readonly kind: 'readable' };
@@ -39,8 +42,7 @@ export type EventNotification = {
   /** The notification's own id: the event that it announces has another one. */
   readonly eventId: string;
   readonly type: NotificationType;
-  /** The account that the event belongs to; `null`: the one of the key. */
-  readonly context: string | null;
+  readonly origin: EventOrigin;
 };
 
 /** An event of a type that the endpoint is not registered for. */
@@ -78,16 +80,18 @@ export function parseEvent(text: string, { receivedAtMs, nonce }: Receipt): Stri
   const type = member(event, 'type');
   if (typeof type !== 'string')
     return { kind: 'not-an-event', eventId, reason: 'type is not a string' };
+  const origin = originOf(event);
   if (isNotificationType(type)) {
     if (eventId === null) return { kind: 'not-an-event', eventId, reason: 'id is not a string' };
-    return { kind: 'notification', eventId, type, context: contextIn(member(event, 'context')) };
+    return { kind: 'notification', eventId, type, origin };
   }
   if (!isHandledType(type)) return { kind: 'unhandled', eventId, type: presentable(type) ?? '' };
 
   const data = member(event, 'data') ?? null;
   const unreadable = (reason: string, content: Json = data): UnreadableEvent => {
     const identity = { eventId, type, createdSeconds: null, subscriptionId: null, data: content };
-    return { kind: 'unreadable', key: eventKey(identity, nonce), eventId, type, reason };
+    const key = eventKey(identity, nonce);
+    return { kind: 'unreadable', key, eventId, type, origin, reason };
   };
 
   try {
@@ -97,7 +101,7 @@ export function parseEvent(text: string, { receivedAtMs, nonce }: Receipt): Stri
     const change = toChange(event, parsed.output, receivedAtMs);
     const { subscriptionId } = change.subscription;
     const key = eventKey({ eventId, type, createdSeconds, subscriptionId, data }, nonce);
-    return { kind: 'readable', key, eventId, type, ...change };
+    return { kind: 'readable', key, eventId, type, origin, ...change };
   } catch (error) {
     if (error instanceof RangeError) return unreadable('data is nested too deeply', text);
     throw error;
@@ -136,11 +140,6 @@ function toChange(
     isSnapshot,
     observedKeys: isSnapshot ? keysIn(member(event, 'observed_keys')) : null,
   };
-}
-
-/** An account's id, or a path of several. It becomes the value of a header. */
-function contextIn(value: Json | undefined): string | null {
-  return typeof value === 'string' && /^[\w/]{1,255}$/.test(value) ? value : null;
 }
 
 function keysIn(value: Json | undefined): ReadonlySet<string> | null {

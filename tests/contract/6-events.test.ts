@@ -86,3 +86,22 @@ test('6 events without id or created are processed', async () => {
   await service.postSigned(JSON.stringify(event));
   expect(await status()).toBe('active');
 });
+
+test.each([
+  [{ livemode: true }, { mismatch: 'mode', mode: 'live' }],
+  [{ account: 'acct_2' }, { mismatch: 'account', account: 'acct_2' }],
+])(
+  '6 an event that does not fit the API key is applied and reported: %j',
+  async (members, line) => {
+    const { teamId, customerId } = await service.addTeam();
+    const event = { ...JSON.parse(eventBody({ customerId })), ...members };
+    const { status } = await service.postSigned(JSON.stringify(event));
+    expect(status).toBe(200);
+    expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+    const msg = 'event of another mode or account applied';
+    expect(await service.process.logged({ msg, eventId: event.id })).toMatchObject({
+      level: 'warn',
+      ...line,
+    });
+  },
+);

@@ -34,6 +34,7 @@ function serve() {
       verifySignature: createSignatureVerifier([SECRET], Date.now),
       ingest: away,
       retrieveEvent: away,
+      keyMode: null,
       hasRoom: () => true,
       instrumentation: NO_INSTRUMENTATION,
       logger,

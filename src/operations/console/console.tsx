@@ -21,7 +21,7 @@ export function createConsole(options: ConsoleOptions): Hono<ConsoleEnv> {
   const api = limitRate(options.api);
   const { nameOf } = productNames;
   const services = { database, ingest, api, nameOf, planSelection, logger, now, nonce };
-  const dashboardUrl = `https://dashboard.stripe.com${options.isLiveMode ? '' : '/test'}`;
+  const dashboardUrl = `https://dashboard.stripe.com${options.keyMode === 'live' ? '' : '/test'}`;
   app.use(contextStorage(), asVisitor(dashboardUrl), safeHeaders, withinDeadline, smallBody);
   app.route('/assets', assetPages());
   app.route('/', access(options));

@@ -4,6 +4,7 @@ import type { Database } from '../../postgres/database.ts';
 import type { Background } from '../../runtime/background.ts';
 import type { Logger } from '../../runtime/logging.ts';
 import type { StripeApi } from '../../stripe/api.ts';
+import type { Mode } from '../../stripe/key-kind.ts';
 import type { ProductNames } from '../../stripe/product-names.ts';
 import type { Exposition } from '../metrics/exposition.ts';
 
@@ -13,8 +14,8 @@ export type ConsoleOptions = {
   readonly api: StripeApi;
   readonly productNames: ProductNames;
   readonly planSelection: PlanSelection;
-  /** Whether STRIPE_SECRET_KEY is a live key. */
-  readonly isLiveMode: boolean;
+  /** The mode of STRIPE_SECRET_KEY; `null` when it does not show it. */
+  readonly keyMode: Mode | null;
   readonly logger: Logger;
   /** In milliseconds since 1970. */
   readonly now: () => number;

@@ -2,7 +2,7 @@ import type { Query } from '../../postgres/database.ts';
 import { readLastBodies } from '../../queries/events.ts';
 import { type Health, MAX_COUNTED_PARKED, readHealth } from '../../queries/health.ts';
 import { durationOf } from '../../runtime/duration.ts';
-import { eventModeOf } from '../../stripe/event-mode.ts';
+import { originOfBody } from '../../stripe/event-origin.ts';
 import type { Mode } from '../../stripe/key-kind.ts';
 import { counted } from '../count-text.ts';
 import { type Check, failure, ok, warning } from './check.ts';
@@ -16,8 +16,8 @@ export type EventLogOptions = {
   readonly nowMs: number;
 };
 
-/** How many of the last events are read for their mode. */
-const MODE_SAMPLE = 20;
+/** How many of the last events are read for their origin. */
+const ORIGIN_SAMPLE = 20;
 
 /** A younger event can still be in transit. */
 const IN_TRANSIT_MS = 10 * 60_000;
@@ -26,11 +26,14 @@ const IN_TRANSIT_MS = 10 * 60_000;
 export async function checkEventLog(options: EventLogOptions): Promise<Check[]> {
   const { query, keyMode, nowMs } = options;
   const health = await readHealth(query);
-  const bodies = await readLastBodies(query, MODE_SAMPLE);
-  const modes = bodies.map(eventModeOf).filter((mode) => mode !== null);
+  const bodies = await readLastBodies(query, ORIGIN_SAMPLE);
+  const origins = bodies.map(originOfBody);
+  const modes = origins.flatMap(({ mode }) => mode ?? []);
+  const accounts = origins.flatMap(({ account }) => account ?? []);
   return [
     checkLastEvent(health, options),
     ...checkModes(modes, keyMode),
+    ...checkAccounts(accounts, bodies.length),
     checkParked(health, nowMs),
     ...checkReadable(health),
     checkAmbiguousOrder(health),
@@ -68,6 +71,15 @@ function checkModes([newest, ...others]: readonly Mode[], keyMode: Mode | null):
   const finding = `${newest}, but the API key is in ${keyMode} mode: it finds none of their objects`;
   const advice = 'set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET of the same mode';
   return [failure(name, finding, advice)];
+}
+
+function checkAccounts(accounts: readonly string[], total: number): Check[] {
+  if (accounts.length === 0) return [];
+  const names = [...new Set(accounts)].join(', ');
+  const finding = `${accounts.length} of the last ${counted(total, 'event')} belong to other accounts (${names}): they were applied`;
+  const advice =
+    'register an endpoint for the events of your own account only, unless teams have customers of these';
+  return [warning('event account', finding, advice)];
 }
 
 function checkParked(health: Health, nowMs: number): Check {

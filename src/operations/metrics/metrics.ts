@@ -41,6 +41,10 @@ function createSeries() {
       'instep_event_failures_total',
       'Events that were refused or could not be stored, by error code. Stripe sends them again.',
     ),
+    eventMismatches: new Counter(
+      'instep_mismatched_events_total',
+      'Events of another mode or account than the API key. They are applied.',
+    ),
     deliveryDelays: new Histogram(
       'instep_event_delivery_delay_seconds',
       'Time from the creation of an event at Stripe to its first delivery.',
@@ -86,6 +90,7 @@ export function createMetrics(options: GaugesOptions): Metrics & Instrumentation
     }
   }
   eventFailures.declare({ code: 'QUEUE_FULL' });
+  for (const mismatch of ['mode', 'account']) series.eventMismatches.declare({ mismatch });
   series.signatureFailures.declare();
   deliveryDelays.declare();
 
@@ -112,6 +117,7 @@ export function createMetrics(options: GaugesOptions): Metrics & Instrumentation
       // Clocks differ, and a sum must not fall.
       if (delayMs !== null) deliveryDelays.observe(Math.max(0, delayMs) / 1_000);
     },
+    eventMismatched: (mismatch) => series.eventMismatches.increase({ mismatch }),
     eventFailed(error) {
       eventFailures.increase({ code: error instanceof InstepError ? error.code : 'other' });
     },

@@ -23,9 +23,9 @@ const KEY = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
 const TOO_DEEP = 'data is nested too deeply';
 const MEMBERS = {
   readable:
-    'after,eventId,isDeletion,isSnapshot,key,kind,observedKeys,previousAttributes,subscription,type',
-  unreadable: 'eventId,key,kind,reason,type',
-  notification: 'context,eventId,kind,type',
+    'after,eventId,isDeletion,isSnapshot,key,kind,observedKeys,origin,previousAttributes,subscription,type',
+  unreadable: 'eventId,key,kind,origin,reason,type',
+  notification: 'eventId,kind,origin,type',
   unhandled: 'eventId,kind,type',
   'not-an-event': 'eventId,kind,reason',
 };

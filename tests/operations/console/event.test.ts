@@ -161,7 +161,7 @@ test('ids that Stripe made lead to its dashboard in the mode of the key', async 
     `https://dashboard.stripe.com${mode}/products/prod_2`,
   ];
   expect(await hrefsOn(pages)).toEqual(at('/test'));
-  expect(await hrefsOn(await openConsole(database, { isLiveMode: true }))).toEqual(at(''));
+  expect(await hrefsOn(await openConsole(database, { keyMode: 'live' }))).toEqual(at(''));
 });
 
 describe('the payload', () => {

@@ -152,6 +152,15 @@ describe('an issue has a remedy', () => {
     );
   });
 
+  test.each([
+    [{ livemode: true }, '1 of the last 2 events are in live mode', 'of the same mode'],
+    [{ account: 'acct_2' }, '1 of the last 2 events belong to other accounts (acct_2)', 'Register'],
+  ])('events that do not fit the API key: %j', async (members, problem, remedy) => {
+    const body = JSON.stringify({ ...JSON.parse(eventBody()), ...members });
+    await ingest([received(body, service.clock.nowMs)]);
+    await expectIssue(problem, remedy);
+  });
+
   test('unreadable events', async () => {
     const body = JSON.stringify({ ...JSON.parse(eventBody()), data: null });
     await ingest([received(body, service.clock.nowMs)]);

@@ -75,6 +75,16 @@ describe('the mode of the events', () => {
   });
 });
 
+test('events of other accounts are a warning that names the accounts', async () => {
+  const account = await openAccount();
+  await account.deliver(eventBody());
+  const ofAccount = { ...JSON.parse(eventBody()), account: 'acct_2' };
+  await account.deliver(JSON.stringify(ofAccount));
+  expect(issuesOf(await account.examine())).toEqual([
+    'warning event account: 1 of the last 2 events belong to other accounts (acct_2): they were applied',
+  ]);
+});
+
 test('parked events are counted, with their customers', async () => {
   const account = await openAccount();
   for (const customerId of ['cus_1', 'cus_2', 'cus_2', 'cus_3']) {

@@ -157,3 +157,17 @@ describe('signatures', () => {
     expect(await failures()).toBe(before + 1);
   });
 });
+
+test('events of another mode or account than the key are applied and counted', async () => {
+  const { customerId } = await service.addTeam();
+  const mismatches = (mismatch: string) =>
+    service.value(`instep_mismatched_events_total{mismatch="${mismatch}"}`);
+  const before = [await mismatches('mode'), await mismatches('account'), await counted('applied')];
+  expect(before.slice(0, 2)).toEqual([0, 0]);
+  for (const members of [{}, { livemode: true }, { account: 'acct_2' }]) {
+    await service.post(JSON.stringify({ ...JSON.parse(eventBody({ customerId })), ...members }));
+  }
+  expect(await mismatches('mode')).toBe(1);
+  expect(await mismatches('account')).toBe(1);
+  expect(await counted('applied')).toBe((before[2] ?? 0) + 3);
+});

@@ -59,7 +59,7 @@ export async function openConsole(
       nonce: randomUUID,
       token: null,
     },
-    ...{ isLiveMode: false, background, metrics: createExposition(async () => []) },
+    ...{ keyMode: 'test' as const, background, metrics: createExposition(async () => []) },
     ...{ ingest, productNames },
     ...options,
   });

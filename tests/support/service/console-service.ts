@@ -52,7 +52,7 @@ export function useConsole({
       database,
       api,
       planSelection,
-      isLiveMode: false,
+      keyMode: 'test',
       logger,
       now,
       clockMs: () => performance.now(),

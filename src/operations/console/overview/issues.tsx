@@ -2,6 +2,8 @@ import type { Progress } from '../../../maintenance/reconcile/progress.ts';
 import { type Health, MAX_COUNTED_PARKED } from '../../../queries/health.ts';
 import type { LeasedJobState } from '../../../queries/leased-jobs.ts';
 import { durationOf } from '../../../runtime/duration.ts';
+import { type EventOrigin, type Mismatch, mismatchOf } from '../../../stripe/event-origin.ts';
+import type { Mode } from '../../../stripe/key-kind.ts';
 import { counted, countText } from '../../count-text.ts';
 import { WhenCurrent, WhenOutdated } from '../components/live.tsx';
 import { Time } from '../components/text.tsx';
@@ -20,6 +22,10 @@ export type SyncState = {
   readonly catchUp: LeasedJobState | null;
   /** The last reconciliation, finished or not. */
   readonly reconciled: Progress | null;
+  /** Of the last events. */
+  readonly origins: readonly EventOrigin[];
+  /** The mode of the API key; `null` when it does not show it. */
+  readonly keyMode: Mode | null;
 };
 
 /** An event often arrives before its team is linked; this is how long that may take. */
@@ -36,6 +42,7 @@ export function issuesOf(state: SyncState, nowMs: number): Issue[] {
   return [
     ...parkedIssues(state, nowMs),
     ...deliveryIssues(state, nowMs),
+    ...originIssues(state),
     ...maintenanceIssues(state, nowMs),
     ...reconcileIssues(state),
   ];
@@ -66,6 +73,27 @@ function* deliveryIssues({ health }: SyncState, nowMs: number): Generator<Issue>
     yield {
       problem: `Stripe has delivered no event for ${duration}; all were found by catch-up.`,
       remedy: 'Run instep doctor to check the webhook endpoint and its secret.',
+    };
+  }
+}
+
+/** Events that may not belong here are applied, because their signature counts. */
+function* originIssues({ origins, keyMode }: SyncState): Generator<Issue> {
+  const total = counted(origins.length, 'event');
+  const mismatched = (mismatch: Mismatch) =>
+    origins.filter((origin) => mismatchOf(origin, keyMode) === mismatch);
+  const [inOtherMode, ofAccounts] = [mismatched('mode'), mismatched('account')];
+  if (inOtherMode.length > 0) {
+    yield {
+      problem: `${countText(inOtherMode.length)} of the last ${total} are in ${inOtherMode[0]?.mode} mode, but the API key is in ${keyMode} mode.`,
+      remedy: 'Set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET of the same mode.',
+    };
+  }
+  if (ofAccounts.length > 0) {
+    const accounts = [...new Set(ofAccounts.map(({ account }) => account))].join(', ');
+    yield {
+      problem: `${countText(ofAccounts.length)} of the last ${total} belong to other accounts (${accounts}).`,
+      remedy: 'Register an endpoint for the events of your own account only.',
     };
   }
 }

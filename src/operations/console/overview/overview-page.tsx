@@ -1,10 +1,11 @@
 import { Hono } from 'hono';
 import { readProgress } from '../../../maintenance/reconcile/progress.ts';
-import type { Database, Query } from '../../../postgres/database.ts';
+import { readLastBodies } from '../../../queries/events.ts';
 import { readHealth } from '../../../queries/health.ts';
 import { readLeasedJob } from '../../../queries/leased-jobs.ts';
 import { readStatistics } from '../../../queries/read-statistics.ts';
 import { readTeamCounts } from '../../../queries/team-counts.ts';
+import { originOfBody } from '../../../stripe/event-origin.ts';
 import { Live } from '../components/live.tsx';
 import { Notice, Panel } from '../components/panels.tsx';
 import type { ConsoleOptions } from '../options.ts';
@@ -16,11 +17,11 @@ import { IssueList, issuesOf, type SyncState } from './issues.tsx';
 import { firstSlotMs, RANGES, type Range, rangeOf, seriesOf } from './series.ts';
 
 /** `GET /`: what needs attention, and the events that arrive. */
-export function overviewPage({ database, now }: ConsoleOptions): Hono {
+export function overviewPage({ database, keyMode, now }: ConsoleOptions): Hono {
   return new Hono().get('/', async (context) => {
     const range = rangeOf(context.req.query('range'));
     const isLive = context.req.query('live') !== 'off';
-    const overview = await readOverview(database, range, now());
+    const overview = await readOverview({ database, keyMode }, range, now());
     return context.html(
       <Page title="Overview" area="Overview">
         <Controls range={range} isLive={isLive} />
@@ -30,25 +31,33 @@ export function overviewPage({ database, now }: ConsoleOptions): Hono {
   });
 }
 
-async function readOverview(database: Database, range: Range, nowMs: number) {
+type OverviewOptions = Pick<ConsoleOptions, 'database' | 'keyMode'>;
+
+async function readOverview(options: OverviewOptions, range: Range, nowMs: number) {
+  const { database } = options;
   const { query } = database;
   const request = { slotSeconds: range.slotSeconds, sinceMs: firstSlotMs(range, nowMs) };
   const [{ rows, isWhole }, counts, state] = await Promise.all([
     // In a transaction the plans use indexes: the planner does not know how few rows are not summed.
     database.transaction((inTransaction) => readStatistics(inTransaction, request)),
     readTeamCounts(query),
-    readState(query),
+    readState(options),
   ]);
   return { slots: seriesOf(rows, range, nowMs), isWhole, counts, state, nowMs };
 }
 
-async function readState(query: Query): Promise<SyncState> {
-  const [health, catchUp, reconcile] = await Promise.all([
+/** How many of the last events are read for their origin. */
+const ORIGIN_SAMPLE = 20;
+
+async function readState({ database: { query }, keyMode }: OverviewOptions): Promise<SyncState> {
+  const [health, catchUp, reconcile, bodies] = await Promise.all([
     readHealth(query),
     readLeasedJob(query, 'catch-up'),
     readLeasedJob(query, 'reconcile'),
+    readLastBodies(query, ORIGIN_SAMPLE),
   ]);
-  return { health, catchUp, reconciled: readProgress(reconcile?.progress) };
+  const origins = bodies.map(originOfBody);
+  return { health, catchUp, reconciled: readProgress(reconcile?.progress), origins, keyMode };
 }
 
 type ControlsProps = { readonly range: Range; readonly isLive: boolean };
