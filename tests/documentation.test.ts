@@ -9,9 +9,11 @@ const MAX_DECISIONS = 20;
 
 const documents = [
   ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
-  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => join('docs', name)),
+  ...['docs', 'examples'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.md') && !name.includes('node_modules'))
+      .map((name) => join(folder, name)),
+  ),
 ];
 const decisions = documents.filter((name) => name.startsWith('docs/decisions/'));
 
@@ -48,7 +50,9 @@ test.each(documents)('every file that %s names exists', (document) => {
 });
 
 test.each(documents)('every npm script that %s names exists', (document) => {
-  const { scripts } = JSON.parse(textOf('package.json')) as { scripts: Record<string, string> };
+  const folder = document.startsWith('examples/') ? dirname(document) : '.';
+  const manifest = textOf(join(folder, 'package.json'));
+  const { scripts } = JSON.parse(manifest) as { scripts: Record<string, string> };
   const named = [...textOf(document).matchAll(/npm run (?:--silent )?([\w:]*\w)/g)].map(
     ([, name = '']) => name,
   );

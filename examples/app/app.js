@@ -1,0 +1,44 @@
+// The app that you already have: two tables, a sign-in and a dashboard.
+import { readFileSync } from 'node:fs';
+import { readSession } from 'instep';
+import { SignJWT } from 'jose';
+import pg from 'pg';
+
+const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
+await pool.query(readFileSync(new URL('schema.sql', import.meta.url), 'utf8'));
+
+const DAY_SECONDS = 24 * 60 * 60;
+
+/** Returns the session cookie of this user. A real app asks for a password first. */
+export async function signIn(email) {
+  const { rows } = await pool.query('select id from users where email = $1', [email]);
+  if (rows.length === 0) throw new Error('no such user');
+  const token = await new SignJWT({ user: { id: rows[0].id } })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setExpirationTime('1 day')
+    .sign(new TextEncoder().encode(process.env.AUTH_SECRET));
+  return `session=${token}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${DAY_SECONDS}`;
+}
+
+/** Returns the page of the signed-in user's team, or a sign-in form. */
+export async function dashboard(cookie = '') {
+  const session = await readSession(new Request('http://app', { headers: { cookie } }));
+  if (session === null) {
+    return page(
+      '<form method="post" action="/sign-in"><input name="email"><button>Sign in</button></form>',
+    );
+  }
+  const { rows } = await pool.query(
+    `select teams.name, plan_name, provider_product_id, subscription_status
+       from teams join users on users.team_id = teams.id where users.id = $1`,
+    [session.userId],
+  );
+  const [team] = rows;
+  const plan = team.plan_name ?? team.provider_product_id ?? 'none';
+  return page(
+    `<h1>${text(team.name)}</h1><p>Plan: ${text(plan)} (${text(team.subscription_status)})</p>`,
+  );
+}
+
+const page = (main) => `<!doctype html><title>Example</title><main>${main}</main>`;
+const text = (value) => `${value ?? '-'}`.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);

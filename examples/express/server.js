@@ -1,0 +1,18 @@
+import express from 'express';
+import { createNodeHandler } from 'instep/node';
+import { dashboard, signIn } from 'instep-example-app';
+
+const app = express();
+
+// Before every body parser: Stripe signs the raw body.
+app.use(createNodeHandler());
+
+app.use(express.urlencoded());
+app.get('/', async (request, response) => {
+  response.send(await dashboard(request.headers.cookie));
+});
+app.post('/sign-in', async (request, response) => {
+  response.set('Set-Cookie', await signIn(request.body.email)).redirect(303, '/');
+});
+
+app.listen(process.env.PORT ?? 3000, '127.0.0.1');
