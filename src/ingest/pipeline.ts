@@ -147,7 +147,7 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
 
   async function whenUnlocked(event: EventWithProductName): Promise<Result> {
     if (blockedEvents >= maxQueued) {
-      throw new QueueFull(`${blockedEvents} events wait for locked teams already`);
+      throw new QueueFull(`${blockedEvents} events already wait for locked teams`);
     }
     logger.debug({ eventId: event.eventId }, 'waiting for a locked team');
     const giveUpAtMs = performance.now() + timeoutMs;

@@ -63,6 +63,6 @@ export async function* readPages(options: ReadPagesOptions): AsyncGenerator<List
 
 function cursorAfter(object: Json | undefined): string {
   const id = idOf(object);
-  if (id === null) throw new StripeApiFailed('answered a page whose last object has no id');
+  if (id === null) throw new StripeApiFailed('returned a page whose last object has no id');
   return id;
 }

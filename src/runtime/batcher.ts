@@ -50,7 +50,7 @@ export class Batcher<Item, Result> {
   /** The item's own result. @throws QueueFull at once when too many wait, or DeadlineExceeded */
   add(item: Item): Promise<Result> {
     if (this.#queue.length >= this.#options.maxQueued) {
-      return Promise.reject(new QueueFull(`${this.#queue.length} are waiting already`));
+      return Promise.reject(new QueueFull(`${this.#queue.length} are already waiting`));
     }
     return new Promise((resolve, reject) => {
       const addedAtMs = performance.now();

@@ -47,7 +47,7 @@ export function webhookHandler(options: WebhookOptions): Endpoint {
   const { keyMode, now, nonce, maxBodyBytes, requestDeadlineMs } = options;
 
   function refuse(): never {
-    const error = new QueueFull('too many events are waiting already');
+    const error = new QueueFull('too many events are already waiting');
     instrumentation.eventFailed(error);
     throw error;
   }

@@ -97,7 +97,7 @@ async function readText({ body, status }: Response): Promise<string> {
   let size = 0;
   for await (const chunk of body ?? []) {
     size += chunk.length;
-    if (size > MAX_BODY_BYTES) throw new StripeApiFailed('answered too long a body', { status });
+    if (size > MAX_BODY_BYTES) throw new StripeApiFailed('returned too much data', { status });
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();

@@ -91,7 +91,7 @@ type Query = NonNullable<StripeRequest['query']>;
 export async function getPage(get: Get, request: StripeRequest): Promise<StripePage> {
   const { body, answeredSeconds } = await get(request);
   const { data, has_more: hasMore } = body;
-  if (!Array.isArray(data)) throw new StripeApiFailed('answered no list', { status: 200 });
+  if (!Array.isArray(data)) throw new StripeApiFailed('returned no list', { status: 200 });
   return { objects: data, hasMore: hasMore === true, answeredSeconds };
 }
 

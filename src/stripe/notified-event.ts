@@ -34,13 +34,13 @@ export function createEventRetrieval(options: StripeApiOptions): RetrieveNotifie
     const notified = await get({ ...common, path: '/v2/core/events/{id}', id: eventId });
     const { snapshot_event: id } = notified.body;
     if (typeof id !== 'string') {
-      throw new StripeApiFailed('answered an event without snapshot_event', { status: 200 });
+      throw new StripeApiFailed('returned an event without snapshot_event', { status: 200 });
     }
     const { body } = await get({ ...common, path: '/v1/events/{id}', id });
     const text = JSON.stringify(body);
     const event = parseEvent(text, receipt);
     if (event.kind !== 'readable' && event.kind !== 'unreadable') {
-      throw new StripeApiFailed('answered an event of another type', { status: 200 });
+      throw new StripeApiFailed('returned an event of another type', { status: 200 });
     }
     return { event, body: Buffer.from(text) };
   };

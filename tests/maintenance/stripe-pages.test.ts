@@ -60,7 +60,7 @@ test('does not call again after a defect of our own', async () => {
 
 test('throws when a page does not say where the next one begins', async () => {
   const list = async () => ({ ...pageOf({ object: 'event' }), hasMore: true });
-  await expect(readAll(list)).rejects.toThrow('answered a page whose last object has no id');
+  await expect(readAll(list)).rejects.toThrow('returned a page whose last object has no id');
 });
 
 test('stops when the signal is aborted during a call', async () => {
