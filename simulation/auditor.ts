@@ -25,15 +25,48 @@ const RANK: Readonly<Record<string, number>> = { active: 3, trialing: 2, cancele
 
 /** What the team of a customer with this history must be. */
 export function auditTeam(history: readonly TrueChange[], plan: 'newest' | 'best'): TeamRecord {
-  const lastChanges: Record<string, TrueChange> = {};
+  const decisive = decisiveChange(history, plan);
+  if (decisive === undefined) return record(null, null);
+  return grants(decisive) ? record(decisive, decisive.status) : record(null, decisive.status);
+}
+
+/**
+ * What the team can be if the application wrote a plan into it: that plan, unless an event that counts
+ * was decided after the write. `isLater` says whether the event of a change was.
+ */
+export function auditWrittenTeam<Change extends TrueChange>(
+  history: readonly Change[],
+  plan: 'newest' | 'best',
+  written: TeamRecord,
+  isLater: (change: Change) => boolean,
+): readonly TeamRecord[] {
+  const team = auditTeam(history, plan);
+  const decisive = decisiveChange(history, plan);
+  if (decisive === undefined) return [written];
+  const { createdSeconds } = decisive;
+  const isAlone = history.filter((one) => one.createdSeconds === createdSeconds).length === 1;
+  // Among several events of a second another one can count in the meantime.
+  if (!isAlone) return [team, written];
+  if (plan === 'newest') return isLater(decisive) ? [team] : [written];
+  // With `best` another subscription can count in the meantime, and the end of an old subscription
+  // leaves a new one alone that has no events.
+  return isLater(decisive) && grants(decisive) ? [team] : [team, written];
+}
+
+/** The change that the team follows. */
+function decisiveChange<Change extends TrueChange>(
+  history: readonly Change[],
+  plan: 'newest' | 'best',
+): Change | undefined {
+  const lastChanges: Record<string, Change> = {};
   for (const change of history) {
     if (change.status in RANK) lastChanges[change.subscriptionId] = change;
   }
-  const [decisive] = Object.values(lastChanges).sort((a, b) => precedence(b, a, plan));
-  if (decisive === undefined) return record(null, null);
-  return (RANK[decisive.status] ?? 0) > 1
-    ? record(decisive, decisive.status)
-    : record(null, decisive.status);
+  return Object.values(lastChanges).sort((a, b) => precedence(b, a, plan))[0];
+}
+
+function grants({ status }: TrueChange): boolean {
+  return (RANK[status] ?? 0) > 1;
 }
 
 /** Positive when the first of two subscriptions' last changes takes precedence. */

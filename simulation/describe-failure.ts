@@ -31,12 +31,22 @@ function replacedBy(body: string): string {
   return replaced === undefined ? '(deleted)' : `(replaced ${Object.keys(replaced).join(', ')})`;
 }
 
+const RELINKED = {
+  move: 'the customer moves to another team',
+  recreate: 'the team is deleted, and added again',
+  duplicate: 'a second team gets the customer',
+} as const;
+
 function describeStep(step: Step): string {
   switch (step.kind) {
     case 'deliver':
       return `event ${step.number} is delivered${step.isBatched ? ', in the same batch' : ''}`;
     case 'link':
       return 'the team is linked';
+    case 'relink':
+      return RELINKED[step.how];
+    case 'checkout':
+      return `the application writes an active plan of ${step.isNew ? 'a new subscription' : `the subscription of event ${step.number}`} into the team`;
     case 'repair':
       return 'maintenance applies parked events';
     case 'request':

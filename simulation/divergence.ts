@@ -5,9 +5,12 @@ export type Divergence =
   | {
       readonly kind: 'team';
       readonly customerId: string;
-      readonly expected: TeamRecord;
-      readonly actual: TeamRecord | undefined;
+      /** Several if the application wrote a plan as well. */
+      readonly expected: readonly TeamRecord[];
+      readonly actual: TeamRecord | null;
     }
+  /** A team with empty plan columns, although a delivery for its customer was processed. */
+  | { readonly kind: 'not filled'; readonly customerId: string }
   /** `instep rebuild` would change the team. */
   | {
       readonly kind: 'rebuilt';
@@ -40,7 +43,9 @@ export function isSameTeam(one: TeamRecord, other: TeamRecord | undefined): bool
 export function describeDivergence(divergence: Divergence): string {
   switch (divergence.kind) {
     case 'team':
-      return `the team must be ${JSON.stringify(divergence.expected)}\n            and is ${JSON.stringify(divergence.actual ?? null)}`;
+      return `the team must be ${divergence.expected.map((one) => JSON.stringify(one)).join(' or ')}\n            and is ${JSON.stringify(divergence.actual)}`;
+    case 'not filled':
+      return 'a team stays empty at a delivery for its customer';
     case 'rebuilt':
       return `instep rebuild would change ${JSON.stringify(divergence)}`;
     case 'count':

@@ -52,7 +52,7 @@ function withChanges(
   return {
     planSelection,
     customer: { ...customer, lifecycle: { ...customer.lifecycle, changes } },
-    steps: steps.filter((step) => step.kind !== 'deliver' || numbers.has(step.number)),
+    steps: steps.filter((step) => !('number' in step) || numbers.has(step.number)),
   };
 }
 

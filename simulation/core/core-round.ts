@@ -2,9 +2,10 @@ import type { PlanSelection } from '../../src/core/plan-selection.ts';
 import type { SubscriptionEvent } from '../../src/core/subscription-event.ts';
 import { makeSnapshot } from '../../src/stripe/subscription-snapshot.ts';
 import type { Step } from '../../src/testing/lifecycle/delivery-schedule.ts';
-import { renderHistory } from '../../src/testing/lifecycle/history.ts';
+import { renderHistory, type TrueEvent } from '../../src/testing/lifecycle/history.ts';
 import { PRODUCTS } from '../../src/testing/lifecycle/subscription.ts';
-import { auditTeam } from '../auditor.ts';
+import { auditTeam, auditWrittenTeam, type TeamRecord } from '../auditor.ts';
+import { checkoutRecord } from '../checkout.ts';
 import { type Divergence, isSameTeam } from '../divergence.ts';
 import type { RunCase } from '../shrink.ts';
 import {
@@ -38,20 +39,32 @@ const MAX_SNAPSHOT_ROUNDS = 10;
 /** Delivers a schedule to the pure core, runs maintenance in between, and audits every team. */
 export function runCoreRound({ customers, steps, planSelection }: CoreRound): RoundResult {
   const store = new MemoryStore(planSelection);
-  const decided = new Map<Arrival['event']['key'], number>();
+  const decided = new Map<Arrival['event']['key'], Decided>();
+  /** The last plan that the application wrote into each team. */
+  const written = new Map<number, Written>();
+  const unfilled = new Set<string>();
+  /** Counts the transactions, to tell which came first. */
+  let now = 0;
   let requested: Arrival[] = [];
   let hasSnapshots = true;
   let digest = 0;
   let snapshots = 0;
 
   function ingest(arrivals: readonly Arrival[]): void {
+    now += 1;
     const results = store.ingest(arrivals);
     for (const [index, { outcome }] of results.entries()) {
       const event = arrivals[index]?.event;
       digest = (Math.imul(digest, 31) + (CODES[outcome] ?? 0)) | 0;
       const isDecided = outcome !== 'duplicate' && outcome !== 'parked';
       if (event === undefined || event.kind !== 'readable' || !isDecided) continue;
-      decided.set(event.key, (decided.get(event.key) ?? 0) + 1);
+      decided.set(event.key, { times: (decided.get(event.key)?.times ?? 0) + 1, last: now });
+    }
+    for (const { event } of arrivals) {
+      if (event.kind === 'unreadable') continue;
+      const { customerId } = event.subscription;
+      const isEmpty = store.teamsOf(customerId).map(({ plan }) => plan.subscriptionStatus === null);
+      if (isEmpty.includes(true) && store.hasState(customerId)) unfilled.add(customerId);
     }
   }
 
@@ -79,6 +92,7 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
   function repair(isApiUp: boolean): void {
     const parked = store.parked();
     if (parked.length > 0) ingest(parked);
+    store.fillEmptyTeams();
     if (isApiUp) store.learnNames(NAMES);
   }
 
@@ -98,6 +112,19 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
       case 'link':
         store.link(step.customerId);
         break;
+      case 'relink':
+        store.relink(step.customerId, step.how);
+        break;
+      case 'checkout': {
+        const event = customers
+          .get(step.customerId)
+          ?.history.events.find(({ number }) => number === step.number);
+        if (event === undefined) break;
+        now += 1;
+        const record = checkoutRecord(event, step.isNew);
+        written.set(store.write(step.customerId, record), { record, at: now });
+        break;
+      }
       case 'repair':
         repair(step.isApiUp);
         break;
@@ -121,7 +148,7 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
     ingest(requestSnapshots(END_OF_TIME_MS));
   }
   const divergences = [...customers.values()].flatMap((customer) =>
-    audit(customer, store, decided, planSelection),
+    audit(customer, { store, decided, written, unfilled, planSelection }),
   );
   // Without snapshots only an order without any evidence can stay ambiguous.
   const undecidable = new Set(
@@ -164,21 +191,42 @@ function nameOf(productId: string | null): string | null {
   return PRODUCTS.find(({ id }) => id === productId)?.name ?? null;
 }
 
-function audit(
-  { history, variants }: CustomerEvents,
-  store: MemoryStore,
-  decided: ReadonlyMap<string, number>,
-  planSelection: PlanSelection,
-): Divergence[] {
+/** How often an event was decided, and when last. */
+type Decided = { readonly times: number; readonly last: number };
+type Written = { readonly record: TeamRecord; readonly at: number };
+
+type Audited = {
+  readonly store: MemoryStore;
+  readonly decided: ReadonlyMap<string, Decided>;
+  readonly written: ReadonlyMap<number, Written>;
+  readonly unfilled: ReadonlySet<string>;
+  readonly planSelection: PlanSelection;
+};
+
+function audit({ history, variants }: CustomerEvents, audited: Audited): Divergence[] {
+  const { store, decided, written, unfilled, planSelection } = audited;
   const { customerId, events } = history;
   const divergences: Divergence[] = [];
-  const expected = auditTeam(events, planSelection);
-  const actual = store.planOf(customerId);
-  if (!isSameTeam(expected, actual)) {
-    divergences.push({ kind: 'team', customerId, expected, actual });
+  const decidedOf = (number: number) => decided.get(variants.get(number)?.named.event.key ?? '');
+  const teams = store.teamsOf(customerId);
+  if (teams.length === 0) {
+    const expected = [auditTeam(events, planSelection)];
+    divergences.push({ kind: 'team', customerId, expected, actual: null });
   }
-  for (const [number, { named }] of variants) {
-    const times = decided.get(named.event.key) ?? 0;
+  for (const { id, plan: actual } of teams) {
+    const own = written.get(id);
+    const isLater = ({ number }: TrueEvent) => (decidedOf(number)?.last ?? 0) > (own?.at ?? 0);
+    const expected =
+      own === undefined
+        ? [auditTeam(events, planSelection)]
+        : auditWrittenTeam(events, planSelection, own.record, isLater);
+    if (!expected.some((one) => isSameTeam(one, actual))) {
+      divergences.push({ kind: 'team', customerId, expected, actual });
+    }
+  }
+  if (unfilled.has(customerId)) divergences.push({ kind: 'not filled', customerId });
+  for (const number of variants.keys()) {
+    const times = decidedOf(number)?.times ?? 0;
     if (times !== 1) divergences.push({ kind: 'count', customerId, number, times });
   }
   if (store.hasParked(customerId)) divergences.push({ kind: 'parked', customerId });

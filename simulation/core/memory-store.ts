@@ -1,12 +1,8 @@
-import {
-  type Customer,
-  NO_SUBSCRIPTIONS,
-  type SubscriptionState,
-} from '../../src/core/customer.ts';
+import type { Customer, SubscriptionState } from '../../src/core/customer.ts';
 import type { LoggedOutcome } from '../../src/core/logged-event.ts';
-import { type PlanSelection, teamPlan } from '../../src/core/plan-selection.ts';
+import type { PlanSelection } from '../../src/core/plan-selection.ts';
 import type { SubscriptionChange, SubscriptionEvent } from '../../src/core/subscription-event.ts';
-import { NO_PLAN, type TeamPlan } from '../../src/core/transition.ts';
+import { isSamePlan, NO_PLAN, type TeamPlan } from '../../src/core/transition.ts';
 import { decide } from '../../src/ingest/decide.ts';
 import type { EventWithProductName, Result } from '../../src/ingest/received-event.ts';
 import type { LinkedTeam } from '../../src/queries/teams.ts';
@@ -37,7 +33,9 @@ const NO_ENTRIES: readonly Entry[] = [];
 export class MemoryStore {
   readonly names = new Map<string, string>();
   readonly #planSelection: PlanSelection;
-  readonly #teams = new Map<string, LinkedTeam>();
+  /** The teams of each customer. */
+  readonly #teams = new Map<string, readonly LinkedTeam[]>();
+  #teamCount = 0;
   readonly #customers = new Map<string, Customer>();
   readonly #seconds = new Map<string, Entry[]>();
   readonly #subscriptions = new Map<string, Entry[]>();
@@ -47,33 +45,71 @@ export class MemoryStore {
     this.#planSelection = planSelection;
   }
 
-  link(customerId: string): void {
-    if (this.#teams.has(customerId)) return;
-    this.#teams.set(customerId, { id: this.#teams.size + 1, customerId, plan: NO_PLAN });
+  teamsOf(customerId: string): readonly LinkedTeam[] {
+    return this.#teams.get(customerId) ?? [];
   }
 
-  planOf(customerId: string): TeamPlan | undefined {
-    return this.#teams.get(customerId)?.plan;
+  link(customerId: string): void {
+    if (this.teamsOf(customerId).length > 0) return;
+    this.#teams.set(customerId, [this.#newTeam(customerId)]);
+  }
+
+  /** Another team gets the customer, in place of its first team or beside all others. */
+  relink(customerId: string, how: 'move' | 'recreate' | 'duplicate'): void {
+    const teams = this.teamsOf(customerId);
+    const others = how === 'duplicate' ? teams : teams.slice(1);
+    this.#teams.set(customerId, [...others, this.#newTeam(customerId)]);
+  }
+
+  /** The application writes a plan into the customer's first team. Returns the team's id. */
+  write(customerId: string, plan: TeamPlan): number {
+    this.link(customerId);
+    const [first, ...others] = this.teamsOf(customerId);
+    if (first === undefined) throw new RangeError('the customer was linked');
+    this.#teams.set(customerId, [{ ...first, plan }, ...others]);
+    return first.id;
+  }
+
+  /** Gives teams with empty plan columns the plan of their customer, as maintenance does. */
+  fillEmptyTeams(): void {
+    const teams = [...this.#teams.values()].flat().filter(({ plan }) => isSamePlan(plan, NO_PLAN));
+    const known = { teams, customers: this.#customers, logged: [], names: this.names };
+    this.#writePlans(teams, decide([], known, this.#planSelection).plans);
+  }
+
+  #newTeam(customerId: string): LinkedTeam {
+    this.#teamCount += 1;
+    return { id: this.#teamCount, customerId, plan: NO_PLAN };
+  }
+
+  #writePlans(teams: Iterable<LinkedTeam>, plans: ReadonlyMap<number, TeamPlan>): void {
+    for (const { id, customerId } of teams) {
+      const plan = plans.get(id);
+      if (plan === undefined) continue;
+      const changed = this.teamsOf(customerId).map((one) =>
+        one.id === id ? { ...one, plan } : one,
+      );
+      this.#teams.set(customerId, changed);
+    }
   }
 
   /** One transaction of the ingest pipeline. */
   ingest(arrivals: readonly Arrival[]): readonly Result[] {
     const customers = new Map<string, Customer>();
-    const teams = new Map<string, LinkedTeam>();
+    const teams = new Map<string, readonly LinkedTeam[]>();
     const seconds = new Map<string, readonly Entry[]>();
     for (const { event, second } of arrivals) {
       if (event.kind === 'unreadable') continue;
       const { customerId } = event.subscription;
       seconds.set(second, this.#seconds.get(second) ?? NO_ENTRIES);
-      const team = this.#teams.get(customerId);
+      teams.set(customerId, this.teamsOf(customerId));
       const customer = this.#customers.get(customerId);
-      if (team !== undefined) teams.set(customerId, team);
-      if (team !== undefined && customer !== undefined) customers.set(customerId, customer);
+      if (customer !== undefined) customers.set(customerId, customer);
     }
 
     const events = arrivals.map(({ event }) => event);
     const known = {
-      teams: [...teams.values()],
+      teams: [...teams.values()].flat(),
       customers,
       logged:
         arrivals.length === 1
@@ -91,15 +127,17 @@ export class MemoryStore {
     }
     this.#log(arrivals, decision.outcomes);
     for (const state of decision.subscriptions) this.#remember(state);
-    for (const team of teams.values()) {
-      const plan = decision.plans.get(team.id);
-      if (plan !== undefined) this.#teams.set(team.customerId, { ...team, plan });
-    }
+    this.#writePlans(known.teams, decision.plans);
     return decision.results;
   }
 
   hasParked(customerId: string): boolean {
     return (this.#parked.get(customerId)?.size ?? 0) > 0;
+  }
+
+  /** Whether an event with an effect is known. */
+  hasState(customerId: string): boolean {
+    return this.#customers.has(customerId);
   }
 
   hasAmbiguous(customerId: string): boolean {
@@ -110,7 +148,7 @@ export class MemoryStore {
   /** The parked events whose customer now has a team, in the order of their arrival. */
   parked(): Arrival[] {
     return [...this.#parked]
-      .filter(([customerId]) => this.#teams.has(customerId))
+      .filter(([customerId]) => this.teamsOf(customerId).length > 0)
       .flatMap(([, entries]) => [...entries].map(({ arrival }) => fromLog(arrival)));
   }
 
@@ -131,12 +169,13 @@ export class MemoryStore {
   /** Stores product names, and adds them to the teams that lack them. */
   learnNames(names: Iterable<readonly [string, string]>): void {
     for (const [productId, name] of names) this.names.set(productId, name);
-    for (const team of this.#teams.values()) {
-      if (team.plan.providerProductId === null || team.plan.planName !== null) continue;
-      const customer = this.#customers.get(team.customerId) ?? NO_SUBSCRIPTIONS;
-      const plan = teamPlan(customer, this.#planSelection, this.names);
-      if (plan !== null) this.#teams.set(team.customerId, { ...team, plan });
+    const teams = [...this.#teams.values()].flat();
+    const plans = new Map<number, TeamPlan>();
+    for (const { id, plan } of teams) {
+      const planName = plan.planName ?? this.names.get(plan.providerProductId ?? '') ?? null;
+      if (planName !== plan.planName) plans.set(id, { ...plan, planName });
     }
+    this.#writePlans(teams, plans);
   }
 
   #log(arrivals: readonly Arrival[], outcomes: ReadonlyMap<string, LoggedOutcome>): void {

@@ -28,7 +28,7 @@ const FORMAT = { shape: 'classic', hasSharedIds: false, hasPreviousAttributes: t
 
 /**
  * Delivers every short lifecycle in every order, and audits the team after each. The time of linking,
- * the batches, the maintenance runs and TEAM_PLAN alternate.
+ * what the application does with the team, the batches, the maintenance runs and TEAM_PLAN alternate.
  */
 export async function enumerate(options: EnumerationOptions): Promise<Enumerated> {
   const { length, extra, alphabet } = options;
@@ -66,6 +66,7 @@ function stepsOf(lifecycle: CustomerLifecycle, order: readonly number[], variant
   const linkedAfter = [0, 0, 1, 2, order.length][variant % 5] ?? 0;
   const isBatched = Math.floor(variant / 2) % 3 === 2;
   const maintenanceAfter = variant % 7;
+  const applicationAfter = variant % 17;
 
   const link: Step = { kind: 'link', atMs, customerId };
   const maintenance: Step[] = [
@@ -73,9 +74,16 @@ function stepsOf(lifecycle: CustomerLifecycle, order: readonly number[], variant
     { kind: 'request', atMs, isApiUp: true },
     { kind: 'receive', atMs },
   ];
+  const applicationSteps: readonly Step[] = [
+    { kind: 'relink', atMs, customerId, how: 'move' },
+    { kind: 'relink', atMs, customerId, how: 'duplicate' },
+    { kind: 'checkout', atMs, customerId, number: order[0] ?? 0, isNew: variant % 2 === 0 },
+  ];
+  const application = applicationSteps[variant % 13] ?? [];
   const steps = order.flatMap((number, index): Step[] => [
     ...(index === linkedAfter ? [link] : []),
     { kind: 'deliver', atMs, customerId, number, isBatched, isApiUp: variant % 11 > 2 },
+    ...(index === applicationAfter ? [application].flat() : []),
     ...(index + 1 === maintenanceAfter ? maintenance : []),
   ]);
   return linkedAfter >= order.length ? [...steps, link] : steps;

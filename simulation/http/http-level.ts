@@ -9,10 +9,11 @@ import { runCoreCase } from '../core/core-round.ts';
 import { emptySummary, type Failure, type LevelOptions, type Summary } from '../level.ts';
 import { mapConcurrently } from '../map-concurrently.ts';
 import { shrinkFailure } from '../shrink.ts';
+import { allowSharedCustomers, isApplicationStep } from '../store/application.ts';
 import { auditWorld } from '../store/audit-world.ts';
 import { NO_LOSSES } from '../store/losses.ts';
 import { countWorlds } from '../store/store-level.ts';
-import { link, openWorld, type StoreWorld } from '../store/store-world.ts';
+import { openWorld, type StoreWorld } from '../store/store-world.ts';
 import { Servers } from './servers.ts';
 
 export type HttpLevelOptions = LevelOptions & {
@@ -65,6 +66,7 @@ export async function runHttpLevel(options: HttpLevelOptions): Promise<Summary> 
     PORT: '0',
     OPS_PORT: 'off',
   };
+  await allowSharedCustomers(database.query);
   const servers = await Servers.start(options.servers, { program, environment }, random);
   const sum = emptySummary();
   let isOver = false;
@@ -88,10 +90,10 @@ export async function runHttpLevel(options: HttpLevelOptions): Promise<Summary> 
   async function run(world: StoreWorld): Promise<void> {
     const inFlight = new Set<Promise<void>>();
     for (const step of world.schedule.steps) {
-      if (step.kind !== 'deliver' && step.kind !== 'link') continue;
+      if (step.kind !== 'deliver' && !isApplicationStep(step)) continue;
       const customer = world.customers.get(step.customerId);
       if (customer === undefined) continue;
-      const event = step.kind === 'link' ? undefined : customer.events.get(step.number);
+      const event = step.kind === 'deliver' ? customer.events.get(step.number) : undefined;
       if (event !== undefined) {
         const { subscriptionId: id } = event;
         const endOfSecondMs = Math.floor(step.atMs / 1_000) * 1_000 + 999;
@@ -100,7 +102,8 @@ export async function runHttpLevel(options: HttpLevelOptions): Promise<Summary> 
         if (random.chance(options.kill)) servers.killOne();
       }
       const work = async () => {
-        if (event === undefined) return await link(database.query, customer);
+        if (step.kind !== 'deliver') return await customer.application.run(step);
+        if (event === undefined) return;
         while (!isOver && !(await post(event.body))) await sleep(RETRY_AFTER_MS);
       };
       const done = work().finally(() => inFlight.delete(done));

@@ -1,11 +1,11 @@
 import { rebuild } from '../../src/event-log/rebuild.ts';
 import type { Database } from '../../src/postgres/database.ts';
 import { readCustomers } from '../../src/queries/subscriptions.ts';
-import { readTeam } from '../../src/queries/teams.ts';
+import { readTeamsOf } from '../../src/queries/teams.ts';
 import { auditTeam } from '../auditor.ts';
 import { type Divergence, isSameTeam } from '../divergence.ts';
 import type { Failure } from '../level.ts';
-import type { StoreWorld } from './store-world.ts';
+import type { StoreCustomer, StoreWorld } from './store-world.ts';
 
 /**
  * Compares every team of a world with the auditor's result and with that of `instep rebuild`. Returns
@@ -17,24 +17,16 @@ export async function auditWorld(
   drifting: ReadonlySet<string> = new Set(),
 ): Promise<Failure | null> {
   const { seed, round, planSelection, schedule } = world;
-  for (const { customer, history, teamId } of world.customers.values()) {
+  for (const audited of world.customers.values()) {
+    const { customer } = audited;
     const { customerId } = customer.lifecycle;
-    const divergences: Divergence[] = [];
-    const expected = auditTeam(history.events, planSelection);
-    const actual = (await readTeam(database.query, teamId))?.plan;
-    if (!isSameTeam(expected, actual)) {
-      divergences.push({ kind: 'team', customerId, expected, actual });
-    }
-    const { customers } = await readCustomers(database.query, [customerId]);
-    const states = [...(customers.get(customerId)?.values() ?? [])];
-    if (states.some(({ order }) => order === 'ambiguous')) {
-      divergences.push({ kind: 'ambiguous', customerId });
-    }
-    if (drifting.has(customerId)) divergences.push({ kind: 'drift', customerId });
-    for await (const found of rebuild(database, { planSelection, teamId, isDryRun: true })) {
-      const { is, shouldBe, subscriptionIds } = found;
-      divergences.push({ kind: 'rebuilt', customerId, is, shouldBe, subscriptionIds });
-    }
+    const divergences = [
+      ...(await auditTeams(audited, world, database)),
+      ...(await auditRebuild(audited, world, database)),
+    ];
+    // A plan that the application wrote is a drift until an event counts.
+    const hasDrifted = audited.application.written.size === 0 && drifting.has(customerId);
+    if (hasDrifted) divergences.push({ kind: 'drift', customerId });
     const concerns = (one: object) => !('customerId' in one) || one.customerId === customerId;
     const steps = schedule.steps.filter(concerns);
     if (divergences.length > 0) {
@@ -42,4 +34,54 @@ export async function auditWorld(
     }
   }
   return null;
+}
+
+/** Each team is what the auditor says, or still what the application wrote. */
+async function auditTeams(
+  { history, application }: StoreCustomer,
+  { planSelection }: StoreWorld,
+  { query }: Database,
+): Promise<Divergence[]> {
+  const { customerId } = history;
+  const divergences: Divergence[] = [];
+  const team = auditTeam(history.events, planSelection);
+  const teams = await readTeamsOf(query, [customerId]);
+  if (teams.length === 0) {
+    divergences.push({ kind: 'team', customerId, expected: [team], actual: null });
+  }
+  for (const { id, plan: actual } of teams) {
+    const written = application.written.get(id);
+    const expected = written === undefined ? [team] : [team, written];
+    if (!expected.some((one) => isSameTeam(one, actual))) {
+      divergences.push({ kind: 'team', customerId, expected, actual });
+    }
+  }
+  const { customers } = await readCustomers(query, [customerId]);
+  const states = [...(customers.get(customerId)?.values() ?? [])];
+  if (states.some(({ order }) => order === 'ambiguous')) {
+    divergences.push({ kind: 'ambiguous', customerId });
+  }
+  return divergences;
+}
+
+/** `instep rebuild` changes nothing, and keeps what the application wrote. */
+async function auditRebuild(
+  { history, application }: StoreCustomer,
+  { planSelection }: StoreWorld,
+  database: Database,
+): Promise<Divergence[]> {
+  const { customerId } = history;
+  const divergences: Divergence[] = [];
+  // A plan that Instep can have written with another TEAM_PLAN, or before a name changed, is its own.
+  const others = (['newest', 'best'] as const).map((one) => auditTeam(history.events, one));
+  const [team] = await readTeamsOf(database.query, [customerId]);
+  if (team === undefined) return [];
+  for await (const found of rebuild(database, { planSelection, teamId: team.id, isDryRun: true })) {
+    const { teamId, is, shouldBe, subscriptionIds } = found;
+    const isOwn = others.some((one) => isSameTeam({ ...one, planName: is.planName }, is));
+    const isWritten = isSameTeam(is, application.written.get(teamId));
+    if (isWritten && (found.isKept || isOwn) && subscriptionIds.length === 0) continue;
+    divergences.push({ kind: 'rebuilt', customerId, is, shouldBe, subscriptionIds });
+  }
+  return divergences;
 }

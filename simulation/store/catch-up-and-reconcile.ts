@@ -1,6 +1,5 @@
 import { catchUp } from '../../src/maintenance/catch-up.ts';
 import type { LeasedRun } from '../../src/maintenance/lease.ts';
-import type { ReconcileOptions } from '../../src/maintenance/reconcile/options.ts';
 import { reconcileCustomer } from '../../src/maintenance/reconcile/reconcile-customer.ts';
 import type { Job } from '../../src/maintenance/worker.ts';
 import type { MaintenanceOptions } from './maintenance-jobs.ts';
@@ -46,7 +45,7 @@ export function createCatchUpJob(options: CatchUpOptions): Job {
  */
 export async function reconcileCustomers(
   customers: readonly StoreCustomer[],
-  options: CatchUpOptions & Pick<ReconcileOptions, 'database' | 'planSelection'>,
+  options: CatchUpOptions,
 ): Promise<ReadonlySet<string>> {
   const nameOf = options.api.retrieveProductName;
   const { signal } = new AbortController();

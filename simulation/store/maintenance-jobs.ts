@@ -1,9 +1,11 @@
+import type { PlanSelection } from '../../src/core/plan-selection.ts';
+import { fillEmptyTeams } from '../../src/ingest/fill-empty-teams.ts';
 import type { Ingest } from '../../src/ingest/pipeline.ts';
 import { createAmbiguousOrderJob } from '../../src/maintenance/ambiguous-order.ts';
 import { createParkedEventsJob } from '../../src/maintenance/parked-events.ts';
 import { lookUpProductNames } from '../../src/maintenance/product-names.ts';
 import type { Job } from '../../src/maintenance/worker.ts';
-import type { Query } from '../../src/postgres/database.ts';
+import type { Database, Query } from '../../src/postgres/database.ts';
 import { pruneEvents } from '../../src/queries/prune-events.ts';
 import { readAmbiguousSubscriptions } from '../../src/queries/subscriptions.ts';
 import type { Logger } from '../../src/runtime/logging.ts';
@@ -11,8 +13,10 @@ import type { SimulatedApi } from './simulated-api.ts';
 import { isTemporary } from './until-available.ts';
 
 export type MaintenanceOptions = {
+  readonly database: Database;
   readonly query: Query;
   readonly ingest: Ingest;
+  readonly planSelection: PlanSelection;
   readonly api: Pick<SimulatedApi, 'retrieveSubscription' | 'retrieveProductName'>;
   readonly logger: Logger;
   readonly now: () => number;
@@ -24,10 +28,11 @@ const PRUNE_INTERVAL_MS = 50;
 
 /** The real jobs, with the simulated API instead of Stripe's. */
 export function maintenanceJobs(options: MaintenanceOptions): readonly Job[] {
-  const { query, ingest, api, logger, now, nonce } = options;
+  const { database, query, ingest, planSelection, api, logger, now, nonce } = options;
   const { retrieveSubscription, retrieveProductName } = api;
   const jobs: Readonly<Record<string, Job['run']>> = {
     parked: createParkedEventsJob(query, ingest, Number.POSITIVE_INFINITY),
+    'empty-teams': async () => void (await fillEmptyTeams(database, planSelection)),
     'ambiguous-order': createAmbiguousOrderJob({ query, ingest, retrieveSubscription, now, nonce }),
     names: (signal) => lookUpProductNames({ query, retrieveProductName, logger }, signal),
   };

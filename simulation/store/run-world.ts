@@ -1,12 +1,11 @@
 import type { Ingest } from '../../src/ingest/pipeline.ts';
-import type { Query } from '../../src/postgres/database.ts';
 import type { Random } from '../../src/testing/random.ts';
+import { isApplicationStep } from './application.ts';
 import type { SimulatedApi } from './simulated-api.ts';
-import { link, received, type StoreWorld } from './store-world.ts';
+import { received, type StoreWorld } from './store-world.ts';
 import { untilAvailable } from './until-available.ts';
 
 export type RunOptions = {
-  readonly query: Query;
   readonly ingests: readonly Ingest[];
   readonly api: SimulatedApi;
   readonly random: Random;
@@ -16,7 +15,7 @@ const MAX_IN_FLIGHT = 24;
 
 /** Delivers a world's schedule, each event to any of the pipelines, several at a time. */
 export async function runWorld(world: StoreWorld, options: RunOptions): Promise<void> {
-  const { query, ingests, api, random } = options;
+  const { ingests, api, random } = options;
   const inFlight = new Set<Promise<void>>();
   const failures: unknown[] = [];
 
@@ -29,11 +28,11 @@ export async function runWorld(world: StoreWorld, options: RunOptions): Promise<
   }
 
   for (const step of world.schedule.steps) {
-    if (step.kind !== 'deliver' && step.kind !== 'link') continue;
+    if (step.kind !== 'deliver' && !isApplicationStep(step)) continue;
     const customer = world.customers.get(step.customerId);
     if (customer === undefined) continue;
-    if (step.kind === 'link') {
-      await start(() => link(query, customer));
+    if (step.kind !== 'deliver') {
+      await start(() => customer.application.run(step));
       continue;
     }
     const event = customer.events.get(step.number);

@@ -9,6 +9,7 @@ import { runCoreCase } from '../core/core-round.ts';
 import { emptySummary, type LevelOptions, type Summary } from '../level.ts';
 import { mapConcurrently } from '../map-concurrently.ts';
 import { shrinkFailure } from '../shrink.ts';
+import { allowSharedCustomers } from './application.ts';
 import { auditWorld } from './audit-world.ts';
 import { createCatchUpJob, reconcileCustomers } from './catch-up-and-reconcile.ts';
 import type { Losses } from './losses.ts';
@@ -59,6 +60,7 @@ export async function runStoreLevel(options: StoreLevelOptions): Promise<StoreSu
   const lost = { none: 0, dropped: 0, forgotten: 0 };
 
   try {
+    await allowSharedCustomers(query);
     for (const batch of batches(options)) {
       const worlds: readonly StoreWorld[] = await mapConcurrently(batch, CONNECTIONS, (place) =>
         openWorld(query, { ...place, faults, losses }),
@@ -73,19 +75,19 @@ export async function runStoreLevel(options: StoreLevelOptions): Promise<StoreSu
       const [ingest] = ingests;
       if (ingest === undefined) break;
       const nonce = () => `nonce_${random.next()}`;
-      const maintained = { query, ingest, api, logger, now: options.now, nonce };
+      const { now } = options;
+      const maintained = { database, query, ingest, planSelection, api, logger, now, nonce };
       const jobs = [...maintenanceJobs(maintained), createPruneJob(maintained)];
 
       const maintenance = startMaintenance([...jobs, createCatchUpJob(maintained)], { logger });
-      const run = { query, ingests, api, random };
+      const run = { ingests, api, random };
       await Promise.all(worlds.map((world) => runWorld(world, run)));
       await maintenance.stop();
       api.isDown = false;
       api.advanceToEnd();
       // A stopped catch-up would continue without the events that were listed since it began.
       await settle([...jobs, createCatchUpJob(maintained)], query);
-      const reconciled = { ...maintained, database, planSelection };
-      const drifting = await reconcileCustomers(customers, reconciled);
+      const drifting = await reconcileCustomers(customers, maintained);
       await settle(jobs, query);
 
       countWorlds(sum, worlds);

@@ -1,7 +1,6 @@
 import type { PlanSelection } from '../../src/core/plan-selection.ts';
 import type { ReceivedEvent } from '../../src/ingest/received-event.ts';
 import type { Query } from '../../src/postgres/database.ts';
-import { addTeam, linkTeam } from '../../src/queries/teams.ts';
 import {
   type Schedule,
   scheduleDeliveries,
@@ -16,8 +15,8 @@ import { SHAPES } from '../../src/testing/lifecycle/shapes.ts';
 import { createRandom, type Random } from '../../src/testing/random.ts';
 import { parseReadable } from '../core/customer-events.ts';
 import { apiRevealsOrder, createWorld, type SimulatedCustomer } from '../world.ts';
+import { Application } from './application.ts';
 import { drawLoss, type Loss, type Losses } from './losses.ts';
-import { untilAvailable } from './until-available.ts';
 
 /** One world on a real database: its customers, their teams and the schedule. */
 export type StoreWorld = {
@@ -32,7 +31,7 @@ export type StoreCustomer = {
   readonly customer: SimulatedCustomer;
   readonly history: History;
   readonly events: ReadonlyMap<number, TrueEvent>;
-  readonly teamId: number;
+  readonly application: Application;
   readonly loss: Loss;
 };
 
@@ -52,8 +51,8 @@ export async function openWorld(
     const loss = drawLoss(customer, losses, random);
     const history = renderHistory(customer.lifecycle, customer.format);
     const events = new Map(history.events.map((event) => [event.number, event]));
-    const teamId = await addTeam(query, { name: history.customerId, customerId: null });
-    customers.set(history.customerId, { customer, history, events, teamId, loss });
+    const application = await Application.open(query, history);
+    customers.set(history.customerId, { customer, history, events, application, loss });
   }
   const all = [...customers.values()].flatMap(({ history }) => history.events);
   const schedule = scheduleDeliveries(all, faults, createRandom(seed, 2, round));
@@ -77,11 +76,6 @@ export function listedHistory({ customer, loss }: StoreCustomer, random: Random)
   const canDiffer = format.shape !== 'ancient' && apiRevealsOrder(lifecycle);
   const shapes = canDiffer ? SHAPES.filter((one) => one !== 'ancient') : [format.shape];
   return renderHistory(lifecycle, { ...format, shape: random.pick(shapes) });
-}
-
-/** Links a customer's team, as the application does. */
-export async function link(query: Query, { teamId, history }: StoreCustomer): Promise<void> {
-  await untilAvailable(() => linkTeam(query, teamId, history.customerId));
 }
 
 /** The event as the endpoint passes it to the ingest pipeline. */

@@ -30,14 +30,15 @@ export function teamPlan(
 }
 
 /**
- * Whether Instep can have written this plan: it is empty, or it is the plan of a known subscription.
- * The name does not count, since it can come later or change. Any other plan is the application's own.
+ * Whether Instep can have written this plan last: it is empty, or the customer's plan by either
+ * setting, which may have changed since. The name does not count, since it can come later or change.
+ * Any other plan is the application's own.
  */
 export function canBeFromInstep(plan: TeamPlan, customer: Customer): boolean {
-  const states = [...customer.values()];
+  const followed = (['newest', 'best'] as const).map((one) => followedEvent(customer, one));
   return (
     isSamePlan(plan, NO_PLAN) ||
-    states.some(({ newest }) => isSamePlan(plan, planAfter(newest, plan.planName)))
+    followed.some((event) => isSamePlan(plan, event && planAfter(event, plan.planName)))
   );
 }
 

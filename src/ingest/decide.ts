@@ -7,7 +7,7 @@ import {
 import { EventHistory } from '../core/event-history.ts';
 import { follow, type Step } from '../core/follow.ts';
 import type { LoggedEvent, LoggedOutcome } from '../core/logged-event.ts';
-import { canBeFromInstep, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
+import { type PlanSelection, teamPlan } from '../core/plan-selection.ts';
 import type { SubscriptionChange, SubscriptionEvent } from '../core/subscription-event.ts';
 import { isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { LinkedTeam } from '../queries/teams.ts';
@@ -94,13 +94,12 @@ export function decide(
     return { outcome, teamIds };
   });
 
-  /** The end of an old subscription says nothing about a plan that the application wrote itself. */
+  /** The end of an old subscription says nothing about one that only the application knows. */
   function isKept(team: LinkedTeam, plan: TeamPlan): boolean {
     const { providerSubscriptionId: rowId } = team.plan;
     const isEnd = plan.providerSubscriptionId === null;
     const isOfRow = customers.get(team.customerId)?.has(rowId) ?? false;
-    const before = stored.customers.get(team.customerId) ?? NO_SUBSCRIPTIONS;
-    return isEnd && rowId !== null && !isOfRow && !canBeFromInstep(team.plan, before);
+    return isEnd && rowId !== null && !isOfRow;
   }
 
   const keptTeams: LinkedTeam[] = [];

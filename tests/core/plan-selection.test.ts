@@ -113,14 +113,20 @@ describe('the name of the plan', () => {
 });
 
 describe('a plan of a team is our own', () => {
-  const other = { ...example, subscriptionId: 'sub_2', status: 'canceled' };
-  const customer = customerOf([example, other]);
+  const later = example.createdSeconds + 1;
+  const end = { ...example, subscriptionId: 'sub_2', status: 'canceled', createdSeconds: later };
+  const trial = { ...example, subscriptionId: 'sub_3', status: 'trialing' };
+  const customer = customerOf([example, end, trial]);
   const own = planAfter(example) ?? NO_PLAN;
 
-  test('when it is that of any known subscription, whatever its name', () => {
+  test("when it is the customer's by either setting, whatever its name", () => {
     expect(canBeFromInstep(own, customer)).toBe(true);
     expect(canBeFromInstep({ ...own, planName: 'Renamed' }, customer)).toBe(true);
-    expect(canBeFromInstep(planAfter(other) ?? NO_PLAN, customer)).toBe(true);
+    expect(canBeFromInstep(planAfter(end) ?? NO_PLAN, customer)).toBe(true);
+  });
+
+  test('but not when it is that of another known subscription', () => {
+    expect(canBeFromInstep(planAfter(trial) ?? NO_PLAN, customer)).toBe(false);
   });
 
   test('when it is empty', () => {

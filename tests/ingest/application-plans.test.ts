@@ -77,14 +77,26 @@ describe('a plan that the application wrote', () => {
   });
 });
 
-test('rebuild repairs a row that Instep wrote', async () => {
-  const { teamId, deliver } = await teamAfterCheckout('newest');
-  await deliver('active', 'sub_other', 200);
-  const older = `
-    update teams
-       set provider_subscription_id = 'sub_old'
-     where id = $1`;
-  await store.database.query(older, [teamId]);
-  expect(await rebuildTeam(teamId, false)).toMatchObject([{ isKept: false }]);
-  expect(await store.planOf(teamId)).toMatchObject({ providerSubscriptionId: 'sub_other' });
+describe('rebuild', () => {
+  test('repairs a row that Instep wrote with another TEAM_PLAN', async () => {
+    const { teamId, deliver } = await teamAfterCheckout('best');
+    await deliver('active', 'sub_old', 200);
+    await deliver('trialing', 'sub_other', 300);
+    expect(await store.planOf(teamId)).toMatchObject({ providerSubscriptionId: 'sub_old' });
+    expect(await rebuildTeam(teamId, false)).toMatchObject([{ isKept: false }]);
+    expect(await store.planOf(teamId)).toMatchObject({ providerSubscriptionId: 'sub_other' });
+  });
+
+  test('keeps a plan that the application wrote, also of a subscription with events', async () => {
+    const { teamId, deliver } = await teamAfterCheckout('newest');
+    await deliver('trialing', 'sub_new', 100);
+    await deliver('active', 'sub_other', 200);
+    const checkout = `
+      update teams
+         set provider_subscription_id = 'sub_new', subscription_status = 'trialing'
+       where id = $1`;
+    await store.database.query(checkout, [teamId]);
+    expect(await rebuildTeam(teamId, false)).toMatchObject([{ isKept: true }]);
+    expect(await store.planOf(teamId)).toMatchObject({ providerSubscriptionId: 'sub_new' });
+  });
 });

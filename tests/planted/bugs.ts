@@ -74,20 +74,29 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'customers.set(customerId, step.customer);',
     "if (step.outcome === 'stale') customers.set(customerId, step.customer);",
   ]),
+  bug('an empty row is not filled', DECIDE, [
+    'appliedCustomerIds.has(customerId) || isSamePlan(plan, NO_PLAN)',
+    'appliedCustomerIds.has(customerId) || plan.subscriptionStatus === undefined',
+  ]),
+  bug("the application's own plan is overwritten by maintenance", DECIDE, [
+    'appliedCustomerIds.has(customerId) || isSamePlan(plan, NO_PLAN)',
+    "appliedCustomerIds.has(customerId) || plan.subscriptionStatus !== 'canceled'",
+  ]),
+  bug('only one team of a customer is changed', DECIDE, [
+    'else plans.set(team.id, plan);',
+    'else if (plans.size === 0) plans.set(team.id, plan);',
+  ]),
   {
-    ...bug('an empty row is not filled', DECIDE, [
-      'appliedCustomerIds.has(customerId) || isSamePlan(plan, NO_PLAN)',
-      'appliedCustomerIds.has(customerId) || plan === NO_PLAN',
-    ]),
-    level: 'unit',
-  },
-  {
-    ...bug("the application's own plan is overwritten", DECIDE, [
+    ...bug('the end of an old subscription clears a new one', DECIDE, [
       "planSelection === 'best' && isKept(team, plan)",
       "planSelection === 'best' && teamPlan === null && isKept(team, plan)",
     ]),
     level: 'unit',
   },
+  storeBug("rebuild overwrites the application's plan", 'core/plan-selection.ts', [
+    'const followed = (',
+    'if (plan.subscriptionStatus !== null) return true;\n  const followed = (',
+  ]),
   bug('every snapshot counts as superseded', DECIDE, ['return !isAskedFor ||', 'return true ||']),
 
   // SQL and concurrency.

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { auditTeam, type TrueChange } from '../../simulation/auditor.ts';
+import { auditTeam, auditWrittenTeam, type TrueChange } from '../../simulation/auditor.ts';
 
 function change(subscriptionId: string, status: string, createdSeconds: number): TrueChange {
   const productId = `prod_${subscriptionId}`;
@@ -77,4 +77,25 @@ test.each<[string, TrueChange[], 'newest' | 'best', object]>([
   ['both end', [change('a', 'unpaid', 2), change('b', 'canceled', 1)], 'best', without('unpaid')],
 ])('%s', (_, history, plan, expected) => {
   expect(auditTeam(history, plan)).toEqual(expected);
+});
+
+test.each<[string, TrueChange[], 'newest' | 'best', boolean, ('team' | 'written')[]]>([
+  ['no event counts', [], 'newest', true, ['written']],
+  ['the newest event is decided before', [change('a', 'active', 1)], 'newest', false, ['written']],
+  ['the newest event is decided later', [change('a', 'canceled', 1)], 'newest', true, ['team']],
+  ['a grant is decided later', [change('a', 'active', 1)], 'best', true, ['team']],
+  ['an end is decided later', [change('a', 'canceled', 1)], 'best', true, ['team', 'written']],
+  [
+    'several events of a second',
+    [change('a', 'active', 1), change('a', 'unpaid', 1)],
+    'newest',
+    true,
+    ['team', 'written'],
+  ],
+])('a plan that the application wrote: %s, %#', (_, history, plan, isLater, expected) => {
+  const written = having('new', 'active');
+  const records = { team: auditTeam(history, plan), written };
+  expect(auditWrittenTeam(history, plan, written, () => isLater)).toEqual(
+    expected.map((name) => records[name]),
+  );
 });

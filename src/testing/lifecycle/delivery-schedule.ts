@@ -21,6 +21,22 @@ export type Step =
       readonly isApiUp: boolean;
     }
   | { readonly kind: 'link'; readonly atMs: number; readonly customerId: string }
+  /** The application gives the customer another team, or a second one. */
+  | {
+      readonly kind: 'relink';
+      readonly atMs: number;
+      readonly customerId: string;
+      readonly how: (typeof RELINKS)[number];
+    }
+  /** The application writes an active plan into the customer's team. */
+  | {
+      readonly kind: 'checkout';
+      readonly atMs: number;
+      readonly customerId: string;
+      /** The plan is of this event's subscription, or of a new one that has no events. */
+      readonly number: number;
+      readonly isNew: boolean;
+    }
   /** Maintenance applies parked events and looks up product names. */
   | { readonly kind: 'repair'; readonly atMs: number; readonly isApiUp: boolean }
   /** Maintenance requests snapshots of ambiguous subscriptions. `receive` brings the responses. */
@@ -34,6 +50,9 @@ export type Schedule = {
   readonly deliveries: number;
   readonly counts: FaultCounts;
 };
+
+/** The customer moves to another team, the team is deleted and added again, or there are two. */
+const RELINKS = ['move', 'recreate', 'duplicate'] as const;
 
 type TimeRange = { readonly fromMs: number; readonly untilMs: number };
 
@@ -108,24 +127,40 @@ export function scheduleDeliveries(
 
   const deliveries = steps.length;
   if (happens('noSnapshots')) steps.push({ kind: 'end-snapshots', atMs: 0 });
-  steps.push(...links(events, happens, random));
+  steps.push(...applicationSteps(events, happens, random));
   steps.sort((one, other) => one.atMs - other.atMs);
   return { steps: withMaintenance(steps, happens, isApiUpAt), deliveries, counts };
 }
 
-/** Links each customer's team before, between or after its events. */
-function links(
+/**
+ * What the application does: it links each customer's team before, between or after its events, and
+ * then may change which team that is, and what is in it.
+ */
+function applicationSteps(
   events: readonly Deliverable[],
   happens: (name: FaultName) => boolean,
   random: Random,
 ): Step[] {
-  const timesMs = new Map<string, number[]>();
-  for (const { customerId, atMs } of events) {
-    timesMs.set(customerId, [...(timesMs.get(customerId) ?? []), atMs]);
+  const eventsOf = new Map<string, Deliverable[]>();
+  for (const event of events) {
+    eventsOf.set(event.customerId, [...(eventsOf.get(event.customerId) ?? []), event]);
   }
-  return [...timesMs].map(([customerId, times]) => {
-    const late = random.chance(0.3) ? Math.max(...times) + HOUR_MS : random.pick(times) + 100;
-    return { kind: 'link', atMs: happens('linkLate') ? late : 0, customerId };
+  return [...eventsOf].flatMap(([customerId, ofCustomer]): Step[] => {
+    const lastMs = Math.max(...ofCustomer.map(({ atMs }) => atMs));
+    const anyTime = () =>
+      random.chance(0.3) ? lastMs + HOUR_MS : random.pick(ofCustomer).atMs + 100;
+    const late = anyTime();
+    const linkedAtMs = happens('linkLate') ? late : 0;
+    const steps: Step[] = [{ kind: 'link', atMs: linkedAtMs, customerId }];
+    const later = () => ({ atMs: Math.max(linkedAtMs, anyTime()), customerId });
+    while (happens('relink')) {
+      steps.push({ kind: 'relink', ...later(), how: random.pick(RELINKS) });
+    }
+    while (happens('checkout')) {
+      const { number } = random.pick(ofCustomer);
+      steps.push({ kind: 'checkout', ...later(), number, isNew: random.chance(0.5) });
+    }
+    return steps;
   });
 }
 
@@ -153,7 +188,8 @@ function isWithin({ fromMs, untilMs }: TimeRange, atMs: number): boolean {
 /** Some rounds have none of a fault, and some reorder without a limit. */
 function drawProbabilities(faults: Faults, random: Random): Faults {
   const drawn = { ...faults };
-  const names = ['duplicate', 'reorder', 'delay', 'lose', 'loseResponse', 'maintenance'] as const;
+  const deliveries = ['duplicate', 'reorder', 'delay', 'lose', 'loseResponse'] as const;
+  const names = [...deliveries, 'maintenance', 'relink', 'checkout'] as const;
   for (const name of names) {
     const factor = random.pick([0, 0.5, 1, 1, 2]);
     drawn[name] = Math.min(faults[name] * factor, MAX_PROBABILITY);

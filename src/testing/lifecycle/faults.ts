@@ -1,4 +1,4 @@
-/** What networks, Stripe and machines do to deliveries, with the default probability of each. */
+/** What networks, Stripe, machines and the application do, with the default probability of each. */
 export const FAULTS = {
   duplicate: { probability: 0.3, help: 'an event is delivered again' },
   reorder: { probability: 0.4, help: 'an event arrives up to --reorder-seconds late' },
@@ -9,6 +9,14 @@ export const FAULTS = {
   linkLate: {
     probability: 0.4,
     help: 'per customer: the team is linked between or after its events',
+  },
+  relink: {
+    probability: 0.2,
+    help: 'per customer: its team is moved, recreated or duplicated',
+  },
+  checkout: {
+    probability: 0.2,
+    help: 'per customer: the application writes a plan into its team',
   },
   endpointOutage: { probability: 0.2, help: 'per round: the endpoint is down for a while' },
   databaseOutage: { probability: 0.2, help: 'per round: the database is down for a while' },

@@ -134,7 +134,9 @@ class Life {
     };
     const ingest = openPipeline(database, api.retrieveProductName);
     const tasks = maintenanceJobs({
+      database,
       query: database.query,
+      planSelection: 'newest',
       ingest,
       api: api,
       logger: createLogger('silent'),

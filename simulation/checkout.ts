@@ -1,0 +1,18 @@
+import type { TrueEvent } from '../src/testing/lifecycle/history.ts';
+import type { TeamRecord } from './auditor.ts';
+
+/**
+ * What an application writes after a checkout: the active plan of an event's subscription, or of a new
+ * one that has no events.
+ */
+export function checkoutRecord(
+  { customerId, subscriptionId, productId, productName }: TrueEvent,
+  isNew: boolean,
+): TeamRecord {
+  return {
+    providerSubscriptionId: isNew ? `sub_new_${customerId}` : subscriptionId,
+    providerProductId: productId,
+    planName: productName,
+    subscriptionStatus: 'active',
+  };
+}

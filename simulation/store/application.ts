@@ -1,0 +1,93 @@
+import type { Query } from '../../src/postgres/database.ts';
+import { addTeam, linkTeam } from '../../src/queries/teams.ts';
+import type { Step } from '../../src/testing/lifecycle/delivery-schedule.ts';
+import type { History } from '../../src/testing/lifecycle/history.ts';
+import type { TeamRecord } from '../auditor.ts';
+import { checkoutRecord } from '../checkout.ts';
+import { untilAvailable } from './until-available.ts';
+
+/** A step of the application, not of the provider or maintenance. */
+export type ApplicationStep = Extract<Step, { kind: 'link' | 'relink' | 'checkout' }>;
+
+export function isApplicationStep(step: Step): step is ApplicationStep {
+  return ['link', 'relink', 'checkout'].includes(step.kind);
+}
+
+/** What the application does with the teams of one customer, one step after the other. */
+export class Application {
+  /** The last plan that it wrote into each team. */
+  readonly written = new Map<number, TeamRecord>();
+  readonly #query: Query;
+  readonly #history: History;
+  #teamId: number;
+  #lastStep: Promise<void> = Promise.resolve();
+
+  private constructor(query: Query, history: History, teamId: number) {
+    this.#query = query;
+    this.#history = history;
+    this.#teamId = teamId;
+  }
+
+  /** Begins with a team that is not linked yet. */
+  static async open(query: Query, history: History): Promise<Application> {
+    const teamId = await addTeam(query, { name: history.customerId, customerId: null });
+    return new Application(query, history, teamId);
+  }
+
+  run(step: ApplicationStep): Promise<void> {
+    this.#lastStep = this.#lastStep.then(() => this.#run(step));
+    return this.#lastStep;
+  }
+
+  async #run(step: ApplicationStep): Promise<void> {
+    switch (step.kind) {
+      case 'link':
+        await untilAvailable(() => linkTeam(this.#query, this.#teamId, this.#history.customerId));
+        break;
+      case 'relink':
+        await this.#relink(step.how);
+        break;
+      case 'checkout':
+        await this.#write(step);
+        break;
+    }
+  }
+
+  async #relink(how: Extract<Step, { kind: 'relink' }>['how']): Promise<void> {
+    const values = [this.#teamId];
+    if (how === 'move') {
+      const unlink = 'update teams set provider_customer_id = null where id = $1';
+      await untilAvailable(() => this.#query(unlink, values));
+    }
+    if (how === 'recreate') {
+      await untilAvailable(() => this.#query('delete from teams where id = $1', values));
+    }
+    const { customerId } = this.#history;
+    const added = await untilAvailable(() => addTeam(this.#query, { name: how, customerId }));
+    if (how !== 'duplicate') this.#teamId = added;
+  }
+
+  async #write({ number, isNew }: Extract<Step, { kind: 'checkout' }>): Promise<void> {
+    const event = this.#history.events.find((one) => one.number === number);
+    if (event === undefined) return;
+    const record = checkoutRecord(event, isNew);
+    const update = `
+      update teams
+         set provider_customer_id     = $2,
+             provider_subscription_id = $3,
+             provider_product_id      = $4,
+             plan_name                = $5,
+             subscription_status      = $6
+       where id = $1`;
+    const { providerSubscriptionId, providerProductId, planName, subscriptionStatus } = record;
+    const plan = [providerSubscriptionId, providerProductId, planName, subscriptionStatus];
+    this.written.set(this.#teamId, record);
+    await untilAvailable(() => this.#query(update, [this.#teamId, event.customerId, ...plan]));
+  }
+}
+
+/** Lets several teams have one customer, as in an application whose table has no unique constraint. */
+export async function allowSharedCustomers(query: Query): Promise<void> {
+  await query('alter table teams drop constraint if exists teams_provider_customer_id_key');
+  await query('create index if not exists teams_of_customer on teams (provider_customer_id)');
+}
