@@ -23,6 +23,11 @@ export type TeamRecord = {
 /** The statuses with an effect. Those above 1 grant a plan; the higher one is the better one. */
 const RANK: Readonly<Record<string, number>> = { active: 3, trialing: 2, canceled: 1, unpaid: 1 };
 
+/** Whether a status grants the plan or clears it. */
+export function hasEffect(status: string): boolean {
+  return status in RANK;
+}
+
 /** What the team of a customer with this history must be. */
 export function auditTeam(history: readonly TrueChange[], plan: 'newest' | 'best'): TeamRecord {
   const decisive = decisiveChange(history, plan);
@@ -60,7 +65,7 @@ function decisiveChange<Change extends TrueChange>(
 ): Change | undefined {
   const lastChanges: Record<string, Change> = {};
   for (const change of history) {
-    if (change.status in RANK) lastChanges[change.subscriptionId] = change;
+    if (hasEffect(change.status)) lastChanges[change.subscriptionId] = change;
   }
   return Object.values(lastChanges).sort((a, b) => precedence(b, a, plan))[0];
 }

@@ -1,12 +1,9 @@
 import { generateLifecycle } from '../src/testing/lifecycle/customer-lifecycle.ts';
 import type { EventFormat } from '../src/testing/lifecycle/history.ts';
 import { SHAPES } from '../src/testing/lifecycle/shapes.ts';
-import type {
-  CustomerLifecycle,
-  LifecycleChange,
-  Status,
-} from '../src/testing/lifecycle/subscription.ts';
+import type { CustomerLifecycle, LifecycleChange } from '../src/testing/lifecycle/subscription.ts';
 import { createRandom } from '../src/testing/random.ts';
+import { hasEffect } from './auditor.ts';
 
 export type SimulatedCustomer = {
   readonly lifecycle: CustomerLifecycle;
@@ -16,8 +13,6 @@ export type SimulatedCustomer = {
 const START_MS = Date.UTC(2025, 0, 1);
 const MAX_CUSTOMERS = 3;
 const MAX_CHANGES = 24;
-
-const HAS_EFFECT: readonly Status[] = ['active', 'trialing', 'unpaid', 'canceled'];
 
 /**
  * Creates some customers and their lifecycles, determined by the seed. `name` keeps the ids of
@@ -45,7 +40,7 @@ export function createWorld(seed: number, name = String(seed)): readonly Simulat
  * every status must have an effect.
  */
 export function apiRevealsOrder({ changes }: CustomerLifecycle): boolean {
-  return changes.every(({ subscription }) => HAS_EFFECT.includes(subscription.status));
+  return changes.every(({ subscription }) => hasEffect(subscription.status));
 }
 
 /**
@@ -61,7 +56,7 @@ export function isDeterminedByApi(
   const lastWithEffect = new Map<string, LifecycleChange>();
   for (const change of changes) {
     const { id, status } = change.subscription;
-    if (HAS_EFFECT.includes(status)) lastWithEffect.set(id, change);
+    if (hasEffect(status)) lastWithEffect.set(id, change);
   }
   return [...lastWithEffect].every(([id, last]) => {
     const ofIt = changes.filter(({ subscription }) => subscription.id === id);

@@ -81,11 +81,8 @@ function Reason({ team, status }: Pick<TeamStatusPanelProps, 'team' | 'status'>)
     case 'lost plan':
       return (
         <>
-          Subscription <Id of={status.followed} />{' '}
-          {status.followed.status === 'unpaid'
-            ? 'is unpaid: Stripe has stopped retrying its payments'
-            : 'was canceled'}
-          . The team has no plan <SinceText since={status.since} />.
+          Subscription <Id of={status.followed} /> <Clearing status={status.followed.status} />. The
+          team has no plan <SinceText since={status.since} />.
         </>
       );
     case 'out of sync':
@@ -101,6 +98,17 @@ function Reason({ team, status }: Pick<TeamStatusPanelProps, 'team' | 'status'>)
         </>
       );
   }
+}
+
+/** Why a subscription grants no plan any more. */
+function Clearing({ status }: { readonly status: string }) {
+  if (status === 'canceled') return 'was canceled';
+  if (status === 'unpaid') return 'is unpaid: Stripe has stopped retrying its payments';
+  return (
+    <>
+      has the status <StatusBadge status={status} />, which clears the plan
+    </>
+  );
 }
 
 /** What a status without effect means. */

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import type { SubscriptionEvent } from '../../../src/core/subscription-event.ts';
+import { NO_PLAN } from '../../../src/core/transition.ts';
+import { TeamStatusPanel } from '../../../src/operations/console/teams/team-status-panel.tsx';
+
+const followed: SubscriptionEvent = {
+  customerId: 'cus_1',
+  subscriptionId: 'sub_1',
+  status: 'canceled',
+  productId: null,
+  planName: null,
+  createdSeconds: 1_700_000_000,
+};
+
+test.each([
+  ['canceled', 'was canceled. The'],
+  ['unpaid', 'is unpaid: Stripe has stopped retrying its payments. The'],
+  ['suspended', 'has the status suspended, which clears the plan. The'],
+])('a team whose subscription has the clearing status %s reads: %s', (status, text) => {
+  const html = String(
+    TeamStatusPanel({
+      team: { id: 1, name: 'Team', customerId: null, plan: NO_PLAN },
+      status: {
+        kind: 'lost plan',
+        followed: { ...followed, status },
+        since: { seconds: followed.createdSeconds, isExact: true },
+      },
+      notes: [],
+      planSelection: 'newest',
+    }),
+  );
+  expect(html.replace(/<[^>]*>/g, '').replace(/\s+/g, ' ')).toContain(text);
+});
