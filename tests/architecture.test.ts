@@ -62,10 +62,10 @@ function reachedFrom(paths: readonly string[], among: readonly Source[]): Set<st
 }
 
 /**
- * The floors of the building, from the ground up: a part imports from floors below its own, and
- * from nothing beside it (docs/ARCHITECTURE.md).
+ * The layers of the code, the lowest first: a part imports from layers below its own, and from nothing
+ * beside it (docs/ARCHITECTURE.md).
  */
-const FLOORS: readonly (readonly string[])[] = [
+const LAYERS: readonly (readonly string[])[] = [
   ['core', 'runtime', 'testing'],
   ['stripe', 'postgres'],
   ['config'],
@@ -80,8 +80,8 @@ const FLOORS: readonly (readonly string[])[] = [
 ];
 
 function isBelow(part: string, other: string): boolean {
-  const floorOf = (name: string) => FLOORS.findIndex((floor) => floor.includes(name));
-  return floorOf(other) !== -1 && floorOf(other) < floorOf(part);
+  const layerOf = (name: string) => LAYERS.findIndex((layer) => layer.includes(name));
+  return layerOf(other) !== -1 && layerOf(other) < layerOf(part);
 }
 
 /** Where a package may be imported; `node:` modules and others anywhere but in the core. */
@@ -108,9 +108,9 @@ function packageOf(name: string): string {
 }
 
 describe.each(sources)('src/$path', ({ path, part, text, packages, files }) => {
-  test('imports only parts on floors below its own', () => {
+  test('imports only parts of layers below its own', () => {
     const parts = files.map((file) => file.split('/')[0] ?? '').filter((other) => other !== part);
-    expect(FLOORS.flat()).toContain(part);
+    expect(LAYERS.flat()).toContain(part);
     expect(parts.filter((other) => !isBelow(part, other))).toEqual([]);
   });
 

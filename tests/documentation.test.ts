@@ -3,7 +3,6 @@ import { dirname, join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 
 const ROOT = resolve(import.meta.dirname, '..');
-const MAX_FILES_OF_AN_EVENT = 14;
 const MAX_LINES_OF_A_DECISION = 45;
 const MAX_DECISIONS = 20;
 
@@ -57,27 +56,6 @@ test.each(documents)('every npm script that %s names exists', (document) => {
     ([, name = '']) => name,
   );
   expect(named.filter((name) => !(name in scripts))).toEqual([]);
-});
-
-const [, wayOfAnEvent = ''] =
-  /## From socket to commit\n(.*?)\n## /s.exec(textOf('docs/ARCHITECTURE.md')) ?? [];
-const steps = [...wayOfAnEvent.matchAll(/^ *\d+\. `(src\/[\w/.-]+)`/gm)].map(
-  ([, path = '']) => path,
-);
-
-test('an event passes through at most 14 files', () => {
-  expect(steps.length).toBeGreaterThan(0);
-  expect(steps.length).toBeLessThanOrEqual(MAX_FILES_OF_AN_EVENT);
-  expect(new Set(steps).size).toBe(steps.length);
-});
-
-test.each(steps)('the architecture page names every file that %s calls', (step) => {
-  const named = [...wayOfAnEvent.matchAll(/`(src\/[\w/.-]+)`/g)].map(([, path = '']) => path);
-  const imports = [...textOf(step).matchAll(/^import (?!type)(.*?) from '(\.[^']+)';$/gms)]
-    .filter(([, names = '']) => !/^\{(?:\s*type \w+,?)*\s*\}$/.test(names))
-    .map(([, , path = '']) => join(dirname(step), path))
-    .filter((path) => /^src\/(?:server|stripe|ingest|core|queries)\//.test(path));
-  expect(imports.filter((path) => !named.includes(path))).toEqual([]);
 });
 
 /** Everything that the program can write, as one text. */

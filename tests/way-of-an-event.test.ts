@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs';
+import { Session } from 'node:inspector/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readConfig } from '../src/config/config.ts';
+import { openService, type Service } from '../src/instep.ts';
+import { addTeam } from '../src/queries/teams.ts';
+import { createLogger } from '../src/runtime/logging.ts';
+import type { RunningServer } from '../src/server/listener.ts';
+import { listen } from '../src/server/server.ts';
+import { WEBHOOK_PATH } from '../src/server/webhook.ts';
+import { signWebhook } from '../src/testing/sign-webhook.ts';
+import { createEmptyDatabase } from './support/postgres/test-database.ts';
+import { SETTINGS } from './support/process/instep-process.ts';
+import { WEBHOOK_SECRET } from './support/secrets/canaries.ts';
+import { eventBody } from './support/stripe/events.ts';
+
+const MAX_STEPS = 14;
+
+const architecture = readFileSync(new URL('../docs/ARCHITECTURE.md', import.meta.url), 'utf8');
+const [, section = ''] = /## From socket to commit\n(.*?)\n## /s.exec(architecture) ?? [];
+const filesIn = (pattern: RegExp) => [...section.matchAll(pattern)].map(([, path = '']) => path);
+const steps = filesIn(/^\d+\. `(src\/[\w/.-]+)`/gm);
+const named = filesIn(/`(src\/[\w/.-]+)`/g);
+
+let service: Service;
+let server: RunningServer;
+const profiler = new Session();
+
+beforeAll(async () => {
+  const url = await createEmptyDatabase();
+  const config = readConfig({ ...SETTINGS, DATABASE_URL: url.href });
+  const logger = createLogger('info', { write: () => undefined });
+  service = await openService({ config, logger, maintenance: 'off' });
+  server = await listen({ ...config, handle: service.handle, logger });
+  profiler.connect();
+  await profiler.post('Profiler.enable');
+  await profiler.post('Profiler.startPreciseCoverage', { callCount: true });
+});
+
+afterAll(async () => {
+  profiler.disconnect();
+  await server?.close(1_000);
+  await service?.close();
+});
+
+async function post(body: string, secret = WEBHOOK_SECRET): Promise<number> {
+  const headers = { 'stripe-signature': signWebhook(body, secret, Date.now()) };
+  const response = await fetch(`${server.url}${WEBHOOK_PATH}`, { method: 'POST', body, headers });
+  return response.status;
+}
+
+/** The files below `src` that have called a function since this was last asked. */
+async function filesCalled(): Promise<string[]> {
+  const { result } = await profiler.post('Profiler.takePreciseCoverage');
+  return result
+    .filter(({ functions }) => functions.some(({ ranges }) => (ranges[0]?.count ?? 0) > 0))
+    .flatMap(({ url }) => /\/(src\/[\w/-]+\.tsx?)$/.exec(url)?.[1] ?? [])
+    .filter((path) => !path.startsWith('src/testing/'));
+}
+
+test('an event has at most 14 steps', () => {
+  expect(steps.length).toBeGreaterThan(0);
+  expect(steps.length).toBeLessThanOrEqual(MAX_STEPS);
+  expect(new Set(steps).size).toBe(steps.length);
+});
+
+test('the architecture page names every file that events pass through, and no step that they skip', async () => {
+  const customerId = 'cus_1';
+  await addTeam(service.query, { name: 'Team', customerId });
+  // What only happens once per process.
+  await post(eventBody({ customerId }));
+  await filesCalled();
+
+  const first = eventBody({ customerId, createdSeconds: 1_800_000_000 });
+  const statuses = [
+    await post(first),
+    await post(first),
+    // Nothing shows whether this one came before the first.
+    await post(eventBody({ customerId, createdSeconds: 1_800_000_000, status: 'unpaid' })),
+    await post(eventBody({ customerId: 'cus_without_team' })),
+    await post(eventBody({ customerId }), 'whsec_forged'),
+  ];
+  expect(statuses).toEqual([200, 200, 200, 200, 400]);
+
+  const called = await filesCalled();
+  expect(called.length).toBeGreaterThan(MAX_STEPS);
+  expect(called.filter((path) => !named.includes(path))).toEqual([]);
+  expect(steps.filter((path) => !called.includes(path))).toEqual([]);
+});
