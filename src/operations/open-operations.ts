@@ -67,18 +67,13 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
       });
       const api = createStripeApi(config.stripeApi);
       const { planSelection, maxQueuedEvents: maxQueued } = config;
-      const pipeline = createIngestPipeline({
-        database,
-        api,
-        logger,
-        planSelection,
-        maxQueued,
-      });
+      const pipeline = { database, api, logger, planSelection, maxQueued };
+      const { ingest, productNames } = createIngestPipeline(pipeline);
       const pages = createConsole({
         database,
         api,
-        ingest: pipeline.ingest,
-        productNames: pipeline.productNames,
+        ingest,
+        nameOf: productNames.nameOf,
         planSelection,
         keyMode: keyKindOf(config.stripeApi.secretKey).mode,
         logger,

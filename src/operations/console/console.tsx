@@ -15,11 +15,10 @@ import { teamPages } from './teams/team-pages.tsx';
 
 /** The operators' pages, and `GET /metrics` for Prometheus. */
 export function createConsole(options: ConsoleOptions): Hono<ConsoleEnv> {
-  const { database, ingest, productNames, planSelection, logger, now, nonce, metrics } = options;
+  const { database, ingest, nameOf, planSelection, logger, now, nonce, metrics } = options;
   const app = new Hono<ConsoleEnv>();
   // Reconciliations share one rate limit.
   const api = limitRate(options.api);
-  const { nameOf } = productNames;
   const services = { database, ingest, api, nameOf, planSelection, logger, now, nonce };
   const dashboardUrl = `https://dashboard.stripe.com${options.keyMode === 'live' ? '' : '/test'}`;
   app.use(contextStorage(), asVisitor(dashboardUrl), safeHeaders, withinDeadline, smallBody);

@@ -60,7 +60,7 @@ export async function openConsole(
       token: null,
     },
     ...{ keyMode: 'test' as const, background, metrics: createExposition(async () => []) },
-    ...{ ingest, productNames },
+    ...{ ingest, nameOf: productNames.nameOf },
     ...options,
   });
   const fetchPage = (request: Request) => app.fetch(request);
