@@ -1,9 +1,9 @@
-// Runs after npm install in a clone: builds if the compiler is installed. Without the development
-// dependencies an existing build stays.
+// Runs after npm install in a clone: builds if the development dependencies are installed. Otherwise an
+// existing build stays. TypeScript is no evidence: it is an optional peer of valibot, too.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
-if (existsSync('node_modules/typescript')) {
+if (existsSync('node_modules/@types/node')) {
   const { status } = spawnSync('npm', ['run', 'build'], { stdio: 'inherit' });
   process.exitCode = status ?? 1;
 } else if (!existsSync('dist')) {

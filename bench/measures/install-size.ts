@@ -10,7 +10,7 @@ export type InstallSize = { readonly megabytes: number; readonly packages: numbe
 
 const BLOCK_BYTES = 512;
 
-/** The size of the library in an empty project, without the optional database. */
+/** The size of the library in an empty project. */
 export async function measureInstall(root: string): Promise<InstallSize> {
   const folder = mkdtempSync(join(tmpdir(), 'instep-bench-install-'));
   try {
@@ -18,7 +18,7 @@ export async function measureInstall(root: string): Promise<InstallSize> {
     const { stdout } = await run('npm', pack, { cwd: root });
     const [packed] = JSON.parse(stdout) as { filename: string }[];
     writeFileSync(join(folder, 'package.json'), '{"private":true}');
-    const install = ['install', '--omit=optional', '--ignore-scripts', '--no-audit', '--no-fund'];
+    const install = ['install', '--ignore-scripts', '--no-audit', '--no-fund'];
     await run('npm', [...install, join(folder, packed?.filename ?? '')], { cwd: folder });
     const lock = readFileSync(join(folder, 'node_modules/.package-lock.json'), 'utf8');
     const { packages } = JSON.parse(lock) as { packages: Record<string, unknown> };

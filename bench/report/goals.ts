@@ -106,7 +106,7 @@ export function goalsOf(comparison: Comparison): Goal[] {
       measured: bodyRatio(comparison.bytes.get('instep')),
     },
     {
-      title: "size of the library's install, without the optional database",
+      title: "size of the library's install",
       target: { most: 60 },
       unit: ' MB',
       measured: install?.megabytes ?? null,

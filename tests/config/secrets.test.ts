@@ -17,11 +17,13 @@ test('signing secrets are read only where webhooks are verified, signed or check
     'cli/trigger.ts',
     'instep.ts',
     'operations/doctor/configuration.ts',
+    'server/ingest-webhook.ts',
   ]);
 });
 
 test('session secrets are read only where sessions are verified, created or checked', () => {
   expect(mentioning(/authSecrets|readAuthSecrets/)).toEqual([
+    'adapters/session.ts',
     'cli/demo/signed-in-team.ts',
     'cli/session.ts',
     'instep.ts',

