@@ -24,7 +24,7 @@ const MAX_ORDERED = 30;
 const MAX_PATHS = 10_000;
 
 /**
- * Puts the events of one subscription and second in order (rule 3 of the design) and returns the
+ * Puts the events of one subscription and second in order (docs/contract.md, rule 3) and returns the
  * last one with an effect. An event comes after the one whose values it replaced, so the events form
  * a path. When several paths end differently for the team, as in a cycle from active to unpaid and
  * back, the neighbouring seconds decide: the path starts where the earlier second ended, and the

@@ -1,6 +1,6 @@
 import type { SubscriptionEvent } from './subscription-event.ts';
 
-/** A team's subscription fields, as the contract names them (section 2). */
+/** A team's subscription fields, as the contract names them. */
 export type TeamPlan = {
   readonly providerSubscriptionId: string | null;
   readonly providerProductId: string | null;
@@ -39,7 +39,7 @@ export function hasPlan({ subscriptionStatus, ...fields }: TeamPlan): boolean {
 /** The effect of a status on a team: it grants the plan, clears it, or changes nothing. */
 export type Effect = 'grants' | 'clears' | 'none';
 
-/** The effect of a status (contract, section 3). One that is not in the table, or missing, has none. */
+/** The effect of a status: the contract's table of transitions. A status that is not in it has none. */
 export function effectOf(status: string | null): Effect {
   switch (status) {
     case 'active':
@@ -54,7 +54,7 @@ export function effectOf(status: string | null): Effect {
 }
 
 /**
- * The team's plan after an event, or `null` when the event changes nothing (contract, section 3).
+ * The team's plan after an event, or `null` when the event's status has no effect.
  * `planName` stands in for the event's own.
  */
 export function planAfter(

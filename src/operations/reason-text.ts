@@ -47,7 +47,7 @@ export function reasonText(reason: Reason): string {
     case 'earlier-in-second':
       return `Of the ${reason.eventCount} events in its second, ${nameOf(reason.last)} came last.`;
     case 'status-without-effect':
-      return `The status ${reason.status} has no effect on a team (contract, section 3).`;
+      return `The status ${reason.status} neither grants a plan nor clears it.`;
     case 'better-subscription':
       return (
         `The team kept ${nameWithSubscription(reason.followed)}, the customer's best subscription ` +

@@ -1,6 +1,6 @@
 import type { Query } from '../postgres/database.ts';
 
-/** A user as stored (contract, section 2). */
+/** A user as stored. */
 export type User = {
   readonly id: number;
   readonly name: string | null;

@@ -27,7 +27,7 @@ export const targetInvalid = () => new Problem(400, 'The request target is not a
 
 export const hostInvalid = () => new Problem(400, 'The Host header is not one valid host.');
 
-/** The text is the contract's (section 4). */
+/** The text is the contract's. */
 export const signatureProblem = (cause: Error) =>
   new Problem(400, 'Webhook signature verification failed.', {}, { cause });
 

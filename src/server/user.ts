@@ -18,7 +18,7 @@ const PRIVATE = headersWith({
   'Cross-Origin-Resource-Policy': 'same-origin',
 });
 
-/** `GET /api/user` (contract, section 4): the profile of the signed-in user, or `null`. */
+/** `GET /api/user` (docs/contract.md): the profile of the signed-in user, or `null`. */
 export function userHandler(options: UserOptions): Endpoint {
   const { readSession, findUser, includePasswordHash, requestDeadlineMs } = options;
 
@@ -34,7 +34,7 @@ export function userHandler(options: UserOptions): Endpoint {
   };
 }
 
-/** The contract's fields (section 2), in its order. */
+/** The contract's fields, in its order. */
 function toProfile(user: User, includePasswordHash: boolean) {
   return {
     id: user.id,

@@ -41,7 +41,7 @@ export const WEBHOOK_PATH = '/api/stripe/webhook';
 
 const RECEIVED = jsonResponse({ received: true });
 
-/** `POST /api/stripe/webhook` (contract, sections 4 and 6). */
+/** `POST /api/stripe/webhook` (docs/contract.md). */
 export function webhookHandler(options: WebhookOptions): Endpoint {
   const { verifySignature, ingest, retrieveEvent, hasRoom, instrumentation, logger } = options;
   const { keyMode, now, nonce, maxBodyBytes, requestDeadlineMs } = options;

@@ -1,4 +1,4 @@
-/** The name of the cookie (contract, section 5). */
+/** The name of the cookie in the contract. */
 export const SESSION_COOKIE = 'session';
 
 /** Longer than any token that the application issues, and short enough to cost little. */

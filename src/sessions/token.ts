@@ -30,7 +30,7 @@ const timestamp = v.pipe(
   v.check(isDayOfMonth),
 );
 
-/** The claims as the Next.js SaaS Starter writes them (design, "Sessions"). */
+/** The claims as the Next.js SaaS Starter writes them (docs/contract.md). */
 const claims = v.object({
   user: v.object({
     id: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(MAX_USER_ID)),

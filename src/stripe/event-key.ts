@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { formatEventKey, type KeyRange, keysOfSameSecond } from '../core/event-key-layout.ts';
 
-/** What identifies an event: its id and its content (rule 2 of the design). */
+/** What identifies an event: its id and its content (docs/contract.md, rule 2). */
 export type EventIdentity = {
   readonly eventId: string | null;
   readonly type: string;

@@ -1,6 +1,6 @@
 export const DELETED_TYPE = 'customer.subscription.deleted';
 
-/** The two event types that the service receives (contract, section 6). */
+/** The two event types that the contract names. */
 export const HANDLED_TYPES = ['customer.subscription.updated', DELETED_TYPE] as const;
 
 export type HandledType = (typeof HANDLED_TYPES)[number];

@@ -70,7 +70,7 @@ export type Receipt = {
 };
 
 /**
- * Parses a signed event (contract, sections 2 and 6).
+ * Parses a signed event: the fields that docs/contract.md lists.
  *
  * @throws BodyNotJson when the text is not JSON; nothing else about a signed text is an error
  */

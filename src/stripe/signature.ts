@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'no
 import { InstepError } from '../runtime/errors.ts';
 import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
 
-/** How old a signature may be (contract, section 4; Stripe's own default). */
+/** The greatest age of a signature: Stripe's own default. */
 const TOLERANCE_SECONDS = 300;
 
 export class SignatureInvalid extends InstepError {

@@ -63,7 +63,7 @@ const firstItem = v.pipe(
   v.optional(item),
 );
 
-/** The subscription object (contract, section 2) in every shape that Stripe has sent since 2012. */
+/** What we read of a subscription, in every shape that Stripe has sent since 2012. */
 const subscription = object({
   id: v.nullish(id),
   customer: reference,

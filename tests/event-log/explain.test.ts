@@ -222,9 +222,7 @@ test('says that a status has no effect', () => {
     ['unchanged', 9, 'past_due'],
   ]);
   const explained = explainAt(2, log);
-  expect(textOf(explained)).toEqual([
-    'The status past_due has no effect on a team (contract, section 3).',
-  ]);
+  expect(textOf(explained)).toEqual(['The status past_due neither grants a plan nor clears it.']);
   expect(statuses(explained)).toEqual(['active', 'active']);
 });
 

@@ -7,7 +7,7 @@ import { type Check, failure, ok, warning } from './check.ts';
 
 const NAME = 'webhook endpoint';
 
-/** Where the server listens for events (contract, section 4). */
+/** Where the server listens for events. */
 const PATH = /\/api\/stripe\/webhook\/?$/;
 
 const DASHBOARD = 'Stripe dashboard, Developers, Webhooks';
