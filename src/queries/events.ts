@@ -128,35 +128,6 @@ export async function readEventsOfCustomer(
   });
 }
 
-/** The same, but only this many up to a position and this many after it. */
-export async function readEventsAround(
-  query: Query,
-  customerId: string,
-  { position, count }: { readonly position: number; readonly count: number },
-): Promise<LoggedEvent[]> {
-  return await query<LoggedEvent>({
-    name: 'read_events_around',
-    text: `
-      (select ${LOGGED_EVENT}
-         from instep.events
-        where customer_id = $1
-          and position <= $2
-          and outcome in ('applied', 'stale', 'unchanged')
-        order by position desc
-        limit $3)
-       union all
-      (select ${LOGGED_EVENT}
-         from instep.events
-        where customer_id = $1
-          and position > $2
-          and outcome in ('applied', 'stale', 'unchanged')
-        order by position
-        limit $3)
-       order by position`,
-    values: [customerId, position, count],
-  });
-}
-
 /** The bodies of the last events that Stripe delivered, the newest first. */
 export async function readLastBodies(query: Query, limit: number): Promise<Uint8Array[]> {
   const rows = await query<{ body: Uint8Array }>({
