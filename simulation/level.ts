@@ -9,7 +9,6 @@ import {
 import type { Divergence } from './divergence.ts';
 import type { SimulatedCustomer } from './world.ts';
 
-/** The options of every level. */
 export type LevelOptions = {
   readonly firstSeed: number;
   readonly seeds: number;

@@ -234,7 +234,6 @@ function audit({ history, variants }: CustomerEvents, audited: Audited): Diverge
   return divergences;
 }
 
-/** Runs one customer's case in memory. */
 export const runCoreCase: RunCase = async ({ customer, steps, planSelection }) => {
   const events = parseHistory(renderHistory(customer.lifecycle, customer.format));
   const customers = new Map([[customer.lifecycle.customerId, events]]);

@@ -16,7 +16,6 @@ export type CustomerEvents = {
   readonly variants: ReadonlyMap<number, EventVariants>;
 };
 
-/** Parses all events of a history. */
 export function parseHistory(history: History): CustomerEvents {
   const variants = history.events.map((event) => [event.number, variantsOf(event)] as const);
   return { history, variants: new Map(variants) };

@@ -159,7 +159,6 @@ export class MemoryStore {
     );
   }
 
-  /** The keys of all events in the subscription's newest second. */
   keysOfSecond({ newest }: SubscriptionState): ReadonlySet<string> {
     const { subscriptionId, createdSeconds } = newest;
     const { low } = keysOfSecond(createdSeconds, subscriptionId ?? '');

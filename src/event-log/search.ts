@@ -48,7 +48,6 @@ export async function findEvents(query: Query, eventId: string): Promise<EventRo
   return [];
 }
 
-/** The event at this position, or `null`. */
 export async function readEventAt(query: Query, position: number): Promise<EventRow | null> {
   const range = { after: position - 1, upTo: position };
   const [found] = await readEvents(query, {}, range, { order: 'oldest first', limit: 1 });

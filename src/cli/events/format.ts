@@ -18,7 +18,6 @@ export function eventHead(): string {
   return paint('gray', COLUMNS.map(([name, width]) => name.padEnd(width)).join('  ')).trimEnd();
 }
 
-/** A logged event in one line. */
 export function eventLine(event: EventRow): string {
   const { position, eventId, type, customerId, outcome, deliveries, receivedAtMs } = event;
   const cells = [
@@ -36,7 +35,6 @@ export function eventLine(event: EventRow): string {
     .trimEnd();
 }
 
-/** A logged event as one line of JSON. */
 export function eventJson(event: EventRow): string {
   const { position, eventId, type, customerId, subscriptionId, outcome, deliveries } = event;
   const { createdAtMs, receivedAtMs } = event;

@@ -38,7 +38,6 @@ export type EventFormat = {
 
 const SHARED_ID = 'evt_00000000000000';
 
-/** Renders a lifecycle as the events that the provider sends. */
 export function renderHistory(lifecycle: CustomerLifecycle, format: EventFormat): History {
   const { shape, hasSharedIds } = format;
   const rendered = new Map<string, { readonly atMs: number; readonly object: JsonObject }[]>();

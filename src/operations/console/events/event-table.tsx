@@ -37,12 +37,10 @@ function cellsOf(event: EventRow) {
   ];
 }
 
-/** A link to all events of a customer. */
 export function CustomerLink({ customerId }: { readonly customerId: string }) {
   return <IdLink href={filterUrl('/events', { customer: customerId })} id={customerId} />;
 }
 
-/** A customer in a list of facts. */
 export function CustomerFact({ customerId }: { readonly customerId: string | null }) {
   return (
     <>

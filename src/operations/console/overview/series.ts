@@ -101,12 +101,10 @@ function percentile(rows: readonly StatisticsRow[], share: number): number | nul
   return null;
 }
 
-/** How many events a slot has. */
 export function countOf({ counts }: { readonly counts: Counts }): number {
   return LOGGED_OUTCOMES.reduce((sum, outcome) => sum + counts[outcome], 0);
 }
 
-/** The counts of all slots together. */
 export function totalsOf(slots: readonly Slot[]): Counts {
   return countsOf(
     slots.flatMap(({ counts }) =>
