@@ -1,3 +1,5 @@
+import type { JsonObject } from './json.ts';
+
 /** A subscription in Stripe's list. Times are in whole seconds since 1970, by Stripe's clock. */
 export type ListedSubscription = {
   readonly customerId: string;
@@ -9,6 +11,8 @@ export type ListedSubscription = {
   readonly beganSeconds: number | null;
   /** When it ended; `null` while it has not. */
   readonly endedSeconds: number | null;
+  /** Its period, price and quantity, as Stripe names them: no rule needs them. */
+  readonly details: JsonObject;
   /** The list shows everything that happened to it until then. */
   readonly asOfSeconds: number;
 };

@@ -1,4 +1,5 @@
 import { sql as instep } from './migrations/0001-instep.ts';
+import { sql as teamSubscriptions } from './migrations/0002-team-subscriptions.ts';
 
 export type Migration = {
   readonly version: number;
@@ -14,4 +15,5 @@ export type Migration = {
 /** In order. They are modules, and not files to read, so that an app's bundler finds them. */
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: '0001_instep', sql: instep, compatibleFrom: 1 },
+  { version: 2, name: '0002_team_subscriptions', sql: teamSubscriptions, compatibleFrom: 1 },
 ];

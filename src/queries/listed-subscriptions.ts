@@ -20,20 +20,21 @@ export async function rememberListed(
     text: `
       insert into instep.listed_subscriptions
              (customer_id, subscription_id, status, product_id, plan_name, began_at, ended_at,
-              as_of)
+              details, as_of)
       select customer_id, subscription_id, status, product_id, plan_name,
              to_timestamp(began_seconds), to_timestamp(ended_seconds),
-             to_timestamp(as_of_seconds)
+             details, to_timestamp(as_of_seconds)
         from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[],
-                    $7::bigint[], $8::bigint[])
+                    $7::bigint[], $8::json[], $9::bigint[])
           as listed (customer_id, subscription_id, status, product_id, plan_name, began_seconds,
-                     ended_seconds, as_of_seconds)
+                     ended_seconds, details, as_of_seconds)
           on conflict (customer_id, subscription_id) do update
          set status     = excluded.status,
              product_id = excluded.product_id,
              plan_name  = excluded.plan_name,
              began_at   = excluded.began_at,
              ended_at   = excluded.ended_at,
+             details    = excluded.details,
              as_of      = excluded.as_of
       returning xmax = 0 as "isNew"`,
     values: columnArrays(
@@ -45,6 +46,7 @@ export async function rememberListed(
       'planName',
       'beganSeconds',
       'endedSeconds',
+      'details',
       'asOfSeconds',
     ),
   });
@@ -93,6 +95,7 @@ export async function readListed(
              plan_name as "planName",
              extract(epoch from began_at)::bigint as "beganSeconds",
              extract(epoch from ended_at)::bigint as "endedSeconds",
+             details,
              extract(epoch from as_of)::bigint as "asOfSeconds"
         from instep.listed_subscriptions
        where customer_id = any ($1::text[])

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Json } from '../core/json.ts';
+import { isList, type Json, type JsonObject } from '../core/json.ts';
 import type { ListedSubscription } from '../core/listed-subscription.ts';
 import { parseChange } from './parse-event.ts';
 
@@ -24,22 +24,48 @@ export function parseListedSubscription(
     planName: subscription.planName,
     beganSeconds: times.created ?? null,
     endedSeconds: times.ended_at ?? null,
+    details: detailsOf(listed),
     asOfSeconds,
   };
 }
 
 /** The subscription as JSON, reduced to what a snapshot needs. */
 export function toSubscriptionJson(listed: ListedSubscription): Json {
-  const { subscriptionId, customerId, status, productId, planName } = listed;
+  const { subscriptionId, customerId, status, productId, planName, details } = listed;
+  const { item, price, ...members } = details;
   const product = productId && { id: productId, name: planName };
   const plan = { product, name: planName };
   return {
+    ...members,
     id: subscriptionId,
     object: 'subscription',
     created: listed.beganSeconds,
     customer: customerId,
     ended_at: listed.endedSeconds,
-    items: { data: [{ plan }] },
+    items: { data: [{ ...asObject(item), plan, price: price ?? null }] },
     status,
   };
+}
+
+/** What the view `instep.team_subscriptions` shows, from every API version. */
+function detailsOf(listed: Json): JsonObject {
+  const subscription = asObject(listed);
+  const items = asObject(subscription.items).data;
+  const item = asObject(Array.isArray(items) ? items[0] : null);
+  const price = asObject(item.price ?? item.plan ?? subscription.plan);
+  const { id = null, currency = null, unit_amount: amount = price.amount ?? null } = price;
+  return {
+    ...pick(subscription, 'cancel_at', 'cancel_at_period_end', 'current_period_end', 'trial_end'),
+    ...pick(subscription, 'currency', 'quantity'),
+    item: pick(item, 'current_period_end', 'quantity'),
+    price: { id, currency, unit_amount: amount },
+  };
+}
+
+function pick(object: JsonObject, ...names: readonly string[]): JsonObject {
+  return Object.fromEntries(names.map((name) => [name, object[name] ?? null]));
+}
+
+function asObject(value: Json | undefined): JsonObject {
+  return typeof value === 'object' && value !== null && !isList(value) ? value : {};
 }

@@ -185,6 +185,8 @@ create table instep.listed_subscriptions (
   plan_name       text,
   began_at        timestamptz,
   ended_at        timestamptz,
+  -- Its period, price and quantity.
+  details         json,
   -- The row includes every change up to this time.
   as_of           timestamptz,
   primary key (customer_id, subscription_id)
