@@ -24,16 +24,21 @@ export function rebuildCommand(): Command {
 
 async function rebuildTeams({ team, dryRun = false, json }: RebuildOptions): Promise<void> {
   const options = { planSelection: readPlanSelection(process.env), teamId: team, isDryRun: dryRun };
-  const count = await withDatabase(async (database) => {
-    let found = 0;
+  let [repaired, kept] = [0, 0];
+  await withDatabase(async (database) => {
     for await (const difference of rebuild(database, options)) {
       process.stdout.write(`${json ? JSON.stringify(difference) : describe(difference)}\n`);
-      found += 1;
+      if (difference.isKept) kept += 1;
+      else repaired += 1;
     }
-    return found;
   });
-  const outcome = dryRun ? 'found' : 'repaired';
-  printMessage(count === 0 ? 'no differences' : `${counted(count, 'difference')} ${outcome}`);
+  const counts = [
+    ...(repaired > 0
+      ? [`${counted(repaired, 'difference')} ${dryRun ? 'found' : 'repaired'}`]
+      : []),
+    ...(kept > 0 ? [`${counted(kept, 'row')} of your application kept`] : []),
+  ];
+  printMessage(counts.join(', ') || 'no differences');
 }
 
 /** `team 7 (cus_1): planName Pro → Team, state of sub_1` */

@@ -97,7 +97,7 @@ export async function readNeighbours(
   });
 }
 
-/** The keys and ids of the logged events with keys in these ranges. */
+/** The keys and ids of the events with keys in these ranges that are in the log or were dismissed. */
 export async function readEventIds(
   query: Query,
   ranges: readonly KeyRange[],
@@ -106,7 +106,11 @@ export async function readEventIds(
     name: 'read_event_ids',
     text: `
       select key, event_id as "eventId"
-        from ${EVENTS_IN_RANGES}`,
+        from ${EVENTS_IN_RANGES}
+       union all
+      select key, event_id
+        from unnest($1::uuid[], $2::uuid[]) as range (low, high)
+        join instep.dismissed_events on key between low and high`,
     values: columnArrays(ranges, 'low', 'high'),
   });
 }

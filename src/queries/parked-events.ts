@@ -71,7 +71,10 @@ export type ParkedFilter = {
   readonly receivedBeforeMs?: number | undefined;
 };
 
-/** Deletes parked events whose customer has no team. Returns how many. */
+/**
+ * Deletes parked events whose customer has no team, and remembers for catch-up that they are no
+ * missed ones. Returns how many.
+ */
 export async function deleteParkedEvents(
   query: Query,
   { position, customerId, receivedBeforeMs }: ParkedFilter,
@@ -91,11 +94,23 @@ export async function deleteParkedEvents(
          order by customer_id
          limit $4
            for update skip locked
+      ), dismissed as (
+        delete from instep.events
+         using parked
+         where events.position = parked.position
+        returning key, event_id
+      ), remembered as (
+        insert into instep.dismissed_events (key, event_id)
+        select key, event_id
+          from dismissed
+            on conflict (key) do update
+           set dismissed_at = excluded.dismissed_at
+      ), forgotten as (
+        delete from instep.dismissed_events
+         where dismissed_at < now() - interval '31 days'
       )
-      delete from instep.events
-       using parked
-       where events.position = parked.position
-      returning events.position`,
+      select key
+        from dismissed`,
     values: [
       position ?? null,
       customerId ?? null,

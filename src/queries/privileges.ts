@@ -48,6 +48,7 @@ export async function readLackingPrivileges(query: Query): Promise<LackingPrivil
         select format('%s on instep.%I', privilege, relname), has_table_privilege(oid, privilege)
           from instep
           join (values ('events', 'delete'),
+                       ('dismissed_events', 'delete'),
                        ('statistics', 'delete'),
                        ('statistics_parked', 'delete'),
                        ('listed_subscriptions', 'truncate'))

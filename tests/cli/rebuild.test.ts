@@ -48,6 +48,7 @@ test('reports and repairs a plan that the team had before', async () => {
   expect(lines).toEqual([expect.stringContaining('subscriptionStatus active → canceled')]);
   expect(await service.planOf(teamId)).toMatchObject({ planName: 'Pro' });
   const repaired = await rebuild(['--json']);
+  expect(repaired.stderr).toBe('1 difference repaired\n');
   expect(repaired.lines.map((line) => JSON.parse(line))).toMatchObject([
     { teamId, is: { planName: 'Pro' }, shouldBe: { subscriptionStatus: 'canceled' } },
   ]);
@@ -61,10 +62,11 @@ test('reports and keeps a plan that the application wrote', async () => {
     `update teams set plan_name = 'By hand', subscription_status = 'active' where id = $1`,
     [teamId],
   );
-  const { lines } = await rebuild([]);
+  const { lines, stderr } = await rebuild([]);
   expect(lines).toEqual([
     expect.stringMatching(/kept: your application wrote it; run `instep reconcile --customer cus_/),
   ]);
+  expect(stderr).toBe('1 row of your application kept\n');
   expect(await service.planOf(teamId)).toMatchObject({ planName: 'By hand' });
   await service.database.query('delete from teams where id = $1', [teamId]);
 });

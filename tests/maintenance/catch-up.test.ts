@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
+import { dismissParkedEvents } from '../../src/event-log/dismiss.ts';
 import { pruneLog } from '../../src/event-log/prune.ts';
 import type { Ingest } from '../../src/ingest/pipeline.ts';
 import { createCatchUpJob } from '../../src/maintenance/catch-up.ts';
@@ -107,6 +108,26 @@ const seenBy = async ({ database }: Setting) => {
 };
 
 const idOf = (body: string): string => JSON.parse(body).id;
+
+test.each(['the same', 'another'])(
+  'does not import dismissed events again, listed in %s API version',
+  async (version) => {
+    const listed = nextEvent({ customerId: 'cus_foreign' });
+    const apiVersion = version === 'another' ? { api_version: '2019-01-01' } : {};
+    const delivered = JSON.stringify({ ...JSON.parse(listed), ...apiVersion });
+    const setting = await setUp([listed, nextEvent({ customerId: 'cus_foreign' })]);
+    await setting.ingest([received(delivered)]);
+    const { query } = setting.database;
+    const { signal } = new AbortController();
+    expect(await dismissParkedEvents(query, { customerId: 'cus_foreign' }, signal)).toBe(1);
+    await setting.instance()();
+    expect(await logOf(setting)).toMatchObject([{ outcome: 'parked', deliveries: 0 }]);
+    expect((await logOf(setting))[0]?.event_id).not.toBe(idOf(listed));
+    // Stripe delivers it after all.
+    await setting.ingest([received(delivered)]);
+    expect(await logOf(setting)).toHaveLength(2);
+  },
+);
 
 test('stores missed events under their own ids and times, and nothing twice', async () => {
   const [first, missed, last] = [

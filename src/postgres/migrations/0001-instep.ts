@@ -100,6 +100,14 @@ $$;
 create index events_of_customer on instep.events (customer_id, position);
 create index events_parked on instep.events (customer_id) where outcome = 'parked';
 
+-- Parked events that were deleted in the last 31 days: Stripe lists them for 30, and without this
+-- catch-up would import them again.
+create table instep.dismissed_events (
+  key          uuid        primary key,
+  event_id     text,
+  dismissed_at timestamptz not null default now()
+);
+
 -- One row: how far the event log has been pruned.
 create table instep.pruning (
   is_only_row   boolean     primary key default true check (is_only_row),
