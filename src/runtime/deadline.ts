@@ -1,4 +1,5 @@
 import { InstepError } from './errors.ts';
+import { shareSignal } from './pause.ts';
 import { Stopped } from './retry.ts';
 
 /** Something took longer than it is allowed to. */
@@ -43,6 +44,7 @@ export async function abortAfter<Value>(
   const controller = new AbortController();
   const stop = () => controller.abort(new Stopped());
   const timer = setTimeout(() => controller.abort(new DeadlineExceeded(deadlineMs)), deadlineMs);
+  shareSignal(signal);
   signal?.addEventListener('abort', stop);
   if (signal?.aborted) stop();
   try {
