@@ -1,28 +1,42 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { FairReads } from './fair-reads.ts';
 import { decodePath, type Handler, type HttpRequest, type HttpResponse } from './http-message.ts';
-import { bodyTooLarge, hostInvalid, targetInvalid } from './problems.ts';
+import { bodyTooLarge, hostInvalid, internalProblem, targetInvalid } from './problems.ts';
 import { BodyAlreadyRead, REQUEST_TIMEOUT_MS, readBody, UnfinishedBodies } from './read-body.ts';
 
-/** Serves `handle`, which never throws, on a server of `node:http`. */
-export function createNodeListener(handle: Handler): RequestListener {
+/**
+ * Serves `handle` on a server of `node:http`. A handler that can throw needs `onFailure`: then the
+ * request is answered with 500, instead of ending the process.
+ */
+export function createNodeListener(
+  handle: Handler,
+  onFailure?: (failure: object) => void,
+): RequestListener {
   const fairReads = new FairReads();
   const unfinished = new UnfinishedBodies();
+
+  async function answer(request: IncomingMessage, response: ServerResponse, path: string) {
+    const { method, socket } = request;
+    try {
+      const result = await handle(toHttpRequest(request, path, unfinished));
+      const isCrowded = result.status === 503 || fairReads.isCrowded;
+      if (isCrowded && method === 'POST') fairReads.waitAfter(request, response, socket);
+      send(request, response, result);
+    } catch (err) {
+      if (onFailure === undefined) throw err;
+      onFailure({ err, method, path });
+      send(request, response, internalProblem().toResponse());
+    }
+  }
+
   return (request, response) => {
-    const { socket } = request;
     const path = requestPath(request);
     if (!HOST.test(request.headers.host ?? '')) {
       send(request, response, hostInvalid().toResponse());
     } else if (path === null) {
       send(request, response, targetInvalid().toResponse());
     } else {
-      void handle(toHttpRequest(request, path, unfinished)).then((result) => {
-        const isCrowded = result.status === 503 || fairReads.isCrowded;
-        if (isCrowded && request.method === 'POST') {
-          fairReads.waitAfter(request, response, socket);
-        }
-        send(request, response, result);
-      });
+      void answer(request, response, path);
     }
   };
 }

@@ -1,3 +1,4 @@
+import { limitLines } from '../runtime/line-limiter.ts';
 import type { Handler } from './http-message.ts';
 import { type ListenerOptions, openListener, type RunningServer } from './listener.ts';
 import { createNodeListener } from './node-listener.ts';
@@ -11,7 +12,8 @@ export type ListenOptions = Pick<ListenerOptions, 'host' | 'port' | 'logger'> & 
 
 /**
  * Serves a handler at an address, with the limits of `instep serve` for connections, headers and
- * time. Port 0 takes a free port, which the result's `url` has.
+ * time. Port 0 takes a free port, which the result's `url` has. A handler that throws is logged, and its
+ * request is answered with 500.
  *
  * @throws ListenFailed when the address is in use, or not one of this machine
  * @example
@@ -30,12 +32,13 @@ export type ListenOptions = Pick<ListenerOptions, 'host' | 'port' | 'logger'> & 
  */
 export async function listen(options: ListenOptions): Promise<RunningServer> {
   const { host, port, logger, handle, filesNeededElsewhere } = options;
+  const onFailure = limitLines((members) => logger.error(members, 'request failed'));
   return await openListener({
     host,
     port,
     portVariable: 'PORT',
     logger,
     maxConnections: connectionsWithin(readOpenFilesLimit(), filesNeededElsewhere),
-    onRequest: createNodeListener(handle),
+    onRequest: createNodeListener(handle, onFailure),
   });
 }
