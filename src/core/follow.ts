@@ -28,8 +28,8 @@ export function follow(
   planSelection: PlanSelection,
 ): Step {
   const noEffect = planAfter(subscription) === null;
-  const known = customer.get(subscription.subscriptionId);
-  const state = newerState(known, lastOfSecond(history.secondOf(subscription)), history);
+  const current = customer.get(subscription.subscriptionId);
+  const state = newerState(current, lastOfSecond(history.secondOf(subscription)), history);
   if (state === null) return { outcome: noEffect ? 'unchanged' : 'stale', customer };
 
   const next = new Map(customer).set(subscription.subscriptionId, state);
@@ -42,17 +42,17 @@ export function follow(
   return { outcome: noEffect || isNewestOfItsOwn ? 'unchanged' : 'stale', customer: next };
 }
 
-/** The state after the end of one more second, or `null` when it stays the same. */
+/** The state after the last event of one more second, or `null` when it stays the same. */
 function newerState(
-  known: SubscriptionState | undefined,
+  current: SubscriptionState | undefined,
   { newest, order }: LastOfSecond,
   history: EventHistory,
 ): SubscriptionState | null {
-  if (newest !== null && !(known && newest.createdSeconds < known.newest.createdSeconds)) {
+  if (newest !== null && !(current && newest.createdSeconds < current.newest.createdSeconds)) {
     return { newest, order };
   }
-  if (known === undefined) return null;
+  if (current === undefined) return null;
   // The event belongs to another second, and may decide the order of the newest one.
-  const again = lastOfSecond(history.secondOf(known.newest));
+  const again = lastOfSecond(history.secondOf(current.newest));
   return again.newest === null ? null : { newest: again.newest, order: again.order };
 }

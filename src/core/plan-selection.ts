@@ -2,7 +2,10 @@ import type { Customer } from './customer.ts';
 import type { SubscriptionEvent } from './subscription-event.ts';
 import { effectOf, isSamePlan, NO_PLAN, planAfter, type TeamPlan } from './transition.ts';
 
-/** Which of a customer's subscriptions counts (docs/contract.md, rule 5): the newest event's, or the best live one. */
+/**
+ * Which of a customer's subscriptions counts (docs/contract.md, rule 5): the one with the newest event,
+ * or the best live one.
+ */
 export type PlanSelection = 'newest' | 'best';
 
 /** The event that the team follows, or `null` when the customer has none. */

@@ -102,7 +102,7 @@ function endsAfter(starts: Changes, events: Changes): readonly Path[] {
   return ends.length > 0 ? ends : possibleEnds(changes);
 }
 
-/** A path through some of the events, or through all. */
+/** An order of some of the events, in which each fits the one before it. With all of them it is an end. */
 type Path = {
   readonly last: SubscriptionChange;
   /** The last event on the path with an effect. */

@@ -1,6 +1,9 @@
 import type { JsonObject } from './json.ts';
 
-/** A subscription as one event reports it. What the event left out is `null`, never a guess. */
+/**
+ * What can reach a team: a subscription as one event reports it. What the event left out is `null`,
+ * never a guess.
+ */
 export type SubscriptionEvent = {
   readonly customerId: string;
   readonly subscriptionId: string | null;
@@ -12,11 +15,12 @@ export type SubscriptionEvent = {
   readonly createdSeconds: number;
 };
 
-/** What an event says about a subscription, with the evidence for its place among others. */
+/** All that an event says: the subscription, and the evidence for its place among other events. */
 export type SubscriptionChange = {
   /** The key of the event in the log. */
   readonly key: string;
   readonly subscription: SubscriptionEvent;
+  /** The whole subscription object after the change, as Stripe sent it. */
   readonly after: JsonObject;
   /** The event's `previous_attributes`; `null` when it has none. */
   readonly previousAttributes: JsonObject | null;

@@ -6,7 +6,10 @@ import type { SnapshotEvent } from '../stripe/subscription-snapshot.ts';
 export type ReceivedEvent = (ReadableEvent | UnreadableEvent | SnapshotEvent) & {
   readonly body: Uint8Array;
   readonly receivedAtMs: number;
-  /** `log`: it is in the log already, and counts as no delivery; `list`: Stripe's API listed it. */
+  /**
+   * `delivery`: Stripe sent it. `list`: Stripe's API listed it. `log`: Instep's own, a logged event again
+   * or a snapshot. Only deliveries are counted as such.
+   */
   readonly source: 'delivery' | 'log' | 'list';
 };
 

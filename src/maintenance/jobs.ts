@@ -37,6 +37,7 @@ export type JobsOptions = {
   readonly retentionMs: number | null;
 };
 
+/** Teams with empty plan columns, whose customer had events before the team was linked or created. */
 const EMPTY_TEAMS_JOB = 'empty-teams';
 
 /** The jobs that find and repair everything that can be out of sync. */

@@ -1,4 +1,4 @@
-/** An answer of Stripe's API shows everything that happened until its request, less this margin. */
+/** How long before a request its answer from Stripe's API is certain to show everything. */
 const MARGIN_SECONDS = 3;
 
 /** The margin for our clock, where Stripe did not say what its own shows. */
@@ -10,7 +10,7 @@ type Answer = {
   readonly tookMs: number;
 };
 
-/** The last second that an answer of Stripe's API is certain to show. `nowMs` by our clock. */
+/** The last second of Stripe's clock whose events an answer of Stripe's API is certain to show. */
 export function lastShownSecond({ answeredSeconds, tookMs }: Answer, nowMs: number): number {
   const answered = answeredSeconds ?? Math.floor(nowMs / 1_000) - OUR_MARGIN_SECONDS;
   return answered - Math.ceil(tookMs / 1_000) - MARGIN_SECONDS;

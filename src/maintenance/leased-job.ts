@@ -21,7 +21,7 @@ export type LeasedJobOptions = {
 export function createLeasedJob(options: LeasedJobOptions): Job['run'] {
   const { name, logger, intervalMs, isDueAfterOutage, run } = options;
   const { clockMs = () => performance.now() } = options;
-  /** The end of the last time in which events may have been missed. */
+  /** The start of this process, or the last time that the database was unavailable. */
   let outageEndMs = clockMs();
   let forbiddenUntilMs = Number.NEGATIVE_INFINITY;
 

@@ -8,6 +8,7 @@ import { inRootSpan } from '../runtime/tracing.ts';
 /** Finds one kind of thing that is out of sync, and repairs it. */
 export type Job = {
   readonly name: string;
+  /** How often `run` is called. A job with a lease then only checks whether it is due. */
   readonly intervalMs: number;
   /** Stops early, without an error, when the signal is aborted. All of its state is in the database. */
   readonly run: (signal: AbortSignal) => Promise<void>;

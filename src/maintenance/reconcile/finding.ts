@@ -28,6 +28,7 @@ export type Finding =
       readonly customerId: string;
       readonly statuses: readonly string[];
     }
+  /** Stripe does not have the customer of a team. */
   | { readonly kind: 'unknown customer'; readonly teamId: number; readonly customerId: string };
 
 /** Whether the team has the plan that it should have, so that only the log lacks something. */

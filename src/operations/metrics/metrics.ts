@@ -35,7 +35,7 @@ function createSeries() {
     ),
     events: new Counter(
       'instep_events_total',
-      'Signed events by type, outcome and source: delivered, read again from the log, or missed and found in the list of Stripe.',
+      'Signed events by type, outcome and source: delivered, missed and found in the list of Stripe, or from the log: processed again, or a snapshot.',
     ),
     eventFailures: new Counter(
       'instep_event_failures_total',
