@@ -1,3 +1,4 @@
+import type { ApplicationId } from '../../src/core/application-id.ts';
 import type { PlanSelection } from '../../src/core/plan-selection.ts';
 import type { SubscriptionEvent } from '../../src/core/subscription-event.ts';
 import { makeSnapshot } from '../../src/stripe/subscription-snapshot.ts';
@@ -41,7 +42,7 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
   const store = new MemoryStore(planSelection);
   const decided = new Map<Arrival['event']['key'], Decided>();
   /** The last plan that the application wrote into each team. */
-  const written = new Map<number, Written>();
+  const written = new Map<ApplicationId, Written>();
   const unfilled = new Set<string>();
   /** Counts the transactions, to tell which came first. */
   let now = 0;
@@ -198,7 +199,7 @@ type Written = { readonly record: TeamRecord; readonly at: number };
 type Audited = {
   readonly store: MemoryStore;
   readonly decided: ReadonlyMap<string, Decided>;
-  readonly written: ReadonlyMap<number, Written>;
+  readonly written: ReadonlyMap<ApplicationId, Written>;
   readonly unfilled: ReadonlySet<string>;
   readonly planSelection: PlanSelection;
 };

@@ -1,3 +1,4 @@
+import type { ApplicationId } from '../../src/core/application-id.ts';
 import type { Customer, SubscriptionState } from '../../src/core/customer.ts';
 import type { LoggedOutcome } from '../../src/core/logged-event.ts';
 import type { PlanSelection } from '../../src/core/plan-selection.ts';
@@ -62,7 +63,7 @@ export class MemoryStore {
   }
 
   /** The application writes a plan into the customer's first team. Returns the team's id. */
-  write(customerId: string, plan: TeamPlan): number {
+  write(customerId: string, plan: TeamPlan): ApplicationId {
     this.link(customerId);
     const [first, ...others] = this.teamsOf(customerId);
     if (first === undefined) throw new RangeError('the customer was linked');
@@ -82,7 +83,7 @@ export class MemoryStore {
     return { id: this.#teamCount, customerId, plan: NO_PLAN };
   }
 
-  #writePlans(teams: Iterable<LinkedTeam>, plans: ReadonlyMap<number, TeamPlan>): void {
+  #writePlans(teams: Iterable<LinkedTeam>, plans: ReadonlyMap<ApplicationId, TeamPlan>): void {
     for (const { id, customerId } of teams) {
       const plan = plans.get(id);
       if (plan === undefined) continue;
@@ -169,7 +170,7 @@ export class MemoryStore {
   learnNames(names: Iterable<readonly [string, string]>): void {
     for (const [productId, name] of names) this.names.set(productId, name);
     const teams = [...this.#teams.values()].flat();
-    const plans = new Map<number, TeamPlan>();
+    const plans = new Map<ApplicationId, TeamPlan>();
     for (const { id, plan } of teams) {
       const planName = plan.planName ?? this.names.get(plan.providerProductId ?? '') ?? null;
       if (planName !== plan.planName) plans.set(id, { ...plan, planName });

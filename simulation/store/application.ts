@@ -1,3 +1,4 @@
+import type { ApplicationId } from '../../src/core/application-id.ts';
 import type { Query } from '../../src/postgres/database.ts';
 import { addTeam, linkTeam } from '../../src/queries/teams.ts';
 import type { Step } from '../../src/testing/lifecycle/delivery-schedule.ts';
@@ -16,13 +17,13 @@ export function isApplicationStep(step: Step): step is ApplicationStep {
 /** What the application does with the teams of one customer, one step after the other. */
 export class Application {
   /** The last plan that it wrote into each team. */
-  readonly written = new Map<number, TeamRecord>();
+  readonly written = new Map<ApplicationId, TeamRecord>();
   readonly #query: Query;
   readonly #history: History;
-  #teamId: number;
+  #teamId: ApplicationId;
   #lastStep: Promise<void> = Promise.resolve();
 
-  private constructor(query: Query, history: History, teamId: number) {
+  private constructor(query: Query, history: History, teamId: ApplicationId) {
     this.#query = query;
     this.#history = history;
     this.#teamId = teamId;

@@ -1,8 +1,20 @@
 import { InvalidArgumentError } from 'commander';
+import type { ApplicationId } from '../core/application-id.ts';
 import { parseDuration } from '../runtime/duration.ts';
 import { parseTimeSince } from '../runtime/time-since.ts';
 
-/** Parses an id or a count. @throws InvalidArgumentError */
+/**
+ * Parses the id of a team or a user: a number, a UUID, or any other text.
+ *
+ * @throws InvalidArgumentError
+ */
+export function applicationId(text: string): ApplicationId {
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+  if (/^\P{Cc}{1,255}$/u.test(text)) return text;
+  throw new InvalidArgumentError('must be an id: a number, a UUID or a text.');
+}
+
+/** Parses a count. @throws InvalidArgumentError */
 export function positiveInteger(text: string): number {
   const value = Number(text);
   if (!/^\d+$/.test(text) || value < 1 || value > 2 ** 31 - 1) {

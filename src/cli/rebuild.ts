@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { readPlanSelection } from '../config/config.ts';
 import { type Difference, rebuild } from '../event-log/rebuild.ts';
 import { counted } from '../operations/count-text.ts';
-import { positiveInteger } from './arguments.ts';
+import { applicationId } from './arguments.ts';
 import { createCommand } from './create-command.ts';
 import { printMessage } from './output.ts';
 import { planChanges } from './plan-table.ts';
@@ -16,7 +16,7 @@ export function rebuildCommand(): Command {
     'replay the whole event log, and repair teams that differ from the result',
     'TEAM_PLAN=best instep rebuild --dry-run',
   )
-    .option('--team <id>', 'only this team', positiveInteger)
+    .option('--team <id>', 'only this team', applicationId)
     .option('--dry-run', 'report differences without repairing them')
     .option('--json', 'print a JSON line for each difference')
     .action(rebuildTeams);

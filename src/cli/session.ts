@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import { readAuthSecrets } from '../config/config.ts';
+import type { ApplicationId } from '../core/application-id.ts';
 import { SESSION_COOKIE } from '../sessions/cookie.ts';
 import { issueSession, secretKeys } from '../sessions/token.ts';
-import { positiveInteger } from './arguments.ts';
+import { applicationId, positiveInteger } from './arguments.ts';
 import { createCommand } from './create-command.ts';
 import { printData } from './output.ts';
 
-type IssueOptions = { user: number; days: number; json?: boolean };
+type IssueOptions = { user: ApplicationId; days: number; json?: boolean };
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
@@ -21,7 +22,7 @@ export function sessionCommand(): Command {
       'print a session cookie that is signed with AUTH_SECRET',
       'curl -b "$(instep session issue --user 1)" http://127.0.0.1:3000/api/user',
     )
-      .requiredOption('--user <id>', 'user id', positiveInteger)
+      .requiredOption('--user <id>', 'user id', applicationId)
       .option('--days <days>', 'days until the session expires', positiveInteger, 1)
       .option('--json', 'print JSON')
       .action(issue),

@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import { readPlanSelection } from '../config/config.ts';
+import type { ApplicationId } from '../core/application-id.ts';
 import { fillEmptyTeams } from '../ingest/fill-empty-teams.ts';
 import type { Database } from '../postgres/database.ts';
 import { addTeam, linkTeam, readTeam } from '../queries/teams.ts';
-import { positiveInteger } from './arguments.ts';
+import { applicationId } from './arguments.ts';
 import { createCommand } from './create-command.ts';
 import { NotFound } from './not-found.ts';
 import { printData } from './output.ts';
@@ -30,14 +31,14 @@ export function teamCommand(): Command {
         'link a team to its customer at Stripe',
         'instep team link 1 --customer cus_123',
       )
-        .argument('<id>', 'team id', positiveInteger)
+        .argument('<id>', 'team id', applicationId)
         .requiredOption('--customer <id>', 'id of the customer at Stripe')
         .option('--json', 'print JSON')
         .action(link),
     )
     .addCommand(
       createCommand('show', 'show a team and its plan', 'instep team show 1 --json')
-        .argument('<id>', 'team id', positiveInteger)
+        .argument('<id>', 'team id', applicationId)
         .option('--json', 'print JSON')
         .action(show),
     );
@@ -52,7 +53,7 @@ async function add({ name, customer, ...options }: { name: string; customer?: st
   });
 }
 
-async function link(id: number, { customer, ...options }: { customer: string } & Json) {
+async function link(id: ApplicationId, { customer, ...options }: { customer: string } & Json) {
   const planSelection = readPlanSelection(process.env);
   await withDatabase(async (database) => {
     await linkTeam(database.query, id, customer);
@@ -61,11 +62,11 @@ async function link(id: number, { customer, ...options }: { customer: string } &
   });
 }
 
-async function show(id: number, options: Json): Promise<void> {
+async function show(id: ApplicationId, options: Json): Promise<void> {
   await withDatabase((database) => print(database, id, options));
 }
 
-async function print({ query }: Database, id: number, options: Json): Promise<void> {
+async function print({ query }: Database, id: ApplicationId, options: Json): Promise<void> {
   const team = await readTeam(query, id);
   if (team === null) throw new NotFound(`there is no team ${id}`);
   printData({ id, providerCustomerId: team.customerId, ...team.plan }, options);

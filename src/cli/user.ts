@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
+import type { ApplicationId } from '../core/application-id.ts';
 import { addUser, readUser, type User } from '../queries/users.ts';
-import { positiveInteger } from './arguments.ts';
+import { applicationId } from './arguments.ts';
 import { createCommand } from './create-command.ts';
 import { NotFound } from './not-found.ts';
 import { type Data, printData } from './output.ts';
@@ -31,7 +32,7 @@ export function userCommand(): Command {
     )
     .addCommand(
       createCommand('show', 'show a user', 'instep user show 1')
-        .argument('<id>', 'user id', positiveInteger)
+        .argument('<id>', 'user id', applicationId)
         .option('--json', 'print JSON')
         .action(show),
     );
@@ -43,7 +44,7 @@ async function add({ email, name, role, passwordHash, json = false }: AddOptions
   printData(describe(added), { json });
 }
 
-async function show(id: number, options: { json?: boolean }): Promise<void> {
+async function show(id: ApplicationId, options: { json?: boolean }): Promise<void> {
   const found = await withDatabase(({ query }) => readUser(query, id));
   if (found === null) throw new NotFound(`there is no user ${id}`);
   printData(describe(found), options);

@@ -3,13 +3,17 @@ import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import * as v from 'valibot';
 import { parseDatabaseUrl } from '../postgres/database-url.ts';
+import type { DeclaredTables } from '../postgres/tables/application-tables.ts';
 import type { Environment } from './environment.ts';
+import { declaredTables } from './tables.ts';
 
 export type DatabaseConfig = {
   /** One for each server that can be the primary; none for the embedded database. */
   readonly databaseUrls: readonly URL[];
   /** The data directory of the embedded database; an absolute path. */
   readonly dataFolder: string;
+  /** The application's tables and columns, as far as their names aren't recognized. */
+  readonly tables: DeclaredTables;
 };
 
 /** The embedded database is the default only where nothing suggests that another one was meant. */
@@ -32,6 +36,7 @@ export function databaseVariables(environment: Environment) {
       v.transform((urls) => urls ?? []),
     ),
     INSTEP_DATA: v.optional(v.string(), './data'),
+    INSTEP_TABLES: declaredTables,
   };
 }
 
@@ -40,7 +45,11 @@ type DatabaseVariables = v.InferOutput<
 >;
 
 export function toDatabaseConfig(value: DatabaseVariables): DatabaseConfig {
-  return { databaseUrls: value.DATABASE_URL, dataFolder: resolve(value.INSTEP_DATA) };
+  return {
+    databaseUrls: value.DATABASE_URL,
+    dataFolder: resolve(value.INSTEP_DATA),
+    tables: value.INSTEP_TABLES,
+  };
 }
 
 /** For people, and without what can be secret in a URL. */

@@ -1,3 +1,4 @@
+import type { ApplicationId } from '../core/application-id.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import type { SubscriptionChange, SubscriptionEvent } from '../core/subscription-event.ts';
 import type { Query } from '../postgres/database.ts';
@@ -27,7 +28,7 @@ export type HistoryRequest = {
   readonly customerId: string;
   readonly planSelection: PlanSelection;
   /** The teams that have the customer now. */
-  readonly teamIds: readonly number[];
+  readonly teamIds: readonly ApplicationId[];
   /** Only events before this position; `null`: all. */
   readonly before: number | null;
   readonly limit: number;

@@ -1,3 +1,4 @@
+import type { ApplicationId } from '../core/application-id.ts';
 import { followedEvent, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
 import type { SubscriptionEvent } from '../core/subscription-event.ts';
 import { effectOf, type TeamPlan } from '../core/transition.ts';
@@ -12,7 +13,7 @@ import type { EventReference, Reason } from './reason.ts';
 export type Surroundings = {
   readonly planSelection: PlanSelection;
   /** The teams that have the customer now. */
-  readonly teamIds: readonly number[];
+  readonly teamIds: readonly ApplicationId[];
   /** The names of products, by id. */
   readonly names: ReadonlyMap<string, string>;
   /** Events received before then may have been pruned; `null`: none was. */

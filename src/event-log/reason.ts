@@ -1,3 +1,5 @@
+import type { ApplicationId } from '../core/application-id.ts';
+
 /** An event of the log, for a person to find. */
 export type EventReference = {
   /** Several events can share an id, but none shares its position; `null`: it is not in the log. */
@@ -13,7 +15,7 @@ export type Reason =
   | { readonly code: 'unreadable'; readonly problem: string | null }
   | { readonly code: 'readable-now'; readonly position: number }
   | { readonly code: 'no-team'; readonly customerId: string | null }
-  | { readonly code: 'team-linked-since'; readonly teamIds: readonly number[] }
+  | { readonly code: 'team-linked-since'; readonly teamIds: readonly ApplicationId[] }
   /** Its surroundings were pruned, or were decided in another order or with another TEAM_PLAN. */
   | { readonly code: 'no-longer-known' }
   | {

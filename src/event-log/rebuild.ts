@@ -1,3 +1,4 @@
+import type { ApplicationId } from '../core/application-id.ts';
 import {
   type Customer,
   isSameState,
@@ -18,7 +19,7 @@ import { parseLog } from './parsed-event.ts';
 export type RebuildOptions = {
   readonly planSelection: PlanSelection;
   /** Only this team. */
-  readonly teamId?: number | undefined;
+  readonly teamId?: ApplicationId | undefined;
   /** Yields the differences without repairing them. */
   readonly isDryRun: boolean;
   /** Also repairs rows that the application wrote itself, since Stripe has confirmed the plan. */
@@ -27,7 +28,7 @@ export type RebuildOptions = {
 
 /** What a team has and what its events yield, or stored states that differ from the events. */
 export type Difference = {
-  readonly teamId: number;
+  readonly teamId: ApplicationId;
   readonly customerId: string;
   readonly is: TeamPlan;
   readonly shouldBe: TeamPlan;
@@ -48,7 +49,7 @@ export async function* rebuild(
   database: Database,
   options: RebuildOptions,
 ): AsyncGenerator<Difference> {
-  let afterId = 0;
+  let afterId: ApplicationId | null = null;
   for (;;) {
     const page = await readLinkedTeams(database.query, { afterId, limit: PAGE, ...options });
     for (const { customerId } of page) {

@@ -1,3 +1,4 @@
+import type { ApplicationId } from '../core/application-id.ts';
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { ReceivedEvent, Result } from '../ingest/received-event.ts';
 import type { Query } from '../postgres/database.ts';
@@ -11,7 +12,7 @@ export type Replayed = {
   readonly event: EventRow;
   /** `left out`: a snapshot, which says how things were; `failed`: see `error`. */
   readonly outcome: Result['outcome'] | 'left out' | 'failed';
-  readonly teamIds: readonly number[];
+  readonly teamIds: readonly ApplicationId[];
   readonly error: Error | null;
 };
 

@@ -1,3 +1,4 @@
+import type { ApplicationId } from '../core/application-id.ts';
 import { keysOfSameSecond } from '../core/event-key-layout.ts';
 import type { LoggedEvent } from '../core/logged-event.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
@@ -58,7 +59,7 @@ export async function applyCustomers(
   transaction: Transaction,
   customerIds: readonly string[],
   options: ApplyOptions,
-): Promise<number[]> {
+): Promise<ApplicationId[]> {
   const { query } = transaction;
   const { teams } = await lockFreeTeams(query, customerIds);
   const stored = { log: [], customers: await readCustomers(query, customerIds) };
@@ -113,11 +114,11 @@ function parse(row: LoggedEvent): StoredEvent {
   return { ...row, change: changeOf(row) };
 }
 
-function stripNames(plans: ReadonlyMap<number, TeamPlan>): Map<number, TeamPlan> {
+function stripNames(plans: ReadonlyMap<ApplicationId, TeamPlan>): Map<ApplicationId, TeamPlan> {
   return new Map([...plans].map(([teamId, plan]) => [teamId, { ...plan, planName: null }]));
 }
 
-function productsWithoutName(plans: ReadonlyMap<number, TeamPlan>): string[] {
+function productsWithoutName(plans: ReadonlyMap<ApplicationId, TeamPlan>): string[] {
   const productIds = new Set<string>();
   for (const { providerProductId, planName } of plans.values()) {
     if (providerProductId !== null && planName === null) productIds.add(providerProductId);

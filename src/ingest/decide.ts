@@ -1,3 +1,4 @@
+import type { ApplicationId } from '../core/application-id.ts';
 import {
   type Customer,
   isSameState,
@@ -38,7 +39,7 @@ export type Decision = {
   /** The outcomes to log, by key. A superseded snapshot has none. */
   readonly outcomes: ReadonlyMap<string, LoggedOutcome>;
   readonly subscriptions: readonly SubscriptionState[];
-  readonly plans: ReadonlyMap<number, TeamPlan>;
+  readonly plans: ReadonlyMap<ApplicationId, TeamPlan>;
   /** The newest events of subscriptions whose order depends on the neighbouring seconds. */
   readonly withUncertainOrder: readonly SubscriptionEvent[];
 };
@@ -103,7 +104,7 @@ export function decide(
   }
 
   const keptTeams: LinkedTeam[] = [];
-  const plans = new Map<number, TeamPlan>();
+  const plans = new Map<ApplicationId, TeamPlan>();
   // A row with empty plan columns was linked or created after its customer's events.
   const affectedTeams = stored.teams.filter(
     ({ customerId, plan }) => appliedCustomerIds.has(customerId) || isSamePlan(plan, NO_PLAN),
@@ -163,8 +164,8 @@ function withNamesOf(
   return names;
 }
 
-function groupTeamIds(teams: readonly LinkedTeam[]): Map<string, number[]> {
-  const teamIdsByCustomer = new Map<string, number[]>();
+function groupTeamIds(teams: readonly LinkedTeam[]): Map<string, ApplicationId[]> {
+  const teamIdsByCustomer = new Map<string, ApplicationId[]>();
   for (const { id, customerId } of teams) {
     teamIdsByCustomer.set(customerId, [...(teamIdsByCustomer.get(customerId) ?? []), id]);
   }

@@ -1,3 +1,4 @@
+import type { ApplicationId } from '../core/application-id.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import type { Database } from '../postgres/database.ts';
 import { readCustomersOfEmptyTeams } from '../queries/teams.ts';
@@ -13,7 +14,7 @@ export async function fillEmptyTeams(
   { query, transaction }: Database,
   planSelection: PlanSelection,
   customerIds?: readonly string[],
-): Promise<number[]> {
+): Promise<ApplicationId[]> {
   const due = customerIds ?? (await readCustomersOfEmptyTeams(query, BATCH));
   if (due.length === 0) return [];
   return await transaction((query, atCommit) =>

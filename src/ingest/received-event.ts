@@ -1,3 +1,4 @@
+import type { ApplicationId } from '../core/application-id.ts';
 import type { LoggedOutcome } from '../core/logged-event.ts';
 import type { ReadableEvent, UnreadableEvent } from '../stripe/parse-event.ts';
 import type { SnapshotEvent } from '../stripe/subscription-snapshot.ts';
@@ -19,7 +20,7 @@ export type EventWithProductName = ReceivedEvent & { readonly productName: strin
 /** The outcome of an event, and the teams that have its customer. */
 export type Result = {
   readonly outcome: LoggedOutcome | 'duplicate';
-  readonly teamIds: readonly number[];
+  readonly teamIds: readonly ApplicationId[];
   /** The teams whose row was kept, because the application wrote it and nothing contradicts it. */
-  readonly keptTeamIds?: readonly number[];
+  readonly keptTeamIds?: readonly ApplicationId[];
 };

@@ -1,9 +1,12 @@
 import { type Database, type DatabaseOptions, openDatabase } from './database.ts';
 import { openEmbeddedPostgres } from './embedded/embedded-postgres.ts';
+import type { DeclaredTables } from './tables/application-tables.ts';
 
 /** A way to the database, whichever it is. */
 export type DatabaseServer = {
   readonly isEmbedded: boolean;
+  /** The application's tables and columns, as far as their names aren't recognized. */
+  readonly tables: DeclaredTables;
   open(options: PoolOptions): Database;
   /** Leaves the server behind; an embedded one stops when no other process uses it. */
   release(): Promise<void>;
@@ -18,27 +21,31 @@ export type ConnectOptions = {
   /** One for each server that may be the primary; none for the embedded database. */
   readonly databaseUrls: readonly URL[];
   readonly dataFolder: string;
+  readonly tables?: DeclaredTables;
   /** Tells a person what they should know, such as where the files are. */
   readonly notice: (message: string) => void;
 };
 
 /** Finds the database: yours by its URL, or the embedded one, which starts when it isn't running. */
 export async function connectToServer(options: ConnectOptions): Promise<DatabaseServer> {
-  const { databaseUrls, dataFolder, notice } = options;
+  const { databaseUrls, dataFolder, tables = {}, notice } = options;
   if (databaseUrls.length > 0) {
     const connections = databaseUrls.map(({ href }) => ({ connectionString: href }));
     return {
       isEmbedded: false,
-      open: (pool) => openDatabase({ ...pool, connections }),
+      tables,
+      open: (pool) => openDatabase({ ...pool, tables, connections }),
       release: async () => undefined,
     };
   }
   const embedded = await openEmbeddedPostgres({ dataFolder, onNotice: notice });
   return {
     isEmbedded: true,
+    tables,
     open: (pool) =>
       openDatabase({
         ...pool,
+        tables,
         connections: [embedded.connection],
         revive: () => embedded.ensureRunning(),
       }),

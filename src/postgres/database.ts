@@ -13,16 +13,15 @@ import {
 } from './errors.ts';
 import { Pools, type PoolUse } from './pools.ts';
 import { SESSION_SETTINGS, setStatements } from './session-settings.ts';
-import { type NamedStatement, StatementNames } from './statement-names.ts';
+import type { NamedStatement, Query } from './statement.ts';
+import { StatementNames } from './statement-names.ts';
+import { StatementTexts } from './statement-texts.ts';
+import type { DeclaredTables } from './tables/application-tables.ts';
+
+export type { Query } from './statement.ts';
 
 /** Hands over statements on which only the commit depends: they travel together with it. */
 export type AtCommit = (...statements: Promise<unknown>[]) => void;
-
-/** Runs one statement and returns its rows. A plain text is not prepared. */
-export type Query = <Row extends pg.QueryResultRow>(
-  statement: NamedStatement | string,
-  values?: readonly unknown[],
-) => Promise<Row[]>;
 
 export type Work<Result> = (query: Query, atCommit: AtCommit) => Promise<Result>;
 
@@ -48,6 +47,8 @@ export type DatabaseOptions = {
   /** Called before the one retry when no connection could be made. */
   readonly revive?: () => Promise<void>;
   readonly onConnectionError: (error: Error) => void;
+  /** The application's tables and columns, as far as their names aren't recognized. */
+  readonly tables?: DeclaredTables;
 };
 
 /** Of transactions that conflict at least one succeeds, so few calls are enough. */
@@ -60,6 +61,7 @@ const ANSWER_MARGIN_MS = 500;
 export function openDatabase(options: DatabaseOptions): Database {
   const { statementTimeoutMs } = options;
   const names = new StatementNames();
+  const texts = new StatementTexts(options.tables ?? {});
   const timeouts = {
     statement_timeout: statementTimeoutMs,
     lock_timeout: Math.ceil(statementTimeoutMs / 2),
@@ -119,7 +121,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     maxCalls: MAX_CALLS,
     firstPauseMs: 0,
     longestPauseMs: 0,
-    isRetryable: (error: unknown) => error instanceof DatabaseConflict || names.haveCaused(error),
+    isRetryable: (error: unknown) =>
+      error instanceof DatabaseConflict || names.haveCaused(error) || texts.haveCaused(error),
   };
 
   function queryOn(client: pg.PoolClient): Query {
@@ -133,8 +136,9 @@ export function openDatabase(options: DatabaseOptions): Database {
         });
       }
       return send(statement.name, async () => {
-        const { text, values = [] } = statement;
-        const name = names.nameOf(statement);
+        const { values = [] } = statement;
+        const text = texts.textOf(statement.text);
+        const name = names.nameOf(statement.name, text);
         const { rows } = await client.query<Row>({ name, text, values: [...values] });
         // V8 takes a result's array for long-lived, and with it whatever it is left to hold.
         return rows.splice(0);
@@ -200,11 +204,19 @@ export function openDatabase(options: DatabaseOptions): Database {
     return await rows;
   }
 
+  const queryNow: Query = (statement, values) =>
+    using((client) => runAlone(client, statement, values));
+
+  function execute<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+    return retry(async () => {
+      await texts.prepare(queryNow);
+      return await using(work);
+    }, retryPolicy);
+  }
+
   return {
-    query: (statement, values) =>
-      retry(() => using((client) => runAlone(client, statement, values)), retryPolicy),
-    transaction: (work) =>
-      retry(() => using((client) => transact(client, beginDeciding, work)), retryPolicy),
+    query: (statement, values) => execute((client) => runAlone(client, statement, values)),
+    transaction: (work) => execute((client) => transact(client, beginDeciding, work)),
     poolUse: () => pools.use(),
     close: () => pools.close(),
   };

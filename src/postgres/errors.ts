@@ -1,3 +1,4 @@
+import type { ApplicationId } from '../core/application-id.ts';
 import { DeadlineExceeded } from '../runtime/deadline.ts';
 import { InstepError } from '../runtime/errors.ts';
 
@@ -27,7 +28,7 @@ export class DatabaseUnusable extends InstepError {
 export class DatabaseRefused extends InstepError {
   readonly code = 'DATABASE_REFUSED';
   /** The teams of the event that was refused, where they are known. */
-  teamIds: readonly number[] = [];
+  teamIds: readonly ApplicationId[] = [];
 }
 
 /**

@@ -18,7 +18,7 @@ const MIGRATION_LOCK = 4_673_837;
 export type MigrateOptions = {
   readonly migrations?: readonly Migration[];
   /** Checks the migrated database, in the same transaction: when it throws, nothing has changed. */
-  readonly verify?: (query: Query) => Promise<void>;
+  readonly verify?: (query: Query) => Promise<unknown>;
 };
 
 /**

@@ -1,13 +1,6 @@
 import { hash } from 'node:crypto';
 import { sqlState } from './errors.ts';
 
-/** A statement that each connection prepares once, under a name that also names its span. */
-export type NamedStatement = {
-  readonly name: string;
-  readonly text: string;
-  readonly values?: readonly unknown[];
-};
-
 /**
  * The names under which statements are prepared. Poolers that do not know of prepared statements
  * (PgBouncer before 1.21, in transaction mode) give every transaction another connection, where the
@@ -21,7 +14,7 @@ export class StatementNames {
    * The name to prepare a statement under. It has a hash of the text, so that a connection that
    * several clients share never runs another version's statement of the same name.
    */
-  nameOf({ name, text }: NamedStatement): string | undefined {
+  nameOf(name: string, text: string): string | undefined {
     if (this.#names === null) return undefined;
     const known = this.#names.get(text);
     if (known !== undefined) return known;

@@ -1,4 +1,5 @@
 import type { Query } from '../postgres/database.ts';
+import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { SNAPSHOT_TYPE } from '../stripe/handled-event-type.ts';
 
 /** What is out of sync, and what the newest 1,000 events show. Times in milliseconds since 1970. */
@@ -28,11 +29,7 @@ export type Health = {
 /** The parked events that are counted, or looked at one by one, at most. */
 export const MAX_COUNTED_PARKED = 10_000;
 
-/** Cheap enough for every scrape: it reads indexes of few rows, and the end of the log. */
-export async function readHealth(query: Query): Promise<Health> {
-  const [row] = await query<Health>({
-    name: 'read_health',
-    text: `
+const READ_HEALTH = ({ teams }: ApplicationTables) => `
       with newest as materialized (
         select position, outcome, created_at, received_at, deliveries
           from (
@@ -66,7 +63,9 @@ export async function readHealth(query: Query): Promise<Health> {
           from instep.subscriptions
          where is_order_ambiguous
            and created_at < now() - interval '10 minutes'
-           and exists (select from teams where provider_customer_id = customer_id)
+           and exists (
+                 select from ${teams.rows} as teams where provider_customer_id = customer_id
+               )
       ), nameless as (
         select count(*)            as "namelessProducts",
                count(looked_up_at) as "unresolvedProducts"
@@ -96,7 +95,13 @@ export async function readHealth(query: Query): Promise<Health> {
              (extract(epoch from last_delivered) * 1000)::bigint    as "lastDeliveredMs",
              (extract(epoch from undelivered_since) * 1000)::bigint as "undeliveredSinceMs",
              "newestCreatedSeconds"
-        from parked, ambiguous, nameless, arrival`,
+        from parked, ambiguous, nameless, arrival`;
+
+/** Cheap enough for every scrape: it reads indexes of few rows, and the end of the log. */
+export async function readHealth(query: Query): Promise<Health> {
+  const [row] = await query<Health>({
+    name: 'read_health',
+    text: READ_HEALTH,
     values: [SNAPSHOT_TYPE],
   });
   if (row === undefined) throw new RangeError('counts have one row');

@@ -1,6 +1,10 @@
+import type { ApplicationId } from '../core/application-id.ts';
 import type { ListedSubscription } from '../core/listed-subscription.ts';
 import type { Query } from '../postgres/database.ts';
+import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { columnArrays } from './column-arrays.ts';
+import { startAfter } from './id-from-text.ts';
+import type { PageAfter } from './teams.ts';
 
 /** Forgets everything that was listed. */
 export async function forgetListed(query: Query): Promise<void> {
@@ -53,6 +57,23 @@ export async function rememberListed(
   return rows.filter(({ isNew }) => isNew).length;
 }
 
+const REMEMBER_CUSTOMERS = ({ teams }: ApplicationTables) => `
+      insert into instep.listed_subscriptions (customer_id, subscription_id)
+      select customer.customer_id, ''
+        from unnest($1::text[]) as customer (customer_id)
+       where exists (
+               select
+                 from ${teams.rows} as teams
+                where provider_customer_id = customer.customer_id
+             )
+         and not exists (
+               select
+                 from instep.listed_subscriptions as listed
+                where listed.customer_id = customer.customer_id
+             )
+          on conflict do nothing
+      returning customer_id`;
+
 /**
  * Remembers those of these customers who have a team and no listed subscription: Stripe knows them.
  * Returns how many they are.
@@ -63,18 +84,7 @@ export async function rememberCustomers(
 ): Promise<number> {
   const rows = await query({
     name: 'remember_customers',
-    text: `
-      insert into instep.listed_subscriptions (customer_id, subscription_id)
-      select customer.customer_id, ''
-        from unnest($1::text[]) as customer (customer_id)
-       where exists (select from teams where provider_customer_id = customer.customer_id)
-         and not exists (
-               select
-                 from instep.listed_subscriptions as listed
-                where listed.customer_id = customer.customer_id
-             )
-          on conflict do nothing
-      returning customer_id`,
+    text: REMEMBER_CUSTOMERS,
     values: [customerIds],
   });
   return rows.length;
@@ -112,32 +122,36 @@ const IS_UNLISTED = `
          where customer_id = provider_customer_id
       )`;
 
-/** Teams whose customer was not listed, after this id, in the order of their ids. */
-export async function readUnlistedTeams(
-  query: Query,
-  { afterId, limit }: { readonly afterId: number; readonly limit: number },
-): Promise<{ id: number; customerId: string }[]> {
-  return await query<{ id: number; customerId: string }>({
-    name: 'read_unlisted_teams',
-    text: `
+const READ_UNLISTED_TEAMS = ({ teams }: ApplicationTables) => `
       select id, provider_customer_id as "customerId"
-        from teams
-       where id > $1
+        from ${teams.rows} as teams
+       where id > ${startAfter(teams.idType, '$1::text')}
          and ${IS_UNLISTED}
        order by id
-       limit $2`,
-    values: [afterId, limit],
+       limit $2`;
+
+/** Teams whose customer was not listed. */
+export async function readUnlistedTeams(
+  query: Query,
+  page: PageAfter,
+): Promise<{ id: ApplicationId; customerId: string }[]> {
+  return await query<{ id: ApplicationId; customerId: string }>({
+    name: 'read_unlisted_teams',
+    text: READ_UNLISTED_TEAMS,
+    values: [page.afterId, page.limit],
   });
 }
+
+const COUNT_UNLISTED_CUSTOMERS = ({ teams }: ApplicationTables) => `
+      select count(distinct provider_customer_id) as count
+        from ${teams.rows} as teams
+       where ${IS_UNLISTED}`;
 
 /** The number of customers with a team who were not listed. */
 export async function countUnlistedCustomers(query: Query): Promise<number> {
   const [row] = await query<{ count: number }>({
     name: 'count_unlisted_customers',
-    text: `
-      select count(distinct provider_customer_id) as count
-        from teams
-       where ${IS_UNLISTED}`,
+    text: COUNT_UNLISTED_CUSTOMERS,
   });
   return row?.count ?? 0;
 }
@@ -148,14 +162,7 @@ export type TeamlessCustomer = {
   readonly statuses: readonly string[];
 };
 
-/** Customers without a team but with a subscription that has not ended, after this id. */
-export async function readTeamlessCustomers(
-  query: Query,
-  { afterId, limit }: { readonly afterId: string; readonly limit: number },
-): Promise<TeamlessCustomer[]> {
-  return await query<TeamlessCustomer>({
-    name: 'read_teamless_customers',
-    text: `
+const READ_TEAMLESS_CUSTOMERS = ({ teams }: ApplicationTables) => `
       select customer_id as "customerId",
              array_agg(status order by subscription_id) as statuses
         from instep.listed_subscriptions as listed
@@ -164,28 +171,39 @@ export async function readTeamlessCustomers(
          and status not in ('canceled', 'incomplete_expired')
          and not exists (
                select
-                 from teams
+                 from ${teams.rows} as teams
                 where provider_customer_id = listed.customer_id
              )
        group by customer_id
        order by customer_id
-       limit $2`,
+       limit $2`;
+
+/** Customers without a team but with a subscription that has not ended, after this id. */
+export async function readTeamlessCustomers(
+  query: Query,
+  { afterId, limit }: { readonly afterId: string; readonly limit: number },
+): Promise<TeamlessCustomer[]> {
+  return await query<TeamlessCustomer>({
+    name: 'read_teamless_customers',
+    text: READ_TEAMLESS_CUSTOMERS,
     values: [afterId, limit],
   });
 }
 
-/** An estimate of how many subscriptions are to be listed, from the last run and the database. */
-export async function estimateListed(query: Query): Promise<number> {
-  const [row] = await query<{ count: number }>({
-    name: 'estimate_listed',
-    text: `
+const ESTIMATE_LISTED = ({ teams }: ApplicationTables) => `
       select greatest(
                (select (progress -> 'counts' ->> 'subscriptions')::bigint
                   from instep.leased_jobs
                  where name = 'reconcile'),
                (select count(*) from instep.subscriptions),
-               (select count(*) from teams where provider_customer_id is not null)
-             ) as count`,
+               (select count(*) from ${teams.rows} as teams where provider_customer_id is not null)
+             ) as count`;
+
+/** An estimate of how many subscriptions are to be listed, from the last run and the database. */
+export async function estimateListed(query: Query): Promise<number> {
+  const [row] = await query<{ count: number }>({
+    name: 'estimate_listed',
+    text: ESTIMATE_LISTED,
   });
   return row?.count ?? 0;
 }

@@ -1,18 +1,15 @@
 import type { LoggedEvent } from '../core/logged-event.ts';
 import type { Query } from '../postgres/database.ts';
+import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { LOGGED_EVENT } from './events.ts';
 
 /** With more parked events than these, it takes less time to look from the side of the teams. */
 const FEW_PARKED = 1_000;
 
-/** Customers with a team and with parked events. */
-export async function readCustomersOfParkedEvents(query: Query, limit: number): Promise<string[]> {
-  const rows = await query<{ customerId: string }>({
-    name: 'read_customers_of_parked_events',
-    // Only one of the two branches is executed. Where several products share a Stripe account,
-    // nearly all events are parked, and the teams are far fewer. The inner limit makes the planner
-    // use the index of the parked events for each team.
-    text: `
+// Only one of the two branches is executed. Where several products share a Stripe account, nearly
+// all events are parked, and the teams are far fewer. The inner limit makes the planner use the
+// index of the parked events for each team.
+const READ_CUSTOMERS_OF_PARKED_EVENTS = ({ teams }: ApplicationTables) => `
       with first_parked as materialized (
         select customer_id
           from instep.events
@@ -25,10 +22,12 @@ export async function readCustomersOfParkedEvents(query: Query, limit: number): 
                select customer_id
                  from first_parked
                 where (select count(*) from first_parked) <= ${FEW_PARKED}
-                  and exists (select from teams where provider_customer_id = customer_id)
+                  and exists (
+                        select from ${teams.rows} as teams where provider_customer_id = customer_id
+                      )
                 union all
                select provider_customer_id
-                 from teams
+                 from ${teams.rows} as teams
                 cross join lateral (
                         select
                           from instep.events
@@ -38,7 +37,13 @@ export async function readCustomersOfParkedEvents(query: Query, limit: number): 
                       ) as parked
                 where (select count(*) from first_parked) > ${FEW_PARKED}
              ) as due
-       limit $1`,
+       limit $1`;
+
+/** Customers with a team and with parked events. */
+export async function readCustomersOfParkedEvents(query: Query, limit: number): Promise<string[]> {
+  const rows = await query<{ customerId: string }>({
+    name: 'read_customers_of_parked_events',
+    text: READ_CUSTOMERS_OF_PARKED_EVENTS,
     values: [limit],
   });
   return rows.map(({ customerId }) => customerId);
@@ -71,18 +76,7 @@ export type ParkedFilter = {
   readonly receivedBeforeMs?: number | undefined;
 };
 
-/**
- * Deletes parked events whose customer has no team, and remembers for catch-up that they are no
- * missed ones. Returns how many.
- */
-export async function deleteParkedEvents(
-  query: Query,
-  { position, customerId, receivedBeforeMs }: ParkedFilter,
-  limit: number,
-): Promise<number> {
-  const rows = await query({
-    name: 'delete_parked_events',
-    text: `
+const DELETE_PARKED_EVENTS = ({ teams }: ApplicationTables) => `
       with parked as (
         select position
           from instep.events
@@ -90,7 +84,9 @@ export async function deleteParkedEvents(
            and ($1::bigint is null or position = $1)
            and ($2::text is null or customer_id = $2)
            and ($3::timestamptz is null or received_at < $3)
-           and not exists (select from teams where provider_customer_id = customer_id)
+           and not exists (
+                 select from ${teams.rows} as teams where provider_customer_id = customer_id
+               )
          order by customer_id
          limit $4
            for update skip locked
@@ -110,7 +106,20 @@ export async function deleteParkedEvents(
          where dismissed_at < now() - interval '31 days'
       )
       select key
-        from dismissed`,
+        from dismissed`;
+
+/**
+ * Deletes parked events whose customer has no team, and remembers for catch-up that they are no
+ * missed ones. Returns how many.
+ */
+export async function deleteParkedEvents(
+  query: Query,
+  { position, customerId, receivedBeforeMs }: ParkedFilter,
+  limit: number,
+): Promise<number> {
+  const rows = await query({
+    name: 'delete_parked_events',
+    text: DELETE_PARKED_EVENTS,
     values: [
       position ?? null,
       customerId ?? null,

@@ -1,6 +1,6 @@
 import type { DatabaseServer } from '../postgres/connect.ts';
 import { migrate } from '../postgres/migrate.ts';
-import { checkApplicationTables } from './application-tables.ts';
+import { findApplicationTables } from '../postgres/tables/find-tables.ts';
 
 /** A migration may rebuild an index, and waits for another instance's. */
 const MIGRATION_TIMEOUT_MS = 60_000;
@@ -16,7 +16,9 @@ export async function prepareDatabase(
     onConnectionError,
   });
   try {
-    return await migrate(database, { verify: checkApplicationTables });
+    return await migrate(database, {
+      verify: (query) => findApplicationTables(query, server.tables),
+    });
   } finally {
     await database.close();
   }

@@ -1,4 +1,6 @@
+import type { ApplicationId } from '../core/application-id.ts';
 import type { Query } from '../postgres/database.ts';
+import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 
 /** The names of these products, as far as they are known. */
 export async function readProductNames(
@@ -103,6 +105,23 @@ export async function readUnappliedNames(
   });
 }
 
+const APPLY_PRODUCT_NAME = ({ teams: { rows, name, column, touch } }: ApplicationTables) => `
+      with nameless as (
+        select teams.id, product.name
+          from instep.products as product
+          join ${rows} as teams on teams.provider_product_id = product.product_id
+         where product.product_id = $1
+           and (teams.plan_name is null or teams.plan_name = any (product.former_names))
+         order by teams.id
+         limit $2
+           for no key update of teams skip locked
+      )
+      update ${name} as team
+         set ${column('planName')} = nameless.name${touch}
+        from nameless
+       where team.${column('id')} = nameless.id
+      returning team.${column('id')} as id`;
+
 /**
  * Gives a product's name to some of the teams that have none, or a former one, and returns their
  * ids. It waits for no team that another session has locked.
@@ -111,29 +130,27 @@ export async function applyProductName(
   query: Query,
   productId: string,
   limit: number,
-): Promise<number[]> {
-  const rows = await query<{ id: number }>({
+): Promise<ApplicationId[]> {
+  const rows = await query<{ id: ApplicationId }>({
     name: 'apply_product_name',
-    text: `
-      with nameless as (
-        select teams.id, product.name
-          from instep.products as product
-          join teams on teams.provider_product_id = product.product_id
-         where product.product_id = $1
-           and (teams.plan_name is null or teams.plan_name = any (product.former_names))
-         order by teams.id
-         limit $2
-           for no key update of teams skip locked
-      )
-      update teams
-         set plan_name = nameless.name
-        from nameless
-       where teams.id = nameless.id
-      returning teams.id`,
+    text: APPLY_PRODUCT_NAME,
     values: [productId, limit],
   });
   return rows.map(({ id }) => id);
 }
+
+const NOTE_APPLIED_NAME = ({ teams }: ApplicationTables) => `
+      update instep.products as product
+         set is_applied   = true,
+             former_names = '{}'
+       where product_id = $1
+         and looked_up_at < now() - interval '1 minute'
+         and not exists (
+               select
+                 from ${teams.rows} as teams
+                where teams.provider_product_id = product.product_id
+                  and (teams.plan_name is null or teams.plan_name = any (product.former_names))
+             )`;
 
 /**
  * Notes that a product's teams have its name, unless one of them is still without. Not for a minute
@@ -142,18 +159,7 @@ export async function applyProductName(
 export async function noteAppliedName(query: Query, productId: string): Promise<void> {
   await query({
     name: 'note_applied_name',
-    text: `
-      update instep.products as product
-         set is_applied   = true,
-             former_names = '{}'
-       where product_id = $1
-         and looked_up_at < now() - interval '1 minute'
-         and not exists (
-               select
-                 from teams
-                where teams.provider_product_id = product.product_id
-                  and (teams.plan_name is null or teams.plan_name = any (product.former_names))
-             )`,
+    text: NOTE_APPLIED_NAME,
     values: [productId],
   });
 }

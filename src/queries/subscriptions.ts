@@ -2,6 +2,7 @@ import type { Customer, SubscriptionState } from '../core/customer.ts';
 import type { Order } from '../core/same-second-order.ts';
 import type { SubscriptionEvent } from '../core/subscription-event.ts';
 import type { Query } from '../postgres/database.ts';
+import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 
 export type KnownCustomers = {
   readonly customers: ReadonlyMap<string, Customer>;
@@ -115,6 +116,17 @@ export type AmbiguousSubscription = {
   readonly createdSeconds: number;
 };
 
+const READ_AMBIGUOUS_SUBSCRIPTIONS = ({ teams }: ApplicationTables) => `
+      select subscription_id as "subscriptionId",
+             extract(epoch from created_at)::bigint as "createdSeconds"
+        from instep.subscriptions
+       where is_order_ambiguous
+         and subscription_id <> ''
+         and created_at < now() - interval '3 seconds'
+         and exists (select from ${teams.rows} as teams where provider_customer_id = customer_id)
+       order by created_at
+       limit $1`;
+
 /**
  * The subscriptions whose order is ambiguous and matters to a team, the oldest first, for a snapshot
  * from Stripe's API. Not before their second is over, with a margin for clocks: the snapshot then
@@ -126,16 +138,7 @@ export async function readAmbiguousSubscriptions(
 ): Promise<AmbiguousSubscription[]> {
   return await query<AmbiguousSubscription>({
     name: 'read_ambiguous_subscriptions',
-    text: `
-      select subscription_id as "subscriptionId",
-             extract(epoch from created_at)::bigint as "createdSeconds"
-        from instep.subscriptions
-       where is_order_ambiguous
-         and subscription_id <> ''
-         and created_at < now() - interval '3 seconds'
-         and exists (select from teams where provider_customer_id = customer_id)
-       order by created_at
-       limit $1`,
+    text: READ_AMBIGUOUS_SUBSCRIPTIONS,
     values: [limit],
   });
 }

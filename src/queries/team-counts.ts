@@ -1,4 +1,5 @@
 import type { Query } from '../postgres/database.ts';
+import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 
 /** The teams by their status, as last counted. */
 export type TeamCounts = {
@@ -6,6 +7,25 @@ export type TeamCounts = {
   /** `none`: never had a subscription; `other`: a status of the application's own. */
   readonly byStatus: Readonly<Record<string, number>>;
 };
+
+// As text: the column can have a type of the application, and values of its own.
+const COUNT_TEAMS = ({ teams }: ApplicationTables) => `
+      with counted as materialized (
+        select case
+                 when plan.status is null then 'none'
+                 when plan.status in ('active', 'trialing', 'past_due', 'unpaid', 'canceled',
+                                      'incomplete', 'incomplete_expired', 'paused')
+                   then plan.status
+                 else 'other'
+               end as known_status,
+               count(*) as teams
+          from ${teams.rows} as teams
+         cross join lateral (select subscription_status::text as status) as plan
+         group by known_status
+      )
+      update instep.team_counts
+         set by_status = (select coalesce(jsonb_object_agg(known_status, teams), '{}') from counted),
+             took      = clock_timestamp() - statement_timestamp()`;
 
 /**
  * Counts the teams by their status, unless an instance did within the last 10 seconds. The table is
@@ -24,24 +44,7 @@ export async function countTeamsInTurn(query: Query): Promise<void> {
   if (claimed.length === 0) return;
   await query({
     name: 'count_teams',
-    // As text: the application's column can be an enumeration without some of these values.
-    text: `
-      with counted as materialized (
-        select case
-                 when plan.status is null then 'none'
-                 when plan.status in ('active', 'trialing', 'past_due', 'unpaid', 'canceled',
-                                      'incomplete', 'incomplete_expired', 'paused')
-                   then plan.status
-                 else 'other'
-               end as known_status,
-               count(*) as teams
-          from teams
-         cross join lateral (select subscription_status::text as status) as plan
-         group by known_status
-      )
-      update instep.team_counts
-         set by_status = (select coalesce(jsonb_object_agg(known_status, teams), '{}') from counted),
-             took      = clock_timestamp() - statement_timestamp()`,
+    text: COUNT_TEAMS,
   });
 }
 

@@ -1,16 +1,20 @@
+import type { ApplicationId } from '../core/application-id.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import type { Query } from '../postgres/database.ts';
+import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
+import { contractColumn, PLAN_FIELDS } from '../postgres/tables/fields.ts';
+import { idFrom, startAfter } from './id-from-text.ts';
 
 /** A team as Instep sees it: its customer and its plan. */
 export type Team = {
-  readonly id: number;
+  readonly id: ApplicationId;
   readonly customerId: string | null;
   readonly plan: TeamPlan;
 };
 
 export type LinkedTeam = Team & { readonly customerId: string };
 
-/** The contract's columns and no others, so that a view can stand in for the table. */
+/** A team's columns under the contract's names, of `rows`. */
 export const TEAM = `
   id,
   provider_customer_id as "customerId",
@@ -19,20 +23,19 @@ export const TEAM = `
   plan_name as "planName",
   subscription_status as "subscriptionStatus"`;
 
-const PLAN_COLUMNS = [
-  'provider_subscription_id',
-  'provider_product_id',
-  'plan_name',
-  'subscription_status',
-] as const;
-
-/** The plan of a former customer goes with that customer. */
-const KEEPS_PLAN = 'coalesce(provider_customer_id, $2) = $2';
-
 export type TeamRow<CustomerId = string | null> = TeamPlan & {
-  readonly id: number;
+  readonly id: ApplicationId;
   readonly customerId: CustomerId;
 };
+
+// `no key update` and not `update`: an application that inserts rows which refer to a team takes a
+// key-share lock, and has no reason to wait.
+const LOCK_TEAMS = ({ teams }: ApplicationTables) => `
+      select ${TEAM}
+        from ${teams.rows} as teams
+       where provider_customer_id = any ($1::text[])
+       order by id
+         for no key update`;
 
 /**
  * The teams of these customers, locked until the transaction ends, in the order of their ids, so
@@ -44,14 +47,7 @@ export async function lockTeams(
 ): Promise<LinkedTeam[]> {
   const rows = await query<TeamRow<string>>({
     name: 'lock_teams',
-    // `no key update` and not `update`: an application that inserts rows which refer to a team
-    // takes a key-share lock, and has no reason to wait.
-    text: `
-      select ${TEAM}
-        from teams
-       where provider_customer_id = any ($1::text[])
-       order by id
-         for no key update`,
+    text: LOCK_TEAMS,
     values: [customerIds],
   });
   return rows.map(toTeam);
@@ -64,6 +60,22 @@ export type FreeTeams = {
   readonly lockedCustomerIds: ReadonlySet<string>;
 };
 
+// The columns of `free` are newer than those of `teams`: they were read under the lock.
+const LOCK_FREE_TEAMS = ({ teams }: ApplicationTables) => `
+      with free as (
+        select ${TEAM}
+          from ${teams.rows} as teams
+         where provider_customer_id = any ($1::text[])
+         order by id
+           for no key update skip locked
+      )
+      select free.*,
+             teams.provider_customer_id as "askedCustomerId"
+        from ${teams.rows} as teams
+        left join free on free.id = teams.id
+       where teams.provider_customer_id = any ($1::text[])
+       order by teams.id`;
+
 /** The teams of these customers that no other transaction holds, locked until this one ends. */
 export async function lockFreeTeams(
   query: Query,
@@ -73,21 +85,7 @@ export async function lockFreeTeams(
     ({ readonly id: null } | TeamRow<string>) & { readonly askedCustomerId: string }
   >({
     name: 'lock_free_teams',
-    // The columns of `free` are newer than those of `teams`: they were read under the lock.
-    text: `
-      with free as (
-        select ${TEAM}
-          from teams
-         where provider_customer_id = any ($1::text[])
-         order by id
-           for no key update skip locked
-      )
-      select free.*,
-             teams.provider_customer_id as "askedCustomerId"
-        from teams
-        left join free on free.id = teams.id
-       where teams.provider_customer_id = any ($1::text[])
-       order by teams.id`,
+    text: LOCK_FREE_TEAMS,
     values: [customerIds],
   });
   const lockedCustomerIds = new Set(
@@ -99,23 +97,23 @@ export async function lockFreeTeams(
   return { teams, lockedCustomerIds };
 }
 
+const WRITE_PLANS = ({ teams: { name, column, idType, touch } }: ApplicationTables) => `
+      update ${name} as team
+         set ${PLAN_FIELDS.map((field) => `${column(field)} = plan.${contractColumn(field)}`).join(', ')}
+             ${touch}
+        from unnest($1::${idType}[], $2::text[], $3::text[], $4::text[], $5::text[])
+          as plan (team_id, ${PLAN_FIELDS.map(contractColumn).join(', ')})
+       where team.${column('id')} = plan.team_id`;
+
 /** Writes the plans of teams that are locked. Other columns are the application's. */
 export async function writePlans(
   query: Query,
-  plans: ReadonlyMap<number, TeamPlan>,
+  plans: ReadonlyMap<ApplicationId, TeamPlan>,
 ): Promise<void> {
-  const rows = [...plans].sort(([a], [b]) => a - b);
+  const rows = [...plans];
   await query({
     name: 'write_plans',
-    text: `
-      update teams
-         set provider_subscription_id = plan.subscription_id,
-             provider_product_id      = plan.product_id,
-             plan_name                = plan.name,
-             subscription_status      = plan.status
-        from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[])
-          as plan (team_id, subscription_id, product_id, name, status)
-       where teams.id = plan.team_id`,
+    text: WRITE_PLANS,
     values: [
       rows.map(([teamId]) => teamId),
       rows.map(([, plan]) => plan.providerSubscriptionId),
@@ -126,53 +124,73 @@ export async function writePlans(
   });
 }
 
-/** Customers with a known plan, and with a team whose plan columns are all empty. */
-export async function readCustomersOfEmptyTeams(query: Query, limit: number): Promise<string[]> {
-  const rows = await query<{ customerId: string }>({
-    name: 'read_customers_of_empty_teams',
-    text: `
+const READ_CUSTOMERS_OF_EMPTY_TEAMS = ({ teams }: ApplicationTables) => `
       select distinct provider_customer_id as "customerId"
-        from teams
+        from ${teams.rows} as teams
        where provider_customer_id is not null
-         and ${PLAN_COLUMNS.map((column) => `${column} is null`).join('\n         and ')}
+         and ${PLAN_FIELDS.map((field) => `${contractColumn(field)} is null`).join(' and ')}
          and exists (
                select
                  from instep.subscriptions
                 where customer_id = teams.provider_customer_id
              )
-       limit $1`,
+       limit $1`;
+
+/** Customers with a known plan, and with a team whose plan columns are all empty. */
+export async function readCustomersOfEmptyTeams(query: Query, limit: number): Promise<string[]> {
+  const rows = await query<{ customerId: string }>({
+    name: 'read_customers_of_empty_teams',
+    text: READ_CUSTOMERS_OF_EMPTY_TEAMS,
     values: [limit],
   });
   return rows.map(({ customerId }) => customerId);
 }
 
-/** Teams with a customer, after this id, in the order of their ids. */
+/** A page of teams, in the order of their ids. */
+export type PageAfter = {
+  /** `null`: the first page. */
+  readonly afterId: ApplicationId | null;
+  readonly limit: number;
+};
+
+const READ_LINKED_TEAMS = ({ teams }: ApplicationTables) => `
+      select ${TEAM}
+        from ${teams.rows} as teams
+       where id > ${startAfter(teams.idType, '$1::text')}
+         and ($2::text is null or id = ${idFrom(teams.idType, '$2::text')})
+         and provider_customer_id is not null
+       order by id
+       limit $3`;
+
+/** Teams with a customer; only one, when its id is given. */
 export async function readLinkedTeams(
   query: Query,
-  page: { readonly afterId: number; readonly limit: number; readonly teamId?: number | undefined },
+  page: PageAfter & { readonly teamId?: ApplicationId | undefined },
 ): Promise<LinkedTeam[]> {
   const rows = await query<TeamRow<string>>({
     name: 'read_linked_teams',
-    text: `
-      select ${TEAM}
-        from teams
-       where id > $1
-         and ($2::bigint is null or id = $2)
-         and provider_customer_id is not null
-       order by id
-       limit $3`,
+    text: READ_LINKED_TEAMS,
     values: [page.afterId, page.teamId ?? null, page.limit],
   });
   return rows.map(toTeam);
 }
 
+const COUNT_LINKED_TEAMS = ({ teams }: ApplicationTables) =>
+  `select count(*) as count from ${teams.rows} as teams where provider_customer_id is not null`;
+
 export async function countLinkedTeams(query: Query): Promise<number> {
   const [row] = await query<{ count: number }>({
     name: 'count_linked_teams',
-    text: 'select count(*) as count from teams where provider_customer_id is not null',
+    text: COUNT_LINKED_TEAMS,
   });
   return row?.count ?? 0;
 }
+
+const READ_TEAMS_OF = ({ teams }: ApplicationTables) => `
+      select ${TEAM}
+        from ${teams.rows} as teams
+       where provider_customer_id = any ($1::text[])
+       order by id`;
 
 /** The teams of these customers, in the order of their ids. */
 export async function readTeamsOf(
@@ -181,59 +199,68 @@ export async function readTeamsOf(
 ): Promise<LinkedTeam[]> {
   const rows = await query<TeamRow<string>>({
     name: 'read_teams_of',
-    text: `
-      select ${TEAM}
-        from teams
-       where provider_customer_id = any ($1::text[])
-       order by id`,
+    text: READ_TEAMS_OF,
     values: [customerIds],
   });
   return rows.map(toTeam);
 }
 
-/** The team with this id, or `null`. */
-export async function readTeam(query: Query, id: number): Promise<Team | null> {
-  const [row] = await query<TeamRow>({
-    name: 'read_team',
-    text: `
+const READ_TEAM = ({ teams }: ApplicationTables) => `
       select ${TEAM}
-        from teams
-       where id = $1`,
-    values: [id],
-  });
+        from ${teams.rows} as teams
+       where id = ${idFrom(teams.idType, '$1::text')}`;
+
+/** The team with this id, or `null`. */
+export async function readTeam(query: Query, id: ApplicationId): Promise<Team | null> {
+  const [row] = await query<TeamRow>({ name: 'read_team', text: READ_TEAM, values: [id] });
   return row === undefined ? null : toTeam(row);
 }
+
+/** Where teams have no names, the given one is left out. */
+const ADD_TEAM = ({ teams: { name, column, hasNames } }: ApplicationTables) => `
+      insert into ${name} (${hasNames ? `${column('name')}, ` : ''}${column('providerCustomerId')})
+      select ${hasNames ? '$1, ' : ''}$2
+       where $1::text is not null
+      returning ${column('id')} as id`;
 
 /** Adds a team, and returns its id. @throws DatabaseRefused when another team has the customer */
 export async function addTeam(
   query: Query,
   team: { readonly name: string; readonly customerId: string | null },
-): Promise<number> {
-  const [row] = await query<{ id: number }>({
+): Promise<ApplicationId> {
+  const [row] = await query<{ id: ApplicationId }>({
     name: 'add_team',
-    text: 'insert into teams (name, provider_customer_id) values ($1, $2) returning id',
+    text: ADD_TEAM,
     values: [team.name, team.customerId],
   });
   if (row === undefined) throw new RangeError('the inserted team was not returned');
   return row.id;
 }
 
+/** The plan of a former customer goes with that customer. */
+const LINK_TEAM = ({ teams: { name, column, idType, touch } }: ApplicationTables) => {
+  const customer = column('providerCustomerId');
+  const plan = PLAN_FIELDS.map(column).map(
+    (one) => `${one} = case when coalesce(${customer}, $2) = $2 then ${one} end`,
+  );
+  return `
+      update ${name}
+         set ${customer} = $2, ${plan.join(', ')}${touch}
+       where ${column('id')} = ${idFrom(idType, '$1::text')}
+      returning ${column('id')} as id`;
+};
+
 /**
  * Links a team to a customer. Returns whether the team exists.
  *
  * @throws DatabaseRefused when another team has the customer
  */
-export async function linkTeam(query: Query, id: number, customerId: string): Promise<boolean> {
-  const rows = await query({
-    name: 'link_team',
-    text: `
-      update teams
-         set provider_customer_id = $2,
-             ${PLAN_COLUMNS.map((column) => `${column} = case when ${KEEPS_PLAN} then ${column} end`).join(',\n             ')}
-       where id = $1
-      returning id`,
-    values: [id, customerId],
-  });
+export async function linkTeam(
+  query: Query,
+  id: ApplicationId,
+  customerId: string,
+): Promise<boolean> {
+  const rows = await query({ name: 'link_team', text: LINK_TEAM, values: [id, customerId] });
   return rows.length > 0;
 }
 

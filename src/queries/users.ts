@@ -1,8 +1,11 @@
+import type { ApplicationId } from '../core/application-id.ts';
 import type { Query } from '../postgres/database.ts';
+import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
+import { idFrom } from './id-from-text.ts';
 
 /** A user as stored. */
 export type User = {
-  readonly id: number;
+  readonly id: ApplicationId;
   readonly name: string | null;
   readonly email: string;
   readonly passwordHash: string;
@@ -27,48 +30,55 @@ const USER = `
   coalesce(${time('updated_at')}, ${time('created_at')}, 'epoch') as "updatedAt",
   deleted_at as "deletedAt"`;
 
-/** The active users with these ids. Ids are 32-bit integers: others overflow the parameter. */
+const READ_ACTIVE_USERS = ({ users }: ApplicationTables) => `
+      select ${USER}
+        from ${users.rows} as users
+       where id = any (array(
+               select ${idFrom(users.idType, 'asked.id')}
+                 from unnest($1::text[]) as asked (id)
+             ))
+         and deleted_at is null`;
+
+/** The active users with these ids. */
 export async function readActiveUsers(
   query: Query,
-  ids: readonly number[],
-): Promise<Map<number, User>> {
+  ids: readonly ApplicationId[],
+): Promise<Map<ApplicationId, User>> {
   const users = await query<User>({
     name: 'read_active_users',
-    text: `
-      select ${USER}
-        from users
-       where id = any ($1::integer[])
-         and deleted_at is null`,
+    text: READ_ACTIVE_USERS,
     values: [ids],
   });
   return new Map(users.map((user) => [user.id, user]));
 }
 
-/** The user with this id, deleted or not, or `null`. */
-export async function readUser(query: Query, id: number): Promise<User | null> {
-  const [user] = await query<User>({
-    name: 'read_user',
-    text: `
+const READ_USER = ({ users }: ApplicationTables) => `
       select ${USER}
-        from users
-       where id = $1`,
-    values: [id],
-  });
+        from ${users.rows} as users
+       where id = ${idFrom(users.idType, '$1::text')}`;
+
+/** The user with this id, deleted or not, or `null`. */
+export async function readUser(query: Query, id: ApplicationId): Promise<User | null> {
+  const [user] = await query<User>({ name: 'read_user', text: READ_USER, values: [id] });
   return user ?? null;
 }
 
 export type NewUser = Pick<User, 'name' | 'email' | 'passwordHash' | 'role'>;
 
+const ADD_USER = ({ users: { name, column } }: ApplicationTables) => `
+      insert into ${name}
+             (${column('name')}, ${column('email')}, ${column('passwordHash')}, ${column('role')})
+      values ($1, $2, $3, $4)
+      returning ${column('id')} as id`;
+
 /** Adds a user. @throws DatabaseRefused when the e-mail address is taken */
 export async function addUser(query: Query, user: NewUser): Promise<User> {
-  const [added] = await query<User>({
+  const [added] = await query<Pick<User, 'id'>>({
     name: 'add_user',
-    text: `
-      insert into users (name, email, password_hash, role)
-      values ($1, $2, $3, $4)
-      returning ${USER}`,
+    text: ADD_USER,
     values: [user.name, user.email, user.passwordHash, user.role],
   });
-  if (added === undefined) throw new RangeError('the inserted user was not returned');
-  return added;
+  const stored = added === undefined ? null : await readUser(query, added.id);
+  if (stored === null) throw new RangeError('the inserted user was not returned');
+  return stored;
 }

@@ -1,3 +1,4 @@
+import type { ApplicationId } from '../core/application-id.ts';
 import type { User } from '../queries/users.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import { sessionToken } from '../sessions/cookie.ts';
@@ -7,7 +8,7 @@ import { type Endpoint, headersWith, jsonResponse } from './http-message.ts';
 export type UserOptions = {
   readonly readSession: ReadSession;
   /** The active user of this id, or `null`. */
-  readonly findUser: (userId: number) => Promise<User | null>;
+  readonly findUser: (userId: ApplicationId) => Promise<User | null>;
   readonly includePasswordHash: boolean;
   readonly requestDeadlineMs: number;
 };

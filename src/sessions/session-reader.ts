@@ -1,8 +1,9 @@
+import type { ApplicationId } from '../core/application-id.ts';
 import { BoundedCache } from '../runtime/bounded-cache.ts';
 import { type SecretKeys, type Session, verifySession } from './token.ts';
 
 /** Returns the id of the user whom a token identifies now, or `null`. */
-export type ReadSession = (token: string) => Promise<number | null>;
+export type ReadSession = (token: string) => Promise<ApplicationId | null>;
 
 const MAX_CACHED = 10_000;
 

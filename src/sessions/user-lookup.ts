@@ -1,3 +1,4 @@
+import type { ApplicationId } from '../core/application-id.ts';
 import type { Query } from '../postgres/database.ts';
 import { readActiveUsers, type User } from '../queries/users.ts';
 import { Batcher } from '../runtime/batcher.ts';
@@ -12,8 +13,8 @@ const MAX_BATCH = 1_000;
 export function createUserLookup(
   query: Query,
   maxQueued: number,
-): (userId: number) => Promise<User | null> {
-  const batcher = new Batcher<number, User | null>({
+): (userId: ApplicationId) => Promise<User | null> {
+  const batcher = new Batcher<ApplicationId, User | null>({
     name: 'find users',
     run: async (userIds) => {
       const users = await readActiveUsers(query, [...new Set(userIds)]);

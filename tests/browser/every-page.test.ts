@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { ApplicationId } from '../../src/core/application-id.ts';
 import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
 import {
   DESKTOP,
@@ -32,7 +33,11 @@ const PAGES = [
   ['a missing page', () => '/teams/999999', null],
 ] as const;
 
-const teams = { script: 0, rightToLeft: 0, long: 0 };
+const teams: Record<'script' | 'rightToLeft' | 'long', ApplicationId> = {
+  script: 0,
+  rightToLeft: 0,
+  long: 0,
+};
 let position = 0;
 let unreadable = 0;
 

@@ -1,12 +1,13 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
+import type { ApplicationId } from '../../src/core/application-id.ts';
 import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
 import { expectText, useBrowser } from '../support/browser/browser.ts';
 
 const browser = useBrowser();
 const instep = useBrowsedInstep();
 
-let teamId = 0;
+let teamId: ApplicationId;
 beforeAll(async () => {
   const customerId = 'cus_keys';
   teamId = await instep.addTeam('Keys', customerId);

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { ApplicationId } from '../../src/core/application-id.ts';
 import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
 import { expectText, useBrowser } from '../support/browser/browser.ts';
 
@@ -11,7 +12,7 @@ test.each([
   ['part of its name', () => 'larkspur'],
   ['its customer', () => 'cus_larkspur'],
   ['its subscription', () => 'sub_larkspur'],
-  ['its id', (id: number) => String(id)],
+  ['its id', (id: ApplicationId) => String(id)],
 ])('a team is found by %s', async (_, textFor) => {
   const team = await addLarkspur();
   const page = await browser.newPage();
@@ -25,10 +26,10 @@ test.each([
   await expectText(page).toContain('The team has Pro since');
 });
 
-let added: Promise<number> | undefined;
+let added: Promise<ApplicationId> | undefined;
 
 /** Adds a team with a plan, among others. */
-function addLarkspur(): Promise<number> {
+function addLarkspur(): Promise<ApplicationId> {
   added ??= (async () => {
     for (const name of ['Anemone', 'Foxglove']) await instep.addTeam(name);
     const customerId = 'cus_larkspur';

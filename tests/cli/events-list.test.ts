@@ -1,11 +1,12 @@
 import { beforeAll, expect, test, vi } from 'vitest';
+import type { ApplicationId } from '../../src/core/application-id.ts';
 import { spawnInstep } from '../support/process/instep-process.ts';
 import { jsonLines, useLog } from '../support/service/log-service.ts';
 
 const log = useLog();
 const MINUTE_MS = 60_000;
 const DELETED = 'customer.subscription.deleted';
-let teamId: number;
+let teamId: ApplicationId;
 
 beforeAll(async () => {
   teamId = await log.addTeam('cus_a');

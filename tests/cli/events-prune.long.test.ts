@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
+import type { ApplicationId } from '../../src/core/application-id.ts';
 import { readTeam } from '../../src/queries/teams.ts';
 import { runInstep, spawnInstep, startInstep } from '../support/process/instep-process.ts';
 import { jsonLines, useLog } from '../support/service/log-service.ts';
@@ -15,7 +16,7 @@ afterEach(async () => {
 });
 
 /** A team with its newest event and older ones, received this many days ago. */
-async function teamWithOldEvents(customerId: string, ...days: number[]): Promise<number> {
+async function teamWithOldEvents(customerId: string, ...days: number[]): Promise<ApplicationId> {
   const teamId = await log.addTeam(customerId);
   for (const [index, ago] of [...days, 500].entries()) {
     const eventId = `evt_${customerId}_${ago}`;

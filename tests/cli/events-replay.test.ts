@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { ApplicationId } from '../../src/core/application-id.ts';
 import { linkTeam, readTeam } from '../../src/queries/teams.ts';
 import { SNAPSHOT_TYPE } from '../../src/stripe/handled-event-type.ts';
 import { jsonLines, useLog } from '../support/service/log-service.ts';
@@ -6,7 +7,7 @@ import { eventBody } from '../support/stripe/events.ts';
 
 const log = useLog();
 
-const planOf = async (teamId: number) => (await readTeam(log.database.query, teamId))?.plan;
+const planOf = async (teamId: ApplicationId) => (await readTeam(log.database.query, teamId))?.plan;
 
 const countOf = async (customerId: string) =>
   await log.database.query(

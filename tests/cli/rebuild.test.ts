@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { ApplicationId } from '../../src/core/application-id.ts';
 import { runInstep } from '../support/process/instep-process.ts';
 import { useService } from '../support/service/contract-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
@@ -13,7 +14,7 @@ async function rebuild(args: readonly string[], environment: Record<string, stri
 }
 
 /** A team whose newest event ended one subscription while another one is live. */
-async function teamWithHistory(): Promise<number> {
+async function teamWithHistory(): Promise<ApplicationId> {
   const { teamId, customerId } = await service.addTeam();
   const mine = { customerId, subscriptionId: 'sub_mine', createdSeconds: 100 };
   const other = { customerId, subscriptionId: 'sub_other', createdSeconds: 200 };

@@ -23,7 +23,7 @@ test.concurrent.each([
   ],
   ['an age without a unit', 'events prune --older-than 90', /must be a duration such as 90d/],
   ['an age of zero', 'events prune --older-than 0d', /must be a duration such as 90d/],
-  ['an invalid id', 'team show +1', /'\+1' is invalid.*whole number from 1/],
+  ['an invalid number', 'events list --limit +1', /'\+1' is invalid.*whole number from 1/],
 ])('%s exits with 2 and points to --help', async (_, command, message) => {
   const { code, stdout, stderr } = await runInstep(command.split(' ').filter((word) => word));
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

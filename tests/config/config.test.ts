@@ -29,7 +29,7 @@ function problemsOf(environment: Record<string, string | undefined>): readonly s
 
 test('needs three secrets and has defaults for the rest', () => {
   expect(readConfig(REQUIRED)).toEqual({
-    database: { databaseUrls: [], dataFolder: resolve('./data') },
+    database: { databaseUrls: [], dataFolder: resolve('./data'), tables: {} },
     webhookSecrets: ['whsec_1'],
     authSecrets: ['a secret of 32 bytes or even more'],
     stripeApi: { secretKey: 'sk_test_1', baseUrl: undefined },

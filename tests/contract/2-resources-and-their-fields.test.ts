@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
+import type { ApplicationId } from '../../src/core/application-id.ts';
 import { PROFILE } from '../support/secrets/canaries.ts';
 import { useService } from '../support/service/contract-service.ts';
 
 const service = useService();
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-async function profileOf(userId: number): Promise<Record<string, unknown>> {
+async function profileOf(userId: ApplicationId): Promise<Record<string, unknown>> {
   const response = await service.getUser(await service.cookieOf(userId));
   return (await response.json()) as Record<string, unknown>;
 }

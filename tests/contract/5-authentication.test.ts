@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { ApplicationId } from '../../src/core/application-id.ts';
 import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { runInstep, SETTINGS } from '../support/process/instep-process.ts';
 import { useService } from '../support/service/contract-service.ts';
@@ -14,7 +15,7 @@ const service = useService({
   AUTH_SECRET: AUTH_SECRETS.join(','),
 });
 
-const cookieOf = (userId: number) => service.cookieOf(userId, AUTH_SECRETS[0]);
+const cookieOf = (userId: ApplicationId) => service.cookieOf(userId, AUTH_SECRETS[0]);
 
 test.each(SECRETS)('5 both signing secrets are valid while one is replaced: %s', async (secret) => {
   const body = eventBody();

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { ApplicationId } from '../../src/core/application-id.ts';
 import { pruneLog } from '../../src/event-log/prune.ts';
 import { type Difference, rebuild } from '../../src/event-log/rebuild.ts';
 import { replayEvents } from '../../src/event-log/replay.ts';
@@ -73,9 +74,9 @@ class World {
   readonly store: Store;
   readonly ingest: Ingest;
   readonly customerId: string;
-  readonly teamId: number;
+  readonly teamId: ApplicationId;
 
-  constructor(store: Store, ingest: Ingest, customerId: string, teamId: number) {
+  constructor(store: Store, ingest: Ingest, customerId: string, teamId: ApplicationId) {
     this.store = store;
     this.ingest = ingest;
     this.customerId = customerId;

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { auditTeam, type TrueChange } from '../../simulation/auditor.ts';
+import type { ApplicationId } from '../../src/core/application-id.ts';
 import type { Database } from '../../src/postgres/database.ts';
 import { addTeam, readTeam } from '../../src/queries/teams.ts';
 import { createRandom, type Random } from '../../src/testing/random.ts';
@@ -61,7 +62,11 @@ const REMEMBERED = 500;
 /** Longer than any outage in the tests. */
 const GIVE_UP_AFTER_MS = 120_000;
 
-type Team = { readonly customerId: string; readonly teamId: number; readonly truth: TrueChange[] };
+type Team = {
+  readonly customerId: string;
+  readonly teamId: ApplicationId;
+  readonly truth: TrueChange[];
+};
 
 let loads = 0;
 

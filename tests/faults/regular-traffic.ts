@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ApplicationId } from '../../src/core/application-id.ts';
 import type { Database } from '../../src/postgres/database.ts';
 import { addUser } from '../../src/queries/users.ts';
 import { sessionCookie } from '../support/service/session-cookie.ts';
@@ -87,7 +88,7 @@ export async function addSignedIn(database: Database) {
 export async function readProfile(
   url: string,
   cookie: string,
-  userId: number,
+  userId: ApplicationId,
 ): Promise<number | string> {
   try {
     const options = { agent: false, headers: { cookie }, signal: AbortSignal.timeout(TIMEOUT_MS) };

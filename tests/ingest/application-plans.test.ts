@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { ApplicationId } from '../../src/core/application-id.ts';
 import { rebuild } from '../../src/event-log/rebuild.ts';
 import { createIngestPipeline } from '../../src/ingest/pipeline.ts';
 import { createLogger } from '../../src/runtime/logging.ts';
@@ -41,7 +42,7 @@ async function teamAfterCheckout(planSelection: 'newest' | 'best') {
   return { teamId, deliver };
 }
 
-async function rebuildTeam(teamId: number, isConfirmed: boolean) {
+async function rebuildTeam(teamId: ApplicationId, isConfirmed: boolean) {
   const options = { planSelection: 'newest', teamId, isDryRun: false, isConfirmed } as const;
   const found = [];
   for await (const difference of rebuild(store.database, options)) found.push(difference);

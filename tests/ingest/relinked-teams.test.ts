@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { ApplicationId } from '../../src/core/application-id.ts';
 import { fillEmptyTeams } from '../../src/ingest/fill-empty-teams.ts';
 import { addTeam, linkTeam } from '../../src/queries/teams.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
@@ -32,15 +33,15 @@ const addEmptyTeam = (customerId: string) =>
   addTeam(store.database.query, { name: 'Another', customerId });
 
 const CHANGES = {
-  'the customer was moved to another team': async (teamId: number, customerId: string) => {
+  'the customer was moved to another team': async (teamId: ApplicationId, customerId: string) => {
     await run('update teams set provider_customer_id = null where id = $1', [teamId]);
     return addEmptyTeam(customerId);
   },
-  'the team was deleted and created again': async (teamId: number, customerId: string) => {
+  'the team was deleted and created again': async (teamId: ApplicationId, customerId: string) => {
     await run('delete from teams where id = $1', [teamId]);
     return addEmptyTeam(customerId);
   },
-  'a second team has the same customer': (_: number, customerId: string) =>
+  'a second team has the same customer': (_: ApplicationId, customerId: string) =>
     addEmptyTeam(customerId),
 };
 

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
+import type { ApplicationId } from '../../src/core/application-id.ts';
 import { dismissParkedEvents } from '../../src/event-log/dismiss.ts';
 import { pruneLog } from '../../src/event-log/prune.ts';
 import type { Ingest } from '../../src/ingest/pipeline.ts';
@@ -47,7 +48,7 @@ type Setting = {
 };
 
 /** An account with these events, and a team that follows their customer. */
-async function setUp(bodies: readonly string[]): Promise<Setting & { teamId: number }> {
+async function setUp(bodies: readonly string[]): Promise<Setting & { teamId: ApplicationId }> {
   const { database } = await createDatabase();
   const ingest = openPipeline(database);
   const events = new ApiCollection(bodies.map((body) => JSON.parse(body)));
@@ -97,7 +98,7 @@ const logOf = ({ database }: Setting) =>
     'select event_id, outcome, deliveries from instep.events order by created_at, event_id',
   );
 
-const planOf = async ({ database, teamId }: Setting & { teamId: number }) =>
+const planOf = async ({ database, teamId }: Setting & { teamId: ApplicationId }) =>
   (await readTeam(database.query, teamId))?.plan;
 
 const seenBy = async ({ database }: Setting) => {

@@ -1,4 +1,5 @@
 import { afterAll, expect, test, vi } from 'vitest';
+import type { ApplicationId } from '../../src/core/application-id.ts';
 import { addTeam, linkTeam } from '../../src/queries/teams.ts';
 import { ApiCollection } from '../../src/testing/stripe-api/collection.ts';
 import { startFakeStripeApi } from '../../src/testing/stripe-api/server.ts';
@@ -33,7 +34,7 @@ const service = useService(
 );
 afterAll(() => proxy?.close());
 
-async function eventuallyActive(teamId: number): Promise<void> {
+async function eventuallyActive(teamId: ApplicationId): Promise<void> {
   const look = async () =>
     expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
   await vi.waitFor(look, { timeout: 50_000, interval: 200 });

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test, vi } from 'vitest';
+import type { ApplicationId } from '../../src/core/application-id.ts';
 import { addTeam, linkTeam } from '../../src/queries/teams.ts';
 import { ApiCollection } from '../../src/testing/stripe-api/collection.ts';
 import { startFakeStripeApi } from '../../src/testing/stripe-api/server.ts';
@@ -17,7 +18,7 @@ afterAll(() => api.close());
 const service = useService({ STRIPE_API_BASE: api.url });
 const query = (statement: string) => service.database.query(statement);
 
-async function eventually(teamId: number, plan: object): Promise<void> {
+async function eventually(teamId: ApplicationId, plan: object): Promise<void> {
   const look = async () => expect(await service.planOf(teamId)).toMatchObject(plan);
   await vi.waitFor(look, { timeout: 15_000, interval: 100 });
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../../src/postgres/database.ts';
 import { migrate } from '../../src/postgres/migrate.ts';
-import { checkApplicationTables } from '../../src/queries/application-tables.ts';
+import { findApplicationTables } from '../../src/postgres/tables/find-tables.ts';
 import { readTeam } from '../../src/queries/teams.ts';
 import { createUserLookup } from '../../src/sessions/user-lookup.ts';
 import {
@@ -67,7 +67,7 @@ describe.each(postgresServers)('$name', (server) => {
   test('existing tables are used as they are, and nothing about them is changed', async () => {
     const [before] = await database.query(PICTURE);
     await migrate(database);
-    await checkApplicationTables(database.query);
+    await findApplicationTables(database.query, {});
     const [after] = await database.query(PICTURE);
     expect(after).toEqual(before);
   });

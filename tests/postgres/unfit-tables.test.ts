@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../../src/postgres/database.ts';
 import { migrate } from '../../src/postgres/migrate.ts';
-import {
-  ApplicationTablesUnfit,
-  checkApplicationTables,
-} from '../../src/queries/application-tables.ts';
+import { findApplicationTables } from '../../src/postgres/tables/find-tables.ts';
+import { ApplicationTablesUnfit } from '../../src/postgres/tables/recognize.ts';
 import {
   connect,
   createEmptyDatabase,
@@ -12,7 +10,7 @@ import {
 } from '../support/postgres/test-database.ts';
 
 const COLUMNS = [
-  ['users', 'id', 'integer'],
+  ['users', 'id', 'integer, uuid or text'],
   ['users', 'name', 'text'],
   ['users', 'email', 'text'],
   ['users', 'password_hash', 'text'],
@@ -20,7 +18,7 @@ const COLUMNS = [
   ['users', 'created_at', 'timestamptz'],
   ['users', 'updated_at', 'timestamptz'],
   ['users', 'deleted_at', 'timestamptz'],
-  ['teams', 'id', 'integer'],
+  ['teams', 'id', 'integer, uuid or text'],
   ['teams', 'provider_customer_id', 'text'],
   ['teams', 'provider_subscription_id', 'text'],
   ['teams', 'provider_product_id', 'text'],
@@ -41,7 +39,7 @@ describe.each(postgresServers)('$name', (server) => {
     const error = await database
       .transaction(async (query) => {
         for (const statement of statements) await query(statement);
-        await checkApplicationTables(query);
+        await findApplicationTables(query, {});
         throw new RangeError('nothing is wrong');
       })
       .catch((thrown: unknown) => thrown);
@@ -62,9 +60,8 @@ describe.each(postgresServers)('$name', (server) => {
   });
 
   test.each([
-    ['users', 'id', 'uuid', 'integer'],
-    ['users', 'id', 'text', 'integer'],
-    ['users', 'id', 'numeric', 'integer'],
+    ['users', 'id', 'numeric', 'integer, uuid or text'],
+    ['teams', 'id', 'bytea', 'integer, uuid or text'],
     ['users', 'name', 'jsonb', 'text'],
     ['users', 'created_at', 'date', 'timestamptz'],
     ['users', 'deleted_at', 'boolean', 'timestamptz'],

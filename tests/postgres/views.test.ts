@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../../src/postgres/database.ts';
 import { migrate } from '../../src/postgres/migrate.ts';
-import { checkApplicationTables } from '../../src/queries/application-tables.ts';
+import { findApplicationTables } from '../../src/postgres/tables/find-tables.ts';
 import { createUserLookup } from '../../src/sessions/user-lookup.ts';
 import {
   connect,
@@ -71,7 +71,7 @@ describe.each(postgresServers)('$name', (server) => {
 
   test('a view stands in for a table, and no table is made in its place', async () => {
     await migrate(database);
-    await checkApplicationTables(database.query);
+    await findApplicationTables(database.query, {});
     const tables = await database.query<{ name: string }>(
       `select format('%s.%s', table_schema, table_name) as name
          from information_schema.tables

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
+import type { ApplicationId } from '../../src/core/application-id.ts';
 import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { openConnection, statusesIn } from '../support/network/raw-connection.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
@@ -29,7 +30,13 @@ const declared = (body: string) => `Content-Length: ${body.length}`;
 const chunked = () => 'Transfer-Encoding: chunked';
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 
-async function expectUntouched({ teamId, customerId }: { teamId: number; customerId: string }) {
+async function expectUntouched({
+  teamId,
+  customerId,
+}: {
+  teamId: ApplicationId;
+  customerId: string;
+}) {
   expect(await service.planOf(teamId)).toEqual(NO_PLAN);
   const rows = await service.database.query('select from instep.events where customer_id = $1', [
     customerId,

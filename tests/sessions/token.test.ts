@@ -24,6 +24,13 @@ test("a token of the Next.js SaaS Starter's claims stands for its user", async (
   expect(await verify(sign(good))).toEqual({ userId: 7, expiresAtMs: NOW_MS + 60_000 });
 });
 
+test.each([2 ** 40, '7', '0b6f6f5e-9d3c-4a1b-8a39-6a3f3a5f2f10', 'ckv9x7a1b0000'])(
+  'accepts the user id %j',
+  async (id) => {
+    expect(await verify(sign({ ...good, user: { id } }))).toMatchObject({ userId: id });
+  },
+);
+
 test('accepts exp or expires, and the earlier one counts', async () => {
   const { exp: _exp, ...onlyExpires } = good;
   const { expires: _expires, ...onlyExp } = good;
@@ -59,7 +66,7 @@ test.each([
   ['nbf in the future', { ...good, nbf: NOW + 30 }],
   ['no user', { ...good, user: undefined }],
   ['user null', { ...good, user: null }],
-  ...[0, -1, 1.5, 2 ** 31, 3e9, 2 ** 40, 1e300, '7', [7], {}, true, null].map((id) => [
+  ...[0, -1, 1.5, 2 ** 53, 1e300, '', 'a\0', 'a'.repeat(256), [7], {}, true, null].map((id) => [
     `user id ${JSON.stringify(id)}`,
     { ...good, user: { id } },
   ]),

@@ -4,6 +4,7 @@ import { relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { destination } from 'pino';
 import { type Config, readConfig } from '../../config/config.ts';
+import type { ApplicationId } from '../../core/application-id.ts';
 import type { TeamPlan } from '../../core/transition.ts';
 import { openService } from '../../instep.ts';
 import { OPERATIONS_DEADLINE_MS, openOperations } from '../../operations/open-operations.ts';
@@ -166,7 +167,7 @@ async function post(
   return { status: response.status, text: await response.text() };
 }
 
-async function readPlan(query: Query, teamId: number): Promise<TeamPlan> {
+async function readPlan(query: Query, teamId: ApplicationId): Promise<TeamPlan> {
   const team = await readTeam(query, teamId);
   if (team === null) throw new RangeError(`team ${teamId} is gone`);
   return team.plan;

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Config } from '../../config/config.ts';
+import type { ApplicationId } from '../../core/application-id.ts';
 import type { Query } from '../../postgres/database.ts';
 import { addTeam } from '../../queries/teams.ts';
 import { addUser } from '../../queries/users.ts';
@@ -10,7 +11,7 @@ import { issueSession, secretKeys } from '../../sessions/token.ts';
 export type SignedInTeam = {
   /** Makes the ids of one demo unique in its database. */
   readonly suffix: string;
-  readonly teamId: number;
+  readonly teamId: ApplicationId;
   readonly teamName: string;
   readonly customerId: string;
   readonly cookie: string;

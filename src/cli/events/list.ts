@@ -6,7 +6,7 @@ import type { Query } from '../../postgres/database.ts';
 import type { EventFilter, EventRow } from '../../queries/search-events.ts';
 import { readTeam } from '../../queries/teams.ts';
 import { InstepError } from '../../runtime/errors.ts';
-import { positiveInteger } from '../arguments.ts';
+import { applicationId, positiveInteger } from '../arguments.ts';
 import { createCommand } from '../create-command.ts';
 import { NotFound } from '../not-found.ts';
 import { printMessage, unread, writeLine } from '../output.ts';
@@ -40,7 +40,7 @@ export function eventsListCommand(): Command {
     .option('--customer <id>', 'only events of this customer')
     .addOption(
       new Option('--team <id>', "only events of this team's customer")
-        .argParser(positiveInteger)
+        .argParser(applicationId)
         .conflicts('customer'),
     )
     .addOption(typeOption())

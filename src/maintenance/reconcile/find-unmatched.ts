@@ -1,3 +1,4 @@
+import type { ApplicationId } from '../../core/application-id.ts';
 import {
   countUnlistedCustomers,
   readTeamlessCustomers,
@@ -32,8 +33,11 @@ export async function findUnmatchedSubscriptions(
 
   await rememberUnlisted(options, onPage, signal);
   let unknownCustomers = 0;
-  for (let afterId: number | undefined = 0; afterId !== undefined; ) {
-    const page = await readUnlistedTeams(query, { afterId, limit: PAGE });
+  for (let afterId: ApplicationId | null | undefined = null; afterId !== undefined; ) {
+    const page: Awaited<ReturnType<typeof readUnlistedTeams>> = await readUnlistedTeams(query, {
+      afterId,
+      limit: PAGE,
+    });
     for (const { id: teamId, customerId } of page) {
       onFinding({ kind: 'unknown customer', teamId, customerId });
     }

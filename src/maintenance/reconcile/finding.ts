@@ -1,3 +1,4 @@
+import type { ApplicationId } from '../../core/application-id.ts';
 import { isSamePlan, type TeamPlan } from '../../core/transition.ts';
 import type { Drift, DriftCause } from './drift.ts';
 
@@ -5,7 +6,7 @@ import type { Drift, DriftCause } from './drift.ts';
 export type Finding =
   | {
       readonly kind: 'drift';
-      readonly teamId: number;
+      readonly teamId: ApplicationId;
       readonly customerId: string;
       readonly cause: DriftCause;
       readonly subscriptionIds: readonly string[];
@@ -18,7 +19,7 @@ export type Finding =
   /** A team has the right plan already, but an event of its customer was missed or never sent. */
   | {
       readonly kind: 'unrecorded';
-      readonly teamId: number;
+      readonly teamId: ApplicationId;
       readonly customerId: string;
       readonly subscriptionIds: readonly string[];
     }
@@ -29,7 +30,11 @@ export type Finding =
       readonly statuses: readonly string[];
     }
   /** Stripe does not have the customer of a team. */
-  | { readonly kind: 'unknown customer'; readonly teamId: number; readonly customerId: string };
+  | {
+      readonly kind: 'unknown customer';
+      readonly teamId: ApplicationId;
+      readonly customerId: string;
+    };
 
 /** Whether the team has the plan that it should have, so that only the log lacks something. */
 export function isRight({ team, shouldBe }: Drift): boolean {

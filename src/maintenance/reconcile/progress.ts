@@ -34,8 +34,8 @@ const progressShape = v.object({
   isDryRun: v.boolean(),
   /** The listing continues after this subscription; `null`: at the beginning. */
   cursor: v.nullable(v.string()),
-  /** The comparing continues after this team. */
-  afterTeamId: whole,
+  /** The comparing continues after this team; `null`: at the beginning. */
+  afterTeamId: v.nullable(v.union([whole, v.string()])),
   counts: countsShape,
 });
 
@@ -71,7 +71,7 @@ export function startOf(
   const start = {
     phase: 'listing',
     cursor: null,
-    afterTeamId: 0,
+    afterTeamId: null,
     counts: NOTHING_COUNTED,
   } as const;
   return { ...start, beganAtMs: nowMs, isDryRun };
@@ -84,5 +84,5 @@ function resumable(saved: Progress | null, isDryRun: boolean, nowMs: number): Pr
   // What a dry run has listed still counts, but all teams are compared from the beginning.
   const { subscriptions, unreadable } = saved.counts;
   const counts = { ...NOTHING_COUNTED, subscriptions, unreadable };
-  return { ...saved, isDryRun, afterTeamId: 0, counts };
+  return { ...saved, isDryRun, afterTeamId: null, counts };
 }

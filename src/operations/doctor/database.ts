@@ -27,7 +27,7 @@ const STATEMENT_TIMEOUT_MS = 5_000;
 /** Checks the configured database, and changes nothing in it. */
 export async function* checkDatabase(options: DatabaseOptions): AsyncGenerator<Check> {
   const { config, notice, now, stripeClock } = options;
-  const { databaseUrls, dataFolder } = config;
+  const { databaseUrls, dataFolder, tables } = config;
   const isEmbedded = databaseUrls.length === 0;
   if (isEmbedded && !(await hasDataDirectory(dataFolder))) {
     const finding = `the embedded database in ${dataFolder} does not exist yet`;
@@ -37,7 +37,7 @@ export async function* checkDatabase(options: DatabaseOptions): AsyncGenerator<C
   const advice = isEmbedded ? READ_LOG : CHECK_URL;
   let server: DatabaseServer | undefined;
   yield* await safely('database', advice, async () => {
-    server = await connectToServer({ databaseUrls, dataFolder, notice });
+    server = await connectToServer({ databaseUrls, dataFolder, tables, notice });
     return [];
   });
   if (server === undefined) return;
@@ -61,7 +61,8 @@ export async function* checkDatabase(options: DatabaseOptions): AsyncGenerator<C
 }
 
 /** Checks the tables, and their contents if the schema is the one of this program. */
-async function* checkContents(query: Query, { now, log }: DatabaseOptions): AsyncGenerator<Check> {
+async function* checkContents(query: Query, options: DatabaseOptions): AsyncGenerator<Check> {
+  const { now, log, config } = options;
   yield* await safely('privileges', CHECK_URL, () => checkPrivileges(query));
   const schema = await safely('schema', SEE_PRIVILEGES, () => checkSchemaVersion(query));
   yield* schema;
@@ -70,7 +71,7 @@ async function* checkContents(query: Query, { now, log }: DatabaseOptions): Asyn
     yield warning('event log', finding, 'correct the schema first');
     return;
   }
-  yield* await safely('users and teams', SEE_PRIVILEGES, () => checkTables(query));
-  const options = { ...log, query, nowMs: now() };
-  yield* await safely('event log', SEE_PRIVILEGES, () => checkEventLog(options));
+  yield* await safely('users and teams', SEE_PRIVILEGES, () => checkTables(query, config.tables));
+  const logOptions = { ...log, query, nowMs: now() };
+  yield* await safely('event log', SEE_PRIVILEGES, () => checkEventLog(logOptions));
 }

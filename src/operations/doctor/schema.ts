@@ -1,10 +1,8 @@
 import type { Query } from '../../postgres/database.ts';
 import { checkSchema, SchemaNewer, SchemaOutdated } from '../../postgres/migrate.ts';
-import {
-  ApplicationTablesUnfit,
-  checkApplicationTables,
-  hasCustomerIndex,
-} from '../../queries/application-tables.ts';
+import type { DeclaredTables } from '../../postgres/tables/application-tables.ts';
+import { recognize } from '../../postgres/tables/recognize.ts';
+import { missingCustomerIndex } from '../../queries/customer-index.ts';
 import { readLackingPrivileges } from '../../queries/privileges.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 
@@ -32,16 +30,15 @@ export async function checkSchemaVersion(query: Query): Promise<Check[]> {
 }
 
 /** Whether Instep can work with the application's tables. */
-export async function checkTables(query: Query): Promise<Check[]> {
+export async function checkTables(query: Query, declared: DeclaredTables): Promise<Check[]> {
   const name = 'users and teams';
-  try {
-    await checkApplicationTables(query);
-  } catch (error) {
-    if (!(error instanceof ApplicationTablesUnfit)) throw error;
-    return [failure(name, error.problems.join('; '), error.advice)];
+  const { unfit, users, teams } = await recognize(query, declared);
+  if (unfit !== null) return [failure(name, unfit.problems.join('; '), unfit.advice)];
+  const statement = teams === null ? null : await missingCustomerIndex(query, teams);
+  if (statement === null) {
+    const places = [users, teams].map((one) => `${one?.table.schema}.${one?.table.name}`);
+    return [ok(name, `usable: ${places.join(' and ')}`)];
   }
-  if (await hasCustomerIndex(query)) return [ok(name, 'usable')];
-  const finding = 'teams.provider_customer_id has no index: each event reads all teams';
-  const advice = 'create index concurrently on teams (provider_customer_id);';
-  return [warning(name, finding, advice)];
+  const finding = 'no index finds the team of a customer: each event reads all teams';
+  return [warning(name, finding, statement)];
 }

@@ -4,6 +4,7 @@ import { maintenanceJobs } from '../../../simulation/store/maintenance-jobs.ts';
 import { SimulatedApi } from '../../../simulation/store/simulated-api.ts';
 import { received } from '../../../simulation/store/store-world.ts';
 import { createWorld } from '../../../simulation/world.ts';
+import type { ApplicationId } from '../../../src/core/application-id.ts';
 import type { Database } from '../../../src/postgres/database.ts';
 import { readAmbiguousSubscriptions } from '../../../src/queries/subscriptions.ts';
 import { addTeam, linkTeam, readTeam } from '../../../src/queries/teams.ts';
@@ -146,7 +147,7 @@ class Life {
     return { ingest, tasks };
   }
 
-  async #audit(teamId: number): Promise<void> {
+  async #audit(teamId: ApplicationId): Promise<void> {
     const { customerId, events } = this.history;
     const { query } = this.#database;
     expect((await readTeam(query, teamId))?.plan).toEqual(auditTeam(events, 'newest'));

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { ApplicationId } from '../../../src/core/application-id.ts';
 import { addTeam } from '../../../src/queries/teams.ts';
 import type { SubscriptionEventFields } from '../../../src/testing/subscription-event.ts';
 import { openConsole } from '../../support/browser/console-pages.ts';
@@ -75,7 +76,7 @@ describe('the filter', () => {
   });
 
   test.each([
-    ['team=7x', 'Enter a team id: a whole number.'],
+    ['team=7x', 'There is no team 7x.'],
     ['team=999', 'There is no team 999.'],
     ['outcome=lost', 'Unknown outcome.'],
     ['type=invoice.paid', 'Unknown event type.'],
@@ -95,8 +96,8 @@ describe('the filter', () => {
     expect(html).toContain('No event found');
   });
 
-  let arranged: Promise<number> | undefined;
-  function arrange(): Promise<number> {
+  let arranged: Promise<ApplicationId> | undefined;
+  function arrange(): Promise<ApplicationId> {
     arranged ??= (async () => {
       const teamId = await addTeam(database.query, { name: 'A', customerId: 'cus_a' });
       const old = Date.now() - 10 * 60 * 60 * 1_000;

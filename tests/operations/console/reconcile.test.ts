@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import type { ApplicationId } from '../../../src/core/application-id.ts';
 import { Background } from '../../../src/runtime/background.ts';
 import { type ConsoleService, openConsole } from '../../support/browser/console-pages.ts';
 import { openAccount } from '../../support/stripe/reconciled-account.ts';
@@ -17,7 +18,7 @@ async function arrange(options: Parameters<typeof openConsole>[1] = {}) {
 type Account = Awaited<ReturnType<typeof openAccount>>;
 
 /** A team that keeps its plan because it missed the cancellation. */
-async function drift(account: Account, name: string): Promise<number> {
+async function drift(account: Account, name: string): Promise<ApplicationId> {
   const customerId = `cus_${name}`;
   const made = { customerId, subscriptionId: `sub_${name}`, productId: 'prod_pro' };
   const teamId = await account.addTeam(customerId);
@@ -27,7 +28,7 @@ async function drift(account: Account, name: string): Promise<number> {
   return teamId;
 }
 
-const statusOf = async (account: Account, teamId: number) =>
+const statusOf = async (account: Account, teamId: ApplicationId) =>
   (await account.planOf(teamId))?.plan.subscriptionStatus;
 
 /** The status of the run once it has ended. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { ApplicationId } from '../../../src/core/application-id.ts';
 import { readCustomerIdsOf } from '../../../src/queries/subscriptions.ts';
 import { addTeam } from '../../../src/queries/teams.ts';
 import { openConsole } from '../../support/browser/console-pages.ts';
@@ -24,7 +25,7 @@ test('an empty table says where teams come from', async () => {
 });
 
 describe('the search', () => {
-  let arranged: Promise<{ acme: number; odd: number }> | undefined;
+  let arranged: Promise<{ acme: ApplicationId; odd: ApplicationId }> | undefined;
   function arrange() {
     arranged ??= (async () => {
       const { query } = database;

@@ -1,3 +1,4 @@
+import type { ApplicationId } from '../../../src/core/application-id.ts';
 import type { Database } from '../../../src/postgres/database.ts';
 
 /** Holds the lock that this statement takes, from another session, during the work. */
@@ -23,4 +24,5 @@ export async function untilWaiting(database: Database, sessions = 1): Promise<vo
   while ((await database.query(statement)).length < sessions) await new Promise(setImmediate);
 }
 
-export const lockTeam = (teamId: number) => `select from teams where id = ${teamId} for update`;
+export const lockTeam = (teamId: ApplicationId) =>
+  `select from teams where id = ${teamId} for update`;

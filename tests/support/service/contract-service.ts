@@ -1,4 +1,5 @@
 import { afterAll, beforeAll } from 'vitest';
+import type { ApplicationId } from '../../../src/core/application-id.ts';
 import type { TeamPlan } from '../../../src/core/transition.ts';
 import type { Database } from '../../../src/postgres/database.ts';
 import { addTeam, readTeam } from '../../../src/queries/teams.ts';
@@ -80,7 +81,7 @@ export function useService(
       return { teamId, customerId };
     },
 
-    async planOf(teamId: number): Promise<TeamPlan | undefined> {
+    async planOf(teamId: ApplicationId): Promise<TeamPlan | undefined> {
       return (await readTeam(database.query, teamId))?.plan;
     },
   };

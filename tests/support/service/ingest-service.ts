@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
+import type { ApplicationId } from '../../../src/core/application-id.ts';
 import type { Database } from '../../../src/postgres/database.ts';
 import { addTeam, readTeam } from '../../../src/queries/teams.ts';
 import { connect, createDatabase, type TestServer } from '../postgres/test-database.ts';
@@ -45,7 +46,7 @@ export function useDatabase(server: TestServer) {
       return { teamId, customerId };
     },
 
-    planOf: async (teamId: number) => (await readTeam(database.query, teamId))?.plan,
+    planOf: async (teamId: ApplicationId) => (await readTeam(database.query, teamId))?.plan,
 
     /** A customer's events in the log, in the order of arrival. */
     logOf: (customerId: string) =>

@@ -1,4 +1,5 @@
 import { afterAll } from 'vitest';
+import type { ApplicationId } from '../../../src/core/application-id.ts';
 import type { Ingest } from '../../../src/ingest/pipeline.ts';
 import type { Database } from '../../../src/postgres/database.ts';
 import { addTeam, readTeam } from '../../../src/queries/teams.ts';
@@ -24,8 +25,8 @@ export type ReconciledAccount = {
   delayMs: number | undefined;
   readonly environment: Readonly<Record<string, string>>;
   /** A team that follows this customer. */
-  addTeam(customerId: string): Promise<number>;
-  planOf(teamId: number): ReturnType<typeof readTeam>;
+  addTeam(customerId: string): Promise<ApplicationId>;
+  planOf(teamId: ApplicationId): ReturnType<typeof readTeam>;
   /** Changes a subscription at Stripe. Delivers the event unless it is missed. */
   happen(made: Made, how?: 'delivered' | 'missed'): Promise<void>;
   reconcile(...args: string[]): Promise<{ code: number | string; lines: string[]; stderr: string }>;

@@ -4,7 +4,7 @@ import type { EventFilter } from '../../../queries/search-events.ts';
 import { readTeam } from '../../../queries/teams.ts';
 import { parseTimeSince } from '../../../runtime/time-since.ts';
 import { LOGGED_TYPES } from '../../../stripe/handled-event-type.ts';
-import { queryNumber, queryText } from '../query-parameters.ts';
+import { queryText } from '../query-parameters.ts';
 
 const FIELDS = ['event', 'customer', 'subscription', 'team', 'type', 'outcome', 'since'] as const;
 
@@ -71,13 +71,11 @@ async function customerOf(
   { customer, team }: FilterFields,
 ): Promise<{ id?: string | undefined; error?: string }> {
   if (team === '') return { id: customer === '' ? undefined : customer };
-  const teamId = queryNumber(team);
-  if (teamId === null) return { error: 'Enter a team id: a whole number.' };
-  const found = await readTeam(query, teamId);
-  if (found === null) return { error: `There is no team ${teamId}.` };
-  if (found.customerId === null) return { error: `Team ${teamId} has no customer.` };
+  const found = await readTeam(query, team);
+  if (found === null) return { error: `There is no team ${team}.` };
+  if (found.customerId === null) return { error: `Team ${team} has no customer.` };
   if (customer !== '' && customer !== found.customerId) {
-    return { error: `Team ${teamId} has another customer.` };
+    return { error: `Team ${team} has another customer.` };
   }
   return { id: found.customerId };
 }

@@ -1,4 +1,5 @@
 import { type Context, Hono } from 'hono';
+import type { ApplicationId } from '../../../core/application-id.ts';
 import { NO_PLAN } from '../../../core/transition.ts';
 import { type ExplainedEvent, explainEvent } from '../../../event-log/customer-history.ts';
 import { dismissParkedEvents } from '../../../event-log/dismiss.ts';
@@ -17,6 +18,7 @@ import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
 import { notFound } from '../problems.tsx';
 import { queryNumber } from '../query-parameters.ts';
+import { teamUrl } from '../teams/find-teams.ts';
 import { CustomerFact } from './event-table.tsx';
 import { eventUrl } from './event-text.tsx';
 import { Payload } from './payload.tsx';
@@ -179,13 +181,13 @@ function planRows({ plans, teams }: ExplainedEvent): readonly PlanRow[] {
   return [...decided, ...now];
 }
 
-function TeamLinks({ ids }: { readonly ids: readonly number[] }) {
+function TeamLinks({ ids }: { readonly ids: readonly ApplicationId[] }) {
   return (
     <>
       {ids.map((id, index) => (
         <>
           {index > 0 && ', '}
-          <a href={`/teams/${id}`}>team {id}</a>
+          <a href={teamUrl(id)}>team {id}</a>
         </>
       ))}
     </>

@@ -6,6 +6,7 @@ import { Badge } from '../components/badges.tsx';
 import { Table } from '../components/table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
 import { CustomerLink } from '../events/event-table.tsx';
+import { teamUrl } from '../teams/find-teams.ts';
 
 const CAUSES: Readonly<Record<DriftCause, string>> = {
   'missed event': 'An event was missed.',
@@ -44,7 +45,7 @@ function cellsOf(finding: Finding): Child[] {
     const statuses = <UntrustedText text={finding.statuses.join(', ')} />;
     return ['–', customer, <>No team has this customer. Its subscriptions are {statuses}.</>];
   }
-  const team = <a href={`/teams/${finding.teamId}`}>{finding.teamId}</a>;
+  const team = <a href={teamUrl(finding.teamId)}>{finding.teamId}</a>;
   if (finding.kind === 'unknown customer') {
     return [team, customer, "Stripe does not know the team's customer."];
   }

@@ -11,7 +11,7 @@ import { eventUrl } from '../events/event-text.tsx';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
 import { queryText } from '../query-parameters.ts';
-import { findByCustomer, findTeams } from '../teams/find-teams.ts';
+import { findByCustomer, findTeams, teamUrl } from '../teams/find-teams.ts';
 import { TeamTable } from '../teams/team-pages.tsx';
 
 const MAX_TEAMS = 50;
@@ -50,7 +50,7 @@ async function search(query: Query, text: string, clockMs: () => number): Promis
   const parkedIds = parked.events.flatMap(({ customerId }) => customerId ?? []);
   const customers = await readTeamless(query, [...customerIds, ...parkedIds], teams, clockMs);
   if (teams.length + customers.length > 0) return openOnly({ teams, customers }, teams);
-  const page = await findTeams(query, { text, afterId: 0, limit: MAX_TEAMS, clockMs });
+  const page = await findTeams(query, { text, afterId: null, limit: MAX_TEAMS, clockMs });
   const exact = page.teams.filter(
     ({ id, name }) => String(id) === text || name?.toLowerCase() === text.toLowerCase(),
   );
@@ -61,7 +61,7 @@ async function search(query: Query, text: string, clockMs: () => number): Promis
 function openOnly(found: Exclude<Found, { url: string }>, exact: readonly NamedTeam[]): Found {
   const [team, ...others] = exact;
   const isOnly = team !== undefined && others.length === 0 && found.customers.length === 0;
-  return isOnly ? { url: `/teams/${team.id}` } : found;
+  return isOnly ? { url: teamUrl(team.id) } : found;
 }
 
 /** The only event with this id; otherwise the list of events, which goes on with a long search. */

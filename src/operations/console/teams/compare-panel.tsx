@@ -5,6 +5,7 @@ import { PlanTable } from '../components/plan-table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
 import { CauseText } from '../reconcile/finding-table.tsx';
 import type { Comparison, Repair } from './compare-team.ts';
+import { teamUrl } from './find-teams.ts';
 
 export type ComparePanelProps = {
   readonly team: NamedTeam;
@@ -28,13 +29,13 @@ export function ComparePanel({ team: { id }, comparison, repair }: ComparePanelP
         <p>Asks Stripe for the customer's subscriptions and shows differences. Changes nothing.</p>
       )}
       <div class="row">
-        <form method="get" action={`/teams/${id}#comparison`}>
+        <form method="get" action={`${teamUrl(id)}#comparison`}>
           <Button kind={isCompared ? 'quiet' : 'main'} name="compare" value="yes">
             {isCompared ? 'Compare again' : 'Compare with Stripe'}
           </Button>
         </form>
         {canRepair && (
-          <PostForm action={`/teams/${id}/repair`}>
+          <PostForm action={`${teamUrl(id)}/repair`}>
             <Button kind="danger">Repair this team</Button>
           </PostForm>
         )}

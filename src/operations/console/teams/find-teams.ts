@@ -1,3 +1,4 @@
+import type { ApplicationId } from '../../../core/application-id.ts';
 import type { Query } from '../../../postgres/database.ts';
 import {
   type NamedTeam,
@@ -9,18 +10,22 @@ import {
 } from '../../../queries/named-teams.ts';
 import { readCustomerIdsOf } from '../../../queries/subscriptions.ts';
 import { isVisible } from '../components/text.tsx';
-import { queryNumber } from '../query-parameters.ts';
 
 /** The team's name, or its id where the name is empty or invisible. */
 export function teamName({ id, name }: NamedTeam): string {
   return name !== null && isVisible(name) ? name : `Team ${id}`;
 }
 
+/** The team's page. */
+export function teamUrl(id: ApplicationId): string {
+  return `/teams/${encodeURIComponent(id)}`;
+}
+
 /** A page of teams, ordered by id. */
 export type PageOfTeams = {
   readonly teams: readonly NamedTeam[];
   /** The next page starts after this id; `null` on the last page. */
-  readonly after: number | null;
+  readonly after: ApplicationId | null;
   /** Whether the search ran out of time before the page was full. */
   readonly isCutShort: boolean;
 };
@@ -28,7 +33,8 @@ export type PageOfTeams = {
 export type FindRequest = {
   /** An id, a customer, a subscription, or part of a name; empty: all teams. */
   readonly text: string;
-  readonly afterId: number;
+  /** `null`: the first page. */
+  readonly afterId: ApplicationId | null;
   readonly limit: number;
   /** In milliseconds, by a clock that is never set. */
   readonly clockMs: () => number;
@@ -47,11 +53,10 @@ const NAMES_PER_STATEMENT = 5_000;
 export async function findTeams(query: Query, request: FindRequest): Promise<PageOfTeams> {
   const { text, afterId, limit } = request;
   if (text === '') return await readAll(query, request);
-  if (afterId > 0) return await findByName(query, request);
+  if (afterId !== null) return await findByName(query, request);
   const { teams } = await findByCustomer(query, text, limit);
   if (teams.length > 0) return { teams, after: null, isCutShort: false };
-  const id = queryNumber(text);
-  const byId = id === null ? null : await readNamedTeam(query, id);
+  const byId = await readNamedTeam(query, text);
   const byName = await findByName(query, request);
   if (byId === null) return byName;
   return { ...byName, teams: [byId, ...byName.teams.filter((team) => team.id !== byId.id)] };
@@ -73,10 +78,10 @@ async function readAll(query: Query, { afterId, limit }: FindRequest): Promise<P
 async function findByName(query: Query, request: FindRequest): Promise<PageOfTeams> {
   const { text, afterId, limit, clockMs } = request;
   const startedAtMs = clockMs();
-  const ids: number[] = [];
-  let after: number | null = afterId;
+  const ids: ApplicationId[] = [];
+  let after = afterId;
   let isCutShort = false;
-  while (after !== null && ids.length < limit && !isCutShort) {
+  do {
     const wanted = limit - ids.length;
     const search = { text, afterId: after, lookedAt: NAMES_PER_STATEMENT, limit: wanted };
     const found = await searchTeamNames(query, search);
@@ -84,6 +89,6 @@ async function findByName(query: Query, request: FindRequest): Promise<PageOfTea
     const isFull = ids.length === limit;
     after = isFull ? (ids.at(-1) ?? null) : found.lastId;
     isCutShort = !isFull && after !== null && clockMs() - startedAtMs >= BUDGET_MS;
-  }
+  } while (after !== null && ids.length < limit && !isCutShort);
   return { teams: await readTeamsById(query, ids), after, isCutShort };
 }

@@ -1,4 +1,5 @@
 import { type Context, Hono } from 'hono';
+import type { ApplicationId } from '../../../core/application-id.ts';
 import { type CustomerHistory, explainHistory } from '../../../event-log/customer-history.ts';
 import type { ReconcileServices } from '../../../maintenance/reconcile/options.ts';
 import { type NamedTeam, readNamedTeam } from '../../../queries/named-teams.ts';
@@ -9,10 +10,10 @@ import { Time, UntrustedText } from '../components/text.tsx';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
 import { notFound } from '../problems.tsx';
-import { queryNumber } from '../query-parameters.ts';
+import { queryNumber, queryText } from '../query-parameters.ts';
 import { ComparePanel } from './compare-panel.tsx';
 import { type Comparison, compareTeam, REPAIRS, type Repair, repairOf } from './compare-team.ts';
-import { teamName } from './find-teams.ts';
+import { teamName, teamUrl } from './find-teams.ts';
 import { HistoryTable } from './history-table.tsx';
 import { SubscriptionTable } from './subscription-table.tsx';
 import { type TeamRecord, teamStatusOf } from './team-status.ts';
@@ -32,8 +33,7 @@ export function teamPage(options: ConsoleOptions, services: ReconcileServices): 
   const app = new Hono();
 
   async function readTeam(context: Context): Promise<NamedTeam> {
-    const id = queryNumber(context.req.param('id'));
-    const team = id === null ? null : await readNamedTeam(query, id);
+    const team = await readNamedTeam(query, queryText(context.req.param('id')));
     if (team === null) throw notFound('There is no team with this id.');
     return team;
   }
@@ -63,7 +63,7 @@ export function teamPage(options: ConsoleOptions, services: ReconcileServices): 
     const team = await readTeam(context);
     const comparison = await compareTeam(team, services, { isDryRun: false });
     const repair = repairOf(comparison);
-    return context.redirect(`/teams/${team.id}?compare=yes&repair=${repair}#comparison`, 303);
+    return context.redirect(`${teamUrl(team.id)}?compare=yes&repair=${repair}#comparison`, 303);
   });
 
   return app;
@@ -106,7 +106,7 @@ function TeamHeading({ team }: { readonly team: NamedTeam }) {
   );
 }
 
-type HistoryPanelProps = { readonly teamId: number; readonly history: CustomerHistory };
+type HistoryPanelProps = { readonly teamId: ApplicationId; readonly history: CustomerHistory };
 
 function HistoryPanel({ teamId, history }: HistoryPanelProps) {
   const { entries, before, prunedBeforeMs } = history;
@@ -140,11 +140,11 @@ function OlderPage({ team: { id }, history: { entries, before } }: OlderPageProp
       ) : (
         <HistoryTable entries={entries} />
       )}
-      <Pager first={{ href: `/teams/${id}`, text: 'Newest' }} next={olderLink(id, before)} />
+      <Pager first={{ href: teamUrl(id), text: 'Newest' }} next={olderLink(id, before)} />
     </Page>
   );
 }
 
-function olderLink(teamId: number, before: number | null) {
-  return before !== null && { href: `/teams/${teamId}?before=${before}`, text: 'Older events' };
+function olderLink(teamId: ApplicationId, before: number | null) {
+  return before !== null && { href: `${teamUrl(teamId)}?before=${before}`, text: 'Older events' };
 }

@@ -1,4 +1,5 @@
 import { Hono } from 'hono';
+import type { ApplicationId } from '../../../core/application-id.ts';
 import type { ReconcileServices } from '../../../maintenance/reconcile/options.ts';
 import type { NamedTeam } from '../../../queries/named-teams.ts';
 import { StatusBadge } from '../components/badges.tsx';
@@ -9,8 +10,8 @@ import { Table } from '../components/table.tsx';
 import { Id, OptionalText, UntrustedText } from '../components/text.tsx';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
-import { queryNumber, queryText } from '../query-parameters.ts';
-import { findTeams, type PageOfTeams, teamName } from './find-teams.ts';
+import { queryText } from '../query-parameters.ts';
+import { findTeams, type PageOfTeams, teamName, teamUrl } from './find-teams.ts';
 import { teamPage } from './team-page.tsx';
 
 const LIMIT = 50;
@@ -21,7 +22,7 @@ export function teamPages(options: ConsoleOptions, services: ReconcileServices):
   const app = new Hono();
   app.get('/', async ({ req, html }) => {
     const text = queryText(req.query('search'));
-    const afterId = queryNumber(req.query('after')) ?? 0;
+    const afterId = queryText(req.query('after')) || null;
     const page = await findTeams(database.query, { text, afterId, limit: LIMIT, clockMs });
     return html(
       <Page title="Teams" area="Teams">
@@ -62,7 +63,7 @@ export function TeamTable({ teams }: { readonly teams: readonly NamedTeam[] }) {
 function cellsOf(team: NamedTeam) {
   const { id, customerId, plan } = team;
   return [
-    <a href={`/teams/${id}`}>
+    <a href={teamUrl(id)}>
       <UntrustedText text={teamName(team)} maxLength={80} />
     </a>,
     id,
@@ -72,14 +73,18 @@ function cellsOf(team: NamedTeam) {
   ];
 }
 
-type PageEndProps = { readonly page: PageOfTeams; readonly text: string; readonly afterId: number };
+type PageEndProps = {
+  readonly page: PageOfTeams;
+  readonly text: string;
+  readonly afterId: ApplicationId | null;
+};
 
 /** The end of a page of teams: what else there is, and how to get there. */
 function PageEnd({ page, text, afterId }: PageEndProps) {
   const { teams, after, isCutShort } = page;
   if (teams.length === 0 && after === null) return <NoTeams text={text} afterId={afterId} />;
   const search = text === '' ? '' : `search=${encodeURIComponent(text)}`;
-  const next = after === null ? null : `/teams?${search}&after=${after}`;
+  const next = after === null ? null : `/teams?${search}&after=${encodeURIComponent(after)}`;
   return (
     <>
       {isCutShort && (
@@ -88,7 +93,7 @@ function PageEnd({ page, text, afterId }: PageEndProps) {
         </p>
       )}
       <Pager
-        first={afterId > 0 && { href: `/teams?${search}`, text: 'First' }}
+        first={afterId !== null && { href: `/teams?${search}`, text: 'First' }}
         next={next !== null && { href: next, text: isCutShort ? 'Search further' : 'More' }}
       />
     </>
@@ -96,7 +101,7 @@ function PageEnd({ page, text, afterId }: PageEndProps) {
 }
 
 function NoTeams({ text, afterId }: Omit<PageEndProps, 'page'>) {
-  if (text === '' && afterId === 0) {
+  if (text === '' && afterId === null) {
     return (
       <Notice kind="empty" title="No teams yet">
         Your app adds them to the table teams. To try it: npx instep team add --name Acme
@@ -104,7 +109,7 @@ function NoTeams({ text, afterId }: Omit<PageEndProps, 'page'>) {
     );
   }
   return (
-    <Notice kind="empty" title={afterId > 0 ? 'No more teams found' : 'No team found'}>
+    <Notice kind="empty" title={afterId !== null ? 'No more teams found' : 'No team found'}>
       Enter part of a name, or a whole team id, customer (cus_…) or subscription (sub_…). E-mail
       addresses are not searched.
     </Notice>

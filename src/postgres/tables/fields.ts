@@ -1,0 +1,91 @@
+import type { DeclaredTable, TeamField, UserField } from './application-tables.ts';
+
+/** What a column holds: an id, text, a text or label of an enumeration, or a time. */
+export type Kind = 'id' | 'text' | 'label' | 'time';
+
+export type Role = 'users' | 'teams';
+
+type Fields<Name extends string> = Readonly<Record<Name, Kind>>;
+
+export const USER_FIELDS: Fields<UserField> = {
+  id: 'id',
+  name: 'text',
+  email: 'text',
+  passwordHash: 'text',
+  role: 'label',
+  createdAt: 'time',
+  updatedAt: 'time',
+  deletedAt: 'time',
+};
+
+export const TEAM_FIELDS: Fields<TeamField> = {
+  id: 'id',
+  providerCustomerId: 'text',
+  providerSubscriptionId: 'text',
+  providerProductId: 'text',
+  planName: 'text',
+  subscriptionStatus: 'text',
+  name: 'label',
+  updatedAt: 'time',
+};
+
+/** The fields of a team that an event changes. */
+export const PLAN_FIELDS = [
+  'providerSubscriptionId',
+  'providerProductId',
+  'planName',
+  'subscriptionStatus',
+] as const satisfies readonly TeamField[];
+
+/** The fields of a team that its table can lack. */
+export const OPTIONAL_TEAM_FIELDS: readonly string[] = ['name', 'updatedAt'];
+
+/** The type of a missing column, and the types that fit, each after PostgreSQL's category for it. */
+export const TYPES: Readonly<Record<Kind, { readonly name: string; readonly fits: RegExp }>> = {
+  id: { name: 'integer, uuid or text', fits: /^(?:N (?:smallint|integer|bigint)|U uuid|S .*)$/ },
+  text: { name: 'text', fits: /^S / },
+  label: { name: 'text', fits: /^[SE] / },
+  time: { name: 'timestamptz', fits: /^D timestamp/ },
+};
+
+const snakeCase = (field: string) =>
+  field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+const withStripe = (field: string) => field.replace(/^provider/, 'stripe');
+
+/** How applications name columns: as the contract, as the Next.js SaaS Starter, or in Prisma. */
+const CONVENTIONS: readonly ((field: string) => string)[] = [
+  snakeCase,
+  (field) => snakeCase(withStripe(field)),
+  (field) => field,
+  withStripe,
+];
+
+/** The name of a field in the contract's columns: `provider_customer_id`. */
+export const contractColumn = snakeCase;
+
+/** The names that a field's column can have, the contract's first. */
+export function columnNames(field: string): string[] {
+  return [...new Set(CONVENTIONS.map((nameOf) => nameOf(field)))];
+}
+
+/** The names of missing columns, in the convention that most of the table's columns follow. */
+export function conventionOf(fields: readonly string[], present: ReadonlySet<string>) {
+  const hits = CONVENTIONS.map((nameOf) => fields.filter((field) => present.has(nameOf(field))));
+  const most = Math.max(...hits.map(({ length }) => length));
+  return CONVENTIONS[hits.findIndex(({ length }) => length === most)] ?? snakeCase;
+}
+
+/** Where a table can be: in a schema, or, without one, on the search path. */
+export type Candidate = { readonly schema: string | null; readonly table: string };
+
+/** The tables of applications, and of those that use Prisma and name no table. */
+const TABLES: Readonly<Record<Role, readonly string[]>> = {
+  users: ['users', 'User'],
+  teams: ['teams', 'Team'],
+};
+
+/** Where the table can be, the likeliest first. */
+export function candidatesOf(role: Role, declared: DeclaredTable<string> = {}): Candidate[] {
+  const { schema = null, table } = declared;
+  return (table === undefined ? TABLES[role] : [table]).map((name) => ({ schema, table: name }));
+}

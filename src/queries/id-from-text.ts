@@ -1,0 +1,35 @@
+import type { IdType } from '../postgres/tables/application-tables.ts';
+
+/**
+ * SQL that reads an id from text, and yields null for text that is no id of this type: a session, a
+ * link or a command can name anything.
+ */
+export function idFrom(type: IdType, text: string): string {
+  switch (type) {
+    case 'bigint':
+      return `
+        case when ${text} ~ '^-?[0-9]{1,19}$' then
+          case when ${text}::numeric between -9223372036854775808 and 9223372036854775807 then
+            ${text}::bigint
+          end
+        end`;
+    case 'uuid':
+      return `
+        case when ${text} ~ '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' then
+          ${text}::uuid
+        end`;
+    case 'text':
+      return text;
+  }
+}
+
+/** SQL for the place in the order of ids where a page begins: after this id, or at the beginning. */
+export function startAfter(type: IdType, text: string): string {
+  return `coalesce(${idFrom(type, text)}, ${BEFORE_ALL[type]})`;
+}
+
+const BEFORE_ALL: Readonly<Record<IdType, string>> = {
+  bigint: "'-9223372036854775808'::bigint",
+  uuid: "'00000000-0000-0000-0000-000000000000'::uuid",
+  text: "''",
+};
