@@ -16,6 +16,8 @@ export class SchemaOutdated extends InstepError {
 const MIGRATION_LOCK = 4_673_837;
 
 export type MigrateOptions = {
+  /** Whether to create the application's tables when it has neither; true when left out. */
+  readonly createsTables?: boolean;
   readonly migrations?: readonly Migration[];
   /** Checks the migrated database, in the same transaction: when it throws, nothing has changed. */
   readonly verify?: (query: Query) => Promise<unknown>;
@@ -30,7 +32,11 @@ export type MigrateOptions = {
  */
 export async function migrate(
   database: Database,
-  { migrations = MIGRATIONS, verify = async () => undefined }: MigrateOptions = {},
+  {
+    migrations = MIGRATIONS,
+    verify = async () => undefined,
+    createsTables = true,
+  }: MigrateOptions = {},
 ): Promise<string[]> {
   // Without pending migrations this needs no privilege but to read the ledger.
   if ((await readPending(database.query, migrations)).length === 0) {
@@ -40,6 +46,7 @@ export async function migrate(
   return await database.transaction(async (query) => {
     // Held by the transaction and not by the session, so that it works through PgBouncer.
     await query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+    await query(`select set_config('instep.creates_tables', $1, true)`, [String(createsTables)]);
     const pending = await readPending(query, migrations);
     for (const { version, name, sql, compatibleFrom } of pending) {
       await query(sql);

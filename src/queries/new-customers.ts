@@ -1,17 +1,10 @@
 import type { Query } from '../postgres/database.ts';
+import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 
-/**
- * Customers with a team and without any known subscription, which Stripe is to be asked for now.
- * Each is due again after 5 seconds, and then after as long as it has been waiting, for a day: a
- * customer can be created long before the checkout is completed.
- */
-export async function takeNewCustomers(query: Query, limit: number): Promise<string[]> {
-  const rows = await query<{ customerId: string }>({
-    name: 'take_new_customers',
-    text: `
+const TAKE_NEW_CUSTOMERS = ({ teams }: ApplicationTables) => `
       with due as materialized (
         select distinct on (provider_customer_id) provider_customer_id as customer_id
-          from teams
+          from ${teams.rows} as teams
           left join instep.new_customers as known on known.customer_id = provider_customer_id
          where provider_customer_id is not null
            and (known.customer_id is null or known.due_at < now())
@@ -31,7 +24,17 @@ export async function takeNewCustomers(query: Query, limit: number): Promise<str
                           then now() + (now() - known.first_asked_at)
                         else 'infinity'
                       end
-      returning customer_id as "customerId"`,
+      returning customer_id as "customerId"`;
+
+/**
+ * Customers with a team and without any known subscription, which Stripe is to be asked for now.
+ * Each is due again after 5 seconds, and then after as long as it has been waiting, for a day: a
+ * customer can be created long before the checkout is completed.
+ */
+export async function takeNewCustomers(query: Query, limit: number): Promise<string[]> {
+  const rows = await query<{ customerId: string }>({
+    name: 'take_new_customers',
+    text: TAKE_NEW_CUSTOMERS,
     values: [limit],
   });
   return rows.map(({ customerId }) => customerId);

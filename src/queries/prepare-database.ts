@@ -17,6 +17,8 @@ export async function prepareDatabase(
   });
   try {
     return await migrate(database, {
+      // Declared tables are the application's own to create.
+      createsTables: server.tables.users === undefined && server.tables.teams === undefined,
       verify: (query) => findApplicationTables(query, server.tables),
     });
   } finally {

@@ -1,15 +1,18 @@
 import type { Query } from '../postgres/database.ts';
 
-export type LackingPrivilege = {
-  /** In the syntax of `grant`: `select on instep.events`. */
-  readonly privilege: string;
-  /** The role that lacks it, in the syntax of `grant`. */
+export type LackingPrivileges = {
+  /** The role that lacks them, in the syntax of `grant`. */
   readonly role: string;
+  /** In the syntax of `grant`: `select on instep.events`. */
+  readonly privileges: readonly string[];
 };
 
-/** The privileges that Instep lacks: to use the tables that exist, and to create the others. */
-export async function readLackingPrivileges(query: Query): Promise<LackingPrivilege[]> {
-  return await query<LackingPrivilege>({
+/** The privileges that Instep lacks on its own tables, or to create them and the application's. */
+export async function readLackingPrivileges(
+  query: Query,
+  { createsTables }: { readonly createsTables: boolean },
+): Promise<LackingPrivileges> {
+  const [row] = await query<LackingPrivileges>({
     name: 'read_lacking_privileges',
     // A privilege on any column is enough where it can be granted by columns. Only a migration
     // needs `create`, and an upgrade takes the owner of the tables anyway.
@@ -27,8 +30,7 @@ export async function readLackingPrivileges(query: Query): Promise<LackingPrivil
          union all
         select 'create on schema ' || quote_ident(current_schema()),
                has_schema_privilege(current_schema(), 'create')
-         where to_regclass('users') is null
-           and to_regclass('teams') is null
+         where $1
          union all
         select 'usage on schema instep', has_schema_privilege(oid, 'usage')
           from pg_namespace
@@ -43,7 +45,7 @@ export async function readLackingPrivileges(query: Query): Promise<LackingPrivil
           from instep
          cross join unnest(array['select', 'insert', 'update']) as privilege
          where relkind = 'r'
-           and relname not in ('migrations', 'users', 'teams')
+           and relname <> 'migrations'
          union all
         select format('%s on instep.%I', privilege, relname), has_table_privilege(oid, privilege)
           from instep
@@ -59,15 +61,11 @@ export async function readLackingPrivileges(query: Query): Promise<LackingPrivil
                case relkind when 'S' then has_sequence_privilege(oid, 'usage') end
           from instep
          where relname = 'events_position_seq'
-         union all
-        select format('%s on %s', privilege, name),
-               has_any_column_privilege(to_regclass(name), privilege)
-          from (values ('users', 'select'), ('teams', 'select'), ('teams', 'update'))
-            as application (name, privilege)
-         where to_regclass(name) is not null
       )
-      select privilege, quote_ident(current_user) as role
-        from needed
-       where not is_held`,
+      select quote_ident(current_user) as role,
+             array(select privilege from needed where not is_held) as privileges`,
+    values: [createsTables],
   });
+  if (row === undefined) throw new RangeError('a select without tables has one row');
+  return row;
 }

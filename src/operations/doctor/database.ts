@@ -2,6 +2,7 @@ import type { DatabaseConfig } from '../../config/config.ts';
 import { connectToServer, type DatabaseServer } from '../../postgres/connect.ts';
 import type { Query } from '../../postgres/database.ts';
 import { freeBytesOf, hasDataDirectory } from '../../postgres/embedded/data-directory.ts';
+import { type Recognition, recognize } from '../../postgres/tables/recognize.ts';
 import { type Check, safely, warning } from './check.ts';
 import type { ClockReading } from './clock.ts';
 import { checkDatabaseServer } from './database-server.ts';
@@ -63,7 +64,14 @@ export async function* checkDatabase(options: DatabaseOptions): AsyncGenerator<C
 /** Checks the tables, and their contents if the schema is the one of this program. */
 async function* checkContents(query: Query, options: DatabaseOptions): AsyncGenerator<Check> {
   const { now, log, config } = options;
-  yield* await safely('privileges', CHECK_URL, () => checkPrivileges(query));
+  let recognition: Recognition | undefined;
+  yield* await safely('users and teams', CHECK_URL, async () => {
+    recognition = await recognize(query, config.tables);
+    return [];
+  });
+  if (recognition === undefined) return;
+  const tables = recognition;
+  yield* await safely('privileges', CHECK_URL, () => checkPrivileges(query, tables));
   const schema = await safely('schema', SEE_PRIVILEGES, () => checkSchemaVersion(query));
   yield* schema;
   if (schema.some(({ state }) => state !== 'ok')) {
@@ -71,7 +79,15 @@ async function* checkContents(query: Query, options: DatabaseOptions): AsyncGene
     yield warning('event log', finding, 'correct the schema first');
     return;
   }
-  yield* await safely('users and teams', SEE_PRIVILEGES, () => checkTables(query, config.tables));
+  yield* await safely('users and teams', SEE_PRIVILEGES, () => checkTables(query, tables));
+  if (tables.unfit !== null) {
+    yield warning(
+      'event log',
+      'not checked, since the tables do not fit',
+      'correct the tables first',
+    );
+    return;
+  }
   const logOptions = { ...log, query, nowMs: now() };
   yield* await safely('event log', SEE_PRIVILEGES, () => checkEventLog(logOptions));
 }

@@ -1,19 +1,24 @@
 import type { Query } from '../../postgres/database.ts';
 import { checkSchema, SchemaNewer, SchemaOutdated } from '../../postgres/migrate.ts';
-import type { DeclaredTables } from '../../postgres/tables/application-tables.ts';
-import { recognize } from '../../postgres/tables/recognize.ts';
+import { lackingPrivileges } from '../../postgres/tables/privileges.ts';
+import type { Recognition } from '../../postgres/tables/recognize.ts';
 import { missingCustomerIndex } from '../../queries/customer-index.ts';
 import { readLackingPrivileges } from '../../queries/privileges.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 
 /** Whether the role has every privilege that Instep uses. */
-export async function checkPrivileges(query: Query): Promise<Check[]> {
-  const lacking = await readLackingPrivileges(query);
-  const [first] = lacking;
-  if (first === undefined) return [ok('privileges', 'complete')];
-  const privileges = lacking.map(({ privilege }) => privilege);
-  const grants = privileges.map((privilege) => `grant ${privilege} to ${first.role};`);
-  const finding = `${first.role} lacks ${privileges.join(', ')}`;
+export async function checkPrivileges(
+  query: Query,
+  { users, teams }: Recognition,
+): Promise<Check[]> {
+  const own = await readLackingPrivileges(query, {
+    createsTables: users === null && teams === null,
+  });
+  const tables = [users, teams].filter((table) => table !== null);
+  const lacking = [...own.privileges, ...tables.flatMap(lackingPrivileges)];
+  if (lacking.length === 0) return [ok('privileges', 'complete')];
+  const grants = lacking.map((privilege) => `grant ${privilege} to ${own.role};`);
+  const finding = `${own.role} lacks ${lacking.join(', ')}`;
   return [failure('privileges', finding, `as the owner: ${grants.join(' ')}`)];
 }
 
@@ -30,15 +35,16 @@ export async function checkSchemaVersion(query: Query): Promise<Check[]> {
 }
 
 /** Whether Instep can work with the application's tables. */
-export async function checkTables(query: Query, declared: DeclaredTables): Promise<Check[]> {
+export async function checkTables(
+  query: Query,
+  { unfit, users, teams }: Recognition,
+): Promise<Check[]> {
   const name = 'users and teams';
-  const { unfit, users, teams } = await recognize(query, declared);
   if (unfit !== null) return [failure(name, unfit.problems.join('; '), unfit.advice)];
   const statement = teams === null ? null : await missingCustomerIndex(query, teams);
   if (statement === null) {
-    const places = [users, teams].map((one) => `${one?.table.schema}.${one?.table.name}`);
-    return [ok(name, `usable: ${places.join(' and ')}`)];
+    return [ok(name, `usable: ${users?.table.sql} and ${teams?.table.sql}`)];
   }
-  const finding = 'no index finds the team of a customer: each event reads all teams';
+  const finding = `${teams?.table.sql} has no index on the customer: each event reads all teams`;
   return [warning(name, finding, statement)];
 }

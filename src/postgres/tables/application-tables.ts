@@ -25,9 +25,9 @@ export type IdType = 'bigint' | 'uuid' | 'text';
 
 /** A table of the application as statements name it: quoted, and with its schema. */
 export type ApplicationTable<Field extends string> = {
-  /** For writing: `"public"."teams"`. */
+  /** For writing: `public.teams`. */
   readonly name: string;
-  /** For writing: `"stripe_customer_id"`. */
+  /** For writing: `stripe_customer_id`. */
   readonly column: (field: Field) => string;
   /**
    * For reading: a subquery whose columns have the contract's names. PostgreSQL resolves it as it

@@ -1,4 +1,3 @@
-import pg from 'pg';
 import type { Query } from '../statement.ts';
 import type {
   ApplicationTable,
@@ -8,8 +7,6 @@ import type {
 } from './application-tables.ts';
 import { contractColumn } from './fields.ts';
 import { type RecognizedTable, recognize } from './recognize.ts';
-
-const { escapeIdentifier: quoted } = pg;
 
 /**
  * Finds the application's tables by the names that apps usually give them, or by the declared ones.
@@ -25,7 +22,7 @@ export async function findApplicationTables(
   if (users === null || teams === null) throw new RangeError('a missing table is unfit');
   const teamName = columnOf(teams, 'name');
   const hasNames = teamName?.canRead ?? false;
-  const name = hasNames && teamName !== null ? `${quoted(teamName.name)}::text` : 'null::text';
+  const name = hasNames && teamName !== null ? `${teamName.sql}::text` : 'null::text';
   return {
     users: tableOf(users),
     teams: { ...tableOf(teams, `${name} as name`), hasNames, touch: touchOf(teams) },
@@ -37,18 +34,17 @@ function tableOf<Field extends string>(
   ...computed: readonly string[]
 ): ApplicationTable<Field> {
   const { table, columns } = recognized;
-  const name = `${quoted(table.schema)}.${quoted(table.name)}`;
   const selected = columns
     .filter(({ isOptional }) => !isOptional)
-    .map((one) => `${quoted(one.name)} as ${contractColumn(one.field)}`);
+    .map(({ field, column }) => `${column?.sql} as ${contractColumn(field)}`);
   return {
-    name,
+    name: table.sql,
     column(field) {
       const column = columnOf(recognized, field);
-      if (column === null) throw new RangeError(`${name} has no column for ${field}`);
-      return quoted(column.name);
+      if (column === null) throw new RangeError(`${table.sql} has no column for ${field}`);
+      return column.sql;
     },
-    rows: `(select ${[...selected, ...computed].join(', ')} from ${name})`,
+    rows: `(select ${[...selected, ...computed].join(', ')} from ${table.sql})`,
     idType: idTypeOf(columnOf(recognized, 'id')?.type ?? ''),
   };
 }
@@ -65,7 +61,7 @@ function idTypeOf(type: string): IdType {
 /** In a `timestamp` without a time zone ORMs write UTC, whatever the session's zone is. */
 function touchOf(teams: RecognizedTable): string {
   const column = columnOf(teams, 'updatedAt');
-  if (!column?.canWrite) return '';
+  if (!(column?.canWrite && column.isUpdatable)) return '';
   const now = column.type === 'timestamp without time zone' ? "timezone('UTC', now())" : 'now()';
-  return `, ${quoted(column.name)} = ${now}`;
+  return `, ${column.sql} = ${now}`;
 }

@@ -4,18 +4,27 @@ import type { Candidate, Role } from './fields.ts';
 /** A column as PostgreSQL describes it. */
 export type Column = {
   readonly name: string;
+  /** The name as statements have it: quoted, if necessary. */
+  readonly sql: string;
   readonly type: string;
   /** PostgreSQL's category of the type: `S` for text, `N` for numbers. */
   readonly category: string;
+  /** Whether this role has the privilege to read it. */
   readonly canRead: boolean;
-  /** Whether this role has the privilege to update it, and it isn't computed. */
+  /** Whether this role has the privilege to update it. */
   readonly canWrite: boolean;
+  /** Whether it can be updated at all: neither generated nor computed by a view. */
+  readonly isUpdatable: boolean;
 };
 
 /** A table or view as PostgreSQL describes it. */
 export type Table = {
   readonly schema: string;
   readonly name: string;
+  /** Schema and name as statements have them: `public."Team"`. */
+  readonly sql: string;
+  readonly schemaSql: string;
+  readonly isSchemaUsable: boolean;
   readonly isView: boolean;
   readonly columns: ReadonlyMap<string, Column>;
 };
@@ -28,23 +37,27 @@ export async function readTables(
   const asked = (['users', 'teams'] as const).flatMap((role) =>
     candidates[role].map((candidate) => ({ role, ...candidate })),
   );
-  type Row = { role: Role; schema: string; table: string; isView: boolean; columns: Column[] };
+  type Row = Omit<Table, 'columns'> & { role: Role; columns: Column[] };
   const rows = await query<Row>({
     name: 'read_application_tables',
     text: `
       select distinct on (role) role,
              nspname as schema,
-             relname as table,
+             relname as name,
+             format('%I.%I', nspname, relname) as sql,
+             quote_ident(nspname) as "schemaSql",
+             has_schema_privilege(pg_namespace.oid, 'usage') as "isSchemaUsable",
              relkind not in ('r', 'p') as "isView",
              (
                select coalesce(json_agg(json_build_object(
                         'name', attname,
+                        'sql', quote_ident(attname),
                         'type', format_type(atttypid, null),
                         'category', typcategory,
                         'canRead', has_column_privilege(attrelid, attnum, 'select'),
-                        'canWrite', has_column_privilege(attrelid, attnum, 'update')
-                                    and attgenerated = ''
-                                    and pg_column_is_updatable(attrelid, attnum, true)
+                        'canWrite', has_column_privilege(attrelid, attnum, 'update'),
+                        'isUpdatable', attgenerated = ''
+                                       and pg_column_is_updatable(attrelid, attnum, true)
                       ) order by attnum), '[]')
                  from pg_attribute
                  join pg_type on pg_type.oid = atttypid
@@ -75,9 +88,9 @@ export async function readTables(
     ],
   });
   return new Map(
-    rows.map(({ role, schema, table, isView, columns }) => [
+    rows.map(({ role, columns, ...table }) => [
       role,
-      { schema, name: table, isView, columns: new Map(columns.map((one) => [one.name, one])) },
+      { ...table, columns: new Map(columns.map((one) => [one.name, one])) },
     ]),
   );
 }

@@ -7,6 +7,7 @@ import {
   conventionOf,
   type Kind,
   OPTIONAL_TEAM_FIELDS,
+  PLAN_FIELDS,
   type Role,
   TEAM_FIELDS,
   TYPES,
@@ -35,6 +36,8 @@ const CREATE_TABLE =
 
 const ALTER_COLUMNS =
   'add or alter the columns, or set INSTEP_TABLES to the names that they have (docs/configuration.md)';
+
+const isPlanField = (field: string) => PLAN_FIELDS.some((one) => one === field);
 
 /** A field and the column that was recognized as it. */
 export type RecognizedColumn = {
@@ -97,12 +100,11 @@ function recognizeTable(
     const { name: expectedType, fits } = TYPES[kind];
     const isFit = column !== null && fits.test(`${column.category} ${column.type}`);
     const isNeeded = !isOptional || own !== undefined;
-    const problem =
-      isFit || !isNeeded
-        ? null
-        : column === null
-          ? `${table.name}.${name} (${expectedType}) is missing`
-          : `${table.name}.${name} is ${column.type}, not ${expectedType}`;
+    const place = `${table.name}.${name}`;
+    let problem: string | null = null;
+    if (column === null && isNeeded) problem = `${place} (${expectedType}) is missing`;
+    else if (!isFit && isNeeded) problem = `${place} is ${column?.type}, not ${expectedType}`;
+    else if (isPlanField(field) && !column?.isUpdatable) problem = `${place} can't be updated`;
     return {
       field,
       name,

@@ -86,8 +86,8 @@ describe('privileges', () => {
         'usage on sequence instep.events_position_seq',
         'delete on instep.events',
         'truncate on instep.listed_subscriptions',
-        'update on teams',
-        'select on users',
+        'subscription_status) on public.teams',
+        'select on public.users',
       ]) {
         expect(lacking?.finding).toContain(privilege);
       }
@@ -101,13 +101,15 @@ describe('privileges', () => {
         `revoke truncate on instep.listed_subscriptions from ${role}; revoke update on teams from ${role}`,
       );
       expect(issuesOf(await examine())).toContain(
-        `failure privileges: ${role} lacks truncate on instep.listed_subscriptions, update on teams`,
+        `failure privileges: ${role} lacks truncate on instep.listed_subscriptions, update ${PLAN} on public.teams`,
       );
     } finally {
       await query(`drop owned by ${role}; drop role ${role}`);
     }
   });
 });
+
+const PLAN = '(provider_subscription_id, provider_product_id, plan_name, subscription_status)';
 
 describe('the schema', () => {
   test('a newer one is a failure, and the event log is not checked', async () => {
@@ -136,6 +138,7 @@ describe('the schema', () => {
     );
     expect(issues).toEqual([
       'failure users and teams: users.role (text) is missing; teams.plan_name (text) is missing',
+      'warning event log: not checked, since the tables do not fit',
     ]);
   });
 
