@@ -58,10 +58,8 @@ function idTypeOf(type: string): IdType {
   return ['smallint', 'integer', 'bigint'].includes(type) ? 'bigint' : 'text';
 }
 
-/** In a `timestamp` without a time zone ORMs write UTC, whatever the session's zone is. */
+/** Sessions are in UTC, as ORMs write a `timestamp` without a time zone. */
 function touchOf(teams: RecognizedTable): string {
   const column = columnOf(teams, 'updatedAt');
-  if (!(column?.canWrite && column.isUpdatable)) return '';
-  const now = column.type === 'timestamp without time zone' ? "timezone('UTC', now())" : 'now()';
-  return `, ${column.sql} = ${now}`;
+  return column?.canWrite && column.isUpdatable ? `, ${column.sql} = now()` : '';
 }
