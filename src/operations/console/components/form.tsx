@@ -65,7 +65,7 @@ export function Field({ label, name, type = 'text', maxlength = 200, ...rest }: 
         aria-invalid={error === undefined ? undefined : 'true'}
       />
       {hint && (
-        <p class="hint" id={`${id}-hint`}>
+        <p class="quiet" id={`${id}-hint`}>
           {hint}
         </p>
       )}
