@@ -1,0 +1,149 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import Stripe from 'stripe';
+import { afterAll, describe, expect, test, vi } from 'vitest';
+import { reconcileCustomer } from '../../src/maintenance/reconcile/reconcile-customer.ts';
+import { readTeam } from '../../src/queries/teams.ts';
+import { createLogger } from '../../src/runtime/logging.ts';
+import { createStripeApi } from '../../src/stripe/api.ts';
+import { signedRequest } from '../../src/testing/sign-webhook.ts';
+import { API_KEY } from '../support/secrets/canaries.ts';
+import { openAccount } from '../support/stripe/reconciled-account.ts';
+import { useStripeApis } from '../support/stripe/stripe-apis.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const PAGE = readFileSync(join(ROOT, 'docs/connect/recipes.md'), 'utf8');
+
+const account = await openAccount();
+const { database, environment } = account;
+const apis = useStripeApis();
+
+/** Where the packages of the recipes are found. */
+const folder = mkdtempSync(join(tmpdir(), 'instep-recipes-'));
+mkdirSync(join(folder, 'node_modules'));
+for (const name of ['stripe', 'pg']) {
+  symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
+}
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The code of a section. The database of the tests has the contract's column names. */
+function codeOf(section: string, language: string): string {
+  const [, text = ''] = PAGE.split(`\n## ${section}\n`);
+  const [, code] = new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 's').exec(text) ?? [];
+  if (code === undefined) throw new RangeError(`${section} has no ${language}`);
+  return code.replaceAll('stripe_customer_id', 'provider_customer_id');
+}
+
+async function load(section: string) {
+  const file = join(folder, `${section.replaceAll(' ', '-')}.mjs`);
+  writeFileSync(file, codeOf(section, 'js'));
+  return await import(pathToFileURL(file).href);
+}
+
+test('a late redirect that writes an old plan is repaired by the reconciliation', async () => {
+  const teamId = await account.addTeam('cus_late');
+  await account.happen({ customerId: 'cus_late', status: 'trialing', productId: 'prod_pro' });
+  const trial = await readTeam(database.query, teamId);
+  await account.happen({ customerId: 'cus_late', status: 'canceled' });
+  await database.query(
+    `update teams
+        set provider_subscription_id = $2, plan_name = 'Pro', subscription_status = $3
+      where id = $1`,
+    [teamId, trial?.plan.providerSubscriptionId, trial?.plan.subscriptionStatus],
+  );
+  const baseUrl = new URL(environment.STRIPE_API_BASE ?? '');
+  const options = {
+    database,
+    ingest: account.ingest,
+    api: createStripeApi({ secretKey: API_KEY, baseUrl }),
+    nameOf: async () => 'Pro',
+    planSelection: 'newest',
+    isDryRun: false,
+    logger: createLogger('silent'),
+    now: Date.now,
+    nonce: () => 'nonce',
+    onFinding: () => undefined,
+  } as const;
+  await reconcileCustomer('cus_late', options, new AbortController().signal);
+  expect(await readTeam(database.query, teamId)).toMatchObject({
+    plan: { planName: null, subscriptionStatus: 'canceled' },
+  });
+});
+
+test('a customer that is created before the checkout needs no redirect', async () => {
+  const { startCheckout } = await load('Create the customer before the checkout');
+  const requests: { path: string | undefined; key: unknown; body: string }[] = [];
+  const { url } = await apis.startOdd(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    requests.push({ path: request.url, key: request.headers['idempotency-key'], body });
+    const id = request.url === '/v1/customers' ? 'cus_before' : 'cs_1';
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ id }));
+  });
+  const { hostname: host, port } = new URL(url);
+  const stripe = new Stripe(API_KEY, { host, port, protocol: 'http', maxNetworkRetries: 0 });
+  const db = { query: database.query };
+  const read = async (name: string) =>
+    (await database.query<{ id: number }>('select * from teams where name = $1', [name]))[0];
+  await database.query(`insert into teams (name) values ('Acme')`);
+  const team = await read('Acme');
+
+  await startCheckout(team, 'price_1', { stripe, db, baseUrl: 'https://app.example.com' });
+  expect(requests).toMatchObject([
+    { path: '/v1/customers', key: `customer-of-team-${team?.id}` },
+    { path: '/v1/checkout/sessions', body: expect.stringContaining('customer=cus_before') },
+  ]);
+  await account.happen({ customerId: 'cus_before', productId: 'prod_pro' });
+  expect(await readTeam(database.query, team?.id ?? 0)).toMatchObject({
+    plan: { subscriptionStatus: 'active' },
+  });
+
+  await startCheckout(await read('Acme'), 'price_1', { stripe, db, baseUrl: 'https://a.example' });
+  expect(requests.map(({ path }) => path)).toEqual([
+    '/v1/customers',
+    '/v1/checkout/sessions',
+    '/v1/checkout/sessions',
+  ]);
+});
+
+describe('an endpoint for other events', async () => {
+  vi.stubEnv('STRIPE_SECRET_KEY', 'sk_test_example');
+  vi.stubEnv('STRIPE_INVOICES_SECRET', 'whsec_example');
+  const { POST } = await load('Receive other events');
+  const url = 'https://app.example.com/api/stripe/invoices';
+  const event = {
+    ...{ id: 'evt_1', object: 'event', type: 'invoice.payment_failed' },
+    data: { object: { customer: 'cus_1' } },
+  };
+
+  test('handles an event with its own secret', async () => {
+    const log = vi.spyOn(console, 'log').mockImplementation(() => undefined);
+    const response: Response = await POST(new Request(url, signedRequest(event, 'whsec_example')));
+    expect(response.status).toBe(200);
+    expect(log.mock.calls).toEqual([['remind', 'cus_1']]);
+    log.mockRestore();
+  });
+
+  test('refuses an event with another secret, or without a signature', async () => {
+    const forged = new Request(url, signedRequest(event, 'whsec_other'));
+    expect((await POST(forged)).status).toBe(400);
+    expect((await POST(new Request(url, { method: 'POST', body: '{}' }))).status).toBe(400);
+  });
+});
+
+test('a trigger reports a plan that an event changes, and no other event', async () => {
+  const { watchPlans } = await load('React to a changed plan');
+  await database.query(codeOf('React to a changed plan', 'sql'));
+  const teamId = await account.addTeam('cus_watched');
+  const otherId = await account.addTeam('cus_end');
+  const reported: string[] = [];
+  const client = await watchPlans(environment.DATABASE_URL, (id: string) => reported.push(id));
+  await account.happen({ customerId: 'cus_watched', createdSeconds: 1_000, status: 'active' });
+  await account.happen({ customerId: 'cus_watched', createdSeconds: 2_000, status: 'active' });
+  await account.happen({ customerId: 'cus_end', createdSeconds: 3_000, status: 'active' });
+  await vi.waitFor(() => expect(reported).toContain(String(otherId)));
+  expect(reported).toEqual([String(teamId), String(otherId)]);
+  await client.end();
+});
