@@ -73,7 +73,7 @@ export function reasonText(reason: Reason): string {
 type WithEffect = { readonly status: string; readonly effect: 'grants' | 'clears' };
 
 function effect({ status, effect }: WithEffect): string {
-  return `${status} ${effect === 'grants' ? 'gives the team its plan' : 'takes the plan away'}`;
+  return `the status ${status} ${effect === 'grants' ? 'gives the team its plan' : 'takes the plan away'}`;
 }
 
 function newerEvent(reason: Extract<Reason, { code: 'newer-event' }>): string {

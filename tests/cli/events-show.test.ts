@@ -47,7 +47,9 @@ test('shows the event, its outcome with the reason, and the plan before, after a
 test('marks the values that an event changed', async () => {
   await teamWithHistory('cus_m');
   const { stdout } = await log.events(['show', 'evt_cus_m_ended']);
-  expect(stdout).toMatch(/^It was the customer's newest .* canceled takes the plan away\.$/m);
+  expect(stdout).toMatch(
+    /^It was the customer's newest .* the status canceled takes the plan away\.$/m,
+  );
   expect(stdout).toMatch(/^before {2}active +Pro +prod_1 +sub_1$/m);
   expect(stdout).toMatch(/^after {3}canceled \* +- \* +- \* +- \*$/m);
 });
@@ -75,7 +77,7 @@ test('finds an event by position and prints JSON', async () => {
       receivedAt: expect.any(String),
       outcome: 'applied',
       deliveries: 1,
-      why: ["It was the customer's newest event, and active gives the team its plan."],
+      why: ["It was the customer's newest event, and the status active gives the team its plan."],
       reasons: [{ code: 'newest-event', status: 'active', effect: 'grants' }],
       before: null,
       after: {

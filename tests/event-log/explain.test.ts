@@ -82,7 +82,7 @@ describe('applied', () => {
       },
     });
     expect(whyAt(3, log)).toEqual([
-      "It was the customer's newest event, and canceled takes the plan away.",
+      "It was the customer's newest event, and the status canceled takes the plan away.",
     ]);
     expect(statuses(explainAt(1, log))).toEqual([null, 'trialing']);
   });
@@ -106,7 +106,7 @@ describe('applied', () => {
       ['applied', 0, 'active'],
     ]);
     expect(whyAt(2, log)).toEqual([
-      "It was the customer's newest event, and active gives the team its plan.",
+      "It was the customer's newest event, and the status active gives the team its plan.",
       'The order of the 2 events in its second is ambiguous. The later arrival counts until ' +
         "Stripe's API is asked.",
     ]);
@@ -124,7 +124,7 @@ describe('applied', () => {
     const snapshot = { ...event, type: SNAPSHOT_TYPE, eventId: null, body };
     const withSnapshot = [...log.slice(0, 2), snapshot];
     expect(whyAt(3, withSnapshot)).toEqual([
-      "Stripe's API returned the subscription in this state, and canceled takes the plan away.",
+      "Stripe's API returned the subscription in this state, and the status canceled takes the plan away.",
     ]);
     const later = [
       ...withSnapshot,
@@ -143,7 +143,7 @@ describe('applied', () => {
     ]);
     const best = { planSelection: 'best' } as const;
     expect(whyAt(1, log, best)).toEqual([
-      "Its subscription was the customer's best one (TEAM_PLAN=best), and active gives the team its plan.",
+      "Its subscription was the customer's best one (TEAM_PLAN=best), and the status active gives the team its plan.",
     ]);
     expect(whyAt(2, log, best)).toEqual([
       "The team kept evt_1 (position 1) of sub_1, the customer's best subscription (TEAM_PLAN=best).",

@@ -44,7 +44,7 @@ describe('the reason for the plan', () => {
     await deliver(2 * 86_400, { status: 'active' });
     expect(await read()).toMatch(
       new RegExp(
-        `has a plan The team has Pro since 2026-09-22 .* UTC , from subscription ${subscriptionId}`,
+        `has a plan The team has had Pro since 2026-09-22 .* UTC , through subscription ${subscriptionId}`,
       ),
     );
   });
@@ -75,7 +75,7 @@ describe('the reason for the plan', () => {
     await deliver(86_400, { type: 'customer.subscription.deleted', status: 'canceled' });
     expect(await read()).toMatch(
       new RegExp(
-        `no plan Subscription ${subscriptionId} was canceled. The team has no plan since 2026-09-22`,
+        `no plan Subscription ${subscriptionId} was canceled. The team has had no plan since 2026-09-22`,
       ),
     );
   });

@@ -71,18 +71,18 @@ function Reason({ team, status }: Pick<TeamStatusPanelProps, 'team' | 'status'>)
     case 'has plan':
       return (
         <>
-          The team has{' '}
+          The team has had{' '}
           <strong>
             <UntrustedText text={shortPlan(team.plan)} />
           </strong>{' '}
-          <SinceText since={status.since} />, from subscription <Id of={status.followed} />.
+          <SinceText since={status.since} />, through subscription <Id of={status.followed} />.
         </>
       );
     case 'lost plan':
       return (
         <>
           Subscription <Id of={status.followed} /> <Clearing status={status.followed.status} />. The
-          team has no plan <SinceText since={status.since} />.
+          team has had no plan <SinceText since={status.since} />.
         </>
       );
     case 'out of sync':
