@@ -6,7 +6,14 @@ type Lock = { packages: Record<string, { resolved?: string; hasInstallScript?: b
 const read = (path: string) =>
   readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8').trimEnd();
 
-const FOLDERS = ['.', 'bench', 'examples', 'mutation', 'publishing'];
+const FOLDERS = [
+  '.',
+  'bench',
+  'examples',
+  'examples/nextjs-saas-starter',
+  'mutation',
+  'publishing',
+];
 
 test.each(FOLDERS)('the lockfile of %s names no registry', (folder) => {
   const { packages } = JSON.parse(read(`${folder}/package-lock.json`)) as Lock;

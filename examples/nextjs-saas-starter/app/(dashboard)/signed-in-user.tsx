@@ -1,0 +1,14 @@
+'use client';
+
+import { useEffect, useState } from 'react';
+
+/** As the starter does it: the browser asks `/api/user`, which Instep answers. */
+export function SignedInUser() {
+  const [user, setUser] = useState<{ name: string | null; email: string } | null>(null);
+  useEffect(() => {
+    fetch('/api/user')
+      .then((response) => response.json())
+      .then(setUser);
+  }, []);
+  return <p>{user === null ? 'Not signed in' : `Signed in as ${user.name ?? user.email}`}</p>;
+}

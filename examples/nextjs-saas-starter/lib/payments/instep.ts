@@ -1,0 +1,4 @@
+import { createNextHandlers } from 'instep/next';
+
+/** `next start` is a process that keeps running. In serverless functions, leave the option out. */
+export const { GET, POST } = createNextHandlers({ maintenance: 'background' });

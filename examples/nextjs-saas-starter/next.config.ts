@@ -1,0 +1,18 @@
+import type { NextConfig } from 'next';
+
+const { INSTEP_URL } = process.env;
+
+const config: NextConfig = {
+  // With Instep beside the app, its two paths go there instead of to the app's own routes.
+  async rewrites() {
+    if (INSTEP_URL === undefined) return [];
+    return {
+      beforeFiles: ['/api/user', '/api/stripe/webhook'].map((source) => ({
+        source,
+        destination: `${INSTEP_URL}${source}`,
+      })),
+    };
+  },
+};
+
+export default config;

@@ -1,0 +1,104 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { signedRequest } from '../../src/testing/sign-webhook.ts';
+import { createSubscriptionEvent } from '../../src/testing/subscription-event.ts';
+import { expectText, useBrowser } from '../support/browser/browser.ts';
+import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
+import { createEmptyDatabase } from '../support/postgres/test-database.ts';
+import { copyExamples, runNpm, startWithNpm } from '../support/process/example.ts';
+import { freePort } from '../support/process/free-port.ts';
+import { runInstep, SETTINGS, startInstep } from '../support/process/instep-process.ts';
+import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
+import { type CheckoutApi, startCheckoutApi } from '../support/stripe/checkout-api.ts';
+
+const INSTALL_TIMEOUT_MS = 300_000;
+const START_TIMEOUT_MS = 240_000;
+const POLL = { timeout: 30_000, interval: 500 };
+
+const browser = useBrowser();
+
+let folder: string;
+beforeAll(async () => {
+  folder = copyExamples('nextjs-saas-starter');
+  await runNpm(folder, ['ci', '--prefer-offline']);
+}, INSTALL_TIMEOUT_MS);
+
+describe.each(['mounted in', 'beside'])('Instep %s the app', (way) => {
+  let stripe: CheckoutApi;
+  let database: TcpProxy;
+  let settings: Record<string, string>;
+  let url: string;
+  const stops: (() => Promise<unknown>)[] = [];
+
+  beforeAll(async () => {
+    stripe = await startCheckoutApi();
+    database = await startProxy(await createEmptyDatabase());
+    const { href } = database.url;
+    settings = {
+      DATABASE_URL: `${href}?options=-c%20search_path%3Dfor_instep,public`,
+      POSTGRES_URL: href,
+      STRIPE_API_BASE: stripe.url,
+      RECONCILE_INTERVAL: '1d',
+    };
+    if (way === 'beside') {
+      const PORT = `${await freePort()}`;
+      const INSTEP_URL = `http://127.0.0.1:${PORT}`;
+      const app = await startWithNpm(folder, 'dev', { ...settings, INSTEP_URL });
+      stops.push(app.stop);
+      const instep = await startInstep({ ...settings, PORT });
+      stops.push(() => instep.stop());
+      url = app.url;
+    } else {
+      await runNpm(folder, ['run', 'build']);
+      const app = await startWithNpm(folder, 'start', settings);
+      stops.push(app.stop);
+      url = app.url;
+    }
+  }, START_TIMEOUT_MS);
+  afterAll(async () => {
+    for (const stop of stops) await stop();
+    await database?.close();
+    await stripe?.close();
+  });
+
+  async function signIn(email: string): Promise<Page> {
+    const page = await browser.newPage();
+    await page.goto(url);
+    await page.getByLabel('Email').fill(email);
+    await page.getByLabel('Password').fill('password');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    return page;
+  }
+
+  test('the dashboard shows the plan of a signed event', async () => {
+    const page = await signIn('ada@example.com');
+    await expectText(page).toContain('Plan: none (-)');
+    await expectText(page.getByRole('banner')).toContain('Signed in as Ada');
+
+    const event = createSubscriptionEvent({ customerId: 'cus_acme', productId: 'prod_pro' });
+    stripe.subscriptions.set(event.data.object);
+    const request = signedRequest(event, WEBHOOK_SECRET);
+    const response = await fetch(`${url}/api/stripe/webhook`, request);
+    expect(await response.json()).toEqual({ received: true });
+    await page.reload();
+    await expectText(page).toContain('Plan: Pro (active)');
+  });
+
+  test('a trial that starts at checkout is shown, although no event reports it', async () => {
+    const page = await signIn('grace@example.com');
+    await page.getByRole('link', { name: 'Pricing' }).click();
+    await page.getByRole('button', { name: 'Start the 14-day trial of Pro' }).click();
+    await page.waitForURL('**/dashboard');
+    await expect
+      .poll(async () => {
+        await page.reload();
+        return await page.locator('main').innerText();
+      }, POLL)
+      .toContain('Plan: Pro (trialing)');
+  });
+
+  test('reconcile finds every team in sync with Stripe', async () => {
+    const reconciled = await runInstep(['reconcile', '--dry-run'], { ...SETTINGS, ...settings });
+    expect(reconciled).toMatchObject({ code: 0 });
+  });
+});

@@ -1,0 +1,49 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { type FakeStripeApi, startFakeStripeApi } from '../../../src/testing/stripe-api/server.ts';
+import { createSubscriptionEvent } from '../../../src/testing/subscription-event.ts';
+
+export type CheckoutApi = Pick<FakeStripeApi, 'url' | 'subscriptions' | 'close'>;
+
+/**
+ * A stand-in for Stripe's API that also has a checkout: it starts a trial of Pro at once, and sends the
+ * browser back without any webhook.
+ */
+export async function startCheckoutApi(): Promise<CheckoutApi> {
+  const stripe = await startFakeStripeApi({ productNames: { prod_pro: 'Pro' } });
+  const server = createServer(async (request, response) => {
+    const path = request.url ?? '';
+    response.setHeader('Content-Type', 'application/json');
+    if (request.method === 'POST') {
+      const form = new URLSearchParams(await text(request));
+      response.end(JSON.stringify(create(stripe, path, form)));
+    } else {
+      const answer = await fetch(`${stripe.url}${path}`);
+      response.writeHead(answer.status).end(await answer.text());
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    subscriptions: stripe.subscriptions,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      await stripe.close();
+    },
+  };
+}
+
+function create(stripe: FakeStripeApi, path: string, form: URLSearchParams) {
+  if (path === '/v1/customers') {
+    const customer = { id: 'cus_flow', object: 'customer', email: form.get('email') };
+    stripe.customers.set(customer);
+    return customer;
+  }
+  const customerId = form.get('customer') ?? '';
+  const trial = createSubscriptionEvent({ customerId, productId: 'prod_pro', status: 'trialing' });
+  stripe.subscriptions.set({ ...trial.data.object, id: 'sub_flow' });
+  return { id: 'cs_example', object: 'checkout.session', url: form.get('success_url') };
+}
