@@ -24,7 +24,7 @@ export {
   DatabaseUnusable,
 } from './postgres/errors.ts';
 export { SchemaNewer, SchemaOutdated } from './postgres/migrate.ts';
-export { ApplicationTablesUnfit } from './postgres/tables/recognize.ts';
+export { ApplicationTablesUnfit } from './postgres/tables/recognize-tables.ts';
 export { QueueFull } from './runtime/batcher.ts';
 export { DeadlineExceeded } from './runtime/deadline.ts';
 export { InstepError, type InstepErrorCode } from './runtime/errors.ts';

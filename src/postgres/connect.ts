@@ -47,7 +47,7 @@ export async function connectToServer(options: ConnectOptions): Promise<Database
         ...pool,
         tables,
         connections: [embedded.connection],
-        revive: () => embedded.ensureRunning(),
+        ensureRunning: () => embedded.ensureRunning(),
       }),
     release: () => embedded.release(),
   };

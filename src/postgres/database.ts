@@ -44,8 +44,8 @@ export type DatabaseOptions = {
   readonly maxConnections: number;
   /** After so long a statement is given up, and its connection with it. */
   readonly statementTimeoutMs: number;
-  /** Called before the one retry when no connection could be made. */
-  readonly revive?: () => Promise<void>;
+  /** Starts a server of ours again, when no connection could be made. Then comes the one retry. */
+  readonly ensureRunning?: () => Promise<void>;
   readonly onConnectionError: (error: Error) => void;
   /** The application's tables and columns, as far as their names aren't recognized. */
   readonly tables?: DeclaredTables;
@@ -93,10 +93,10 @@ export function openDatabase(options: DatabaseOptions): Database {
     try {
       return await pools.connect();
     } catch (error) {
-      if (options.revive === undefined) throw databaseError(error);
+      if (options.ensureRunning === undefined) throw databaseError(error);
     }
     try {
-      await options.revive();
+      await options.ensureRunning();
       return await pools.connect();
     } catch (error) {
       throw databaseError(error);
@@ -111,7 +111,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       return result;
     } catch (cause) {
       const error = databaseError(cause);
-      if (leavesConnectionSound(error)) client.release();
+      if (staysUsableAfter(error)) client.release();
       else void pools.discard(client);
       throw error;
     }
@@ -165,7 +165,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     const underWay: Promise<unknown>[] = [];
     const atCommit: AtCommit = (...statements) => {
       underWay.push(...statements);
-      // Each is heard in the end; one that fails before that is not unheard of until then.
+      // Each is awaited at the end. One that fails before that is no unhandled rejection.
       for (const statement of statements) statement.catch(() => undefined);
     };
     // Nothing waits for its answer: the first statement travels with it.
@@ -177,7 +177,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     } catch (cause) {
       await Promise.allSettled(underWay);
       const error = databaseError(cause);
-      if (leavesConnectionSound(error)) {
+      if (staysUsableAfter(error)) {
         await send('rollback', () => client.query('rollback'));
       }
       throw error;
@@ -225,13 +225,13 @@ export function openDatabase(options: DatabaseOptions): Database {
 /** @throws DatabaseUnavailable when it is not certain that the transaction is there for good */
 async function commit(client: pg.PoolClient): Promise<void> {
   let problem: string | undefined;
-  const hear = (notice: {
+  const onNotice = (notice: {
     readonly routine?: string | undefined;
     readonly message?: string | undefined;
   }) => {
     if (notice.routine === STANDBY_WAIT) problem = notice.message ?? 'no standby has it';
   };
-  client.on('notice', hear);
+  client.on('notice', onNotice);
   try {
     const { command } = await client.query('commit');
     // PostgreSQL answers the commit of a failed transaction without an error.
@@ -240,15 +240,15 @@ async function commit(client: pg.PoolClient): Promise<void> {
     // would be lost with this server.
     if (problem !== undefined) throw new DatabaseUnavailable(problem);
   } finally {
-    client.off('notice', hear);
+    client.off('notice', onNotice);
   }
 }
 
 /** PostgreSQL's routine that warns; the application's own triggers may warn of anything. */
 const STANDBY_WAIT = 'SyncRepWaitForLSN';
 
-function leavesConnectionSound(error: Error): boolean {
-  return SOUND_ERRORS.some((kind) => error instanceof kind);
+function staysUsableAfter(error: Error): boolean {
+  return HARMLESS_ERRORS.some((kind) => error instanceof kind);
 }
 
-const SOUND_ERRORS = [DatabaseBusy, DatabaseConflict, DatabaseRefused, DatabaseUnusable];
+const HARMLESS_ERRORS = [DatabaseBusy, DatabaseConflict, DatabaseRefused, DatabaseUnusable];

@@ -1,5 +1,5 @@
 import type { Query } from '../postgres/database.ts';
-import type { RecognizedTable } from '../postgres/tables/recognize.ts';
+import type { RecognizedTable } from '../postgres/tables/recognize-tables.ts';
 
 /**
  * The statement that creates the index that finds the team of a customer; `null` when there is one.

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../../src/postgres/database.ts';
 import { migrate } from '../../src/postgres/migrate.ts';
 import { findApplicationTables } from '../../src/postgres/tables/find-tables.ts';
-import { ApplicationTablesUnfit } from '../../src/postgres/tables/recognize.ts';
+import { ApplicationTablesUnfit } from '../../src/postgres/tables/recognize-tables.ts';
 import {
   connect,
   createEmptyDatabase,

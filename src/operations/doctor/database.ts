@@ -2,7 +2,7 @@ import type { DatabaseConfig } from '../../config/config.ts';
 import { connectToServer, type DatabaseServer } from '../../postgres/connect.ts';
 import type { Query } from '../../postgres/database.ts';
 import { freeBytesOf, hasDataDirectory } from '../../postgres/embedded/data-directory.ts';
-import { type Recognition, recognize } from '../../postgres/tables/recognize.ts';
+import { type Recognition, recognizeTables } from '../../postgres/tables/recognize-tables.ts';
 import { type Check, safely, warning } from './check.ts';
 import type { ClockReading } from './clock.ts';
 import { checkDatabaseServer } from './database-server.ts';
@@ -66,7 +66,7 @@ async function* checkContents(query: Query, options: DatabaseOptions): AsyncGene
   const { now, log, config } = options;
   let recognition: Recognition | undefined;
   yield* await safely('users and teams', CHECK_URL, async () => {
-    recognition = await recognize(query, config.tables);
+    recognition = await recognizeTables(query, config.tables);
     return [];
   });
   if (recognition === undefined) return;

@@ -1,7 +1,7 @@
 import type { Query } from '../../postgres/database.ts';
 import { checkSchema, SchemaNewer, SchemaOutdated } from '../../postgres/migrate.ts';
 import { lackingPrivileges } from '../../postgres/tables/privileges.ts';
-import type { Recognition } from '../../postgres/tables/recognize.ts';
+import type { Recognition } from '../../postgres/tables/recognize-tables.ts';
 import { missingCustomerIndex } from '../../queries/customer-index.ts';
 import { readLackingPrivileges } from '../../queries/privileges.ts';
 import { type Check, failure, ok, warning } from './check.ts';

@@ -1,4 +1,4 @@
-/** The fields of a user that statements use: the contract's (section 2). */
+/** The fields of a user that statements use: the contract's. */
 export type UserField =
   | 'id'
   | 'name'

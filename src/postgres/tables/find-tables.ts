@@ -6,7 +6,7 @@ import type {
   IdType,
 } from './application-tables.ts';
 import { contractColumn } from './fields.ts';
-import { type RecognizedTable, recognize } from './recognize.ts';
+import { type RecognizedTable, recognizeTables } from './recognize-tables.ts';
 
 /**
  * Finds the application's tables by the names that apps usually give them, or by the declared ones.
@@ -17,7 +17,7 @@ export async function findApplicationTables(
   query: Query,
   declared: DeclaredTables,
 ): Promise<ApplicationTables> {
-  const { users, teams, unfit } = await recognize(query, declared);
+  const { users, teams, unfit } = await recognizeTables(query, declared);
   if (unfit !== null) throw unfit;
   if (users === null || teams === null) throw new RangeError('a missing table is unfit');
   const teamName = columnOf(teams, 'name');

@@ -1,5 +1,5 @@
 import { PLAN_FIELDS } from './fields.ts';
-import type { RecognizedColumn, RecognizedTable } from './recognize.ts';
+import type { RecognizedColumn, RecognizedTable } from './recognize-tables.ts';
 
 /** The privileges that Instep needs on a table, in the syntax of `grant`: `select on public.users`. */
 export function neededPrivileges({ role, table, columns }: RecognizedTable): string[] {

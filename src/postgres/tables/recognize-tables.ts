@@ -67,7 +67,10 @@ export type Recognition = {
 };
 
 /** Compares the application's tables with what Instep needs. It reads only PostgreSQL's catalog. */
-export async function recognize(query: Query, declared: DeclaredTables): Promise<Recognition> {
+export async function recognizeTables(
+  query: Query,
+  declared: DeclaredTables,
+): Promise<Recognition> {
   const candidates = {
     users: candidatesOf('users', declared.users),
     teams: candidatesOf('teams', declared.teams),
