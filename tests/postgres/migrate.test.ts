@@ -70,6 +70,22 @@ describe.each(postgresServers)('$name', (server) => {
     expect(names).toEqual(['instep.events', 'public.teams', 'public.users']);
   });
 
+  test('no table is created beside those of an application that follow our schema on the path', async () => {
+    const url = await createEmptyDatabase(server);
+    url.searchParams.set('options', '-c search_path=instep,app');
+    const database = connect(url);
+    opened.push(database);
+    await database.query('create schema instep; create schema app');
+    await database.query(
+      'create table app.users (id integer); create table app.teams (id integer)',
+    );
+    await migrate(database);
+    const rows = await database.query(
+      `select schemaname as schema from pg_tables where tablename in ('users', 'teams')`,
+    );
+    expect(rows).toEqual([{ schema: 'app' }, { schema: 'app' }]);
+  });
+
   test.each([2, 10])('%i at the same moment on an empty database all succeed', async (count) => {
     const databases = await openNew(server, count);
     const applied = await Promise.all(databases.map((database) => migrate(database)));

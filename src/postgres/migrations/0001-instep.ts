@@ -18,7 +18,12 @@ begin
   -- A role named "instep" has the schema "instep" first in its search path. Its tables would go
   -- there, where no other role looks for them.
   if current_schema() = 'instep' then
-    set local search_path = public;
+    perform set_config('search_path', coalesce(path, 'public'), true)
+       from (
+              select string_agg(quote_ident(name), ', ' order by position) as path
+                from unnest(current_schemas(false)) with ordinality as schemas (name, position)
+               where name <> 'instep'
+            ) as others;
   end if;
 end
 $$;
