@@ -1,3 +1,4 @@
+import { isDatedKey } from './event-key-layout.ts';
 import type { SubscriptionChange, SubscriptionEvent } from './subscription-event.ts';
 
 type Changes = readonly SubscriptionChange[];
@@ -26,8 +27,12 @@ export class EventHistory {
     for (const change of changes) this.add(change);
   }
 
-  /** Adds an event as the last arrival of its second. One that is known keeps its place. */
+  /**
+   * Adds an event as the last arrival of its second. One that is known keeps its place, and one without
+   * `created` is in no second.
+   */
   add(change: SubscriptionChange): void {
+    if (!isDatedKey(change.key)) return;
     const { createdSeconds } = change.subscription;
     const id = idOf(change.subscription);
     const seconds = this.#subscriptions.get(id) ?? new Map<number, SubscriptionChange[]>();
@@ -38,7 +43,13 @@ export class EventHistory {
     this.#subscriptions.set(id, seconds.set(createdSeconds, events));
   }
 
-  /** The second of an event. */
+  /** The second of an event. One without `created` stands for itself: it counts when it arrives. */
+  secondWith(change: SubscriptionChange): EventsOfSecond {
+    if (isDatedKey(change.key)) return this.secondOf(change.subscription);
+    return { events: [change], neighbours: () => ({ earlier: [], next: [] }) };
+  }
+
+  /** The second of the event that a state was made from. */
   secondOf(event: SubscriptionEvent): EventsOfSecond {
     const seconds = this.#subscriptions.get(idOf(event)) ?? new Map<number, SubscriptionChange[]>();
     return {

@@ -18,7 +18,10 @@ export type EventKeyParts = {
  * order of time.
  */
 export function formatEventKey(parts: EventKeyParts): string {
-  const created = ((parts.createdSeconds ?? 0) % 2 ** 32).toString(16).padStart(8, '0');
+  // Only an event without `created` has 0 there, not one of the year 1970 or 2106.
+  const { createdSeconds } = parts;
+  const time = createdSeconds === null ? 0 : Math.max(1, createdSeconds % 2 ** 32);
+  const created = time.toString(16).padStart(8, '0');
   const { subscriptionHash: subscription, contentHash: content } = parts;
   return [
     created,
@@ -32,12 +35,16 @@ export function formatEventKey(parts: EventKeyParts): string {
 /** The lowest key with `created`. Keys below it belong to events without a time of their own. */
 export const FIRST_DATED_KEY = '00000001-0000-0000-0000-000000000000';
 
+/** Whether this is the key of an event with `created`. Another event is in no second with others. */
+export function isDatedKey(key: string): boolean {
+  return key >= FIRST_DATED_KEY;
+}
+
 const SECOND_LENGTH = 'cccccccc-ssss-ssss'.length;
 
 /** The keys that events of the same subscription and second can have. */
 export function keysOfSameSecond(key: string): KeyRange {
-  // Without `created` there is no second, and the event stands for itself.
-  if (key < FIRST_DATED_KEY) return { low: key, high: key };
+  if (!isDatedKey(key)) return { low: key, high: key };
   const second = key.slice(0, SECOND_LENGTH);
   return { low: `${second}-0000-000000000000`, high: `${second}-ffff-ffffffffffff` };
 }

@@ -23,13 +23,14 @@ export type Step = {
  */
 export function follow(
   customer: Customer,
-  { subscription }: SubscriptionChange,
+  change: SubscriptionChange,
   history: EventHistory,
   planSelection: PlanSelection,
 ): Step {
+  const { subscription } = change;
   const noEffect = planAfter(subscription) === null;
   const current = customer.get(subscription.subscriptionId);
-  const state = newerState(current, lastOfSecond(history.secondOf(subscription)), history);
+  const state = newerState(current, lastOfSecond(history.secondWith(change)), history);
   if (state === null) return { outcome: noEffect ? 'unchanged' : 'stale', customer };
 
   const next = new Map(customer).set(subscription.subscriptionId, state);

@@ -43,7 +43,7 @@ export function recomputeDecisions(
       const before = customer;
       const step = follow(before, change, history, planSelection);
       if (step.outcome !== event.outcome) return true;
-      const second = history.secondOf(change.subscription);
+      const second = history.secondWith(change);
       const { newest: last } = lastOfSecond(second);
       const eventCount = second.events.length;
       const isOnArrival = event === arrival.event;

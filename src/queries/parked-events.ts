@@ -74,6 +74,8 @@ export type ParkedFilter = {
   readonly customerId?: string | undefined;
   /** In milliseconds since 1970. */
   readonly receivedBeforeMs?: number | undefined;
+  /** Only those of customers of whom no subscription is known, because they never had a team. */
+  readonly isCustomerUnknown?: boolean;
 };
 
 const DELETE_PARKED_EVENTS = ({ teams }: ApplicationTables) => `
@@ -87,6 +89,11 @@ const DELETE_PARKED_EVENTS = ({ teams }: ApplicationTables) => `
            and not exists (
                  select from ${teams.rows} as teams where provider_customer_id = customer_id
                )
+           and not ($5 and exists (
+                 select
+                   from instep.subscriptions as state
+                  where state.customer_id = events.customer_id
+               ))
          order by customer_id
          limit $4
            for update skip locked
@@ -114,7 +121,7 @@ const DELETE_PARKED_EVENTS = ({ teams }: ApplicationTables) => `
  */
 export async function deleteParkedEvents(
   query: Query,
-  { position, customerId, receivedBeforeMs }: ParkedFilter,
+  { position, customerId, receivedBeforeMs, isCustomerUnknown = false }: ParkedFilter,
   limit: number,
 ): Promise<number> {
   const rows = await query({
@@ -125,6 +132,7 @@ export async function deleteParkedEvents(
       customerId ?? null,
       receivedBeforeMs === undefined ? null : new Date(receivedBeforeMs),
       limit,
+      isCustomerUnknown,
     ],
   });
   return rows.length;

@@ -17,6 +17,12 @@ test('a key has the time, the subscription and the content', () => {
   expect(formatEventKey({ ...PARTS, createdSeconds: 2 ** 32 + 1 })).toMatch(/^00000001-0123-/);
 });
 
+test.each([0, 2 ** 32, 2 ** 33])('an event with the time %d has a second', (createdSeconds) => {
+  const key = formatEventKey({ ...PARTS, createdSeconds });
+  expect(key >= FIRST_DATED_KEY).toBe(true);
+  expect(keysOfSameSecond(key).low < keysOfSameSecond(key).high).toBe(true);
+});
+
 test('the key of an event without a time is below every dated key', () => {
   const undated = formatEventKey({ ...PARTS, createdSeconds: null });
   expect(undated).toMatch(/^00000000-0123-/);

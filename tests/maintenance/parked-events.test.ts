@@ -3,7 +3,7 @@ import { dismissParkedEvents } from '../../src/event-log/dismiss.ts';
 import { createParkedEventsJob } from '../../src/maintenance/parked-events.ts';
 import { pruneExpiredEvents } from '../../src/maintenance/retention.ts';
 import type { Query } from '../../src/postgres/database.ts';
-import { addTeam } from '../../src/queries/teams.ts';
+import { addTeam, readTeam } from '../../src/queries/teams.ts';
 import { createLogger } from '../../src/runtime/logging.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
@@ -84,4 +84,24 @@ test('parked events have a retention', async () => {
   const logger = createLogger('silent');
   await pruneExpiredEvents({ query, retentionMs: 50_000, now: () => nowMs, logger }, signal);
   expect(await parkedCustomers()).toEqual(['cus_new']);
+});
+
+test('parked events of a customer who had a team stay until a team has that customer again', async () => {
+  await store.database.query('truncate instep.events');
+  await store.database.query(`update instep.pruning set started_at = '-infinity'`);
+  const { query } = store.database;
+  const ingest = openPipeline(store.database);
+  const customerId = 'cus_returning';
+  const former = await addTeam(query, { name: 'Former', customerId });
+  await ingest([receivedEvent({ customerId, createdSeconds: 1_000 })]);
+  await query('delete from teams where id = $1', [former]);
+  const end = eventBody({ customerId, status: 'canceled', createdSeconds: 2_000 });
+  const nowMs = Date.now();
+  await ingest([received(end, nowMs - 100_000)]);
+  const logger = createLogger('silent');
+  await pruneExpiredEvents({ query, retentionMs: 50_000, now: () => nowMs, logger }, signal);
+  expect(await parkedCustomers()).toEqual([customerId]);
+  const again = await addTeam(query, { name: 'Again', customerId });
+  await createParkedEventsJob(query, ingest)(signal);
+  expect((await readTeam(query, again))?.plan).toMatchObject({ subscriptionStatus: 'canceled' });
 });
