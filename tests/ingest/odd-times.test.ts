@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { ApplicationId } from '../../src/core/application-id.ts';
 import { rebuild } from '../../src/event-log/rebuild.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
@@ -7,7 +8,7 @@ import { eventBody, received, receivedEvent } from '../support/stripe/events.ts'
 
 const store = useDatabase(embeddedServer);
 
-async function rebuilt(teamId: number): Promise<unknown[]> {
+async function rebuilt(teamId: ApplicationId): Promise<unknown[]> {
   const found = [];
   const options = { planSelection: 'newest', teamId, isDryRun: true } as const;
   for await (const difference of rebuild(store.database, options)) found.push(difference);
