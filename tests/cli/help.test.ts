@@ -38,7 +38,8 @@ test('instep --help lists every command and is what docs/cli shows', async () =>
   expect(listed(help)).toEqual(Object.keys(COMMANDS));
   expect(help).toContain('\nExample:\n  instep demo\n');
   const links = Object.keys(COMMANDS).map((name) => `[${name}](${name}.md)`);
-  const page = `# instep\n\n${fenced(help)}\nPages: ${links.join(', ')}\n`;
+  const pages = `${links.join(', ')}.\n[A walkthrough](walkthrough.md) shows what some of them print.`;
+  const page = `# instep\n\n${fenced(help)}\nPages: ${pages}\n`;
   await expect(page).toMatchFileSnapshot('../../docs/cli/README.md');
 });
 
