@@ -70,18 +70,23 @@ describe('while no synchronous standby answers', () => {
     await expect(commit).rejects.toThrow(DatabaseUnavailable);
   });
 
-  test('a commit whose wait was cancelled is not taken for one', async () => {
-    const database = connectTo(cluster.url.href);
-    const commit = database.transaction((query) => query("insert into notes values ('alone')"));
-    // Heard before anybody waits for it.
-    const outcome = commit.then(
-      () => 'committed',
-      (error: Error) => error.message,
-    );
-    const cancel = `select pg_cancel_backend(pid) from pg_stat_activity where ${waiting}`;
-    while ((await cluster.ask(cancel)).length === 0) await sleep(10);
-    expect(await outcome).toMatch(/synchronous replication/);
-  });
+  test.each(['notice', 'error'])(
+    'a commit whose wait was cancelled is not taken for one, with client_min_messages = %s',
+    async (level) => {
+      const url = new URL(cluster.url);
+      url.searchParams.set('options', `-c client_min_messages=${level}`);
+      const database = connectTo(url.href);
+      const commit = database.transaction((query) => query("insert into notes values ('alone')"));
+      // Heard before anybody waits for it.
+      const outcome = commit.then(
+        () => 'committed',
+        (error: Error) => error.message,
+      );
+      const cancel = `select pg_cancel_backend(pid) from pg_stat_activity where ${waiting}`;
+      while ((await cluster.ask(cancel)).length === 0) await sleep(10);
+      expect(await outcome).toMatch(/synchronous replication/);
+    },
+  );
 });
 
 test('what a trigger of the application says at a commit is no reason to doubt it', async () => {

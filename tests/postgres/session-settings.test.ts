@@ -19,6 +19,7 @@ const NEEDED = {
   TimeZone: ['Asia/Kathmandu', 'UTC'],
   bytea_output: ['escape', 'hex'],
   array_nulls: ['off', 'on'],
+  client_min_messages: ['error', 'warning'],
 } as const;
 
 /** What makes no difference. */
