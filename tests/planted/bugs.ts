@@ -53,7 +53,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'new EventHistory()',
   ]),
   bug('the events of a second are not found in the log', 'core/event-key-layout.ts', [
-    'if (key < FIRST_DATED_KEY) return',
+    'if (!isDatedKey(key)) return',
     "if (key >= '') return",
   ]),
 
