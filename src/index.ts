@@ -24,6 +24,12 @@ export {
   DatabaseUnusable,
 } from './postgres/errors.ts';
 export { SchemaNewer, SchemaOutdated } from './postgres/migrate.ts';
+export type {
+  DeclaredTable,
+  DeclaredTables,
+  TeamField,
+  UserField,
+} from './postgres/tables/application-tables.ts';
 export { ApplicationTablesUnfit } from './postgres/tables/recognize-tables.ts';
 export { QueueFull } from './runtime/batcher.ts';
 export { DeadlineExceeded } from './runtime/deadline.ts';

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Config, configWarnings, describeDatabase } from './config/config.ts';
+import { checkedTables } from './config/tables.ts';
 import { createIngestPipeline, type Ingest } from './ingest/pipeline.ts';
 import { createJobs } from './maintenance/jobs.ts';
 import { createOnDemandMaintenance, type MaintenanceMode } from './maintenance/on-demand.ts';
@@ -9,6 +10,7 @@ import { createMetrics, type Metrics } from './operations/metrics/metrics.ts';
 import { connectToServer, type DatabaseServer } from './postgres/connect.ts';
 import type { Query } from './postgres/database.ts';
 import { checkSchema } from './postgres/migrate.ts';
+import type { DeclaredTables } from './postgres/tables/application-tables.ts';
 import { readHealth } from './queries/health.ts';
 import { prepareDatabase } from './queries/prepare-database.ts';
 import type { Logger } from './runtime/logging.ts';
@@ -60,6 +62,8 @@ export type Service = Instep & {
 export type InstepOptions = {
   readonly config: Config;
   readonly logger: Logger;
+  /** Your names for tables and columns, as in `INSTEP_TABLES`, which they replace. */
+  readonly tables?: DeclaredTables;
   /** How many connections to the database there are at most; 10 by default. */
   readonly maxConnections?: number;
   /** `background` by default. */
@@ -83,13 +87,18 @@ export function logSettings({ config, logger }: InstepOptions): void {
 export async function openService({
   config,
   logger,
+  tables = config.database.tables,
   maxConnections = MAX_CONNECTIONS,
   maintenance = 'background',
   now = Date.now,
 }: InstepOptions): Promise<Service> {
   const onConnectionError = (err: Error) => logger.warn({ err }, 'database connection lost');
   const notice = (message: string) => logger.info(message);
-  const server = await connectToServer({ ...config.database, notice });
+  const server = await connectToServer({
+    ...config.database,
+    tables: checkedTables(tables),
+    notice,
+  });
   try {
     await prepareDatabase(server, onConnectionError);
   } catch (error) {

@@ -15,6 +15,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./serve/command.ts')).serveCommand(),
   demo: async () => (await import('./demo/command.ts')).demoCommand(),
   doctor: async () => (await import('./doctor.ts')).doctorCommand(),
+  tables: async () => (await import('./tables.ts')).tablesCommand(),
   migrate: async () => (await import('./migrate.ts')).migrateCommand(),
   user: async () => (await import('./user.ts')).userCommand(),
   team: async () => (await import('./team.ts')).teamCommand(),

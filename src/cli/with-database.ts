@@ -2,6 +2,7 @@ import { readDatabaseConfig } from '../config/config.ts';
 import { connectToServer, type DatabaseServer } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
 import { checkSchema } from '../postgres/migrate.ts';
+import type { DeclaredTables } from '../postgres/tables/application-tables.ts';
 import { prepareDatabase } from '../queries/prepare-database.ts';
 import { printMessage } from './output.ts';
 
@@ -32,11 +33,11 @@ export async function withServer<Result>(
 }
 
 /**
- * Runs work on the database, with or without a running server. An embedded database is migrated
- * first; any other one only by `instep migrate` or by the server.
+ * Runs work on the database, whether it is migrated or not, with the names that are declared for the
+ * application's tables. An embedded database is migrated first.
  */
-export function withDatabase<Result>(
-  work: (database: Database) => Promise<Result>,
+export function withAnyDatabase<Result>(
+  work: (database: Database, declared: DeclaredTables) => Promise<Result>,
   maxConnections = 1,
 ): Promise<Result> {
   return withServer(async ({ server, prepare }) => {
@@ -44,10 +45,23 @@ export function withDatabase<Result>(
     const statementTimeoutMs = STATEMENT_TIMEOUT_MS;
     const database = server.open({ maxConnections, statementTimeoutMs, onConnectionError });
     try {
-      await checkSchema(database.query);
-      return await work(database);
+      return await work(database, server.tables);
     } finally {
       await database.close();
     }
   });
+}
+
+/**
+ * Runs work on the migrated database, with or without a running server. Only an embedded database is
+ * migrated first; any other one by `instep migrate` or by the server.
+ */
+export function withDatabase<Result>(
+  work: (database: Database) => Promise<Result>,
+  maxConnections = 1,
+): Promise<Result> {
+  return withAnyDatabase(async (database) => {
+    await checkSchema(database.query);
+    return await work(database);
+  }, maxConnections);
 }

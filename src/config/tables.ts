@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import * as v from 'valibot';
 import type { DeclaredTables } from '../postgres/tables/application-tables.ts';
 import { TEAM_FIELDS, USER_FIELDS } from '../postgres/tables/fields.ts';
+import { ConfigInvalid } from './environment.ts';
 
 /** Names end up quoted in statements; PostgreSQL cuts longer ones off. */
 const name = v.pipe(
@@ -47,9 +48,20 @@ function parseTables(text: string): DeclaredTables | string {
     const reason = error instanceof Error ? error.message : 'it cannot be read';
     return `must be JSON such as ${EXAMPLE}, or the path of a file with it (${reason})`;
   }
+  return checked(value);
+}
+
+function checked(value: unknown): DeclaredTables | string {
   const parsed = v.safeParse(tables, value);
   if (parsed.success) return parsed.output;
   const [{ message, path }] = parsed.issues;
   const place = path?.map(({ key }) => String(key)).join('.') ?? '';
   return place === '' ? message : `has ${place}, which ${message}`;
+}
+
+/** Checks tables that code declares. @throws ConfigInvalid */
+export function checkedTables(value: DeclaredTables): DeclaredTables {
+  const result = checked(value);
+  if (typeof result === 'string') throw new ConfigInvalid([`the option tables ${result}`]);
+  return result;
 }

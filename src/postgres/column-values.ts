@@ -3,8 +3,8 @@ import pg from 'pg';
 const { builtins } = pg.types;
 
 /**
- * How columns become values, decided here and nowhere else: `bigint` is a number (and an error
- * when it cannot be one exactly); a `timestamp` without a time zone is in UTC, as ORMs write it.
+ * How columns become values, decided here and nowhere else: `bigint` is a number, or text when no
+ * number holds it exactly, as the ids of some applications; a `timestamp` without a time zone is in UTC, as ORMs write it.
  */
 export const columnValues: pg.CustomTypesConfig = {
   getTypeParser(oid, format) {
@@ -14,10 +14,9 @@ export const columnValues: pg.CustomTypesConfig = {
   },
 };
 
-function parseBigint(text: string): number {
+function parseBigint(text: string): number | string {
   const value = Number(text);
-  if (!Number.isSafeInteger(value)) throw new RangeError(`${text} is no safe integer`);
-  return value;
+  return Number.isSafeInteger(value) ? value : text;
 }
 
 const parseTimestamptz = pg.types.getTypeParser(builtins.TIMESTAMPTZ, 'text');

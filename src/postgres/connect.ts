@@ -1,5 +1,6 @@
 import { type Database, type DatabaseOptions, openDatabase } from './database.ts';
 import { openEmbeddedPostgres } from './embedded/embedded-postgres.ts';
+import { takeSearchPath } from './search-path.ts';
 import type { DeclaredTables } from './tables/application-tables.ts';
 
 /** A way to the database, whichever it is. */
@@ -30,11 +31,13 @@ export type ConnectOptions = {
 export async function connectToServer(options: ConnectOptions): Promise<DatabaseServer> {
   const { databaseUrls, dataFolder, tables = {}, notice } = options;
   if (databaseUrls.length > 0) {
-    const connections = databaseUrls.map(({ href }) => ({ connectionString: href }));
+    const paths = databaseUrls.map(takeSearchPath);
+    const connections = paths.map(({ url }) => ({ connectionString: url.href }));
+    const searchPath = paths[0]?.schemas ?? null;
     return {
       isEmbedded: false,
       tables,
-      open: (pool) => openDatabase({ ...pool, tables, connections }),
+      open: (pool) => openDatabase({ ...pool, tables, searchPath, connections }),
       release: async () => undefined,
     };
   }

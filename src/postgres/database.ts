@@ -49,6 +49,8 @@ export type DatabaseOptions = {
   readonly onConnectionError: (error: Error) => void;
   /** The application's tables and columns, as far as their names aren't recognized. */
   readonly tables?: DeclaredTables;
+  /** The schemas of the search path; the role's or the database's own path when left out. */
+  readonly searchPath?: readonly string[] | null;
 };
 
 /** Of transactions that conflict at least one succeeds, so few calls are enough. */
@@ -62,6 +64,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   const { statementTimeoutMs } = options;
   const names = new StatementNames();
   const texts = new StatementTexts(options.tables ?? {});
+  const { searchPath } = options;
+  const settings = { ...SESSION_SETTINGS, ...(searchPath && { search_path: searchPath }) };
   const timeouts = {
     statement_timeout: statementTimeoutMs,
     lock_timeout: Math.ceil(statementTimeoutMs / 2),
@@ -71,6 +75,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     connections: options.connections,
     onConnectionError: options.onConnectionError,
     timeouts,
+    settings,
     pool: {
       max: options.maxConnections,
       application_name: 'instep',
@@ -155,7 +160,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     set local enable_seqscan = off;
     set local jit = off`;
   // A pooler gives the session to many clients: there only `set local` is ours.
-  const setLocally = setStatements('set local', { ...timeouts, ...SESSION_SETTINGS });
+  const setLocally = setStatements('set local', { ...timeouts, ...settings });
 
   async function transact<Result>(
     client: pg.PoolClient,

@@ -4,7 +4,7 @@ import { pause } from '../runtime/pause.ts';
 import { outsideSpans } from '../runtime/tracing.ts';
 import { requestCancel } from './cancel-request.ts';
 import { DatabaseUnavailable, databaseError, sqlState } from './errors.ts';
-import { SESSION_SETTINGS, setStatements } from './session-settings.ts';
+import { type Settings, setStatements } from './session-settings.ts';
 
 /** Timeouts that the server itself applies to a session. */
 export type ServerTimeouts = {
@@ -19,6 +19,8 @@ export type PoolsOptions = {
   /** The settings of every pool. */
   readonly pool: pg.PoolConfig;
   readonly timeouts: ServerTimeouts;
+  /** Further settings of each session. */
+  readonly settings: Settings;
   readonly onConnectionError: (error: Error) => void;
 };
 
@@ -144,7 +146,7 @@ export class Pools {
       const { isWritable, isOurs } = await this.#readSession(client);
       if (!isWritable) throw new DatabaseUnavailable('the server is read-only (a standby?)');
       if (!isOurs) return;
-      await this.#send(client, setStatements('set', SESSION_SETTINGS));
+      await this.#send(client, setStatements('set', this.#options.settings));
       this.#ours.add(client);
     } catch (error) {
       client.release(true);

@@ -1,4 +1,7 @@
-type Settings = Readonly<Record<string, string | number>>;
+import pg from 'pg';
+
+/** A list, such as a search path, has names. */
+export type Settings = Readonly<Record<string, string | number | readonly string[]>>;
 
 /**
  * What statements and the reading of their results rely on, whatever the database or the role sets:
@@ -16,6 +19,10 @@ export const SESSION_SETTINGS: Settings = {
 /** One statement for each setting: `set local timezone = 'UTC'`. */
 export function setStatements(command: 'set' | 'set local', settings: Settings): string {
   return Object.entries(settings)
-    .map(([name, value]) => `${command} ${name} = '${value}'`)
+    .map(([name, value]) => {
+      const text =
+        typeof value === 'object' ? value.map(pg.escapeIdentifier).join(', ') : `'${value}'`;
+      return `${command} ${name} = ${text}`;
+    })
     .join(';\n');
 }

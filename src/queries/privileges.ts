@@ -1,5 +1,16 @@
 import type { Query } from '../postgres/database.ts';
 
+/** The role as `grant` names it: this one, or the current one. */
+export async function quoteRole(query: Query, role: string | null): Promise<string> {
+  const [row] = await query<{ role: string }>({
+    name: 'quote_role',
+    text: 'select quote_ident(coalesce($1, current_user)) as role',
+    values: [role],
+  });
+  if (row === undefined) throw new RangeError('a select without tables has one row');
+  return row.role;
+}
+
 export type LackingPrivileges = {
   /** The role that lacks them, in the syntax of `grant`. */
   readonly role: string;

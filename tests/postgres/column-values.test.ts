@@ -29,11 +29,10 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await read(expression)).toBe(value);
   });
 
-  test.each(['9007199254740992::bigint', '(-9223372036854775808)::bigint'])(
-    '%s is an error, and no other number',
-    async (expression) => {
-      await expect(read(expression)).rejects.toThrow(/is no safe integer/);
-      expect(await read('1::bigint')).toBe(1);
+  test.each(['9007199254740992', '-9223372036854775808'])(
+    'the bigint %s is text, and no other number',
+    async (text) => {
+      expect(await read(`(${text})::bigint`)).toBe(text);
     },
   );
 

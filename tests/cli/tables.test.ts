@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
+import { runInstep } from '../support/process/instep-process.ts';
+
+const TABLES = `
+  create schema app;
+  create table app.users (
+    id serial primary key, name text, email text not null, password_hash text not null,
+    role text not null, created_at timestamp, updated_at timestamp, deleted_at timestamp
+  );
+  create table app."Team" (
+    id uuid primary key, "stripeCustomerId" text, "stripeSubscriptionId" text,
+    "stripeProductId" text, "planName" text, "subscriptionStatus" text, "updatedAt" timestamp
+  );`;
+
+test('shows the columns and the grants, with which a role that owns nothing can serve', async () => {
+  const url = await createEmptyDatabase();
+  const role = `limited_${randomBytes(4).toString('hex')}`;
+  const database = connect(new URL(url));
+  await database.query(TABLES);
+  await database.query(`create role ${role} login`);
+  url.searchParams.set('schema', 'app');
+  try {
+    const migrated = await runInstep(['migrate'], { DATABASE_URL: url.href });
+    expect(migrated).toMatchObject({ code: 0 });
+
+    url.searchParams.set('user', role);
+    url.searchParams.delete('schema');
+    const INSTEP_TABLES = JSON.stringify({ users: { schema: 'app' }, teams: { schema: 'app' } });
+    const environment = { DATABASE_URL: url.href, INSTEP_TABLES };
+    const { code, stdout } = await runInstep(['tables'], environment);
+    expect(code).toBe(0);
+    expect(stdout).toContain('app."Team"');
+    expect(stdout).toMatch(/^ {2}passwordHash +password_hash +text *$/m);
+    expect(stdout).toMatch(/^ {2}providerCustomerId +stripeCustomerId +text *$/m);
+    expect(stdout).toMatch(/^ {2}name +- +none, which is fine *$/m);
+    expect(stdout.match(/^grant .*;$/gm)).toEqual([
+      `grant usage on schema app to ${role};`,
+      `grant select (id, name, email, password_hash, role, created_at, updated_at, deleted_at) on app.users to ${role};`,
+      `grant select (id, "stripeCustomerId", "stripeSubscriptionId", "stripeProductId", "planName", "subscriptionStatus", "updatedAt") on app."Team" to ${role};`,
+      `grant update ("stripeSubscriptionId", "stripeProductId", "planName", "subscriptionStatus", "updatedAt") on app."Team" to ${role};`,
+    ]);
+
+    await database.query(stdout.match(/^grant .*;$/gm)?.join('\n') ?? '');
+    await database.query(`
+      insert into app."Team" (id, "stripeCustomerId")
+        values ('9d3c6f5e-0b6f-4a1b-8a39-6a3f3a5f2f10', 'cus_1');
+      grant usage on schema instep to ${role};
+      grant select on all tables in schema instep to ${role};`);
+    const shown = ['team', 'show', '9d3c6f5e-0b6f-4a1b-8a39-6a3f3a5f2f10', '--json'];
+    const team = await runInstep(shown, environment);
+    expect(JSON.parse(team.stdout)).toMatchObject({ providerCustomerId: 'cus_1' });
+  } finally {
+    await database.query(`drop owned by ${role}; drop role ${role}`);
+    await database.close();
+  }
+});
+
+test('exits with 1 and says what is missing', async () => {
+  const url = await createEmptyDatabase();
+  const database = connect(url);
+  await database.query(`
+    create table users (id serial);
+    create table teams (id serial, stripe_customer_id text, plan_name integer)`);
+  const { code, stdout, stderr } = await runInstep(['tables', '--role', 'Our role'], {
+    DATABASE_URL: url.href,
+  });
+  expect(code).toBe(1);
+  expect(stdout).toContain('stripe_product_id is missing');
+  expect(stdout).toContain('to "Our role";');
+  expect(stderr).toContain('teams.plan_name is integer, not text');
+  const json = await runInstep(['tables', '--json'], { DATABASE_URL: url.href });
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    teams: { table: 'public.teams' },
+    problems: expect.arrayContaining(['teams.stripe_product_id (text) is missing']),
+  });
+  await database.close();
+});
+
+test.each([
+  ['{"teams": {"colums": {}}}', /INSTEP_TABLES has teams\.colums, which can have schema, table/],
+  ['{"teams": {"columns": {"plan": "x"}}}', /has teams\.columns\.plan, which is no field/],
+  ['{"teams"', /INSTEP_TABLES must be JSON such as/],
+  ['/missing.json', /INSTEP_TABLES must be JSON .*ENOENT/],
+])('INSTEP_TABLES=%s exits with 2', async (INSTEP_TABLES, message) => {
+  const ended = await runInstep(['tables'], {
+    INSTEP_TABLES,
+    DATABASE_URL: 'postgres://localhost',
+  });
+  expect(ended.code).toBe(2);
+  expect(ended.stderr).toMatch(message);
+});
