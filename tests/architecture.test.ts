@@ -157,6 +157,14 @@ describe.each(sources)('src/$path', ({ path, part, text, packages, files }) => {
   });
 });
 
+test("statements name the application's tables by what was recognized", () => {
+  const bare = /\b(?:from|join|into|update|table) (?:users|teams)\b/;
+  const isOwn = ({ path }: Source) => path.startsWith('postgres/migrations/');
+  const code = (text: string) => text.replace(/^ *(?:\/\/|\/?\*).*$/gm, '');
+  const strange = sources.filter((one) => !isOwn(one) && /^(?:queries|postgres)\//.test(one.path));
+  expect(strange.filter(({ text }) => bare.test(code(text))).map(({ path }) => path)).toEqual([]);
+});
+
 test('no file imports itself, over whatever others', () => {
   const importsOf = new Map(sources.map(({ path, files }) => [path, files]));
   const cycles: string[] = [];

@@ -5,6 +5,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   serve: [],
   demo: [],
   doctor: [],
+  tables: [],
   migrate: [],
   user: ['add', 'show'],
   team: ['add', 'link', 'show'],

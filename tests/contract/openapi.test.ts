@@ -66,7 +66,7 @@ describe('a response that openapi.yaml does not describe is found', () => {
   });
 
   test.each([
-    ['a wrong type', USER, json({ ...user, id: '1' })],
+    ['a wrong type', USER, json({ ...user, email: 1 })],
     ['a missing member', USER, json({ ...user, id: undefined })],
     ['an additional member', USER, json({ ...user, teamId: 1 })],
     ['a wrong time', USER, json({ ...user, createdAt: '2026-01-01' })],
