@@ -39,6 +39,7 @@ export type { Handler, HttpRequest, HttpResponse } from './server/http-message.t
 export type { IngestWebhook, IngestWebhookOptions } from './server/ingest-webhook.ts';
 export { type ListenerOptions, ListenFailed, type RunningServer } from './server/listener.ts';
 export { type ListenOptions, listen } from './server/server.ts';
+export type { Profile as User } from './server/user.ts';
 export type { Session } from './sessions/token.ts';
 export { BodyNotJson } from './stripe/parse-event.ts';
 export { SignatureInvalid } from './stripe/signature.ts';

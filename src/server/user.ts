@@ -35,8 +35,24 @@ export function userHandler(options: UserOptions): Endpoint {
   };
 }
 
+/** What `GET /api/user` returns for a signed-in user, as JSON. */
+export type Profile = {
+  /** A number, unless your table has ids of another type. */
+  readonly id: number | string;
+  readonly name: string | null;
+  readonly email: string;
+  /** Missing with `PROFILE_PASSWORD_HASH=omit`. */
+  readonly passwordHash?: string | undefined;
+  readonly role: string;
+  /** This time and the next one in ISO 8601. */
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  /** Always `null`: a deleted user has no profile. */
+  readonly deletedAt: string | null;
+};
+
 /** The contract's fields, in its order. */
-function toProfile(user: User, includePasswordHash: boolean) {
+function toProfile(user: User, includePasswordHash: boolean): Profile {
   return {
     id: user.id,
     name: user.name,

@@ -35,7 +35,7 @@ describe.each(['mounted in', 'beside'])('Instep %s the app', (way) => {
     database = await startProxy(await createEmptyDatabase());
     const { href } = database.url;
     settings = {
-      DATABASE_URL: `${href}?options=-c%20search_path%3Dfor_instep,public`,
+      DATABASE_URL: href,
       POSTGRES_URL: href,
       STRIPE_API_BASE: stripe.url,
       RECONCILE_INTERVAL: '1d',

@@ -1,10 +1,11 @@
 'use client';
 
+import type { User } from 'instep';
 import { useEffect, useState } from 'react';
 
 /** As the starter does it: the browser asks `/api/user`, which Instep answers. */
 export function SignedInUser() {
-  const [user, setUser] = useState<{ name: string | null; email: string } | null>(null);
+  const [user, setUser] = useState<User | null>(null);
   useEffect(() => {
     fetch('/api/user')
       .then((response) => response.json())

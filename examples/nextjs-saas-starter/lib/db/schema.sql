@@ -27,15 +27,3 @@ create table if not exists team_members (
   team_id integer     not null references teams,
   role    varchar(50) not null
 );
-
--- For Instep: the same teams under the names of its columns. The app never sees this schema.
-create schema if not exists for_instep;
-create or replace view for_instep.teams as
-  select id,
-         name,
-         stripe_customer_id     as provider_customer_id,
-         stripe_subscription_id as provider_subscription_id,
-         stripe_product_id      as provider_product_id,
-         plan_name,
-         subscription_status
-    from public.teams;
