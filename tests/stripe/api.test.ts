@@ -7,6 +7,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { DeadlineExceeded } from '../../src/runtime/deadline.ts';
 import { Stopped } from '../../src/runtime/retry.ts';
 import { createStripeApi } from '../../src/stripe/api.ts';
+import { failedConnection } from '../../src/stripe/api-failure.ts';
 import { NEWEST_KNOWN_VERSION } from '../../src/stripe/api-version.ts';
 import { freePort } from '../support/process/free-port.ts';
 import { API_KEY } from '../support/secrets/canaries.ts';
@@ -129,6 +130,22 @@ describe('the error says what happened when the API', () => {
       'does not speak TLS: check STRIPE_API_BASE',
     );
   });
+});
+
+test.each([
+  ['EAI_AGAIN', "the host name of stripe.test can't be resolved now"],
+  ['ENOTFOUND', 'the host name of stripe.test does not exist'],
+  ['ECONNRESET', 'stripe.test closed the connection before its answer was complete'],
+  ['SELF_SIGNED_CERT_IN_CHAIN', 'the certificate of stripe.test has a self-signed issuer'],
+  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'the certificate of stripe.test has an unknown issuer'],
+  ['CERT_HAS_EXPIRED', 'the certificate of stripe.test has expired: check the clock'],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', 'the certificate of stripe.test is for another host'],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', 'stripe.test does not speak TLS'],
+  ['ESOMETHING', "stripe.test can't be reached (ESOMETHING)"],
+])('the error says what happened to a connection that ended with %s', (code, message) => {
+  const cause = Object.assign(new Error('connect'), { code });
+  const error = failedConnection(new TypeError('fetch failed', { cause }), 'stripe.test');
+  expect(error.message).toContain(message);
 });
 
 describe('a call that takes too long', () => {
