@@ -16,13 +16,21 @@ export const SESSION_SETTINGS: Settings = {
   client_min_messages: 'warning',
 };
 
-/** One statement for each setting: `set local timezone = 'UTC'`. */
+/**
+ * One statement for each setting: `set local timezone = 'UTC'`. And a commit is on disk before it is
+ * answered with 200, even if the database or the role does not wait for that; every other setting of
+ * `synchronous_commit` stays.
+ */
 export function setStatements(command: 'set' | 'set local', settings: Settings): string {
+  const waitForDisk = `
+    select set_config('synchronous_commit', 'on', ${command === 'set local'})
+     where current_setting('synchronous_commit') = 'off'`;
   return Object.entries(settings)
     .map(([name, value]) => {
       const text =
         typeof value === 'object' ? value.map(pg.escapeIdentifier).join(', ') : `'${value}'`;
       return `${command} ${name} = ${text}`;
     })
+    .concat(waitForDisk)
     .join(';\n');
 }

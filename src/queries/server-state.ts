@@ -5,8 +5,6 @@ export type ServerState = {
   /** Such as 140012 for 14.12. */
   readonly versionNumber: number;
   readonly version: string;
-  /** Whether a commit waits until it is on disk: `on`, or `off`, `local`… */
-  readonly synchronousCommit: string;
   readonly fsync: string;
   readonly databaseBytes: number;
   /** In milliseconds since 1970. */
@@ -19,7 +17,6 @@ export async function readServerState(query: Query): Promise<ServerState> {
     text: `
       select current_setting('server_version_num')::integer as "versionNumber",
              current_setting('server_version') as version,
-             current_setting('synchronous_commit') as "synchronousCommit",
              current_setting('fsync') as fsync,
              pg_database_size(current_database()) as "databaseBytes",
              (extract(epoch from clock_timestamp()) * 1000)::bigint as "clockMs"`,

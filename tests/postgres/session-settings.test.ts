@@ -7,6 +7,7 @@ import { createUserLookup } from '../../src/sessions/user-lookup.ts';
 import {
   connect,
   createEmptyDatabase,
+  embeddedServer,
   postgresServers,
 } from '../support/postgres/test-database.ts';
 import { PROFILE } from '../support/secrets/canaries.ts';
@@ -20,6 +21,7 @@ const NEEDED = {
   bytea_output: ['escape', 'hex'],
   array_nulls: ['off', 'on'],
   client_min_messages: ['error', 'warning'],
+  synchronous_commit: ['off', 'on'],
 } as const;
 
 /** What makes no difference. */
@@ -40,6 +42,17 @@ const MODES = [
   ['a session of ours', {}],
   ["a pooler's session", { statement_timeout: '60000' }],
 ] as const;
+
+test('a commit that waits for standbys still does', async () => {
+  const url = await createEmptyDatabase(embeddedServer);
+  url.searchParams.set('options', '-c synchronous_commit=remote_apply');
+  const database = connect(url);
+  const [row] = await database.query<{ setting: string }>(
+    `select current_setting('synchronous_commit') as setting`,
+  );
+  expect(row?.setting).toBe('remote_apply');
+  await database.close();
+});
 
 describe.each(postgresServers)('$name', (server) => {
   let url: URL;

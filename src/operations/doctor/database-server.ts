@@ -67,15 +67,8 @@ export function checkVersion({
   return failure('PostgreSQL', `${version} is too old`, 'upgrade to version 14 or newer');
 }
 
-/** Response 200 promises that the event is stored permanently, which these settings can break. */
-export function checkDurability({
-  synchronousCommit,
-  fsync,
-}: Pick<ServerState, 'synchronousCommit' | 'fsync'>): Check {
-  if (synchronousCommit === 'off') {
-    const finding = 'synchronous_commit is off: a crash loses events that were answered 200';
-    return failure('durability', finding, "set it to on, for Instep's role or database");
-  }
+/** Response 200 promises that the event is stored permanently, which this setting can break. */
+export function checkDurability({ fsync }: Pick<ServerState, 'fsync'>): Check {
   if (fsync === 'off') {
     const finding = 'fsync is off: a crash of the machine can corrupt the database';
     const advice = 'set it to on, unless your provider stores the write-ahead log elsewhere';

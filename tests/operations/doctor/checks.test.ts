@@ -53,12 +53,9 @@ test.each([
 );
 
 test.each([
-  ['off', 'on', 'failure'],
-  ['on', 'off', 'warning'],
-  ['remote_apply', 'on', 'ok'],
-])('synchronous_commit %s, fsync %s: %s', (synchronousCommit, fsync, state) =>
-  expect(checkDurability({ synchronousCommit, fsync })).toMatchObject({ state }),
-);
+  ['off', 'warning'],
+  ['on', 'ok'],
+])('fsync %s: %s', (fsync, state) => expect(checkDurability({ fsync })).toMatchObject({ state }));
 
 test.each([
   [100e6, 'failure'],

@@ -51,15 +51,6 @@ describe('the server', () => {
       'failure database: database "nowhere" does not exist',
     ]);
   });
-
-  test('one that confirms a commit before it is on disk is a failure', async () => {
-    const { code, issues } = await examineAfter(
-      `do $$ begin execute format('alter database %I set synchronous_commit = off',
-                                  current_database()); end $$`,
-    );
-    expect(code).toBe(1);
-    expect(issues).toEqual([expect.stringMatching(/^failure durability: synchronous_commit/)]);
-  });
 });
 
 describe('privileges', () => {
