@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { type Config, configWarnings, describeDatabase } from './config/config.ts';
 import { checkedTables } from './config/tables.ts';
 import { createIngestPipeline, type Ingest } from './ingest/pipeline.ts';
-import { createJobs } from './maintenance/jobs.ts';
 import { createOnDemandMaintenance, type MaintenanceMode } from './maintenance/on-demand.ts';
 import { startMaintenance } from './maintenance/worker.ts';
 import type { Exposition } from './operations/metrics/exposition.ts';
@@ -74,7 +73,7 @@ export type InstepOptions = {
 
 const MAX_CONNECTIONS = 10;
 
-/** The first call of Stripe's API loads its SDK, which the start does not wait for. */
+/** A start does not wait for the modules of the jobs, and neither do the first requests. */
 const MAINTENANCE_STARTS_AFTER_MS = 500;
 
 /** Writes which database is used, and the warnings about the configuration. */
@@ -135,24 +134,30 @@ export async function openService({
   });
   const { ingest, productNames } = pipeline;
 
-  const jobs = createJobs({
-    database,
-    ingest,
-    api,
-    productNames,
-    planSelection,
-    logger,
-    now,
-    nonce: randomUUID,
-    catchUpIntervalMs: config.catchUpIntervalMs,
-    reconcileIntervalMs: config.reconcileIntervalMs,
-    retentionMs: config.eventRetentionMs,
-  });
+  const loadJobs = async () => {
+    const { createJobs } = await import('./maintenance/jobs.ts');
+    return createJobs({
+      database,
+      ingest,
+      api,
+      productNames,
+      planSelection,
+      logger,
+      now,
+      nonce: randomUUID,
+      catchUpIntervalMs: config.catchUpIntervalMs,
+      reconcileIntervalMs: config.reconcileIntervalMs,
+      retentionMs: config.eventRetentionMs,
+    });
+  };
   const jobOptions = { logger, instrumentation: metrics };
-  const onDemand = createOnDemandMaintenance(maintenance === 'off' ? [] : jobs, jobOptions);
+  const onDemand = createOnDemandMaintenance(
+    maintenance === 'off' ? async () => [] : loadJobs,
+    jobOptions,
+  );
   const worker =
     maintenance === 'background'
-      ? startMaintenance(jobs, { ...jobOptions, startAfterMs: MAINTENANCE_STARTS_AFTER_MS })
+      ? startMaintenance(loadJobs, { ...jobOptions, startAfterMs: MAINTENANCE_STARTS_AFTER_MS })
       : onDemand;
 
   let isShuttingDown = false;

@@ -79,7 +79,9 @@ export async function runStoreLevel(options: StoreLevelOptions): Promise<StoreSu
       const maintained = { database, query, ingest, planSelection, api, logger, now, nonce };
       const jobs = [...maintenanceJobs(maintained), createPruneJob(maintained)];
 
-      const maintenance = startMaintenance([...jobs, createCatchUpJob(maintained)], { logger });
+      const maintenance = startMaintenance(async () => [...jobs, createCatchUpJob(maintained)], {
+        logger,
+      });
       const run = { ingests, api, random };
       await Promise.all(worlds.map((world) => runWorld(world, run)));
       await maintenance.stop();

@@ -1,6 +1,12 @@
 import { abortAfter } from '../runtime/deadline.ts';
 import { Stopped } from '../runtime/retry.ts';
-import { type Job, type MaintenanceOptions, type MaintenanceWorker, runOnce } from './worker.ts';
+import {
+  type Job,
+  type LoadJobs,
+  type MaintenanceOptions,
+  type MaintenanceWorker,
+  runOnce,
+} from './worker.ts';
 
 /**
  * `background`: maintenance repairs what is out of sync for as long as the process lives. `on-demand`:
@@ -20,14 +26,16 @@ export type OnDemandMaintenance = MaintenanceWorker & {
  * and calls at the same time share one run. A job that fails does not stop the others, and is due again.
  */
 export function createOnDemandMaintenance(
-  jobs: readonly Job[],
+  loadJobs: LoadJobs,
   options: MaintenanceOptions,
 ): OnDemandMaintenance {
   const stopping = new AbortController();
+  let jobs: readonly Job[] | undefined;
   const ranAtMs = new Map<Job, number>();
   let underWay: Promise<void> | undefined;
 
   async function runAll(signal: AbortSignal): Promise<void> {
+    jobs ??= await loadJobs();
     for (const job of jobs) {
       const lastMs = ranAtMs.get(job) ?? Number.NEGATIVE_INFINITY;
       if (signal.aborted) return;

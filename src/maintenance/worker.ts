@@ -14,6 +14,9 @@ export type Job = {
   readonly run: (signal: AbortSignal) => Promise<void>;
 };
 
+/** Jobs are loaded when the first of them runs: a start does not wait for their modules. */
+export type LoadJobs = () => Promise<readonly Job[]>;
+
 export type MaintenanceWorker = {
   /** Starts no more runs, and waits for those under way. May be called again. */
   stop(): Promise<void>;
@@ -37,7 +40,7 @@ const LONGEST_PAUSE_MS = 60_000;
  * is retried, with longer and longer pauses.
  */
 export function startMaintenance(
-  jobs: readonly Job[],
+  loadJobs: LoadJobs,
   options: MaintenanceOptions & StartOptions,
 ): MaintenanceWorker {
   const { startAfterMs = 0 } = options;
@@ -54,20 +57,24 @@ export function startMaintenance(
       firstPauseMs: intervalMs * 2,
       longestPauseMs: LONGEST_PAUSE_MS,
     };
-    await pause(startAfterMs, pausing);
     while (!signal.aborted) {
       await retry(() => runOnce(job, signal, options), policy);
       await pause(intervalMs, pausing);
     }
   }
 
-  const loops = Promise.all(
-    jobs.map((job) =>
+  async function repeatAll(): Promise<void> {
+    await pause(startAfterMs, pausing);
+    if (signal.aborted) return;
+    const repeated = (await loadJobs()).map((job) =>
       repeat(job).catch((error: unknown) => {
         if (!(error instanceof Stopped)) throw error;
       }),
-    ),
-  );
+    );
+    await Promise.all(repeated);
+  }
+
+  const loops = repeatAll();
   return {
     async stop() {
       stopping.abort();

@@ -1,5 +1,4 @@
 import { type Database, type DatabaseOptions, openDatabase } from './database.ts';
-import { openEmbeddedPostgres } from './embedded/embedded-postgres.ts';
 import { takeSearchPath } from './search-path.ts';
 import type { DeclaredTables } from './tables/application-tables.ts';
 
@@ -41,6 +40,7 @@ export async function connectToServer(options: ConnectOptions): Promise<Database
       release: async () => undefined,
     };
   }
+  const { openEmbeddedPostgres } = await import('./embedded/embedded-postgres.ts');
   const embedded = await openEmbeddedPostgres({ dataFolder, onNotice: notice });
   return {
     isEmbedded: true,

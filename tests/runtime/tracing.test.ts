@@ -286,9 +286,12 @@ describe('a run of a maintenance job', () => {
 
   test('that fails marks its span with the error', async () => {
     const fail = () => Promise.reject(new TypeError('of cus_1'));
-    const worker = startMaintenance([{ name: 'nothing', intervalMs: 60_000, run: fail }], {
-      logger,
-    });
+    const worker = startMaintenance(
+      async () => [{ name: 'nothing', intervalMs: 60_000, run: fail }],
+      {
+        logger,
+      },
+    );
     const run = await spans.find('maintain nothing', (await lineWith({ job: 'nothing' })).isOfIt);
     await worker.stop();
     expect(run.attributes).toEqual({ 'exception.type': 'TypeError', 'error.type': 'TypeError' });
