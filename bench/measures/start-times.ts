@@ -1,9 +1,23 @@
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { type ServerCommand, startServer } from '../processes/server-process.ts';
 
-export type StartTimes = { readonly externalMs: number[]; readonly embeddedMs: number[] };
+const run = promisify(execFile);
+const FUNCTION = fileURLToPath(
+  new URL('../../../../bench/measures/cold-start.js', import.meta.url),
+);
+const LIBRARY = new URL('../../../../dist/index.js', import.meta.url).href;
+
+export type StartTimes = {
+  readonly externalMs: number[];
+  readonly embeddedMs: number[];
+  /** Of the library: from the import to the first answer, on the external database. */
+  readonly firstAnswerMs: number[];
+};
 
 /**
  * The times that the server needs to become ready, in new processes, on the database of its command
@@ -19,6 +33,7 @@ export async function measureStarts(command: ServerCommand, times: number): Prom
     return {
       externalMs: await startTimes(command, times),
       embeddedMs: await startTimes(embedded, times),
+      firstAnswerMs: await firstAnswerTimes(command, times),
     };
   } finally {
     rmSync(dataFolder, { recursive: true, force: true });
@@ -31,6 +46,16 @@ async function startTimes(command: ServerCommand, times: number): Promise<number
     const server = await startServer(command);
     all.push(server.startMs);
     await server.stop();
+  }
+  return all;
+}
+
+async function firstAnswerTimes(command: ServerCommand, times: number): Promise<number[]> {
+  const env = { ...command.environment, LOG_LEVEL: 'silent' };
+  const all: number[] = [];
+  for (let time = 0; time < times; time += 1) {
+    const { stdout } = await run(process.execPath, [FUNCTION, LIBRARY], { env, cwd: tmpdir() });
+    all.push(Number(stdout));
   }
   return all;
 }
