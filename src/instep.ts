@@ -6,7 +6,7 @@ import { createOnDemandMaintenance, type MaintenanceMode } from './maintenance/o
 import { startMaintenance } from './maintenance/worker.ts';
 import type { Exposition } from './operations/metrics/exposition.ts';
 import { createMetrics, type Metrics } from './operations/metrics/metrics.ts';
-import { connectToServer, type DatabaseServer } from './postgres/connect.ts';
+import { connectToServer, type DatabaseServer, type ExistingPool } from './postgres/connect.ts';
 import type { Query } from './postgres/database.ts';
 import { checkSchema } from './postgres/migrate.ts';
 import type { DeclaredTables } from './postgres/tables/application-tables.ts';
@@ -65,6 +65,11 @@ export type InstepOptions = {
   readonly tables?: DeclaredTables;
   /** How many connections to the database there are at most; 10 by default. */
   readonly maxConnections?: number;
+  /**
+   * A pool of `pg` that the app has already, instead of connections of our own. It limits their number
+   * and stays open. Our timeouts are set in each transaction.
+   */
+  readonly pool?: ExistingPool;
   /** `background` by default. */
   readonly maintenance?: MaintenanceMode;
   /** In milliseconds since 1970; `Date.now` by default. */
@@ -77,8 +82,10 @@ const MAX_CONNECTIONS = 10;
 const MAINTENANCE_STARTS_AFTER_MS = 500;
 
 /** Writes which database is used, and the warnings about the configuration. */
-export function logSettings({ config, logger }: InstepOptions): void {
-  logger.info({ database: describeDatabase(config.database) }, 'using database');
+export function logSettings({ config, logger, pool }: InstepOptions): void {
+  const database =
+    pool === undefined ? describeDatabase(config.database) : 'that of the given pool';
+  logger.info({ database }, 'using database');
   for (const warning of configWarnings(config)) logger.warn(warning);
 }
 
@@ -88,6 +95,7 @@ export async function openService({
   logger,
   tables = config.database.tables,
   maxConnections = MAX_CONNECTIONS,
+  pool,
   maintenance = 'background',
   now = Date.now,
 }: InstepOptions): Promise<Service> {
@@ -95,6 +103,7 @@ export async function openService({
   const notice = (message: string) => logger.info(message);
   const server = await connectToServer({
     ...config.database,
+    pool,
     tables: checkedTables(tables),
     notice,
   });

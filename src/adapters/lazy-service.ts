@@ -65,7 +65,10 @@ export function createLazyService(options: HandlerOptions): LazyService {
   /** Reads the configuration with the first request: a build imports the app without any. */
   function resolve(): InstepOptions {
     const { environment = process.env, paths: _paths, ...given } = options;
-    const config = given.config ?? readConfig(environment);
+    // Of the app's pool the configuration knows nothing, and a missing DATABASE_URL is no mistake.
+    const read =
+      given.pool === undefined ? environment : { ...environment, DATABASE_URL: 'embedded' };
+    const config = given.config ?? readConfig(read);
     resolved ??= { ...given, config, logger: given.logger ?? createLogger(config.logLevel) };
     return resolved;
   }

@@ -2,13 +2,17 @@ import { type InstepOptions, logSettings, openService, type Service } from '../i
 
 declare global {
   // A hot reload, and each bundle of an app, evaluates this module again. A process has one global object.
-  var instepServices: Map<string, Promise<Service>> | undefined;
+  var instepServices: WeakMap<object, Map<string, Promise<Service>>> | undefined;
 }
 
-const services = () => {
-  globalThis.instepServices ??= new Map();
-  return globalThis.instepServices;
-};
+/** The services of an app's pool, or of the process. */
+function servicesOf({ pool }: InstepOptions): Map<string, Promise<Service>> {
+  globalThis.instepServices ??= new WeakMap();
+  const owner = pool ?? globalThis;
+  const services = globalThis.instepServices.get(owner) ?? new Map<string, Promise<Service>>();
+  globalThis.instepServices.set(owner, services);
+  return services;
+}
 
 /**
  * Opens the service of these options, unless this process has it already. A failed start is not kept:
@@ -16,13 +20,14 @@ const services = () => {
  */
 export function openShared(options: InstepOptions): Promise<Service> {
   const key = keyOf(options);
-  const known = services().get(key);
+  const services = servicesOf(options);
+  const known = services.get(key);
   if (known !== undefined) return known;
   logSettings(options);
   const opened = openService(options);
-  services().set(key, opened);
+  services.set(key, opened);
   opened.catch(() => {
-    if (services().get(key) === opened) services().delete(key);
+    if (services.get(key) === opened) services.delete(key);
   });
   return opened;
 }
@@ -30,14 +35,15 @@ export function openShared(options: InstepOptions): Promise<Service> {
 /** Closes the service of these options, if this process has it. The next call opens it again. */
 export async function closeShared(options: InstepOptions): Promise<void> {
   const key = keyOf(options);
-  const opened = services().get(key);
-  services().delete(key);
+  const services = servicesOf(options);
+  const opened = services.get(key);
+  services.delete(key);
   // A start that failed has left nothing open, and its callers have the error.
   const service = await opened?.catch(() => undefined);
   await service?.close();
 }
 
 /** Without the functions: of several loggers the first one counts. */
-function keyOf({ logger: _logger, now: _now, ...identity }: InstepOptions): string {
+function keyOf({ logger: _logger, now: _now, pool: _pool, ...identity }: InstepOptions): string {
   return JSON.stringify(identity);
 }

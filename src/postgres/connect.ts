@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import { type Database, type DatabaseOptions, openDatabase } from './database.ts';
 import { takeSearchPath } from './search-path.ts';
 import type { DeclaredTables } from './tables/application-tables.ts';
@@ -17,7 +18,12 @@ export type PoolOptions = Pick<
   'maxConnections' | 'statementTimeoutMs' | 'onConnectionError'
 >;
 
+/** A pool that the app has already. It stays open when Instep closes. */
+export type ExistingPool = pg.Pool;
+
 export type ConnectOptions = {
+  /** Instead of a database of these URLs or in this folder. */
+  readonly pool?: ExistingPool | undefined;
   /** One for each server that may be the primary; none for the embedded database. */
   readonly databaseUrls: readonly URL[];
   readonly dataFolder: string;
@@ -28,7 +34,15 @@ export type ConnectOptions = {
 
 /** Finds the database: yours by its URL, or the embedded one, which starts when it isn't running. */
 export async function connectToServer(options: ConnectOptions): Promise<DatabaseServer> {
-  const { databaseUrls, dataFolder, tables = {}, notice } = options;
+  const { pool: existing, databaseUrls, dataFolder, tables = {}, notice } = options;
+  if (existing !== undefined) {
+    return {
+      isEmbedded: false,
+      tables,
+      open: (pool) => openDatabase({ ...pool, tables, connections: [], existing }),
+      release: async () => undefined,
+    };
+  }
   if (databaseUrls.length > 0) {
     const paths = databaseUrls.map(takeSearchPath);
     const connections = paths.map(({ url }) => ({ connectionString: url.href }));

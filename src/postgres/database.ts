@@ -41,6 +41,8 @@ export type Database = {
 export type DatabaseOptions = {
   /** One for each server that may be the primary. */
   readonly connections: readonly pg.ClientConfig[];
+  /** The app's own pool, instead of connections of ours. */
+  readonly existing?: pg.Pool | undefined;
   readonly maxConnections: number;
   /** After so long a statement is given up, and its connection with it. */
   readonly statementTimeoutMs: number;
@@ -73,13 +75,13 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
   const pools = new Pools({
     connections: options.connections,
+    existing: options.existing,
     onConnectionError: options.onConnectionError,
     timeouts,
     settings,
     pool: {
       max: options.maxConnections,
       application_name: 'instep',
-      types: columnValues,
       pipeline: true,
       keepAlive: true,
       // An idle connection keeps no process alive that has nothing else to do.
@@ -137,14 +139,20 @@ export function openDatabase(options: DatabaseOptions): Database {
     ) => {
       if (typeof statement === 'string') {
         return send('query', async () => {
-          return (await client.query<Row>(statement, values && [...values])).rows;
+          const plain = { text: statement, types: columnValues };
+          return (await client.query<Row>(plain, values && [...values])).rows;
         });
       }
       return send(statement.name, async () => {
         const { values = [] } = statement;
         const text = texts.textOf(statement.text);
         const name = names.nameOf(statement.name, text);
-        const { rows } = await client.query<Row>({ name, text, values: [...values] });
+        const { rows } = await client.query<Row>({
+            name,
+            text,
+            values: [...values],
+            types: columnValues,
+          });
         // V8 takes a result's array for long-lived, and with it whatever it is left to hold.
         return rows.splice(0);
       });

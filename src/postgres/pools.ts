@@ -1,5 +1,6 @@
 import { Socket } from 'node:net';
 import pg from 'pg';
+import { DeadlineExceeded, withDeadline } from '../runtime/deadline.ts';
 import { pause } from '../runtime/pause.ts';
 import { outsideSpans } from '../runtime/tracing.ts';
 import { requestCancel } from './cancel-request.ts';
@@ -14,6 +15,11 @@ export type ServerTimeouts = {
 };
 
 export type PoolsOptions = {
+  /**
+   * The app's own pool, instead of `connections` and `pool`. Its size and the settings of its sessions
+   * stay the app's, so each transaction sets our timeouts for itself.
+   */
+  readonly existing?: pg.Pool | undefined;
   /** One for each server; which of them is the primary can change at any time. */
   readonly connections: readonly pg.ClientConfig[];
   /** The settings of every pool. */
@@ -48,8 +54,7 @@ export class Pools {
   readonly #timeoutMs: number;
   readonly #pools: readonly pg.Pool[];
   readonly #sockets = new Set<Socket>();
-  /** The connections that have not been checked yet. */
-  readonly #fresh = new WeakSet<pg.ClientBase>();
+  readonly #checked = new WeakSet<pg.ClientBase>();
   /** The writable ones. They lose this trust together when one of them fails. */
   #trusted = new WeakSet<pg.ClientBase>();
   /** Those whose session has our timeouts and settings. */
@@ -60,8 +65,11 @@ export class Pools {
     const { length } = options.connections;
     this.#options = options;
     this.#timeoutMs =
-      length === 1 ? CONNECT_TIMEOUT_MS : Math.ceil(SEVERAL_CONNECT_TIMEOUT_MS / length);
-    this.#pools = options.connections.map((connection) => this.#open(connection));
+      length <= 1 ? CONNECT_TIMEOUT_MS : Math.ceil(SEVERAL_CONNECT_TIMEOUT_MS / length);
+    this.#pools =
+      options.existing === undefined
+        ? options.connections.map((connection) => this.#open(connection))
+        : [options.existing];
   }
 
   /** @throws the errors of all servers, when none of them is writable */
@@ -112,6 +120,7 @@ export class Pools {
   }
 
   async close(): Promise<void> {
+    if (this.#options.existing !== undefined) return;
     await Promise.all(this.#pools.map((pool) => pool.end()));
     // A server that is frozen never closes its end, and must not keep our process alive.
     for (const socket of this.#sockets) socket.unref();
@@ -124,12 +133,14 @@ export class Pools {
       const { statement_timeout: requested } = pool.options;
       try {
         // A new connection outlives the work that it is made for, and is not part of its span.
-        const client = await outsideSpans(() => pool.connect());
-        if (this.#fresh.delete(client)) await this.#check(client);
+        const client = await outsideSpans(() => this.#connectTo(pool));
+        if (!this.#checked.has(client)) await this.#check(client);
         if (this.#trusted.has(client)) return client;
         client.release(true);
       } catch (error) {
-        if (requested === false || sqlState(error) !== UNSUPPORTED_STARTUP_PARAMETER) throw error;
+        const isOurs = this.#options.existing === undefined;
+        if (!isOurs || requested === false || sqlState(error) !== UNSUPPORTED_STARTUP_PARAMETER)
+          throw error;
         Object.assign(pool.options, WITHOUT_TIMEOUTS);
       }
     }
@@ -140,6 +151,9 @@ export class Pools {
    * up first, the pool loses the connection.
    */
   async #check(client: pg.PoolClient): Promise<void> {
+    this.#checked.add(client);
+    // It can break at any time, in use or idle; its user gets the error as well.
+    client.on('error', this.#options.onConnectionError);
     // Before the check, so that a failure of other connections during it counts for this one, too.
     this.#trusted.add(client);
     try {
@@ -170,19 +184,24 @@ export class Pools {
     return client.query<Row>(statement);
   }
 
+  /** An app's pool that is exhausted can let its callers wait for ever. */
+  #connectTo(pool: pg.Pool): Promise<pg.PoolClient> {
+    const connecting = pool.connect();
+    if (this.#options.existing === undefined) return connecting;
+    return withDeadline(connecting, this.#timeoutMs).catch((error: unknown) => {
+      if (error instanceof DeadlineExceeded) void connecting.then((late) => late.release(), ignore);
+      throw error;
+    });
+  }
+
   #open(connection: pg.ClientConfig): pg.Pool {
-    const { pool: common, timeouts, onConnectionError } = this.#options;
+    const { pool: common, timeouts } = this.#options;
     const pool = new pg.Pool({
       ...connection,
       ...common,
       ...timeouts,
       stream: () => this.#createSocket(),
       connectionTimeoutMillis: this.#timeoutMs,
-    });
-    pool.on('connect', (client) => {
-      this.#fresh.add(client);
-      // It can break at any time, in use or idle; its user gets the error as well.
-      client.on('error', onConnectionError);
     });
     pool.on('error', () => undefined);
     return pool;
@@ -195,6 +214,8 @@ export class Pools {
     return socket;
   }
 }
+
+const ignore = () => undefined;
 
 type Session = { readonly isWritable: boolean; readonly isOurs: boolean };
 

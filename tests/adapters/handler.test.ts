@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createHandler, type FetchHandler } from '../../src/adapters/handler.ts';
 import type { HandlerOptions } from '../../src/adapters/lazy-service.ts';
@@ -105,11 +106,10 @@ describe('a request', () => {
 describe('the start', () => {
   test('comes with the first request, and is shared by all handlers of a configuration', async () => {
     const handlers = [create(), create(), create()];
-    expect(globalThis.instepServices?.size ?? 0).toBe(0);
+    expect(lines).toEqual([]);
     await Promise.all(handlers.map((handler) => handler(userRequest())));
     const cookie = await sessionCookie(1);
     for (const handler of handlers) await handler(userRequest(cookie));
-    expect(globalThis.instepServices?.size).toBe(1);
     expect(lines.filter((line) => line.includes('using database'))).toHaveLength(1);
     await untilConnected(1);
   });
@@ -167,6 +167,45 @@ describe('ingest', () => {
     const handler = create();
     await expect(handler.ingest(body, signature)).rejects.toThrow('older than 300 seconds');
     await handler.ingest(body, signature, { receivedAt });
+  });
+});
+
+describe("the app's own pool", () => {
+  test('serves both endpoints, without DATABASE_URL, and stays open', async () => {
+    const pool = new pg.Pool({ connectionString: url.href, max: 2 });
+    const { DATABASE_URL: _, ...others } = environment;
+    const handler = create({ pool, environment: { ...others, NODE_ENV: 'production' } });
+    const { customerId, plan } = await newTeam();
+    const user = await addUser(database.query, {
+      ...PROFILE,
+      email: 'pool@x.test',
+      role: 'member',
+    });
+    const response = await handler(userRequest(await sessionCookie(user.id)));
+    expect(await response.json()).toMatchObject({ id: user.id, createdAt: expect.any(String) });
+    expect((await handler(webhookRequest(eventBody({ customerId })))).status).toBe(200);
+    expect(await plan()).toMatchObject({ subscriptionStatus: 'active' });
+    await handler.close();
+    const { rows } = await pool.query("select current_setting('statement_timeout') as timeout");
+    expect(rows).toEqual([{ timeout: '0' }]);
+    await pool.end();
+  });
+
+  test('gets our timeouts for each statement, and answers 503 while it is exhausted', async () => {
+    const pool = new pg.Pool({ connectionString: url.href, max: 1 });
+    const handler = create({ pool });
+    const cookie = await sessionCookie(1);
+    expect((await handler(userRequest(cookie))).status).toBe(200);
+    await database.transaction(async (query) => {
+      await query('lock table users in access exclusive mode');
+      expect((await handler(userRequest(cookie))).status).toBe(503);
+    });
+    const taken = await pool.connect();
+    expect((await handler(userRequest(cookie))).status).toBe(503);
+    taken.release();
+    expect((await handler(userRequest(cookie))).status).toBe(200);
+    await handler.close();
+    await pool.end();
   });
 });
 
