@@ -148,11 +148,11 @@ export function openDatabase(options: DatabaseOptions): Database {
         const text = texts.textOf(statement.text);
         const name = names.nameOf(statement.name, text);
         const { rows } = await client.query<Row>({
-            name,
-            text,
-            values: [...values],
-            types: columnValues,
-          });
+          name,
+          text,
+          values: [...values],
+          types: columnValues,
+        });
         // V8 takes a result's array for long-lived, and with it whatever it is left to hold.
         return rows.splice(0);
       });
