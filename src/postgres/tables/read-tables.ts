@@ -56,8 +56,11 @@ export async function readTables(
                         'category', typcategory,
                         'canRead', has_column_privilege(attrelid, attnum, 'select'),
                         'canWrite', has_column_privilege(attrelid, attnum, 'update'),
-                        'isUpdatable', attgenerated = ''
-                                       and pg_column_is_updatable(attrelid, attnum, true)
+                        'isUpdatable', case
+                                         when relkind in ('r', 'p') then attgenerated = ''
+                                         -- It locks the relation, so a locked table is not asked.
+                                         else pg_column_is_updatable(attrelid, attnum, true)
+                                       end
                       ) order by attnum), '[]')
                  from pg_attribute
                  join pg_type on pg_type.oid = atttypid
