@@ -128,8 +128,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     maxCalls: MAX_CALLS,
     firstPauseMs: 0,
     longestPauseMs: 0,
-    isRetryable: (error: unknown) =>
-      error instanceof DatabaseConflict || names.haveCaused(error) || texts.haveCaused(error),
+    isRetryable: (error: unknown) => error instanceof DatabaseConflict || names.haveCaused(error),
   };
 
   function queryOn(client: pg.PoolClient): Query {
@@ -222,8 +221,13 @@ export function openDatabase(options: DatabaseOptions): Database {
 
   function execute<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
     return retry(async () => {
-      await texts.prepare(queryNow);
-      return await using(work);
+      try {
+        return await using(work);
+      } catch (error) {
+        if (!texts.haveCaused(error)) throw error;
+        await texts.findTables(queryNow);
+        return await using(work);
+      }
     }, retryPolicy);
   }
 

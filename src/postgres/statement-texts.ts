@@ -11,50 +11,45 @@ export class StatementTexts {
   readonly #declared: DeclaredTables;
   #texts = new WeakMap<Exclude<StatementText, string>, string>();
   #tables: ApplicationTables | null = null;
-  #areTablesNeeded = false;
   #finding: Promise<void> | null = null;
-  /** The rows of the tables that turned out to be outdated. */
-  #outdated: string | null = null;
 
   constructor(declared: DeclaredTables) {
     this.#declared = declared;
   }
 
-  /** @throws DatabaseConflict when `prepare` has to run first */
+  /** @throws DatabaseConflict when the tables have to be found first */
   textOf(text: StatementText): string {
     if (typeof text === 'string') return text;
     const known = this.#texts.get(text);
     if (known !== undefined) return known;
-    if (this.#tables === null) {
-      this.#areTablesNeeded = true;
-      throw new TablesUnknown("the application's tables are not known yet");
-    }
+    if (this.#tables === null) throw new TablesUnknown("the app's tables are not known yet");
     const made = text(this.#tables);
     this.#texts.set(text, made);
     return made;
   }
 
-  /** Looks for the application's tables, once a statement has needed them. */
-  async prepare(query: Query): Promise<void> {
-    if (!this.#areTablesNeeded || this.#tables !== null) return;
+  /**
+   * Whether a statement failed because the tables are not known yet, or because a table or column is
+   * gone: the application's own migrations can rename them at any time. They are then forgotten.
+   */
+  haveCaused(error: unknown): boolean {
+    if (error instanceof TablesUnknown) return true;
+    if (!(error instanceof DatabaseUnusable && UNDEFINED_STATES.has(sqlState(error.cause)))) {
+      return false;
+    }
+    const wereKnown = this.#tables !== null;
+    this.#tables = null;
+    this.#texts = new WeakMap();
+    return wereKnown;
+  }
+
+  /** Looks for the application's tables. @throws ApplicationTablesUnfit */
+  async findTables(query: Query): Promise<void> {
+    if (this.#tables !== null) return;
     this.#finding ??= this.#find(query).finally(() => {
       this.#finding = null;
     });
     await this.#finding;
-  }
-
-  /**
-   * Whether the error says that a table or column is gone, and the tables are looked for again: the
-   * application's own migrations can rename them at any time.
-   */
-  haveCaused(error: unknown): boolean {
-    if (this.#tables === null || !(error instanceof DatabaseUnusable)) return false;
-    const rows = this.#tables.users.rows + this.#tables.teams.rows;
-    if (!UNDEFINED_STATES.has(sqlState(error.cause)) || rows === this.#outdated) return false;
-    this.#outdated = rows;
-    this.#tables = null;
-    this.#texts = new WeakMap();
-    return true;
   }
 
   async #find(query: Query): Promise<void> {
