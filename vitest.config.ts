@@ -19,7 +19,8 @@ function project(name: string, options: { maxWorkers: number; groupOrder: number
 export default defineConfig({
   test: {
     globalSetup: 'tests/support/global-setup.ts',
-    setupFiles: 'tests/support/secrets/leaks.ts',
+    setupFiles: ['tests/support/secrets/leaks.ts', 'tests/support/wait-longer.ts'],
+    expect: { poll: { timeout: 20_000 } },
     // A busy machine must not hold up a change. The report names what passed only the second time.
     retry: process.env.CI === undefined ? 0 : 1,
     testTimeout: 60_000,

@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     include: ['tests/faults/long.ts'],
     globalSetup: 'tests/support/global-setup.ts',
-    setupFiles: 'tests/support/secrets/leaks.ts',
+    setupFiles: ['tests/support/secrets/leaks.ts', 'tests/support/wait-longer.ts'],
     testTimeout: 4 * 60 * 60_000,
     hookTimeout: 60_000,
   },
