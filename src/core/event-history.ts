@@ -43,13 +43,7 @@ export class EventHistory {
     this.#subscriptions.set(id, seconds.set(createdSeconds, events));
   }
 
-  /** The second of an event. One without `created` stands for itself: it counts when it arrives. */
-  secondWith(change: SubscriptionChange): EventsOfSecond {
-    if (isDatedKey(change.key)) return this.secondOf(change.subscription);
-    return { events: [change], neighbours: () => ({ earlier: [], next: [] }) };
-  }
-
-  /** The second of the event that a state was made from. */
+  /** The second of an event. */
   secondOf(event: SubscriptionEvent): EventsOfSecond {
     const seconds = this.#subscriptions.get(idOf(event)) ?? new Map<number, SubscriptionChange[]>();
     return {

@@ -1,5 +1,6 @@
 import { type Customer, haveSameFields, type SubscriptionState } from './customer.ts';
 import type { EventHistory } from './event-history.ts';
+import { isDatedKey } from './event-key-layout.ts';
 import type { LoggedOutcome } from './logged-event.ts';
 import { followedEvent, type PlanSelection } from './plan-selection.ts';
 import { type LastOfSecond, lastOfSecond } from './same-second-order.ts';
@@ -30,7 +31,7 @@ export function follow(
   const { subscription } = change;
   const noEffect = planAfter(subscription) === null;
   const current = customer.get(subscription.subscriptionId);
-  const state = newerState(current, lastOfSecond(history.secondWith(change)), history);
+  const state = newerState(current, endOfSecond(change, history), history);
   if (state === null) return { outcome: noEffect ? 'unchanged' : 'stale', customer };
 
   const next = new Map(customer).set(subscription.subscriptionId, state);
@@ -41,6 +42,15 @@ export function follow(
   }
   const isNewestOfItsOwn = state.newest === subscription && planSelection === 'best';
   return { outcome: noEffect || isNewestOfItsOwn ? 'unchanged' : 'stale', customer: next };
+}
+
+/** How an event's second ends. One without `created` is in no second: it counts when it arrives. */
+export function endOfSecond(
+  { key, subscription }: SubscriptionChange,
+  history: EventHistory,
+): LastOfSecond {
+  if (isDatedKey(key)) return lastOfSecond(history.secondOf(subscription));
+  return { newest: planAfter(subscription) === null ? null : subscription, order: 'known' };
 }
 
 /** The state after the last event of one more second, or `null` when it stays the same. */

@@ -217,6 +217,18 @@ describe.each(['newest', 'best'] as const)('%s: within one second', (planSelecti
   });
 });
 
+test('events without a time count in the order of their arrival', () => {
+  const undated = (status: string, number: number) => ({
+    ...change({ ...example, status }),
+    key: `00000000-0000-0000-0000-00000000000${number}`,
+  });
+  const arrived = [undated('active', 1), undated('canceled', 2), undated('past_due', 3)];
+  expect(outcomesOf(arrived, 'newest')).toEqual(['applied', 'applied', 'unchanged']);
+  const end = undated('unpaid', 4);
+  const { customer } = follow(NO_SUBSCRIPTIONS, end, new EventHistory(arrived), 'newest');
+  expect(customer.get('sub_1')).toEqual({ newest: end.subscription, order: 'known' });
+});
+
 test.each(['newest', 'best'] as const)(
   '%s: an older event of the same subscription is stale, or unchanged without effect',
   (planSelection) => {
