@@ -12,10 +12,12 @@ export {
   type OperationsConfig,
   readConfig,
 } from './config/config.ts';
+export type { ApplicationId } from './core/application-id.ts';
 export type { PlanSelection } from './core/plan-selection.ts';
 export type { Instep, InstepOptions } from './instep.ts';
 export type { MaintenanceMode } from './maintenance/on-demand.ts';
 export type { Exposition } from './operations/metrics/exposition.ts';
+export type { ExistingPool } from './postgres/connect.ts';
 export {
   DatabaseBusy,
   DatabaseConflict,

@@ -1,5 +1,5 @@
 /** What a notification takes from its event. */
-type AnnouncedEvent = {
+export type AnnouncedEvent = {
   readonly id: string;
   readonly type?: unknown;
   /** In whole seconds since 1970. */

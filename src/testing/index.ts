@@ -3,7 +3,11 @@
  *
  * @module
  */
-export { createEventNotification, type EventNotification } from './event-notification.ts';
+export {
+  type AnnouncedEvent,
+  createEventNotification,
+  type EventNotification,
+} from './event-notification.ts';
 export { type SignedRequest, signedRequest, signWebhook } from './sign-webhook.ts';
 export type { ApiFault, FakeStripeAccount } from './stripe-api/account.ts';
 export { ApiCollection, type ApiObject } from './stripe-api/collection.ts';
