@@ -52,6 +52,21 @@ test('reads few parked events, however many there are of customers without a tea
   expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
 });
 
+test('pauses after a search, in proportion to the time that it took', async () => {
+  let searches = 0;
+  const slow: Query = async (statement, values) => {
+    searches += 1;
+    return await store.database.query(statement, values);
+  };
+  const ingest = openPipeline(store.database);
+  const resting = createParkedEventsJob(slow, ingest, Number.MIN_VALUE);
+  for (let run = 0; run < 3; run += 1) await resting(signal);
+  expect(searches).toBe(1);
+  const restless = createParkedEventsJob(slow, ingest, Number.POSITIVE_INFINITY);
+  for (let run = 0; run < 3; run += 1) await restless(signal);
+  expect(searches).toBe(4);
+});
+
 const parkedCustomers = async () =>
   (
     await store.database.query<{ customer_id: string }>(

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { DatabaseUnavailable } from '../../src/postgres/errors.ts';
+import { DatabaseRefused, DatabaseUnavailable } from '../../src/postgres/errors.ts';
 import { NO_INSTRUMENTATION } from '../../src/runtime/instrumentation.ts';
 import { createLogger } from '../../src/runtime/logging.ts';
 import { createRouter } from '../../src/server/router.ts';
@@ -16,12 +16,12 @@ afterEach(() => {
 
 const SECRET = 'whsec_test';
 
-/** A server whose database is away. */
-function serve() {
+/** A server whose database is away, or fails in another way. */
+function serve(error: Error = new DatabaseUnavailable('connection refused')) {
   const lines: Record<string, unknown>[] = [];
   const logger = createLogger('info', { write: (line) => lines.push(JSON.parse(line)) });
   const away = async () => {
-    throw new DatabaseUnavailable('connection refused');
+    throw error;
   };
   const handle = createRouter({
     user: {
@@ -87,5 +87,17 @@ test('the log line of a failed webhook names the event and the customer', async 
       customerId: 'cus_1',
       err: expect.objectContaining({ code: 'DATABASE_UNAVAILABLE' }),
     }),
+  ]);
+});
+
+test('the log line of a webhook that a constraint refuses names the teams', async () => {
+  const refused = new DatabaseRefused('violates check constraint "plans"');
+  refused.teamIds = [7];
+  const { lines, send } = serve(refused);
+  const body = eventBody({ eventId: 'evt_1', customerId: 'cus_1' });
+  const header = { 'stripe-signature': signWebhook(body, SECRET, Date.now()) };
+  await send('POST', '/api/stripe/webhook', header, body);
+  expect(lines).toEqual([
+    expect.objectContaining({ msg: 'request failed', eventId: 'evt_1', teamIds: [7] }),
   ]);
 });
