@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Check } from '../../src/operations/doctor/check.ts';
 import { createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { createFolder, runInstep } from '../support/process/instep-process.ts';
 import { OPERATIONS_TOKEN } from '../support/secrets/canaries.ts';
@@ -39,9 +40,13 @@ async function openHealthyAccount() {
 }
 
 test('prints ok on each line and exits with 0 when nothing is wrong', async () => {
-  const { environment, examine } = await openHealthyAccount();
+  const { environment } = await openHealthyAccount();
   const url = 'https://app.example.com/api/stripe/webhook';
-  const { code, checks, stderr } = await examine({}, '--url', url);
+  const { code, stdout, stderr } = await runInstep(['doctor', '--json', '--url', url], environment);
+  const checks: Check[] = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
   expect(checks.map(({ name }) => name)).toEqual(NAMES);
   expect(issuesOf({ checks })).toEqual([]);
   expect(checks.every(({ advice }) => advice === null)).toBe(true);
@@ -76,7 +81,7 @@ test('lists every configuration error and checks the rest', async () => {
     AUTH_SECRET: '',
     LOG_LEVEL: 'loud',
   });
-  expect(ended.code).toBe(1);
+  expect(ended.hasFailure).toBe(true);
   expect(issuesOf(ended)).toEqual([
     'failure configuration: STRIPE_WEBHOOK_SECRET is malformed',
     'failure configuration: AUTH_SECRET is empty',
@@ -107,7 +112,7 @@ test.each([
   const { examine } = await openHealthyAccount();
   const ended = await examine({ [name]: value });
   expect(issuesOf(ended)).toEqual([expect.stringContaining(issue)]);
-  expect(ended.code).toBe(0);
+  expect(ended.hasFailure).toBe(false);
 });
 
 test.each([

@@ -1,16 +1,17 @@
 import { afterAll } from 'vitest';
 import type { Check } from '../../../src/operations/doctor/check.ts';
+import { examine } from '../../../src/operations/doctor/examine.ts';
 import type { Database } from '../../../src/postgres/database.ts';
 import { HANDLED_TYPES } from '../../../src/stripe/handled-event-type.ts';
 import type { ApiFault } from '../../../src/testing/stripe-api/account.ts';
 import { ApiCollection, type ApiObject } from '../../../src/testing/stripe-api/collection.ts';
 import { startFakeStripeApi } from '../../../src/testing/stripe-api/server.ts';
 import { createDatabase } from '../postgres/test-database.ts';
-import { runInstep, SETTINGS } from '../process/instep-process.ts';
+import { SETTINGS } from '../process/instep-process.ts';
 import { openPipeline } from '../service/pipelines.ts';
 import { received } from './events.ts';
 
-type Ended = { readonly code: number | string; readonly checks: Check[]; readonly stderr: string };
+type Examined = { readonly checks: readonly Check[]; readonly hasFailure: boolean };
 
 export type ExaminedAccount = {
   readonly database: Database;
@@ -26,8 +27,8 @@ export type ExaminedAccount = {
   readonly environment: Readonly<Record<string, string>>;
   /** Ingests an event, received now or at the given time. */
   deliver(body: string, receivedAtMs?: number): Promise<void>;
-  /** What `instep doctor` finds, with these additional settings. */
-  examine(more?: Readonly<Record<string, string>>, ...args: string[]): Promise<Ended>;
+  /** What the doctor finds, with these additional settings, for an endpoint at this URL. */
+  examine(more?: Readonly<Record<string, string>>, url?: string): Promise<Examined>;
 };
 
 const ends: (() => Promise<unknown>)[] = [];
@@ -88,11 +89,17 @@ export async function openExaminedAccount(): Promise<ExaminedAccount> {
     async deliver(body, receivedAtMs = Date.now()) {
       await ingest([received(body, receivedAtMs)]);
     },
-    async examine(more = {}, ...args) {
-      const command = ['doctor', '--json', ...args];
-      const { code, stdout, stderr } = await runInstep(command, { ...environment, ...more });
-      const lines = stdout.split('\n').filter((line) => line !== '');
-      return { code, checks: lines.map((line) => JSON.parse(line)), stderr };
+    async examine(more = {}, url) {
+      const checks: Check[] = [];
+      for await (const check of examine({
+        environment: { ...environment, ...more },
+        url: url === undefined ? null : new URL(url),
+        notice: () => undefined,
+        now: () => performance.timeOrigin + performance.now(),
+      })) {
+        checks.push(check);
+      }
+      return { checks, hasFailure: checks.some(({ state }) => state === 'failure') };
     },
   };
   ends.push(server.close, () => database.close());
@@ -100,7 +107,7 @@ export async function openExaminedAccount(): Promise<ExaminedAccount> {
 }
 
 /** The checks that are not ok, such as `failure clock: 300 s behind Stripe's`. */
-export function issuesOf({ checks }: { readonly checks: readonly Check[] }): string[] {
+export function issuesOf({ checks }: Pick<Examined, 'checks'>): string[] {
   return checks
     .filter(({ state }) => state !== 'ok')
     .map(({ name, state, finding }) => `${state} ${name}: ${finding}`);
