@@ -16,7 +16,17 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   reconcile: [],
 };
 
+const helps = new Map<string, Promise<string>>();
+
+/** What the command prints. Each is run once. */
 async function helpOf(...command: readonly string[]): Promise<string> {
+  const key = command.join(' ');
+  const help = helps.get(key) ?? runHelp(command);
+  helps.set(key, help);
+  return await help;
+}
+
+async function runHelp(command: readonly string[]): Promise<string> {
   const { code, stdout, stderr } = await runInstep([...command, '--help']);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return stdout;

@@ -39,7 +39,7 @@ test('a replay does not change an event that was already decided', async () => {
   expect(await facts.innerText()).toMatch(/Deliveries\s+1$/);
 });
 
-/** `SEEDED_EVENTS=10000000 npx vitest run tests/browser/events.test.ts` takes some minutes. */
+/** `SEEDED_EVENTS=10000000 npx vitest run tests/browser/events.long.test.ts` takes some minutes. */
 const SEEDED = Number(process.env.SEEDED_EVENTS ?? 100_000);
 const SEEDED_AT_ONCE = 100_000;
 
