@@ -54,6 +54,12 @@ test('returns up to five earlier seconds in order, and the next one', () => {
   expect(keysOf(next)).toEqual([ofSecond(11)]);
 });
 
+test('keeps an event without created in no second', () => {
+  const undated = { ...at(10), key: '00000000-0000-0000-0000-000000000001' };
+  const history = new EventHistory([undated]);
+  expect(history.secondOf(undated.subscription).events).toEqual([]);
+});
+
 test('returns no neighbours when there are none', () => {
   const only = at(10);
   const { earlier, next } = new EventHistory([only]).secondOf(only.subscription).neighbours();
