@@ -101,6 +101,8 @@ export async function openService({
 }: InstepOptions): Promise<Service> {
   const onConnectionError = (err: Error) => logger.warn({ err }, 'database connection lost');
   const notice = (message: string) => logger.info(message);
+  // Later, a flood could leave no open file to load them with.
+  if (maintenance === 'background') await import('./maintenance/jobs.ts');
   const server = await connectToServer({
     ...config.database,
     pool,

@@ -14,7 +14,7 @@ export type Job = {
   readonly run: (signal: AbortSignal) => Promise<void>;
 };
 
-/** Jobs are loaded when the first of them runs: a start does not wait for their modules. */
+/** Jobs are loaded when the first of them runs, which may be never. */
 export type LoadJobs = () => Promise<readonly Job[]>;
 
 export type MaintenanceWorker = {

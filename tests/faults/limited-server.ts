@@ -7,20 +7,16 @@ export type LimitedServer = { readonly url: string; readonly instep: SpawnedInst
 /** Whether the limits of another process can be set. */
 export const canLimit = () => spawnSync('prlimit', ['--version']).status === 0;
 
-/**
- * Starts the real server, limits how many files, sockets among them, it may have open, and then
- * starts its database, for which it waits. With the limit at its start it could not listen: Node
- * opens the files of all modules at once.
- */
+/** Starts the real server with a limit of the files, sockets among them, that it may have open. */
 export async function startLimitedServer(
   cluster: PostgresCluster,
   openFiles: number,
 ): Promise<LimitedServer> {
+  await cluster.start();
   const instep = spawnInstep(['serve'], { ...SETTINGS, DATABASE_URL: cluster.url.href });
-  await instep.writes(/waiting for the database/);
+  // Long before it has loaded its modules and reads the limit.
   const { status } = spawnSync('prlimit', [`--pid=${instep.process.pid}`, `--nofile=${openFiles}`]);
   if (status !== 0) throw new Error(`prlimit ended with ${status}`);
-  await cluster.start();
   await instep.writes(/"listening"/);
   const [, url = ''] = /"url":"([^"]+)"/.exec(instep.stdout) ?? [];
   return { url, instep };

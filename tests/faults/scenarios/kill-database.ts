@@ -29,7 +29,7 @@ const OUTAGES: readonly ((cluster: PostgresCluster) => Promise<void>)[] = [
 export const killDatabase: Scenario = {
   fault:
     'an external PostgreSQL is killed with -9, restarted, and made to close all connections, in ' +
-    'turns',
+    'turn',
   promise:
     '503 until it is back; everything acknowledged is stored; every team is correct; Instep ' +
     'needs no restart',
