@@ -150,6 +150,9 @@ export type InstepProcess = {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 };
 
+/** The exit code after an unexpected error. A test that only meets its consequences shows nothing. */
+const UNEXPECTED = 1;
+
 /**
  * Starts the real server, with `SETTINGS` unless the environment says otherwise, in a folder of
  * its own or in this one, and waits until it listens.
@@ -171,6 +174,10 @@ export async function startInstep(
   }
   // Not before all that it wrote was read.
   const exited = once(child, 'close').then(([code]: (number | null)[]) => code ?? null);
+  void exited.then((code) => {
+    if (code === UNEXPECTED)
+      process.stderr.write(`the server ended:\n${lines.slice(-5).join('\n')}\n`);
+  });
 
   function logged(members: LogLine): Promise<LogLine> {
     return new Promise((resolve, reject) => {
