@@ -152,8 +152,7 @@ export class Pools {
    */
   async #check(client: pg.PoolClient): Promise<void> {
     this.#checked.add(client);
-    // It can break at any time, in use or idle; its user gets the error as well.
-    client.on('error', this.#options.onConnectionError);
+    if (this.#options.existing !== undefined) client.on('error', this.#options.onConnectionError);
     // Before the check, so that a failure of other connections during it counts for this one, too.
     this.#trusted.add(client);
     try {
@@ -204,6 +203,9 @@ export class Pools {
       connectionTimeoutMillis: this.#timeoutMs,
     });
     pool.on('error', () => undefined);
+    // At once: its server can end it with the same bytes that say it is ready. It can break at any
+    // time, in use or idle; its user gets the error as well.
+    pool.on('connect', (client) => client.on('error', this.#options.onConnectionError));
     return pool;
   }
 
