@@ -174,8 +174,9 @@ export async function startInstep(
   }
   // Not before all that it wrote was read.
   const exited = once(child, 'close').then(([code]: (number | null)[]) => code ?? null);
+  let isExpected = false;
   void exited.then((code) => {
-    if (code === UNEXPECTED)
+    if (code === UNEXPECTED && !isExpected)
       process.stderr.write(`the server ended:\n${lines.slice(-5).join('\n')}\n`);
   });
 
@@ -203,6 +204,7 @@ export async function startInstep(
     stdoutLines,
     logged,
     stop(signal = 'SIGTERM') {
+      isExpected = true;
       child.kill(signal);
       return exited;
     },
