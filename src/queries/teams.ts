@@ -1,8 +1,8 @@
 import type { ApplicationId } from '../core/application-id.ts';
-import type { TeamPlan } from '../core/transition.ts';
+import { PLAN_FIELDS, type TeamPlan } from '../core/transition.ts';
 import type { Query } from '../postgres/database.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
-import { contractColumn, PLAN_FIELDS } from '../postgres/tables/fields.ts';
+import { contractColumn } from '../postgres/tables/fields.ts';
 import { idFrom, startAfter } from './id-from-text.ts';
 
 /** A team as Instep sees it: its customer and its plan. */
@@ -116,10 +116,7 @@ export async function writePlans(
     text: WRITE_PLANS,
     values: [
       rows.map(([teamId]) => teamId),
-      rows.map(([, plan]) => plan.providerSubscriptionId),
-      rows.map(([, plan]) => plan.providerProductId),
-      rows.map(([, plan]) => plan.planName),
-      rows.map(([, plan]) => plan.subscriptionStatus),
+      ...PLAN_FIELDS.map((field) => rows.map(([, plan]) => plan[field])),
     ],
   });
 }

@@ -22,7 +22,7 @@ test('/ focuses the search, which opens an exact hit at once', async () => {
   }
 });
 
-test('/ is a character while somebody types', async () => {
+test('/ is a character in a text field', async () => {
   const page = await browser.newPage();
   await page.goto(`${instep.url}/teams`);
   const field = page.getByRole('main').getByRole('searchbox');

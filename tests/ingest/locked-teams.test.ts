@@ -49,7 +49,7 @@ test('an event of a team that is locked for a moment does not wait for other loc
   }
 });
 
-test('events that nobody waits for any more are dropped', async () => {
+test('drops events whose request has given up', async () => {
   let transactions = 0;
   const database: Database = {
     ...store.openAnother(),

@@ -21,7 +21,7 @@ export function eventsRedactCommand(): Command {
 }
 
 async function redact({ customer, json = false }: RedactOptions): Promise<void> {
-  // Nobody can find the text of a pseudonym by trying texts, because the key is not kept.
+  // The text behind a pseudonym can't be found by trying texts, because the key is not kept.
   const key = randomBytes(32);
   const pseudonymOf = (text: string) => {
     if (REDACTED.test(text)) return text;

@@ -29,14 +29,6 @@ export const TEAM_FIELDS: Fields<TeamField> = {
   updatedAt: 'time',
 };
 
-/** The fields of a team that an event changes. */
-export const PLAN_FIELDS = [
-  'providerSubscriptionId',
-  'providerProductId',
-  'planName',
-  'subscriptionStatus',
-] as const satisfies readonly TeamField[];
-
 /** The fields of a team that its table can lack. */
 export const OPTIONAL_TEAM_FIELDS: readonly string[] = ['name', 'updatedAt'];
 

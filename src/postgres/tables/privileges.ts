@@ -1,4 +1,4 @@
-import { PLAN_FIELDS } from './fields.ts';
+import { PLAN_FIELDS } from '../../core/transition.ts';
 import type { RecognizedColumn, RecognizedTable } from './recognize-tables.ts';
 
 /** The privileges that Instep needs on a table, in the syntax of `grant`: `select on public.users`. */

@@ -1,3 +1,4 @@
+import { PLAN_FIELDS } from '../../core/transition.ts';
 import { InstepError } from '../../runtime/errors.ts';
 import type { Query } from '../statement.ts';
 import type { DeclaredTable, DeclaredTables } from './application-tables.ts';
@@ -7,7 +8,6 @@ import {
   conventionOf,
   type Kind,
   OPTIONAL_TEAM_FIELDS,
-  PLAN_FIELDS,
   type Role,
   TEAM_FIELDS,
   TYPES,
