@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { withDeadline } from '../runtime/deadline.ts';
 import { retry } from '../runtime/retry.ts';
-import { inSpan, SpanKind } from '../runtime/tracing.ts';
+import { inSpan } from '../runtime/tracing.ts';
 import { columnValues } from './column-values.ts';
 import {
   DatabaseBusy,
@@ -91,7 +91,7 @@ export function openDatabase(options: DatabaseOptions): Database {
 
   function send<Result>(name: string, start: () => Promise<Result>): Promise<Result> {
     const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': name };
-    return inSpan(name, { kind: SpanKind.CLIENT, attributes }, () =>
+    return inSpan(name, { kind: 'CLIENT', attributes }, () =>
       withDeadline(start(), statementTimeoutMs + ANSWER_MARGIN_MS),
     );
   }

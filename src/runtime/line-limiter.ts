@@ -27,8 +27,9 @@ export function limitLines(write: (members: object) => void): (members: object) 
 
   /** A line that stands for several requests is part of no request's span. */
   function startInterval(): void {
-    if (!isIntervalRunning) outsideSpans(() => setTimeout(endInterval, INTERVAL_MS).unref());
+    if (isIntervalRunning) return;
     isIntervalRunning = true;
+    void outsideSpans(async () => setTimeout(endInterval, INTERVAL_MS).unref());
   }
 
   return (members) => {

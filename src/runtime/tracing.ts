@@ -1,36 +1,58 @@
-import {
-  type Attributes,
-  type Context,
-  context,
-  isSpanContextValid,
-  type Link,
-  propagation,
-  ROOT_CONTEXT,
-  type Span,
-  type SpanKind,
-  SpanStatusCode,
-  trace,
-} from '@opentelemetry/api';
+import type { Attributes, Context, Link, Span, SpanKind } from '@opentelemetry/api';
 
-export { type Span, SpanKind } from '@opentelemetry/api';
+export type { Span } from '@opentelemetry/api';
 
-/** Uses the SDK that the application registers, before or after our start. Without one it does nothing. */
-const tracer = trace.getTracer('instep');
+type Api = typeof import('@opentelemetry/api');
+
+/** Where every copy of the API keeps what an SDK has registered. */
+const REGISTERED = Symbol.for('opentelemetry.js.api.1');
+
+let api: Api | undefined;
+let loading: Promise<Api> | undefined;
+
+/**
+ * Does traced work with the API once an SDK has registered itself, before or after our start. Without
+ * an SDK the API is not loaded: that takes a tenth of a cold start.
+ */
+function withApi<Result>(
+  traced: (api: Api) => Promise<Result>,
+  untraced: () => Promise<Result>,
+): Promise<Result> {
+  if (api !== undefined) return traced(api);
+  if (!(REGISTERED in globalThis)) return untraced();
+  if (loading === undefined) {
+    loading = import('@opentelemetry/api');
+    loading.then(
+      (loaded) => {
+        api = loaded;
+      },
+      () => undefined,
+    );
+  }
+  // Directly behind the loading, so that statements that travel together keep their order.
+  return loading.then(traced, untraced);
+}
 
 /** The kind and attributes of a span. Its name is one of few: the pattern of a path, never the path. */
 export type SpanDescription = {
-  readonly kind?: SpanKind;
+  readonly kind?: keyof typeof SpanKind;
   /** Named by OpenTelemetry's semantic conventions, without personal data, payloads or secrets. */
   readonly attributes?: Attributes;
 };
+
+/** Work in a span, which is `undefined` when nobody traces. */
+type Work<Result> = (span: Span | undefined) => Promise<Result>;
 
 /** Does work in a span, as part of the active one. */
 export function inSpan<Result>(
   name: string,
   description: SpanDescription,
-  work: (span: Span) => Promise<Result>,
+  work: Work<Result>,
 ): Promise<Result> {
-  return inSpanOf(context.active(), name, description, work);
+  return withApi(
+    (api) => inSpanOf(api, api.context.active(), name, description, work),
+    () => work(undefined),
+  );
 }
 
 /** The caller of a request, with its headers. */
@@ -44,12 +66,17 @@ export function inSpanOfCaller<Result>(
   caller: Caller,
   name: string,
   description: SpanDescription,
-  work: (span: Span) => Promise<Result>,
+  work: Work<Result>,
 ): Promise<Result> {
-  const here = context.active();
-  const isCalledHere = trace.getSpan(here) !== undefined;
-  const parent = isCalledHere ? here : propagation.extract(here, caller, HEADERS);
-  return inSpanOf(parent, name, description, work);
+  return withApi(
+    (api) => {
+      const here = api.context.active();
+      const isCalledHere = api.trace.getSpan(here) !== undefined;
+      const parent = isCalledHere ? here : api.propagation.extract(here, caller, HEADERS);
+      return inSpanOf(api, parent, name, description, work);
+    },
+    () => work(undefined),
+  );
 }
 
 const HEADERS = {
@@ -62,27 +89,29 @@ export function inRootSpan<Result>(
   causes: ReadonlySet<Span>,
   name: string,
   description: SpanDescription,
-  work: (span: Span) => Promise<Result>,
+  work: () => Promise<Result>,
 ): Promise<Result> {
-  const links = [...causes].map((cause) => ({ context: cause.spanContext() }));
-  return inSpanOf(ROOT_CONTEXT, name, { ...description, links }, (span) => {
-    for (const cause of causes) {
-      // The span of a request that gave up has ended.
-      if (cause.isRecording()) cause.addLink({ context: span.spanContext() });
-    }
-    return work(span);
-  });
+  return withApi((api) => {
+    const links = [...causes].map((cause) => ({ context: cause.spanContext() }));
+    return inSpanOf(api, api.ROOT_CONTEXT, name, { ...description, links }, (span) => {
+      for (const cause of causes) {
+        // The span of a request that gave up has ended.
+        if (cause.isRecording()) cause.addLink({ context: span.spanContext() });
+      }
+      return work();
+    });
+  }, work);
 }
 
 function inSpanOf<Result>(
+  { context, trace, SpanKind }: Api,
   parent: Context,
   name: string,
-  description: SpanDescription & { links?: Link[] },
+  { kind = 'INTERNAL', ...description }: SpanDescription & { links?: Link[] },
   work: (span: Span) => Promise<Result>,
 ): Promise<Result> {
-  const span = tracer.startSpan(name, description, parent);
-  // Without an SDK: the rest costs three times as much as the work above.
-  if (!isSpanContextValid(span.spanContext())) return work(span);
+  const tracer = trace.getTracer('instep');
+  const span = tracer.startSpan(name, { ...description, kind: SpanKind[kind] }, parent);
   return context.with(trace.setSpan(parent, span), async () => {
     try {
       return await work(span);
@@ -96,20 +125,21 @@ function inSpanOf<Result>(
 }
 
 /** Marks a span as failed with the error's class and code. Its message may quote payloads. */
-export function markFailed(span: Span, error: unknown): void {
+export function markFailed(span: Span | undefined, error: unknown): void {
+  if (api === undefined || span === undefined) return;
   const name = error instanceof Error ? error.name : typeof error;
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   span.setAttribute('exception.type', name);
   span.setAttribute('error.type', typeof code === 'string' ? code : name);
-  span.setStatus({ code: SpanStatusCode.ERROR });
+  span.setStatus({ code: api.SpanStatusCode.ERROR });
 }
 
 /** The active span, if there is one. */
 export function activeSpan(): Span | undefined {
-  return trace.getActiveSpan();
+  return api?.trace.getActiveSpan();
 }
 
-/** Starts something that outlives the active span, such as a connection or a timer. */
-export function outsideSpans<Result>(begin: () => Result): Result {
-  return context.with(ROOT_CONTEXT, begin);
+/** Starts something that outlives the active span, such as a connection. */
+export function outsideSpans<Result>(begin: () => Promise<Result>): Promise<Result> {
+  return withApi(({ context, ROOT_CONTEXT }) => context.with(ROOT_CONTEXT, begin), begin);
 }

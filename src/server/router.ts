@@ -3,7 +3,7 @@ import { InstepError } from '../runtime/errors.ts';
 import type { Instrumentation } from '../runtime/instrumentation.ts';
 import { limitLines } from '../runtime/line-limiter.ts';
 import type { Logger } from '../runtime/logging.ts';
-import { inSpanOfCaller, markFailed, SpanKind } from '../runtime/tracing.ts';
+import { inSpanOfCaller, markFailed, type SpanDescription } from '../runtime/tracing.ts';
 import { healthHandler, type ReadinessOptions, readinessHandler } from './health.ts';
 import type { Endpoint, Handler, HttpResponse } from './http-message.ts';
 import { internalProblem, methodNotAllowed, notFound, Problem, unavailable } from './problems.ts';
@@ -71,7 +71,7 @@ function handlerOf(
 ): Handler {
   const name = `${method} ${path}`;
   const attributes = { 'http.request.method': method, 'http.route': path };
-  const description = { kind: SpanKind.SERVER, attributes };
+  const description: SpanDescription = { kind: 'SERVER', attributes };
   return (request) =>
     inSpanOfCaller(request, name, description, async (span) => {
       let ids: object = {};
@@ -86,7 +86,7 @@ function handlerOf(
         if (problem.status >= 500) markFailed(span, error);
         return problem.toResponse();
       });
-      span.setAttribute('http.response.status_code', response.status);
+      span?.setAttribute('http.response.status_code', response.status);
       return response;
     });
 }
