@@ -4,7 +4,7 @@ import { effectOf, isSamePlan, NO_PLAN, planAfter, type TeamPlan } from './trans
 
 /**
  * Which of a customer's subscriptions counts (docs/contract.md, rule 5): the one with the newest event,
- * or the best live one.
+ * or the best one that grants a plan.
  */
 export type PlanSelection = 'newest' | 'best';
 
@@ -57,7 +57,7 @@ function compareNewest(one: SubscriptionEvent, other: SubscriptionEvent): number
   );
 }
 
-/** The best live subscription last, active after trialing; of two alike the newest. */
+/** The best subscription that grants a plan last, active after trialing; of two alike the newest. */
 function compareBest(one: SubscriptionEvent, other: SubscriptionEvent): number {
   return rank(one) - rank(other) || compareNewest(one, other);
 }

@@ -128,7 +128,8 @@ function SinceText({ since: { seconds, isExact } }: { readonly since: Since }) {
 }
 
 const SELECTION_RULES = {
-  newest: 'the newest event decides. TEAM_PLAN=best would keep the best live subscription.',
+  newest:
+    'the newest event decides. TEAM_PLAN=best would keep the best subscription that grants a plan.',
   best: 'active beats trialing, then the newer one wins.',
 } as const satisfies Record<PlanSelection, string>;
 
