@@ -4,14 +4,20 @@ import type { LoggedEvent } from '../core/logged-event.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import type { AtCommit, Query } from '../postgres/database.ts';
-import { type LogEntry, logEvents, readLog, readNeighbours } from '../queries/events.ts';
+import {
+  deleteRepeated,
+  type LogEntry,
+  logEvents,
+  readLog,
+  readNeighbours,
+} from '../queries/events.ts';
 import { noteNamelessProducts } from '../queries/products.ts';
 import { readCustomers, writeSubscriptions } from '../queries/subscriptions.ts';
 import { type LinkedTeam, lockFreeTeams, writePlans } from '../queries/teams.ts';
 import { changeOf } from '../stripe/parse-logged-event.ts';
 import { type Decision, decide, type StoredEvent } from './decide.ts';
 import type { EventWithProductName, Result } from './received-event.ts';
-import { recognize } from './recognize.ts';
+import { findRepeated, recognize } from './recognize.ts';
 
 export type Transaction = { readonly query: Query; readonly atCommit: AtCommit };
 
@@ -90,24 +96,37 @@ async function applyTo(
   received: readonly EventWithProductName[],
   { planSelection, withoutNames }: ApplyOptions,
 ): Promise<Decision> {
-  const events = recognize(received, log);
-  const stored = { ...customers, teams, logged: log.map(parse) };
-  let decision = decide(events, stored, planSelection);
-  if (decision.withUncertainOrder.length > 0) {
-    const neighbours = await readNeighbours(query, decision.withUncertainOrder);
-    const logged = [...stored.logged, ...neighbours.map(parse)];
-    decision = decide(events, { ...stored, logged }, planSelection);
+  function decideWith(log: readonly LoggedEvent[]) {
+    const repeated = findRepeated(log);
+    const events = recognize(received, log);
+    const logged = log.filter(({ key }) => !repeated.has(key)).map(parse);
+    return { repeated, events, ...decide(events, { ...customers, teams, logged }, planSelection) };
   }
 
+  let decision = decideWith(log);
+  if (decision.withUncertainOrder.length > 0) {
+    const neighbours = await readNeighbours(query, decision.withUncertainOrder);
+    decision = decideWith([...log, ...neighbours].sort(byPosition));
+  }
+
+  const { events, repeated } = decision;
   const entries = logEntries(events, decision.outcomes);
   const { subscriptions } = decision;
   const plans = withoutNames ? stripNames(decision.plans) : decision.plans;
   const nameless = productsWithoutName(decision.plans);
   if (entries.length > 0) atCommit(logEvents(query, entries));
+  if (repeated.size > 0) {
+    const lockedCustomerIds = teams.map(({ customerId }) => customerId);
+    atCommit(deleteRepeated(query, repeated, lockedCustomerIds));
+  }
   if (subscriptions.length > 0) atCommit(writeSubscriptions(query, subscriptions));
   if (plans.size > 0) atCommit(writePlans(query, plans));
   if (nameless.length > 0) atCommit(noteNamelessProducts(query, nameless));
   return decision;
+}
+
+function byPosition(one: LoggedEvent, other: LoggedEvent): number {
+  return one.position - other.position;
 }
 
 function parse(row: LoggedEvent): StoredEvent {

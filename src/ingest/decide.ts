@@ -54,14 +54,15 @@ export function decide(
 ): Decision {
   const teamIdsByCustomer = groupTeamIds(stored.teams);
   const outcomes = new Map(stored.logged.map(({ key, outcome }) => [key, outcome]));
+  const changes = new Map(stored.logged.map(({ key, change }) => [key, change]));
   const history = new EventHistory(stored.logged.flatMap(({ change }) => change ?? []));
   const customers = new Map(stored.customers);
   const appliedCustomerIds = new Set<string>();
 
-  function decideOn(event: Change): Step['outcome'] {
-    const { customerId } = event.subscription;
+  function decideOn(change: SubscriptionChange): Step['outcome'] {
+    const { customerId } = change.subscription;
     const customer = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
-    const step = follow(customer, event, history, planSelection);
+    const step = follow(customer, change, history, planSelection);
     customers.set(customerId, step.customer);
     if (step.outcome === 'applied') appliedCustomerIds.add(customerId);
     return step.outcome;
@@ -87,10 +88,11 @@ export function decide(
     }
     const teamIds = teamIdsByCustomer.get(event.subscription.customerId) ?? [];
     if (event.kind === 'snapshot' && isSuperseded(event)) return { outcome: 'stale', teamIds };
-    // A parked event has changed nothing yet, so it is decided when it arrives again.
+    // A parked event has changed nothing yet, so it is decided, as it is in the log.
     if (earlier !== undefined && earlier !== 'parked') return { outcome: 'duplicate', teamIds };
-    history.add(event);
-    const outcome = teamIds.length === 0 ? 'parked' : decideOn(event);
+    const change = changes.get(event.key) ?? event;
+    history.add(change);
+    const outcome = teamIds.length === 0 ? 'parked' : decideOn(change);
     outcomes.set(event.key, outcome);
     return { outcome, teamIds };
   });

@@ -1,12 +1,15 @@
 import { keysOfSameSecond } from '../core/event-key-layout.ts';
-import { renderingOf } from '../stripe/event-rendering.ts';
+import type { LoggedEvent, LoggedOutcome } from '../core/logged-event.ts';
+import { type EventRendering, renderingOf } from '../stripe/event-rendering.ts';
 import type { ReceivedEvent } from './received-event.ts';
 
-/** An event in the log or earlier in the batch. Without a body it only matches listed events. */
-type EarlierEvent = {
+/** An event in the log or in the batch. Without a body it only matches listed events. */
+type AnyEvent = {
   readonly key: string;
   readonly eventId: string | null;
   readonly body?: Uint8Array;
+  readonly source?: ReceivedEvent['source'];
+  readonly outcome?: LoggedOutcome;
 };
 
 /**
@@ -17,37 +20,74 @@ type EarlierEvent = {
  */
 export function recognize<Event extends ReceivedEvent>(
   events: readonly Event[],
-  logged: readonly EarlierEvent[],
+  logged: readonly AnyEvent[],
 ): readonly Event[] {
-  const keys = new Set<string>();
-  const withSameId = new Map<string, EarlierEvent[]>();
-  function remember(one: EarlierEvent): void {
-    keys.add(one.key);
-    if (one.eventId === null) return;
-    const name = idInSecond(one);
-    withSameId.set(name, [...(withSameId.get(name) ?? []), one]);
-  }
-
-  for (const one of logged) remember(one);
+  const keyOf = createKeyLookup();
+  for (const one of decidedFirst(logged)) keyOf(one);
   return events.map((event) => {
-    if (keys.has(event.key)) return event;
-    const same = (withSameId.get(idInSecond(event)) ?? []).find((one) => isSameEvent(event, one));
-    if (same !== undefined) return { ...event, key: same.key };
-    remember(event);
-    return event;
+    const key = keyOf(event);
+    return key === event.key ? event : { ...event, key };
   });
 }
 
-/** Whether it is the same event as one with its id, subscription and second. */
-function isSameEvent({ source, body }: ReceivedEvent, earlier: EarlierEvent): boolean {
-  // Ids in Stripe's list are Stripe's own.
-  if (source === 'list') return true;
-  if (earlier.body === undefined) return false;
-  const [one, other] = [renderingOf(body), renderingOf(earlier.body)];
-  return one.type === other.type && one.apiVersion !== other.apiVersion;
+/**
+ * The keys of parked events that the log has twice, and the keys of the events that they repeat. Without
+ * a team there is no lock, so two instances can park one event in two API versions at the same time.
+ */
+export function findRepeated(logged: readonly LoggedEvent[]): ReadonlyMap<string, string> {
+  const keyOf = createKeyLookup();
+  const repeated = new Map<string, string>();
+  for (const one of decidedFirst(logged)) {
+    const key = keyOf(one);
+    if (isParked(one) && key !== one.key) repeated.set(one.key, key);
+  }
+  return repeated;
+}
+
+/** An event that was decided stays; of those that are parked the first one does. */
+function decidedFirst<Event extends AnyEvent>(logged: readonly Event[]): readonly Event[] {
+  return [...logged.filter((one) => !isParked(one)), ...logged.filter(isParked)];
+}
+
+function isParked({ outcome }: AnyEvent): boolean {
+  return outcome === 'parked';
+}
+
+/** Returns the key of the first event that is the same as a given one. */
+function createKeyLookup(): (event: AnyEvent) => string {
+  const keys = new Map<string, string>();
+  const withSameId = new Map<string, AnyEvent[]>();
+  const renderings = new Map<string, EventRendering>();
+
+  function rendered({ key, body }: AnyEvent): EventRendering | undefined {
+    const rendering = renderings.get(key) ?? (body && renderingOf(body));
+    if (rendering !== undefined) renderings.set(key, rendering);
+    return rendering;
+  }
+
+  /** Whether it is the same event as one with its id, subscription and second. */
+  function isSame(event: AnyEvent, earlier: AnyEvent): boolean {
+    // Ids in Stripe's list are Stripe's own.
+    if (event.source === 'list') return true;
+    const [one, other] = [rendered(event), rendered(earlier)];
+    if (one === undefined || other === undefined) return false;
+    return one.type === other.type && one.apiVersion !== other.apiVersion;
+  }
+
+  return (event) => {
+    const known = keys.get(event.key);
+    if (known !== undefined) return known;
+    const name = idInSecond(event);
+    const earlier = withSameId.get(name) ?? [];
+    const same = event.eventId === null ? undefined : earlier.find((one) => isSame(event, one));
+    if (same === undefined) withSameId.set(name, [...earlier, event]);
+    const key = same?.key ?? event.key;
+    keys.set(event.key, key);
+    return key;
+  };
 }
 
 /** The subscription and second of an event, and its id. */
-function idInSecond({ key, eventId }: EarlierEvent): string {
+function idInSecond({ key, eventId }: AnyEvent): string {
   return `${keysOfSameSecond(key).low} ${eventId}`;
 }

@@ -205,6 +205,38 @@ export async function logEvents(query: Query, entries: readonly LogEntry[]): Pro
   });
 }
 
+/**
+ * Deletes parked events of these customers that repeat others, and counts their deliveries as those
+ * of the others.
+ */
+export async function deleteRepeated(
+  query: Query,
+  repeated: ReadonlyMap<string, string>,
+  customerIds: readonly string[],
+): Promise<void> {
+  await query({
+    name: 'delete_repeated',
+    text: `
+      with deleted as (
+        delete from instep.events as event
+         using unnest($1::uuid[], $2::uuid[]) as repeated (key, kept_key)
+         where event.key = repeated.key
+           and event.outcome = 'parked'
+           and event.customer_id = any ($3::text[])
+        returning kept_key, deliveries
+      ), sums as (
+        select kept_key, sum(deliveries)::integer as deliveries
+          from deleted
+         group by kept_key
+      )
+      update instep.events as event
+         set deliveries = event.deliveries + sums.deliveries
+        from sums
+       where event.key = sums.kept_key`,
+    values: [[...repeated.keys()], [...repeated.values()], customerIds],
+  });
+}
+
 /** Where each body is among all of them, one after the other; PostgreSQL counts from 1. */
 function placesOf(entries: readonly LogEntry[]): { start: number; bytes: number }[] {
   let start = 1;

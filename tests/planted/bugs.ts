@@ -175,7 +175,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     ...bug('a delivered event is another one when it is listed', 'ingest/recognize.ts', [
-      "if (source === 'list') return true;",
+      "if (event.source === 'list') return true;",
       '',
     ]),
     level: 'unit',

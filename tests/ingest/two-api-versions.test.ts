@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest';
+import { rebuild } from '../../src/event-log/rebuild.ts';
+import { applyBatch } from '../../src/ingest/apply-batch.ts';
+import type { ReceivedEvent } from '../../src/ingest/received-event.ts';
+import { createParkedEventsJob } from '../../src/maintenance/parked-events.ts';
+import { addTeam } from '../../src/queries/teams.ts';
+import { embeddedServer } from '../support/postgres/test-database.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
+import { eventBody, received } from '../support/stripe/events.ts';
+
+const store = useDatabase(embeddedServer);
+const { signal } = new AbortController();
+const OPTIONS = { planSelection: 'newest', withoutNames: false } as const;
+const CREATED_SECONDS = 1_700_000_000;
+
+/** An event as two endpoints with two API versions deliver it: with other members. */
+function renderings(body: string): [ReceivedEvent, ReceivedEvent] {
+  const { data, ...event } = JSON.parse(body);
+  const object = { ...data.object, of_another_version: true };
+  const other = { ...event, api_version: '2020-08-27', data: { ...data, object } };
+  return [received(body), received(JSON.stringify(other))];
+}
+
+/** Parks two events in two transactions, of which neither sees what the other writes. */
+async function parkAtOnce([one, other]: readonly [ReceivedEvent, ReceivedEvent]): Promise<void> {
+  const park = (event: ReceivedEvent, then: () => Promise<unknown>) =>
+    store.openAnother().transaction(async (query, atCommit) => {
+      const named = { ...event, productName: null };
+      const [result] = await applyBatch({ query, atCommit }, [named], OPTIONS);
+      expect(result?.outcome).toBe('parked');
+      await then();
+    });
+  await park(one, () => park(other, async () => undefined));
+}
+
+test.each([
+  ['maintenance', ['active', 'unpaid'], 'unpaid'],
+  ['maintenance', ['unpaid', 'active'], 'active'],
+  ['a delivery', ['active', 'unpaid'], 'unpaid'],
+  ['a delivery', ['unpaid', 'active'], 'active'],
+] as const)(
+  'one event that two instances have parked in two API versions is decided once, by %s: %s',
+  async (decider, [before, after], expected) => {
+    const customerId = store.newCustomer();
+    const ingest = openPipeline(store.database);
+    const body = (status: string, previous: string) =>
+      eventBody({
+        customerId,
+        createdSeconds: CREATED_SECONDS,
+        status,
+        previousAttributes: { status: previous },
+      });
+    const last = renderings(body(after, before));
+    await parkAtOnce(last);
+    await parkAtOnce(renderings(body(before, 'trialing')));
+    const teamId = await addTeam(store.database.query, { name: 'Late', customerId });
+    if (decider === 'a delivery') await ingest([last[1]]);
+    await createParkedEventsJob(store.database.query, ingest)(signal);
+
+    expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: expected });
+    const log = await store.logOf(customerId);
+    expect(log.filter(({ outcome }) => outcome === 'parked')).toEqual([]);
+    expect(log.map(({ deliveries }) => deliveries)).toEqual(
+      decider === 'a delivery' ? [3, 2] : [2, 2],
+    );
+    const orders = await store.database.query(
+      'select is_order_ambiguous from instep.subscriptions where customer_id = $1',
+      [customerId],
+    );
+    expect(orders).toEqual([{ is_order_ambiguous: false }]);
+    for await (const found of rebuild(store.database, { ...OPTIONS, teamId, isDryRun: true })) {
+      expect.unreachable(JSON.stringify(found));
+    }
+  },
+);
