@@ -3,6 +3,7 @@ import { type Config, configWarnings, describeDatabase } from './config/config.t
 import { checkedTables } from './config/tables.ts';
 import { createIngestPipeline, type Ingest } from './ingest/pipeline.ts';
 import { createOnDemandMaintenance, type MaintenanceMode } from './maintenance/on-demand.ts';
+import { createRunsJob } from './maintenance/runs.ts';
 import { startMaintenance } from './maintenance/worker.ts';
 import type { Exposition } from './operations/metrics/exposition.ts';
 import { createMetrics, type Metrics } from './operations/metrics/metrics.ts';
@@ -147,7 +148,7 @@ export async function openService({
 
   const loadJobs = async () => {
     const { createJobs } = await import('./maintenance/jobs.ts');
-    return createJobs({
+    const jobs = createJobs({
       database,
       ingest,
       api,
@@ -160,6 +161,8 @@ export async function openService({
       reconcileIntervalMs: config.reconcileIntervalMs,
       retentionMs: config.eventRetentionMs,
     });
+    // On demand, nothing of Instep runs between two requests.
+    return maintenance === 'background' ? [...jobs, createRunsJob(query)] : jobs;
   };
   const jobOptions = { logger, instrumentation: metrics };
   const onDemand = createOnDemandMaintenance(

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs';
 import { type Command, CommanderError } from 'commander';
 import { ConfigInvalid } from '../config/config.ts';
 import { InstepError } from '../runtime/errors.ts';
+import { VERSION } from '../runtime/version.ts';
 import { createCommand } from './create-command.ts';
 import { printMessage } from './output.ts';
 
@@ -31,7 +31,7 @@ async function createProgram(name: string | undefined): Promise<Command> {
     'instep',
     "Keeps each team's subscription in sync with Stripe, and serves the signed-in user's profile.",
     'instep demo',
-  ).version(version());
+  ).version(VERSION);
   const load = name !== undefined && Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   const loaders = load === undefined ? Object.values(COMMANDS) : [load];
   const commands = await Promise.all(loaders.map((load) => load()));
@@ -40,12 +40,6 @@ async function createProgram(name: string | undefined): Promise<Command> {
     command.exitOverride().showHelpAfterError('(add --help for more)');
   }
   return program;
-}
-
-function version(): string {
-  const file = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  const { version } = JSON.parse(file) as { version: string };
-  return version;
 }
 
 /** 0: done; 1: failed; 2: wrong command line or configuration; 3: drift was left. */

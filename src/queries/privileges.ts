@@ -62,6 +62,7 @@ export async function readLackingPrivileges(
           from instep
           join (values ('events', 'delete'),
                        ('dismissed_events', 'delete'),
+                       ('runs', 'delete'),
                        ('statistics', 'delete'),
                        ('statistics_parked', 'delete'),
                        ('listed_subscriptions', 'truncate'))

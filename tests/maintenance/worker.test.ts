@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import type { ApplicationId } from '../../src/core/application-id.ts';
 import { addTeam, linkTeam } from '../../src/queries/teams.ts';
+import { VERSION } from '../../src/runtime/version.ts';
 import { ApiCollection } from '../../src/testing/stripe-api/collection.ts';
 import { startFakeStripeApi } from '../../src/testing/stripe-api/server.ts';
 import { startInstep } from '../support/process/instep-process.ts';
@@ -29,6 +30,14 @@ async function outcomesOf(customerId: string) {
       where customer_id = '${customerId}' order by position`,
   );
 }
+
+test('a running server is recorded with its version', async () => {
+  await vi.waitFor(
+    async () =>
+      expect(await query('select version from instep.runs')).toEqual([{ version: VERSION }]),
+    { timeout: 15_000 },
+  );
+});
 
 describe('parked events', () => {
   test('are applied in the right order once a team has their customer', async () => {

@@ -14,6 +14,7 @@ const CONTENT_TYPES = {
   'times.js': SCRIPT,
   'live.js': SCRIPT,
   'keys.js': SCRIPT,
+  'crosshair.js': SCRIPT,
   'htmx.js': SCRIPT,
 } as const;
 

@@ -66,6 +66,7 @@ export function Page({ title, heading = title, area, children }: PageProps) {
           <script src={assetUrl('times.js')} defer />
           <script src={assetUrl('live.js')} defer />
           <script src={assetUrl('keys.js')} defer />
+          <script src={assetUrl('crosshair.js')} defer />
         </head>
         <body>
           <a class="skip" href="#main">

@@ -246,4 +246,12 @@ create table instep.team_counts (
 );
 
 insert into instep.team_counts (counted_at, took) values ('-infinity', '0');
+
+-- The times in which an instance was running and could reach the database, for the console's charts.
+create table instep.runs (
+  run_id     uuid        primary key default gen_random_uuid(),
+  version    text        not null,
+  started_at timestamptz not null default now(),
+  seen_at    timestamptz not null default now()
+);
 `;

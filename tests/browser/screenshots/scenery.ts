@@ -67,6 +67,13 @@ export async function setUp(database: Database): Promise<FakeStripeApi> {
     retentionMs: null,
   });
   for (const { run } of tasks) await run(new AbortController().signal);
+  await query(
+    `insert into instep.runs (version, started_at, seen_at)
+     values ('0.1.0', $1::timestamptz - interval '8 days', $1::timestamptz - interval '41 min'),
+            ('0.2.0', $1::timestamptz - interval '40 min', $1::timestamptz - interval '19 min'),
+            ('0.2.0', $1::timestamptz - interval '16 min', $1::timestamptz)`,
+    [new Date(NOW_MS)],
+  );
   await query('update instep.team_counts set counted_at = $1', [new Date(NOW_MS - 4_000)]);
   return stripe;
 }

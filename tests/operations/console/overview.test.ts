@@ -35,7 +35,7 @@ async function deliver({ receivedAgoMs = 0, delaySeconds = 2, ...made }: Made): 
 beforeEach(async () => {
   ingest = openPipeline(service.database);
   service.clock.nowMs = Date.now();
-  await run('truncate instep.events, instep.subscriptions, instep.statistics, teams');
+  await run('truncate instep.events, instep.subscriptions, instep.statistics, instep.runs, teams');
   await run('truncate instep.statistics_progress, instep.statistics_parked, instep.products');
   await run(`update instep.team_counts set counted_at = '-infinity', by_status = null`);
   await run('update instep.leased_jobs set started_at = null, ended_at = null, progress = null');
@@ -83,9 +83,66 @@ describe('charts', () => {
   test('have tables with their figures', async () => {
     await deliver({ delaySeconds: 3 });
     const page = await load();
-    expect(page).toMatch(/Delivery delay[\s\S]*<tr><th scope="row"><time[^>]*>[^<]+<\/time><\/th>/);
+    expect(page).toMatch(
+      /Delivery delay[\s\S]*<tr><th scope="row"><a id="delay-\d+" href="\/events\?from=[^"]+"><time[^>]*>[^<]+<\/time><\/a><\/th>/,
+    );
     expect(page).toContain('<td data-label="p50">≤ 4 s</td><td data-label="p99">≤ 4 s</td>');
     expect(page).toMatch(/role="img" aria-labelledby="events-title events-description"/);
+  });
+
+  test('name their units, the scale and the clock times of their axis', async () => {
+    service.clock.nowMs = Date.UTC(2026, 9, 14, 15, 30, 20);
+    await deliver({});
+    const page = await load();
+    expect(page).toContain('Events per minute; time in <span class="zone">UTC</span>');
+    expect(page).toContain('Delay, log scale; late beyond 1 minute');
+    const ticks = /<svg class="ticks"[^>]*>(.*?)<\/svg>/.exec(page)?.[1] ?? '';
+    expect(ticks.match(/>\d\d:\d\d</g)).toEqual(['>14:45<', '>15:00<', '>15:15<', '>15:30<']);
+    expect(ticks).toContain('data-at="2026-10-14T15:00:00.000Z" x="48.333%"');
+  });
+
+  test('lead from each slot to its events', async () => {
+    service.clock.nowMs = Date.UTC(2026, 9, 14, 15, 30, 20);
+    await deliver({});
+    const link = '<a href="/events?from=2026-10-14T15:30&amp;until=2026-10-14T15:31"';
+    const page = await load();
+    expect(page).toContain(`${link} tabindex="-1"><title>1 applied</title>`);
+    expect(page).toContain(`id="events-${Date.UTC(2026, 9, 14, 15, 30)}"`);
+    expect(await load('/?range=week')).toContain(
+      '/events?from=2026-10-14T14:00&amp;until=2026-10-14T16:00',
+    );
+  });
+
+  test('say when nothing happened in their range', async () => {
+    await deliver({ receivedAgoMs: 5 * HOUR_MS });
+    const page = await load();
+    expect(page).toContain('No events in the last hour');
+    expect(page).toContain('No delays in the last hour');
+    expect(await load('/?range=day')).not.toContain('in the last');
+  });
+
+  test('call a p99 beyond a minute late', async () => {
+    await deliver({ delaySeconds: 50 });
+    expect(await load()).not.toContain('>late</span>');
+    await deliver({ delaySeconds: 70 });
+    expect(await load()).toContain('<span class="badge warning">late</span>');
+  });
+
+  test('mark deploys and outages of their range', async () => {
+    await deliver({});
+    expect(await load()).not.toContain('class="marks"');
+    await run(
+      `insert into instep.runs (version, started_at, seen_at)
+       select version, $1::timestamptz - started * interval '1 min', $1::timestamptz - seen * interval '1 min'
+         from (values ('1.0.0', 900, 41), ('2.0.0', 40, 30), ('2.0.0', 20, 0)) as run (version, started, seen)`,
+      [new Date(service.clock.nowMs)],
+    );
+    const page = await load();
+    expect(page).toContain(': Version 2.0.0 started</li>');
+    expect(page).not.toContain('Version 1.0.0 started');
+    expect(page).toMatch(/<time [^>]*>[^<]*<\/time> to <time [^>]*>[^<]*<\/time>: Not running/);
+    expect(page).toMatch(/<svg class="mark-labels".*>2\.0\.0<\/text>.*>down<\/text><\/svg>/);
+    expect(page).toContain('<title>no events; Not running, or without its database</title>');
   });
 
   test('say when older events are not counted yet', async () => {

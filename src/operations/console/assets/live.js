@@ -1,6 +1,6 @@
-// Live parts refresh themselves. One that can't be refreshed turns grey and says so.
+// Live parts refresh themselves. One whose data is too old turns grey and says so.
 const notice = document.querySelector('#notice');
-const LIVE = '[data-interval-seconds]';
+const LIVE = '[data-max-age-seconds]';
 
 // A refresh replaces the element, so its age is that of its data.
 const shownAtMs = new WeakMap();
@@ -9,8 +9,7 @@ function markOutdated() {
   for (const part of document.querySelectorAll(LIVE)) {
     if (!shownAtMs.has(part)) shownAtMs.set(part, Date.now());
     const ageMs = Date.now() - shownAtMs.get(part);
-    const isOld = ageMs > 2_000 * part.dataset.intervalSeconds + 2_000;
-    if (isOld) part.classList.add('outdated');
+    if (ageMs > 1_000 * part.dataset.maxAgeSeconds) part.classList.add('outdated');
   }
 }
 
@@ -29,19 +28,36 @@ for (const failure of ['htmx:sendError', 'htmx:timeout']) {
   });
 }
 
+function refreshAll() {
+  for (const part of document.querySelectorAll(LIVE)) htmx.trigger(part, 'refresh');
+}
+
 // A hidden page is not refreshed until it is visible again.
 document.addEventListener('visibilitychange', () => {
   if (document.hidden) return;
   markOutdated();
-  for (const part of document.querySelectorAll(LIVE)) htmx.trigger(part, 'refresh');
+  refreshAll();
 });
 
-// Nor is a part in which the reader selects text.
+// Nor is a part in which the reader selects text, until nothing is selected.
+function isHeld(part) {
+  const selection = document.getSelection();
+  return selection.type === 'Range' && selection.containsNode(part, true);
+}
+
+document.addEventListener('selectionchange', () => {
+  for (const part of document.querySelectorAll(LIVE)) {
+    if (isHeld(part)) part.classList.add('held');
+    else if (part.classList.contains('held')) {
+      part.classList.remove('held');
+      htmx.trigger(part, 'refresh');
+    }
+  }
+});
+
 document.addEventListener('htmx:beforeRequest', (event) => {
   const part = event.detail.elt.closest(LIVE);
-  const selection = document.getSelection();
-  const isSelected = selection.type === 'Range' && selection.containsNode(part ?? notice, true);
-  if (part && (document.hidden || isSelected)) event.preventDefault();
+  if (part !== null && (document.hidden || isHeld(part))) event.preventDefault();
 });
 
 // Details stay open, scrolled to where they were.

@@ -1,13 +1,26 @@
 // Shows times in the reader's zone. Without this script they are in UTC.
-const inZone = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
-const clockInZone = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const partial = {
+  clock: new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' }),
+  minute: new Intl.DateTimeFormat(undefined, { timeStyle: 'short' }),
+  weekday: new Intl.DateTimeFormat(undefined, {
+    weekday: 'short',
+    hour: 'numeric',
+    minute: '2-digit',
+  }),
+  slot: new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' }),
+};
+const zone = new Intl.DateTimeFormat(undefined, { timeZoneName: 'short' })
+  .formatToParts()
+  .find(({ type }) => type === 'timeZoneName').value;
 
-function showTimesInZone() {
-  for (const time of document.querySelectorAll('time[datetime]')) {
-    const format = time.className === 'clock' ? clockInZone : inZone;
-    time.textContent = format.format(new Date(time.dateTime));
+function showTimes() {
+  for (const element of document.querySelectorAll('time[datetime], [data-at]')) {
+    const format = partial[element.getAttribute('class')] ?? full;
+    element.textContent = format.format(new Date(element.dataset.at ?? element.dateTime));
   }
+  for (const element of document.querySelectorAll('.zone')) element.textContent = zone;
 }
 
-showTimesInZone();
-document.addEventListener('htmx:afterSwap', showTimesInZone);
+showTimes();
+document.addEventListener('htmx:afterSwap', showTimes);

@@ -3,16 +3,19 @@ import { Time } from './text.tsx';
 
 export type LiveProps = PropsWithChildren<{
   readonly id: string;
-  /** A page with the part of the same id; `null`: the part is not refreshed. */
+  /** A page with the part of the same id; `null`: the reader has switched refreshes off. */
   readonly url: string | null;
   readonly intervalSeconds: number;
   /** When the data was read. */
   readonly atMs: number;
 }>;
 
+/** A part that is not refreshed is outdated after this time. */
+const STILL_SECONDS = 60;
+
 /**
  * A part of a page that refreshes itself and says when its data is from. A script marks it as
- * outdated when it can't be refreshed, which shows `WhenOutdated` instead of `WhenCurrent`.
+ * outdated when it is too old, which shows `WhenOutdated` instead of `WhenCurrent`.
  */
 export function Live({ id, url, intervalSeconds, atMs, children }: LiveProps) {
   const refresh = {
@@ -20,16 +23,25 @@ export function Live({ id, url, intervalSeconds, atMs, children }: LiveProps) {
     'hx-trigger': `every ${intervalSeconds}s, refresh`,
     'hx-select': `#${id}`,
     'hx-swap': 'outerHTML',
-    'data-interval-seconds': intervalSeconds,
   };
+  // Two refreshes can fail to arrive.
+  const maxAgeSeconds = url === null ? STILL_SECONDS : 2 * intervalSeconds + 2;
   return (
-    <div id={id} {...(url === null ? {} : refresh)}>
+    <div id={id} data-max-age-seconds={maxAgeSeconds} {...(url === null ? {} : refresh)}>
       <p class="as-of">
         <WhenCurrent>
-          Data from <Time ms={atMs} withoutDate />
+          Data from <Time ms={atMs} format="clock" />
         </WhenCurrent>
         <WhenOutdated>
-          Showing data from <Time ms={atMs} withoutDate />. Retrying…
+          Showing data from <Time ms={atMs} format="clock" />.{' '}
+          {url === null ? (
+            'Updates are off.'
+          ) : (
+            <>
+              <span class="when-retrying">Retrying…</span>
+              <span class="when-held">Updates continue when no text is selected.</span>
+            </>
+          )}
         </WhenOutdated>
       </p>
       {children}

@@ -1,3 +1,5 @@
+import type { PropsWithChildren } from 'hono/jsx';
+
 /** A longer text stands in no tooltip. */
 const MAX_TOOLTIP_LENGTH = 2_000;
 
@@ -60,18 +62,69 @@ export function OptionalText({ text, fallback = '–', maxLength = 60 }: Optiona
   return <UntrustedText text={text} maxLength={maxLength} />;
 }
 
-export type TimeProps = { readonly ms: number; readonly withoutDate?: boolean };
+/** How much of a time is shown; the script `times.js` has a format of each name. */
+export type TimeFormat = 'full' | 'clock' | 'minute' | 'weekday';
+
+export type TimeProps = { readonly ms: number; readonly format?: TimeFormat };
 
 /** A time in UTC, which a script turns into the reader's zone. The tooltip is exact. */
-export function Time({ ms, withoutDate = false }: TimeProps) {
+export function Time({ ms, format = 'full' }: TimeProps) {
   const exact = new Date(ms).toISOString();
   return (
     <time
       datetime={exact}
       title={exact.replace('T', ' ').replace('Z', ' UTC')}
-      class={withoutDate ? 'clock' : undefined}
+      class={format === 'full' ? undefined : format}
     >
-      {exact.slice(withoutDate ? 11 : 0, 19).replace('T', ' ')} UTC
+      {`${inUtc(exact, format)} UTC`}
     </time>
   );
+}
+
+export type TimeLabelProps = {
+  readonly ms: number;
+  readonly format: TimeFormat;
+  readonly share: number;
+};
+
+/** A time below a drawing. */
+export function TimeLabel({ ms, format, share }: TimeLabelProps) {
+  const exact = new Date(ms).toISOString();
+  return (
+    <TextAt share={share} class={format} data-at={exact}>
+      {inUtc(exact, format)}
+    </TextAt>
+  );
+}
+
+export type TextAtProps = PropsWithChildren<{
+  /** Where it is in the drawing: 0 at the left edge, 1 at the right one. */
+  readonly share: number;
+  readonly class?: string;
+  readonly 'data-at'?: string;
+}>;
+
+/** A text in a drawing, not beyond its edges. */
+export function TextAt({ share, children, ...rest }: TextAtProps) {
+  const anchor = share < 0.1 ? 'start' : share > 0.9 ? 'end' : 'middle';
+  const x = `${Math.max(0, Number((share * 100).toFixed(3)))}%`;
+  return (
+    <text {...rest} x={x} y={14} text-anchor={anchor}>
+      {children}
+    </text>
+  );
+}
+
+/** A part of `2026-05-31T10:00:00.000Z`. */
+function inUtc(exact: string, format: TimeFormat): string {
+  switch (format) {
+    case 'full':
+      return exact.slice(0, 19).replace('T', ' ');
+    case 'clock':
+      return exact.slice(11, 19);
+    case 'minute':
+      return exact.slice(11, 16);
+    case 'weekday':
+      return exact.slice(5, 16).replace('T', ' ');
+  }
 }

@@ -1,7 +1,8 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
 import { Table } from '../components/table.tsx';
-import { Time } from '../components/text.tsx';
-import type { Range, Slot } from './series.ts';
+import { TextAt, Time, TimeLabel } from '../components/text.tsx';
+import type { Mark } from './marks.ts';
+import { type Range, type Slot, slotsAt, ticksOf } from './series.ts';
 
 export const CHART_HEIGHT = 100;
 
@@ -11,61 +12,112 @@ export type ChartProps = PropsWithChildren<{
   /** For screen readers. */
   readonly title: string;
   readonly description: string;
+  /** What the levels measure. */
+  readonly unit: string;
   readonly range: Range;
   readonly slots: readonly Slot[];
+  readonly marks: readonly Mark[];
   /** Labels beside the chart, top first, evenly spaced. */
   readonly levels: readonly string[];
-  /** What a slot shows, in words, when the pointer is over it. */
-  readonly tooltipOf: (slot: Slot) => string;
+  /** What a slot holds, in words. */
+  readonly textOf: (slot: Slot) => string;
+  /** Shown in a chart without values. */
+  readonly emptyText: string | null;
 }>;
 
 /**
- * The frame of a chart: one unit of width per slot. The labels are not part of the drawing, which is
+ * The frame of a chart: one unit of width per slot. Texts are not part of the drawing, which is
  * stretched to the width of the page.
  */
 export function Chart(props: ChartProps) {
-  const { id, title, description, range, slots, levels, tooltipOf, children } = props;
+  const { id, title, description, unit, range, slots, marks, levels, textOf, children } = props;
+  const firstMs = slots[0]?.startsAtMs ?? 0;
+  const xOf = (atMs: number) => slotsAt(range, firstMs, atMs);
+  const stretched = {
+    viewBox: `0 0 ${slots.length} ${CHART_HEIGHT}`,
+    preserveAspectRatio: 'none',
+  };
   return (
-    <div class="chart">
-      <Labels class="levels" labels={levels} />
-      <svg
-        role="img"
-        aria-labelledby={`${id}-title ${id}-description`}
-        viewBox={`0 0 ${slots.length} ${CHART_HEIGHT}`}
-        preserveAspectRatio="none"
-      >
-        <title id={`${id}-title`}>{title}</title>
-        <desc id={`${id}-description`}>{description}</desc>
-        {levels.map((_, index) => {
-          const y = (index * CHART_HEIGHT) / (levels.length - 1);
-          return <path class="grid" d={`M0 ${y}H${slots.length}`} />;
-        })}
-        {children}
-        {slots.map((slot, index) => (
-          <path class="hover" d={`M${index} 0h1v${CHART_HEIGHT}h-1z`}>
-            <title>{tooltipOf(slot)}</title>
-          </path>
+    <div class={`chart last-${range.name}`}>
+      <p class="unit">
+        {unit}; time in <span class="zone">UTC</span>
+      </p>
+      {marks.length > 0 && (
+        <svg class="mark-labels" aria-hidden="true">
+          {marks.map(({ label, atMs }) => (
+            <TextAt share={xOf(atMs) / slots.length}>{label}</TextAt>
+          ))}
+        </svg>
+      )}
+      <div class="levels" aria-hidden="true">
+        {levels.map((level) => (
+          <span>{level}</span>
+        ))}
+      </div>
+      <div class="plot">
+        <svg role="img" aria-labelledby={`${id}-title ${id}-description`} {...stretched}>
+          <title id={`${id}-title`}>{title}</title>
+          <desc id={`${id}-description`}>{description}</desc>
+          {levels.map((_, index) => {
+            const y = (index * CHART_HEIGHT) / (levels.length - 1);
+            return <path class="grid" d={`M0 ${y}H${slots.length}`} />;
+          })}
+          {children}
+          {marks.map(({ kind, atMs, untilMs }) => {
+            const [x, end] = [Math.max(0, xOf(atMs)), xOf(untilMs)];
+            return <path class={kind} d={`M${x} 0H${end}V${CHART_HEIGHT}H${x}z`} />;
+          })}
+        </svg>
+        {props.emptyText !== null && <p class="empty">{props.emptyText}</p>}
+        <svg class="slots" aria-hidden="true" {...stretched}>
+          {slots.map((slot, index) => (
+            // Not by keyboard: the crosshair and the figures lead to the events as well.
+            <a href={eventsUrl(slot, range)} tabindex={-1}>
+              <title>{[textOf(slot), ...explanationsOf(slot, range, marks)].join('; ')}</title>
+              <path d={`M${index} 0h1v${CHART_HEIGHT}h-1z`} />
+            </a>
+          ))}
+        </svg>
+        <input
+          class="crosshair"
+          type="range"
+          id={`${id}-crosshair`}
+          aria-label={`${title}: time`}
+          max={slots.length - 1}
+          value={slots.length - 1}
+          data-first-ms={firstMs}
+          data-slot-ms={range.slotSeconds * 1_000}
+        />
+      </div>
+      <svg class="ticks" aria-hidden="true">
+        {ticksOf(range, firstMs).map((atMs) => (
+          <TimeLabel
+            ms={atMs}
+            format={range.name === 'week' ? 'weekday' : 'minute'}
+            share={xOf(atMs) / slots.length}
+          />
         ))}
       </svg>
-      <Labels class="ticks" labels={range.ticks} />
+      <p class="readout">
+        <time class="slot" /> <span />
+      </p>
     </div>
   );
 }
 
-function Labels({
-  labels,
-  ...rest
-}: {
-  readonly class: string;
-  readonly labels: readonly string[];
-}) {
-  return (
-    <div {...rest} aria-hidden="true">
-      {labels.map((label) => (
-        <span>{label}</span>
-      ))}
-    </div>
+/** The events page with the events of a slot. */
+function eventsUrl({ startsAtMs }: Slot, { slotSeconds }: Range): string {
+  const [from, until] = [startsAtMs, startsAtMs + slotSeconds * 1_000].map((ms) =>
+    new Date(ms).toISOString().slice(0, 16),
   );
+  return `/events?from=${from}&until=${until}`;
+}
+
+function explanationsOf({ startsAtMs }: Slot, { slotSeconds }: Range, marks: readonly Mark[]) {
+  const endsAtMs = startsAtMs + slotSeconds * 1_000;
+  return marks
+    .filter(({ atMs, untilMs }) => atMs < endsAtMs && untilMs >= startsAtMs)
+    .map(({ text }) => text);
 }
 
 export type LegendProps = {
@@ -73,7 +125,7 @@ export type LegendProps = {
   readonly marks: readonly {
     readonly drawing: Child;
     readonly name: string;
-    readonly value: string;
+    readonly value: Child;
   }[];
 };
 
@@ -96,20 +148,26 @@ export type FiguresProps = {
   readonly id: string;
   readonly label: string;
   readonly columns: readonly string[];
+  readonly range: Range;
   readonly slots: readonly Slot[];
   readonly valuesOf: (slot: Slot) => readonly (string | number)[];
 };
 
-/** The numbers behind a chart. */
-export function Figures({ id, label, columns, slots, valuesOf }: FiguresProps) {
+/** The numbers behind a chart, with links to the events. */
+export function Figures({ id, label, columns, range, slots, valuesOf }: FiguresProps) {
   return (
     <details class="figures" id={`${id}-details`}>
       {/* htmx restores the focus by id. */}
-      <summary id={`${id}-figures`}>Figures</summary>
+      <summary id={`${id}-figures`}>In figures</summary>
       <Table
         label={label}
         columns={['From', ...columns]}
-        rows={slots.map((slot) => [<Time ms={slot.startsAtMs} />, ...valuesOf(slot)])}
+        rows={slots.map((slot) => [
+          <a id={`${id}-${slot.startsAtMs}`} href={eventsUrl(slot, range)}>
+            <Time ms={slot.startsAtMs} />
+          </a>,
+          ...valuesOf(slot),
+        ])}
         hasRowNames
       />
     </details>

@@ -1,9 +1,13 @@
 import { DELAY_BOUNDS_SECONDS } from '../../../queries/delay-buckets.ts';
 import { durationOf } from '../../../runtime/duration.ts';
-import { CHART_HEIGHT, Chart, Figures, Legend } from './chart.tsx';
-import type { Range, Slot } from './series.ts';
+import { Badge } from '../components/badges.tsx';
+import { CHART_HEIGHT, Chart, type ChartProps, Figures, Legend } from './chart.tsx';
+import type { Slot } from './series.ts';
 
 const LEAST_SECONDS = DELAY_BOUNDS_SECONDS[0] ?? 0.25;
+
+/** The bound of the bucket with the delays of up to a minute. */
+const LATE_SECONDS = 64;
 
 /** Where the scale can end; the value halfway up is a round time, too. */
 const TOPS_SECONDS = [4, 16, 100, 900, 3_600, 14_400, 129_600, 2_073_600];
@@ -13,10 +17,10 @@ const LINES = [
   { name: 'p99', secondsOf: (slot: Slot) => slot.p99Seconds },
 ] as const;
 
-type DelayChartProps = { readonly slots: readonly Slot[]; readonly range: Range };
+type DelayChartProps = Pick<ChartProps, 'slots' | 'range' | 'marks'>;
 
 /** The delay from Stripe's creation of an event to its receipt, on a logarithmic scale. */
-export function DelayChart({ slots, range }: DelayChartProps) {
+export function DelayChart({ slots, range, marks }: DelayChartProps) {
   const worst = Math.max(LEAST_SECONDS, ...slots.map(({ p99Seconds }) => p99Seconds ?? 0));
   const top = TOPS_SECONDS.find((seconds) => seconds >= worst) ?? worst;
   const newest = slots.findLast(({ p50Seconds }) => p50Seconds !== null);
@@ -26,7 +30,12 @@ export function DelayChart({ slots, range }: DelayChartProps) {
         marks={LINES.map(({ name, secondsOf }) => ({
           drawing: <path class={`line-${name}`} d="M0 5H16" />,
           name,
-          value: boundText(newest === undefined ? null : secondsOf(newest)),
+          value: (
+            <Delay
+              seconds={newest === undefined ? null : secondsOf(newest)}
+              isJudged={name === 'p99'}
+            />
+          ),
         }))}
       />
       <Chart
@@ -34,19 +43,31 @@ export function DelayChart({ slots, range }: DelayChartProps) {
         title={`Delivery delay per ${range.slot}, 50th and 99th percentile`}
         description={`From the creation of an event at Stripe to its receipt. 99th percentile ${boundText(worst)}.`}
         levels={[top, Math.sqrt(top * LEAST_SECONDS), LEAST_SECONDS].map(delayText)}
-        tooltipOf={(slot) =>
+        unit="Delay, log scale; late beyond 1 minute"
+        emptyText={newest === undefined ? `No delays in the last ${range.name}` : null}
+        textOf={(slot) =>
           LINES.map(({ name, secondsOf }) => `${name} ${boundText(secondsOf(slot))}`).join(', ')
         }
-        {...{ range, slots }}
+        {...{ range, slots, marks }}
       >
+        <Late top={top} />
         {LINES.map(({ name, secondsOf }) => (
           <path class={`line-${name}`} d={lineOf(slots.map(secondsOf), top)} />
         ))}
+        <path
+          class="line-late"
+          clip-path="url(#late)"
+          d={lineOf(
+            slots.map(({ p99Seconds }) => p99Seconds),
+            top,
+          )}
+        />
       </Chart>
       <Figures
         id="delay"
         label="Delivery delay"
         columns={LINES.map(({ name }) => name)}
+        range={range}
         slots={slots.filter(({ p50Seconds }) => p50Seconds !== null)}
         valuesOf={(slot) => LINES.map(({ secondsOf }) => boundText(secondsOf(slot)))}
       />
@@ -54,15 +75,41 @@ export function DelayChart({ slots, range }: DelayChartProps) {
   );
 }
 
+type DelayProps = { readonly seconds: number | null; readonly isJudged: boolean };
+
+function Delay({ seconds, isJudged }: DelayProps) {
+  return (
+    <>
+      {boundText(seconds)}{' '}
+      {isJudged && seconds !== null && seconds > LATE_SECONDS && <Badge tone="warning">late</Badge>}
+    </>
+  );
+}
+
+/** The part of the chart above the limit, where the 99th percentile is amber. */
+function Late({ top }: { readonly top: number }) {
+  const limit = Math.max(0, yOf(LATE_SECONDS, top));
+  return (
+    <>
+      <clipPath id="late">
+        <path d={`M0 -9H999V${limit}H0z`} />
+      </clipPath>
+      <path class="late" d={`M0 0H999V${limit}H0z`} />
+    </>
+  );
+}
+
+function yOf(seconds: number, top: number): number {
+  return CHART_HEIGHT * (1 - Math.log(seconds / LEAST_SECONDS) / Math.log(top / LEAST_SECONDS));
+}
+
 /** A line that is broken where there are no events; a single slot is a dot. */
 function lineOf(delays: readonly (number | null)[], top: number): string {
-  const heightOf = (seconds: number) =>
-    (Math.log(seconds / LEAST_SECONDS) / Math.log(top / LEAST_SECONDS)) * CHART_HEIGHT;
   return delays
     .map((seconds, index) => {
       if (seconds === null) return '';
       const isFirst = index === 0 || delays[index - 1] === null;
-      const point = `${index + 0.5} ${(CHART_HEIGHT - heightOf(seconds)).toFixed(2)}`;
+      const point = `${index + 0.5} ${yOf(seconds, top).toFixed(2)}`;
       return isFirst ? `M${point}h0` : `L${point}`;
     })
     .join('');

@@ -1,18 +1,19 @@
 import { LOGGED_OUTCOMES, type LoggedOutcome } from '../../../core/logged-event.ts';
 import { countText } from '../../count-text.ts';
-import { CHART_HEIGHT, Chart, Figures, Legend } from './chart.tsx';
-import { countOf, type Range, type Slot, totalsOf } from './series.ts';
+import { CHART_HEIGHT, Chart, type ChartProps, Figures, Legend } from './chart.tsx';
+import { countOf, type Slot, totalsOf } from './series.ts';
 
 /** The share of its slot that a bar covers. */
 const BAR = 0.8;
 
-type EventsChartProps = { readonly slots: readonly Slot[]; readonly range: Range };
+type EventsChartProps = Pick<ChartProps, 'slots' | 'range' | 'marks'>;
 
 /** The number of events per slot, stacked by outcome. */
-export function EventsChart({ slots, range }: EventsChartProps) {
+export function EventsChart({ slots, range, marks }: EventsChartProps) {
   const counts = totalsOf(slots);
   const most = Math.max(...slots.map(countOf));
   const top = roundUp(most);
+  const total = countOf({ counts });
   const perOutcome = LOGGED_OUTCOMES.map((outcome) => `${countText(counts[outcome])} ${outcome}`);
   return (
     <>
@@ -26,10 +27,12 @@ export function EventsChart({ slots, range }: EventsChartProps) {
       <Chart
         id="events"
         title={`Events per ${range.slot}, by outcome`}
-        description={`${countText(countOf({ counts }))} in total: ${perOutcome.join(', ')}. At most ${countText(most)} per ${range.slot}.`}
+        description={`${countText(total)} in total: ${perOutcome.join(', ')}. At most ${countText(most)} per ${range.slot}.`}
         levels={[countText(top), countText(top / 2), '0']}
-        tooltipOf={tooltipOf}
-        {...{ range, slots }}
+        unit={`Events per ${range.slot}`}
+        textOf={textOf}
+        emptyText={total === 0 ? `No events in the last ${range.name}` : null}
+        {...{ range, slots, marks }}
       >
         <Patterns />
         {LOGGED_OUTCOMES.map((outcome) => (
@@ -40,6 +43,7 @@ export function EventsChart({ slots, range }: EventsChartProps) {
         id="events"
         label="Events by outcome"
         columns={LOGGED_OUTCOMES}
+        range={range}
         slots={slots.filter(countOf)}
         valuesOf={(slot) => LOGGED_OUTCOMES.map((outcome) => slot.counts[outcome])}
       />
@@ -75,12 +79,11 @@ function barsOf(slots: readonly Slot[], outcome: LoggedOutcome, top: number): st
     .join('');
 }
 
-function tooltipOf({ startsAtMs, counts }: Slot): string {
+function textOf({ counts }: Slot): string {
   const parts = LOGGED_OUTCOMES.filter((outcome) => counts[outcome] > 0).map(
     (outcome) => `${countText(counts[outcome])} ${outcome}`,
   );
-  const from = new Date(startsAtMs).toISOString().slice(0, 16).replace('T', ' ');
-  return `From ${from} UTC: ${parts.join(', ') || 'no events'}`;
+  return parts.join(', ') || 'no events';
 }
 
 /** The next number of the series 2, 4, 6, 8, 10, 20, 40… */

@@ -155,7 +155,8 @@ export function IssueList({ issues, nowMs }: IssueListProps) {
           <strong>All teams are in sync.</strong> No action needed.
         </WhenCurrent>
         <WhenOutdated>
-          All teams were in sync at <Time ms={nowMs} withoutDate />. The current state is unknown.
+          All teams were in sync at <Time ms={nowMs} format="clock" />. The current state is
+          unknown.
         </WhenOutdated>
       </p>
     );

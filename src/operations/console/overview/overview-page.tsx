@@ -4,6 +4,7 @@ import { readLastBodies } from '../../../queries/events.ts';
 import { readHealth } from '../../../queries/health.ts';
 import { readLeasedJob } from '../../../queries/leased-jobs.ts';
 import { readStatistics } from '../../../queries/read-statistics.ts';
+import { readRuns } from '../../../queries/runs.ts';
 import { readTeamCounts } from '../../../queries/team-counts.ts';
 import { originOfBody } from '../../../stripe/event-origin.ts';
 import { Live } from '../components/live.tsx';
@@ -14,6 +15,7 @@ import { DelayChart } from './delay-chart.tsx';
 import { EventsChart } from './events-chart.tsx';
 import { HealthFacts, TeamStatuses } from './health-facts.tsx';
 import { IssueList, issuesOf, type SyncState } from './issues.tsx';
+import { Marks, marksOf } from './marks.tsx';
 import { firstSlotMs, RANGES, type Range, rangeOf, seriesOf } from './series.ts';
 
 /** `GET /`: what needs attention, and the events that arrive. */
@@ -36,14 +38,17 @@ type OverviewOptions = Pick<ConsoleOptions, 'database' | 'keyMode'>;
 async function readOverview(options: OverviewOptions, range: Range, nowMs: number) {
   const { database } = options;
   const { query } = database;
-  const request = { slotSeconds: range.slotSeconds, sinceMs: firstSlotMs(range, nowMs) };
-  const [{ rows, isWhole }, counts, state] = await Promise.all([
+  const sinceMs = firstSlotMs(range, nowMs);
+  const request = { slotSeconds: range.slotSeconds, sinceMs };
+  const [{ rows, isWhole }, runs, counts, state] = await Promise.all([
     // In a transaction the plans use indexes: the planner does not know how few rows are not summed.
     database.transaction((inTransaction) => readStatistics(inTransaction, request)),
+    readRuns(query),
     readTeamCounts(query),
     readState(options),
   ]);
-  return { slots: seriesOf(rows, range, nowMs), isWhole, counts, state, nowMs };
+  const marks = marksOf(runs, nowMs).filter(({ untilMs }) => untilMs >= sinceMs);
+  return { slots: seriesOf(rows, range, nowMs), marks, isWhole, counts, state, nowMs };
 }
 
 /** How many of the last events are read for their origin. */
@@ -64,7 +69,7 @@ type ControlsProps = { readonly range: Range; readonly isLive: boolean };
 type OverviewProps = Awaited<ReturnType<typeof readOverview>> & ControlsProps;
 
 /** The part of the page that is refreshed. */
-function Overview({ slots, isWhole, counts, state, nowMs, range, isLive }: OverviewProps) {
+function Overview({ slots, marks, isWhole, counts, state, nowMs, range, isLive }: OverviewProps) {
   const issues = issuesOf(state, nowMs);
   const hasEvents = state.health.lastReceivedMs !== null;
   return (
@@ -74,10 +79,11 @@ function Overview({ slots, isWhole, counts, state, nowMs, range, isLive }: Overv
         <div class="panels">
           <Panel title={`Events per ${range.slot}`} id="panel-events">
             {!isWhole && <p class="quiet">Older events are still being counted.</p>}
-            <EventsChart slots={slots} range={range} />
+            <EventsChart {...{ slots, range, marks }} />
+            <Marks marks={marks} />
           </Panel>
           <Panel title="Delivery delay" id="panel-delay">
-            <DelayChart slots={slots} range={range} />
+            <DelayChart {...{ slots, range, marks }} />
           </Panel>
         </div>
       ) : (

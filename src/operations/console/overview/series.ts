@@ -10,8 +10,8 @@ export type Range = {
   readonly slots: number;
   /** How long a slot is, in words. */
   readonly slot: string;
-  /** Labels below the chart, evenly spaced. */
-  readonly ticks: readonly string[];
+  /** The time between two labels below the chart, which are at multiples of it. */
+  readonly tickSeconds: number;
 };
 
 const HOUR: Range = {
@@ -19,7 +19,7 @@ const HOUR: Range = {
   slotSeconds: 60,
   slots: 60,
   slot: 'minute',
-  ticks: ['1 h ago', '45 min', '30 min', '15 min', 'now'],
+  tickSeconds: 900,
 };
 
 const DAY: Range = {
@@ -27,7 +27,7 @@ const DAY: Range = {
   slotSeconds: 900,
   slots: 96,
   slot: '15 minutes',
-  ticks: ['24 h ago', '18 h', '12 h', '6 h', 'now'],
+  tickSeconds: 21_600,
 };
 
 const WEEK: Range = {
@@ -35,7 +35,7 @@ const WEEK: Range = {
   slotSeconds: 7_200,
   slots: 84,
   slot: '2 hours',
-  ticks: ['7 days ago', '3½ days', 'now'],
+  tickSeconds: 172_800,
 };
 
 export const RANGES: readonly Range[] = [HOUR, DAY, WEEK];
@@ -49,6 +49,20 @@ export function rangeOf(name: string | undefined): Range {
 export function firstSlotMs({ slotSeconds, slots }: Range, nowMs: number): number {
   const slotMs = slotSeconds * 1_000;
   return (Math.floor(nowMs / slotMs) - slots + 1) * slotMs;
+}
+
+/** Where a time is in a chart that starts at `firstMs`, in slots from its left edge. */
+export function slotsAt({ slotSeconds }: Range, firstMs: number, atMs: number): number {
+  return (atMs - firstMs) / (slotSeconds * 1_000);
+}
+
+/** The times of the labels below a chart that starts at `firstMs`. */
+export function ticksOf({ slotSeconds, slots, tickSeconds }: Range, firstMs: number): number[] {
+  const tickMs = tickSeconds * 1_000;
+  const endMs = firstMs + slots * slotSeconds * 1_000;
+  const ticks = [];
+  for (let at = Math.ceil(firstMs / tickMs) * tickMs; at < endMs; at += tickMs) ticks.push(at);
+  return ticks;
 }
 
 type Counts = Readonly<Record<LoggedOutcome, number>>;

@@ -1,0 +1,45 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { noteRun, readRuns } from '../../src/queries/runs.ts';
+import { postgresServers } from '../support/postgres/test-database.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+
+describe.each(postgresServers)('$name', (server) => {
+  const store = useDatabase(server);
+  const note = (runId: string | null, version = '1.0.0') =>
+    noteRun(store.database.query, { runId, version });
+  const age = (interval: string) =>
+    store.database.query(
+      `update instep.runs
+          set started_at = started_at - $1::interval,
+              seen_at    = seen_at - $1::interval`,
+      [interval],
+    );
+  const versions = async () => (await readRuns(store.database.query)).map(({ version }) => version);
+
+  beforeEach(async () => {
+    await store.database.query('truncate instep.runs');
+  });
+
+  test('an instance that is seen again continues its run', async () => {
+    const runId = await note(null);
+    await age('30 seconds');
+    expect(await note(runId)).toBe(runId);
+    const [run] = await readRuns(store.database.query);
+    expect((run?.seenAtMs ?? 0) - (run?.startedAtMs ?? 0)).toBeGreaterThanOrEqual(30_000);
+  });
+
+  test('an instance that was not seen for more than a minute begins another run', async () => {
+    const runId = await note(null);
+    await age('61 seconds');
+    expect(await note(runId)).not.toBe(runId);
+    expect(await versions()).toEqual(['1.0.0', '1.0.0']);
+  });
+
+  test('each instance has its own run, and old runs are deleted', async () => {
+    await note(null, 'ancient');
+    await age('16 days');
+    await note(null, 'a');
+    await note(null, 'b');
+    expect((await versions()).toSorted()).toEqual(['a', 'b']);
+  });
+});
