@@ -17,7 +17,7 @@ export type { PlanSelection } from './core/plan-selection.ts';
 export type { Instep, InstepOptions } from './instep.ts';
 export type { MaintenanceMode } from './maintenance/on-demand.ts';
 export type { Exposition } from './operations/metrics/exposition.ts';
-export type { ExistingPool } from './postgres/connect.ts';
+export type { DatabasePool } from './postgres/database-pool.ts';
 export {
   DatabaseBusy,
   DatabaseConflict,

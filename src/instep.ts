@@ -7,8 +7,9 @@ import { createRunsJob } from './maintenance/runs.ts';
 import { startMaintenance } from './maintenance/worker.ts';
 import type { Exposition } from './operations/metrics/exposition.ts';
 import { createMetrics, type Metrics } from './operations/metrics/metrics.ts';
-import { connectToServer, type DatabaseServer, type ExistingPool } from './postgres/connect.ts';
+import { connectToServer, type DatabaseServer } from './postgres/connect.ts';
 import type { Query } from './postgres/database.ts';
+import type { DatabasePool } from './postgres/database-pool.ts';
 import { checkSchema } from './postgres/migrate.ts';
 import type { DeclaredTables } from './postgres/tables/application-tables.ts';
 import { readHealth } from './queries/health.ts';
@@ -70,7 +71,7 @@ export type InstepOptions = {
    * A pool of `pg` that the app has already, instead of connections of our own. It limits their number
    * and stays open. Our timeouts are set in each transaction.
    */
-  readonly pool?: ExistingPool;
+  readonly pool?: DatabasePool;
   /** `background` by default. */
   readonly maintenance?: MaintenanceMode;
   /** In milliseconds since 1970; `Date.now` by default. */

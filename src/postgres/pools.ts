@@ -4,7 +4,8 @@ import { DeadlineExceeded, withDeadline } from '../runtime/deadline.ts';
 import { pause } from '../runtime/pause.ts';
 import { outsideSpans } from '../runtime/tracing.ts';
 import { requestCancel } from './cancel-request.ts';
-import { DatabaseUnavailable, databaseError, sqlState } from './errors.ts';
+import type { DatabasePool, PoolUse, ServerConnection } from './database-pool.ts';
+import { DatabaseUnavailable, DatabaseUnusable, databaseError, sqlState } from './errors.ts';
 import { type Settings, setStatements } from './session-settings.ts';
 
 /** Timeouts that the server itself applies to a session. */
@@ -19,22 +20,15 @@ export type PoolsOptions = {
    * The app's own pool, instead of `connections` and `pool`. Its size and the settings of its sessions
    * stay the app's, so each transaction sets our timeouts for itself.
    */
-  readonly existing?: pg.Pool | undefined;
+  readonly existing?: DatabasePool | undefined;
   /** One for each server; which of them is the primary can change at any time. */
-  readonly connections: readonly pg.ClientConfig[];
+  readonly connections: readonly ServerConnection[];
   /** The settings of every pool. */
   readonly pool: pg.PoolConfig;
   readonly timeouts: ServerTimeouts;
   /** Further settings of each session. */
   readonly settings: Settings;
   readonly onConnectionError: (error: Error) => void;
-};
-
-/** The number of connections, of idle ones among them, and of callers that wait for one. */
-export type PoolUse = {
-  readonly total: number;
-  readonly idle: number;
-  readonly waiting: number;
 };
 
 /** How long connecting takes at most, for one server or for several servers together. */
@@ -69,7 +63,7 @@ export class Pools {
     this.#pools =
       options.existing === undefined
         ? options.connections.map((connection) => this.#open(connection))
-        : [options.existing];
+        : [poolOf(options.existing)];
   }
 
   /** @throws the errors of all servers, when none of them is writable */
@@ -178,9 +172,9 @@ export class Pools {
     return rows[0] ?? { isWritable: false, isOurs: false };
   }
 
-  #send<Row extends pg.QueryResultRow>(client: pg.PoolClient, text: string) {
+  #send<Row extends object>(client: pg.PoolClient, text: string) {
     const statement = { text, query_timeout: this.#timeoutMs };
-    return client.query<Row>(statement);
+    return client.query<Row & pg.QueryResultRow>(statement);
   }
 
   /** An app's pool that is exhausted can let its callers wait for ever. */
@@ -193,7 +187,7 @@ export class Pools {
     });
   }
 
-  #open(connection: pg.ClientConfig): pg.Pool {
+  #open(connection: ServerConnection): pg.Pool {
     const { pool: common, timeouts } = this.#options;
     const pool = new pg.Pool({
       ...connection,
@@ -218,6 +212,17 @@ export class Pools {
 }
 
 const ignore = () => undefined;
+
+/** @throws DatabaseUnusable for the pool of another library */
+function poolOf(given: DatabasePool): pg.Pool {
+  if (isPool(given)) return given;
+  throw new DatabaseUnusable('the option `pool` is not a pool of pg: pass new pg.Pool(…)');
+}
+
+/** By its members, because the app's `pg` can be another copy than ours. */
+function isPool(given: DatabasePool): given is pg.Pool {
+  return 'totalCount' in given && 'options' in given && typeof given.connect === 'function';
+}
 
 type Session = { readonly isWritable: boolean; readonly isOurs: boolean };
 

@@ -1,4 +1,3 @@
-import type pg from 'pg';
 import type { ApplicationTables } from './tables/application-tables.ts';
 
 /** The text of a statement; one that uses the application's tables is made with their names. */
@@ -12,7 +11,7 @@ export type NamedStatement = {
 };
 
 /** Runs one statement and returns its rows. A plain text is not prepared. */
-export type Query = <Row extends pg.QueryResultRow>(
+export type Query = <Row extends object>(
   statement: NamedStatement | string,
   values?: readonly unknown[],
 ) => Promise<Row[]>;

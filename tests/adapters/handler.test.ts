@@ -191,6 +191,12 @@ describe("the app's own pool", () => {
     await pool.end();
   });
 
+  test('that is not a pool of pg is named in the log', async () => {
+    const pool = { connect: async () => ({}), totalCount: 0, idleCount: 0, waitingCount: 0 };
+    expect((await create({ pool })(userRequest())).status).toBe(503);
+    expect(lines.join()).toContain('is not a pool of pg');
+  });
+
   test('gets our timeouts for each statement, and answers 503 while it is exhausted', async () => {
     const pool = new pg.Pool({ connectionString: url.href, max: 1 });
     const handler = create({ pool });

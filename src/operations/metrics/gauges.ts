@@ -1,5 +1,5 @@
 import type { Queued } from '../../ingest/pipeline.ts';
-import type { PoolUse } from '../../postgres/pools.ts';
+import type { PoolUse } from '../../postgres/database-pool.ts';
 import type { Health } from '../../queries/health.ts';
 import { withDeadline } from '../../runtime/deadline.ts';
 import { InstepError } from '../../runtime/errors.ts';
