@@ -43,7 +43,7 @@ export async function consolePages(ask: Ask, teams: number): Promise<ConsolePage
     { name: '… applied', path: '/events?outcome=applied' },
     { name: '… parked', path: '/events?outcome=parked' },
     { name: '… unreadable', path: '/events?outcome=unreadable' },
-    { name: '… from the last hour', path: '/events?since=1h' },
+    { name: '… from the last hour', path: '/events?from=1h' },
     { name: '… from the last week, parked, deleted', path: RARE },
     { name: 'an event', path: `/events/${newest}` },
     { name: '… of a team with 10,000 events', path: `/events/${newest - 500}` },
@@ -54,4 +54,4 @@ export async function consolePages(ask: Ask, teams: number): Promise<ConsolePage
   ];
 }
 
-const RARE = '/events?since=7d&outcome=parked&type=customer.subscription.deleted';
+const RARE = '/events?from=7d&outcome=parked&type=customer.subscription.deleted';

@@ -2,25 +2,32 @@ import type { Query } from '../postgres/database.ts';
 import {
   type EventFilter,
   type EventRow,
+  type PositionRange,
   readEvents,
   readEventsAt,
   readParkedPositions,
+  readPositionRange,
+  type SortOrder,
 } from '../queries/search-events.ts';
-import { END, rangesBackwards } from './search.ts';
+import { boundsOf, END, rangesOf } from './search.ts';
 
 /** A page of search results, the newest event first. */
 export type PageOfEvents = {
   readonly events: readonly EventRow[];
   /** The next page begins before this position; `null` on the last page. */
   readonly before: number | null;
+  /** The previous page ends after this position; `null` on the first page. */
+  readonly after: number | null;
   /** Set when time ran out before the page was full: the search has reached this time. */
   readonly searchedToMs: number | null;
 };
 
 export type PageRequest = {
   readonly filter: EventFilter;
-  /** Only events before this position; `null`: the whole log. */
+  /** Only events before this position; `null`: the newest events. */
   readonly before: number | null;
+  /** Instead: the events that come next after this position. */
+  readonly after?: number | null;
   readonly limit: number;
   /** In milliseconds, by a clock that is never set. */
   readonly clockMs: () => number;
@@ -32,56 +39,110 @@ const BUDGET_MS = 30;
 /** The number of events that one statement examines, within a few milliseconds. */
 const RANGE = 5_000;
 
+/** The same for a search in their bodies. */
+const RANGE_OF_BODIES = 500;
+
 /**
  * Searches the log for a page of events. Where no index helps, it examines range after range until
  * time runs out, and the next page continues there. Pages begin at positions, so they stay the same
  * while events arrive.
  */
 export async function readPageOfEvents(query: Query, request: PageRequest): Promise<PageOfEvents> {
-  const { filter, before, limit, clockMs } = request;
-  const upTo = before === null ? END : before - 1;
-  const startedAtMs = clockMs();
-  const parked = await searchParked(query, filter, upTo, limit + 1);
-  if (parked !== null) return pageOf(parked, limit);
-  const events: EventRow[] = [];
-  for await (const range of rangesOf(query, filter, upTo)) {
-    const wanted = { order: 'newest first', limit: limit + 1 - events.length } as const;
-    events.push(...(await readEvents(query, filter, range, wanted)));
-    if (events.length > limit) return pageOf(events, limit);
-    if (clockMs() - startedAtMs < BUDGET_MS) continue;
-
-    const rest = { after: 0, upTo: range.after };
-    const [next] = await readEvents(query, {}, rest, { order: 'newest first', limit: 1 });
-    if (next === undefined) break;
-    return { events, before: range.after + 1, searchedToMs: next.receivedAtMs };
+  const { before, after = null, limit } = request;
+  if (after !== null) {
+    const { events, reached } = await search(query, request, 'oldest first', { after, upTo: END });
+    const isFull = events.length > limit;
+    // Of fewer events than a page the newest page has more.
+    if (!isFull && reached === null) {
+      return await readPageOfEvents(query, { ...request, before: null, after: null });
+    }
+    const page = events.slice(0, limit).reverse();
+    return {
+      events: page,
+      before: page.at(-1)?.position ?? after + 1,
+      after: isFull ? (page[0]?.position ?? null) : (reached?.position ?? null),
+      searchedToMs: reached?.receivedAtMs ?? null,
+    };
   }
-  return pageOf(events, limit);
+  const within = { after: 0, upTo: before === null ? END : before - 1 };
+  const { events, reached } = await search(query, request, 'newest first', within);
+  const page = events.slice(0, limit);
+  const last = events.length > limit ? page.at(-1) : reached;
+  return {
+    events: page,
+    before: last?.position ?? null,
+    after: before === null ? null : (page[0]?.position ?? before - 1),
+    searchedToMs: reached?.receivedAtMs ?? null,
+  };
 }
 
-function pageOf(found: readonly EventRow[], limit: number): PageOfEvents {
-  const events = found.slice(0, limit);
-  const before = found.length > limit ? (events.at(-1)?.position ?? null) : null;
-  return { events, before, searchedToMs: null };
+type Found = {
+  /** One more than the page has, if there is one. */
+  readonly events: readonly EventRow[];
+  /** The last event that was examined when time ran out. */
+  readonly reached: Pick<EventRow, 'position' | 'receivedAtMs'> | null;
+};
+
+async function search(
+  query: Query,
+  { filter, limit, clockMs }: PageRequest,
+  order: SortOrder,
+  within: PositionRange,
+): Promise<Found> {
+  const startedAtMs = clockMs();
+  const parked = await searchParked(query, filter, within, { order, limit: limit + 1 });
+  if (parked !== null) return { events: parked, reached: null };
+  const bounds = await boundsOf(query, filter, within);
+  const events: EventRow[] = [];
+  for await (const range of pageRangesOf(query, filter, bounds, order)) {
+    const wanted = { order, limit: limit + 1 - events.length };
+    events.push(...(await readEvents(query, filter, range, wanted)));
+    if (events.length > limit) break;
+    if (clockMs() - startedAtMs < BUDGET_MS) continue;
+    return { events, reached: await readReached(query, range, order, bounds) };
+  }
+  return { events, reached: null };
+}
+
+/** The last event of a range in this order; `null` when nothing of the log is left after it. */
+async function readReached(
+  query: Query,
+  range: PositionRange,
+  order: SortOrder,
+  bounds: PositionRange,
+) {
+  const rest =
+    order === 'newest first' ? { ...bounds, upTo: range.after } : { ...bounds, after: range.upTo };
+  if ((await readPositionRange(query, rest, { order, limit: 1 })) === null) return null;
+  const backwards = order === 'newest first' ? 'oldest first' : 'newest first';
+  const [last] = await readEvents(query, {}, range, { order: backwards, limit: 1 });
+  return last ?? null;
 }
 
 /** The parked events, from their index; `null` for another search, or when there are too many. */
 async function searchParked(
   query: Query,
   { outcome, ...others }: EventFilter,
-  upTo: number,
-  limit: number,
+  { after, upTo }: PositionRange,
+  page: { readonly order: SortOrder; readonly limit: number },
 ): Promise<EventRow[] | null> {
   if (outcome !== 'parked' || others.customerId !== undefined) return null;
   const positions = await readParkedPositions(query);
   if (positions === null) return null;
-  const wanted = positions.filter((position) => position <= upTo);
-  return await readEventsAt(query, { outcome, ...others }, wanted, limit);
+  const wanted = positions.filter((position) => position > after && position <= upTo);
+  return await readEventsAt(query, { outcome, ...others }, wanted, page);
 }
 
-/** The whole log at once where an index finds the events. */
-async function* rangesOf(query: Query, filter: EventFilter, upTo: number) {
-  const { customerId, ...others } = filter;
+/** All events of the filter's time at once where nothing else is asked for. */
+async function* pageRangesOf(
+  query: Query,
+  filter: EventFilter,
+  bounds: PositionRange,
+  order: SortOrder,
+) {
+  const { sinceMs: _, untilMs: __, ...others } = filter;
   const isEverything = Object.values(others).every((one) => one === undefined);
-  if (customerId !== undefined || isEverything) yield { after: 0, upTo };
-  else yield* rangesBackwards(query, filter, upTo, RANGE);
+  const size = filter.invoiceId === undefined ? RANGE : RANGE_OF_BODIES;
+  if (isEverything) yield bounds;
+  else yield* rangesOf(query, filter, bounds, { order, size });
 }

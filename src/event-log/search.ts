@@ -5,8 +5,8 @@ import {
   type PositionRange,
   readEvents,
   readPositionRange,
+  readPositionSince,
   type SortOrder,
-  wasReceivedSince,
 } from '../queries/search-events.ts';
 
 /** The number of events that one statement examines where no index helps. */
@@ -17,20 +17,24 @@ const PAGE = 200;
 /** Greater than any position. */
 export const END = Number.MAX_SAFE_INTEGER;
 
+const WHOLE_LOG: PositionRange = { after: 0, upTo: END };
+
 /** The position of the newest event; 0 when there is none. */
 export async function readNewestPosition(query: Query): Promise<number> {
-  return (await readPositionRange(query, END, 1))?.upTo ?? 0;
+  const newest = { order: 'newest first', limit: 1 } as const;
+  return (await readPositionRange(query, WHOLE_LOG, newest))?.upTo ?? 0;
 }
 
-/** The matching events of the log up to a position, without those that arrive during the search. */
+/** The matching events of the log up to a position, by default the newest one at the beginning. */
 export async function* searchLog(
   query: Query,
   filter: EventFilter,
   order: SortOrder,
-  upTo = END,
+  upTo?: number,
 ): AsyncGenerator<EventRow> {
-  const ranges = rangesBackwards(query, filter, upTo, RANGE);
-  for await (const range of order === 'newest first' ? ranges : reversed(ranges)) {
+  const within = { after: 0, upTo: upTo ?? (await readNewestPosition(query)) };
+  const bounds = await boundsOf(query, filter, within);
+  for await (const range of rangesOf(query, filter, bounds, { order, size: RANGE })) {
     yield* eventsWithin(query, filter, range, order);
   }
 }
@@ -41,7 +45,8 @@ export async function* searchLog(
  */
 export async function findEvents(query: Query, eventId: string): Promise<EventRow[]> {
   const filter = { eventId };
-  for await (const range of rangesBackwards(query, filter, END, RANGE)) {
+  const backwards = { order: 'newest first', size: RANGE } as const;
+  for await (const range of rangesOf(query, filter, WHOLE_LOG, backwards)) {
     const found = await readEvents(query, filter, range, { order: 'oldest first', limit: PAGE });
     if (found.length > 0) return found;
   }
@@ -74,28 +79,50 @@ export async function* eventsWithin(
   }
 }
 
-/**
- * The ranges of the log that can have matching events, the newest first. Positions follow the order
- * of arrival, so a range without any event since the given time ends the search.
- */
-export async function* rangesBackwards(
+export type RangesOptions = {
+  readonly order: SortOrder;
+  /** How many events a range has at most, where no index finds the events. */
+  readonly size: number;
+};
+
+/** The parts of a range that can have matching events. An index has the events of a customer. */
+export async function* rangesOf(
   query: Query,
-  { customerId, sinceMs }: EventFilter,
-  upTo: number,
-  size: number,
+  filter: EventFilter,
+  bounds: PositionRange,
+  { order, size }: RangesOptions,
 ): AsyncGenerator<PositionRange> {
-  let range = await readPositionRange(query, upTo, size);
-  // An index has the events of a customer, wherever they are.
-  if (range !== null && customerId !== undefined) yield { ...range, after: 0 };
-  while (range !== null && customerId === undefined) {
-    if (sinceMs !== undefined && !(await wasReceivedSince(query, range, sinceMs))) return;
+  if (filter.customerId !== undefined) {
+    yield bounds;
+    return;
+  }
+  for (let rest = bounds; ; ) {
+    const range = await readPositionRange(query, rest, { order, limit: size });
+    if (range === null) return;
     yield range;
-    range = await readPositionRange(query, range.after, size);
+    rest =
+      order === 'newest first' ? { ...rest, upTo: range.after } : { ...rest, after: range.upTo };
   }
 }
 
-async function* reversed<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item> {
-  const all: Item[] = [];
-  for await (const item of items) all.unshift(item);
-  yield* all;
+/**
+ * How far times are off the order of positions: clocks of instances differ, and an event gets its
+ * position when it is written.
+ */
+const DISORDER_MS = 60_000;
+
+/** The part of a range that can have events of the filter's time. */
+export async function boundsOf(
+  query: Query,
+  { sinceMs, untilMs }: EventFilter,
+  { after, upTo }: PositionRange,
+): Promise<PositionRange> {
+  const [first, end] = await Promise.all([
+    sinceMs === undefined ? 0 : readPositionSince(query, sinceMs - DISORDER_MS),
+    untilMs === undefined ? null : readPositionSince(query, untilMs + DISORDER_MS),
+  ]);
+  return {
+    after: Math.max(after, (first ?? END) - 1),
+    upTo: Math.min(upTo, (end ?? END) - 1),
+  };
 }

@@ -68,7 +68,8 @@ async function sumStep(query: Query, settled: number, nowMs: number): Promise<bo
 
 /** Adds the last events up to a position. Returns the position after which all are added now. */
 async function sumBack(query: Query, upTo: number, nowMs: number): Promise<number> {
-  const range = upTo === 0 ? null : await readPositionRange(query, upTo, STEP);
+  const newest = { order: 'newest first', limit: STEP } as const;
+  const range = await readPositionRange(query, { after: 0, upTo }, newest);
   if (range === null) return 0;
   const count = await addToStatistics(query, range, nowMs);
   return count === 0 ? 0 : range.after;

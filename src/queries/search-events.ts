@@ -24,16 +24,24 @@ export type EventFilter = {
   readonly eventId?: string | undefined;
   readonly customerId?: string | undefined;
   readonly subscriptionId?: string | undefined;
+  /** An invoice that the event's body names. */
+  readonly invoiceId?: string | undefined;
   readonly type?: string | undefined;
   readonly outcome?: LoggedOutcome | undefined;
   /** Received then or later, in milliseconds since 1970. */
   readonly sinceMs?: number | undefined;
+  /** Received before then. */
+  readonly untilMs?: number | undefined;
 };
 
 /** Positions after `after`, up to `upTo`. */
 export type PositionRange = { readonly after: number; readonly upTo: number };
 
 export type SortOrder = 'newest first' | 'oldest first';
+
+type Page = { readonly order: SortOrder; readonly limit: number };
+
+const DIRECTIONS = { 'newest first': 'desc', 'oldest first': 'asc' } as const;
 
 /**
  * The first matching events of a position range, in this order of arrival. With a customer the
@@ -43,7 +51,7 @@ export async function readEvents(
   query: Query,
   filter: EventFilter,
   { after, upTo }: PositionRange,
-  { order, limit }: { readonly order: SortOrder; readonly limit: number },
+  { order, limit }: Page,
 ): Promise<EventRow[]> {
   const matching = conditionsOf(filter, 4);
   return await query<EventRow>({
@@ -54,7 +62,7 @@ export async function readEvents(
        where position > $1
          and position <= $2
          ${matching.sql}
-       order by position ${order === 'newest first' ? 'desc' : 'asc'}
+       order by position ${DIRECTIONS[order]}
        limit $3`,
     values: [after, upTo, limit, ...matching.values],
   });
@@ -77,12 +85,12 @@ export async function readParkedPositions(query: Query): Promise<number[] | null
   return rows.map(({ position }) => position).sort((one, other) => other - one);
 }
 
-/** The matching events at these positions, the newest first. */
+/** The first matching events at these positions, in this order. */
 export async function readEventsAt(
   query: Query,
   filter: EventFilter,
   positions: readonly number[],
-  limit: number,
+  { order, limit }: Page,
 ): Promise<EventRow[]> {
   const matching = conditionsOf(filter, 3);
   return await query<EventRow>({
@@ -93,7 +101,7 @@ export async function readEventsAt(
         join instep.events using (position)
        where true
          ${matching.sql}
-       order by position desc
+       order by position ${DIRECTIONS[order]}
        limit $2`,
     values: [positions, limit, ...matching.values],
   });
@@ -124,29 +132,39 @@ export async function countEvents(
 
 /** Only the conditions that are given: a plan that serves any combination uses no index. */
 function conditionsOf(
-  { eventId, customerId, subscriptionId, type, outcome, sinceMs }: EventFilter,
+  filter: EventFilter,
   firstParameter: number,
 ): { sql: string; values: unknown[] } {
+  const { eventId, customerId, subscriptionId, invoiceId, type, outcome, sinceMs, untilMs } =
+    filter;
   const conditions: readonly (readonly [condition: string, value: unknown])[] = [
-    ['event_id =', eventId],
-    ['customer_id =', customerId],
-    ['subscription_id =', subscriptionId],
-    ['type =', type],
-    ['outcome =', outcome],
-    ['received_at >=', sinceMs === undefined ? undefined : new Date(sinceMs)],
+    ['event_id = ?', eventId],
+    ['customer_id = ?', customerId],
+    ['subscription_id = ?', subscriptionId],
+    ['type = ?', type],
+    ['outcome = ?', outcome],
+    ['received_at >= ?', sinceMs === undefined ? undefined : new Date(sinceMs)],
+    ['received_at < ?', untilMs === undefined ? undefined : new Date(untilMs)],
+    // Ids need no escapes in JSON. The last condition, because it is the most expensive.
+    [
+      'position(? in body) > 0',
+      invoiceId === undefined ? undefined : Buffer.from(`"${invoiceId}"`),
+    ],
   ];
   const given = conditions.filter(([, value]) => value !== undefined);
   return {
-    sql: given.map(([condition], index) => `and ${condition} $${index + firstParameter}`).join(' '),
+    sql: given
+      .map(([condition], index) => `and ${condition.replace('?', `$${index + firstParameter}`)}`)
+      .join(' '),
     values: given.map(([, value]) => value),
   };
 }
 
-/** The range of the last events up to a position, this many; `null` when there is none. */
+/** The part of a range that has its first events in this order; `null` when there is none. */
 export async function readPositionRange(
   query: Query,
-  upTo: number,
-  limit: number,
+  { after, upTo }: PositionRange,
+  { order, limit }: Page,
 ): Promise<PositionRange | null> {
   const [row] = await query<PositionRange | { upTo: null }>({
     name: 'read_position_range',
@@ -155,34 +173,49 @@ export async function readPositionRange(
         from (
                select position
                  from instep.events
-                where position <= $1
-                order by position desc
-                limit $2
-             ) as last`,
-    values: [upTo, limit],
+                where position > $1
+                  and position <= $2
+                order by position ${DIRECTIONS[order]}
+                limit $3
+             ) as first`,
+    values: [after, upTo, limit],
   });
   return row === undefined || row.upTo === null ? null : row;
 }
 
-/** Whether any event of a position range was received then or later. */
-export async function wasReceivedSince(
-  query: Query,
-  { after, upTo }: PositionRange,
-  sinceMs: number,
-): Promise<boolean> {
-  const rows = await query({
-    name: 'was_received_since',
+/**
+ * The first position of an event that was received then or later; `null` when there is none. No index
+ * has times, but positions follow the order of arrival: each step halves the range of positions.
+ */
+export async function readPositionSince(query: Query, sinceMs: number): Promise<number | null> {
+  const [row] = await query<{ position: number }>({
+    name: 'read_position_since',
     text: `
+      with recursive search as (
+        select min(position) as low, max(position) + 1 as high
+          from instep.events
+         union all
+        select case when received_at < $1 then position + 1 else low end,
+               case when received_at < $1 then high else middle end
+          from search
+         cross join lateral (select (low + high) / 2 as middle) as halves
+         cross join lateral (
+                 select position, received_at
+                   from instep.events
+                  where position >= middle
+                  order by position
+                  limit 1
+               ) as event
+         where low < high
+      )
       select position
         from instep.events
-       where position > $1
-         and position <= $2
-         and received_at >= $3
-       order by position desc
+       where position >= (select low from search where low >= high)
+       order by position
        limit 1`,
-    values: [after, upTo, new Date(sinceMs)],
+    values: [new Date(sinceMs)],
   });
-  return rows.length > 0;
+  return row?.position ?? null;
 }
 
 /** The positions in a range, the oldest first. */

@@ -69,7 +69,7 @@ test(`pages of ${SEEDED} events stay right while events arrive`, timeout, async 
   for (let count = 1; count <= 10; count += 1) {
     seen.push(...(await idsOn(page)));
     await instep.happen({ eventId: `evt_meanwhile_${count}`, customerId: 'cus_meanwhile' });
-    await page.getByRole('link', { name: 'Older' }).click();
+    await page.getByRole('link', { name: 'Next' }).click();
     await page.waitForURL(/before=/);
   }
   const newest = Array.from({ length: seen.length }, (_, index) => `evt_seeded_${SEEDED - index}`);

@@ -25,7 +25,7 @@ const PAGES = [
   ['a team with a right-to-left name', () => `/teams/${teams.rightToLeft}`, HOSTILE.entity],
   ['a team with a long name', () => `/teams/${teams.long}`, HOSTILE.long.slice(0, 40)],
   ['the events', () => '/events', HOSTILE.attribute],
-  ['the events with an invalid filter', () => '/events?since=yesterday', null],
+  ['the events with an invalid filter', () => '/events?from=yesterday', null],
   ['an event', () => `/events/${position}`, HOSTILE.attribute],
   ['an unreadable event', () => `/events/${unreadable}`, null],
   ['the reconciliation', () => '/reconcile', null],

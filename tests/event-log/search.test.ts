@@ -78,7 +78,7 @@ describe.each(postgresServers)('$name', (server) => {
       return query(...args);
     };
     for await (const _ of searchLog(counting, { sinceMs, outcome: 'parked' }, 'newest first'));
-    // The newest stretch, whether it may have any, what it has; the next one, and whether it may.
+    // The newest position, the first one since then, the range between them, what it has, and no more.
     expect(statements).toBe(5);
   });
 

@@ -3,6 +3,7 @@ import type { Child, PropsWithChildren } from 'hono/jsx';
 import { assetUrl } from './assets.ts';
 import { Button, PostForm } from './components/form.tsx';
 import { Notice } from './components/panels.tsx';
+import { Zone } from './components/text.tsx';
 import { currentRequest } from './request-context.ts';
 
 /** The navigation. */
@@ -123,6 +124,14 @@ function Header({ area }: Pick<PageProps, 'area'>) {
             />
           </form>
         </search>
+      )}
+      {viewer.kind !== 'visitor' && (
+        <p class="zones">
+          Times in <Zone />{' '}
+          <button id="zone" type="button" hidden>
+            Use UTC
+          </button>
+        </p>
       )}
       {viewer.kind === 'session' && (
         <PostForm action="/logout">

@@ -1,26 +1,77 @@
-// Shows times in the reader's zone. Without this script they are in UTC.
-const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
-const partial = {
-  clock: new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' }),
-  minute: new Intl.DateTimeFormat(undefined, { timeStyle: 'short' }),
-  weekday: new Intl.DateTimeFormat(undefined, {
-    weekday: 'short',
-    hour: 'numeric',
-    minute: '2-digit',
-  }),
-  slot: new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' }),
+// Shows times in the reader's zone or in UTC, as chosen. Without this script they are in UTC.
+const ownZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+const zoneButton = document.querySelector('#zone');
+const TIME_FIELDS = 'input[type="datetime-local"]';
+
+let isUtc = localStorage.getItem('zone') === 'UTC';
+
+const FORMATS = {
+  full: { dateStyle: 'medium', timeStyle: 'medium' },
+  clock: { timeStyle: 'medium' },
+  minute: { timeStyle: 'short' },
+  weekday: { weekday: 'short', hour: 'numeric', minute: '2-digit' },
+  slot: { dateStyle: 'medium', timeStyle: 'short' },
 };
-const zone = new Intl.DateTimeFormat(undefined, { timeZoneName: 'short' })
-  .formatToParts()
-  .find(({ type }) => type === 'timeZoneName').value;
 
 function showTimes() {
+  const timeZone = isUtc ? 'UTC' : ownZone;
   for (const element of document.querySelectorAll('time[datetime], [data-at]')) {
-    const format = partial[element.getAttribute('class')] ?? full;
+    const format = formatIn(timeZone, element.getAttribute('class'));
     element.textContent = format.format(new Date(element.dataset.at ?? element.dateTime));
   }
-  for (const element of document.querySelectorAll('.zone')) element.textContent = zone;
+  for (const zone of document.querySelectorAll('.zone')) zone.textContent = timeZone;
 }
 
-showTimes();
+const formats = new Map();
+
+/** Making a format takes longer than using it. */
+function formatIn(timeZone, name) {
+  const key = `${timeZone} ${name}`;
+  if (!formats.has(key)) {
+    const options = { ...(FORMATS[name] ?? FORMATS.full), timeZone };
+    formats.set(key, new Intl.DateTimeFormat(undefined, options));
+  }
+  return formats.get(key);
+}
+
+/** The text of a field for times, as it is in the chosen zone. */
+function fieldText(date) {
+  const offsetMs = isUtc ? 0 : date.getTimezoneOffset() * 60_000;
+  return new Date(date.getTime() - offsetMs).toISOString().slice(0, 16);
+}
+
+function parseField(text) {
+  return new Date(isUtc ? `${text}Z` : text);
+}
+
+// What was entered keeps its meaning when the zone changes.
+function useZone(toUtc) {
+  const fields = [...document.querySelectorAll(TIME_FIELDS)].filter(({ value }) => value !== '');
+  const dates = fields.map(({ value }) => parseField(value));
+  isUtc = toUtc;
+  for (const [index, field] of fields.entries()) field.value = fieldText(dates[index]);
+  if (zoneButton) zoneButton.textContent = isUtc ? `Use ${ownZone}` : 'Use UTC';
+  showTimes();
+}
+
+// Fields come from the server in UTC, and are sent in UTC.
+for (const field of document.querySelectorAll(TIME_FIELDS)) field.value = field.defaultValue;
+const chosen = isUtc;
+isUtc = true;
+useZone(chosen);
+
+document.addEventListener('formdata', ({ target, formData }) => {
+  for (const { name, value } of target.querySelectorAll(TIME_FIELDS)) {
+    if (value !== '') formData.set(name, parseField(value).toISOString().slice(0, 16));
+  }
+});
+
+if (zoneButton && ownZone !== 'UTC') {
+  zoneButton.hidden = false;
+  zoneButton.addEventListener('click', () => {
+    useZone(!isUtc);
+    localStorage.setItem('zone', isUtc ? 'UTC' : 'own');
+  });
+}
+
 document.addEventListener('htmx:afterSwap', showTimes);

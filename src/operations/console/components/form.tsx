@@ -1,5 +1,6 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
 import { currentRequest } from '../request-context.ts';
+import { Zone } from './text.tsx';
 
 /** The name of the field that proves that a form is one of ours. */
 export const CSRF_FIELD = 'csrf';
@@ -37,7 +38,7 @@ export function Button({ kind = 'quiet', children, ...rest }: ButtonProps) {
 }
 
 export type FieldProps = {
-  readonly label: string;
+  readonly label: Child;
   readonly name: string;
   readonly type?: 'text' | 'search' | 'password' | 'datetime-local' | 'number';
   readonly value?: string | undefined;
@@ -76,6 +77,23 @@ export function Field({ label, name, type = 'text', maxlength = 200, ...rest }: 
       )}
     </div>
   );
+}
+
+export type TimeFieldProps = Pick<FieldProps, 'name' | 'error'> & {
+  readonly label: string;
+  /** `undefined`: empty. */
+  readonly ms: number | undefined;
+};
+
+/** A time to the minute. It is sent in UTC; a script lets it be entered in the reader's zone. */
+export function TimeField({ label, ms, ...rest }: TimeFieldProps) {
+  const value = ms === undefined ? '' : new Date(ms).toISOString().slice(0, 16);
+  const zoned = (
+    <>
+      {label} (<Zone />)
+    </>
+  );
+  return <Field type="datetime-local" label={zoned} value={value} autocomplete="off" {...rest} />;
 }
 
 export type SelectProps = {

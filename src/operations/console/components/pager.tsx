@@ -1,14 +1,23 @@
 type Link = { readonly href: string; readonly text: string };
 
-/** Either is missing where there is no such page. */
-export type PagerProps = { readonly first?: Link | false; readonly next?: Link | false };
+/** Each is missing where there is no such page. */
+export type PagerProps = {
+  readonly first?: Link | false;
+  readonly previous?: Link | false;
+  readonly next?: Link | false;
+};
 
 /** Links between the pages of a list. */
-export function Pager({ first, next }: PagerProps) {
-  if (!first && !next) return null;
+export function Pager({ first, previous, next }: PagerProps) {
+  if (!first && !previous && !next) return null;
   return (
     <nav class="pager" aria-label="Pages">
       {first && <a href={first.href}>{first.text}</a>}
+      {previous && (
+        <a href={previous.href} rel="prev">
+          {previous.text}
+        </a>
+      )}
       {next && (
         <a href={next.href} rel="next">
           {next.text}

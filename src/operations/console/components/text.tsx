@@ -62,6 +62,11 @@ export function OptionalText({ text, fallback = '–', maxLength = 60 }: Optiona
   return <UntrustedText text={text} maxLength={maxLength} />;
 }
 
+/** The zone of all times on the page: UTC, until a script shows them in the reader's. */
+export function Zone() {
+  return <span class="zone">UTC</span>;
+}
+
 /** How much of a time is shown; the script `times.js` has a format of each name. */
 export type TimeFormat = 'full' | 'clock' | 'minute' | 'weekday';
 

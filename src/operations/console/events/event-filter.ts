@@ -6,7 +6,29 @@ import { parseTimeSince } from '../../../runtime/time-since.ts';
 import { LOGGED_TYPES } from '../../../stripe/handled-event-type.ts';
 import { queryText } from '../query-parameters.ts';
 
-const FIELDS = ['event', 'customer', 'subscription', 'team', 'type', 'outcome', 'since'] as const;
+const FIELDS = [
+  'event',
+  'customer',
+  'subscription',
+  'invoice',
+  'team',
+  'type',
+  'outcome',
+  'from',
+  'until',
+  'size',
+] as const;
+
+/** How many events a page can have; the first unless chosen. */
+const SIZES = [50, 100, 200] as const;
+
+/** The page sizes to choose from, apart from the first. */
+export const OTHER_SIZES = SIZES.slice(1).map(String);
+
+/** The number of events per page. */
+export function pageSize({ size }: FilterFields): number {
+  return SIZES.find((one) => String(one) === size) ?? SIZES[0];
+}
 
 /** The values of the filter's fields, as they were entered; empty fields filter nothing. */
 export type FilterFields = Readonly<Record<(typeof FIELDS)[number], string>>;
@@ -25,10 +47,13 @@ export function readFields(parameter: (name: keyof FilterFields) => unknown): Fi
     event: read('event'),
     customer: read('customer'),
     subscription: read('subscription'),
+    invoice: read('invoice'),
     team: read('team'),
     type: read('type'),
     outcome: read('outcome'),
-    since: read('since'),
+    from: read('from'),
+    until: read('until'),
+    size: read('size'),
   };
 }
 
@@ -55,15 +80,31 @@ export async function parseFilter(
   if (fields.outcome !== '' && outcome === undefined) errors.outcome = 'Unknown outcome.';
   const type = LOGGED_TYPES.find((one) => one === fields.type);
   if (fields.type !== '' && type === undefined) errors.type = 'Unknown event type.';
-  const sinceMs = fields.since === '' ? undefined : parseTimeSince(fields.since, nowMs);
-  if (sinceMs === null) errors.since = 'Enter 2h, 30d, 2026-05-31 or 2026-05-31T10:00Z.';
+  const sinceMs = timeOf(fields.from, nowMs);
+  const untilMs = timeOf(fields.until, nowMs);
+  if (sinceMs === null) errors.from = ENTER_TIME;
+  if (untilMs === null) errors.until = ENTER_TIME;
   const customer = await customerOf(query, fields);
   if (customer.error !== undefined) errors.team = customer.error;
-  if (sinceMs === null || Object.keys(errors).length > 0) return { filter: null, errors };
+  if (sinceMs === null || untilMs === null || Object.keys(errors).length > 0) {
+    return { filter: null, errors };
+  }
   const eventId = fields.event || undefined;
   const subscriptionId = fields.subscription || undefined;
-  const ids = { eventId, customerId: customer.id, subscriptionId };
-  return { filter: { ...ids, type, outcome, sinceMs }, errors: null };
+  const invoiceId = fields.invoice || undefined;
+  const ids = { eventId, customerId: customer.id, subscriptionId, invoiceId };
+  return { filter: { ...ids, type, outcome, sinceMs, untilMs }, errors: null };
+}
+
+const ENTER_TIME = 'Enter 2026-05-31T10:00, which is in UTC, or 2h for two hours ago.';
+
+/** As a browser's field for times has it. */
+const WITHOUT_ZONE = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$/;
+
+/** A time in milliseconds since 1970; `undefined` when nothing was entered, `null` for another text. */
+function timeOf(text: string, nowMs: number): number | undefined | null {
+  if (text === '') return undefined;
+  return parseTimeSince(WITHOUT_ZONE.test(text) ? `${text}Z` : text, nowMs);
 }
 
 async function customerOf(

@@ -2,8 +2,9 @@ import { Hono } from 'hono';
 import { LOGGED_OUTCOMES } from '../../../core/logged-event.ts';
 import { type PageOfEvents, readPageOfEvents } from '../../../event-log/event-page.ts';
 import { readNewestPosition } from '../../../event-log/search.ts';
+import type { EventFilter } from '../../../queries/search-events.ts';
 import { LOGGED_TYPES } from '../../../stripe/handled-event-type.ts';
-import { Button, Field, Select } from '../components/form.tsx';
+import { Button, Field, Select, TimeField } from '../components/form.tsx';
 import { autoLoad, Pager } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
 import { Time } from '../components/text.tsx';
@@ -15,14 +16,14 @@ import {
   type FieldErrors,
   type FilterFields,
   filterUrl,
+  OTHER_SIZES,
+  pageSize,
   parseFilter,
   readFields,
 } from './event-filter.ts';
 import { eventPage } from './event-page.tsx';
 import { EventTable } from './event-table.tsx';
 import { countNewer, NewerEvents, readBaseline } from './newer-events.tsx';
-
-const LIMIT = 50;
 
 /** `/events`: the event log, newest first, with a filter; and each event's page. */
 export function eventPages(options: ConsoleOptions): Hono {
@@ -34,7 +35,7 @@ export function eventPages(options: ConsoleOptions): Hono {
     const fields = readFields((name) => req.query(name));
     const nowMs = now();
     const { filter, errors } = await parseFilter(query, fields, nowMs);
-    const form = <FilterForm fields={fields} errors={errors} />;
+    const form = <FilterForm {...{ fields, filter, errors }} />;
     if (filter === null) {
       return html(
         <Page title="Events" area="Events">
@@ -47,18 +48,26 @@ export function eventPages(options: ConsoleOptions): Hono {
       );
     }
     const before = queryNumber(req.query('before'));
+    const after = queryNumber(req.query('after'));
     const newest = await readNewestPosition(query);
     // Before the page is read: an event that arrives in between is reported twice, never lost.
-    const baseline = before === null ? await readBaseline(query, filter, newest) : null;
-    const page = await readPageOfEvents(query, { filter, before, limit: LIMIT, clockMs });
+    const isFirst = before === null && after === null;
+    const baseline = isFirst ? await readBaseline(query, filter, newest) : null;
+    const limit = pageSize(fields);
+    const page = await readPageOfEvents(query, { filter, before, after, limit, clockMs });
     return html(
       <Page title="Events" area="Events">
         {form}
         {baseline && <NewerEvents {...{ fields, baseline, newer: 0, nowMs }} />}
         <div id="results">
           {page.events.length > 0 && <EventTable events={page.events} />}
-          <PageEnd fields={fields} page={page} isLogEmpty={newest === 0} />
-          <EventPager fields={fields} page={page} isFirst={before === null} />
+          <PageEnd
+            fields={fields}
+            page={page}
+            isLogEmpty={newest === 0}
+            isForward={after !== null}
+          />
+          <EventPager fields={fields} page={page} />
         </div>
       </Page>,
     );
@@ -81,9 +90,13 @@ export function eventPages(options: ConsoleOptions): Hono {
   return app.route('/', eventPage(options));
 }
 
-type FilterFormProps = { readonly fields: FilterFields; readonly errors: FieldErrors | null };
+type FilterFormProps = {
+  readonly fields: FilterFields;
+  readonly filter: EventFilter | null;
+  readonly errors: FieldErrors | null;
+};
 
-function FilterForm({ fields, errors }: FilterFormProps) {
+function FilterForm({ fields, filter, errors }: FilterFormProps) {
   const propsOf = (name: keyof FilterFields) => ({
     name,
     value: fields[name],
@@ -92,18 +105,21 @@ function FilterForm({ fields, errors }: FilterFormProps) {
   return (
     <search aria-label="Events">
       <form method="get" action="/events" class="row">
-        <Field label="Event" type="search" maxlength={300} {...propsOf('event')} />
-        <Field label="Customer" type="search" maxlength={300} {...propsOf('customer')} />
-        <Field label="Subscription" type="search" maxlength={300} {...propsOf('subscription')} />
-        <Field label="Team" type="search" maxlength={20} {...propsOf('team')} />
-        <Select label="Type" any="any type" options={LOGGED_TYPES} {...propsOf('type')} />
+        <TimeField label="From" name="from" ms={filter?.sinceMs} error={errors?.from} />
+        <TimeField label="Until" name="until" ms={filter?.untilMs} error={errors?.until} />
         <Select
           label="Outcome"
           any="any outcome"
           options={LOGGED_OUTCOMES}
           {...propsOf('outcome')}
         />
-        <Field label="Since (2h or a date)" maxlength={40} {...propsOf('since')} />
+        <Select label="Type" any="any type" options={LOGGED_TYPES} {...propsOf('type')} />
+        <Field label="Customer" type="search" maxlength={300} {...propsOf('customer')} />
+        <Field label="Subscription" type="search" maxlength={300} {...propsOf('subscription')} />
+        <Field label="Event" type="search" maxlength={300} {...propsOf('event')} />
+        <Field label="Invoice" type="search" maxlength={300} {...propsOf('invoice')} />
+        <Field label="Team" type="search" maxlength={20} {...propsOf('team')} />
+        <Select label="Per page" any="50" options={OTHER_SIZES} {...propsOf('size')} />
         <Button kind="main">Filter</Button>
       </form>
     </search>
@@ -112,8 +128,10 @@ function FilterForm({ fields, errors }: FilterFormProps) {
 
 type PageEndProps = { readonly fields: FilterFields; readonly page: PageOfEvents };
 
+type Whole = { readonly isLogEmpty: boolean; readonly isForward: boolean };
+
 /** What else there is when the page is not full. */
-function PageEnd({ fields, page, isLogEmpty }: PageEndProps & { readonly isLogEmpty: boolean }) {
+function PageEnd({ fields, page, isLogEmpty, isForward }: PageEndProps & Whole) {
   if (isLogEmpty) {
     return (
       <Notice kind="empty" title="No events yet">
@@ -122,30 +140,35 @@ function PageEnd({ fields, page, isLogEmpty }: PageEndProps & { readonly isLogEm
       </Notice>
     );
   }
-  const { events, before, searchedToMs } = page;
+  const { events, before, after, searchedToMs } = page;
   const isEmpty = events.length === 0;
-  if (before !== null && searchedToMs !== null) {
+  if (searchedToMs !== null) {
+    const rest = isForward ? { after: after ?? 0 } : { before: before ?? 0 };
     return (
-      <p class="quiet" {...(isEmpty && autoLoad(filterUrl('/events', fields, { before })))}>
-        Searched everything received since <Time ms={searchedToMs} />. There may be older events.
+      <p class="quiet" {...(isEmpty && autoLoad(filterUrl('/events', fields, rest)))}>
+        Searched everything received {isForward ? 'until' : 'since'} <Time ms={searchedToMs} />.
+        There may be {isForward ? 'newer' : 'older'} events.
       </p>
     );
   }
   if (!isEmpty) return null;
   return (
     <Notice kind="empty" title="No event found">
-      Remove a filter, or choose an earlier time.
+      Remove a filter, or choose another time.
     </Notice>
   );
 }
 
-function EventPager({ fields, page, isFirst }: PageEndProps & { readonly isFirst: boolean }) {
-  const { before, searchedToMs } = page;
-  const nextText = searchedToMs === null ? 'Older' : 'Search further back';
+function EventPager({ fields, page: { before, after } }: PageEndProps) {
+  const linkTo = (text: string, start: Readonly<Record<string, number>>) => ({
+    href: filterUrl('/events', fields, start),
+    text,
+  });
   return (
     <Pager
-      first={!isFirst && { href: filterUrl('/events', fields), text: 'Newest' }}
-      next={before !== null && { href: filterUrl('/events', fields, { before }), text: nextText }}
+      first={after !== null && linkTo('Newest', {})}
+      previous={after !== null && linkTo('Previous', { after })}
+      next={before !== null && linkTo('Next', { before })}
     />
   );
 }

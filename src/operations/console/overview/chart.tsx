@@ -1,6 +1,6 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
 import { Table } from '../components/table.tsx';
-import { TextAt, Time, TimeLabel } from '../components/text.tsx';
+import { TextAt, Time, TimeLabel, Zone } from '../components/text.tsx';
 import type { Mark } from './marks.ts';
 import { type Range, type Slot, slotsAt, ticksOf } from './series.ts';
 
@@ -40,7 +40,7 @@ export function Chart(props: ChartProps) {
   return (
     <div class={`chart last-${range.name}`}>
       <p class="unit">
-        {unit}; time in <span class="zone">UTC</span>
+        {unit}; time in <Zone />
       </p>
       {marks.length > 0 && (
         <svg class="mark-labels" aria-hidden="true">
