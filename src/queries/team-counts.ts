@@ -1,36 +1,47 @@
 import type { Query } from '../postgres/database.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
+import { FACETS, type TeamFacets, teamsWithLostPlans } from './team-facets.ts';
 
-/** The teams by their status, as last counted. */
+/** Teams that have all of these in common. */
+export type TeamGroup = TeamFacets & { readonly teams: number };
+
+/** The teams as last counted. */
 export type TeamCounts = {
   readonly countedAtMs: number;
-  /** `none`: never had a subscription; `other`: a status of the application's own. */
-  readonly byStatus: Readonly<Record<string, number>>;
+  readonly groups: readonly TeamGroup[];
 };
 
-// As text: the column can have a type of the application, and values of its own.
-const COUNT_TEAMS = ({ teams }: ApplicationTables) => `
-      with counted as materialized (
-        select case
-                 when plan.status is null then 'none'
-                 when plan.status in ('active', 'trialing', 'past_due', 'unpaid', 'canceled',
-                                      'incomplete', 'incomplete_expired', 'paused')
-                   then plan.status
-                 else 'other'
-               end as known_status,
+/** More plans than these are not told apart. */
+const MAX_GROUPS = 500;
+
+const COUNT_TEAMS = (tables: ApplicationTables) => `
+      with counted as (
+        select ${FACETS.status} as status,
+               ${FACETS.plan} as plan,
+               ${FACETS.product} as product,
+               ${FACETS.problems} as problems,
                count(*) as teams
-          from ${teams.rows} as teams
-         cross join lateral (select subscription_status::text as status) as plan
-         group by known_status
+          from ${teamsWithLostPlans(tables)}
+         group by 1, 2, 3, 4
+      ), ranked as (
+        select *, row_number() over (order by teams desc) > ${MAX_GROUPS} as is_rare
+          from counted
+      ), grouped as (
+        select status,
+               case when not is_rare then plan end as plan,
+               case when not is_rare then product end as product,
+               problems,
+               sum(teams) as teams
+          from ranked
+         group by 1, 2, 3, 4
       )
       update instep.team_counts
-         set by_status = (select coalesce(jsonb_object_agg(known_status, teams), '{}') from counted),
-             took      = clock_timestamp() - statement_timestamp()`;
+         set groups = (select coalesce(jsonb_agg(to_jsonb(grouped)), '[]') from grouped),
+             took   = clock_timestamp() - statement_timestamp()`;
 
 /**
- * Counts the teams by their status, unless an instance did within the last 10 seconds. The table is
- * the application's, perhaps large and without an index, or a view: counting takes no more than a
- * hundredth of the time.
+ * Counts the teams, unless an instance did within the last 10 seconds. The table is the application's,
+ * perhaps large and without an index, or a view: counting takes no more than a hundredth of the time.
  */
 export async function countTeamsInTurn(query: Query): Promise<void> {
   const claimed = await query({
@@ -54,9 +65,23 @@ export async function readTeamCounts(query: Query): Promise<TeamCounts | null> {
     name: 'read_team_counts',
     text: `
       select (extract(epoch from counted_at) * 1000)::bigint as "countedAtMs",
-             by_status as "byStatus"
+             groups
         from instep.team_counts
-       where by_status is not null`,
+       where groups is not null`,
   });
   return row ?? null;
+}
+
+/** The number of teams for each value of a facet, the most frequent first. */
+export function countBy(
+  groups: readonly TeamGroup[],
+  valuesOf: (group: TeamGroup) => readonly (string | null)[],
+): [value: string, teams: number][] {
+  const counts = new Map<string, number>();
+  for (const group of groups) {
+    for (const value of valuesOf(group)) {
+      if (value !== null) counts.set(value, (counts.get(value) ?? 0) + group.teams);
+    }
+  }
+  return [...counts].sort(([, one], [, other]) => other - one);
 }

@@ -119,7 +119,7 @@ function Header({ area }: Pick<PageProps, 'area'>) {
               name="q"
               maxlength={300}
               placeholder="Search ( / )"
-              aria-label="Search events, customers, subscriptions and teams"
+              aria-label="Search events, customers, subscriptions, invoices, products and teams"
               aria-keyshortcuts="/"
             />
           </form>

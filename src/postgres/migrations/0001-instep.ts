@@ -235,14 +235,14 @@ create table instep.statistics_parked (
   delay_bucket smallint    not null
 );
 
--- One row: the teams by their status, as last counted.
+-- One row: the teams by status, plan, product and problems, as last counted.
 create table instep.team_counts (
   is_only_row boolean     primary key default true check (is_only_row),
   counted_at  timestamptz not null,
   -- How long the count took, so that slow counts are made less often.
   took        interval    not null,
-  -- The number of teams for each status; null until the first count.
-  by_status   jsonb
+  -- The number of teams for each combination; null until the first count.
+  groups      jsonb
 );
 
 insert into instep.team_counts (counted_at, took) values ('-infinity', '0');

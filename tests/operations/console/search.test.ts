@@ -3,7 +3,7 @@ import { addTeam } from '../../../src/queries/teams.ts';
 import { openConsole } from '../../support/browser/console-pages.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { openPipeline } from '../../support/service/pipelines.ts';
-import { receivedEvent } from '../../support/stripe/events.ts';
+import { eventBody, received, receivedEvent } from '../../support/stripe/events.ts';
 
 const { database } = await createDatabase();
 const { query } = database;
@@ -85,6 +85,42 @@ test.each(['cus_teamless', 'sub_teamless'])(
     expect(shown).toMatch(/parked evt_parked updated active/);
   },
 );
+
+function invoiced(eventId: string, customerId: string, invoiceId: string) {
+  const event = JSON.parse(eventBody({ eventId, customerId }));
+  event.data.object.latest_invoice = invoiceId;
+  return received(JSON.stringify(event));
+}
+
+test('an invoice opens the team of its customer', async () => {
+  const [team] = await query<{ id: number }>(
+    "select id from teams where provider_customer_id = 'cus_anvils'",
+  );
+  await ingest([invoiced('evt_invoiced', 'cus_anvils', 'in_1Anvils')]);
+  expect(await search('in_1Anvils')).toEqual({ status: 303, location: `/teams/${team?.id}` });
+  const listed = await pages.get('/events?invoice=in_1Anvils');
+  expect(listed.html.match(/aria-label="evt_\w+"/g)).toEqual(['aria-label="evt_invoiced"']);
+  expect((await search('in_1Nobody')).location).toBe('/events?invoice=in_1Nobody');
+});
+
+test('an invoice of a customer without a team leads to its parked events', async () => {
+  await ingest([invoiced('evt_paid', 'cus_paid', 'in_1Paid')]);
+  const { text } = await pages.get('/search?q=in_1Paid');
+  expect(text).toContain('No team has customer cus_paid .');
+  expect(text).toContain('evt_paid');
+});
+
+test('a product opens the list of its teams', async () => {
+  expect((await search('prod_pro')).location).toBe('/teams?product=prod_pro');
+});
+
+test('a subscription whose events had no effect leads to these events', async () => {
+  const event = { customerId: 'cus_acme', subscriptionId: 'sub_incomplete', status: 'incomplete' };
+  await ingest([receivedEvent({ eventId: 'evt_incomplete', ...event })]);
+  const { location } = await search('sub_incomplete');
+  expect(location).toBe('/events?subscription=sub_incomplete');
+  expect((await pages.get(location ?? '')).text).toContain('evt_incomplete');
+});
 
 test('part of a name lists the teams', async () => {
   const { text } = await pages.get('/search?q=acme');

@@ -19,7 +19,7 @@ test.each([
 ])('a team whose subscription has the clearing status %s reads: %s', (status, text) => {
   const html = String(
     TeamStatusPanel({
-      team: { id: 1, name: 'Team', customerId: null, plan: NO_PLAN },
+      team: { id: 1, name: 'Team', customerId: null, plan: NO_PLAN, lostPlan: null },
       status: {
         kind: 'lost plan',
         followed: { ...followed, status },

@@ -1,7 +1,19 @@
 import type { Child } from 'hono/jsx';
 
-/** `class` is for the cells: `end` aligns numbers, `wide` is for sentences. */
-export type Column = string | { readonly name: string; readonly class: 'end' | 'wide' };
+export type Column =
+  | string
+  | {
+      readonly name: string;
+      /** For the cells: `end` aligns numbers, `wide` is for sentences. */
+      readonly class?: 'end' | 'wide';
+      readonly sort?: Sort | undefined;
+    };
+
+/** How the rows are ordered by a column, and the address where they are ordered otherwise. */
+export type Sort = {
+  readonly direction: 'ascending' | 'descending' | 'none';
+  readonly href: string;
+};
 
 export type TableProps = {
   /** What the rows are, for screen readers. */
@@ -17,15 +29,16 @@ const MAX_PHONE_COLUMNS = 3;
 
 /** A dense table. One that is wider than the page scrolls, also by keyboard. */
 export function Table({ label, columns, rows, hasRowNames = false }: TableProps) {
-  const [names, classes] = [columns.map(nameOf), columns.map(classOf)];
+  const all = columns.map((column) => (typeof column === 'string' ? { name: column } : column));
+  const [names, classes] = [all.map((column) => column.name), all.map((column) => column.class)];
   return (
     <section class="scroll" aria-label={label} tabindex={0}>
       <table class={columns.length > MAX_PHONE_COLUMNS ? 'cards' : undefined}>
         <thead>
           <tr>
-            {names.map((name, index) => (
-              <th scope="col" class={classes[index]}>
-                {name}
+            {all.map(({ name, class: alignment, sort }) => (
+              <th scope="col" class={alignment} aria-sort={sort?.direction}>
+                {sort === undefined ? name : <SortLink name={name} {...sort} />}
               </th>
             ))}
           </tr>
@@ -50,5 +63,13 @@ export function Table({ label, columns, rows, hasRowNames = false }: TableProps)
   );
 }
 
-const nameOf = (column: Column) => (typeof column === 'string' ? column : column.name);
-const classOf = (column: Column) => (typeof column === 'string' ? undefined : column.class);
+const ARROWS = { ascending: ' ↑', descending: ' ↓', none: '' } as const;
+
+function SortLink({ name, direction, href }: Sort & { readonly name: string }) {
+  return (
+    <a class="sort" href={href}>
+      {name}
+      <span aria-hidden="true">{ARROWS[direction]}</span>
+    </a>
+  );
+}

@@ -1,12 +1,13 @@
 import type { Progress } from '../../../maintenance/reconcile/progress.ts';
 import { MAX_COUNTED_PARKED } from '../../../queries/health.ts';
 import type { LeasedJobState } from '../../../queries/leased-jobs.ts';
-import type { TeamCounts } from '../../../queries/team-counts.ts';
+import { countBy, type TeamCounts } from '../../../queries/team-counts.ts';
 import { durationOf } from '../../../runtime/duration.ts';
 import { counted, countText } from '../../count-text.ts';
 import { Badge, StatusBadge } from '../components/badges.tsx';
 import { Facts, Notice } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
+import { teamsUrl } from '../teams/team-filter.ts';
 import type { SyncState } from './issues.tsx';
 
 type HealthFactsProps = { readonly state: SyncState; readonly nowMs: number };
@@ -18,15 +19,30 @@ export function HealthFacts({ state, nowMs }: HealthFactsProps) {
   return (
     <Facts
       facts={[
-        ['Last event', ago(health.lastReceivedMs)],
+        [
+          'Last event',
+          <a id="last-event" href="/events">
+            {ago(health.lastReceivedMs)}
+          </a>,
+        ],
         [
           'Parked events',
           <a id="parked-events" href="/events?outcome=parked">
             {countText(health.parkedEvents, MAX_COUNTED_PARKED)}
           </a>,
         ],
-        ['Ambiguous order', counted(health.ambiguousSubscriptions, 'subscription')],
-        ['Products without a name', countText(health.namelessProducts)],
+        [
+          'Ambiguous order',
+          <a id="ambiguous-order" href={teamsUrl({ problem: 'ambiguous order' })}>
+            {counted(health.ambiguousSubscriptions, 'subscription')}
+          </a>,
+        ],
+        [
+          'Products without a name',
+          <a id="products-without-name" href={teamsUrl({ problem: 'plan without a name' })}>
+            {countText(health.namelessProducts)}
+          </a>,
+        ],
         ['Last catch-up', catchUpText(catchUp, ago)],
         [
           'Last reconciliation',
@@ -61,7 +77,7 @@ export function TeamStatuses({ counts, nowMs }: TeamStatusesProps) {
       </Notice>
     );
   }
-  const rows = Object.entries(counts.byStatus).sort(([, a], [, b]) => b - a);
+  const rows = countBy(counts.groups, ({ status }) => [status]);
   if (rows.length === 0) {
     return (
       <Notice kind="empty" title="No teams yet">
@@ -74,7 +90,12 @@ export function TeamStatuses({ counts, nowMs }: TeamStatusesProps) {
       <Table
         label="Teams by status"
         columns={['Status', { name: 'Teams', class: 'end' }]}
-        rows={rows.map(([status, teams]) => [<StatusOf status={status} />, countText(teams)])}
+        rows={rows.map(([status, teams]) => [
+          <a id={`teams-${status}`} href={teamsUrl({ status })}>
+            <StatusOf status={status} />
+          </a>,
+          countText(teams),
+        ])}
       />
       <p class="quiet">Counted {durationOf(nowMs - counts.countedAtMs)} ago.</p>
     </>

@@ -12,7 +12,8 @@ import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
 import { queryText } from '../query-parameters.ts';
 import { findByCustomer, findTeams, teamUrl } from '../teams/find-teams.ts';
-import { TeamTable } from '../teams/team-pages.tsx';
+import { teamsUrl } from '../teams/team-filter.ts';
+import { TeamTable } from '../teams/team-table.tsx';
 
 const MAX_TEAMS = 50;
 const MAX_CUSTOMERS = 5;
@@ -25,7 +26,10 @@ type Found =
   | { readonly url: string }
   | { readonly teams: readonly NamedTeam[]; readonly customers: readonly TeamlessCustomer[] };
 
-/** `GET /search`: finds events, customers, subscriptions and teams. An exact hit opens at once. */
+/**
+ * `GET /search`: finds events, customers, subscriptions, invoices, products and teams. An exact hit
+ * opens at once.
+ */
 export function searchPage({ database, clockMs }: ConsoleOptions): Hono {
   return new Hono().get('/', async ({ req, html, redirect }) => {
     const text = queryText(req.query('q'));
@@ -38,6 +42,8 @@ export function searchPage({ database, clockMs }: ConsoleOptions): Hono {
 
 async function search(query: Query, text: string, clockMs: () => number): Promise<Found> {
   if (text.startsWith('evt_')) return { url: await findEvent(query, text, clockMs) };
+  if (text.startsWith('prod_')) return { url: teamsUrl({ product: text }) };
+  if (text.startsWith('in_')) return await findInvoice(query, text, clockMs);
   const { teams, customerIds } = await findByCustomer(query, text, MAX_TEAMS);
   // Subscriptions with nothing but parked events are in the log only.
   const filter = { outcome: 'parked', subscriptionId: text } as const;
@@ -50,11 +56,28 @@ async function search(query: Query, text: string, clockMs: () => number): Promis
   const parkedIds = parked.events.flatMap(({ customerId }) => customerId ?? []);
   const customers = await readTeamless(query, [...customerIds, ...parkedIds], teams, clockMs);
   if (teams.length + customers.length > 0) return openOnly({ teams, customers }, teams);
-  const page = await findTeams(query, { text, afterId: null, limit: MAX_TEAMS, clockMs });
+  const order = { sort: 'id', isDescending: false } as const;
+  const request = { filter: { text }, order, start: null, limit: MAX_TEAMS, clockMs };
+  const page = await findTeams(query, request);
   const exact = page.teams.filter(
     ({ id, name }) => String(id) === text || name?.toLowerCase() === text.toLowerCase(),
   );
+  if (page.teams.length === 0 && text.startsWith('sub_')) {
+    // Its events can have had no effect so far. No index has them.
+    return { url: filterUrl('/events', { subscription: text }) };
+  }
   return openOnly({ teams: page.teams, customers }, exact);
+}
+
+/** The only customer whose events name this invoice; otherwise the list of these events. */
+async function findInvoice(query: Query, invoiceId: string, clockMs: () => number): Promise<Found> {
+  const request = { filter: { invoiceId }, before: null, limit: MAX_EVENTS, clockMs };
+  const { events } = await readPageOfEvents(query, request);
+  const [customerId, ...others] = new Set(events.map((event) => event.customerId));
+  if (customerId == null || others.length > 0) {
+    return { url: filterUrl('/events', { invoice: invoiceId }) };
+  }
+  return await search(query, customerId, clockMs);
 }
 
 /** Opens the only exact hit. */
@@ -106,7 +129,7 @@ function SearchPage({ text, teams, customers }: SearchPageProps) {
       }
       area={null}
     >
-      {teams.length > 0 && <TeamTable teams={teams} />}
+      {teams.length > 0 && <TeamTable teams={teams} sorted={null} />}
       {teams.length === MAX_TEAMS && (
         <p>
           <a href={`/teams?search=${encodeURIComponent(text)}`}>All teams with this name</a>
@@ -117,8 +140,9 @@ function SearchPage({ text, teams, customers }: SearchPageProps) {
       ))}
       {isEmpty && (
         <Notice kind="empty" title="Nothing found">
-          Enter a whole event (evt_…), customer (cus_…), subscription (sub_…) or team id, or part of
-          a team's name. <a href={filterUrl('/events', { event: text })}>Search event ids</a>
+          Enter a whole event (evt_…), customer (cus_…), subscription (sub_…), invoice (in_…),
+          product (prod_…) or team id, or part of a team's name.{' '}
+          <a href={filterUrl('/events', { event: text })}>Search event ids</a>
         </Notice>
       )}
     </Page>

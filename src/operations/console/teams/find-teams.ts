@@ -1,13 +1,7 @@
 import type { ApplicationId } from '../../../core/application-id.ts';
 import type { Query } from '../../../postgres/database.ts';
-import {
-  type NamedTeam,
-  readNamedTeam,
-  readNamedTeams,
-  readNamedTeamsOf,
-  readTeamsById,
-  searchTeamNames,
-} from '../../../queries/named-teams.ts';
+import { listTeams, type TeamFilter, type TeamOrder } from '../../../queries/list-teams.ts';
+import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from '../../../queries/named-teams.ts';
 import { readCustomerIdsOf } from '../../../queries/subscriptions.ts';
 import { isVisible } from '../components/text.tsx';
 
@@ -21,20 +15,28 @@ export function teamUrl(id: ApplicationId): string {
   return `/teams/${encodeURIComponent(id)}`;
 }
 
-/** A page of teams, ordered by id. */
+/** Where a page begins: after a team or, in the other direction, before one. */
+export type Start = {
+  readonly side: 'after' | 'before';
+  readonly id: ApplicationId;
+};
+
 export type PageOfTeams = {
   readonly teams: readonly NamedTeam[];
-  /** The next page starts after this id; `null` on the last page. */
+  /** The next page starts after this team; `null` on the last page. */
   readonly after: ApplicationId | null;
-  /** Whether the search ran out of time before the page was full. */
-  readonly isCutShort: boolean;
+  /** The previous page ends before this team; `null` on the first page. */
+  readonly before: ApplicationId | null;
+  /** Set when time ran out before the page was full: the search has reached this team. */
+  readonly searchedTo: ApplicationId | null;
 };
 
 export type FindRequest = {
-  /** An id, a customer, a subscription, or part of a name; empty: all teams. */
-  readonly text: string;
+  /** Its text is also searched as an id, a customer or a subscription. */
+  readonly filter: TeamFilter;
+  readonly order: TeamOrder;
   /** `null`: the first page. */
-  readonly afterId: ApplicationId | null;
+  readonly start: Start | null;
   readonly limit: number;
   /** In milliseconds, by a clock that is never set. */
   readonly clockMs: () => number;
@@ -43,21 +45,19 @@ export type FindRequest = {
 /** A search stops after this time, because a person is waiting. */
 const BUDGET_MS = 30;
 
-/** How many names one statement compares; it takes a few milliseconds. */
-const NAMES_PER_STATEMENT = 5_000;
-
 /**
  * Finds the teams of a customer or a subscription; without any, the team with this id and those
- * with such a name.
+ * that match the filter.
  */
 export async function findTeams(query: Query, request: FindRequest): Promise<PageOfTeams> {
-  const { text, afterId, limit } = request;
-  if (text === '') return await readAll(query, request);
-  if (afterId !== null) return await findByName(query, request);
+  const { filter, start, limit } = request;
+  const { text, ...others } = filter;
+  const isTextOnly = Object.values(others).every((one) => one === undefined);
+  if (text === undefined || start !== null || !isTextOnly) return await readPage(query, request);
   const { teams } = await findByCustomer(query, text, limit);
-  if (teams.length > 0) return { teams, after: null, isCutShort: false };
+  if (teams.length > 0) return { teams, after: null, before: null, searchedTo: null };
   const byId = await readNamedTeam(query, text);
-  const byName = await findByName(query, request);
+  const byName = await readPage(query, request);
   if (byId === null) return byName;
   return { ...byName, teams: [byId, ...byName.teams.filter((team) => team.id !== byId.id)] };
 }
@@ -68,27 +68,49 @@ export async function findByCustomer(query: Query, id: string, limit: number) {
   return { customerIds, teams: await readNamedTeamsOf(query, customerIds, limit) };
 }
 
-async function readAll(query: Query, { afterId, limit }: FindRequest): Promise<PageOfTeams> {
-  const teams = await readNamedTeams(query, { afterId, limit: limit + 1 });
+async function readPage(query: Query, request: FindRequest): Promise<PageOfTeams> {
+  const { start, limit } = request;
+  const { teams, searchedTo } = await search(query, request);
   const page = teams.slice(0, limit);
-  const after = teams.length > limit ? (page.at(-1)?.id ?? null) : null;
-  return { teams: page, after, isCutShort: false };
+  const isFull = teams.length > limit;
+  if (start?.side === 'before') {
+    // Of fewer teams than a page the first page has more.
+    if (!isFull && searchedTo === null) return await readPage(query, { ...request, start: null });
+    page.reverse();
+    return {
+      teams: page,
+      after: page.at(-1)?.id ?? start.id,
+      before: isFull ? (page[0]?.id ?? null) : searchedTo,
+      searchedTo,
+    };
+  }
+  return {
+    teams: page,
+    after: isFull ? (page.at(-1)?.id ?? null) : searchedTo,
+    before: start === null ? null : (page[0]?.id ?? start.id),
+    searchedTo,
+  };
 }
 
-async function findByName(query: Query, request: FindRequest): Promise<PageOfTeams> {
-  const { text, afterId, limit, clockMs } = request;
+type Found = Pick<PageOfTeams, 'searchedTo'> & {
+  /** One more than the page has, if there is one. */
+  readonly teams: readonly NamedTeam[];
+};
+
+/** The next teams in the order, or before a team the previous ones, that one's neighbour first. */
+async function search(query: Query, request: FindRequest): Promise<Found> {
+  const { filter, start, limit, clockMs } = request;
+  const isBackwards = start?.side === 'before';
+  const { sort, isDescending } = request.order;
+  const order = { sort, isDescending: isDescending !== isBackwards };
   const startedAtMs = clockMs();
-  const ids: ApplicationId[] = [];
-  let after = afterId;
-  let isCutShort = false;
-  do {
-    const wanted = limit - ids.length;
-    const search = { text, afterId: after, lookedAt: NAMES_PER_STATEMENT, limit: wanted };
-    const found = await searchTeamNames(query, search);
-    ids.push(...found.ids);
-    const isFull = ids.length === limit;
-    after = isFull ? (ids.at(-1) ?? null) : found.lastId;
-    isCutShort = !isFull && after !== null && clockMs() - startedAtMs >= BUDGET_MS;
-  } while (after !== null && ids.length < limit && !isCutShort);
-  return { teams: await readTeamsById(query, ids), after, isCutShort };
+  const teams: NamedTeam[] = [];
+  for (let cursor = start?.id ?? null; ; ) {
+    const wanted = limit + 1 - teams.length;
+    const listed = await listTeams(query, { filter, order, cursor, limit: wanted });
+    teams.push(...listed.teams);
+    cursor = listed.examinedTo;
+    if (teams.length > limit || cursor === null) return { teams, searchedTo: null };
+    if (clockMs() - startedAtMs >= BUDGET_MS) return { teams, searchedTo: cursor };
+  }
 }

@@ -1,35 +1,58 @@
 import { Hono } from 'hono';
-import type { ApplicationId } from '../../../core/application-id.ts';
 import type { ReconcileServices } from '../../../maintenance/reconcile/options.ts';
-import type { NamedTeam } from '../../../queries/named-teams.ts';
-import { StatusBadge } from '../components/badges.tsx';
+import { readTeamCounts, type TeamCounts } from '../../../queries/team-counts.ts';
+import { countText } from '../../count-text.ts';
 import { Button, Field } from '../components/form.tsx';
 import { autoLoad, Pager } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
-import { Table } from '../components/table.tsx';
-import { Id, OptionalText, UntrustedText } from '../components/text.tsx';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
-import { queryText } from '../query-parameters.ts';
-import { findTeams, type PageOfTeams, teamName, teamUrl } from './find-teams.ts';
+import { findTeams, type PageOfTeams, type Start } from './find-teams.ts';
+import { TeamFacets } from './team-facets.tsx';
+import {
+  readStart,
+  readTeamFields,
+  type TeamFields,
+  teamFilterOf,
+  teamOrderOf,
+  teamsUrl,
+} from './team-filter.ts';
 import { teamPage } from './team-page.tsx';
+import { TeamTable } from './team-table.tsx';
 
 const LIMIT = 50;
 
-/** `/teams`: the list of teams, with a search; and each team's page. */
+/** With more teams, ordering all of them would take too long. */
+const MAX_SORTED = 50_000;
+
+/** `/teams`: the list of teams, with filters and a search; and each team's page. */
 export function teamPages(options: ConsoleOptions, services: ReconcileServices): Hono {
-  const { database, clockMs } = options;
+  const { database, clockMs, now } = options;
+  const { query } = database;
   const app = new Hono();
-  app.get('/', async ({ req, html }) => {
-    const text = queryText(req.query('search'));
-    const afterId = queryText(req.query('after')) || null;
-    const page = await findTeams(database.query, { text, afterId, limit: LIMIT, clockMs });
+  app.get('/', async (context) => {
+    const { req, html } = context;
+    const parameter = (name: string) => req.query(name);
+    const start = readStart(parameter);
+    const counts = await readTeamCounts(query);
+    const canSort = countAll(counts) <= MAX_SORTED;
+    const given = readTeamFields(parameter);
+    const fields = canSort ? given : { ...given, sort: '' };
+    const filter = teamFilterOf(fields);
+    const order = teamOrderOf(fields);
+    const page = await findTeams(query, { filter, order, start, limit: LIMIT, clockMs });
     return html(
       <Page title="Teams" area="Teams">
-        <SearchForm text={text} />
+        <SearchForm fields={fields} />
+        <TeamFacets fields={fields} counts={counts} nowMs={now()} />
+        {!canSort && (
+          <p class="quiet">Sorted by id. Up to {countText(MAX_SORTED)} teams can be sorted.</p>
+        )}
         <div id="results">
-          {page.teams.length > 0 && <TeamTable teams={page.teams} />}
-          <PageEnd page={page} text={text} afterId={afterId} />
+          {page.teams.length > 0 && (
+            <TeamTable teams={page.teams} sorted={canSort ? { fields, order } : null} />
+          )}
+          <PageEnd page={page} fields={fields} start={start} />
         </div>
       </Page>,
     );
@@ -37,7 +60,13 @@ export function teamPages(options: ConsoleOptions, services: ReconcileServices):
   return app.route('/', teamPage(options, services));
 }
 
-function SearchForm({ text }: { readonly text: string }) {
+/** 0 before the first count. */
+function countAll(counts: TeamCounts | null): number {
+  return (counts?.groups ?? []).reduce((sum, { teams }) => sum + teams, 0);
+}
+
+function SearchForm({ fields }: { readonly fields: TeamFields }) {
+  const { search, ...others } = fields;
   return (
     <search aria-label="Teams">
       <form method="get" action="/teams" class="row">
@@ -45,63 +74,55 @@ function SearchForm({ text }: { readonly text: string }) {
           label="Name, team id, customer or subscription"
           name="search"
           type="search"
-          value={text}
+          value={search}
           maxlength={300}
         />
+        {Object.entries(others).map(
+          ([name, value]) => value !== '' && <input type="hidden" name={name} value={value} />,
+        )}
         <Button kind="main">Search</Button>
       </form>
     </search>
   );
 }
 
-const COLUMNS = ['Team', { name: 'Id', class: 'end' }, 'Status', 'Plan', 'Customer'] as const;
-
-export function TeamTable({ teams }: { readonly teams: readonly NamedTeam[] }) {
-  return <Table label="Teams" columns={COLUMNS} rows={teams.map(cellsOf)} />;
-}
-
-function cellsOf(team: NamedTeam) {
-  const { id, customerId, plan } = team;
-  return [
-    <a href={teamUrl(id)}>
-      <UntrustedText text={teamName(team)} maxLength={80} />
-    </a>,
-    id,
-    <StatusBadge status={plan.subscriptionStatus} />,
-    <OptionalText text={plan.planName} />,
-    customerId === null ? '–' : <Id text={customerId} />,
-  ];
-}
-
 type PageEndProps = {
   readonly page: PageOfTeams;
-  readonly text: string;
-  readonly afterId: ApplicationId | null;
+  readonly fields: TeamFields;
+  readonly start: Start | null;
 };
 
 /** The end of a page of teams: what else there is, and how to get there. */
-function PageEnd({ page, text, afterId }: PageEndProps) {
-  const { teams, after, isCutShort } = page;
-  if (teams.length === 0 && after === null) return <NoTeams text={text} afterId={afterId} />;
-  const search = text === '' ? '' : `search=${encodeURIComponent(text)}`;
-  const next = after === null ? null : `/teams?${search}&after=${encodeURIComponent(after)}`;
+function PageEnd({ page, fields, start }: PageEndProps) {
+  const { teams, after, before, searchedTo } = page;
+  if (teams.length === 0 && searchedTo === null) return <NoTeams {...{ fields, start }} />;
+  const side = start?.side === 'before' ? 'before' : 'after';
+  const linkTo = (text: string, others: Readonly<Record<string, string | number>> = {}) => ({
+    href: teamsUrl(fields, others),
+    text,
+  });
   return (
     <>
-      {isCutShort && (
-        <p class="quiet" {...(teams.length === 0 && next !== null && autoLoad(next))}>
-          Searched the names of all teams up to id {after}. There may be more.
+      {searchedTo !== null && (
+        <p
+          class="quiet"
+          {...(teams.length === 0 && autoLoad(teamsUrl(fields, { [side]: searchedTo })))}
+        >
+          Searched all teams up to id {searchedTo}. There may be more.
         </p>
       )}
       <Pager
-        first={afterId !== null && { href: `/teams?${search}`, text: 'First' }}
-        next={next !== null && { href: next, text: isCutShort ? 'Search further' : 'More' }}
+        first={before !== null && linkTo('First')}
+        previous={before !== null && linkTo('Previous', { before })}
+        next={after !== null && linkTo('Next', { after })}
       />
     </>
   );
 }
 
-function NoTeams({ text, afterId }: Omit<PageEndProps, 'page'>) {
-  if (text === '' && afterId === null) {
+function NoTeams({ fields, start }: Omit<PageEndProps, 'page'>) {
+  const { sort: _, ...filter } = fields;
+  if (Object.values(filter).every((value) => value === '') && start === null) {
     return (
       <Notice kind="empty" title="No teams yet">
         Your app adds them to the table teams. To try it: npx instep team add --name Acme
@@ -109,9 +130,14 @@ function NoTeams({ text, afterId }: Omit<PageEndProps, 'page'>) {
     );
   }
   return (
-    <Notice kind="empty" title={afterId !== null ? 'No more teams found' : 'No team found'}>
-      Enter part of a name, or a whole team id, customer (cus_…) or subscription (sub_…). E-mail
-      addresses are not searched.
+    <Notice kind="empty" title={start !== null ? 'No more teams found' : 'No team found'}>
+      {fields.search === '' ? (
+        <>
+          No team matches these filters. <a href="/teams">Show all teams</a>
+        </>
+      ) : (
+        'Enter part of a name, or a whole team id, customer (cus_…) or subscription (sub_…). E-mail addresses are not searched.'
+      )}
     </Notice>
   );
 }

@@ -7,6 +7,7 @@ import { StripeId } from '../components/stripe-id.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { CustomerFact } from '../events/event-table.tsx';
 import type { Since, TeamNote, TeamStatus } from './team-status.ts';
+import { LostPlanText } from './team-table.tsx';
 import { shortPlan } from './timeline.ts';
 
 export type TeamStatusPanelProps = {
@@ -82,7 +83,16 @@ function Reason({ team, status }: Pick<TeamStatusPanelProps, 'team' | 'status'>)
       return (
         <>
           Subscription <Id of={status.followed} /> <Clearing status={status.followed.status} />. The
-          team has had no plan <SinceText since={status.since} />.
+          team has had no plan <SinceText since={status.since} />
+          {team.lostPlan !== null && (
+            <>
+              ; before, it had{' '}
+              <strong>
+                <UntrustedText text={team.lostPlan.planName ?? team.lostPlan.productId} />
+              </strong>
+            </>
+          )}
+          .
         </>
       );
     case 'out of sync':
@@ -178,11 +188,18 @@ function Id({ of: { subscriptionId } }: { readonly of: SubscriptionEvent }) {
   return <OptionalText text={subscriptionId} fallback="without an id" />;
 }
 
-function factsOf({ customerId, plan }: NamedTeam): readonly Fact[] {
+function factsOf({ customerId, plan, lostPlan }: NamedTeam): readonly Fact[] {
   return [
     ['Customer', <CustomerFact customerId={customerId} />],
     ['Status', <StatusBadge status={plan.subscriptionStatus} />],
-    ['Plan', <OptionalText text={plan.planName} maxLength={120} />],
+    [
+      'Plan',
+      lostPlan === null ? (
+        <OptionalText text={plan.planName} maxLength={120} />
+      ) : (
+        <LostPlanText {...lostPlan} />
+      ),
+    ],
     ['Product', <StripeId text={plan.providerProductId} />],
     ['Subscription', <StripeId text={plan.providerSubscriptionId} />],
   ];

@@ -1,0 +1,125 @@
+import type { ApplicationId } from '../core/application-id.ts';
+import type { Query } from '../postgres/database.ts';
+import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
+import { idFrom } from './id-from-text.ts';
+import { NAMED_TEAM, type NamedTeam, type NamedTeamRow, toNamedTeam } from './named-teams.ts';
+import { FACETS, hasProblem, LOST_PLAN, type TeamProblem } from './team-facets.ts';
+
+/** A team matches when it matches every member that is given. */
+export type TeamFilter = {
+  /** A part of the name, in upper or lower case. */
+  readonly text?: string | undefined;
+  readonly status?: string | undefined;
+  /** A plan or product that the team has, or has lost. */
+  readonly plan?: string | undefined;
+  readonly product?: string | undefined;
+  readonly problem?: TeamProblem | undefined;
+};
+
+/** What a list can be ordered by: SQL that is never null. Teams with the same value follow by id. */
+const SORTS = {
+  name: "lower(coalesce(teams.name::text, ''))",
+  status: "coalesce(teams.subscription_status::text, '')",
+  plan: `lower(coalesce(${FACETS.plan}, ''))`,
+  customer: "coalesce(teams.provider_customer_id::text, '')",
+} as const;
+
+export type TeamSort = keyof typeof SORTS | 'id';
+
+export type TeamOrder = { readonly sort: TeamSort; readonly isDescending: boolean };
+
+export type TeamList = {
+  readonly filter: TeamFilter;
+  readonly order: TeamOrder;
+  /** Only teams that come after this one in the order; `null`: all. */
+  readonly cursor: ApplicationId | null;
+  readonly limit: number;
+};
+
+/** Some of the matching teams, and the last one that was examined; `null` when no others are left. */
+export type ListedTeams = {
+  readonly teams: readonly NamedTeam[];
+  readonly examinedTo: ApplicationId | null;
+};
+
+/** How many teams one statement examines in the order of their ids; it takes a few milliseconds. */
+const EXAMINED = 5_000;
+
+/**
+ * Lists teams. No index of the application's has names, plans or statuses: in the order of ids, one
+ * statement examines a part of the table, in another order all of it.
+ */
+export async function listTeams(query: Query, list: TeamList): Promise<ListedTeams> {
+  const { filter, order, cursor, limit } = list;
+  const values: unknown[] = [limit];
+  const parameter = (value: unknown) => `$${values.push(value)}`;
+  const conditions = conditionsOf(filter, parameter);
+  const cursorText = cursor === null ? null : parameter(cursor);
+  type Row = NamedTeamRow & { examinedTo: ApplicationId | null };
+  const rows = await query<Row | { id: null; examinedTo: ApplicationId | null }>({
+    name: 'list_teams',
+    text: (tables) => textOf(tables, order, conditions, cursorText),
+    values,
+  });
+  const teams = rows.flatMap((row) => (row.id === null ? [] : [toNamedTeam(row)]));
+  return { teams, examinedTo: rows[0]?.examinedTo ?? null };
+}
+
+function textOf(
+  { teams }: ApplicationTables,
+  { sort, isDescending }: TeamOrder,
+  conditions: readonly string[],
+  cursor: string | null,
+): string {
+  const direction = isDescending ? 'desc' : 'asc';
+  const beyond = isDescending ? '<' : '>';
+  const cursorId = cursor === null ? null : idFrom(teams.idType, `${cursor}::text`);
+  const isById = sort === 'id';
+  const keys = isById ? ['teams.id'] : [SORTS[sort], 'teams.id'];
+  const key = keys.join(', ');
+  const ofCursor = `(select ${key} from examined as teams ${LOST_PLAN} where teams.id = ${cursorId})`;
+  const where = [
+    ...conditions,
+    ...(isById || cursor === null ? [] : [`(${key}) ${beyond} ${ofCursor}`]),
+  ];
+  return `
+      with examined as materialized (
+        select *
+          from ${teams.rows} as teams
+         ${isById && cursorId !== null ? `where id ${beyond} ${cursorId}` : ''}
+         ${isById ? `order by id ${direction} limit ${EXAMINED}` : ''}
+      ), found as (
+        select ${NAMED_TEAM},
+               row_number() over (order by ${keys.map((one) => `${one} ${direction}`).join(', ')}) as place
+          from examined as teams ${LOST_PLAN}
+         ${where.length === 0 ? '' : `where ${where.join(' and ')}`}
+         order by place
+         limit $1
+      )
+      select last.id as "examinedTo", found.*
+        from (
+               select (
+                        select id
+                          from examined
+                         ${isById ? `order by id ${direction} offset ${EXAMINED - 1}` : 'where false'}
+                         limit 1
+                      ) as id
+             ) as last
+        left join found on true
+       order by place`;
+}
+
+function conditionsOf(
+  { text, status, plan, product, problem }: TeamFilter,
+  parameter: (value: unknown) => string,
+): string[] {
+  const given = (value: string | undefined, condition: (parameter: string) => string) =>
+    value === undefined ? [] : [condition(parameter(value))];
+  return [
+    ...given(text, (one) => `strpos(lower(teams.name::text), lower(${one})) > 0`),
+    ...given(status, (one) => `${FACETS.status} = ${one}`),
+    ...given(plan, (one) => `${FACETS.plan} = ${one}`),
+    ...given(product, (one) => `${FACETS.product} = ${one}`),
+    ...(problem === undefined ? [] : [hasProblem(problem)]),
+  ];
+}

@@ -1,0 +1,81 @@
+import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
+
+/** The problems of teams that a list can be filtered by. */
+export const TEAM_PROBLEMS = ['ambiguous order', 'parked events', 'plan without a name'] as const;
+
+export type TeamProblem = (typeof TEAM_PROBLEMS)[number];
+
+/** What teams are counted and filtered by. */
+export type TeamFacets = {
+  /** `none`: never had a subscription; `other`: a status of the application's own. */
+  readonly status: string;
+  /** The plan that the team has, or has lost. */
+  readonly plan: string | null;
+  readonly product: string | null;
+  readonly problems: readonly TeamProblem[];
+};
+
+// As text: the column can have a type of the application, and values of its own.
+const STATUS = `
+  case
+    when teams.subscription_status is null then 'none'
+    when teams.subscription_status::text in ('active', 'trialing', 'past_due', 'unpaid', 'canceled',
+                                             'incomplete', 'incomplete_expired', 'paused')
+      then teams.subscription_status::text
+    else 'other'
+  end`;
+
+const PROBLEMS: Readonly<Record<TeamProblem, string>> = {
+  'ambiguous order': `
+    exists (
+      select
+        from instep.subscriptions as state
+       where state.is_order_ambiguous
+         and state.customer_id = teams.provider_customer_id
+    )`,
+  'parked events': `
+    exists (
+      select
+        from instep.events as event
+       where event.outcome = 'parked'
+         and event.customer_id = teams.provider_customer_id
+    )`,
+  'plan without a name': 'teams.provider_product_id is not null and teams.plan_name is null',
+};
+
+/** SQL for each facet, of rows of `teams` with `LOST_PLAN`. */
+export const FACETS: Readonly<Record<keyof TeamFacets, string>> = {
+  status: STATUS,
+  plan: 'coalesce(teams.plan_name::text, lost_plan_name)',
+  product: 'coalesce(teams.provider_product_id::text, lost_product_id)',
+  problems: `array_remove(array[${TEAM_PROBLEMS.map((problem) => `case when ${PROBLEMS[problem]} then '${problem}' end`).join(', ')}], null)`,
+};
+
+/**
+ * SQL that joins the plan that a team without one has lost: that of the newest subscription with the
+ * team's status.
+ */
+export const LOST_PLAN = `
+        left join lateral (
+               select state.product_id as lost_product_id,
+                      coalesce(state.plan_name, product.name) as lost_plan_name
+                 from instep.subscriptions as state
+                 left join instep.products as product on product.product_id = state.product_id
+                where teams.provider_subscription_id is null
+                  and teams.provider_product_id is null
+                  and teams.plan_name is null
+                  and state.customer_id = teams.provider_customer_id
+                  and state.status = teams.subscription_status::text
+                order by state.created_at desc
+                limit 1
+             ) as lost on true`;
+
+/** The condition that a team has this problem. */
+export function hasProblem(problem: TeamProblem): string {
+  return PROBLEMS[problem];
+}
+
+/** All teams, with the plans that they have lost. */
+export function teamsWithLostPlans({ teams }: ApplicationTables): string {
+  return `${teams.rows} as teams ${LOST_PLAN}`;
+}
