@@ -19,6 +19,8 @@ export type Divergence =
       readonly shouldBe: TeamRecord;
       readonly subscriptionIds: readonly (string | null)[];
     }
+  /** The whole log yields another state of a subscription than was stored. */
+  | { readonly kind: 'replayed'; readonly customerId: string }
   /** An event was decided this many times instead of once. */
   | {
       readonly kind: 'count';
@@ -48,6 +50,8 @@ export function describeDivergence(divergence: Divergence): string {
       return 'a team stays empty at a delivery for its customer';
     case 'rebuilt':
       return `instep rebuild would change ${JSON.stringify(divergence)}`;
+    case 'replayed':
+      return 'the whole log yields another state of a subscription than was stored';
     case 'count':
       return `event ${divergence.number} was decided ${divergence.times} times`;
     case 'drift':

@@ -35,6 +35,20 @@ export function createWorld(seed: number, name = String(seed)): readonly Simulat
   });
 }
 
+const UNDATED = 0.1;
+
+/** Some of these customers have events without `created`. They are determined by the seed, too. */
+export function withUndatedEvents(
+  world: readonly SimulatedCustomer[],
+  seed: number,
+): readonly SimulatedCustomer[] {
+  const random = createRandom(seed, 7);
+  return world.map(({ lifecycle, format }) => ({
+    lifecycle,
+    format: { ...format, hasUndatedEvents: random.chance(UNDATED) },
+  }));
+}
+
 /**
  * Whether the API alone can decide the order of a second. It returns only the current state, so
  * every status must have an effect.

@@ -5,7 +5,7 @@ import { renderHistory } from '../../src/testing/lifecycle/history.ts';
 import { createRandom } from '../../src/testing/random.ts';
 import { emptySummary, type LevelOptions, type Summary } from '../level.ts';
 import { shrinkFailure } from '../shrink.ts';
-import { createWorld } from '../world.ts';
+import { createWorld, withUndatedEvents } from '../world.ts';
 import { runCoreCase, runCoreRound } from './core-round.ts';
 import { parseHistory } from './customer-events.ts';
 
@@ -24,7 +24,7 @@ export async function runCoreLevel(options: LevelOptions): Promise<Summary> {
 
   for (let index = 0; index < options.seeds && sum.failure === null; index += 1) {
     const seed = options.firstSeed + index;
-    const world = createWorld(seed);
+    const world = withUndatedEvents(createWorld(seed), seed);
     const parsed = world.map(({ lifecycle, format }) =>
       parseHistory(renderHistory(lifecycle, format)),
     );

@@ -11,6 +11,7 @@ import { type Divergence, isSameTeam } from '../divergence.ts';
 import type { RunCase } from '../shrink.ts';
 import {
   type CustomerEvents,
+  hasUndatedEvents,
   parseHistory,
   SimulationBroken,
   toArrival,
@@ -158,8 +159,14 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
       return customer === undefined || hasEvidence(newest, customer) ? [] : newest.customerId;
     }),
   );
+  // Of an event without `created` only the arrival counts.
+  const undated = new Set(
+    [...customers].flatMap(([id, events]) => (hasUndatedEvents(events) ? [id] : [])),
+  );
   const isExcused = ({ kind, customerId }: Divergence) =>
-    !hasSnapshots && undecidable.has(customerId) && (kind === 'team' || kind === 'ambiguous');
+    (kind === 'team' && undated.has(customerId)) ||
+    (kind === 'ambiguous' && undated.has(customerId) && !hasSnapshots) ||
+    (!hasSnapshots && undecidable.has(customerId) && (kind === 'team' || kind === 'ambiguous'));
   const unexcused = divergences.filter((found) => !isExcused(found));
   return { divergences: unexcused, digest, snapshots };
 }
@@ -230,6 +237,7 @@ function audit({ history, variants }: CustomerEvents, audited: Audited): Diverge
     const times = decidedOf(number)?.times ?? 0;
     if (times !== 1) divergences.push({ kind: 'count', customerId, number, times });
   }
+  if (store.isReplayedDifferently(customerId)) divergences.push({ kind: 'replayed', customerId });
   if (store.hasParked(customerId)) divergences.push({ kind: 'parked', customerId });
   if (store.hasAmbiguous(customerId)) divergences.push({ kind: 'ambiguous', customerId });
   return divergences;

@@ -1,4 +1,4 @@
-import { keysOfSameSecond } from '../../src/core/event-key-layout.ts';
+import { isDatedKey, keysOfSameSecond } from '../../src/core/event-key-layout.ts';
 import { parseEvent, type ReadableEvent } from '../../src/stripe/parse-event.ts';
 import type { SnapshotEvent } from '../../src/stripe/subscription-snapshot.ts';
 import type { History, TrueEvent } from '../../src/testing/lifecycle/history.ts';
@@ -15,6 +15,11 @@ export type CustomerEvents = {
   readonly history: History;
   readonly variants: ReadonlyMap<number, EventVariants>;
 };
+
+/** Whether events without `created` come between those that Stripe's clock orders. */
+export function hasUndatedEvents({ variants }: CustomerEvents): boolean {
+  return [...variants.values()].some(({ named }) => !isDatedKey(named.event.key));
+}
 
 export function parseHistory(history: History): CustomerEvents {
   const variants = history.events.map((event) => [event.number, variantsOf(event)] as const);

@@ -1,5 +1,6 @@
 import type { ApplicationId } from '../../src/core/application-id.ts';
-import type { Customer, SubscriptionState } from '../../src/core/customer.ts';
+import { type Customer, isSameState, type SubscriptionState } from '../../src/core/customer.ts';
+import { followAll } from '../../src/core/follow.ts';
 import type { LoggedOutcome } from '../../src/core/logged-event.ts';
 import type { PlanSelection } from '../../src/core/plan-selection.ts';
 import type { SubscriptionChange, SubscriptionEvent } from '../../src/core/subscription-event.ts';
@@ -29,7 +30,7 @@ const NO_ENTRIES: readonly Entry[] = [];
 
 /**
  * Takes the place of PostgreSQL in memory: reads the state for `decide`, and stores its decisions. As
- * in the log, the entries of one batch are in the order of their keys.
+ * in the log, the entries are in the order of their arrival.
  */
 export class MemoryStore {
   readonly names = new Map<string, string>();
@@ -123,7 +124,7 @@ export class MemoryStore {
       const neighbours = decision.withUncertainOrder.flatMap(
         (event) => this.#subscriptions.get(subscriptionOf(event)) ?? NO_ENTRIES,
       );
-      const logged = [...known.logged, ...neighbours];
+      const logged = [...neighbours, ...known.logged];
       decision = decide(events, { ...known, logged }, this.#planSelection);
     }
     this.#log(arrivals, decision.outcomes);
@@ -144,6 +145,17 @@ export class MemoryStore {
   hasAmbiguous(customerId: string): boolean {
     const states = this.#customers.get(customerId)?.values() ?? [];
     return [...states].some(({ order }) => order === 'ambiguous');
+  }
+
+  /** Whether the log yields another state of a subscription, as `instep rebuild` would find. */
+  isReplayedDifferently(customerId: string): boolean {
+    return [...(this.#customers.get(customerId) ?? [])].some(([subscriptionId, state]) => {
+      const entries = this.#subscriptions.get(subscriptionOf(state.newest)) ?? NO_ENTRIES;
+      const decided = entries.filter(({ outcome }) => outcome !== 'parked');
+      const changes = decided.map(({ change }) => change);
+      const replayed = followAll(changes, this.#planSelection).get(subscriptionId);
+      return !isSameState(state, replayed);
+    });
   }
 
   /** The parked events whose customer now has a team, in the order of their arrival. */
@@ -179,8 +191,7 @@ export class MemoryStore {
   }
 
   #log(arrivals: readonly Arrival[], outcomes: ReadonlyMap<string, LoggedOutcome>): void {
-    const sorted = arrivals.length === 1 ? arrivals : [...arrivals].sort(byKey);
-    for (const arrival of sorted) {
+    for (const arrival of arrivals) {
       const { key } = arrival.event;
       const outcome = outcomes.get(key);
       if (outcome === undefined || arrival.event.kind === 'unreadable') continue;
@@ -217,8 +228,4 @@ function fromLog(arrival: Arrival): Arrival {
   return event.kind === 'readable'
     ? { ...arrival, event: { ...event, ...asLogged, source: 'log', productName: null } }
     : arrival;
-}
-
-function byKey(one: Arrival, other: Arrival): number {
-  return one.event.key < other.event.key ? -1 : 1;
 }

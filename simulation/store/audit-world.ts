@@ -20,12 +20,15 @@ export async function auditWorld(
   for (const audited of world.customers.values()) {
     const { customer } = audited;
     const { customerId } = customer.lifecycle;
+    // Of an event without `created` only the arrival counts.
+    const isUndated = customer.format.hasUndatedEvents === true;
     const divergences = [
-      ...(await auditTeams(audited, world, database)),
+      ...(isUndated ? [] : await auditTeams(audited, world, database)),
       ...(await auditRebuild(audited, world, database)),
     ];
     // A plan that the application wrote is a drift until an event counts.
-    const hasDrifted = audited.application.written.size === 0 && drifting.has(customerId);
+    const isWritten = audited.application.written.size > 0;
+    const hasDrifted = !isWritten && !isUndated && drifting.has(customerId);
     if (hasDrifted) divergences.push({ kind: 'drift', customerId });
     const concerns = (one: object) => !('customerId' in one) || one.customerId === customerId;
     const steps = schedule.steps.filter(concerns);

@@ -33,7 +33,7 @@ export function drawLoss(customer: SimulatedCustomer, losses: Losses, random: Ra
   const count = 1 + random.below(lifecycle.changes.length - first);
   const lost = lifecycle.changes.slice(first, first + count);
   const numbers = new Set(lost.map(({ number }) => number));
-  if (format.hasSharedIds) return NO_LOSS;
+  if (format.hasSharedIds || format.hasUndatedEvents) return NO_LOSS;
   if (isForgotten && format.shape !== 'ancient' && isDeterminedByApi(lifecycle, numbers)) {
     return { kind: 'forgotten', numbers };
   }

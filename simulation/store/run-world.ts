@@ -35,12 +35,13 @@ export async function runWorld(world: StoreWorld, options: RunOptions): Promise<
       await start(() => customer.application.run(step));
       continue;
     }
-    const event = customer.events.get(step.number);
+    const endpoint = random.pick([customer.events, customer.eventsOfSecondEndpoint]);
+    const event = endpoint.get(step.number);
     if (event === undefined) continue;
     api.isDown = !step.isApiUp;
     api.advanceTo(event.subscriptionId, Math.max(event.atMs, step.atMs));
     const ingest = random.pick(ingests);
-    await start(() => untilAvailable(() => ingest([received(event)])));
+    await start(() => untilAvailable(() => ingest([received(event, Math.floor(step.atMs))])));
   }
   await Promise.all(inFlight);
   if (failures.length > 0) throw failures[0];

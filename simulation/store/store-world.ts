@@ -14,7 +14,12 @@ import {
 import { SHAPES } from '../../src/testing/lifecycle/shapes.ts';
 import { createRandom, type Random } from '../../src/testing/random.ts';
 import { parseReadable } from '../core/customer-events.ts';
-import { apiRevealsOrder, createWorld, type SimulatedCustomer } from '../world.ts';
+import {
+  apiRevealsOrder,
+  createWorld,
+  type SimulatedCustomer,
+  withUndatedEvents,
+} from '../world.ts';
 import { Application } from './application.ts';
 import { drawLoss, type Loss, type Losses } from './losses.ts';
 
@@ -31,6 +36,8 @@ export type StoreCustomer = {
   readonly customer: SimulatedCustomer;
   readonly history: History;
   readonly events: ReadonlyMap<number, TrueEvent>;
+  /** The same events as a second endpoint receives them, which can have another API version. */
+  readonly eventsOfSecondEndpoint: ReadonlyMap<number, TrueEvent>;
   readonly application: Application;
   readonly loss: Loss;
 };
@@ -38,21 +45,34 @@ export type StoreCustomer = {
 export type WorldOptions = Pick<StoreWorld, 'seed' | 'round' | 'planSelection'> & {
   readonly faults: Faults;
   readonly losses: Losses;
+  /** Whether the times of receipt are simulated, so that some events can lack `created`. */
+  readonly hasUndatedEvents?: boolean;
 };
+
+/** The probability that a customer's events reach two endpoints. */
+const SECOND_ENDPOINT = 0.3;
 
 /** Creates a world whose teams are not linked yet. */
 export async function openWorld(
   query: Query,
-  { seed, round, planSelection, faults, losses }: WorldOptions,
+  { seed, round, planSelection, faults, losses, hasUndatedEvents = false }: WorldOptions,
 ): Promise<StoreWorld> {
   const customers = new Map<string, StoreCustomer>();
   const random = createRandom(seed, 6, round);
-  for (const customer of createWorld(seed, `${seed}x${round}`)) {
+  const world = createWorld(seed, `${seed}x${round}`);
+  for (const customer of hasUndatedEvents ? withUndatedEvents(world, seed) : world) {
     const loss = drawLoss(customer, losses, random);
     const history = renderHistory(customer.lifecycle, customer.format);
-    const events = new Map(history.events.map((event) => [event.number, event]));
     const application = await Application.open(query, history);
-    customers.set(history.customerId, { customer, history, events, application, loss });
+    const second = random.chance(SECOND_ENDPOINT) ? inAnyVersion(customer, random) : history;
+    customers.set(history.customerId, {
+      customer,
+      history,
+      events: byNumber(history),
+      eventsOfSecondEndpoint: byNumber(second),
+      application,
+      loss,
+    });
   }
   const all = [...customers.values()].flatMap(({ history }) => history.events);
   const schedule = scheduleDeliveries(all, faults, createRandom(seed, 2, round));
@@ -64,22 +84,34 @@ export async function openWorld(
   return { seed, round, planSelection, schedule: { ...schedule, steps, deliveries }, customers };
 }
 
+function byNumber({ events }: History): StoreCustomer['events'] {
+  return new Map(events.map((event) => [event.number, event]));
+}
+
 /**
  * The events of a customer that the API lists: all of them when some are dropped, otherwise none, so
  * that catch-up can't hide another loss. The list can be in another API version's format than the
- * delivered events. That is only possible where the API alone reveals the order, because states in
- * two formats can't be compared.
+ * delivered events.
  */
 export function listedHistory({ customer, loss }: StoreCustomer, random: Random): History | null {
-  const { lifecycle, format } = customer;
-  if (loss.kind !== 'dropped') return null;
-  const canDiffer = format.shape !== 'ancient' && apiRevealsOrder(lifecycle);
+  return loss.kind === 'dropped' ? inAnyVersion(customer, random) : null;
+}
+
+/**
+ * The same events in any API version's format. That is only possible where the API alone reveals the
+ * order, because states in two formats can't be compared, and where ids are Stripe's own.
+ */
+function inAnyVersion({ lifecycle, format }: SimulatedCustomer, random: Random): History {
+  const { shape, hasSharedIds, hasUndatedEvents = false } = format;
+  const isOfStripe = !hasSharedIds && !hasUndatedEvents;
+  const canDiffer = isOfStripe && shape !== 'ancient' && apiRevealsOrder(lifecycle);
   const shapes = canDiffer ? SHAPES.filter((one) => one !== 'ancient') : [format.shape];
   return renderHistory(lifecycle, { ...format, shape: random.pick(shapes) });
 }
 
 /** The event as the endpoint passes it to the ingest pipeline. */
-export function received(event: TrueEvent): ReceivedEvent {
-  const { atMs: receivedAtMs, body } = event;
-  return { ...parseReadable(event), body: Buffer.from(body), receivedAtMs, source: 'delivery' };
+export function received(event: TrueEvent, receivedAtMs: number): ReceivedEvent {
+  const { body } = event;
+  const readable = parseReadable({ ...event, atMs: receivedAtMs });
+  return { ...readable, body: Buffer.from(body), receivedAtMs, source: 'delivery' };
 }

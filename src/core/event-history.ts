@@ -1,11 +1,22 @@
 import { isDatedKey } from './event-key-layout.ts';
-import type { SubscriptionChange, SubscriptionEvent } from './subscription-event.ts';
+import {
+  haveSameFields,
+  type SubscriptionChange,
+  type SubscriptionEvent,
+} from './subscription-event.ts';
+import { planAfter } from './transition.ts';
 
 type Changes = readonly SubscriptionChange[];
 
-/** The events of one subscription and second, in the order of arrival. */
+/** The events of one subscription and second. */
 export type EventsOfSecond = {
+  /** Those with `created`, in the order of arrival. */
   readonly events: Changes;
+  /**
+   * The last arrival with an effect, if it has no `created`: such an event counts when it arrives, in
+   * the second of its receipt, and no cause orders it.
+   */
+  readonly undatedEnd: SubscriptionEvent | null;
   neighbours(): Neighbours;
 };
 
@@ -27,12 +38,8 @@ export class EventHistory {
     for (const change of changes) this.add(change);
   }
 
-  /**
-   * Adds an event as the last arrival of its second. One that is known keeps its place, and one without
-   * `created` is in no second.
-   */
+  /** Adds an event as the last arrival of its second. One that is known keeps its place. */
   add(change: SubscriptionChange): void {
-    if (!isDatedKey(change.key)) return;
     const { createdSeconds } = change.subscription;
     const id = idOf(change.subscription);
     const seconds = this.#subscriptions.get(id) ?? new Map<number, SubscriptionChange[]>();
@@ -43,13 +50,25 @@ export class EventHistory {
     this.#subscriptions.set(id, seconds.set(createdSeconds, events));
   }
 
+  /** Whether one of the events says the same. */
+  has(event: SubscriptionEvent): boolean {
+    const arrivals = this.#subscriptions.get(idOf(event))?.get(event.createdSeconds) ?? [];
+    return arrivals.some(({ subscription }) => haveSameFields(subscription, event));
+  }
+
   /** The second of an event. */
   secondOf(event: SubscriptionEvent): EventsOfSecond {
     const seconds = this.#subscriptions.get(idOf(event)) ?? new Map<number, SubscriptionChange[]>();
+    const arrivals = seconds.get(event.createdSeconds) ?? [];
+    const end = arrivals.findLast(({ subscription }) => planAfter(subscription) !== null);
     return {
-      events: seconds.get(event.createdSeconds) ?? [],
+      events: arrivals.filter(isDated),
+      undatedEnd: end === undefined || isDated(end) ? null : end.subscription,
       neighbours() {
-        const inOrder = [...seconds].sort(([one], [other]) => one - other);
+        const inOrder = [...seconds]
+          .map(([second, changes]) => [second, changes.filter(isDated)] as const)
+          .filter(([, changes]) => changes.length > 0)
+          .sort(([one], [other]) => one - other);
         const earlier = inOrder.filter(([second]) => second < event.createdSeconds);
         const next = inOrder.find(([second]) => second > event.createdSeconds);
         return {
@@ -59,6 +78,10 @@ export class EventHistory {
       },
     };
   }
+}
+
+function isDated({ key }: SubscriptionChange): boolean {
+  return isDatedKey(key);
 }
 
 /** No two pairs of ids have the same text. */

@@ -1,10 +1,9 @@
-import { type Customer, haveSameFields, type SubscriptionState } from './customer.ts';
-import type { EventHistory } from './event-history.ts';
-import { isDatedKey } from './event-key-layout.ts';
+import { type Customer, NO_SUBSCRIPTIONS, type SubscriptionState } from './customer.ts';
+import { EventHistory } from './event-history.ts';
 import type { LoggedOutcome } from './logged-event.ts';
 import { followedEvent, type PlanSelection } from './plan-selection.ts';
 import { type LastOfSecond, lastOfSecond } from './same-second-order.ts';
-import type { SubscriptionChange } from './subscription-event.ts';
+import { haveSameFields, type SubscriptionChange } from './subscription-event.ts';
 import { planAfter } from './transition.ts';
 
 /** A customer after one more event, and the outcome of that event. */
@@ -16,6 +15,20 @@ export type Step = {
   readonly outcome: Extract<LoggedOutcome, 'applied' | 'stale' | 'unchanged'>;
   readonly customer: Customer;
 };
+
+/** The customer after all these events, in the order of their arrival. */
+export function followAll(
+  changes: Iterable<SubscriptionChange>,
+  planSelection: PlanSelection,
+): Customer {
+  const history = new EventHistory();
+  let customer = NO_SUBSCRIPTIONS;
+  for (const change of changes) {
+    history.add(change);
+    customer = follow(customer, change, history, planSelection).customer;
+  }
+  return customer;
+}
 
 /**
  * Takes one more event of a customer (the ordering rule of docs/ARCHITECTURE.md). `history` holds
@@ -31,7 +44,7 @@ export function follow(
   const { subscription } = change;
   const noEffect = planAfter(subscription) === null;
   const current = customer.get(subscription.subscriptionId);
-  const state = newerState(current, endOfSecond(change, history), history);
+  const state = newerState(current, lastOfSecond(history.secondOf(subscription)), history);
   if (state === null) return { outcome: noEffect ? 'unchanged' : 'stale', customer };
 
   const next = new Map(customer).set(subscription.subscriptionId, state);
@@ -42,15 +55,6 @@ export function follow(
   }
   const isNewestOfItsOwn = state.newest === subscription && planSelection === 'best';
   return { outcome: noEffect || isNewestOfItsOwn ? 'unchanged' : 'stale', customer: next };
-}
-
-/** How an event's second ends. One without `created` is in no second: it counts when it arrives. */
-export function endOfSecond(
-  { key, subscription }: SubscriptionChange,
-  history: EventHistory,
-): LastOfSecond {
-  if (isDatedKey(key)) return lastOfSecond(history.secondOf(subscription));
-  return { newest: planAfter(subscription) === null ? null : subscription, order: 'known' };
 }
 
 /** The state after the last event of one more second, or `null` when it stays the same. */

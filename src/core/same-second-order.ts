@@ -4,8 +4,9 @@ import type { SubscriptionChange, SubscriptionEvent } from './subscription-event
 import { isSamePlan, planAfter } from './transition.ts';
 
 /**
- * How the last event of a second was found: `known` from the events of that second or a snapshot,
- * `inferred` from the neighbouring seconds, or not yet.
+ * How the last event of a second was found: `known` from the events of that second or a snapshot with
+ * an effect; `inferred` from the neighbouring seconds or another snapshot, until a late event of those
+ * seconds says more; or not yet.
  */
 export type Order = 'known' | 'inferred' | 'ambiguous';
 
@@ -30,7 +31,8 @@ const MAX_PATHS = 10_000;
  * back, the neighbouring seconds decide: the path starts where the earlier second ended, and the
  * next second starts where it ends. Otherwise the later arrival wins and the order is ambiguous.
  */
-export function lastOfSecond({ events, neighbours }: EventsOfSecond): LastOfSecond {
+export function lastOfSecond({ events, undatedEnd, neighbours }: EventsOfSecond): LastOfSecond {
+  if (undatedEnd !== null) return { newest: undatedEnd, order: 'known' };
   const withEffect = events
     .map(({ subscription }) => subscription)
     .filter((subscription) => planAfter(subscription) !== null);
@@ -51,7 +53,7 @@ export function lastOfSecond({ events, neighbours }: EventsOfSecond): LastOfSeco
   if (snapshot === undefined) return { newest: lastArrival, order: 'ambiguous' };
   // Stripe's answer is the last evidence there is.
   const shown = endShownBy(snapshot, ends, changedNames(events));
-  return { newest: shown ?? lastArrival, order: 'known' };
+  return { newest: shown ?? lastArrival, order: 'inferred' };
 }
 
 /** An event that arrived after the snapshot was requested may be missing from it. */

@@ -15,6 +15,23 @@ export type SubscriptionEvent = {
   readonly createdSeconds: number;
 };
 
+const FIELDS: readonly (keyof SubscriptionEvent)[] = [
+  'customerId',
+  'subscriptionId',
+  'status',
+  'productId',
+  'planName',
+  'createdSeconds',
+];
+
+/** Whether two events say the same, even if one of them was read from the database. */
+export function haveSameFields(
+  one: SubscriptionEvent | null,
+  other: SubscriptionEvent | null,
+): boolean {
+  return FIELDS.every((field) => one?.[field] === other?.[field]);
+}
+
 /** All that an event says: the subscription, and the evidence for its place among other events. */
 export type SubscriptionChange = {
   /** The key of the event in the log. */

@@ -1,8 +1,9 @@
 import { type Customer, NO_SUBSCRIPTIONS } from '../core/customer.ts';
 import { EventHistory } from '../core/event-history.ts';
-import { endOfSecond, follow, type Step } from '../core/follow.ts';
+import { follow, type Step } from '../core/follow.ts';
 import type { LoggedEvent } from '../core/logged-event.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
+import { lastOfSecond } from '../core/same-second-order.ts';
 import type { SubscriptionChange, SubscriptionEvent } from '../core/subscription-event.ts';
 import type { ParsedEvent } from './parsed-event.ts';
 
@@ -42,8 +43,9 @@ export function recomputeDecisions(
       const before = customer;
       const step = follow(before, change, history, planSelection);
       if (step.outcome !== event.outcome) return true;
-      const { newest: last } = endOfSecond(change, history);
-      const eventCount = history.secondOf(change.subscription).events.length;
+      const second = history.secondOf(change.subscription);
+      const { newest: last } = lastOfSecond(second);
+      const eventCount = second.events.length;
       const isOnArrival = event === arrival.event;
       decisions.set(event.key, { change, before, step, eventCount, last, isOnArrival, rows });
       customer = step.customer;

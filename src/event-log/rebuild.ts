@@ -1,12 +1,6 @@
 import type { ApplicationId } from '../core/application-id.ts';
-import {
-  type Customer,
-  isSameState,
-  NO_SUBSCRIPTIONS,
-  type SubscriptionState,
-} from '../core/customer.ts';
-import { EventHistory } from '../core/event-history.ts';
-import { follow } from '../core/follow.ts';
+import { isSameState, NO_SUBSCRIPTIONS, type SubscriptionState } from '../core/customer.ts';
+import { followAll } from '../core/follow.ts';
 import { canBeFromInstep, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
 import { hasPlan, isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { Database, Query } from '../postgres/database.ts';
@@ -67,7 +61,11 @@ async function rebuildCustomer(
   { planSelection, isDryRun, isConfirmed = false }: RebuildOptions,
 ): Promise<Difference[]> {
   const teams = await lockTeams(query, [customerId]);
-  const customer = await applyLog(query, customerId, planSelection);
+  const log = parseLog(await readEventsOfCustomer(query, customerId));
+  const customer = followAll(
+    log.map(({ change }) => change),
+    planSelection,
+  );
   const { customers, names: knownNames } = await readCustomers(query, [customerId]);
   const before = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
   const productIds = [...customer.values()].flatMap(({ newest }) => newest.productId ?? []);
@@ -91,20 +89,6 @@ async function rebuildCustomer(
     }
   }
   return differences;
-}
-
-async function applyLog(
-  query: Query,
-  customerId: string,
-  planSelection: PlanSelection,
-): Promise<Customer> {
-  const history = new EventHistory();
-  let customer = NO_SUBSCRIPTIONS;
-  for (const { change } of parseLog(await readEventsOfCustomer(query, customerId))) {
-    history.add(change);
-    customer = follow(customer, change, history, planSelection).customer;
-  }
-  return customer;
 }
 
 function difference(

@@ -119,7 +119,7 @@ export function decide(
     else plans.set(team.id, plan);
   }
   const subscriptions = changed(customers, stored.customers);
-  const withUncertainOrder = uncertainOf(events, [stored.customers, customers]);
+  const withUncertainOrder = uncertainOf(events, [stored.customers, customers], history);
   return {
     results:
       keptTeams.length === 0 ? results : results.map((result) => withKept(result, keptTeams)),
@@ -135,18 +135,25 @@ function withKept(result: Result, keptTeams: readonly LinkedTeam[]): Result {
   return keptTeamIds.length === 0 ? result : { ...result, keptTeamIds };
 }
 
-/** The newest events whose order is not known from their own second, before or after the batch. */
+/**
+ * The newest events whose order is not known from their own second, before or after the batch; and those
+ * that the second of an event lacks, since only one of the two has a time of its own.
+ */
 function uncertainOf(
   events: readonly EventWithProductName[],
   moments: readonly StoredState['customers'][],
+  history: EventHistory,
 ): SubscriptionEvent[] {
   const uncertain = new Set<SubscriptionEvent>();
   for (const event of events) {
     if (event.kind === 'unreadable') continue;
-    const { customerId, subscriptionId } = event.subscription;
+    const { customerId, subscriptionId, createdSeconds } = event.subscription;
     for (const customers of moments) {
       const state = customers.get(customerId)?.get(subscriptionId);
-      if (state !== undefined && state.order !== 'known') uncertain.add(state.newest);
+      if (state === undefined) continue;
+      const { newest, order } = state;
+      const isMissing = newest.createdSeconds === createdSeconds && !history.has(newest);
+      if (order !== 'known' || isMissing) uncertain.add(newest);
     }
   }
   return [...uncertain];

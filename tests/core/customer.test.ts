@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { haveSameFields, isSameState } from '../../src/core/customer.ts';
-import type { SubscriptionEvent } from '../../src/core/subscription-event.ts';
+import { isSameState } from '../../src/core/customer.ts';
+import { haveSameFields, type SubscriptionEvent } from '../../src/core/subscription-event.ts';
 
 const example: SubscriptionEvent = {
   customerId: 'cus_1',

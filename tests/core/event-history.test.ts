@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { EventHistory } from '../../src/core/event-history.ts';
 import type { SubscriptionChange, SubscriptionEvent } from '../../src/core/subscription-event.ts';
 import { event } from './subscription-changes.ts';
@@ -54,10 +54,32 @@ test('returns up to five earlier seconds in order, and the next one', () => {
   expect(keysOf(next)).toEqual([ofSecond(11)]);
 });
 
-test('keeps an event without created in no second', () => {
-  const undated = { ...at(10), key: '00000000-0000-0000-0000-000000000001' };
-  const history = new EventHistory([undated]);
-  expect(history.secondOf(undated.subscription).events).toEqual([]);
+describe('an event without created', () => {
+  const undated = (seconds: number) => ({
+    ...at(seconds, { status: 'unpaid' }),
+    key: '00000000-0000-0000-0000-000000000001',
+  });
+
+  test('is the end of its second if no later arrival has an effect', () => {
+    const [one, other] = [at(10), undated(10)];
+    const last = new EventHistory([one, other, at(10, { status: 'past_due' })]);
+    expect(last.secondOf(one.subscription)).toMatchObject({ undatedEnd: other.subscription });
+    const first = new EventHistory([other, one]);
+    expect(first.secondOf(one.subscription)).toMatchObject({ events: [one], undatedEnd: null });
+  });
+
+  test('is no evidence for other events', () => {
+    const seconds = [at(8), undated(9), at(10), undated(11), at(12)];
+    const { earlier, next } = new EventHistory(seconds).secondOf(at(10).subscription).neighbours();
+    expect({ earlier, next }).toEqual({ earlier: [[seconds[0]]], next: [seconds[4]] });
+  });
+});
+
+test('knows what its events say', () => {
+  const history = new EventHistory([at(10)]);
+  expect(history.has(at(10).subscription)).toBe(true);
+  expect(history.has(at(11).subscription)).toBe(false);
+  expect(history.has(at(10, { status: 'unpaid' }).subscription)).toBe(false);
 });
 
 test('returns no neighbours when there are none', () => {

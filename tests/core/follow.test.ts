@@ -225,7 +225,7 @@ test('events without a time count in the order of their arrival', () => {
   const arrived = [undated('active', 1), undated('canceled', 2), undated('past_due', 3)];
   expect(outcomesOf(arrived, 'newest')).toEqual(['applied', 'applied', 'unchanged']);
   const end = undated('unpaid', 4);
-  const { customer } = follow(NO_SUBSCRIPTIONS, end, new EventHistory(arrived), 'newest');
+  const { customer } = follow(NO_SUBSCRIPTIONS, end, new EventHistory([...arrived, end]), 'newest');
   expect(customer.get('sub_1')).toEqual({ newest: end.subscription, order: 'known' });
 });
 

@@ -55,7 +55,7 @@ export function lastOf(
   events: readonly SubscriptionChange[],
   { earlier = [], next = [] }: Partial<Neighbours> = {},
 ): LastOfSecond {
-  return lastOfSecond({ events, neighbours: () => ({ earlier, next }) });
+  return lastOfSecond({ events, undatedEnd: null, neighbours: () => ({ earlier, next }) });
 }
 
 export function permutations<Item>(items: readonly Item[]): Item[][] {

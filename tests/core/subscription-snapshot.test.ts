@@ -25,11 +25,11 @@ test('a snapshot without an effect leaves the later arrival when no path has evi
   const word = snapshot({ status: 'past_due' });
   expect(lastOf([active, canceled, word])).toEqual({
     newest: canceled.subscription,
-    order: 'known',
+    order: 'inferred',
   });
   expect(lastOf([word, canceled, active])).toEqual({
     newest: active.subscription,
-    order: 'known',
+    order: 'inferred',
   });
 });
 
@@ -42,7 +42,7 @@ test('a snapshot without an effect shows where the path ends', () => {
     expect(lastOf(arrived).order).toBe('ambiguous');
   }
   for (const arrived of permutations([unpaid, paid, pastDue, word])) {
-    expect(lastOf(arrived)).toEqual({ newest: paid.subscription, order: 'known' });
+    expect(lastOf(arrived)).toEqual({ newest: paid.subscription, order: 'inferred' });
   }
 });
 
@@ -51,7 +51,7 @@ test('a snapshot without an effect shows the end of the path in all but the stat
   const base = event({ status: 'active', product: 'base' }, { product: 'plus' });
   const word = snapshot({ status: 'past_due', product: 'base' });
   for (const arrived of permutations([plus, base, word])) {
-    expect(lastOf(arrived)).toEqual({ newest: base.subscription, order: 'known' });
+    expect(lastOf(arrived)).toEqual({ newest: base.subscription, order: 'inferred' });
   }
 });
 
@@ -65,7 +65,7 @@ test('a snapshot shows an end only if all changed values agree', () => {
   for (const arrived of permutations([plus, base])) {
     expect(lastOf([...arrived, word])).toEqual({
       newest: arrived[1]?.subscription,
-      order: 'known',
+      order: 'inferred',
     });
   }
 });
@@ -78,7 +78,7 @@ test.each([12, 31])(
     );
     expect(lastOf([snapshot({ status: 'past_due' }), ...events])).toEqual({
       newest: events.at(-1)?.subscription,
-      order: 'known',
+      order: 'inferred',
     });
   },
 );

@@ -1,12 +1,16 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ApplicationId } from '../../src/core/application-id.ts';
 import { rebuild } from '../../src/event-log/rebuild.ts';
+import type { ReceivedEvent } from '../../src/ingest/received-event.ts';
+import { createParkedEventsJob } from '../../src/maintenance/parked-events.ts';
+import { addTeam } from '../../src/queries/teams.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { eventBody, received, receivedEvent } from '../support/stripe/events.ts';
 
 const store = useDatabase(embeddedServer);
+const SECOND = 1_700_000_000;
 
 async function rebuilt(teamId: ApplicationId): Promise<unknown[]> {
   const found = [];
@@ -29,26 +33,91 @@ test.each([0, 1, 2 ** 32, 2 ** 32 + 7, 253_402_300_799])(
   },
 );
 
+/** An event without `created`, received in this second. */
+function undated(customerId: string, status: string, receivedSeconds: number): ReceivedEvent {
+  const { created: _, ...event } = JSON.parse(eventBody({ customerId, status }));
+  return received(JSON.stringify(event), receivedSeconds * 1_000);
+}
+
 test('events without a time count in the order of their arrival, alone and in a batch', async () => {
   const ingest = openPipeline(store.database);
   const { teamId, customerId } = await store.addTeam();
-  const undated = (status: string) => {
-    const { created: _, ...event } = JSON.parse(eventBody({ customerId, status }));
-    return received(JSON.stringify(event));
-  };
   const expectStatus = async (subscriptionStatus: string) => {
     expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus });
     expect(await rebuilt(teamId)).toEqual([]);
   };
-  await ingest([undated('active')]);
-  await ingest([undated('canceled')]);
+  await ingest([undated(customerId, 'active', SECOND)]);
+  await ingest([undated(customerId, 'canceled', SECOND)]);
   await expectStatus('canceled');
   // Behind one that is under way, so that they are one batch.
-  const batch = ['trialing', 'unpaid', 'active'].map(undated);
+  const batch = ['trialing', 'unpaid', 'active'].map((status) =>
+    undated(customerId, status, SECOND),
+  );
   await ingest([receivedEvent({ customerId: 'cus_nobody' }), ...batch]);
   const states = await store.database.query<{ is_order_ambiguous: boolean }>(
     'select is_order_ambiguous from instep.subscriptions where customer_id = $1',
     [customerId],
   );
   expect(states).toEqual([{ is_order_ambiguous: false }]);
+});
+
+describe('events with and without a time in one second', () => {
+  const dated = (customerId: string, status: string, createdSeconds = SECOND) =>
+    receivedEvent({ customerId, status, createdSeconds });
+
+  test.each([
+    ['active', 'trialing'],
+    ['trialing', 'active'],
+  ])('the later arrival of %s and %s wins', async (first, second) => {
+    const ingest = openPipeline(store.database);
+    const orders = [
+      (customerId: string) => [dated(customerId, first), undated(customerId, second, SECOND)],
+      (customerId: string) => [undated(customerId, first, SECOND), dated(customerId, second)],
+    ];
+    for (const order of orders) {
+      const { teamId, customerId } = await store.addTeam();
+      for (const event of order(customerId)) await ingest([event]);
+      expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: second });
+      expect(await rebuilt(teamId)).toEqual([]);
+    }
+  });
+
+  test.each([
+    ['a late older event', dated],
+    ['an event without an effect', undated],
+  ] as const)('%s changes nothing, and rebuild agrees', async (_, event) => {
+    const ingest = openPipeline(store.database);
+    const { teamId, customerId } = await store.addTeam();
+    await ingest([dated(customerId, 'canceled')]);
+    await ingest([undated(customerId, 'active', SECOND)]);
+    await ingest([event(customerId, 'trialing', SECOND - 1)]);
+    await ingest([dated(customerId, 'past_due')]);
+    expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+    expect(await rebuilt(teamId)).toEqual([]);
+  });
+
+  test('a parked one keeps its place in the order of arrival', async () => {
+    const ingest = openPipeline(store.database);
+    for (const parked of [dated, undated]) {
+      const customerId = store.newCustomer();
+      await ingest([parked(customerId, 'canceled', SECOND)]);
+      const teamId = await addTeam(store.database.query, { name: 'Late', customerId });
+      await ingest([undated(customerId, 'active', SECOND)]);
+      await createParkedEventsJob(store.database.query, ingest)(new AbortController().signal);
+      expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+      expect(await rebuilt(teamId)).toEqual([]);
+    }
+  });
+
+  test('a parked one counts as of its first arrival when Stripe sends it again', async () => {
+    const ingest = openPipeline(store.database);
+    const customerId = store.newCustomer();
+    const event = undated(customerId, 'canceled', SECOND);
+    await ingest([event]);
+    const teamId = await addTeam(store.database.query, { name: 'Late', customerId });
+    await ingest([dated(customerId, 'active', SECOND + 50)]);
+    await ingest([received(event.body.toString(), (SECOND + 100) * 1_000)]);
+    expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+    expect(await rebuilt(teamId)).toEqual([]);
+  });
 });

@@ -34,6 +34,8 @@ export type EventFormat = {
   readonly hasSharedIds: boolean;
   /** Whether updates have `previous_attributes`: Stripe's do, those of test fixtures often don't. */
   readonly hasPreviousAttributes: boolean;
+  /** Every third event lacks `created`, as in test fixtures. */
+  readonly hasUndatedEvents?: boolean;
 };
 
 const SHARED_ID = 'evt_00000000000000';
@@ -78,16 +80,17 @@ export function renderHistory(lifecycle: CustomerLifecycle, format: EventFormat)
 }
 
 function renderEvent(
-  { atMs, isDeletion }: LifecycleChange,
+  { number, atMs, isDeletion }: LifecycleChange,
   eventId: string,
-  { shape, hasPreviousAttributes }: EventFormat,
+  { shape, hasPreviousAttributes, hasUndatedEvents = false }: EventFormat,
   { before, object }: { readonly before: JsonObject; readonly object: JsonObject },
 ): JsonObject {
+  const isUndated = hasUndatedEvents && number % 3 === 0;
   return {
     id: eventId,
     object: 'event',
     api_version: API_VERSIONS[shape],
-    created: Math.floor(atMs / 1_000),
+    ...(!isUndated && { created: Math.floor(atMs / 1_000) }),
     data: {
       object,
       ...(!isDeletion &&
