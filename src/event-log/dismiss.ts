@@ -1,13 +1,13 @@
 import type { Query } from '../postgres/database.ts';
-import { deleteParkedEvents, type ParkedFilter } from '../queries/parked-events.ts';
+import { dismissParkedBatch, type ParkedFilter } from '../queries/parked-events.ts';
 import { pause } from '../runtime/pause.ts';
 
 const BATCH = 500;
 const PAUSE_MS = 50;
 
 /**
- * Deletes parked events that match the filter and whose customer still has no team, a few at a time,
- * until the signal is aborted. Returns how many it deleted.
+ * Dismisses parked events that match the filter and whose customer still has no team, a few at a time,
+ * until the signal is aborted: they raise no alert any more. Returns how many it dismissed.
  */
 export async function dismissParkedEvents(
   query: Query,
@@ -16,7 +16,7 @@ export async function dismissParkedEvents(
 ): Promise<number> {
   let dismissed = 0;
   while (!signal.aborted) {
-    const count = await deleteParkedEvents(query, filter, BATCH);
+    const count = await dismissParkedBatch(query, filter, BATCH);
     dismissed += count;
     if (count < BATCH) break;
     await pause(PAUSE_MS, { signal });

@@ -4,7 +4,7 @@ import { SNAPSHOT_TYPE } from '../stripe/handled-event-type.ts';
 
 /** What is out of sync, and what the newest 1,000 events show. Times in milliseconds since 1970. */
 export type Health = {
-  /** No more than `MAX_COUNTED_PARKED` are counted. */
+  /** Those that were not dismissed. No more than `MAX_COUNTED_PARKED` are counted. */
   readonly parkedEvents: number;
   readonly parkedCustomers: number;
   /** Those of customers whom a team had before. Of others it may be that no team ever has them. */
@@ -54,6 +54,11 @@ const READ_HEALTH = ({ teams }: ApplicationTables) => `
                         ) as is_known
                    from instep.events as parked_event
                   where outcome = 'parked'
+                    and not exists (
+                          select
+                            from instep.dismissed_events as dismissed
+                           where dismissed.key = parked_event.key
+                        )
                   -- The order keeps the planner on the index of the parked events.
                   order by customer_id
                   limit ${MAX_COUNTED_PARKED}

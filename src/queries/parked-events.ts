@@ -68,7 +68,7 @@ export async function readParkedEvents(
   });
 }
 
-/** Which parked events to delete: those that match all that is given. */
+/** Which parked events to dismiss: those that match all that is given. */
 export type ParkedFilter = {
   readonly position?: number | undefined;
   readonly customerId?: string | undefined;
@@ -78,10 +78,17 @@ export type ParkedFilter = {
   readonly isCustomerUnknown?: boolean;
 };
 
-const DELETE_PARKED_EVENTS = ({ teams }: ApplicationTables) => `
+const DISMISS_PARKED_BATCH = ({ teams }: ApplicationTables) => `
       with parked as (
-        select position
+        select position, key, event_id, is_known
           from instep.events
+         cross join lateral (
+                 select exists (
+                          select
+                            from instep.subscriptions as state
+                           where state.customer_id = events.customer_id
+                        ) as is_known
+               ) as customer
          where outcome = 'parked'
            and ($1::bigint is null or position = $1)
            and ($2::text is null or customer_id = $2)
@@ -89,44 +96,47 @@ const DELETE_PARKED_EVENTS = ({ teams }: ApplicationTables) => `
            and not exists (
                  select from ${teams.rows} as teams where provider_customer_id = customer_id
                )
-           and not ($5 and exists (
+           and not (is_known and ($5 or exists (
                  select
-                   from instep.subscriptions as state
-                  where state.customer_id = events.customer_id
-               ))
+                   from instep.dismissed_events as dismissed
+                  where dismissed.key = events.key
+               )))
          order by customer_id
          limit $4
-           for update skip locked
-      ), dismissed as (
+           for update of events skip locked
+      ), deleted as (
         delete from instep.events
          using parked
          where events.position = parked.position
-        returning key, event_id
+           and not is_known
       ), remembered as (
         insert into instep.dismissed_events (key, event_id)
         select key, event_id
-          from dismissed
+          from parked
             on conflict (key) do update
            set dismissed_at = excluded.dismissed_at
       ), forgotten as (
-        delete from instep.dismissed_events
+        delete from instep.dismissed_events as dismissed
          where dismissed_at < now() - interval '31 days'
+           and not exists (select from instep.events as event where event.key = dismissed.key)
       )
       select key
-        from dismissed`;
+        from parked`;
 
 /**
- * Deletes parked events whose customer has no team, and remembers for catch-up that they are no
- * missed ones. Returns how many.
+ * Dismisses parked events whose customer has no team, and returns how many. Those of a customer who had
+ * a team stay in the log, because they count again once a team has that customer: the stored state of
+ * the customer is outdated without them. Those of other customers are deleted. Catch-up does not take
+ * them for missed ones.
  */
-export async function deleteParkedEvents(
+export async function dismissParkedBatch(
   query: Query,
   { position, customerId, receivedBeforeMs, isCustomerUnknown = false }: ParkedFilter,
   limit: number,
 ): Promise<number> {
   const rows = await query({
-    name: 'delete_parked_events',
-    text: DELETE_PARKED_EVENTS,
+    name: 'dismiss_parked_batch',
+    text: DISMISS_PARKED_BATCH,
     values: [
       position ?? null,
       customerId ?? null,

@@ -3,6 +3,7 @@ import { dismissParkedEvents } from '../../src/event-log/dismiss.ts';
 import { createParkedEventsJob } from '../../src/maintenance/parked-events.ts';
 import { pruneExpiredEvents } from '../../src/maintenance/retention.ts';
 import type { Query } from '../../src/postgres/database.ts';
+import { readHealth } from '../../src/queries/health.ts';
 import { addTeam, readTeam } from '../../src/queries/teams.ts';
 import { createLogger } from '../../src/runtime/logging.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
@@ -86,6 +87,29 @@ test('dismisses parked events, but none whose customer has a team by now', async
   expect(await parkedCustomers()).toEqual(['cus_b', 'cus_late']);
   expect(await dismissParkedEvents(query, {}, signal)).toBe(1);
   expect(await parkedCustomers()).toEqual(['cus_late']);
+});
+
+test('dismissed events of a customer who had a team raise no alert, and count for the next team', async () => {
+  await store.database.query('truncate instep.events, instep.dismissed_events');
+  const { query } = store.database;
+  const ingest = openPipeline(store.database);
+  const { teamId, customerId } = await store.addTeam();
+  await ingest([receivedEvent({ customerId, createdSeconds: 1_000 })]);
+  await query('delete from teams where id = $1', [teamId]);
+  await ingest([receivedEvent({ customerId, createdSeconds: 2_000, status: 'canceled' })]);
+  expect(await readHealth(query)).toMatchObject({ parkedEvents: 1, parkedOfKnownCustomers: 1 });
+
+  expect(await dismissParkedEvents(query, { customerId }, signal)).toBe(1);
+  expect(await readHealth(query)).toMatchObject({ parkedEvents: 0, parkedOfKnownCustomers: 0 });
+  expect(await dismissParkedEvents(query, {}, signal)).toBe(0);
+  // Events of others are forgotten 31 days after they were dismissed and deleted, but not these.
+  await query(`update instep.dismissed_events set dismissed_at = now() - interval '40 days'`);
+  await dismissParkedEvents(query, {}, signal);
+  expect(await readHealth(query)).toMatchObject({ parkedEvents: 0 });
+
+  const nextId = await addTeam(query, { name: 'Next', customerId });
+  await createParkedEventsJob(query, ingest)(signal);
+  expect(await store.planOf(nextId)).toMatchObject({ subscriptionStatus: 'canceled' });
 });
 
 test('parked events have a retention', async () => {

@@ -11,7 +11,7 @@ type DismissOptions = { customer?: string; olderThan?: number; all?: boolean; js
 export function eventsDismissCommand(): Command {
   const command = createCommand(
     'dismiss',
-    'delete parked events whose customer will never have a team',
+    'stop alerts about parked events whose customer will never have a team',
     'instep events dismiss --customer cus_123',
   )
     .option('--customer <id>', 'only events of this customer')

@@ -116,7 +116,11 @@ function EventPage({ event, explained, replayResult }: EventPageProps) {
         </PostForm>
         {outcome === 'parked' && (
           <PostForm action={`${eventUrl(position)}/dismiss`}>
-            <p class="quiet">Deletes this event, if its customer will never have a team.</p>
+            <p class="quiet">
+              Stops alerts about this event, if its customer will never have a team. If a team had
+              the customer before, the event stays in the log, and counts once a team has the
+              customer again. Otherwise it is deleted.
+            </p>
             <Button>Dismiss</Button>
           </PostForm>
         )}
