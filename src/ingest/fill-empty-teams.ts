@@ -1,6 +1,7 @@
 import type { ApplicationId } from '../core/application-id.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import type { Database } from '../postgres/database.ts';
+import { DatabaseRefused } from '../postgres/errors.ts';
 import { readCustomersOfEmptyTeams } from '../queries/teams.ts';
 import { applyCustomers } from './apply-batch.ts';
 
@@ -9,15 +10,44 @@ const BATCH = 200;
 /**
  * Gives teams with empty plan columns the plan of the customer that they have now: a team may have
  * been linked, recreated or added after the customer's events. Returns the ids of up to 200 teams.
+ *
+ * @throws DatabaseRefused when the application refuses one of the plans; the others are written
  */
 export async function fillEmptyTeams(
-  { query, transaction }: Database,
+  database: Database,
   planSelection: PlanSelection,
   customerIds?: readonly string[],
 ): Promise<ApplicationId[]> {
-  const due = customerIds ?? (await readCustomersOfEmptyTeams(query, BATCH));
+  const due = customerIds ?? (await readCustomersOfEmptyTeams(database.query, BATCH));
   if (due.length === 0) return [];
-  return await transaction((query, atCommit) =>
-    applyCustomers({ query, atCommit }, due, { planSelection, withoutNames: false }),
-  );
+  const fill = (withoutNames: boolean) =>
+    database.transaction((query, atCommit) =>
+      applyCustomers({ query, atCommit }, due, { planSelection, withoutNames }),
+    );
+  try {
+    return await fill(false);
+  } catch (error) {
+    if (!(error instanceof DatabaseRefused)) throw error;
+    // The application's column may be too short for a name.
+    return due.length === 1 ? await fill(true) : await fillOneByOne(database, planSelection, due);
+  }
+}
+
+async function fillOneByOne(
+  database: Database,
+  planSelection: PlanSelection,
+  customerIds: readonly string[],
+): Promise<ApplicationId[]> {
+  const teamIds: ApplicationId[] = [];
+  let refusal: DatabaseRefused | null = null;
+  for (const customerId of customerIds) {
+    try {
+      teamIds.push(...(await fillEmptyTeams(database, planSelection, [customerId])));
+    } catch (error) {
+      if (!(error instanceof DatabaseRefused)) throw error;
+      refusal = error;
+    }
+  }
+  if (refusal !== null) throw refusal;
+  return teamIds;
 }

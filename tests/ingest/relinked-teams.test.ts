@@ -1,12 +1,13 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { ApplicationId } from '../../src/core/application-id.ts';
 import { fillEmptyTeams } from '../../src/ingest/fill-empty-teams.ts';
+import { DatabaseRefused } from '../../src/postgres/errors.ts';
 import { addTeam, linkTeam } from '../../src/queries/teams.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
-import { receivedEvent } from '../support/stripe/events.ts';
+import { eventBody, received, receivedEvent } from '../support/stripe/events.ts';
 
 const store = useDatabase(embeddedServer);
 const run = (text: string, values: readonly unknown[] = []) => store.database.query(text, values);
@@ -75,6 +76,33 @@ test('a team that is linked to another customer loses the plan of the former one
   expect(await fillEmptyTeams(store.database, 'newest', [customerId])).toEqual([other.teamId]);
   await linkTeam(store.database.query, other.teamId, customerId);
   expect(await store.planOf(other.teamId)).toMatchObject(ACTIVE);
+});
+
+test('a plan that the application refuses does not stop those of other teams', async () => {
+  const refused = await teamWithPlan();
+  const other = await teamWithPlan();
+  const refusedId = await addEmptyTeam(refused.customerId);
+  const otherId = await addEmptyTeam(other.customerId);
+  await run(`alter table teams add constraint objection
+             check (id <> ${refusedId} or subscription_status is null)`);
+  await expect(fillEmptyTeams(store.database, 'newest')).rejects.toThrow(DatabaseRefused);
+  expect(await store.planOf(otherId)).toMatchObject(ACTIVE);
+  expect(await store.planOf(refusedId)).toEqual(NO_PLAN);
+  await run('alter table teams drop constraint objection');
+  expect(await fillEmptyTeams(store.database, 'newest')).toEqual([refusedId]);
+});
+
+test('an empty team gets its plan without a name that does not fit', async () => {
+  const { ingest, teamId, customerId } = await teamWithPlan();
+  const event = JSON.parse(eventBody({ customerId, createdSeconds: 3_000 }));
+  event.data.object.items.data[0].plan.product = { id: 'prod_1', name: 'Professional' };
+  await ingest([received(JSON.stringify(event))]);
+  await run('delete from teams where id = $1', [teamId]);
+  await run('alter table teams alter column plan_name type varchar(5)');
+  const emptyId = await addEmptyTeam(customerId);
+  expect(await fillEmptyTeams(store.database, 'newest')).toEqual([emptyId]);
+  expect(await store.planOf(emptyId)).toMatchObject({ ...ACTIVE, planName: null });
+  await run('alter table teams alter column plan_name type text');
 });
 
 test('a team whose customer has no known subscription stays empty', async () => {
