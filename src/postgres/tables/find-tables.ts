@@ -5,7 +5,8 @@ import type {
   DeclaredTables,
   IdType,
 } from './application-tables.ts';
-import { contractColumn } from './fields.ts';
+import { contractColumn, type Role } from './fields.ts';
+import type { Column } from './read-tables.ts';
 import { type RecognizedTable, recognizeTables } from './recognize-tables.ts';
 
 /**
@@ -33,10 +34,10 @@ function tableOf<Field extends string>(
   recognized: RecognizedTable,
   ...computed: readonly string[]
 ): ApplicationTable<Field> {
-  const { table, columns } = recognized;
+  const { role, table, columns } = recognized;
   const selected = columns
     .filter(({ isOptional }) => !isOptional)
-    .map(({ field, column }) => `${column?.sql} as ${contractColumn(field)}`);
+    .map(({ field, column }) => `${unpadded(role, column)} as ${contractColumn(field)}`);
   return {
     name: table.sql,
     column(field) {
@@ -47,6 +48,12 @@ function tableOf<Field extends string>(
     rows: `(select ${[...selected, ...computed].join(', ')} from ${table.sql})`,
     idType: idTypeOf(columnOf(recognized, 'id')?.type ?? ''),
   };
+}
+
+/** PostgreSQL pads what `char(n)` holds: a padded id or status is another one. Profiles stay as they are. */
+function unpadded(role: Role, column: Column | null): string {
+  const isPadded = role === 'teams' && column?.type === 'character';
+  return isPadded ? `${column.sql}::text` : `${column?.sql}`;
 }
 
 function columnOf({ columns }: RecognizedTable, field: string) {
