@@ -97,6 +97,16 @@ export function openDatabase(options: DatabaseOptions): Database {
     );
   }
 
+  const lastStatements = new WeakMap<pg.PoolClient, Promise<unknown>>();
+
+  /** Starts a statement at once, or after the one before it where the app's pool does not pipeline. */
+  function inTurn<Result>(client: pg.PoolClient, start: () => Promise<Result>): Promise<Result> {
+    if (client.pipeline) return start();
+    const started = (lastStatements.get(client) ?? Promise.resolve()).then(start, start);
+    lastStatements.set(client, started);
+    return started;
+  }
+
   async function connect(): Promise<pg.PoolClient> {
     try {
       return await pools.connect();
@@ -140,19 +150,19 @@ export function openDatabase(options: DatabaseOptions): Database {
       if (typeof statement === 'string') {
         return send('query', async () => {
           const plain = { text: statement, types: columnValues };
-          return (await client.query<Row & pg.QueryResultRow>(plain, values && [...values])).rows;
+          const copy = values && [...values];
+          return (await inTurn(client, () => client.query<Row & pg.QueryResultRow>(plain, copy)))
+            .rows;
         });
       }
       return send(statement.name, async () => {
         const { values = [] } = statement;
         const text = texts.textOf(statement.text);
         const name = names.nameOf(statement.name, text);
-        const { rows } = await client.query<Row & pg.QueryResultRow>({
-          name,
-          text,
-          values: [...values],
-          types: columnValues,
-        });
+        const prepared = { name, text, values: [...values], types: columnValues };
+        const { rows } = await inTurn(client, () =>
+          client.query<Row & pg.QueryResultRow>(prepared),
+        );
         // V8 takes a result's array for long-lived, and with it whatever it is left to hold.
         return rows.splice(0);
       });
@@ -183,7 +193,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     };
     // Nothing waits for its answer: the first statement travels with it.
     const start = pools.isOurs(client) ? begin : `${begin};\n${setLocally}`;
-    atCommit(send('begin', () => client.query(start)));
+    atCommit(send('begin', () => inTurn(client, () => client.query(start))));
     let result: Result;
     try {
       result = await work(queryOn(client), atCommit);
@@ -191,12 +201,12 @@ export function openDatabase(options: DatabaseOptions): Database {
       await Promise.allSettled(underWay);
       const error = databaseError(cause);
       if (staysUsableAfter(error)) {
-        await send('rollback', () => client.query('rollback'));
+        await send('rollback', () => inTurn(client, () => client.query('rollback')));
       }
       throw error;
     }
     // When a statement has failed, the commit undoes all, and what that one says is the reason.
-    const committed = send('commit', () => commit(client));
+    const committed = send('commit', () => inTurn(client, () => commit(client)));
     for (const end of await Promise.allSettled([...underWay, committed])) {
       if (end.status === 'rejected') throw end.reason;
     }

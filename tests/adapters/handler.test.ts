@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createHandler, type FetchHandler } from '../../src/adapters/handler.ts';
 import type { HandlerOptions } from '../../src/adapters/lazy-service.ts';
 import type { Database } from '../../src/postgres/database.ts';
@@ -171,6 +171,15 @@ describe('ingest', () => {
 });
 
 describe("the app's own pool", () => {
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error) => void warnings.push(warning);
+  beforeAll(() => void process.on('warning', onWarning));
+  afterAll(() => {
+    process.off('warning', onWarning);
+    // pg warns of a statement that is sent before the one before it is answered.
+    expect(warnings).toEqual([]);
+  });
+
   test('serves both endpoints, without DATABASE_URL, and stays open', async () => {
     const pool = new pg.Pool({ connectionString: url.href, max: 2 });
     const { DATABASE_URL: _, ...others } = environment;
