@@ -36,7 +36,14 @@ export { ApplicationTablesUnfit } from './postgres/tables/recognize-tables.ts';
 export { QueueFull } from './runtime/batcher.ts';
 export { DeadlineExceeded } from './runtime/deadline.ts';
 export { InstepError, type InstepErrorCode } from './runtime/errors.ts';
-export { createLogger, type Logger, type LogLevel } from './runtime/logging.ts';
+export type { LogDestination } from './runtime/log-output.ts';
+export {
+  createLogger,
+  type Logger,
+  type LoggerOptions,
+  type LogLevel,
+  type WriteLine,
+} from './runtime/logging.ts';
 export type { Handler, HttpRequest, HttpResponse } from './server/http-message.ts';
 export type { IngestWebhook, IngestWebhookOptions } from './server/ingest-webhook.ts';
 export { type ListenerOptions, ListenFailed, type RunningServer } from './server/listener.ts';

@@ -1,5 +1,7 @@
 import { writeSync } from 'node:fs';
-import { type DestinationStream, stdTimeFunctions } from 'pino';
+
+/** Where log lines go; each ends with a line feed. */
+export type LogDestination = { write(line: string): void };
 
 const MAX_WAITING_BYTES = 1_048_576;
 const RETRY_AFTER_MS = 50;
@@ -11,7 +13,7 @@ const FINAL_PAUSE_MS = 5;
  * waits here, and further lines are dropped and counted. Lines that come together are written together,
  * since a write costs more than its lines. At exit the reader has one more second.
  */
-export function createLogOutput(): DestinationStream {
+export function createLogOutput(now: () => number): LogDestination {
   let lines = '';
   let chunk = Buffer.alloc(0);
   let dropped = 0;
@@ -25,7 +27,7 @@ export function createLogOutput(): DestinationStream {
     for (;;) {
       if (chunk.length === 0) {
         // Now that there is room, and before the lines that came after the dropped ones.
-        if (dropped > 0) lines += droppedLine(dropped);
+        if (dropped > 0) lines += droppedLine(dropped, now());
         dropped = 0;
         chunk = Buffer.from(lines);
         lines = '';
@@ -62,8 +64,9 @@ export function createLogOutput(): DestinationStream {
   };
 }
 
-function droppedLine(count: number): string {
-  return `{"level":"warn"${stdTimeFunctions.isoTime()},"dropped":${count},"msg":"log lines dropped"}\n`;
+function droppedLine(dropped: number, nowMs: number): string {
+  const time = new Date(nowMs).toISOString();
+  return `${JSON.stringify({ level: 'warn', time, dropped, msg: 'log lines dropped' })}\n`;
 }
 
 /** There is nothing to wait for but the reader: the process is exiting. */

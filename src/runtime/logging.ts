@@ -1,16 +1,32 @@
 import { styleText } from 'node:util';
-import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
 import { InstepError } from './errors.ts';
-import { createLogOutput } from './log-output.ts';
+import { createLogOutput, type LogDestination } from './log-output.ts';
 import { activeSpan } from './tracing.ts';
 
-export type { Logger } from 'pino';
+const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+/** The least important level that is written. */
+export type LogLevel = (typeof LEVELS)[number];
+
+/** Writes a line, with its members before its message. */
+export type WriteLine = {
+  (members: object, message: string): void;
+  (message: string): void;
+};
+
+/** What Instep logs with: `createLogger`, or any logger with these methods, such as one of pino. */
+export type Logger = Readonly<Record<'debug' | 'info' | 'warn' | 'error' | 'fatal', WriteLine>>;
+
+export type LoggerOptions = {
+  /** Members of every line. */
+  readonly common?: object | undefined;
+  /** In milliseconds since 1970; `Date.now` by default. */
+  readonly now?: () => number;
+};
 
 /**
- * A logger that writes one JSON line per entry, to standard output by default. Text from outside is
- * escaped, so that it can't forge a line.
+ * A logger that writes one JSON line per entry, to standard output by default, in the format of pino. Text
+ * from outside is escaped, so that it can't forge a line.
  *
  * @example
  * ```ts
@@ -22,36 +38,47 @@ export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' |
  * console.log(lines[0]); // {"level":"info","time":"…","customerId":"cus_123","msg":"team linked"}
  * ```
  */
-export function createLogger(level: LogLevel, destination?: DestinationStream): Logger {
-  const options: LoggerOptions = {
-    level,
-    base: null,
-    timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label) => ({ level: label }) },
-    serializers: { err: describeError },
-    hooks: { streamWrite: escapeControls },
-    mixin: traceOfLine,
+export function createLogger(
+  level: LogLevel,
+  destination: LogDestination = standardOutput,
+  { common, now = Date.now }: LoggerOptions = {},
+): Logger {
+  function writerOf(label: LogLevel): WriteLine {
+    if (LEVELS.indexOf(label) < LEVELS.indexOf(level)) return () => undefined;
+    return (first: object | string, second?: string) => {
+      const [members, msg] = typeof first === 'string' ? [{}, first] : [first, second];
+      const time = new Date(now()).toISOString();
+      const line = { level: label, time, ...common, ...traceOfLine(), ...described(members), msg };
+      destination.write(`${escapeControls(JSON.stringify(line))}\n`);
+    };
+  }
+
+  return {
+    debug: writerOf('debug'),
+    info: writerOf('info'),
+    warn: writerOf('warn'),
+    error: writerOf('error'),
+    fatal: writerOf('fatal'),
   };
-  return pino(options, destination ?? standardOutput);
 }
 
 /** Which span a line was written in, so that one leads to the other. */
-function traceOfLine(): object {
+function traceOfLine(): object | undefined {
   const span = activeSpan();
-  if (span === undefined) return {};
+  if (span === undefined) return undefined;
   const { traceId, spanId } = span.spanContext();
   return { traceId, spanId };
 }
 
 /** Created with the first line: a process that logs elsewhere keeps its standard output as it is. */
-const standardOutput: DestinationStream = {
+const standardOutput: LogDestination = {
   write(line) {
-    logOutput ??= createLogOutput();
+    logOutput ??= createLogOutput(Date.now);
     logOutput.write(line);
   },
 };
 
-let logOutput: DestinationStream | undefined;
+let logOutput: LogDestination | undefined;
 
 /**
  * JSON leaves these as they are, but some readers end a line at them, and terminals obey some of
@@ -64,9 +91,11 @@ function escapeControls(json: string): string {
   );
 }
 
-/** An error as a log shows it. Members beyond these stay out: some of them quote payloads. */
-function describeError(error: unknown): unknown {
-  return describe(error, !(error instanceof InstepError));
+/** The members, with an error as a log shows it. Its other members stay out: some of them quote payloads. */
+function described(members: object): object {
+  if (!('err' in members)) return members;
+  const { err } = members;
+  return { ...members, err: describe(err, !(err instanceof InstepError)) };
 }
 
 /** An expected error needs no stack in the log, only its name, message and cause. */
@@ -84,7 +113,7 @@ function describe(error: unknown, withStack: boolean): unknown {
 const COLORS = { fatal: 'red', error: 'red', warn: 'yellow', info: 'green' } as const;
 
 /** The same lines for a person at a terminal: time, level, message, and the rest as `name=value`. */
-export function prettyLines(write: (text: string) => void): DestinationStream {
+export function prettyLines(write: (text: string) => void): LogDestination {
   return {
     write(line) {
       const { level, time, msg, ...rest } = JSON.parse(line) as Record<string, unknown>;

@@ -75,3 +75,16 @@ test('the level decides what is written', () => {
   expect(written.json).not.toContain('less');
   expect(written.json).toContain('enough');
 });
+
+test('a line has its level, time, common members, own members and message, in the format of pino', () => {
+  const lines: string[] = [];
+  const options = { common: { worker: 1 }, now: () => 0 };
+  const logger = createLogger('info', { write: (line) => lines.push(line) }, options);
+  logger.info({ teamIds: [1], customerId: undefined }, 'event');
+  logger.warn('not ready');
+  const start = '"time":"1970-01-01T00:00:00.000Z","worker":1';
+  expect(lines).toEqual([
+    `{"level":"info",${start},"teamIds":[1],"msg":"event"}\n`,
+    `{"level":"warn",${start},"msg":"not ready"}\n`,
+  ]);
+});

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { appendFileSync, mkdirSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { destination } from 'pino';
 import { type Config, readConfig } from '../../config/config.ts';
 import type { ApplicationId } from '../../core/application-id.ts';
 import type { TeamPlan } from '../../core/transition.ts';
@@ -41,7 +40,7 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
   const dataFolder = resolve(process.env.INSTEP_DATA || './data', 'demo');
   mkdirSync(dataFolder, { recursive: true });
   const logFile = resolve(dataFolder, 'server.log');
-  const logger = createLogger('info', destination({ dest: logFile, sync: true }));
+  const logger = createLogger('info', { write: (line) => appendFileSync(logFile, line) });
   const now = Date.now;
 
   const closers: (() => Promise<unknown>)[] = [];

@@ -18,8 +18,8 @@ async function serve(): Promise<void> {
     ? prettyLines((text) => process.stdout.write(text))
     : undefined;
   const { worker } = cluster;
-  const lines = createLogger(config.logLevel, pretty);
-  const logger = worker === undefined ? lines : lines.child({ worker: worker.id });
+  const common = worker && { worker: worker.id };
+  const logger = createLogger(config.logLevel, pretty, { common });
   exitOnDefect(logger);
   if (worker !== undefined) {
     const served = runServer({
