@@ -11,6 +11,9 @@ export const MEASURES = [
 ] as const;
 export type Measure = (typeof MEASURES)[number];
 
+/** What is measured of two commits. */
+const LOADS: readonly Measure[] = ['events', 'profiles', 'latency'];
+
 const STEPS = ['compare', 'growth', 'memory', 'console'] as const;
 export type Step = (typeof STEPS)[number];
 
@@ -18,6 +21,8 @@ export type Options = {
   readonly step: Step;
   /** The names of the systems; `null`: all. */
   readonly only: readonly string[] | null;
+  /** The commit to compare with; `null`: compare with the floor and the peers. */
+  readonly against: string | null;
   readonly measures: readonly Measure[];
   readonly rounds: number;
   readonly seconds: number;
@@ -41,6 +46,8 @@ export const USAGE = `usage: npm run bench -- [compare|growth|memory|console] [o
   console  measure the console's pages over a long log; DATABASE_URL keeps the log for the next run
 Results are written to docs/performance.md only without options.
   --only instep,floor      only these systems
+  --against REF            compare: build this commit and run both in turns, with the ratio and its spread;
+                           exit with 1 if this one is slower in every round
   --measure events,tail    only these: ${MEASURES.join(', ')}
   --rounds 3               rounds in which every system is measured
   --seconds 5              seconds of each measurement
@@ -71,12 +78,15 @@ export function readOptions(args: readonly string[]): Options {
   const { values, positionals } = parse(args);
   const [step = 'compare', ...others] = positionals;
   if (others.length > 0) throw new UsageWrong(`only one step at a time: ${positionals.join(', ')}`);
-  const { only, measure, profile } = values;
+  const { only, against, measure, profile } = values;
   const number = (name: NumberName) => toNumber(name, values[name] ?? DEFAULTS[name]);
   return {
     step: oneOf(STEPS, 'step', step),
     only: only?.split(',') ?? null,
-    measures: (measure?.split(',') ?? MEASURES).map((name) => oneOf(MEASURES, 'measure', name)),
+    against: against ?? null,
+    measures: (measure?.split(',') ?? (against === undefined ? MEASURES : LOADS)).map((name) =>
+      oneOf(MEASURES, 'measure', name),
+    ),
     rounds: number('rounds'),
     seconds: number('seconds'),
     warmUpSeconds: number('warm-up'),
@@ -98,6 +108,7 @@ function parse(args: readonly string[]) {
       allowPositionals: true,
       options: {
         only: text,
+        against: text,
         measure: text,
         profile: text,
         rounds: text,

@@ -8,6 +8,7 @@ import { consoleReport } from './report/console-report.ts';
 import { figure } from './report/format.ts';
 import { growthReport } from './report/growth-report.ts';
 import { memoryReport } from './report/memory-report.ts';
+import { isWorseInEveryRound, ratiosOf, ratiosTable } from './report/ratios.ts';
 import { sampleLine } from './report/sample-line.ts';
 
 export type StepOptions = Omit<CompareOptions, 'onSample'> & {
@@ -18,7 +19,10 @@ export type StepOptions = Omit<CompareOptions, 'onSample'> & {
 export type StepResult = {
   readonly report: string;
   readonly chart: string | null;
-  /** Whether every response was correct and everything acknowledged was stored. */
+  /**
+   * Whether every response was correct and everything acknowledged was stored; and nothing has become slower
+   * since the commit to compare with.
+   */
   readonly isValid: boolean;
 };
 
@@ -27,6 +31,11 @@ export const STEPS: Readonly<Record<Step, (context: StepOptions) => Promise<Step
   async compare({ machine, print, ...context }) {
     const onSample = (sample: Sample) => print(sampleLine(sample));
     const comparison = await compare({ ...context, onSample });
+    if (context.options.against !== null) {
+      const ratios = ratiosOf(comparison.samples);
+      const isValid = areValid(comparison.samples) && !ratios.some(isWorseInEveryRound);
+      return { report: ratiosTable(ratios), chart: null, isValid };
+    }
     return {
       report: comparisonReport(comparison, { options: context.options, machine }),
       chart: comparisonChart(comparison),

@@ -3,6 +3,8 @@ import type { BenchPostgres } from '../database/bench-postgres.ts';
 import { type Options, UsageWrong } from '../options.ts';
 import { installPeers } from '../peers-install.ts';
 import { createSystems } from '../systems/all.ts';
+import { buildEarlierProgram } from '../systems/earlier-instep.ts';
+import { createInstep } from '../systems/instep.ts';
 import { type PreparedSystem, prepareSystem } from '../systems/prepared-system.ts';
 import type { System } from '../systems/system.ts';
 import { type CommitTimes, measureCommits } from './commit.ts';
@@ -50,7 +52,10 @@ export type CompareOptions = {
 export async function compare(compareOptions: CompareOptions): Promise<Comparison> {
   const { options, postgres, stripeApiBase, onSample } = compareOptions;
   const isRequested = (measure: Options['measures'][number]) => options.measures.includes(measure);
-  const systems = chosen(createSystems(stripeApiBase), options.only);
+  const systems =
+    options.against === null
+      ? chosen(createSystems(stripeApiBase), options.only)
+      : withEarlier(stripeApiBase, options.against);
   if (systems.some(({ isPeer }) => isPeer)) installPeers();
 
   const prepared: PreparedSystem[] = [];
@@ -60,7 +65,8 @@ export async function compare(compareOptions: CompareOptions): Promise<Compariso
   const commits: CommitTimes[] = [];
   for (let round = 1; round <= options.rounds; round += 1) {
     if (isRequested('latency')) commits.push(await measureCommits(plain, options.seconds));
-    for (const one of prepared) {
+    // In turns: whatever slows the machine down slows each of them down first in half of the rounds.
+    for (const one of round % 2 === 0 ? prepared.toReversed() : prepared) {
       await measureSystem(one, postgres, options, (name, measured) => {
         const sample = { system: one.system.name, round, name, measured };
         samples.push(sample);
@@ -83,6 +89,13 @@ export async function compare(compareOptions: CompareOptions): Promise<Compariso
     starts: isRequested('start') ? await startsOf(systems, postgres) : null,
     install: isRequested('install') ? await measureInstall(ROOT) : null,
   };
+}
+
+export const EARLIER = 'earlier';
+
+function withEarlier(stripeApiBase: string, ref: string): System[] {
+  const earlier = { name: EARLIER, program: buildEarlierProgram(ref) };
+  return [createInstep(stripeApiBase, 1), createInstep(stripeApiBase, 1, earlier)];
 }
 
 function chosen(all: readonly System[], only: Options['only']): readonly System[] {

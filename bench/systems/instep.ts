@@ -21,22 +21,26 @@ export function instepEnvironment(stripeApiBase: string): Record<string, string>
   };
 }
 
-/** The real command with one or several processes. */
-export function createInstep(stripeApiBase: string, workers: 1 | 2): System {
+/** The real command with one or several processes, or that of another build. */
+export function createInstep(
+  stripeApiBase: string,
+  workers: 1 | 2,
+  { name = workers === 1 ? 'instep' : `instep-${workers}`, program = PROGRAM } = {},
+): System {
   const environment = instepEnvironment(stripeApiBase);
   return {
-    name: workers === 1 ? 'instep' : `instep-${workers}`,
+    name,
     title: workers === 1 ? 'Instep' : `Instep, INSTEP_WORKERS=${workers}`,
     isPeer: false,
     webhookPath: '/api/stripe/webhook',
     profiles: { path: '/api/user', signIn },
     async prepare(databaseUrl, ask, size) {
       const env = { PATH: process.env.PATH, DATABASE_URL: databaseUrl };
-      await promisify(execFile)(process.execPath, [PROGRAM, 'migrate'], { cwd: tmpdir(), env });
+      await promisify(execFile)(process.execPath, [program, 'migrate'], { cwd: tmpdir(), env });
       await addUsersAndTeams(ask, size);
     },
     server: (databaseUrl) => ({
-      arguments: [PROGRAM, 'serve'],
+      arguments: [program, 'serve'],
       environment: {
         ...environment,
         DATABASE_URL: databaseUrl,

@@ -12,6 +12,7 @@ import { goalsOf, isMet } from '../../bench/report/goals.ts';
 import { median } from '../../bench/report/median.ts';
 import { growthPercent } from '../../bench/report/memory-report.ts';
 import { withSection } from '../../bench/report/page.ts';
+import { isWorseInEveryRound, ratiosOf, ratiosTable } from '../../bench/report/ratios.ts';
 import { ratioToBest, summarize } from '../../bench/report/summary.ts';
 import type { System } from '../../bench/systems/system.ts';
 
@@ -78,6 +79,24 @@ test('a ratio is computed per round, and its median is reported', () => {
   expect(ratioToBest(samples, 'events', 'instep', ['nobody'])).toBeNull();
   expect(summarize(samples, 'events', 'instep')?.perSecond).toBe(900);
   expect(summarize(samples, 'profiles', 'instep')).toBeNull();
+});
+
+test('two commits are compared round by round, and only what is worse in every round counts', () => {
+  const samples = [
+    ...[sample('instep', 1, 900), sample('earlier', 1, 1_000)],
+    ...[sample('instep', 2, 840), sample('earlier', 2, 800)],
+  ];
+  const rateOf = (all: readonly Sample[]) => {
+    const found = ratiosOf(all).find(({ unit }) => unit === 'per second');
+    if (found === undefined) throw new RangeError('no ratio');
+    return found;
+  };
+  expect(rateOf(samples).rounds).toEqual([0.9, 1.05]);
+  expect(isWorseInEveryRound(rateOf(samples))).toBe(false);
+  expect(isWorseInEveryRound(rateOf(samples.slice(0, 2)))).toBe(true);
+  const report = ratiosTable(ratiosOf(samples));
+  expect(report).toContain('| events | per second | 0.975 | 0.9 to 1.05 | no |');
+  expect(report).not.toContain('PostgreSQL');
 });
 
 test('a goal is met, missed or not measured', () => {
@@ -191,6 +210,10 @@ test('the command line selects a whole step or a part of it, or is wrong', () =>
   expect(readOptions([])).toMatchObject({ step: 'compare', only: null, isWhole: true });
   expect(readOptions(['growth', '--teams', '10'])).toMatchObject({ teams: 10, isWhole: false });
   expect(readOptions(['--only', 'instep,floor']).only).toEqual(['instep', 'floor']);
+  expect(readOptions(['--against', 'HEAD~1'])).toMatchObject({
+    against: 'HEAD~1',
+    measures: ['events', 'profiles', 'latency'],
+  });
   for (const wrong of [['grow'], ['--measure', 'all'], ['--rounds', '0'], ['--fast']]) {
     expect(() => readOptions(wrong)).toThrow(UsageWrong);
   }
