@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { beforeAll, expect, test } from 'vitest';
+import { afterEach, beforeAll, expect, test } from 'vitest';
 import { addTeam } from '../../src/queries/teams.ts';
 import { expectText, useBrowser } from '../support/browser/browser.ts';
 import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
@@ -21,6 +21,11 @@ beforeAll(async () => {
   pages = await openConsole(connect(proxy.url));
   return async () => await proxy.close();
 });
+
+afterEach(() => proxy.become('forward'));
+
+/** Longer than the deadline of a page, after the time until the next refresh. */
+const NOTICE_TIMEOUT_MS = 40_000;
 
 const OUTDATED = /Showing data from \d+:\d\d:\d\d.[AP]M\. Retrying…/;
 
@@ -46,7 +51,9 @@ test.each<[string, Behaviour]>([
   expect(await isGrey(page)).toBe(false);
   await proxy.become(behaviour);
   const notice = page.getByRole('alert');
-  await expectText(notice).toMatch(/PostgreSQL does not answer|The page took too long/);
+  await expect
+    .poll(() => notice.innerText(), { timeout: NOTICE_TIMEOUT_MS })
+    .toMatch(/PostgreSQL does not answer|The page took too long/);
   expect(await isGrey(page)).toBe(true);
   const text = await page.locator('main').innerText();
   expect(text).toMatch(OUTDATED);
@@ -63,13 +70,13 @@ test.each<[string, Behaviour]>([
 test('open figures, scroll position and focus survive a refresh', async () => {
   const page = await openOverview();
   const panel = page.getByRole('region', { name: 'Events per minute' }).first();
-  await panel.getByText('Figures').click();
+  await panel.getByText('In figures').click();
   await page.evaluate('document.querySelector("#overview").dataset.old = "yes"');
   await expect
     .poll(() => page.locator('#overview').getAttribute('data-old'), { timeout: 15_000 })
     .toBeNull();
   expect(await panel.getByRole('table', { includeHidden: false }).isVisible()).toBe(true);
-  expect(await page.locator(':focus').innerText()).toBe('Figures');
+  expect(await page.locator(':focus').innerText()).toBe('In figures');
 });
 
 test('a hidden page is refreshed as soon as it is visible again', async () => {
@@ -91,6 +98,66 @@ test('a hidden page is refreshed as soon as it is visible again', async () => {
   await response;
   await page.clock.runFor(100);
   await expectText(page.locator('.health')).toBe('All teams are in sync. No action needed.');
+});
+
+test('a page whose updates are off says so, and is not green, after a minute', async () => {
+  const page = await browser.newPage();
+  await page.clock.install();
+  await page.goto(`${pages.url}/?live=off`);
+  await page.clock.fastForward(30_000);
+  expect(await isGrey(page)).toBe(false);
+  await page.clock.fastForward(31_000);
+  await expectText(page).toMatch(/Showing data from .*\. Updates are off\./);
+  expect(await isGrey(page)).toBe(true);
+});
+
+test('selected text stays selected, and updates continue afterwards', async () => {
+  const page = await browser.newPage();
+  await page.clock.install();
+  await page.goto(pages.url);
+  await page.getByRole('heading', { name: 'Teams by status' }).selectText();
+  await page.clock.fastForward(60_000);
+  await expectText(page).toContain('Updates continue when no text is selected.');
+  expect(await page.evaluate('String(getSelection())')).toBe('Teams by status');
+  await page.evaluate('getSelection().removeAllRanges()');
+  await expectText(page.locator('.health')).toBe('All teams are in sync. No action needed.');
+});
+
+const REFRESHES = 100;
+
+/** More would be 50 MB in a week. */
+const MAX_BYTES_PER_REFRESH = 50_000_000 / ((7 * 24 * 3_600) / 5);
+
+test('a week of refreshes does not need more memory', { timeout: 400_000 }, async () => {
+  const page = await openOverview();
+  const body = await (await pages.fetch('/')).text();
+  // The test is of the page, so it does not wait for the server.
+  await page.route(/range=hour/, (route) => route.fulfill({ body, contentType: 'text/html' }));
+  const session = await page.context().newCDPSession(page);
+  async function measure() {
+    // Browsers keep the timings of 250 requests.
+    await page.evaluate('performance.clearResourceTimings()');
+    await session.send('HeapProfiler.collectGarbage');
+    const { usedSize } = await session.send('Runtime.getHeapUsage');
+    const { nodes, jsEventListeners } = await session.send('Memory.getDOMCounters');
+    return { usedSize, nodes, jsEventListeners };
+  }
+  const refresh = (times: number) =>
+    page.evaluate(`(async () => {
+      for (let turn = 0; turn < ${times}; turn += 1) {
+        const settled = new Promise((resolve) => {
+          document.addEventListener('htmx:afterSettle', resolve, { once: true });
+        });
+        htmx.trigger('#overview', 'refresh');
+        await settled;
+      }
+    })()`);
+  await refresh(30);
+  const before = await measure();
+  await refresh(REFRESHES);
+  const { usedSize, ...counts } = await measure();
+  expect(usedSize - before.usedSize).toBeLessThan(REFRESHES * MAX_BYTES_PER_REFRESH);
+  expect(counts).toEqual({ nodes: before.nodes, jsEventListeners: before.jsEventListeners });
 });
 
 test('pages say that the server has gone, and show when their data is from', async () => {

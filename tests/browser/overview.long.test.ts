@@ -29,7 +29,7 @@ test('each chart has a name, a description and a table of its figures', async ()
     const panel = page.getByRole('region', { name, exact: true }).first();
     const chart = panel.getByRole('img', { name });
     expect(await chart.locator('desc').textContent()).toMatch(/\d/);
-    await panel.getByText('Figures').click();
+    await panel.getByText('In figures').click();
     expect(await panel.getByRole('row').count()).toBeGreaterThan(1);
   }
 });

@@ -80,6 +80,25 @@ const PAGES: [string, (page: Page) => Promise<void>][] = [
   ],
 ];
 
+/** Pages that are not in the docs. */
+const OTHER_PAGES: [string, string][] = [
+  ['overview-day', '/?range=day&live=off'],
+  ['overview-week', '/?range=week&live=off'],
+  ['search', '/search?q=team'],
+  ['team-compared', '/teams/1?compare=yes'],
+  ['team-without-events', '/teams/2'],
+  ['events-none', '/events?event=evt_none'],
+  ['events-filter', '/events?from=yesterday'],
+  ['repair', '/reconcile/repair'],
+  ['problem', '/nothing'],
+];
+
+if (FOLDER !== DOCS) {
+  for (const [name, path] of OTHER_PAGES) {
+    PAGES.push([name, async (page) => void (await page.goto(new URL(path, service.url).href))]);
+  }
+}
+
 async function goTo(page: Page, area: string): Promise<void> {
   await page.getByRole('navigation', { name: 'Areas' }).getByRole('link', { name: area }).click();
 }

@@ -31,7 +31,7 @@ test('an outage ends when any instance is seen again, and is no start', () => {
   const runs = [run('1', 0, 10), run('1', 0.1, 12), run('1', 15, 20)];
   expect(shown(runs, 20)).toEqual([
     ['deploy', 0, 0, '1'],
-    ['outage', 12, 15, 'down'],
+    ['outage', 12, 15, ''],
   ]);
 });
 
@@ -53,6 +53,6 @@ test('instances that start within a minute are one mark', () => {
 test('an outage that lasts ends now', () => {
   expect(shown([run('1', 0, 10)], 14)).toEqual([
     ['deploy', 0, 0, '1'],
-    ['outage', 10, 14, 'down'],
+    ['outage', 10, 14, ''],
   ]);
 });

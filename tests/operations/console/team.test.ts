@@ -151,13 +151,58 @@ describe('the history', () => {
     await deliver(120, { subscriptionId: 'sub_second', status: 'active' });
     await deliver(60, { status: 'unpaid' });
     const { html } = await pages.get(`/teams/${teamId}`);
-    const chart = /<svg width="\d+" height="\d+".*?role="img".*?<\/svg>/s.exec(html)?.[0] ?? '';
+    const chart = /<svg width="\d+" height="\d+" viewBox.*?<\/svg>/s.exec(html)?.[0] ?? '';
     expect(chart).toContain(
       '3 events: 2 applied, 1 stale. Plans: no plan yet, then Pro (trialing), then Pro.',
     );
     expect(chart.match(/class="lane"/g)).toHaveLength(2);
     expect(chart.match(/class="mark applied"/g)).toHaveLength(2);
     expect(chart.match(/class="mark stale"/g)).toHaveLength(1);
+  });
+
+  test('has a timeline that ends now, and whose marks lead to the rows', async () => {
+    const { deliver, teamId } = await arrange();
+    await deliver(0, { status: 'trialing' });
+    await deliver(60, { status: 'active' });
+    const { html } = await pages.get(`/teams/${teamId}`);
+    expect(html).toMatch(/<text x="1184"[^>]*>now<\/text>/);
+    const marks = [...html.matchAll(/<a href="#(event-\d+)" aria-label="evt_[^"]*, applied"/g)];
+    expect(marks).toHaveLength(2);
+    for (const [, id] of marks) expect(html).toContain(`<div id="${id}"><a href="/events/`);
+  });
+
+  test('has ticks in the order of time, with room for each', async () => {
+    const { deliver, teamId } = await arrange();
+    for (const seconds of [0, 1, 2, 3_000, 3_001, 90_000]) await deliver(seconds);
+    const { html } = await pages.get(`/teams/${teamId}`);
+    const ticks = [...html.matchAll(/<foreignObject x="(\d+)"[^>]*><time datetime="([^"]+)"/g)];
+    const times = ticks.map(([, , time = '']) => time);
+    expect(times.length).toBeGreaterThan(1);
+    expect(times).toEqual(times.toSorted());
+    const ends = [...ticks.slice(1).map(([, x]) => Number(x)), 1_184 - 40];
+    for (const [index, [, x]] of ticks.entries()) {
+      expect((ends[index] ?? 0) - Number(x)).toBeGreaterThanOrEqual(190);
+    }
+  });
+
+  test('shows more events when asked for, also on older pages', async () => {
+    const { deliver, teamId } = await arrange();
+    const rowsOf = (html: string) => html.match(/<div id="event-\d+">/g)?.length;
+    for (let second = 0; second < 30; second += 1) await deliver(second);
+    expect((await pages.get(`/teams/${teamId}`)).html).not.toContain('100 events');
+    for (let second = 30; second < 110; second += 1) await deliver(second);
+    expect(rowsOf((await pages.get(`/teams/${teamId}`)).html)).toBe(30);
+    const { html, text } = await pages.get(`/teams/${teamId}?events=100`);
+    expect(rowsOf(html)).toBe(100);
+    expect(html).toContain(`<a href="/teams/${teamId}?events=100#history" aria-current="true">`);
+    expect(text).toContain('100 events: ');
+    const [, next = ''] = /href="([^"]*)" rel="next"/.exec(html) ?? [];
+    expect(next).toContain('events=100');
+    const older = await pages.get(next.replace('&amp;', '&'));
+    expect(rowsOf(older.html)).toBe(10);
+    expect(older.html).toMatch(/<text x="1184"[^>]*>newer<\/text>/);
+    expect(older.html).toContain(`href="/teams/${teamId}?events=100#history">Newest</a>`);
+    expect(rowsOf((await pages.get(`/teams/${teamId}?events=7`)).html)).toBe(30);
   });
 
   test('continues on further pages', async () => {
@@ -167,7 +212,7 @@ describe('the history', () => {
     for (let next: string | undefined = `/teams/${teamId}`; next !== undefined; ) {
       const { html } = await pages.get(next);
       positions.push(...[...html.matchAll(/"\/events\/(\d+)"/g)].map(([, one]) => Number(one)));
-      next = /href="([^"]*)" rel="next"/.exec(html)?.[1];
+      next = /href="([^"#]*)[^"]*" rel="next"/.exec(html)?.[1];
     }
     expect(positions).toHaveLength(70);
     expect(positions).toEqual(positions.toSorted((one, other) => other - one));

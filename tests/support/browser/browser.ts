@@ -89,12 +89,14 @@ export function expectText(where: Page | Locator) {
   return expect.poll(() => locator.innerText(), { timeout: TEXT_TIMEOUT_MS });
 }
 
-/** What axe rates serious or critical on the page. */
+/** What axe rates serious or critical on the page, and landmarks that have the same name. */
 export async function seriousViolations(page: Page): Promise<string[]> {
   if (!(await page.evaluate<boolean>('"axe" in window'))) await page.evaluate(axe);
   const { violations } = await page.evaluate<AxeResults>('axe.run()');
   return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .filter(
+      ({ id, impact }) => impact === 'serious' || impact === 'critical' || id === 'landmark-unique',
+    )
     .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
 }
 

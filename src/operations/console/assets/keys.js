@@ -9,10 +9,27 @@ document.addEventListener('keydown', (event) => {
 });
 
 // Buttons that copy need a secure context, and this script.
-for (const button of document.querySelectorAll('[data-copy]')) {
-  button.hidden = navigator.clipboard === undefined;
-  button.addEventListener('click', async () => {
+if (navigator.clipboard !== undefined) {
+  for (const button of document.querySelectorAll('[data-copy]')) button.hidden = false;
+
+  document.addEventListener('click', async ({ target }) => {
+    const button = target.closest('[data-copy]');
+    if (button === null) return;
     await navigator.clipboard.writeText(button.dataset.copy);
     button.textContent = 'Copied';
   });
+
+  // One button moves to the id in a table that the reader points at, or that has the focus.
+  const mover = document.createElement('button');
+  mover.type = 'button';
+  mover.className = 'copy moving';
+  for (const name of ['pointerover', 'focusin']) {
+    document.addEventListener(name, ({ target }) => {
+      const id = target.closest('td .id') ?? target.querySelector?.(':scope > .id');
+      if (id === null || id.textContent === mover.dataset.copy) return;
+      mover.dataset.copy = id.textContent;
+      mover.textContent = 'Copy';
+      (id.closest('a') ?? id).after(mover);
+    });
+  }
 }

@@ -1,6 +1,7 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
 import { Table } from '../components/table.tsx';
 import { TextAt, Time, TimeLabel, Zone } from '../components/text.tsx';
+import { filterUrl } from '../events/event-filter.ts';
 import type { Mark } from './marks.ts';
 import { type Range, type Slot, slotsAt, ticksOf } from './series.ts';
 
@@ -44,8 +45,8 @@ export function Chart(props: ChartProps) {
       </p>
       {marks.length > 0 && (
         <svg class="mark-labels" aria-hidden="true">
-          {marks.map(({ label, atMs }) => (
-            <TextAt share={xOf(atMs) / slots.length}>{label}</TextAt>
+          {labelsOf(marks, (mark) => xOf(mark.atMs) / slots.length).map(({ label, share }) => (
+            <TextAt share={share}>{label}</TextAt>
           ))}
         </svg>
       )}
@@ -99,18 +100,33 @@ export function Chart(props: ChartProps) {
         ))}
       </svg>
       <p class="readout">
-        <time class="slot" /> <span />
+        <time class="slot" />: <span />
       </p>
     </div>
   );
 }
 
+/** The room that a label takes, as a share of the chart's width. */
+const LABEL_SHARE = 0.2;
+
+/** The labels of marks, the newest where there is no room for all. */
+function labelsOf(marks: readonly Mark[], shareOf: (mark: Mark) => number) {
+  const labels: { label: string; share: number }[] = [];
+  for (const mark of marks.toReversed()) {
+    const share = shareOf(mark);
+    const { label } = mark;
+    if (label !== '' && (labels.at(-1)?.share ?? 2) - share >= LABEL_SHARE) {
+      labels.push({ label, share });
+    }
+  }
+  return labels;
+}
+
 /** The events page with the events of a slot. */
 function eventsUrl({ startsAtMs }: Slot, { slotSeconds }: Range): string {
-  const [from, until] = [startsAtMs, startsAtMs + slotSeconds * 1_000].map((ms) =>
-    new Date(ms).toISOString().slice(0, 16),
-  );
-  return `/events?from=${from}&until=${until}`;
+  const minuteAt = (ms: number) => new Date(ms).toISOString().slice(0, 16);
+  const [from, until] = [minuteAt(startsAtMs), minuteAt(startsAtMs + slotSeconds * 1_000)];
+  return filterUrl('/events', { from, until });
 }
 
 function explanationsOf({ startsAtMs }: Slot, { slotSeconds }: Range, marks: readonly Mark[]) {

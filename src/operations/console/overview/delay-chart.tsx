@@ -46,7 +46,9 @@ export function DelayChart({ slots, range, marks }: DelayChartProps) {
         unit="Delay, log scale; late beyond 1 minute"
         emptyText={newest === undefined ? `No delays in the last ${range.name}` : null}
         textOf={(slot) =>
-          LINES.map(({ name, secondsOf }) => `${name} ${boundText(secondsOf(slot))}`).join(', ')
+          slot.p50Seconds === null
+            ? 'no events'
+            : LINES.map(({ name, secondsOf }) => `${name} ${boundText(secondsOf(slot))}`).join(', ')
         }
         {...{ range, slots, marks }}
       >

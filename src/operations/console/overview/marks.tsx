@@ -7,7 +7,7 @@ export type Mark = {
   readonly atMs: number;
   readonly untilMs: number;
   readonly text: string;
-  /** Stands in the chart. */
+  /** What stands above the chart; empty for nothing. */
   readonly label: string;
 };
 
@@ -43,7 +43,7 @@ function outage(atMs: number, untilMs: number): Mark {
     atMs,
     untilMs,
     text: 'Not running, or without its database',
-    label: 'down',
+    label: '',
   };
 }
 

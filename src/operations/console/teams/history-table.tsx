@@ -18,6 +18,11 @@ const COLUMNS = [
 
 type HistoryTableProps = { readonly entries: readonly HistoryEntry[] };
 
+/** Marks its row in the address of a page. */
+export function rowId({ position }: { readonly position: number }): string {
+  return `event-${position}`;
+}
+
 /** The events of a customer, newest first. */
 export function HistoryTable({ entries }: HistoryTableProps) {
   const rows = entries.toReversed().map(cellsOf);
@@ -30,7 +35,9 @@ function cellsOf(entry: HistoryEntry) {
     <Time ms={subscription.createdSeconds * 1_000} />,
     <OutcomeBadge outcome={event.outcome} />,
     <>
-      <EventLink event={event} />
+      <div id={rowId(event)}>
+        <EventLink event={event} />
+      </div>
       <div class="quiet">{shortType(event.type)}</div>
     </>,
     <>

@@ -3,7 +3,15 @@ import { effectOf } from '../../../core/transition.ts';
 import type { HistoryEntry } from '../../../event-log/customer-history.ts';
 import { Time } from '../components/text.tsx';
 import { shortType } from '../events/event-text.tsx';
-import { type Bar, type Lane, layOutTimeline, type Mark, shortPlan } from './timeline.ts';
+import { rowId } from './history-table.tsx';
+import {
+  type Bar,
+  type Lane,
+  layOutTimeline,
+  type Mark,
+  shortPlan,
+  TICK_WIDTH,
+} from './timeline.ts';
 
 const CHARACTER_WIDTH = 7.5;
 const BAR_HEIGHT = 24;
@@ -11,9 +19,19 @@ const MAX_LABEL = 60;
 
 const SHOWN_OUTCOMES = ['applied', 'stale', 'unchanged', 'parked'] as const;
 
-/** Draws a customer's events and the team's plans. The table below the chart says the same. */
-export function TimelineChart({ entries }: { readonly entries: readonly HistoryEntry[] }) {
-  const { width, height, lanes, bars, barsTop, ticks } = layOutTimeline(entries);
+export type TimelineChartProps = {
+  readonly entries: readonly HistoryEntry[];
+  /** Whether they are the newest, so that the timeline ends now. */
+  readonly isNewest: boolean;
+};
+
+/**
+ * Draws a customer's events and the team's plans. The table below the chart says the same, and has the
+ * rows that the marks lead to.
+ */
+export function TimelineChart({ entries, isNewest }: TimelineChartProps) {
+  const { width, height, lanes, bars, barsTop, ticks, end } = layOutTimeline(entries);
+  const ticksTop = height - 22;
   return (
     <figure class="timeline">
       <section class="scroll" aria-label="Timeline" tabindex={0}>
@@ -21,21 +39,24 @@ export function TimelineChart({ entries }: { readonly entries: readonly HistoryE
           width={width}
           height={height}
           viewBox={`0 0 ${width} ${height}`}
-          role="img"
           aria-labelledby="timeline-title timeline-description"
         >
           <title id="timeline-title">The customer's events and the team's plans</title>
           <desc id="timeline-description">{descriptionOf(entries, bars)}</desc>
           {ticks.map(({ x, atMs }) => (
             <>
-              <line class="tick" x1={x} x2={x} y1={0} y2={height - 22} />
-              <foreignObject x={x} y={height - 22} width={150} height={22}>
+              <line class="tick" x1={x} x2={x} y1={0} y2={ticksTop} />
+              <foreignObject x={x} y={ticksTop} width={TICK_WIDTH} height={22}>
                 <Time ms={atMs} />
               </foreignObject>
             </>
           ))}
+          <line class="tick" x1={end} x2={end} y1={0} y2={ticksTop} />
+          <text x={end} y={ticksTop + 14} text-anchor="end">
+            {isNewest ? 'now' : 'newer'}
+          </text>
           {lanes.map((lane) => (
-            <LaneDrawing lane={lane} width={width} />
+            <LaneDrawing lane={lane} end={end} />
           ))}
           {bars.map((bar) => (
             <BarDrawing bar={bar} y={barsTop} />
@@ -57,14 +78,14 @@ export function TimelineChart({ entries }: { readonly entries: readonly HistoryE
   );
 }
 
-function LaneDrawing({ lane, width }: { readonly lane: Lane; readonly width: number }) {
+function LaneDrawing({ lane, end }: { readonly lane: Lane; readonly end: number }) {
   const { subscriptionId, y, marks } = lane;
   return (
     <g>
       <text x={4} y={y - 16}>
         {cut(subscriptionId ?? 'no subscription', MAX_LABEL)}
       </text>
-      <line class="lane" x1={0} x2={width} y1={y} y2={y} />
+      <line class="lane" x1={0} x2={end} y1={y} y2={y} />
       {marks.map((mark) => (
         <MarkDrawing mark={mark} y={y} />
       ))}
@@ -75,11 +96,16 @@ function LaneDrawing({ lane, width }: { readonly lane: Lane; readonly width: num
 function MarkDrawing({ mark, y }: { readonly mark: Mark; readonly y: number }) {
   const { event, subscription } = mark.entry;
   const name = cut(event.eventId ?? `position ${event.position}`, MAX_LABEL);
+  const label = `${name}: ${shortType(event.type)}, ${cut(subscription.status, MAX_LABEL)}, ${event.outcome}`;
   return (
-    <g transform={`translate(${mark.x} ${y})`}>
-      <title>{`${name}: ${shortType(event.type)}, ${subscription.status}, ${event.outcome}`}</title>
+    <a
+      href={`#${rowId(event)}`}
+      aria-label={label.toWellFormed()}
+      transform={`translate(${mark.x} ${y})`}
+    >
+      <title>{label}</title>
       <Shape outcome={event.outcome} />
-    </g>
+    </a>
   );
 }
 

@@ -9,6 +9,8 @@ export type Timeline = {
   readonly bars: readonly Bar[];
   readonly barsTop: number;
   readonly ticks: readonly { readonly x: number; readonly atMs: number }[];
+  /** Where lanes and bars end: now, or before the first of the newer events. */
+  readonly end: number;
 };
 
 export type Lane = {
@@ -23,16 +25,17 @@ export type Mark = { readonly x: number; readonly entry: HistoryEntry };
 /** A period in which the team had this plan, or none. */
 export type Bar = { readonly x: number; readonly width: number; readonly plan: TeamPlan | null };
 
-const WIDTH = 1_060;
+const WIDTH = 1_200;
 const EDGE = 16;
 /** The least distance between two marks. */
 const GAP = 18;
 const LANE_HEIGHT = 44;
 const BAR_SPACE = 36;
 const TICK_SPACE = 28;
-const TICK_GAP = 150;
-/** Space for the current plan, after the last event. */
-const AFTERWARDS = 150;
+/** A date with its time, in any usual font. */
+export const TICK_WIDTH = 190;
+/** Space for the last plan and the label of the end, after the last event. */
+const AFTERWARDS = TICK_WIDTH + 60;
 
 /** Lays out events by Stripe's clock: a lane per subscription, and the team's plans below. Pure. */
 export function layOutTimeline(entries: readonly HistoryEntry[]): Timeline {
@@ -41,7 +44,7 @@ export function layOutTimeline(entries: readonly HistoryEntry[]): Timeline {
   );
   const positions = positionsOf(ordered.map(({ subscription }) => subscription.createdSeconds));
   const marks = ordered.map((entry, index) => ({ entry, x: positions[index] ?? EDGE }));
-  const width = Math.max(WIDTH, (positions.at(-1) ?? 0) + AFTERWARDS + EDGE);
+  const end = Math.max(WIDTH - EDGE, (positions.at(-1) ?? 0) + AFTERWARDS);
   const subscriptionIds = new Set(ordered.map(({ subscription }) => subscription.subscriptionId));
   const lanes = [...subscriptionIds].map((subscriptionId, index) => ({
     subscriptionId,
@@ -51,12 +54,13 @@ export function layOutTimeline(entries: readonly HistoryEntry[]): Timeline {
   const barsTop = lanes.length * LANE_HEIGHT + 12;
   const xs = new Map(marks.map(({ entry, x }) => [entry, x]));
   return {
-    width,
+    width: end + EDGE,
     height: barsTop + BAR_SPACE + TICK_SPACE,
     lanes,
-    bars: barsOf(entries, xs, width - EDGE),
+    bars: barsOf(entries, xs, end),
     barsTop,
     ticks: ticksOf(marks),
+    end,
   };
 }
 
@@ -90,11 +94,11 @@ function barsOf(
   }));
 }
 
-/** The times of marks, far enough apart to be readable. */
+/** The times of marks, each with room for its label. */
 function ticksOf(marks: readonly Mark[]): { x: number; atMs: number }[] {
   const ticks: { x: number; atMs: number }[] = [];
   for (const { x, entry } of marks) {
-    if (x - (ticks.at(-1)?.x ?? -TICK_GAP) < TICK_GAP) continue;
+    if (x - (ticks.at(-1)?.x ?? -TICK_WIDTH) < TICK_WIDTH) continue;
     ticks.push({ x, atMs: entry.subscription.createdSeconds * 1_000 });
   }
   return ticks;

@@ -1,0 +1,70 @@
+import { beforeAll, expect, test } from 'vitest';
+import { addTeam } from '../../src/queries/teams.ts';
+import { overhang, PHONE, useBrowser } from '../support/browser/browser.ts';
+import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
+import { receivedEvent } from '../support/stripe/events.ts';
+
+const CUSTOMER = 'cus_00000000000000000000000000abcdef';
+
+const browser = useBrowser();
+let pages: ConsoleService;
+
+beforeAll(async () => {
+  const { database } = await createDatabase();
+  await addTeam(database.query, { name: 'Tables', customerId: CUSTOMER });
+  const events = Array.from({ length: 60 }, (_, index) =>
+    receivedEvent({
+      customerId: CUSTOMER,
+      eventId: `evt_${String(index).padStart(28, '0')}`,
+      createdSeconds: 1_790_000_000 + index,
+    }),
+  );
+  await openPipeline(database)(events);
+  pages = await openConsole(database);
+});
+
+test('an id in a table is copied as a whole, by mouse and by keyboard', async () => {
+  const page = await browser.newPage({ permissions: ['clipboard-read', 'clipboard-write'] });
+  await page.goto(`${pages.url}/events`);
+  const row = page.getByRole('row').nth(1);
+  await row.getByRole('link', { name: CUSTOMER }).hover();
+  await row.getByRole('button', { name: 'Copy' }).click();
+  await row.getByRole('button', { name: 'Copied' }).waitFor();
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(CUSTOMER);
+  const event = row.getByRole('link', { name: /^evt_/ });
+  await event.focus();
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await row.getByRole('button', { name: 'Copied' }).waitFor();
+  expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^evt_0{26}\d\d$/);
+  expect(await overhang(page)).toBe(0);
+});
+
+test.each([1_280, 1_440])('the outcome is in view and headers stay, at %d px', async (width) => {
+  const page = await browser.newPage({ viewport: { width, height: 700 } });
+  await page.goto(`${pages.url}/events`);
+  await page.mouse.wheel(0, 1_200);
+  const header = page.getByRole('columnheader', { name: 'Outcome' });
+  await expect.poll(async () => (await header.boundingBox())?.y).toBe(0);
+  const table = await page.getByRole('table').boundingBox();
+  expect(table?.width).toBeGreaterThan(width * 0.85);
+  expect(await overhang(page)).toBe(0);
+});
+
+test('on a phone each row is a card that shows time, outcome and event', async () => {
+  const page = await browser.newPage({ viewport: PHONE });
+  await page.goto(`${pages.url}/events`);
+  const row = page.getByRole('row').nth(1);
+  const { width = 0, x = 0 } = (await row.boundingBox()) ?? {};
+  for (const cell of [
+    row.locator('time'),
+    row.locator('.badge').first(),
+    row.locator('a').first(),
+  ]) {
+    const box = await cell.boundingBox();
+    expect(box?.x).toBeGreaterThanOrEqual(x);
+    expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(x + width);
+  }
+});
