@@ -4,6 +4,7 @@ import type { Query } from '../postgres/database.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { contractColumn } from '../postgres/tables/fields.ts';
 import { idFrom, startAfter } from './id-from-text.ts';
+import { insertError } from './unfilled-columns.ts';
 
 /** A team as Instep sees it: its customer and its plan. */
 export type Team = {
@@ -214,13 +215,26 @@ export async function readTeam(query: Query, id: ApplicationId): Promise<Team | 
 }
 
 /** Where teams have no names, the given one is left out. */
-const ADD_TEAM = ({ teams: { name, column, hasNames } }: ApplicationTables) => `
-      insert into ${name} (${hasNames ? `${column('name')}, ` : ''}${column('providerCustomerId')})
+const NEW_TEAM = ({ teams: { name, column, hasNames } }: ApplicationTables) => ({
+  table: name,
+  filled: [...(hasNames ? [column('name')] : []), column('providerCustomerId')],
+});
+
+const ADD_TEAM = (tables: ApplicationTables) => {
+  const { table, filled } = NEW_TEAM(tables);
+  const { hasNames, column } = tables.teams;
+  return `
+      insert into ${table} (${filled.join(', ')})
       select ${hasNames ? '$1, ' : ''}$2
        where $1::text is not null
       returning ${column('id')} as id`;
+};
 
-/** Adds a team, and returns its id. @throws DatabaseRefused when another team has the customer */
+/**
+ * Adds a team, and returns its id.
+ *
+ * @throws DatabaseRefused when another team has the customer, or the table has other required columns
+ */
 export async function addTeam(
   query: Query,
   team: { readonly name: string; readonly customerId: string | null },
@@ -229,6 +243,8 @@ export async function addTeam(
     name: 'add_team',
     text: ADD_TEAM,
     values: [team.name, team.customerId],
+  }).catch(async (error) => {
+    throw await insertError(query, error, NEW_TEAM);
   });
   if (row === undefined) throw new RangeError('the inserted team was not returned');
   return row.id;

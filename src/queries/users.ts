@@ -2,6 +2,7 @@ import type { ApplicationId } from '../core/application-id.ts';
 import type { Query } from '../postgres/database.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from './id-from-text.ts';
+import { insertError } from './unfilled-columns.ts';
 
 /** A user as stored. */
 export type User = {
@@ -65,18 +66,31 @@ export async function readUser(query: Query, id: ApplicationId): Promise<User | 
 
 export type NewUser = Pick<User, 'name' | 'email' | 'passwordHash' | 'role'>;
 
-const ADD_USER = ({ users: { name, column } }: ApplicationTables) => `
-      insert into ${name}
-             (${column('name')}, ${column('email')}, ${column('passwordHash')}, ${column('role')})
-      values ($1, $2, $3, $4)
-      returning ${column('id')} as id`;
+const NEW_USER = ({ users: { name, column } }: ApplicationTables) => ({
+  table: name,
+  filled: [column('name'), column('email'), column('passwordHash'), column('role')],
+});
 
-/** Adds a user. @throws DatabaseRefused when the e-mail address is taken */
+const ADD_USER = (tables: ApplicationTables) => {
+  const { table, filled } = NEW_USER(tables);
+  return `
+      insert into ${table} (${filled.join(', ')})
+      values ($1, $2, $3, $4)
+      returning ${tables.users.column('id')} as id`;
+};
+
+/**
+ * Adds a user.
+ *
+ * @throws DatabaseRefused when the e-mail address is taken, or the table has other required columns
+ */
 export async function addUser(query: Query, user: NewUser): Promise<User> {
   const [added] = await query<Pick<User, 'id'>>({
     name: 'add_user',
     text: ADD_USER,
     values: [user.name, user.email, user.passwordHash, user.role],
+  }).catch(async (error) => {
+    throw await insertError(query, error, NEW_USER);
   });
   const stored = added === undefined ? null : await readUser(query, added.id);
   if (stored === null) throw new RangeError('the inserted user was not returned');

@@ -98,11 +98,14 @@ function described(members: object): object {
   return { ...members, err: describe(err, !(err instanceof InstepError)) };
 }
 
-/** An expected error needs no stack in the log, only its name, message and cause. */
+/**
+ * An expected error needs no stack in the log. Its code stands for its name, which a bundler shortens
+ * along with the class's.
+ */
 function describe(error: unknown, withStack: boolean): unknown {
   if (!(error instanceof Error)) return { message: String(error) };
   return {
-    name: error.name,
+    ...(!(error instanceof InstepError) && { name: error.name }),
     ...('code' in error && typeof error.code === 'string' && { code: error.code }),
     message: error.message,
     ...(error.cause instanceof Error && { cause: describe(error.cause, withStack) }),

@@ -67,3 +67,21 @@ test('a customer of another team exits with 1 and changes nothing', async () => 
   }
   expect(await readTeam(database.query, id)).toMatchObject({ customerId: null });
 });
+
+test('names the required columns that only the app can fill', async () => {
+  const created = await createDatabase();
+  await created.database.query(`
+    alter table teams add slug text not null, add "Owner" integer not null,
+                      add currency text not null default 'usd';
+    alter table users add locale text not null`);
+  await created.database.close();
+  const add = async (...args: string[]) => {
+    const { code, stderr } = await runInstep(args, { DATABASE_URL: created.url.href });
+    expect(code).toBe(1);
+    return stderr;
+  };
+  expect(await add('team', 'add', '--name', 'Acme')).toContain('can fill: slug, "Owner"; add the');
+  expect(await add('user', 'add', '--email', 'a@x.test')).toContain(
+    'can fill: locale; add the row',
+  );
+});

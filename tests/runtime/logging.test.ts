@@ -53,7 +53,6 @@ test('of an error only what it is and why, and the stack where nobody expected i
     .split('\n')
     .map((line) => JSON.parse(line).err);
   expect(expected).toEqual({
-    name: 'DatabaseRefused',
     code: 'DATABASE_REFUSED',
     message: 'refused',
     cause: { name: 'Error', code: '23514', message: 'violates a constraint' },

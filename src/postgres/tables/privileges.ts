@@ -3,11 +3,11 @@ import type { RecognizedColumn, RecognizedTable } from './recognize-tables.ts';
 
 /** The privileges that Instep needs on a table, in the syntax of `grant`: `select on public.users`. */
 export function neededPrivileges({ role, table, columns }: RecognizedTable): string[] {
-  const read = columns.filter(({ column }) => column !== null);
+  const written = role === 'teams' ? columns.filter(isWritten) : [];
   return [
     `usage on schema ${table.schemaSql}`,
-    `select (${namesOf(read)}) on ${table.sql}`,
-    ...(role === 'teams' ? [`update (${namesOf(columns.filter(isWritten))}) on ${table.sql}`] : []),
+    ...onColumns('select', columns, table),
+    ...onColumns('update', written, table),
   ];
 }
 
@@ -19,8 +19,18 @@ export function lackingPrivileges({ role, table, columns }: RecognizedTable): st
   return [
     ...(table.isSchemaUsable ? [] : [`usage on schema ${table.schemaSql}`]),
     ...selectOn(table, unreadable, needed),
-    ...(unwritable.length === 0 ? [] : [`update (${namesOf(unwritable)}) on ${table.sql}`]),
+    ...onColumns('update', unwritable, table),
   ];
+}
+
+/** None, when the table has none of the columns. */
+function onColumns(
+  privilege: 'select' | 'update',
+  columns: readonly RecognizedColumn[],
+  table: RecognizedTable['table'],
+): string[] {
+  const names = namesOf(columns);
+  return names === '' ? [] : [`${privilege} (${names}) on ${table.sql}`];
 }
 
 /** Nothing is named where all is needed. */
@@ -29,9 +39,8 @@ function selectOn(
   unreadable: readonly RecognizedColumn[],
   needed: readonly RecognizedColumn[],
 ): string[] {
-  if (unreadable.length === 0) return [];
-  const columns = unreadable.length === needed.length ? '' : ` (${namesOf(unreadable)})`;
-  return [`select${columns} on ${table.sql}`];
+  const isAll = unreadable.length === needed.length;
+  return isAll ? [`select on ${table.sql}`] : onColumns('select', unreadable, table);
 }
 
 const WRITTEN: readonly string[] = [...PLAN_FIELDS, 'updatedAt'];
