@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import * as v from 'valibot';
-import { parseDatabaseUrl } from '../postgres/database-url.ts';
+import { hostOf, parseDatabaseUrl } from '../postgres/database-url.ts';
 import type { DeclaredTables } from '../postgres/tables/application-tables.ts';
 import type { Environment } from './environment.ts';
 import { declaredTables } from './tables.ts';
@@ -56,7 +56,7 @@ export function toDatabaseConfig(value: DatabaseVariables): DatabaseConfig {
 export function describeDatabase({ databaseUrls, dataFolder }: DatabaseConfig): string {
   const [first] = databaseUrls;
   if (first === undefined) return `embedded PostgreSQL in ${dataFolder}`;
-  const hosts = databaseUrls.map((url) => url.searchParams.get('host') ?? url.host).join(', ');
+  const hosts = databaseUrls.map(hostOf).join(', ');
   const name = first.pathname.slice(1);
   return `PostgreSQL at ${hosts}${name === '' ? '' : `, database ${name}`}`;
 }

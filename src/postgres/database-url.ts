@@ -38,3 +38,8 @@ export function parseDatabaseUrl(text: string): readonly URL[] | null {
   }
   return urls;
 }
+
+/** The host of a URL and its port, for people: without what can be secret. */
+export function hostOf(url: URL): string {
+  return url.searchParams.get('host') ?? url.host;
+}

@@ -66,6 +66,17 @@ export function databaseError(cause: unknown): InstepError {
   return new DatabaseUnavailable(message, { cause });
 }
 
+/** Why no server accepts a connection: permanent only if that is true of each of them. */
+export function errorOfServers(causes: readonly unknown[], hosts: readonly string[]): InstepError {
+  const errors = causes.map(databaseError);
+  const [first] = errors;
+  if (first !== undefined && errors.length === 1) return first;
+  const message = errors.map((error, index) => `${hosts[index]}: ${error.message}`).join('; ');
+  const isPermanent = errors.every((error) => error instanceof DatabaseUnusable);
+  const Kind = isPermanent ? DatabaseUnusable : DatabaseUnavailable;
+  return new Kind(message, { cause: new AggregateError(errors) });
+}
+
 /** Node's codes for certificates whose issuer it does not know. */
 const UNKNOWN_ISSUER = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',

@@ -5,7 +5,10 @@ import { pause } from '../runtime/pause.ts';
 import { outsideSpans } from '../runtime/tracing.ts';
 import { requestCancel } from './cancel-request.ts';
 import type { DatabasePool, PoolUse, ServerConnection } from './database-pool.ts';
-import { DatabaseUnavailable, DatabaseUnusable, databaseError, sqlState } from './errors.ts';
+import { hostOf } from './database-url.ts';
+import { DatabaseUnavailable, DatabaseUnusable, errorOfServers, sqlState } from './errors.ts';
+import { PrimaryFinder } from './primary-finder.ts';
+import { type ReplicationState, readReplicationState } from './replication-state.ts';
 import { type Settings, setStatements } from './session-settings.ts';
 
 /** Timeouts that the server itself applies to a session. */
@@ -38,22 +41,26 @@ const SEVERAL_CONNECT_TIMEOUT_MS = 3_000;
 /** How long a backend has to end before its connection is cut. */
 const END_TIMEOUT_MS = 1_000;
 
+/** How long a connection that only asks a server for its state has to connect, and to answer. */
+const ASK_TIMEOUT_MS = 1_000;
+
 /**
- * A pool of connections for each server. The server that last was writable is tried first. A
- * connection is handed out only if its server was writable when it was made.
+ * A pool of connections for each server, and one connection that asks it for its state. A connection
+ * is handed out only if its server was the primary when it was made, and is not known to be replaced.
  */
 export class Pools {
   readonly #options: PoolsOptions;
   /** How long each server has to connect, and then to answer whether it is writable. */
   readonly #timeoutMs: number;
   readonly #pools: readonly pg.Pool[];
-  readonly #sockets = new Set<Socket>();
+  readonly #askers: readonly pg.Pool[];
+  readonly #primary: PrimaryFinder;
+  readonly #sockets = new Map<Socket, pg.Pool>();
   readonly #checked = new WeakSet<pg.ClientBase>();
   /** The writable ones. They lose this trust together when one of them fails. */
   #trusted = new WeakSet<pg.ClientBase>();
   /** Those whose session has our timeouts and settings. */
   readonly #ours = new WeakSet<pg.ClientBase>();
-  #current = 0;
 
   constructor(options: PoolsOptions) {
     const { length } = options.connections;
@@ -62,25 +69,34 @@ export class Pools {
       length <= 1 ? CONNECT_TIMEOUT_MS : Math.ceil(SEVERAL_CONNECT_TIMEOUT_MS / length);
     this.#pools =
       options.existing === undefined
-        ? options.connections.map((connection) => this.#open(connection))
+        ? options.connections.map((connection) => this.#openForWork(connection))
         : [poolOf(options.existing)];
+    this.#askers = length <= 1 ? [] : options.connections.map((one) => this.#openForAsking(one));
+    this.#primary = new PrimaryFinder({
+      servers: this.#askers.map((pool) => {
+        const readRow = readRowBy(pool, ASK_TIMEOUT_MS);
+        return () => outsideSpans(() => readReplicationState(readRow));
+      }),
+      onLeave: (index) => this.#leave(index),
+      clockMs: () => performance.now(),
+    });
   }
 
   /** @throws the errors of all servers, when none of them is writable */
   async connect(): Promise<pg.PoolClient> {
     const failures: unknown[] = [];
-    const first = this.#current;
+    const first = await this.#primary.find();
     for (const offset of this.#pools.keys()) {
       const index = (first + offset) % this.#pools.length;
       try {
         const client = await this.#take(index);
-        this.#current = index;
+        this.#primary.use(index);
         return client;
       } catch (error) {
-        failures.push(error);
+        failures[index] = error;
       }
     }
-    throw together(failures);
+    throw errorOfServers(failures, this.#options.connections.map(nameOf));
   }
 
   /** Whether the session of this connection is ours alone, and has our timeouts and settings. */
@@ -94,7 +110,10 @@ export class Pools {
    * until its backend has ended, so that there are never more backends than places.
    */
   async discard(client: pg.PoolClient): Promise<void> {
-    if (this.#trusted.has(client)) this.#trusted = new WeakSet();
+    if (this.#trusted.has(client)) {
+      this.#trusted = new WeakSet();
+      this.#primary.suspect();
+    }
     // The wait of a commit for a synchronous standby has no timeout.
     requestCancel(client);
     await Promise.race([client.end(), pause(END_TIMEOUT_MS, { ref: false })]);
@@ -115,9 +134,9 @@ export class Pools {
 
   async close(): Promise<void> {
     if (this.#options.existing !== undefined) return;
-    await Promise.all(this.#pools.map((pool) => pool.end()));
+    await Promise.all([...this.#pools, ...this.#askers].map((pool) => pool.end()));
     // A server that is frozen never closes its end, and must not keep our process alive.
-    for (const socket of this.#sockets) socket.unref();
+    for (const socket of this.#sockets.keys()) socket.unref();
   }
 
   async #take(index: number): Promise<pg.PoolClient> {
@@ -152,6 +171,9 @@ export class Pools {
     try {
       const { isWritable, isOurs } = await this.#readSession(client);
       if (!isWritable) throw new DatabaseUnavailable('the server is read-only (a standby?)');
+      if (this.#askers.length > 0) {
+        this.#primary.verify(await readReplicationState(readRowBy(client, this.#timeoutMs)));
+      }
       if (!isOurs) return;
       await this.#send(client, setStatements('set', this.#options.settings));
       this.#ours.add(client);
@@ -187,28 +209,59 @@ export class Pools {
     });
   }
 
-  #open(connection: ServerConnection): pg.Pool {
-    const { pool: common, timeouts } = this.#options;
-    const pool = new pg.Pool({
+  #openForWork(connection: ServerConnection): pg.Pool {
+    const pool: pg.Pool = this.#open({
       ...connection,
-      ...common,
-      ...timeouts,
-      stream: () => this.#createSocket(),
+      ...this.#options.timeouts,
+      stream: () => this.#createSocket(pool),
       connectionTimeoutMillis: this.#timeoutMs,
     });
-    pool.on('error', () => undefined);
     // At once: its server can end it with the same bytes that say it is ready. It can break at any
     // time, in use or idle; its user gets the error as well.
     pool.on('connect', (client) => client.on('error', this.#options.onConnectionError));
     return pool;
   }
 
-  #createSocket(): Socket {
+  #openForAsking(connection: ServerConnection): pg.Pool {
+    const pool: pg.Pool = this.#open({
+      ...connection,
+      max: 1,
+      stream: () => this.#createSocket(pool),
+      connectionTimeoutMillis: ASK_TIMEOUT_MS,
+    });
+    pool.on('connect', (client) => client.on('error', ignore));
+    return pool;
+  }
+
+  #open(config: pg.PoolConfig): pg.Pool {
+    const pool = new pg.Pool({ ...this.#options.pool, ...config });
+    pool.on('error', ignore);
+    return pool;
+  }
+
+  #createSocket(pool: pg.Pool): Socket {
     const socket = new Socket();
-    this.#sockets.add(socket);
+    this.#sockets.set(socket, pool);
     socket.once('close', () => this.#sockets.delete(socket));
     return socket;
   }
+
+  /** Ends all connections to a server that is not the primary, with what they are waiting for. */
+  #leave(index: number): void {
+    const pool = this.#pools[index];
+    const sockets = [...this.#sockets].filter(([, owner]) => owner === pool);
+    if (sockets.length === 0) return;
+    this.#trusted = new WeakSet();
+    for (const [socket] of sockets) socket.destroy();
+  }
+}
+
+/** For a statement without a name, so that a pooler can run it as well. */
+function readRowBy(client: pg.Pool | pg.PoolClient, timeoutMs: number) {
+  return async (text: string): Promise<ReplicationState | undefined> => {
+    const statement = { text, query_timeout: timeoutMs };
+    return (await client.query<ReplicationState>(statement)).rows[0];
+  };
 }
 
 const ignore = () => undefined;
@@ -235,11 +288,6 @@ const WITHOUT_TIMEOUTS: { readonly [Name in keyof ServerTimeouts]: false } = {
   idle_in_transaction_session_timeout: false,
 };
 
-/** The errors of all servers: worth a retry, unless none of them will ever accept the connection. */
-function together(failures: readonly unknown[]): Error {
-  const errors = failures.map(databaseError);
-  const isWorthWaiting = errors.some((error) => error instanceof DatabaseUnavailable);
-  const [first] = errors;
-  if (first !== undefined && (errors.length === 1 || !isWorthWaiting)) return first;
-  return databaseError(new AggregateError(errors));
+function nameOf({ connectionString, host = '' }: ServerConnection): string {
+  return connectionString === undefined ? host : hostOf(new URL(connectionString));
 }

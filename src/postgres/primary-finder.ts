@@ -1,0 +1,127 @@
+import { withDeadline } from '../runtime/deadline.ts';
+import { DatabaseUnavailable } from './errors.ts';
+import type { ReplicationState } from './replication-state.ts';
+
+export type PrimaryFinderOptions = {
+  /** One for each server: asks it for its state. */
+  readonly servers: readonly (() => Promise<ReplicationState>)[];
+  /** Called for each server whose connections must not be used any more. */
+  readonly onLeave: (index: number) => void;
+  readonly clockMs: () => number;
+};
+
+/** After this time the servers are asked again, while requests go on. */
+const REFRESH_AFTER_MS = 1_000;
+
+/** Older answers don't count: the next request waits until the servers have answered again. */
+const VALID_MS = 2_500;
+
+const ANSWER_TIMEOUT_MS = 1_000;
+
+/**
+ * Finds the primary among several servers: the one that accepts writes on the newest timeline. A
+ * primary that was replaced without having noticed still accepts writes, on an older timeline.
+ *
+ * Requests cause the questions, at most one a second: there is no timer, and an idle process asks
+ * nothing.
+ */
+export class PrimaryFinder {
+  readonly #options: PrimaryFinderOptions;
+  /** The last answers; `silent` for a server that gave none in time. */
+  readonly #states: (ReplicationState | 'silent' | undefined)[];
+  /** The newest timeline that any server has reported, of each system. */
+  readonly #newest = new Map<string | null, number>();
+  #current = 0;
+  #askedAtMs = Number.NEGATIVE_INFINITY;
+  #asking: Promise<void> | null = null;
+
+  constructor(options: PrimaryFinderOptions) {
+    this.#options = options;
+    this.#states = options.servers.map(() => undefined);
+  }
+
+  /** The index of the server to use. */
+  async find(): Promise<number> {
+    if (this.#options.servers.length > 1) {
+      const ageMs = this.#options.clockMs() - this.#askedAtMs;
+      if (ageMs > REFRESH_AFTER_MS) this.#asking ??= this.#ask();
+      if (ageMs > VALID_MS) await this.#asking;
+    }
+    return this.#current;
+  }
+
+  /** A connection to this server was made and checked. */
+  use(index: number): void {
+    this.#current = index;
+  }
+
+  /** A statement or connection of the current server has failed: try the next one, and ask all. */
+  suspect(): void {
+    if (this.#options.servers.length <= 1) return;
+    this.#current = (this.#current + 1) % this.#options.servers.length;
+    this.#askedAtMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** @throws DatabaseUnavailable when the server was replaced */
+  verify(state: ReplicationState): void {
+    this.#learn(state);
+    if (this.#isReplaced(state)) {
+      throw new DatabaseUnavailable(
+        `the server was replaced as the primary: it is on timeline ${state.timeline}, the newest ` +
+          `is ${this.#newestOf(state.systemId)}`,
+      );
+    }
+  }
+
+  /** Resolves when each server has answered that answered the last time. */
+  async #ask(): Promise<void> {
+    const startedAtMs = this.#options.clockMs();
+    const answers = this.#options.servers.map(async (read, index) => {
+      const isAwaited = this.#states[index] !== 'silent';
+      const answer = withDeadline(read(), ANSWER_TIMEOUT_MS)
+        .catch(() => 'silent' as const)
+        .then((state) => this.#receive(index, state));
+      if (isAwaited) await answer;
+    });
+    await Promise.all(answers);
+    this.#askedAtMs = startedAtMs;
+    this.#asking = null;
+  }
+
+  #receive(index: number, state: ReplicationState | 'silent'): void {
+    this.#states[index] = state;
+    if (state !== 'silent') this.#learn(state);
+    const indexes = [...this.#states.keys()];
+    if (this.#states[this.#current] !== undefined && !this.#isPrimary(this.#current)) {
+      const inOrder = indexes.map((offset) => (this.#current + offset) % indexes.length);
+      this.#current = inOrder.find((other) => this.#isPrimary(other)) ?? this.#current;
+    }
+    const isFound = this.#isPrimary(this.#current);
+    for (const other of indexes) {
+      const state = this.#states[other];
+      const hasAnswered = state !== undefined && state !== 'silent';
+      const isUnfit = hasAnswered && !this.#isPrimary(other);
+      if (isUnfit || (isFound && other !== this.#current)) this.#options.onLeave(other);
+    }
+  }
+
+  #learn({ systemId, timeline }: ReplicationState): void {
+    if (timeline !== null && timeline > this.#newestOf(systemId)) {
+      this.#newest.set(systemId, timeline);
+    }
+  }
+
+  #newestOf(systemId: string | null): number {
+    return this.#newest.get(systemId) ?? 0;
+  }
+
+  #isReplaced({ systemId, timeline }: ReplicationState): boolean {
+    return timeline !== null && timeline < this.#newestOf(systemId);
+  }
+
+  #isPrimary(index: number): boolean {
+    const state = this.#states[index];
+    if (state === undefined || state === 'silent') return false;
+    return state.isWritable && !this.#isReplaced(state);
+  }
+}

@@ -1,0 +1,42 @@
+import { sqlState } from './errors.ts';
+
+/** What shows which of several servers is the primary. */
+export type ReplicationState = {
+  readonly isWritable: boolean;
+  /** The same for a server and its copies; `null` when the role can't read it. */
+  readonly systemId: string | null;
+  /** Grows by 1 with each promotion; `null` when the role can't read it. */
+  readonly timeline: number | null;
+};
+
+type ReadRow = (text: string) => Promise<ReplicationState | undefined>;
+
+const IS_WRITABLE = `current_setting('transaction_read_only') = 'off' as "isWritable"`;
+
+/**
+ * Any role has these rights by default. The timeline of a standby is the one that it receives, if the
+ * role has pg_read_all_stats; otherwise that of its last checkpoint, which can be an older one.
+ */
+const READ_STATE = `
+  select ${IS_WRITABLE},
+         (select system_identifier::text from pg_control_system()) as "systemId",
+         case when pg_is_in_recovery()
+              then coalesce((select received_tli from pg_stat_wal_receiver),
+                            (select timeline_id from pg_control_checkpoint()))
+              else ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer
+         end as timeline`;
+
+const READ_WITHOUT_TIMELINE = `
+  select ${IS_WRITABLE}, null as "systemId", null as timeline`;
+
+/** PostgreSQL's states for a missing privilege or function. */
+const NOT_READABLE = new Set(['42501', '42883']);
+
+/** Reads the state by a function that runs a statement and returns its row. */
+export async function readReplicationState(readRow: ReadRow): Promise<ReplicationState> {
+  const row = await readRow(READ_STATE).catch(async (error: unknown) => {
+    if (!NOT_READABLE.has(sqlState(error))) throw error;
+    return await readRow(READ_WITHOUT_TIMELINE);
+  });
+  return row ?? { isWritable: false, systemId: null, timeline: null };
+}
