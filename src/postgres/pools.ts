@@ -288,6 +288,6 @@ const WITHOUT_TIMEOUTS: { readonly [Name in keyof ServerTimeouts]: false } = {
   idle_in_transaction_session_timeout: false,
 };
 
-function nameOf({ connectionString, host = '' }: ServerConnection): string {
-  return connectionString === undefined ? host : hostOf(new URL(connectionString));
+function nameOf(connection: ServerConnection): string {
+  return 'host' in connection ? connection.host : hostOf(new URL(connection.connectionString));
 }

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { migrate } from '../../../src/postgres/migrate.ts';
 import { createRandom } from '../../../src/testing/random.ts';
-import { PostgresCluster } from '../../support/postgres/postgres-cluster.ts';
+import type { PostgresCluster } from '../../support/postgres/postgres-cluster.ts';
 import { connect } from '../../support/postgres/test-database.ts';
 import { startInstep } from '../../support/process/instep-process.ts';
 import { startLoad } from '../load.ts';
 import type { Scenario } from '../scenario.ts';
+import { join, PROMOTE, startPair, urlOfBoth } from '../standby.ts';
 
 const MAX_LIFE_MS = 800;
 const DEADLINE_MS = 60_000;
@@ -28,8 +28,6 @@ const WAYS: readonly ((primary: PostgresCluster, standby: PostgresCluster) => Pr
   },
 ];
 
-// Waiting for its end can conflict with the recovery that goes on.
-const PROMOTE = 'select pg_promote(wait => false)';
 const OVERLAP_MS = 500;
 
 export const failover: Scenario = {
@@ -39,14 +37,8 @@ export const failover: Scenario = {
   promise: 'nothing acknowledged is lost, and writes continue on the new primary without a restart',
   times: { short: 3, long: 50 },
   async run({ times, onProgress }) {
-    let primary = await PostgresCluster.create();
-    let standby = await PostgresCluster.create();
-    await primary.start();
-    await migrateOn(primary);
-    await join(primary, standby);
-    const hosts = [primary, standby].map(({ port }) => `127.0.0.1:${port}`).join(',');
-    const { username, pathname } = primary.url;
-    const DATABASE_URL = `postgres://${username}@${hosts}${pathname}?target_session_attrs=read-write`;
+    let [primary, standby] = await startPair();
+    const DATABASE_URL = urlOfBoth(primary, standby);
     const random = createRandom(6);
     const server = await startInstep({ DATABASE_URL });
     const first = connect(primary.url);
@@ -81,20 +73,3 @@ export const failover: Scenario = {
     }
   },
 };
-
-async function migrateOn(cluster: PostgresCluster): Promise<void> {
-  const database = connect(cluster.url);
-  await migrate(database);
-  await database.close();
-}
-
-/** From now on, only commits that the standby has are acknowledged. */
-async function join(primary: PostgresCluster, standby: PostgresCluster): Promise<void> {
-  await primary.ask("alter system set synchronous_standby_names = ''");
-  await primary.ask('select pg_reload_conf()');
-  await standby.follow(primary);
-  await primary.ask("alter system set synchronous_standby_names = '*'");
-  await primary.ask('select pg_reload_conf()');
-  const isSynchronous = "select from pg_stat_replication where sync_state = 'sync'";
-  while ((await primary.ask(isSynchronous)).length === 0) await sleep(20);
-}
