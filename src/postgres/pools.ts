@@ -233,8 +233,8 @@ export class Pools {
     return pool;
   }
 
-  #open(config: pg.PoolConfig): pg.Pool {
-    const pool = new pg.Pool({ ...this.#options.pool, ...config });
+  #open(options: pg.PoolConfig): pg.Pool {
+    const pool = new pg.Pool({ ...this.#options.pool, ...options });
     pool.on('error', ignore);
     return pool;
   }

@@ -19,8 +19,8 @@ const VALID_MS = 2_500;
 const ANSWER_TIMEOUT_MS = 1_000;
 
 /**
- * Finds the primary among several servers: the one that accepts writes on the newest timeline. A
- * primary that was replaced without having noticed still accepts writes, on an older timeline.
+ * Finds the primary among several servers: the one on the newest timeline that is no standby. A
+ * primary that was replaced without having noticed is still none, on an older timeline.
  *
  * Requests cause the questions, at most one a second: there is no timer, and an idle process asks
  * nothing.
@@ -122,6 +122,6 @@ export class PrimaryFinder {
   #isPrimary(index: number): boolean {
     const state = this.#states[index];
     if (state === undefined || state === 'silent') return false;
-    return state.isWritable && !this.#isReplaced(state);
+    return !state.isStandby && !this.#isReplaced(state);
   }
 }

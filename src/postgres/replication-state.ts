@@ -2,7 +2,8 @@ import { sqlState } from './errors.ts';
 
 /** What shows which of several servers is the primary. */
 export type ReplicationState = {
-  readonly isWritable: boolean;
+  /** What the server is, whatever a session or a database is set to. */
+  readonly isStandby: boolean;
   /** The same for a server and its copies; `null` when the role can't read it. */
   readonly systemId: string | null;
   /** Grows by 1 with each promotion; `null` when the role can't read it. */
@@ -11,14 +12,14 @@ export type ReplicationState = {
 
 type ReadRow = (text: string) => Promise<ReplicationState | undefined>;
 
-const IS_WRITABLE = `current_setting('transaction_read_only') = 'off' as "isWritable"`;
+const IS_STANDBY = 'pg_is_in_recovery() as "isStandby"';
 
 /**
  * Any role has these rights by default. The timeline of a standby is the one that it receives, if the
  * role has pg_read_all_stats; otherwise that of its last checkpoint, which can be an older one.
  */
 const READ_STATE = `
-  select ${IS_WRITABLE},
+  select ${IS_STANDBY},
          (select system_identifier::text from pg_control_system()) as "systemId",
          case when pg_is_in_recovery()
               then coalesce((select received_tli from pg_stat_wal_receiver),
@@ -27,7 +28,7 @@ const READ_STATE = `
          end as timeline`;
 
 const READ_WITHOUT_TIMELINE = `
-  select ${IS_WRITABLE}, null as "systemId", null as timeline`;
+  select ${IS_STANDBY}, null as "systemId", null as timeline`;
 
 /** PostgreSQL's states for a missing privilege or function. */
 const NOT_READABLE = new Set(['42501', '42883']);
@@ -38,5 +39,5 @@ export async function readReplicationState(readRow: ReadRow): Promise<Replicatio
     if (!NOT_READABLE.has(sqlState(error))) throw error;
     return await readRow(READ_WITHOUT_TIMELINE);
   });
-  return row ?? { isWritable: false, systemId: null, timeline: null };
+  return row ?? { isStandby: true, systemId: null, timeline: null };
 }

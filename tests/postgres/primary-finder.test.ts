@@ -3,13 +3,13 @@ import { PrimaryFinder } from '../../src/postgres/primary-finder.ts';
 import type { ReplicationState } from '../../src/postgres/replication-state.ts';
 
 const primary = (timeline: number | null, systemId = 'one'): ReplicationState => ({
-  isWritable: true,
+  isStandby: false,
   systemId,
   timeline,
 });
 const standby = (timeline: number | null): ReplicationState => ({
   ...primary(timeline),
-  isWritable: false,
+  isStandby: true,
 });
 
 /** Servers in these states; `away` is a server that refuses connections. */
@@ -42,16 +42,16 @@ function watch(...initial: (ReplicationState | 'away')[]) {
   };
 }
 
-test('stays with the first of two servers that accept writes on the same timeline', async () => {
+test('stays with the first of two primaries on the same timeline', async () => {
   expect(await watch(primary(1), primary(1)).finder.find()).toBe(0);
 });
 
-test('chooses the server that accepts writes', async () => {
+test('chooses the server that is no standby', async () => {
   expect(await watch(standby(1), primary(1)).finder.find()).toBe(1);
   expect(await watch('away', primary(1)).finder.find()).toBe(1);
 });
 
-test('leaves a primary that was replaced and still accepts writes', async () => {
+test('leaves a primary that was replaced and has not noticed', async () => {
   const servers = watch(primary(1), standby(1));
   expect(await servers.finder.find()).toBe(0);
   servers.states[1] = primary(2);
@@ -94,7 +94,7 @@ test('tries the next server after a failure when timelines can’t be read', asy
   expect(await finder.find()).toBe(0);
 });
 
-test('stays with the only server that accepts writes after a failure', async () => {
+test('stays with the only primary after a failure', async () => {
   const { finder, left } = watch(primary(1), standby(1));
   expect(await finder.find()).toBe(0);
   finder.suspect();
