@@ -12,6 +12,7 @@ import type { Query } from './postgres/database.ts';
 import type { DatabasePool } from './postgres/database-pool.ts';
 import { checkSchema } from './postgres/migrate.ts';
 import type { DeclaredTables } from './postgres/tables/application-tables.ts';
+import { commitNothing } from './queries/commit-nothing.ts';
 import { readHealth } from './queries/health.ts';
 import { prepareDatabase } from './queries/prepare-database.ts';
 import type { Logger } from './runtime/logging.ts';
@@ -19,6 +20,7 @@ import { createFetchHandler } from './server/fetch-handler.ts';
 import type { Handler } from './server/http-message.ts';
 import { createIngestWebhook, type IngestWebhook } from './server/ingest-webhook.ts';
 import { createRouter } from './server/router.ts';
+import { createWriteCheck } from './server/write-check.ts';
 import { createSessionReader } from './sessions/session-reader.ts';
 import { secretKeys } from './sessions/token.ts';
 import { createUserLookup } from './sessions/user-lookup.ts';
@@ -175,6 +177,11 @@ export async function openService({
       ? startMaintenance(loadJobs, { ...jobOptions, startAfterMs: MAINTENANCE_STARTS_AFTER_MS })
       : onDemand;
 
+  const checkWrites = createWriteCheck({
+    lastCommitMs: pipeline.lastCommitMs,
+    commit: () => commitNothing(database),
+    clockMs: () => performance.now(),
+  });
   let isShuttingDown = false;
   const { requestDeadlineMs } = config;
   const webhook = {
@@ -202,7 +209,10 @@ export async function openService({
     },
     readiness: {
       isShuttingDown: () => isShuttingDown,
-      checkDatabase: () => checkSchema(query),
+      async checkDatabase() {
+        await checkSchema(query);
+        await checkWrites();
+      },
       logger,
     },
     instrumentation: metrics,

@@ -27,6 +27,8 @@ export type IngestPipeline = {
   /** Whether an event that arrives now would be stored in time. */
   hasRoom(): boolean;
   queued(): Queued;
+  /** When events were last committed, by `performance.now()`. */
+  lastCommitMs(): number;
 };
 
 /** Where events wait for a batch: `blocked` is for teams that another session has locked. */
@@ -82,6 +84,7 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
   // Attempts for events whose team was locked, so that they never delay the others.
   const blocked = openLane('blocked', 'apply events of locked teams');
   let blockedEvents = 0;
+  let lastCommitMs = Number.NEGATIVE_INFINITY;
 
   function openLane(lane: Lane, name: string): Batcher<EventWithProductName, Result | null> {
     return new Batcher({
@@ -93,7 +96,9 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
       async run(events) {
         const startedAtMs = performance.now();
         try {
-          return await commit(events);
+          const results = await commit(events);
+          if (results.some((result) => result !== null)) lastCommitMs = performance.now();
+          return results;
         } finally {
           const tookMs = performance.now() - startedAtMs;
           if (lane === 'ready') limit.learn(events.length, tookMs);
@@ -190,6 +195,7 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
     },
     productNames,
     hasRoom: () => ready.queued < limit.count,
+    lastCommitMs: () => lastCommitMs,
     queued: () => ({ ready: ready.queued, blocked: blockedEvents, limit: limit.count }),
   };
 }

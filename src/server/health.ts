@@ -37,7 +37,10 @@ class ShuttingDown extends InstepError {
   readonly code = 'SHUTTING_DOWN';
 }
 
-/** `GET /readyz`: the database is reachable, its schema fits, and no shutdown has begun. */
+/**
+ * `GET /readyz`: the database is reachable, its schema fits, writes are committed, and no shutdown has
+ * begun.
+ */
 export function readinessHandler(options: ReadinessOptions): Endpoint {
   const { isShuttingDown, checkDatabase, logger } = options;
   const write = limitLines((members) => logger.warn(members, 'not ready'));

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Database, openDatabase } from '../../src/postgres/database.ts';
 import { DatabaseUnavailable } from '../../src/postgres/errors.ts';
+import { commitNothing } from '../../src/queries/commit-nothing.ts';
 import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
 
 let cluster: PostgresCluster;
@@ -68,6 +69,10 @@ describe('while no synchronous standby answers', () => {
     const database = connectTo(cluster.url.href);
     const commit = database.transaction((query) => query("insert into notes values ('alone')"));
     await expect(commit).rejects.toThrow(DatabaseUnavailable);
+  });
+
+  test('a commit without an effect waits as well', async () => {
+    await expect(commitNothing(connectTo(cluster.url.href))).rejects.toThrow(DatabaseUnavailable);
   });
 
   test.each(['notice', 'error'])(

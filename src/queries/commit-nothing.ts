@@ -1,0 +1,14 @@
+import type { Database } from '../postgres/database.ts';
+
+/**
+ * Commits a record in the write-ahead log, so that it waits for the disk and for a synchronous
+ * standby like an event does. It takes no lock and leaves no row.
+ */
+export async function commitNothing(database: Database): Promise<void> {
+  await database.transaction((query) =>
+    query({
+      name: 'commit_nothing',
+      text: `select pg_logical_emit_message(true, 'instep', '')`,
+    }),
+  );
+}

@@ -1,0 +1,60 @@
+import { DatabaseUnavailable, DatabaseUnusable } from '../postgres/errors.ts';
+import { withDeadline } from '../runtime/deadline.ts';
+
+export type WriteCheckOptions = {
+  /** When an event was last committed, by the same clock. */
+  readonly lastCommitMs: () => number;
+  /** Commits something without an effect. It has a deadline of its own. */
+  readonly commit: () => Promise<void>;
+  readonly clockMs: () => number;
+};
+
+/** After this time without a commit, one is tried. */
+const IDLE_MS = 2_000;
+
+/** One slow second takes no instance out of service. */
+const GRACE_MS = 5_000;
+
+/** Less than a load balancer waits. */
+const ANSWER_TIMEOUT_MS = 1_500;
+
+const NOT_COMMITTED =
+  'writes are not committed: check the disk, and that a standby of synchronous_standby_names is connected';
+
+/**
+ * Checks whether writes are committed: they were within the last few seconds, or one is now. A
+ * synchronous standby that is gone, for example, holds up every commit and no read.
+ *
+ * Its result rejects with DatabaseUnavailable when no write is committed.
+ */
+export function createWriteCheck(options: WriteCheckOptions): () => Promise<void> {
+  const { lastCommitMs, commit, clockMs } = options;
+  let committedAtMs = Number.NEGATIVE_INFINITY;
+  let underWay: Promise<void> | null = null;
+
+  async function tryCommit(): Promise<void> {
+    try {
+      await commit();
+    } catch (error) {
+      // The role lacks the permission for this check. It says nothing about other writes.
+      if (!(error instanceof DatabaseUnusable)) throw error;
+    } finally {
+      underWay = null;
+    }
+    committedAtMs = clockMs();
+  }
+
+  return async () => {
+    const idleMs = clockMs() - Math.max(committedAtMs, lastCommitMs());
+    if (idleMs < IDLE_MS) return;
+    underWay ??= tryCommit();
+    // Its failure counts once the grace period is over.
+    underWay.catch(() => undefined);
+    if (idleMs <= GRACE_MS) return;
+    try {
+      await withDeadline(underWay, ANSWER_TIMEOUT_MS);
+    } catch (cause) {
+      throw new DatabaseUnavailable(NOT_COMMITTED, { cause });
+    }
+  };
+}

@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
+import { type InstepProcess, startInstep } from '../support/process/instep-process.ts';
+
+const WAIT = { timeout: 30_000, interval: 200 };
+
+let cluster: PostgresCluster;
+let instep: InstepProcess;
+beforeAll(async () => {
+  cluster = await PostgresCluster.create();
+  await cluster.start();
+  instep = await startInstep({ DATABASE_URL: cluster.url.href });
+});
+afterAll(async () => {
+  await instep?.stop();
+  await cluster?.remove();
+});
+
+async function setStandbys(names: string): Promise<void> {
+  await cluster.ask(`alter system set synchronous_standby_names = '${names}'`);
+  await cluster.ask('select pg_reload_conf()');
+}
+
+async function untilStatus(path: string, status: number): Promise<void> {
+  const get = async () => (await fetch(instep.url + path)).status;
+  await vi.waitFor(async () => expect(await get()).toBe(status), WAIT);
+}
+
+test('/readyz answers 503 while no write is committed, and /healthz 200', async () => {
+  await untilStatus('/readyz', 200);
+  await setStandbys('nobody');
+  await untilStatus('/readyz', 503);
+  await untilStatus('/healthz', 200);
+  // Reading works all the time.
+  await untilStatus('/api/user', 200);
+  await setStandbys('');
+  await untilStatus('/readyz', 200);
+});
