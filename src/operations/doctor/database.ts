@@ -7,6 +7,7 @@ import { type Check, safely, warning } from './check.ts';
 import type { ClockReading } from './clock.ts';
 import { checkDatabaseServer } from './database-server.ts';
 import { checkEventLog, type EventLogOptions } from './event-log.ts';
+import { checkHosts } from './hosts.ts';
 import { checkPrivileges, checkSchemaVersion, checkTables } from './schema.ts';
 
 export type DatabaseOptions = {
@@ -35,6 +36,7 @@ export async function* checkDatabase(options: DatabaseOptions): AsyncGenerator<C
     yield warning('database', finding, 'start the server, which creates it, or set DATABASE_URL');
     return;
   }
+  yield* await checkHosts(databaseUrls);
   const advice = isEmbedded ? READ_LOG : CHECK_URL;
   let server: DatabaseServer | undefined;
   yield* await safely('database', advice, async () => {

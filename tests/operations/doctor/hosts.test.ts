@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import { type Host, judgeHosts } from '../../../src/operations/doctor/hosts.ts';
+import { DatabaseUnavailable } from '../../../src/postgres/errors.ts';
+import type { Replication } from '../../../src/queries/replication.ts';
+
+const PRIMARY: Replication = {
+  isStandby: false,
+  systemId: '1',
+  timeline: 1,
+  positionBytes: 5_000_000,
+  synchronousNames: 'two',
+  standbys: 1,
+  synchronousStandbys: 1,
+  seesStandbys: true,
+  role: 'app',
+};
+const STANDBY: Replication = {
+  ...PRIMARY,
+  isStandby: true,
+  positionBytes: 3_000_000,
+  standbys: 0,
+  synchronousStandbys: 0,
+};
+
+const one = (answer: Host['answer'] = PRIMARY): Host => ({ name: 'one:5432', answer });
+const two = (answer: Host['answer'] = STANDBY): Host => ({ name: 'two:5432', answer });
+
+/** `state: finding` of each check. */
+const linesOf = (...hosts: Host[]) =>
+  judgeHosts(hosts).map(({ name, state, finding }) => `${state} ${name}: ${finding}`);
+
+test('lists each host with its role, its timeline and how far a standby is behind', () => {
+  expect(linesOf(one(), two())).toEqual([
+    'ok host: one:5432 is a primary, timeline 1',
+    'ok host: two:5432 is a standby, timeline 1, 2.0 MB behind',
+    'ok standby: synchronous_standby_names is two, 1 of them connected',
+  ]);
+});
+
+test('says why a host can’t be reached', () => {
+  expect(linesOf(one(), two(new DatabaseUnavailable('connect ECONNREFUSED')))).toContain(
+    "warning host: two:5432 can't be reached: connect ECONNREFUSED",
+  );
+});
+
+test('fails when two hosts accept writes', () => {
+  expect(linesOf(one(), two({ ...PRIMARY, timeline: 2 }))).toContain(
+    'failure host: one:5432 and two:5432 all accept writes: what an old primary commits is lost',
+  );
+});
+
+test('fails when no standby is connected for which commits wait, with a single host as well', () => {
+  const alone = { ...PRIMARY, synchronousStandbys: 0 };
+  expect(linesOf(one(alone))).toEqual([
+    'failure standby: synchronous_standby_names is two, and none of them is connected: no write ' +
+      'is committed, each event is answered 503',
+  ]);
+});
+
+test('warns when commits wait for no standby, unless there is a single host', () => {
+  const careless = { ...PRIMARY, synchronousNames: '' };
+  expect(linesOf(one(careless), two())).toContain(
+    'warning standby: commits wait for no standby: the last events are lost with the primary',
+  );
+  expect(linesOf(one(careless))).toEqual([]);
+});
+
+test('names the grants that the role lacks', () => {
+  const blind = { ...PRIMARY, timeline: null, synchronousStandbys: 0, seesStandbys: false };
+  expect(judgeHosts([one(blind), two()]).map(({ advice }) => advice)).toEqual([
+    null,
+    null,
+    expect.stringMatching(/^as a superuser: grant execute on function pg_walfile_name.* to app;$/),
+    'as a superuser: grant pg_read_all_stats to app;',
+  ]);
+});
+
+test('finds nothing wrong with a single host that works', () => {
+  expect(linesOf(one({ ...PRIMARY, synchronousNames: '' }))).toEqual([]);
+  expect(linesOf(one(new DatabaseUnavailable('away')))).toEqual([]);
+});
