@@ -16,6 +16,7 @@ import { commitNothing } from './queries/commit-nothing.ts';
 import { readHealth } from './queries/health.ts';
 import { prepareDatabase } from './queries/prepare-database.ts';
 import type { Logger } from './runtime/logging.ts';
+import { outsideSpans } from './runtime/tracing.ts';
 import { createFetchHandler } from './server/fetch-handler.ts';
 import type { Handler } from './server/http-message.ts';
 import { createIngestWebhook, type IngestWebhook } from './server/ingest-webhook.ts';
@@ -179,7 +180,8 @@ export async function openService({
 
   const checkWrites = createWriteCheck({
     lastCommitMs: pipeline.lastCommitMs,
-    commit: () => commitNothing(database),
+    // Several requests share it, and it outlives most of them.
+    commit: () => outsideSpans(() => commitNothing(database)),
     clockMs: () => performance.now(),
   });
   let isShuttingDown = false;
