@@ -68,7 +68,7 @@ export class PrimaryFinder {
     if (this.#isReplaced(state)) {
       throw new DatabaseUnavailable(
         `the server was replaced as the primary: it is on timeline ${state.timeline}, the newest ` +
-          `is ${this.#newestOf(state.systemId)}`,
+          `is ${this.#newestOf(state.systemId)}; start the new primary`,
       );
     }
   }
