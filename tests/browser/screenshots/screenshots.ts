@@ -86,7 +86,7 @@ const OTHER_PAGES: [string, string][] = [
   ['overview-week', '/?range=week&live=off'],
   ['search', '/search?q=team'],
   ['team-compared', '/teams/1?compare=yes'],
-  ['team-without-events', '/teams/2'],
+  ['team-with-many-events', '/teams/2'],
   ['events-none', '/events?event=evt_none'],
   ['events-filter', '/events?from=yesterday'],
   ['repair', '/reconcile/repair'],

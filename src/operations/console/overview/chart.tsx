@@ -34,6 +34,7 @@ export function Chart(props: ChartProps) {
   const { id, title, description, unit, range, slots, marks, levels, textOf, children } = props;
   const firstMs = slots[0]?.startsAtMs ?? 0;
   const xOf = (atMs: number) => slotsAt(range, firstMs, atMs);
+  const ticks = ticksOf(range, firstMs);
   const stretched = {
     viewBox: `0 0 ${slots.length} ${CHART_HEIGHT}`,
     preserveAspectRatio: 'none',
@@ -63,6 +64,9 @@ export function Chart(props: ChartProps) {
             const y = (index * CHART_HEIGHT) / (levels.length - 1);
             return <path class="grid" d={`M0 ${y}H${slots.length}`} />;
           })}
+          {ticks.map((atMs) => (
+            <path class="grid" d={`M${xOf(atMs)} 0V${CHART_HEIGHT}`} />
+          ))}
           {children}
           {marks.map(({ kind, atMs, untilMs }) => {
             const [x, end] = [Math.max(0, xOf(atMs)), xOf(untilMs)];
@@ -91,7 +95,7 @@ export function Chart(props: ChartProps) {
         />
       </div>
       <svg class="ticks" aria-hidden="true">
-        {ticksOf(range, firstMs).map((atMs) => (
+        {ticks.map((atMs) => (
           <TimeLabel
             ms={atMs}
             format={range.name === 'week' ? 'weekday' : 'minute'}
