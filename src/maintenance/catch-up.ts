@@ -7,8 +7,7 @@ import { recognize } from '../ingest/recognize.ts';
 import type { Query } from '../postgres/database.ts';
 import { DatabaseRefused } from '../postgres/errors.ts';
 import { readEventIds } from '../queries/events.ts';
-import { readPrunedBefore } from '../queries/prune-events.ts';
-import { readCustomers } from '../queries/subscriptions.ts';
+import { findPruned } from '../queries/prune-events.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { StripeApiFailed } from '../stripe/api-failure.ts';
@@ -146,22 +145,15 @@ async function store(
   return missed.length;
 }
 
-/** Leaves out the events that may have been pruned: they are older than what their customer has. */
+/** Leaves out the events that may have been pruned: the ordering rule no longer needs them. */
 async function withoutPruned(
   events: readonly ReceivedEvent[],
   query: Query,
 ): Promise<ReceivedEvent[]> {
-  const prunedBeforeMs = await readPrunedBefore(query);
-  if (prunedBeforeMs === null) return [...events];
-  const customerIds = events.flatMap((event) =>
-    event.kind === 'unreadable' ? [] : event.subscription.customerId,
+  const readable = events.filter((event) => event.kind !== 'unreadable');
+  const pruned = await findPruned(
+    query,
+    readable.map(({ subscription }) => subscription),
   );
-  const { customers } = await readCustomers(query, [...new Set(customerIds)]);
-  return events.filter((event) => {
-    if (event.kind === 'unreadable') return true;
-    const { customerId, subscriptionId, createdSeconds } = event.subscription;
-    const state = customers.get(customerId)?.get(subscriptionId);
-    const isOlder = state !== undefined && createdSeconds < state.newest.createdSeconds;
-    return !isOlder || createdSeconds * 1_000 >= prunedBeforeMs;
-  });
+  return events.filter((event) => !pruned.has(readable.findIndex((one) => one === event)));
 }

@@ -1,5 +1,7 @@
 import { FIRST_DATED_KEY } from '../core/event-key-layout.ts';
+import type { SubscriptionEvent } from '../core/subscription-event.ts';
 import type { Query } from '../postgres/database.ts';
+import { columnArrays } from './column-arrays.ts';
 
 export type PruneStep = {
   /** Examines the first events after this position. */
@@ -16,6 +18,30 @@ export type Pruned = {
 
 /** The events that one statement examines, which takes some milliseconds. */
 const BATCH = 500;
+
+/**
+ * Whether the ordering rule no longer needs `event`: the state of its subscription is newer and
+ * known, and it is not of the last second before the state's. That one stays complete, because it
+ * decides the order if another event of the state's second arrives.
+ */
+const IS_SUPERSEDED = `
+  exists (
+    select
+      from instep.subscriptions as state
+     where state.customer_id = event.customer_id
+       and state.subscription_id = coalesce(event.subscription_id, '')
+       and state.created_at > event.created_at
+       and not state.is_order_ambiguous
+       and not state.is_order_inferred
+       and exists (
+             select
+               from instep.events as between_them
+              where between_them.customer_id = event.customer_id
+                and between_them.subscription_id is not distinct from event.subscription_id
+                and between_them.created_at > event.created_at
+                and between_them.created_at < state.created_at
+           )
+  )`;
 
 /**
  * Deletes, among some events of the log, those that were received before the cutoff and are no
@@ -43,15 +69,7 @@ export async function pruneEvents(query: Query, step: PruneStep): Promise<Pruned
            and (event.outcome = 'unreadable'
                 or event.outcome <> 'parked'
                    and event.key >= '${FIRST_DATED_KEY}'
-                   and exists (
-                         select
-                           from instep.subscriptions as state
-                          where state.customer_id = event.customer_id
-                            and state.subscription_id = coalesce(event.subscription_id, '')
-                            and state.created_at > event.created_at
-                            and not state.is_order_ambiguous
-                            and not state.is_order_inferred
-                       ))
+                   and ${IS_SUPERSEDED})
            for update of event skip locked
       ), pruned as (
         delete from instep.events as event
@@ -85,6 +103,27 @@ export async function claimPruning(query: Query): Promise<boolean> {
       returning started_at`,
   });
   return rows.length > 0;
+}
+
+/** Which of these events may have been pruned, by their index. */
+export async function findPruned(
+  query: Query,
+  events: readonly SubscriptionEvent[],
+): Promise<ReadonlySet<number>> {
+  const rows = await query<{ index: number }>({
+    name: 'find_pruned',
+    text: `
+      select event.index
+        from (select customer_id, subscription_id, to_timestamp(seconds) as created_at,
+                     (ordinality - 1)::integer as index
+                from unnest($1::text[], $2::text[], $3::bigint[])
+                     with ordinality as asked (customer_id, subscription_id, seconds)
+             ) as event
+        join instep.pruning on event.created_at < pruning.pruned_before
+       where ${IS_SUPERSEDED}`,
+    values: columnArrays(events, 'customerId', 'subscriptionId', 'createdSeconds'),
+  });
+  return new Set(rows.map(({ index }) => index));
 }
 
 /** Events received before this time may have been pruned; `null`: none was. */

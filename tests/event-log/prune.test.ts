@@ -28,7 +28,7 @@ describe.each(postgresServers)('$name', (server) => {
     };
     const at = (second: number, status: string) => ({ createdSeconds: CREATED + second, status });
     await deliver('older', at(1, 'trialing'));
-    await deliver('older without effect', at(2, 'past_due'));
+    await deliver('before the newest', at(2, 'past_due'));
     await deliver('of the newest second', at(3, 'past_due'));
     await deliver('newest', at(3, 'active'));
     await deliver('newer without effect', at(4, 'past_due'));
@@ -45,13 +45,14 @@ describe.each(postgresServers)('$name', (server) => {
     // Not a second later than all of it was received.
     expect(await prune(RECEIVED_MS)).toBe(0);
     expect(await readPrunedBefore(store.database.query)).toBeNull();
-    expect(await prune()).toBe(4);
+    expect(await prune()).toBe(3);
     expect(await readPrunedBefore(store.database.query)).toBe(CUTOFF_MS);
     expect(await prune()).toBe(0);
     expect(
       await store.database.query('select event_id from instep.events order by position'),
     ).toEqual(
       [
+        'before the newest',
         'of the newest second',
         'newest',
         'newer without effect',
@@ -64,10 +65,27 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await store.planOf(teamId)).toEqual(plan);
   });
 
+  test('keeps the second before the newest one, which orders it when another event of it arrives', async () => {
+    const { teamId, customerId } = await store.addTeam();
+    const ingest = openPipeline(store.database);
+    const deliver = async (eventId: string, second: number, from: string, status: string) => {
+      const createdSeconds = CREATED + second;
+      const previousAttributes = { status: from };
+      const body = eventBody({ customerId, eventId, createdSeconds, status, previousAttributes });
+      await ingest([received(body, RECEIVED_MS)]);
+    };
+    await deliver('older', 1, 'unpaid', 'active');
+    await deliver('before the newest', 2, 'active', 'unpaid');
+    await deliver('newest', 3, 'active', 'unpaid');
+    expect(await prune()).toBe(1);
+    await deliver('just before it', 3, 'unpaid', 'active');
+    expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'unpaid' });
+  });
+
   test('skips an event that another transaction has locked, and prunes it the next time', async () => {
     const { customerId } = await store.addTeam();
     const ingest = openPipeline(store.database);
-    for (const second of [1, 2, 3]) {
+    for (const second of [1, 2, 3, 4]) {
       await ingest([
         received(eventBody({ customerId, createdSeconds: CREATED + second }), RECEIVED_MS),
       ]);
@@ -79,7 +97,7 @@ describe.each(postgresServers)('$name', (server) => {
       expect(await prune()).toBe(1);
     });
     expect(await prune()).toBe(1);
-    expect(await store.logOf(customerId)).toHaveLength(1);
+    expect(await store.logOf(customerId)).toHaveLength(2);
   });
 
   test('prunes a long log to its end', async () => {

@@ -345,18 +345,36 @@ test('goes on finding missed events after one that was created in the future', a
   expect((await logOf(setting)).map(({ event_id }) => event_id)).toContain(idOf(missed));
 });
 
-test('does not import events again that were pruned', async () => {
-  const [pruned, newest] = [nextEvent(), nextEvent()];
-  const setting = await setUp([pruned, newest]);
-  await setting.ingest([received(pruned), received(newest)]);
+test('imports an event of the second before the newest one, however the log was pruned', async () => {
+  const [pruned, older, newest] = [nextEvent(), nextEvent(), nextEvent()];
+  const missed = nextEvent({ createdSeconds: JSON.parse(older).created });
+  const setting = await setUp([pruned, older, newest]);
+  await setting.ingest([received(pruned), received(older), received(newest)]);
   const { signal } = new AbortController();
   await pruneLog({ query: setting.database.query, cutoffMs: Date.now() + 1_000 }, signal);
-  expect(await logOf(setting)).toHaveLength(1);
+
+  setting.events.set(JSON.parse(missed));
+  await setting.instance()();
+  expect((await logOf(setting)).map(({ event_id }) => event_id)).toEqual([
+    idOf(older),
+    idOf(missed),
+    idOf(newest),
+  ]);
+});
+
+test('does not import events again that were pruned', async () => {
+  const [pruned, older, newest] = [nextEvent(), nextEvent(), nextEvent()];
+  const setting = await setUp([pruned, older, newest]);
+  await setting.ingest([received(pruned), received(older), received(newest)]);
+  const { signal } = new AbortController();
+  await pruneLog({ query: setting.database.query, cutoffMs: Date.now() + 1_000 }, signal);
+  expect(await logOf(setting)).toHaveLength(2);
 
   const missed = nextEvent({ subscriptionId: 'sub_missed' });
   setting.events.set(JSON.parse(missed));
   await setting.instance()();
   expect((await logOf(setting)).map(({ event_id }) => event_id)).toEqual([
+    idOf(older),
     idOf(newest),
     idOf(missed),
   ]);

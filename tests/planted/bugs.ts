@@ -129,10 +129,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     ],
     ['    readStored(query, events, customerIds),\n  ]);', '    early,\n  ]);'],
   ),
-  storeBug('the newest second is pruned', 'queries/prune-events.ts', [
-    'state.created_at > event.created_at',
-    'state.created_at >= event.created_at',
-  ]),
+  storeBug(
+    'the newest second is pruned',
+    'queries/prune-events.ts',
+    ['state.created_at > event.created_at', 'state.created_at >= event.created_at'],
+    ['between_them.created_at > event.created_at', 'between_them.created_at >= event.created_at'],
+    ['between_them.created_at < state.created_at', 'between_them.created_at <= state.created_at'],
+  ),
   storeBug("another subscription's newest event is pruned", 'queries/prune-events.ts', [
     "                           and state.subscription_id = coalesce(event.subscription_id, '')\n",
     '',
