@@ -22,6 +22,16 @@ const NOTIFICATION = 'v1.customer.subscription.updated';
 
 const KEY = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
 const TOO_DEEP = 'data is nested too deeply';
+
+/** The same JSON in another spelling; `null` when it is nested too deeply to be written. */
+function rewrite(text: string): string | null {
+  try {
+    return JSON.stringify(JSON.parse(text));
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
 const MEMBERS = {
   readable:
     'after,eventId,isDeletion,isSnapshot,key,kind,observedKeys,origin,previousAttributes,subscription,type',
@@ -172,7 +182,8 @@ export const event: Target = {
     if (parsed.kind !== 'readable') return false;
     // Written otherwise it is the same event, and it is read from the log as it was when it came.
     const { kind, key, eventId, type, origin: _, ...caused } = parsed;
-    expect(parse(JSON.stringify(JSON.parse(text)))).toMatchObject({ kind, key, eventId, type });
+    const rewritten = rewrite(text);
+    if (rewritten !== null) expect(parse(rewritten)).toMatchObject({ kind, key, eventId, type });
     // Not `toStrictEqual`, which believes a member that is named `constructor`.
     expect(isDeepStrictEqual(logged, caused)).toBe(true);
     return true;
