@@ -14,7 +14,7 @@ import { startFakeStripeApi } from '../../src/testing/stripe-api/server.ts';
 import { startLoad } from '../faults/load.ts';
 import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
 import { connect } from '../support/postgres/test-database.ts';
-import { startInstep } from '../support/process/instep-process.ts';
+import { runInstep, startInstep } from '../support/process/instep-process.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
 const PGBOUNCER = '/usr/sbin/pgbouncer';
@@ -139,6 +139,33 @@ describe.skipIf(!existsSync(PGBOUNCER)).each(MODES)('PgBouncer that %s', (_, ign
     expect(await server.stop()).toBe(0);
     expect(await load.audit(database)).toMatchObject({ repeated: 0, lost: 0 });
     await api.close();
+    await database.close();
+  });
+
+  test('every form of a search path in the URL names the schema of the tables', async () => {
+    const database = connect(urlOf(folder));
+    await migrate(database);
+    await database.query(`
+      create schema app;
+      create table app.users (like public.users including all);
+      create table app.teams (like public.teams including all)`);
+    const forms = {
+      schema: 'app',
+      currentSchema: 'app,public',
+      search_path: 'app',
+      options: '-c search_path=app',
+    };
+    for (const [name, value] of Object.entries(forms)) {
+      const url = urlOf(folder);
+      url.searchParams.set(name, value);
+      const added = await runInstep(['team', 'add', '--name', name, '--customer', `cus_${name}`], {
+        DATABASE_URL: url.href,
+      });
+      expect(added).toMatchObject({ code: 0, stderr: '' });
+    }
+    const inApp = await database.query<{ name: string }>('select name from app.teams order by id');
+    expect(inApp.map(({ name }) => name)).toEqual(Object.keys(forms));
+    expect(await database.query(`select from public.teams where name = 'schema'`)).toEqual([]);
     await database.close();
   });
 });
