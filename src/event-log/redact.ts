@@ -1,8 +1,19 @@
+import { createHmac } from 'node:crypto';
 import type { Query } from '../postgres/database.ts';
 import { readBodiesOfCustomer, replaceBodies } from '../queries/event-bodies.ts';
 import { redactBody } from '../stripe/redact-body.ts';
 
 const PAGE = 200;
+
+const PSEUDONYM = /^redacted_[0-9a-f]{16}$/;
+
+/** A pseudonym for each text. Without the key, the text behind one can't be found by trying texts. */
+export function pseudonymsWith(key: string | Uint8Array): (text: string) => string {
+  return (text) => {
+    if (PSEUDONYM.test(text)) return text;
+    return `redacted_${createHmac('sha256', key).update(text).digest('hex').slice(0, 16)}`;
+  };
+}
 
 /**
  * Removes personal texts from all logged events of a customer. It changes no team, now or later: what

@@ -65,8 +65,13 @@ test('a dry run finds drift and changes nothing; a repair asks for confirmation 
   expect(found.html).toContain(`href="/teams/${teamId}"`);
   expect(await statusOf(account, teamId)).toBe('active');
 
-  const lines = (await (await pages.fetch('/reconcile/findings')).text()).trim().split('\n');
-  expect(lines.map((line) => JSON.parse(line).kind)).toEqual(['drift', 'customer without a team']);
+  const findings = await (await pages.fetch('/reconcile/findings?format=json')).json();
+  expect(findings).toMatchObject([
+    { finding: 'drift', team: teamId, cause: 'missed event', is_repaired: false },
+    { finding: 'customer without a team', team: null, customer: 'cus_teamless' },
+  ]);
+  const csv = await (await pages.fetch('/reconcile/findings?format=csv')).text();
+  expect(csv.split('\r\n')[2]).toBe('customer without a team,,cus_teamless,,,,,,');
 
   const asked = await pages.get('/reconcile/repair');
   expect(asked.text).toContain('Repair all teams that are out of sync?');

@@ -4,10 +4,12 @@ import { type PageOfEvents, readPageOfEvents } from '../../../event-log/event-pa
 import { readNewestPosition } from '../../../event-log/search.ts';
 import type { EventFilter } from '../../../queries/search-events.ts';
 import { LOGGED_TYPES } from '../../../stripe/handled-event-type.ts';
+import { ExportLinks } from '../components/export-links.tsx';
 import { Button, Field, Select, TimeField } from '../components/form.tsx';
 import { autoLoad, Pager } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
 import { Time } from '../components/text.tsx';
+import { exportFormatOf, exportList } from '../export.ts';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
 import { badRequest } from '../problems.tsx';
@@ -23,15 +25,17 @@ import {
 } from './event-filter.ts';
 import { eventPage } from './event-page.tsx';
 import { EventTable } from './event-table.tsx';
+import { exportedEvents } from './export-events.ts';
 import { countNewer, NewerEvents, readBaseline } from './newer-events.tsx';
 
 /** `/events`: the event log, newest first, with a filter; and each event's page. */
 export function eventPages(options: ConsoleOptions): Hono {
-  const { database, now, clockMs } = options;
+  const { database, now, clockMs, logger } = options;
   const { query } = database;
   const app = new Hono();
 
-  app.get('/', async ({ req, html }) => {
+  app.get('/', async (context) => {
+    const { req, html } = context;
     const fields = readFields((name) => req.query(name));
     const nowMs = now();
     const { filter, errors } = await parseFilter(query, fields, nowMs);
@@ -47,6 +51,8 @@ export function eventPages(options: ConsoleOptions): Hono {
         400,
       );
     }
+    const format = exportFormatOf(context);
+    if (format !== null) return exportList(context, format, exportedEvents(query, filter), logger);
     const before = queryNumber(req.query('before'));
     const after = queryNumber(req.query('after'));
     const newest = await readNewestPosition(query);
@@ -68,6 +74,7 @@ export function eventPages(options: ConsoleOptions): Hono {
             isForward={after !== null}
           />
           <EventPager fields={fields} page={page} />
+          {page.events.length > 0 && <ExportLinks url={filterUrl('/events', fields)} />}
         </div>
       </Page>,
     );

@@ -2,8 +2,10 @@ import { Hono } from 'hono';
 import type { ReconcileServices } from '../../../maintenance/reconcile/options.ts';
 import { readProgress } from '../../../maintenance/reconcile/progress.ts';
 import { readLeasedJob } from '../../../queries/leased-jobs.ts';
+import { exportFormatOf, exportList } from '../export.ts';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
+import { exportedFindings } from './export-findings.ts';
 import { ReconcileRun } from './run.ts';
 import { type OtherRuns, RunStatus, StartForm } from './run-status.tsx';
 
@@ -60,12 +62,10 @@ export function reconcilePages(options: ConsoleOptions, services: ReconcileServi
     return redirect('/reconcile', 303);
   });
 
-  app.get('/findings', ({ body }) => {
+  app.get('/findings', (context) => {
     const findings = run.state.kind === 'none' ? [] : run.state.found.first;
-    return body(findings.map((finding) => `${JSON.stringify(finding)}\n`).join(''), 200, {
-      'Content-Type': 'application/x-ndjson',
-      'Content-Disposition': 'attachment; filename="findings.jsonl"',
-    });
+    const format = exportFormatOf(context) ?? 'json';
+    return exportList(context, format, exportedFindings(findings), options.logger);
   });
 
   return app;

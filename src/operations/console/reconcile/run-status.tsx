@@ -2,6 +2,7 @@ import type { StepProgress } from '../../../maintenance/reconcile/options.ts';
 import type { Counts, Progress } from '../../../maintenance/reconcile/progress.ts';
 import { counted, countText } from '../../count-text.ts';
 import { Badge } from '../components/badges.tsx';
+import { ExportLinks } from '../components/export-links.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { Live } from '../components/live.tsx';
 import { Facts, Notice, Panel } from '../components/panels.tsx';
@@ -129,13 +130,7 @@ function Findings({ found, isOver }: { readonly found: Found; readonly isOver: b
           instep reconcile --dry-run --json
         </p>
       )}
-      {isOver && (
-        <p>
-          <a href="/reconcile/findings" download>
-            Download as JSON lines
-          </a>
-        </p>
-      )}
+      {isOver && <ExportLinks url="/reconcile/findings" />}
     </>
   );
 }

@@ -1,16 +1,19 @@
 import { type Context, Hono } from 'hono';
 import { type CustomerHistory, explainHistory } from '../../../event-log/customer-history.ts';
+import { pseudonymsWith } from '../../../event-log/redact.ts';
 import type { ReconcileServices } from '../../../maintenance/reconcile/options.ts';
 import { type NamedTeam, readNamedTeam } from '../../../queries/named-teams.ts';
 import { type KnownCustomers, readCustomers } from '../../../queries/subscriptions.ts';
 import { Panel } from '../components/panels.tsx';
 import { UntrustedText } from '../components/text.tsx';
+import { sendFile } from '../export.ts';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
 import { notFound } from '../problems.tsx';
 import { queryNumber, queryText } from '../query-parameters.ts';
 import { ComparePanel } from './compare-panel.tsx';
 import { type Comparison, compareTeam, REPAIRS, type Repair, repairOf } from './compare-team.ts';
+import { exportTeam } from './export-team.ts';
 import { teamName, teamUrl } from './find-teams.ts';
 import { HistoryPanel, historyLimit, OlderPage } from './history-panel.tsx';
 import { SubscriptionTable } from './subscription-table.tsx';
@@ -22,7 +25,7 @@ const NO_HISTORY: CustomerHistory = { entries: [], before: null, prunedBeforeMs:
 
 /** `/teams/:id`: why a team has its plan or none, its history, and a comparison with Stripe. */
 export function teamPage(options: ConsoleOptions, services: ReconcileServices): Hono {
-  const { database, planSelection } = options;
+  const { database, planSelection, now, nonce, logger } = options;
   const { query } = database;
   const app = new Hono();
 
@@ -41,21 +44,35 @@ export function teamPage(options: ConsoleOptions, services: ReconcileServices): 
     return await explainHistory(query, request);
   }
 
+  async function readKnown({ customerId }: NamedTeam): Promise<KnownCustomers> {
+    return customerId === null ? NOTHING_KNOWN : await readCustomers(query, [customerId]);
+  }
+
   app.get('/:id', async (context) => {
     const { req, html } = context;
     const team = await readTeam(context);
-    const { customerId } = team;
     const before = queryNumber(req.query('before'));
     const limit = historyLimit(req.query('events'));
     const history = await readHistory(team, { before, limit });
     const part = { team, history, limit, before };
     if (before !== null) return html(<OlderPage {...part} />);
-    const known = customerId === null ? NOTHING_KNOWN : await readCustomers(query, [customerId]);
+    const known = await readKnown(team);
     const isCompared = req.query('compare') !== undefined;
     const comparison = isCompared ? await compareTeam(team, services, { isDryRun: true }) : null;
     const repair = REPAIRS.find((one) => one === req.query('repair')) ?? null;
     const record = { team, known, history, planSelection };
     return html(<TeamPage {...{ record, comparison, repair, limit }} />);
+  });
+
+  app.get('/:id/export', async (context) => {
+    const team = await readTeam(context);
+    const history = await readHistory(team, { before: null, limit: historyLimit(undefined) });
+    const record = { team, known: await readKnown(team), history, planSelection };
+    const isOriginal = context.req.query('bodies') === 'original';
+    // The key is not kept.
+    const pseudonymOf = isOriginal ? null : pseudonymsWith(nonce());
+    const parts = exportTeam(query, { record, nowMs: now(), pseudonymOf });
+    return sendFile(context, { name: 'team.json', contentType: 'application/json', parts }, logger);
   });
 
   app.post('/:id/repair', async (context) => {
@@ -86,6 +103,17 @@ function TeamPage({ record, comparison, repair, limit }: TeamPageProps) {
       heading={<TeamHeading team={team} />}
       area="Teams"
     >
+      <p class="exports">
+        <a href={`${teamUrl(id)}/export`} download>
+          Export for support
+        </a>{' '}
+        <span class="quiet">
+          without personal texts, or{' '}
+          <a href={`${teamUrl(id)}/export?bodies=original`} download>
+            with original events
+          </a>
+        </span>
+      </p>
       <TeamStatusPanel team={team} planSelection={planSelection} {...teamStatusOf(record)} />
       {customerId !== null && <ComparePanel {...{ team, comparison, repair }} />}
       {customer !== undefined && (

@@ -2,11 +2,14 @@ import { Hono } from 'hono';
 import type { ReconcileServices } from '../../../maintenance/reconcile/options.ts';
 import { readTeamCounts, type TeamCounts } from '../../../queries/team-counts.ts';
 import { countText } from '../../count-text.ts';
+import { ExportLinks } from '../components/export-links.tsx';
 import { Button, Field } from '../components/form.tsx';
 import { autoLoad, Pager } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
+import { exportFormatOf, exportList } from '../export.ts';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
+import { exportedTeams } from './export-teams.ts';
 import { findTeams, type PageOfTeams, type Start } from './find-teams.ts';
 import { TeamFacets } from './team-facets.tsx';
 import {
@@ -27,7 +30,7 @@ const MAX_SORTED = 50_000;
 
 /** `/teams`: the list of teams, with filters and a search; and each team's page. */
 export function teamPages(options: ConsoleOptions, services: ReconcileServices): Hono {
-  const { database, clockMs, now } = options;
+  const { database, clockMs, now, logger } = options;
   const { query } = database;
   const app = new Hono();
   app.get('/', async (context) => {
@@ -40,6 +43,10 @@ export function teamPages(options: ConsoleOptions, services: ReconcileServices):
     const fields = canSort ? given : { ...given, sort: '' };
     const filter = teamFilterOf(fields);
     const order = teamOrderOf(fields);
+    const format = exportFormatOf(context);
+    if (format !== null) {
+      return exportList(context, format, exportedTeams(query, { filter, order }), logger);
+    }
     const page = await findTeams(query, { filter, order, start, limit: LIMIT, clockMs });
     return html(
       <Page title="Teams" area="Teams">
@@ -53,6 +60,7 @@ export function teamPages(options: ConsoleOptions, services: ReconcileServices):
             <TeamTable teams={page.teams} sorted={canSort ? { fields, order } : null} />
           )}
           <PageEnd page={page} fields={fields} start={start} />
+          {page.teams.length > 0 && <ExportLinks url={teamsUrl(fields)} />}
         </div>
       </Page>,
     );

@@ -1,0 +1,24 @@
+import { EXPORT_FORMATS } from '../export.ts';
+
+type ExportLinksProps = {
+  /** The address of the list, as it is filtered and ordered. */
+  readonly url: string;
+};
+
+/** Links to all of a list as a file. */
+export function ExportLinks({ url }: ExportLinksProps) {
+  const separator = url.includes('?') ? '&' : '?';
+  return (
+    <p class="exports">
+      Export all as{' '}
+      {EXPORT_FORMATS.map((format, index) => (
+        <>
+          {index > 0 && ' or '}
+          <a href={`${url}${separator}format=${format}`} download>
+            {format.toUpperCase()}
+          </a>
+        </>
+      ))}
+    </p>
+  );
+}

@@ -1,0 +1,180 @@
+import { Hono } from 'hono';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { ApplicationId } from '../../../src/core/application-id.ts';
+import { exportList, sendFile } from '../../../src/operations/console/export.ts';
+import { addTeam } from '../../../src/queries/teams.ts';
+import { createLogger } from '../../../src/runtime/logging.ts';
+import { openConsole } from '../../support/browser/console-pages.ts';
+import { createDatabase } from '../../support/postgres/test-database.ts';
+import { MEMBERS } from '../../support/secrets/canaries.ts';
+import { openPipeline } from '../../support/service/pipelines.ts';
+import { eventBody, received, receivedEvent } from '../../support/stripe/events.ts';
+
+const { database } = await createDatabase();
+const pages = await openConsole(database);
+
+const FORMULA = '=HYPERLINK("http://example.com","Acme")';
+const EVENTS = 450;
+let teamId: ApplicationId = 0;
+
+beforeAll(async () => {
+  const { query } = database;
+  teamId = await addTeam(query, { name: FORMULA, customerId: 'cus_acme' });
+  await query(
+    "insert into teams (name) select 'Team ' || number from generate_series(1, 1500) number",
+  );
+  const ingest = openPipeline(database);
+  const events = Array.from({ length: EVENTS }, (_, index) =>
+    receivedEvent({
+      eventId: `evt_acme_${index}`,
+      customerId: 'cus_acme',
+      createdSeconds: 1_000_000 + index,
+      status: index === EVENTS - 1 ? 'canceled' : 'active',
+    }),
+  );
+  await ingest(events);
+  await ingest([receivedEvent({ eventId: 'evt_parked', customerId: 'cus_nobody' })]);
+});
+
+async function download(path: string) {
+  const response = await pages.fetch(path);
+  expect(response.status).toBe(200);
+  const { headers } = response;
+  return {
+    text: await response.text(),
+    type: headers.get('content-type'),
+    disposition: headers.get('content-disposition'),
+  };
+}
+
+const linesOf = (text: string) => text.trimEnd().split('\r\n');
+
+test('all events of a filter are exported as CSV and as JSON, the newest first', async () => {
+  const { html } = await pages.get('/events?customer=cus_acme');
+  expect(html).toContain('href="/events?customer=cus_acme&amp;format=csv"');
+  const csv = await download('/events?customer=cus_acme&format=csv');
+  expect(csv.type).toBe('text/csv; charset=utf-8');
+  expect(csv.disposition).toBe('attachment; filename="events.csv"');
+  const [head, first, ...others] = linesOf(csv.text);
+  expect(head).toMatch(/^position,received_at,created_at,outcome,event,type,status/);
+  expect(first).toMatch(
+    /^\d+,2023-.*Z,1970-.*Z,applied,evt_acme_449,.*,canceled,prod_1,cus_acme,sub_1,1$/,
+  );
+  expect(others).toHaveLength(EVENTS - 1);
+
+  const json = await download('/events?outcome=parked&format=json');
+  expect(JSON.parse(json.text)).toMatchObject([{ event: 'evt_parked', customer: 'cus_nobody' }]);
+  expect(JSON.parse((await download('/events?event=evt_none&format=json')).text)).toEqual([]);
+});
+
+test('all teams of a filter are exported in their order', async () => {
+  const all = linesOf((await download('/teams?format=csv')).text);
+  expect(all).toHaveLength(1_502);
+  expect(all[0]).toBe('id,name,status,plan,product,subscription,customer,lost_plan,lost_product');
+  const json = await download('/teams?search=team+15&sort=-name&format=json');
+  const names: string[] = JSON.parse(json.text).map(({ name }: { name: string }) => name);
+  expect(names).toHaveLength(12);
+  expect(names[0]).toBe('Team 159');
+});
+
+test('a name is a text in a spreadsheet, and unchanged in JSON', async () => {
+  const [, row] = linesOf((await download('/teams?status=canceled&format=csv')).text);
+  expect(row).toBe(`1,"'${FORMULA.replaceAll('"', '""')}",canceled,,,,cus_acme,,prod_1`);
+  const [team] = JSON.parse((await download('/teams?search=cus_acme&format=json')).text);
+  expect(team).toMatchObject({ name: FORMULA, lost_product: 'prod_1', plan: null });
+});
+
+describe('a team for support', () => {
+  test('has its plan, the reasons and all events, without personal texts', async () => {
+    const { html } = await pages.get(`/teams/${teamId}`);
+    expect(html).toContain(`href="/teams/${teamId}/export"`);
+    const { text, disposition } = await download(`/teams/${teamId}/export`);
+    expect(disposition).toBe(`attachment; filename="team.json"`);
+    const exported = JSON.parse(text);
+    expect(exported).toMatchObject({
+      bodies: 'redacted',
+      team: { id: teamId, customerId: 'cus_acme', plan: { subscriptionStatus: 'canceled' } },
+      status: { kind: 'lost plan', followed: { subscriptionId: 'sub_1' } },
+      subscriptions: [{ subscriptionId: 'sub_1', status: 'canceled' }],
+    });
+    expect(exported.events).toHaveLength(EVENTS);
+    expect(exported.events[0]).toMatchObject({
+      id: 'evt_acme_449',
+      outcome: 'applied',
+      status: 'canceled',
+      plans: { after: { subscriptionStatus: 'canceled' } },
+      body: { data: { object: { id: 'sub_1', status: 'canceled' } } },
+    });
+    expect(exported.events[0].reasons[0]).toMatch(/[a-z]/);
+    expect(text).toContain('redacted_');
+    expect(text).not.toContain('canaryMetadata');
+  });
+
+  test('has the events as Stripe sent them if asked for', async () => {
+    const id = await addTeam(database.query, { name: 'Plain', customerId: 'cus_plain' });
+    const event = JSON.parse(eventBody({ customerId: 'cus_plain' }));
+    // Without what no page shows.
+    for (const member of Object.keys(MEMBERS)) delete event.data.object[member];
+    event.data.object.metadata = { note: 'written by a person', count: 1 };
+    const body = JSON.stringify(event).replace('"count":1', '"count":12345678901234567890');
+    await openPipeline(database)([received(body)]);
+    expect((await download(`/teams/${id}/export`)).text).not.toContain('written by a person');
+    const { text } = await download(`/teams/${id}/export?bodies=original`);
+    expect(JSON.parse(text)).toMatchObject({ bodies: 'original' });
+    expect(text).toContain(body);
+  });
+
+  test('is also there without a customer', async () => {
+    const { text } = await download('/teams/2/export');
+    expect(JSON.parse(text)).toMatchObject({ status: { kind: 'unlinked' }, events: [] });
+  });
+});
+
+describe('a file', () => {
+  const logger = createLogger('silent');
+  let made = 0;
+  let isOver = false;
+
+  async function* endless() {
+    made = 0;
+    isOver = false;
+    try {
+      for (;;) {
+        made += 1;
+        yield 'x'.repeat(32_768);
+      }
+    } finally {
+      isOver = true;
+    }
+  }
+
+  const file = (parts: AsyncIterable<string>) =>
+    new Hono()
+      .get('/', (context) =>
+        sendFile(context, { name: 'a', contentType: 'text/plain', parts }, logger),
+      )
+      .request('/');
+
+  test('is read no faster than it is sent, and no further when the receiver has gone', async () => {
+    const reader = (await file(endless())).body?.getReader();
+    for (let chunks = 1; chunks <= 5; chunks += 1) {
+      await reader?.read();
+      expect(made).toBeLessThanOrEqual(chunks + 2);
+    }
+    await reader?.cancel();
+    expect(isOver).toBe(true);
+  });
+
+  test('that can not be completed ends with an error', async () => {
+    async function* failing() {
+      yield { id: 1 };
+      throw new Error('the database has gone');
+    }
+    const response = await new Hono()
+      .get('/', (context) =>
+        exportList(context, 'json', { name: 'a', columns: ['id'], rows: failing() }, logger),
+      )
+      .request('/');
+    await expect(response.text()).rejects.toThrow('the database has gone');
+  });
+});
