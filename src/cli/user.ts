@@ -51,11 +51,6 @@ async function show(id: ApplicationId, options: { json?: boolean }): Promise<voi
 }
 
 /** Everything but the password hash, which belongs on no screen. */
-function describe({ passwordHash: _, createdAt, updatedAt, deletedAt, ...user }: User): Data {
-  return {
-    ...user,
-    createdAt: createdAt.toISOString(),
-    updatedAt: updatedAt.toISOString(),
-    deletedAt: deletedAt?.toISOString() ?? null,
-  };
+function describe({ passwordHash: _, ...user }: User): Data {
+  return user;
 }

@@ -11,14 +11,23 @@ export type User = {
   readonly email: string;
   readonly passwordHash: string;
   readonly role: string;
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-  readonly deletedAt: Date | null;
+  /** This time and the next ones in ISO 8601. */
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly deletedAt: string | null;
 };
 
-/** `null` for a time that ISO 8601 can't express with four digits for the year, such as infinity. */
+/**
+ * A time in ISO 8601, as the session is in UTC; `null` for one that needs more than four digits for the
+ * year, such as infinity. PostgreSQL writes it in less time than a `Date` takes.
+ */
 const time = (column: string) =>
-  `case when ${column} >= '0001-01-01' and ${column} < '10000-01-01' then ${column} end`;
+  `case
+     when ${column} >= '0001-01-01' and ${column} < '10000-01-01'
+     then to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+   end`;
+
+const EPOCH = new Date(0).toISOString();
 
 /** The contract's types, also where the application's columns accept nulls (docs/contract.md). */
 const USER = `
@@ -27,9 +36,9 @@ const USER = `
   coalesce(email, '') as email,
   coalesce(password_hash, '') as "passwordHash",
   coalesce(role::text, 'member') as role,
-  coalesce(${time('created_at')}, ${time('updated_at')}, 'epoch') as "createdAt",
-  coalesce(${time('updated_at')}, ${time('created_at')}, 'epoch') as "updatedAt",
-  deleted_at as "deletedAt"`;
+  coalesce(${time('created_at')}, ${time('updated_at')}, '${EPOCH}') as "createdAt",
+  coalesce(${time('updated_at')}, ${time('created_at')}, '${EPOCH}') as "updatedAt",
+  coalesce(${time('deleted_at')}, deleted_at::text) as "deletedAt"`;
 
 const READ_ACTIVE_USERS = ({ users }: ApplicationTables) => `
       select ${USER}

@@ -59,8 +59,8 @@ function toProfile(user: User, includePasswordHash: boolean): Profile {
     email: user.email,
     passwordHash: includePasswordHash ? user.passwordHash : undefined,
     role: user.role,
-    createdAt: user.createdAt.toISOString(),
-    updatedAt: user.updatedAt.toISOString(),
-    deletedAt: user.deletedAt?.toISOString() ?? null,
+    createdAt: user.createdAt,
+    updatedAt: user.updatedAt,
+    deletedAt: user.deletedAt,
   };
 }

@@ -97,8 +97,8 @@ describe.each(postgresServers)('$name', (server) => {
       email: 'ada@example.com',
       passwordHash: 'x'.padEnd(60),
       role: 'owner',
-      createdAt: new Date('2024-02-29T12:00:00.500Z'),
-      updatedAt: new Date('2024-03-01T00:00:00.000Z'),
+      createdAt: '2024-02-29T12:00:00.500Z',
+      updatedAt: '2024-03-01T00:00:00.000Z',
       deletedAt: null,
     });
     expect(await find(8)).toBeNull();
