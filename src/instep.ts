@@ -106,8 +106,6 @@ export async function openService({
 }: InstepOptions): Promise<Service> {
   const onConnectionError = (err: Error) => logger.warn({ err }, 'database connection lost');
   const notice = (message: string) => logger.info(message);
-  // Later, a flood could leave no open file to load them with.
-  if (maintenance === 'background') await import('./maintenance/jobs.ts');
   const server = await connectToServer({
     ...config.database,
     pool,
@@ -115,7 +113,11 @@ export async function openService({
     notice,
   });
   try {
-    await prepareDatabase(server, onConnectionError);
+    await Promise.all([
+      prepareDatabase(server, onConnectionError),
+      // Later, a flood could leave no open file to load them with.
+      maintenance === 'background' && import('./maintenance/jobs.ts'),
+    ]);
   } catch (error) {
     await server.release();
     throw error;

@@ -65,7 +65,7 @@ export async function compare(compareOptions: CompareOptions): Promise<Compariso
   const commits: CommitTimes[] = [];
   for (let round = 1; round <= options.rounds; round += 1) {
     if (isRequested('latency')) commits.push(await measureCommits(plain, options.seconds));
-    // In turns: whatever slows the machine down slows each of them down first in half of the rounds.
+    // The order alternates, so that no system is always the first.
     for (const one of round % 2 === 0 ? prepared.toReversed() : prepared) {
       await measureSystem(one, postgres, options, (name, measured) => {
         const sample = { system: one.system.name, round, name, measured };

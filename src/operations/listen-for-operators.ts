@@ -1,29 +1,45 @@
-import { getRequestListener } from '@hono/node-server';
+import type { RequestListener } from 'node:http';
 import { type ListenerOptions, openListener, type RunningServer } from '../server/listener.ts';
 
-export type ListenForOperatorsOptions = Pick<ListenerOptions, 'host' | 'port' | 'logger'> & {
-  readonly fetch: (request: Request) => Response | Promise<Response>;
+export type ListenForOperatorsOptions = Pick<ListenerOptions, 'host' | 'port' | 'logger'>;
+
+export type OperatorsListener = RunningServer & {
+  /** Serves these pages. Until then every request is answered 503. */
+  show(fetch: (request: Request) => Response | Promise<Response>): Promise<void>;
 };
 
 /** A browser opens six of them. */
 export const MAX_OPERATORS_CONNECTIONS = 48;
 
-/** Serves the operators' port. @throws ListenFailed */
+const answerWhileStarting: RequestListener = (_request, response) => {
+  response.writeHead(503, { 'Content-Type': 'text/plain', 'Retry-After': '1' });
+  response.end('Instep is starting. Retry in a few seconds.');
+};
+
+/** Takes the operators' port. @throws ListenFailed */
 export async function listenForOperators({
   host,
   port,
   logger,
-  fetch,
-}: ListenForOperatorsOptions): Promise<RunningServer> {
-  return await openListener({
+}: ListenForOperatorsOptions): Promise<OperatorsListener> {
+  let onRequest = answerWhileStarting;
+  const server = await openListener({
     host,
     port,
     portVariable: 'OPS_PORT',
     logger,
     maxConnections: MAX_OPERATORS_CONNECTIONS,
-    onRequest: getRequestListener((request) => fetch(request), {
-      hostname: host,
-      overrideGlobalObjects: true,
-    }),
+    onRequest: (request, response) => onRequest(request, response),
   });
+  return {
+    ...server,
+    async show(fetch) {
+      // Not before: it loads Node's `fetch`, and the public port does not wait for that.
+      const { getRequestListener } = await import('@hono/node-server');
+      onRequest = getRequestListener((request) => fetch(request), {
+        hostname: host,
+        overrideGlobalObjects: true,
+      });
+    },
+  };
 }

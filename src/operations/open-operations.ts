@@ -38,8 +38,6 @@ export const OPERATIONS_DEADLINE_MS = 1_000;
 /** How many files, sockets included, the listener can have open. */
 export const OPERATIONS_FILES = MAX_OPERATORS_CONNECTIONS + MAX_CONNECTIONS;
 
-const STARTING = { status: 503, headers: { 'Retry-After': '1' } };
-
 /**
  * Takes the operators' port before the public one, so that a wrong port prevents the start. `show`
  * loads the pages later: the public port does not wait for them. `null` when `OPS_PORT` is off.
@@ -50,12 +48,9 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
   const { config, logger, now } = options;
   if (config.operations === null) return null;
   const { host, port, token } = config.operations;
-  let answer: (request: Request) => Response | Promise<Response> = () =>
-    new Response('Instep is starting. Retry in a few seconds.', STARTING);
   let database: Database | undefined;
   const background = new Background();
-  const fetch = (request: Request) => answer(request);
-  const listener = await listenForOperators({ host, port, fetch, logger });
+  const listener = await listenForOperators({ host, port, logger });
   return {
     url: listener.url,
     async show(server, metrics) {
@@ -85,7 +80,7 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
         metrics,
         background,
       });
-      answer = pages.fetch;
+      await listener.show(pages.fetch);
       logger.info({ url: listener.url }, 'operations listening');
     },
     async close(deadlineMs) {

@@ -65,7 +65,8 @@ export async function openConsole(
   });
   const fetchPage = (request: Request) => app.fetch(request);
   const host = '127.0.0.1';
-  const listener = await listenForOperators({ host, port: 0, fetch: fetchPage, logger });
+  const listener = await listenForOperators({ host, port: 0, logger });
+  await listener.show(fetchPage);
   closers.push(
     () => listener.close(1_000),
     () => background.stop(),

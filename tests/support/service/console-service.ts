@@ -67,8 +67,9 @@ export function useConsole({
       background: new Background(),
     });
     extend?.(app);
-    const { fetch } = app;
-    server = await listenForOperators({ host: '127.0.0.1', port: 0, fetch, logger });
+    const listener = await listenForOperators({ host: '127.0.0.1', port: 0, logger });
+    await listener.show(app.fetch);
+    server = listener;
   });
   afterAll(async () => {
     await server?.close(1_000);
