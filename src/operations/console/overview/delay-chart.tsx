@@ -67,7 +67,7 @@ export function DelayChart({ slots, range, marks }: DelayChartProps) {
       </Chart>
       <Figures
         id="delay"
-        label="Delivery delay"
+        label="Delivery delay in figures"
         columns={LINES.map(({ name }) => name)}
         range={range}
         slots={slots.filter(({ p50Seconds }) => p50Seconds !== null)}

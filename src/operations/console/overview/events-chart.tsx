@@ -41,7 +41,7 @@ export function EventsChart({ slots, range, marks }: EventsChartProps) {
       </Chart>
       <Figures
         id="events"
-        label="Events by outcome"
+        label="Events in figures"
         columns={LOGGED_OUTCOMES}
         range={range}
         slots={slots.filter(countOf)}

@@ -88,7 +88,7 @@ export function TeamStatuses({ counts, nowMs }: TeamStatusesProps) {
   return (
     <>
       <Table
-        label="Teams by status"
+        label="Number of teams"
         columns={['Status', { name: 'Teams', class: 'end' }]}
         rows={rows.map(([status, teams]) => [
           <a id={`teams-${status}`} href={teamsUrl({ status })}>
