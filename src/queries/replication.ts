@@ -3,6 +3,8 @@ import { type ReplicationState, readReplicationState } from '../postgres/replica
 
 /** A server as the primary or a standby of others. */
 export type Replication = ReplicationState & {
+  /** When it started, which tells it from others: poolers can lead to one server by several hosts. */
+  readonly startedAt: string;
   /** What it has written or, as a standby, replayed: a position in the write-ahead log in bytes. */
   readonly positionBytes: number;
   /** `synchronous_standby_names`; empty when commits wait for no standby. */
@@ -17,7 +19,8 @@ export type Replication = ReplicationState & {
 };
 
 const READ_REPLICATION = `
-  select (case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end
+  select pg_postmaster_start_time()::text as "startedAt",
+         (case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end
            - '0/0')::double precision as "positionBytes",
          current_setting('synchronous_standby_names') as "synchronousNames",
          (select count(*)::integer from pg_stat_replication) as standbys,

@@ -34,7 +34,9 @@ export function judgeHosts(hosts: readonly Host[]): Check[] {
   return [
     ...(isOne ? [] : hosts.map((host) => describeHost(host, newest))),
     ...(isOne ? [] : checkTimelines(reached)),
-    ...(primaries.length > 1 ? [severalPrimaries(primaries)] : []),
+    ...(new Set(primaries.map(({ answer }) => answer.startedAt)).size > 1
+      ? [severalPrimaries(primaries)]
+      : []),
     ...(newest === undefined ? [] : checkStandbys(newest.answer, isOne)),
   ];
 }

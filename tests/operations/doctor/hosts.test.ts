@@ -7,6 +7,7 @@ const PRIMARY: Replication = {
   isStandby: false,
   systemId: '1',
   timeline: 1,
+  startedAt: '2026-01-01 00:00:00+00',
   positionBytes: 5_000_000,
   synchronousNames: 'two',
   standbys: 1,
@@ -44,9 +45,15 @@ test('says why a host can’t be reached', () => {
 });
 
 test('fails when two hosts accept writes', () => {
-  expect(linesOf(one(), two({ ...PRIMARY, timeline: 2 }))).toContain(
+  expect(
+    linesOf(one(), two({ ...PRIMARY, timeline: 2, startedAt: '2026-01-02 00:00:00+00' })),
+  ).toContain(
     'failure host: one:5432 and two:5432 all accept writes: what an old primary commits is lost',
   );
+});
+
+test('accepts two hosts that lead to one server', () => {
+  expect(linesOf(one(), two(PRIMARY)).filter((line) => !line.startsWith('ok'))).toEqual([]);
 });
 
 test('fails when no standby is connected for which commits wait, with a single host as well', () => {
