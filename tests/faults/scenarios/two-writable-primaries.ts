@@ -74,7 +74,7 @@ export const twoWritablePrimaries: Scenario = {
         promotions: times,
         ...figures,
         'ms at most until the next write': slowestMs,
-        'ms after its deletion was a profile read at the latest': stalestMs,
+        'ms at most from the deletion of a user to the last profile': stalestMs,
       };
     } finally {
       server.process.kill('SIGKILL');
