@@ -51,7 +51,7 @@ export function explainLog(
   };
 }
 
-function whyUnreadable(event: EventRow): Reason {
+export function whyUnreadable(event: EventRow): Reason {
   const again = parseAgain(event);
   return again?.kind === 'readable'
     ? { code: 'readable-now', position: event.position }

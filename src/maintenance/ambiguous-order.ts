@@ -25,39 +25,45 @@ const BATCH = 50;
 const MAX_ATTEMPTS = 3;
 const REST_MS = 60 * 60 * 1_000;
 
+/** What came of a snapshot. `too early`: the second was not over yet by Stripe's clock. */
+export type SnapshotResult = 'answered' | 'unknown' | 'too early';
+
 /**
- * Fetches a snapshot of each subscription whose order of events within one second is ambiguous. The
- * snapshot counts only if the second was over by Stripe's clock, and if no other event of it has
- * arrived since the request. Without an answer the subscription stays marked, and nothing waits for it.
+ * Fetches a snapshot of a subscription from Stripe's API and ingests it. It counts only if the second
+ * was over by Stripe's clock, and if no other event of it has arrived since the request.
+ */
+export async function takeSnapshot(
+  { subscriptionId, createdSeconds }: AmbiguousSubscription,
+  { query, ingest, retrieveSubscription, now, nonce }: AmbiguousOrderOptions,
+  signal: AbortSignal,
+): Promise<SnapshotResult> {
+  const observed = await readEventIds(query, [keysOfSecond(createdSeconds, subscriptionId)]);
+  const observedKeys = new Set(observed.map(({ key }) => key));
+  const takenAtMs = now();
+  const startedAtMs = performance.now();
+  const answer = await retrieveSubscription(subscriptionId, signal);
+  const tookMs = performance.now() - startedAtMs;
+  const isTooEarly =
+    answer !== null && lastShownSecond({ ...answer, tookMs }, now()) < createdSeconds;
+  if (isTooEarly) return 'too early';
+  const dated = { createdSeconds, observedKeys, takenAtMs, nonce };
+  const snapshot = answer === null ? null : makeSnapshot(answer.body, dated);
+  if (snapshot === null) return 'unknown';
+  const { event, body } = snapshot;
+  await ingest([{ ...event, body, receivedAtMs: takenAtMs, source: 'log' }]);
+  return 'answered';
+}
+
+/**
+ * Fetches a snapshot of each subscription whose order of events within one second is ambiguous.
+ * Without an answer the subscription stays marked, and nothing waits for it.
  */
 export function createAmbiguousOrderJob(options: AmbiguousOrderOptions): Job['run'] {
-  const { query, ingest, retrieveSubscription, now, nonce } = options;
   /** Subscriptions that were requested and are still ambiguous. */
   const requested = new Map<string, { attempts: number; atMs: number }>();
 
-  async function takeSnapshot(
-    { subscriptionId, createdSeconds }: AmbiguousSubscription,
-    signal: AbortSignal,
-  ): Promise<'answered' | 'unknown' | 'too early'> {
-    const observed = await readEventIds(query, [keysOfSecond(createdSeconds, subscriptionId)]);
-    const observedKeys = new Set(observed.map(({ key }) => key));
-    const takenAtMs = now();
-    const startedAtMs = performance.now();
-    const answer = await retrieveSubscription(subscriptionId, signal);
-    const tookMs = performance.now() - startedAtMs;
-    const isTooEarly =
-      answer !== null && lastShownSecond({ ...answer, tookMs }, now()) < createdSeconds;
-    if (isTooEarly) return 'too early';
-    const options = { createdSeconds, observedKeys, takenAtMs, nonce };
-    const snapshot = answer === null ? null : makeSnapshot(answer.body, options);
-    if (snapshot === null) return 'unknown';
-    const { event, body } = snapshot;
-    await ingest([{ ...event, body, receivedAtMs: takenAtMs, source: 'log' }]);
-    return 'answered';
-  }
-
   return async (signal) => {
-    const marked = await readAmbiguousSubscriptions(query, BATCH + requested.size);
+    const marked = await readAmbiguousSubscriptions(options.query, BATCH + requested.size);
     const markedIds = new Set(marked.map(({ subscriptionId }) => subscriptionId));
     for (const [id, { atMs }] of requested) {
       if (!markedIds.has(id) || performance.now() - atMs > REST_MS) requested.delete(id);
@@ -67,7 +73,7 @@ export function createAmbiguousOrderJob(options: AmbiguousOrderOptions): Job['ru
       const { subscriptionId } = subscription;
       const attempts = requested.get(subscriptionId)?.attempts ?? 0;
       if (attempts >= MAX_ATTEMPTS) continue;
-      const result = await takeSnapshot(subscription, signal);
+      const result = await takeSnapshot(subscription, options, signal);
       if (result === 'too early') continue;
       requested.set(subscriptionId, {
         attempts: result === 'unknown' ? MAX_ATTEMPTS : attempts + 1,

@@ -10,6 +10,7 @@ import type { StripeApi } from '../stripe/api.ts';
 import type { ProductNames } from '../stripe/product-names.ts';
 import { createAmbiguousOrderJob } from './ambiguous-order.ts';
 import { createCatchUpJob } from './catch-up.ts';
+import { createChangedTeamsJob } from './changed-teams.ts';
 import { createFirstSubscriptionsJob, FIRST_SUBSCRIPTIONS_JOB } from './first-subscriptions.ts';
 import { createParkedEventsJob } from './parked-events.ts';
 import { lookUpProductNames } from './product-names.ts';
@@ -79,6 +80,11 @@ export function createJobs(options: JobsOptions): Job[] {
       run: (signal) => sumStatistics({ database, now, clockMs: () => performance.now() }, signal),
     },
     { name: 'team-counts', intervalMs: 5_000, run: () => countTeamsInTurn(query) },
+    {
+      name: 'changed-teams',
+      intervalMs: 5_000,
+      run: createChangedTeamsJob({ query, planSelection, nonce, clockMs: () => performance.now() }),
+    },
   ];
   if (catchUpIntervalMs !== null) {
     const catchUp = { query, ingest, listEvents, logger, now, nonce };

@@ -260,11 +260,13 @@ const LINK_TEAM = ({ teams: { name, column, idType, touch } }: ApplicationTables
       update ${name}
          set ${customer} = $2, ${plan.join(', ')}${touch}
        where ${column('id')} = ${idFrom(idType, '$1::text')}
+         and ($3 or coalesce(${customer}, $2) = $2)
       returning ${column('id')} as id`;
 };
 
 /**
- * Links a team to a customer. Returns whether the team exists.
+ * Links a team to a customer, unless it has another one that must not be replaced. Returns whether it
+ * did.
  *
  * @throws DatabaseRefused when another team has the customer
  */
@@ -272,8 +274,10 @@ export async function linkTeam(
   query: Query,
   id: ApplicationId,
   customerId: string,
+  { canReplace = true }: { readonly canReplace?: boolean } = {},
 ): Promise<boolean> {
-  const rows = await query({ name: 'link_team', text: LINK_TEAM, values: [id, customerId] });
+  const values = [id, customerId, canReplace];
+  const rows = await query({ name: 'link_team', text: LINK_TEAM, values });
   return rows.length > 0;
 }
 

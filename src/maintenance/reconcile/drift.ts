@@ -3,10 +3,14 @@ import type { ListedSubscription } from '../../core/listed-subscription.ts';
 import { followedEvent, type PlanSelection, teamPlan } from '../../core/plan-selection.ts';
 import type { SubscriptionEvent } from '../../core/subscription-event.ts';
 import { effectOf, hasPlan, isSamePlan, NO_PLAN, type TeamPlan } from '../../core/transition.ts';
+import type { Problem } from '../../queries/findings.ts';
 import type { LinkedTeam } from '../../queries/teams.ts';
 
 /** Why a team does not have the plan that it should have. */
-export type DriftCause = 'missed event' | 'never seen' | 'changed by hand' | 'no subscription';
+export type DriftCause = Extract<
+  Problem,
+  'missed event' | 'never seen' | 'changed by hand' | 'no subscription'
+>;
 
 /** A subscription, and the second since which it is as Stripe lists it. */
 export type DatedSubscription = { readonly listed: ListedSubscription; readonly seconds: number };

@@ -1,4 +1,5 @@
 import type { ApplicationId } from '../../core/application-id.ts';
+import { type FoundProblem, storeFindings } from '../../queries/findings.ts';
 import {
   countUnlistedCustomers,
   readTeamlessCustomers,
@@ -7,6 +8,7 @@ import {
 } from '../../queries/listed-subscriptions.ts';
 import { idOf } from '../../stripe/api.ts';
 import { readPages } from '../stripe-pages.ts';
+import { unmatched } from './finding.ts';
 import type { ReconcileOptions } from './options.ts';
 import type { Counts } from './progress.ts';
 
@@ -23,10 +25,17 @@ export async function findUnmatchedSubscriptions(
 ): Promise<Pick<Counts, 'customersWithoutTeam' | 'unknownCustomers'>> {
   const { onFinding } = options;
   const { query } = options.database;
+  const store = (found: readonly FoundProblem[]) =>
+    storeFindings(
+      query,
+      found.map(({ customerId }) => customerId),
+      found,
+    );
   let customersWithoutTeam = 0;
   for (let afterId: string | undefined = ''; afterId !== undefined; ) {
     const page = await readTeamlessCustomers(query, { afterId, limit: PAGE });
     for (const customer of page) onFinding({ kind: 'customer without a team', ...customer });
+    await store(page.map(({ customerId }) => unmatched(customerId, null)));
     customersWithoutTeam += page.length;
     afterId = page.at(-1)?.customerId;
   }
@@ -41,6 +50,7 @@ export async function findUnmatchedSubscriptions(
     for (const { id: teamId, customerId } of page) {
       onFinding({ kind: 'unknown customer', teamId, customerId });
     }
+    await store(page.map(({ id, customerId }) => unmatched(customerId, id)));
     unknownCustomers += page.length;
     afterId = page.at(-1)?.id;
   }

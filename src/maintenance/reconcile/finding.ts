@@ -1,5 +1,6 @@
 import type { ApplicationId } from '../../core/application-id.ts';
 import { isSamePlan, type TeamPlan } from '../../core/transition.ts';
+import type { FoundProblem } from '../../queries/findings.ts';
 import type { Drift, DriftCause } from './drift.ts';
 
 /** What a reconciliation has found. */
@@ -47,4 +48,18 @@ export function findingOf(drift: Drift, isRepaired: boolean): Finding {
   const { subscriptionIds } = found;
   if (isRight(drift)) return { kind: 'unrecorded', teamId, customerId, subscriptionIds };
   return { kind: 'drift', teamId, customerId, ...found, is, isRepaired };
+}
+
+/** A drift for the list of what needs attention. */
+export function problemOf(drift: Drift, isDryRun: boolean): FoundProblem {
+  const { team, cause, shouldBe, sinceSeconds } = drift;
+  const { id: teamId, customerId, plan } = team;
+  const problem = isDryRun ? cause : 'repair refused';
+  return { problem, teamId, customerId, plan, shouldBe, beganSeconds: sinceSeconds };
+}
+
+/** A customer without a team, or a team whose customer Stripe does not know. */
+export function unmatched(customerId: string, teamId: ApplicationId | null): FoundProblem {
+  const problem = teamId === null ? 'customer without a team' : 'unknown customer';
+  return { problem, teamId, customerId, plan: null, shouldBe: null, beganSeconds: null };
 }

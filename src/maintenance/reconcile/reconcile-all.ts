@@ -1,3 +1,4 @@
+import { forgetOldFindings } from '../../queries/findings.ts';
 import {
   estimateListed,
   forgetListed,
@@ -72,6 +73,7 @@ export async function reconcileAll(
   const unmatched = await findUnmatchedSubscriptions(options, onPage, signal);
   const counts = added(progress.counts, unmatched);
   await forgetListed(query);
+  await forgetOldFindings(query);
   await run.complete({ ...progress, counts, phase: 'done' });
   return counts;
 }

@@ -3,16 +3,22 @@ import { isSamePlan } from '../../core/transition.ts';
 import { rebuild } from '../../event-log/rebuild.ts';
 import type { ReceivedEvent } from '../../ingest/received-event.ts';
 import { DatabaseRefused } from '../../postgres/errors.ts';
+import { PROBLEMS, storeFindings } from '../../queries/findings.ts';
 import { readCustomers } from '../../queries/subscriptions.ts';
 import { type LinkedTeam, lockFreeTeams, readTeamsOf, writePlans } from '../../queries/teams.ts';
 import { toSubscriptionJson } from '../../stripe/parse-listed-subscription.ts';
 import { makeSnapshot } from '../../stripe/subscription-snapshot.ts';
 import type { DatedSubscription, Drift } from './drift.ts';
 import { findDrifts } from './find-drifts.ts';
-import { findingOf, isRight } from './finding.ts';
+import { findingOf, isRight, problemOf } from './finding.ts';
 import { listCustomer } from './listing.ts';
 import type { ReconcileOptions } from './options.ts';
 import type { Counts } from './progress.ts';
+
+/** The problems that comparing a team with its subscriptions finds. */
+const TEAM_PROBLEMS = PROBLEMS.filter(
+  (one) => one !== 'unknown customer' && one !== 'customer without a team',
+);
 
 /** A team may have missed an event and have been changed by hand as well. */
 const ROUNDS = 2;
@@ -34,6 +40,12 @@ export async function reconcileTeams(
   const isRepaired = ({ team }: Drift) => !openIds.has(team.id);
   for (const drift of drifts) options.onFinding(findingOf(drift, isRepaired(drift)));
   const wrong = drifts.filter((drift) => !isRight(drift));
+  await storeFindings(
+    options.database.query,
+    teams.map(({ customerId }) => customerId),
+    wrong.filter((drift) => !isRepaired(drift)).map((drift) => problemOf(drift, options.isDryRun)),
+    TEAM_PROBLEMS,
+  );
   return {
     teams: teams.length,
     drifts: wrong.length,

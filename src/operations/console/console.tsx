@@ -3,6 +3,8 @@ import { contextStorage } from 'hono/context-storage';
 import { limitRate } from '../../maintenance/rate-limiter.ts';
 import { access } from './access/access.tsx';
 import { assetPages } from './assets.ts';
+import { actionsPage } from './attention/actions-page.tsx';
+import { attentionPages } from './attention/attention-pages.tsx';
 import { eventPages } from './events/event-pages.tsx';
 import { logActions, safeHeaders, smallBody, withinDeadline } from './middleware.ts';
 import type { ConsoleOptions } from './options.ts';
@@ -15,11 +17,11 @@ import { teamPages } from './teams/team-pages.tsx';
 
 /** The operators' pages, and `GET /metrics` for Prometheus. */
 export function createConsole(options: ConsoleOptions): Hono<ConsoleEnv> {
-  const { database, ingest, nameOf, planSelection, logger, now, nonce, metrics } = options;
+  const { database, ingest, nameOf, planSelection, logger, now, clockMs, nonce, metrics } = options;
   const app = new Hono<ConsoleEnv>();
   // Reconciliations share one rate limit.
   const api = limitRate(options.api);
-  const services = { database, ingest, api, nameOf, planSelection, logger, now, nonce };
+  const services = { database, ingest, api, nameOf, planSelection, logger, now, clockMs, nonce };
   const dashboardUrl = `https://dashboard.stripe.com${options.keyMode === 'live' ? '' : '/test'}`;
   app.use(contextStorage(), asVisitor(dashboardUrl), safeHeaders, withinDeadline, smallBody);
   app.route('/assets', assetPages());
@@ -29,6 +31,8 @@ export function createConsole(options: ConsoleOptions): Hono<ConsoleEnv> {
     body(await metrics.expose(), 200, { 'Content-Type': metrics.contentType }),
   );
   app.route('/', overviewPage(options));
+  app.route('/attention', attentionPages(services));
+  app.route('/actions', actionsPage(options));
   app.route('/teams', teamPages(options, services));
   app.route('/events', eventPages(options));
   app.route('/search', searchPage(options));

@@ -9,6 +9,7 @@ import { currentRequest } from './request-context.ts';
 /** The navigation. */
 const AREAS = [
   { name: 'Overview', path: '/' },
+  { name: 'Attention', path: '/attention' },
   { name: 'Teams', path: '/teams' },
   { name: 'Events', path: '/events' },
   { name: 'Reconcile', path: '/reconcile' },

@@ -180,7 +180,7 @@ create table instep.leased_jobs (
 );
 
 insert into instep.leased_jobs (name)
-values ('catch-up'), ('reconcile'), ('empty-teams'), ('first-subscriptions');
+values ('catch-up'), ('reconcile'), ('empty-teams'), ('first-subscriptions'), ('changed-teams');
 
 -- Customers who were linked to a team before any of their events was known. Stripe was asked for
 -- their subscriptions.
@@ -207,6 +207,43 @@ create table instep.listed_subscriptions (
   as_of           timestamptz,
   primary key (customer_id, subscription_id)
 );
+
+-- What the last comparison of a team found. It counts only while the team's row is the compared one.
+create table instep.findings (
+  customer_id text        not null,
+  -- Empty for a customer without a team.
+  team_id     text        not null,
+  problem     text        not null,
+  -- The compared plan, and the one that it should be; null when the customer is the problem.
+  plan        jsonb,
+  should_be   jsonb,
+  -- When the problem began at the earliest; null: unknown.
+  began_at    timestamptz,
+  -- When it was first found like this, and when last.
+  found_at    timestamptz not null default now(),
+  seen_at     timestamptz not null default now(),
+  primary key (customer_id, team_id)
+);
+
+-- What operators did in the console.
+create table instep.operator_actions (
+  -- One form can concern many teams.
+  form_id  uuid        not null,
+  -- Such as \`team:1\`, \`customer:cus_1\`, \`subscription:sub_1\` or \`event:1\`.
+  subject  text        not null,
+  action   text        not null,
+  is_done  boolean     not null,
+  result   text        not null,
+  note     text,
+  acted_at timestamptz not null default now(),
+  primary key (form_id, subject)
+);
+
+create index operator_actions_by_time on instep.operator_actions (acted_at);
+
+-- A dismissed issue stays hidden until it is found again in another state.
+create index operator_actions_dismissals on instep.operator_actions (subject, acted_at)
+  where action = 'dismiss';
 
 -- The event log in sums, for the console's charts (docs/decisions/0016): no page counts the log.
 create table instep.statistics (

@@ -76,13 +76,13 @@ describe('Replay', () => {
     const position = await deliver({ customerId, createdSeconds: 1_000 });
     expect((await pages.get(`/events/${position}`)).text).toContain('parked No team has');
     const early = await pages.post(`/events/${position}/replay`);
-    expect(early.text).toContain('Replayed The event is still parked: no team has its customer.');
+    expect(early.text).toContain('The event is still parked: no team has its customer.');
 
     const teamId = await addTeam(database.query, { name: 'Acme', customerId: null });
     await linkTeam(database.query, teamId, customerId);
     const { status, text } = await pages.post(`/events/${position}/replay`);
     expect(status).toBe(200);
-    expect(text).toContain('Replayed The event is now applied.');
+    expect(text).toContain(`Done event ${position} : The event is now applied.`);
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('active');
   });
 
@@ -135,8 +135,9 @@ test('a replay redirects, so that a reload does not repeat it', async () => {
   const replay = await pages.fetch(`/events/${position}/replay`, { redirect: 'manual' });
   expect(replay.status).toBe(303);
   expect(replay.headers.get('location')).toBe(`/events/${position}`);
-  const shown = await pages.get(`/events/${position}?replayed=unknown`);
-  expect(shown.text).not.toContain('Replayed');
+  const { url } = await pages.post(`/events/${position}/replay`);
+  expect(url).toMatch(/^\/events\/\d+\?done=[\da-f-]{36}$/);
+  expect((await pages.get(`/events/${position}?done=unknown`)).text).not.toContain('Failed');
 });
 
 test('the title names the event', async () => {

@@ -54,6 +54,9 @@ describe('the reason for the plan', () => {
     const { text } = await pages.get(`/teams/${teamId}`);
     expect(text).toContain('no plan The team has no customer yet, so no event applies to it.');
     expect(text).toContain(`npx instep team link ${teamId} --customer cus_…`);
+    const linked = await pages.post(`/teams/${teamId}/link`, { customer: 'cus_of_new' });
+    expect(linked.text).toContain(`Done cus_of_new : Linked to New (team ${teamId}).`);
+    expect((await account.planOf(teamId))?.customerId).toBe('cus_of_new');
   });
 
   test('says that no event was received', async () => {
@@ -230,7 +233,9 @@ describe('the comparison with Stripe', () => {
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('active');
 
     const repaired = await pages.post(`/teams/${teamId}/repair`);
-    expect(repaired.text).toContain('The team was repaired. The team is in sync with Stripe.');
+    expect(repaired.text).toMatch(
+      /The team was repaired\. The team is in sync with Stripe\. No action needed\./,
+    );
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('canceled');
 
     const again = await pages.get(`/teams/${teamId}?compare=yes`);

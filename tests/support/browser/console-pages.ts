@@ -15,16 +15,20 @@ import { csrfIn } from '../service/console-service.ts';
 
 export type Shown = {
   readonly status: number;
+  /** After redirects, without the host. */
+  readonly url: string;
   readonly html: string;
   /** Without tags, with one space between words. */
   readonly text: string;
 };
 
+type FormFields = Readonly<Record<string, string>> | readonly (readonly [string, string])[];
+
 export type ConsoleService = {
   readonly url: string;
   get(path: string): Promise<Shown>;
-  /** Sends a form with the token of a page. */
-  post(path: string, fields?: Readonly<Record<string, string>>): Promise<Shown>;
+  /** Sends a form with the token of a page. A field can occur more than once in a list. */
+  post(path: string, fields?: FormFields): Promise<Shown>;
   /** The unprocessed response. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
   /** Stops the server. */
@@ -86,16 +90,25 @@ export async function openConsole(
         .map((one) => one.split(';')[0])
         .join('; ');
       const csrf = csrfIn(await page.text());
-      const body = new URLSearchParams({ csrf, ...fields });
+      const body = new URLSearchParams({ csrf });
+      for (const [name, value] of entriesOf(fields)) {
+        if (name === 'csrf') body.set(name, value);
+        else body.append(name, value);
+      }
       const headers = { cookie, origin: new URL(url).origin };
       return shown(await fetchPath(path, { method: 'POST', body, headers }));
     },
   };
 }
 
+function entriesOf(fields: FormFields) {
+  return Symbol.iterator in fields ? [...fields] : Object.entries(fields);
+}
+
 async function shown(response: Response): Promise<Shown> {
   const html = await response.text();
-  return { status: response.status, html, text: textOf(html) };
+  const { pathname, search } = new URL(response.url);
+  return { status: response.status, url: pathname + search, html, text: textOf(html) };
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {

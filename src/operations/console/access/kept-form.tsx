@@ -14,7 +14,7 @@ export type KeptForm = {
 const MAX_SEALED_LENGTH = 6_000;
 
 export async function readForm({ req }: Context): Promise<KeptForm> {
-  const fields = Object.entries(await req.parseBody()).filter(
+  const fields = [...(await req.formData())].filter(
     (field): field is [string, string] => field[0] !== CSRF_FIELD && typeof field[1] === 'string',
   );
   return { path: req.path, fields };

@@ -2,22 +2,24 @@ import { type Context, Hono } from 'hono';
 import type { ApplicationId } from '../../../core/application-id.ts';
 import { NO_PLAN } from '../../../core/transition.ts';
 import { type ExplainedEvent, explainEvent } from '../../../event-log/customer-history.ts';
-import { dismissParkedEvents } from '../../../event-log/dismiss.ts';
-import { type Replayed, replayEvents } from '../../../event-log/replay.ts';
 import { readEventAt } from '../../../event-log/search.ts';
+import { type RecordedAction, readActionsOf } from '../../../queries/operator-actions.ts';
 import type { EventRow } from '../../../queries/search-events.ts';
 import { countText, durationText } from '../../count-text.ts';
 import { reasonText } from '../../reason-text.ts';
+import { act } from '../attention/act.ts';
+import { ActionSummary } from '../attention/action-summary.tsx';
+import { issuesUrl } from '../attention/open-issues.ts';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Button, PostForm } from '../components/form.tsx';
-import { type Fact, Facts, Notice, Panel } from '../components/panels.tsx';
+import { type Fact, Facts, Panel } from '../components/panels.tsx';
 import { type PlanRow, PlanTable } from '../components/plan-table.tsx';
 import { StripeId } from '../components/stripe-id.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
 import { notFound } from '../problems.tsx';
-import { queryNumber } from '../query-parameters.ts';
+import { queryNumber, queryText } from '../query-parameters.ts';
 import { teamUrl } from '../teams/find-teams.ts';
 import { CustomerFact } from './event-table.tsx';
 import { eventUrl } from './event-text.tsx';
@@ -25,7 +27,7 @@ import { Payload } from './payload.tsx';
 
 /** `/events/:position`: what was decided on an event and why, its content, and a replay. */
 export function eventPage(options: ConsoleOptions): Hono {
-  const { database, ingest, planSelection, logger } = options;
+  const { database, planSelection } = options;
   const { query } = database;
   const app = new Hono();
 
@@ -41,8 +43,8 @@ export function eventPage(options: ConsoleOptions): Hono {
   app.get('/:position', async (context) => {
     const event = await readEvent(context);
     const explained = await explainEvent(query, event, planSelection);
-    const result = REPLAY_RESULTS.get(context.req.query('replayed') ?? '') ?? null;
-    return context.html(<EventPage event={event} explained={explained} replayResult={result} />);
+    const acted = await readActionsOf(query, queryText(context.req.query('done')));
+    return context.html(<EventPage {...{ event, explained, acted }} />);
   });
 
   app.get('/:position/replay', async (context) => {
@@ -51,19 +53,17 @@ export function eventPage(options: ConsoleOptions): Hono {
   });
 
   app.post('/:position/replay', async (context) => {
-    const event = await readEvent(context);
-    const { position } = event;
-    for await (const { outcome, error } of replayEvents([event], { ingest, query })) {
-      if (error !== null) logger.warn({ err: error, position }, 'replay failed');
-      return context.redirect(`${eventUrl(position)}?replayed=${outcome}`, 303);
-    }
-    throw notFound();
+    const { position } = await readEvent(context);
+    const subject = `event:${position}`;
+    const formId = await act([{ action: 'replay', subject }], null, options);
+    return context.redirect(`${eventUrl(position)}?done=${formId}`, 303);
   });
 
   app.post('/:position/dismiss', async (context) => {
     const { position } = await readEvent(context);
-    await dismissParkedEvents(query, { position }, new AbortController().signal);
-    return context.redirect('/events?outcome=parked', 303);
+    const subject = `event:${position}`;
+    const formId = await act([{ action: 'dismiss', subject }], null, options);
+    return context.redirect(issuesUrl('parked', { done: formId }), 303);
   });
 
   app.get('/:position/body', async (context) => {
@@ -80,10 +80,10 @@ export function eventPage(options: ConsoleOptions): Hono {
 type EventPageProps = {
   readonly event: EventRow;
   readonly explained: ExplainedEvent;
-  readonly replayResult: string | null;
+  readonly acted: readonly RecordedAction[];
 };
 
-function EventPage({ event, explained, replayResult }: EventPageProps) {
+function EventPage({ event, explained, acted }: EventPageProps) {
   const { position, eventId, outcome, body } = event;
   const [first = '', ...remarks] = explained.reasons.map(reasonText);
   const plans = planRows(explained);
@@ -93,11 +93,7 @@ function EventPage({ event, explained, replayResult }: EventPageProps) {
       heading={<EventHeading event={event} />}
       area="Events"
     >
-      {replayResult !== null && (
-        <Notice kind="done" title="Replayed">
-          {replayResult}
-        </Notice>
-      )}
+      <ActionSummary actions={acted} />
       <Panel title="Decision" id="decision">
         <p class="lead">
           <OutcomeBadge outcome={outcome} /> <UntrustedText text={first} maxLength={600} />
@@ -152,17 +148,6 @@ function EventHeading({ event: { eventId, position } }: { readonly event: EventR
     </>
   );
 }
-
-const REPLAY_RESULTS: ReadonlyMap<string, string> = new Map<Replayed['outcome'], string>([
-  ['applied', 'The event is now applied.'],
-  ['stale', 'The event is now stale: a newer one was already applied, so it has no effect.'],
-  ['unchanged', 'The event is now decided and has no effect.'],
-  ['parked', 'The event is still parked: no team has its customer.'],
-  ['unreadable', 'This version of Instep cannot read the event either. Nothing was changed.'],
-  ['duplicate', 'The event was already decided. Nothing was changed.'],
-  ['left out', "This is a snapshot of Stripe's data at that time. Nothing was changed."],
-  ['failed', 'The database refused the event. Nothing was changed. The server log has the reason.'],
-]);
 
 function planRows({ plans, teams }: ExplainedEvent): readonly PlanRow[] {
   const before = plans?.before ?? NO_PLAN;

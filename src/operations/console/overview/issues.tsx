@@ -1,10 +1,13 @@
 import type { Progress } from '../../../maintenance/reconcile/progress.ts';
 import { type Health, MAX_COUNTED_PARKED } from '../../../queries/health.ts';
 import type { LeasedJobState } from '../../../queries/leased-jobs.ts';
+import { MAX_COUNTED_ISSUES } from '../../../queries/open-issues.ts';
 import { durationOf } from '../../../runtime/duration.ts';
 import { type EventOrigin, type Mismatch, mismatchOf } from '../../../stripe/event-origin.ts';
 import type { Mode } from '../../../stripe/key-kind.ts';
 import { counted, countText } from '../../count-text.ts';
+import type { IssueCounts } from '../attention/issue-counts.ts';
+import { issuesUrl } from '../attention/open-issues.ts';
 import { WhenCurrent, WhenOutdated } from '../components/live.tsx';
 import { Time } from '../components/text.tsx';
 
@@ -20,6 +23,8 @@ export type Issue = {
 export type SyncState = {
   readonly health: Health;
   readonly catchUp: LeasedJobState | null;
+  /** The open issues of single teams, customers and events. */
+  readonly counts: IssueCounts;
   /** The last reconciliation, finished or not. */
   readonly reconciled: Progress | null;
   /** Of the last events. */
@@ -44,7 +49,7 @@ export function issuesOf(state: SyncState, nowMs: number): Issue[] {
     ...deliveryIssues(state, nowMs),
     ...originIssues(state),
     ...maintenanceIssues(state, nowMs),
-    ...reconcileIssues(state),
+    ...findingIssues(state),
   ];
 }
 
@@ -55,17 +60,18 @@ function* parkedIssues({ health }: SyncState, nowMs: number): Generator<Issue> {
   yield {
     problem: `Parked events: ${count}. No team has their customers.`,
     remedy: 'Link each customer to its team: instep team link ID --customer CUS.',
-    link: { path: '/events?outcome=parked', text: 'Parked events' },
+    link: { path: issuesUrl('parked'), text: 'Parked events' },
   };
 }
 
-function* deliveryIssues({ health }: SyncState, nowMs: number): Generator<Issue> {
-  const { unreadableEvents, undeliveredSinceMs } = health;
-  if (unreadableEvents > 0) {
+function* deliveryIssues({ health, counts }: SyncState, nowMs: number): Generator<Issue> {
+  const { undeliveredSinceMs } = health;
+  const { unreadable } = counts;
+  if (unreadable > 0) {
     yield {
-      problem: `${countText(unreadableEvents)} of the last 1,000 events could not be read.`,
+      problem: `${countText(unreadable, MAX_COUNTED_ISSUES)} ${unreadable === 1 ? 'event' : 'events'} could not be read.`,
       remedy: 'Upgrade Instep and replay them, or report it.',
-      link: { path: '/events?outcome=unreadable', text: 'Unreadable events' },
+      link: { path: issuesUrl('unreadable'), text: 'Unreadable events' },
     };
   }
   if (undeliveredSinceMs !== null && nowMs - undeliveredSinceMs > UNDELIVERED_LONG_MS) {
@@ -99,13 +105,18 @@ function* originIssues({ origins, keyMode }: SyncState): Generator<Issue> {
 }
 
 /** What maintenance repairs by itself unless something prevents it. */
-function* maintenanceIssues({ health, catchUp }: SyncState, nowMs: number): Generator<Issue> {
-  const { ambiguousSubscriptions, namelessProducts, unresolvedProducts } = health;
-  if (ambiguousSubscriptions > 0) {
-    const have = ambiguousSubscriptions === 1 ? 'has' : 'have';
+function* maintenanceIssues(
+  { health, counts, catchUp }: SyncState,
+  nowMs: number,
+): Generator<Issue> {
+  const { namelessProducts, unresolvedProducts } = health;
+  const unknownOrders = counts['unknown order'];
+  if (unknownOrders > 0) {
+    const have = unknownOrders === 1 ? 'has' : 'have';
     yield {
-      problem: `${counted(ambiguousSubscriptions, 'subscription')} ${have} same-second events whose order is unknown.`,
+      problem: `${counted(unknownOrders, 'subscription')} ${have} same-second events whose order is unknown.`,
       remedy: "Run instep doctor to check the access to Stripe's API.",
+      link: { path: issuesUrl('unknown order'), text: 'Unknown orders' },
     };
   }
   if (unresolvedProducts > 0) {
@@ -127,21 +138,25 @@ function* maintenanceIssues({ health, catchUp }: SyncState, nowMs: number): Gene
   }
 }
 
-function reconcileIssues({ reconciled }: SyncState): Issue[] {
-  if (reconciled === null) return [];
-  const { drifts, repaired, customersWithoutTeam, unknownCustomers } = reconciled.counts;
-  const found = [
-    [drifts - repaired, 'team', 'out of sync with Stripe', 'Repair them.'],
-    [customersWithoutTeam, 'customer', 'with a subscription but no team', 'Link a team to each.'],
-    [unknownCustomers, 'team', 'whose customer Stripe does not know', 'Link the right customer.'],
-  ] as const;
-  return found
-    .filter(([count]) => count > 0)
-    .map(([count, noun, what, remedy]) => ({
-      problem: `The last reconciliation found ${counted(count, noun)} ${what}.`,
-      remedy,
-      link: { path: '/reconcile', text: 'Reconcile' },
-    }));
+const FINDINGS = [
+  ['out of sync', 'team', 'out of sync with Stripe', 'Repair them.'],
+  ['changed by hand', 'team', 'changed by something other than Instep', 'Repair them.'],
+  ['repair refused', 'team', 'whose repair the database refused', 'See the server log.'],
+  [
+    'customer without a team',
+    'customer',
+    'with a subscription but no team',
+    'Link a team to each.',
+  ],
+  ['unknown customer', 'team', 'whose customer Stripe does not know', 'Link the right customer.'],
+] as const;
+
+function findingIssues({ counts }: SyncState): Issue[] {
+  return FINDINGS.filter(([kind]) => counts[kind] > 0).map(([kind, noun, what, remedy]) => ({
+    problem: `${counted(counts[kind], noun)} ${what}.`,
+    remedy,
+    link: { path: issuesUrl(kind), text: 'Resolve' },
+  }));
 }
 
 type IssueListProps = { readonly issues: readonly Issue[]; readonly nowMs: number };

@@ -7,6 +7,7 @@ import { readStatistics } from '../../../queries/read-statistics.ts';
 import { readRuns } from '../../../queries/runs.ts';
 import { readTeamCounts } from '../../../queries/team-counts.ts';
 import { originOfBody } from '../../../stripe/event-origin.ts';
+import { countIssues } from '../attention/issue-counts.ts';
 import { Live } from '../components/live.tsx';
 import { Notice, Panel } from '../components/panels.tsx';
 import type { ConsoleOptions } from '../options.ts';
@@ -61,8 +62,10 @@ async function readState({ database: { query }, keyMode }: OverviewOptions): Pro
     readLeasedJob(query, 'reconcile'),
     readLastBodies(query, ORIGIN_SAMPLE),
   ]);
+  const counts = await countIssues(query, health);
   const origins = bodies.map(originOfBody);
-  return { health, catchUp, reconciled: readProgress(reconcile?.progress), origins, keyMode };
+  const reconciled = readProgress(reconcile?.progress);
+  return { health, counts, catchUp, reconciled, origins, keyMode };
 }
 
 type ControlsProps = { readonly range: Range; readonly isLive: boolean };

@@ -18,7 +18,11 @@ const CAUSES: Readonly<Record<DriftCause, string>> = {
 type Drift = Extract<Finding, { kind: 'drift' }>;
 
 /** Why a team is out of sync, as a sentence. */
-export function CauseText({ finding: { cause, subscriptionIds } }: { readonly finding: Drift }) {
+export function CauseText({
+  finding: { cause, subscriptionIds },
+}: {
+  readonly finding: Pick<Drift, 'cause' | 'subscriptionIds'>;
+}) {
   return (
     <>
       {CAUSES[cause]}
@@ -71,7 +75,8 @@ const FIELDS = [
   ['subscription', 'providerSubscriptionId'],
 ] as const satisfies readonly (readonly [string, keyof TeamPlan])[];
 
-function Changes({ is, shouldBe }: Pick<Drift, 'is' | 'shouldBe'>) {
+/** What a repair changes in the team's row. */
+export function Changes({ is, shouldBe }: Pick<Drift, 'is' | 'shouldBe'>) {
   const changed = FIELDS.filter(([, field]) => is[field] !== shouldBe[field]);
   // The missed event may belong to a subscription that the team does not follow.
   if (changed.length === 0) return <>No change to the team.</>;

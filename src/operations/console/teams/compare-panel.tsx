@@ -1,30 +1,34 @@
 import type { NamedTeam } from '../../../queries/named-teams.ts';
+import type { RecordedAction } from '../../../queries/operator-actions.ts';
+import { ActionSummary } from '../attention/action-summary.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { Notice, Panel } from '../components/panels.tsx';
 import { PlanTable } from '../components/plan-table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
 import { CauseText } from '../reconcile/finding-table.tsx';
-import type { Comparison, Repair } from './compare-team.ts';
+import type { Comparison } from './compare-team.ts';
 import { teamUrl } from './find-teams.ts';
 
 export type ComparePanelProps = {
   readonly team: NamedTeam;
   readonly comparison: Comparison | null;
-  /** What became of the repair before this comparison. */
-  readonly repair: Repair | null;
+  /** What became of a repair before this comparison. */
+  readonly acted: readonly RecordedAction[];
 };
 
 /** Compares the team with Stripe. A difference is shown first, and repaired on request. */
-export function ComparePanel({ team: { id }, comparison, repair }: ComparePanelProps) {
+export function ComparePanel({ team: { id }, comparison, acted }: ComparePanelProps) {
   const isCompared = comparison !== null;
   const canRepair = comparison?.kind === 'compared' && comparison.finding?.kind === 'drift';
   return (
     <Panel title="Comparison with Stripe" id="comparison">
       {isCompared ? (
-        <div role="status">
-          {repair !== null && <p>{REPAIR_TEXTS[repair]}</p>}
-          <Result comparison={comparison} />
-        </div>
+        <>
+          <ActionSummary actions={acted} />
+          <div role="status">
+            <Result comparison={comparison} />
+          </div>
+        </>
       ) : (
         <p>Asks Stripe for the customer's subscriptions and shows differences. Changes nothing.</p>
       )}
@@ -43,12 +47,6 @@ export function ComparePanel({ team: { id }, comparison, repair }: ComparePanelP
     </Panel>
   );
 }
-
-const REPAIR_TEXTS: Readonly<Record<Repair, string>> = {
-  done: 'The team was repaired.',
-  refused: 'The database refused the repair. The server log has the reason.',
-  failed: 'The repair failed. Nothing was changed.',
-};
 
 function Result({ comparison }: { readonly comparison: Comparison }) {
   if (comparison.kind === 'failed') {

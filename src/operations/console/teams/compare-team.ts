@@ -32,15 +32,3 @@ export async function compareTeam(
   const finding = findings.find((one) => 'teamId' in one && one.teamId === id) ?? null;
   return { kind: 'compared', finding };
 }
-
-/** `refused`: by the database. */
-export const REPAIRS = ['done', 'refused', 'failed'] as const;
-export type Repair = (typeof REPAIRS)[number];
-
-/** What became of a repair. */
-export function repairOf(comparison: Comparison): Repair {
-  if (comparison.kind === 'failed') return 'failed';
-  const { finding } = comparison;
-  const isRefused = finding?.kind === 'drift' && !finding.isRepaired;
-  return isRefused ? 'refused' : 'done';
-}

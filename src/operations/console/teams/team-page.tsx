@@ -1,9 +1,12 @@
 import { type Context, Hono } from 'hono';
 import { type CustomerHistory, explainHistory } from '../../../event-log/customer-history.ts';
 import { pseudonymsWith } from '../../../event-log/redact.ts';
-import type { ReconcileServices } from '../../../maintenance/reconcile/options.ts';
 import { type NamedTeam, readNamedTeam } from '../../../queries/named-teams.ts';
+import { type RecordedAction, readActionsOf } from '../../../queries/operator-actions.ts';
 import { type KnownCustomers, readCustomers } from '../../../queries/subscriptions.ts';
+import { act } from '../attention/act.ts';
+import { ActionSummary } from '../attention/action-summary.tsx';
+import type { ActionServices } from '../attention/resolve.ts';
 import { Panel } from '../components/panels.tsx';
 import { UntrustedText } from '../components/text.tsx';
 import { sendFile } from '../export.ts';
@@ -12,10 +15,11 @@ import { Page } from '../page.tsx';
 import { notFound } from '../problems.tsx';
 import { queryNumber, queryText } from '../query-parameters.ts';
 import { ComparePanel } from './compare-panel.tsx';
-import { type Comparison, compareTeam, REPAIRS, type Repair, repairOf } from './compare-team.ts';
+import { type Comparison, compareTeam } from './compare-team.ts';
 import { exportTeam } from './export-team.ts';
 import { teamName, teamUrl } from './find-teams.ts';
 import { HistoryPanel, historyLimit, OlderPage } from './history-panel.tsx';
+import { LinkPanel } from './link-panel.tsx';
 import { SubscriptionTable } from './subscription-table.tsx';
 import { type TeamRecord, teamStatusOf } from './team-status.ts';
 import { TeamStatusPanel } from './team-status-panel.tsx';
@@ -24,7 +28,7 @@ const NOTHING_KNOWN: KnownCustomers = { customers: new Map(), names: new Map() }
 const NO_HISTORY: CustomerHistory = { entries: [], before: null, prunedBeforeMs: null };
 
 /** `/teams/:id`: why a team has its plan or none, its history, and a comparison with Stripe. */
-export function teamPage(options: ConsoleOptions, services: ReconcileServices): Hono {
+export function teamPage(options: ConsoleOptions, services: ActionServices): Hono {
   const { database, planSelection, now, nonce, logger } = options;
   const { query } = database;
   const app = new Hono();
@@ -59,9 +63,9 @@ export function teamPage(options: ConsoleOptions, services: ReconcileServices): 
     const known = await readKnown(team);
     const isCompared = req.query('compare') !== undefined;
     const comparison = isCompared ? await compareTeam(team, services, { isDryRun: true }) : null;
-    const repair = REPAIRS.find((one) => one === req.query('repair')) ?? null;
+    const acted = await readActionsOf(query, queryText(req.query('done')));
     const record = { team, known, history, planSelection };
-    return html(<TeamPage {...{ record, comparison, repair, limit }} />);
+    return html(<TeamPage {...{ record, comparison, acted, limit }} />);
   });
 
   app.get('/:id/export', async (context) => {
@@ -76,10 +80,17 @@ export function teamPage(options: ConsoleOptions, services: ReconcileServices): 
   });
 
   app.post('/:id/repair', async (context) => {
-    const team = await readTeam(context);
-    const comparison = await compareTeam(team, services, { isDryRun: false });
-    const repair = repairOf(comparison);
-    return context.redirect(`${teamUrl(team.id)}?compare=yes&repair=${repair}#comparison`, 303);
+    const { id } = await readTeam(context);
+    const formId = await act([{ action: 'repair', subject: `team:${id}` }], null, services);
+    return context.redirect(`${teamUrl(id)}?compare=yes&done=${formId}#comparison`, 303);
+  });
+
+  app.post('/:id/link', async (context) => {
+    const { id } = await readTeam(context);
+    const { customer } = await context.req.parseBody();
+    const subject = `customer:${queryText(customer)}`;
+    const formId = await act([{ action: 'link', subject, team: String(id) }], null, services);
+    return context.redirect(`${teamUrl(id)}?done=${formId}`, 303);
   });
 
   return app;
@@ -88,12 +99,12 @@ export function teamPage(options: ConsoleOptions, services: ReconcileServices): 
 type TeamPageProps = {
   readonly record: TeamRecord;
   readonly comparison: Comparison | null;
-  readonly repair: Repair | null;
+  readonly acted: readonly RecordedAction[];
   /** The number of events to show. */
   readonly limit: number;
 };
 
-function TeamPage({ record, comparison, repair, limit }: TeamPageProps) {
+function TeamPage({ record, comparison, acted, limit }: TeamPageProps) {
   const { team, known, history, planSelection } = record;
   const { id, customerId } = team;
   const customer = customerId === null ? undefined : known.customers.get(customerId);
@@ -103,6 +114,7 @@ function TeamPage({ record, comparison, repair, limit }: TeamPageProps) {
       heading={<TeamHeading team={team} />}
       area="Teams"
     >
+      {comparison === null && <ActionSummary actions={acted} />}
       <p class="exports">
         <a href={`${teamUrl(id)}/export`} download>
           Export for support
@@ -115,7 +127,8 @@ function TeamPage({ record, comparison, repair, limit }: TeamPageProps) {
         </span>
       </p>
       <TeamStatusPanel team={team} planSelection={planSelection} {...teamStatusOf(record)} />
-      {customerId !== null && <ComparePanel {...{ team, comparison, repair }} />}
+      {customerId === null && <LinkPanel team={team} />}
+      {customerId !== null && <ComparePanel {...{ team, comparison, acted }} />}
       {customer !== undefined && (
         <Panel title="Known subscriptions" id="subscriptions">
           <SubscriptionTable customer={customer} planSelection={planSelection} />

@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
-import type { ReconcileServices } from '../../../maintenance/reconcile/options.ts';
 import { readTeamCounts, type TeamCounts } from '../../../queries/team-counts.ts';
 import { countText } from '../../count-text.ts';
+import type { ActionServices } from '../attention/resolve.ts';
 import { ExportLinks } from '../components/export-links.tsx';
 import { Button, Field } from '../components/form.tsx';
 import { autoLoad, Pager } from '../components/pager.tsx';
@@ -29,7 +29,7 @@ const LIMIT = 50;
 const MAX_SORTED = 50_000;
 
 /** `/teams`: the list of teams, with filters and a search; and each team's page. */
-export function teamPages(options: ConsoleOptions, services: ReconcileServices): Hono {
+export function teamPages(options: ConsoleOptions, services: ActionServices): Hono {
   const { database, clockMs, now, logger } = options;
   const { query } = database;
   const app = new Hono();

@@ -1,0 +1,66 @@
+import * as v from 'valibot';
+import { canBeFromInstep, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
+import type { Query } from '../postgres/database.ts';
+import { type FoundProblem, storeFindings } from '../queries/findings.ts';
+import { type KnownCustomers, readCustomers } from '../queries/subscriptions.ts';
+import { type LinkedTeam, readLinkedTeams } from '../queries/teams.ts';
+import { withLease } from './lease.ts';
+import type { Job } from './worker.ts';
+
+export type ChangedTeamsOptions = {
+  readonly query: Query;
+  readonly planSelection: PlanSelection;
+  readonly nonce: () => string;
+  /** In milliseconds, by a clock that is never set. */
+  readonly clockMs: () => number;
+};
+
+const JOB = 'changed-teams';
+
+/** All instances together read teams for 100 ms, and then not for 4 seconds. */
+const BUDGET_MS = 100;
+const DUE_AFTER_MS = 4_000;
+
+const PAGE = 500;
+
+const progressShape = v.object({ afterTeamId: v.nullable(v.union([v.number(), v.string()])) });
+
+/**
+ * Finds teams whose plan something other than Instep has changed, for the operators. It asks Stripe
+ * for none of them: reconciliation does, and repairs those that Stripe does not confirm.
+ */
+export function createChangedTeamsJob(options: ChangedTeamsOptions): Job['run'] {
+  const { query, planSelection, nonce, clockMs } = options;
+  const lease = { name: JOB, holder: nonce(), dueAfterMs: DUE_AFTER_MS };
+  return async (signal) => {
+    await withLease(query, lease, async (run) => {
+      const startedAtMs = clockMs();
+      const saved = v.safeParse(progressShape, run.progress);
+      let afterId = saved.success ? saved.output.afterTeamId : null;
+      do {
+        // Before their customers: an event in between leaves a finding of a row that is gone.
+        const teams = await readLinkedTeams(query, { afterId, limit: PAGE });
+        const customerIds = teams.map(({ customerId }) => customerId);
+        const known = await readCustomers(query, customerIds);
+        const found = teams.flatMap((team) => findingOf(team, known, planSelection));
+        await storeFindings(query, customerIds, found, ['changed by hand']);
+        afterId = teams.length < PAGE ? null : (teams.at(-1)?.id ?? null);
+      } while (afterId !== null && !signal.aborted && clockMs() - startedAtMs < BUDGET_MS);
+      await run.complete({ afterTeamId: afterId });
+    });
+  };
+}
+
+/** A row that names a subscription without any event may be right, and so may one without a plan. */
+function findingOf(
+  { id: teamId, customerId, plan }: LinkedTeam,
+  { customers, names }: KnownCustomers,
+  planSelection: PlanSelection,
+): FoundProblem[] {
+  const customer = customers.get(customerId);
+  const { providerSubscriptionId: rowId } = plan;
+  if (customer === undefined || canBeFromInstep(plan, customer)) return [];
+  if (rowId !== null && !customer.has(rowId)) return [];
+  const shouldBe = teamPlan(customer, planSelection, names);
+  return [{ problem: 'changed by hand', customerId, teamId, plan, shouldBe, beganSeconds: null }];
+}

@@ -1,0 +1,22 @@
+import { recordActions } from '../../../queries/operator-actions.ts';
+import { type ActionRequest, type ActionServices, resolve } from './resolve.ts';
+
+/**
+ * Does what a form asks for, row by row, and records it with the results. Returns the id under which
+ * the next page finds them.
+ */
+export async function act(
+  requests: readonly ActionRequest[],
+  note: string | null,
+  services: ActionServices,
+): Promise<string> {
+  const actions = await Promise.all(
+    requests.map(async (request) => {
+      const { subject, action } = request;
+      return { subject, action, note, ...(await resolve(request, services)) };
+    }),
+  );
+  const formId = services.nonce();
+  await recordActions(services.database.query, formId, actions);
+  return formId;
+}

@@ -1,0 +1,37 @@
+import type { RecordedAction } from '../../../queries/operator-actions.ts';
+import { Badge } from '../components/badges.tsx';
+import { Notice } from '../components/panels.tsx';
+import { UntrustedText } from '../components/text.tsx';
+import { SubjectLink } from './subject-link.tsx';
+
+/** What came of a form, if any was sent: how much was done, then each row, failures first. */
+export function ActionSummary({ actions }: { readonly actions: readonly RecordedAction[] }) {
+  const [first] = actions;
+  if (first === undefined) return null;
+  if (actions.length === 1) {
+    return (
+      <Notice kind={first.isDone ? 'done' : 'error'} title={first.isDone ? 'Done' : 'Failed'}>
+        <SubjectLink subject={first.subject} />:{' '}
+        <UntrustedText text={first.result} maxLength={400} />
+      </Notice>
+    );
+  }
+  const failed = actions.filter(({ isDone }) => !isDone);
+  const isDone = failed.length === 0;
+  const rows = [...failed, ...actions.filter(({ isDone }) => isDone)];
+  return (
+    <div class={`notice ${isDone ? 'done' : 'error'}`} role="status">
+      <strong>
+        {isDone ? `${actions.length} done` : `${failed.length} of ${actions.length} failed`}
+      </strong>
+      <ul>
+        {rows.map(({ subject, isDone, result }) => (
+          <li>
+            <Badge tone={isDone ? 'good' : 'bad'}>{isDone ? 'done' : 'failed'}</Badge>{' '}
+            <SubjectLink subject={subject} />: <UntrustedText text={result} maxLength={400} />
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,55 @@
+import { Hono } from 'hono';
+import { type RecordedAction, readActions } from '../../../queries/operator-actions.ts';
+import { Badge } from '../components/badges.tsx';
+import { Pager } from '../components/pager.tsx';
+import { Notice } from '../components/panels.tsx';
+import { Table } from '../components/table.tsx';
+import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
+import type { ConsoleOptions } from '../options.ts';
+import { Page } from '../page.tsx';
+import { queryNumber } from '../query-parameters.ts';
+import { SubjectLink } from './subject-link.tsx';
+
+const LIMIT = 50;
+
+const COLUMNS = ['When', 'Action', 'Subject', { name: 'Result', class: 'wide' }, 'Note'] as const;
+
+/** `/actions`: what operators did in the console, newest first. */
+export function actionsPage({ database: { query } }: ConsoleOptions): Hono {
+  return new Hono().get('/', async ({ req, html }) => {
+    const before = queryNumber(req.query('before'));
+    const actions = await readActions(query, { before, limit: LIMIT });
+    const last = actions.length < LIMIT ? undefined : actions.at(-1);
+    return html(
+      <Page title="What operators did" area="Attention">
+        <p>Actions in this console during the last year. Commands are not listed.</p>
+        {actions.length > 0 ? (
+          <Table label="Actions" columns={COLUMNS} rows={actions.map(cellsOf)} />
+        ) : (
+          <Notice kind="empty" title={before === null ? 'No actions yet' : 'No older actions'} />
+        )}
+        <Pager
+          first={before !== null && { href: '/actions', text: 'Newest' }}
+          next={
+            last !== undefined && {
+              href: `/actions?before=${last.actedAtMicroseconds}`,
+              text: 'Older',
+            }
+          }
+        />
+      </Page>,
+    );
+  });
+}
+
+function cellsOf({ actedAtMicroseconds, action, subject, isDone, result, note }: RecordedAction) {
+  return [
+    <Time ms={Math.floor(actedAtMicroseconds / 1_000)} />,
+    <>
+      {action} {!isDone && <Badge tone="bad">failed</Badge>}
+    </>,
+    <SubjectLink subject={subject} />,
+    <UntrustedText text={result} maxLength={400} />,
+    <OptionalText text={note} maxLength={500} />,
+  ];
+}

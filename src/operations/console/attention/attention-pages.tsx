@@ -1,0 +1,171 @@
+import { Hono } from 'hono';
+import { readHealth } from '../../../queries/health.ts';
+import { MAX_COUNTED_ISSUES } from '../../../queries/open-issues.ts';
+import { readActionsOf } from '../../../queries/operator-actions.ts';
+import { countText } from '../../count-text.ts';
+import { Button, PostForm } from '../components/form.tsx';
+import { Pager } from '../components/pager.tsx';
+import { Notice } from '../components/panels.tsx';
+import { Page } from '../page.tsx';
+import { badRequest } from '../problems.tsx';
+import { queryNumber, queryText } from '../query-parameters.ts';
+import { act } from './act.ts';
+import { ActionSummary } from './action-summary.tsx';
+import { countIssues, type IssueCounts } from './issue-counts.ts';
+import { ACTIONS_OF, BUTTONS, IssueTable } from './issue-table.tsx';
+import {
+  type Cursor,
+  ISSUE_KINDS,
+  type IssueKind,
+  issuesUrl,
+  type PageOfIssues,
+  readOpenIssues,
+} from './open-issues.ts';
+import { ACTIONS, type ActionServices } from './resolve.ts';
+import { readSelection } from './selection.ts';
+
+const LIMIT = 50;
+
+/** `/attention`: everything that is wrong with single teams, customers and events, and its remedy. */
+export function attentionPages(services: ActionServices): Hono {
+  const { query } = services.database;
+  const app = new Hono();
+
+  app.get('/', async ({ req, html }) => {
+    const kind = ISSUE_KINDS.find((one) => one === req.query('kind')) ?? null;
+    const source = queryNumber(req.query('source'));
+    const cursor = source === null ? null : { source, after: queryText(req.query('after')) };
+    const [page, counts, acted] = await Promise.all([
+      readOpenIssues(query, { kind, cursor, limit: LIMIT }),
+      readHealth(query).then((health) => countIssues(query, health)),
+      readActionsOf(query, queryText(req.query('done'))),
+    ]);
+    const areSelected = req.query('select') === 'all';
+    return html(
+      <Page title="Needs attention" area="Attention">
+        <ActionSummary actions={acted} />
+        <Kinds counts={counts} current={kind} />
+        {page.issues.length === 0 ? (
+          <NoIssues isFiltered={kind !== null || cursor !== null} />
+        ) : (
+          <IssueForm {...{ page, kind, cursor, areSelected }} />
+        )}
+        <p>
+          <a href="/actions">What operators did</a>
+        </p>
+      </Page>,
+    );
+  });
+
+  app.post('/', async ({ req, redirect }) => {
+    const form = await req.formData();
+    const selection = readSelection(form);
+    if (selection === null) {
+      throw badRequest('No row was selected. Go back, select rows, and choose what to do.');
+    }
+    const formId = await act(selection.requests, selection.note, services);
+    const kind = ISSUE_KINDS.find((one) => one === form.get('kind')) ?? null;
+    return redirect(issuesUrl(kind, { done: formId }), 303);
+  });
+
+  return app;
+}
+
+const cursorParameters = (cursor: Cursor | null): Readonly<Record<string, string>> =>
+  cursor === null ? {} : { source: String(cursor.source), after: cursor.after };
+
+type KindsProps = { readonly counts: IssueCounts; readonly current: IssueKind | null };
+
+/** The kinds that occur, each with its count. */
+function Kinds({ counts, current }: KindsProps) {
+  const kinds = ISSUE_KINDS.filter((kind) => counts[kind] > 0 || kind === current);
+  if (kinds.length === 0) return null;
+  return (
+    <nav class="controls" aria-label="Problems">
+      <a href={issuesUrl(null)} aria-current={current === null ? 'true' : undefined}>
+        All
+      </a>
+      {kinds.map((kind) => (
+        <a href={issuesUrl(kind)} aria-current={kind === current ? 'true' : undefined}>
+          {NAMES[kind]} ({countText(counts[kind], MAX_COUNTED_ISSUES)})
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+const NAMES: Readonly<Record<IssueKind, string>> = {
+  'out of sync': 'Out of sync',
+  'changed by hand': 'Changed by hand',
+  'repair refused': 'Repair refused',
+  'unknown customer': 'Unknown customer',
+  'customer without a team': 'Customer without a team',
+  parked: 'Parked',
+  'unknown order': 'Unknown order',
+  unreadable: 'Unreadable',
+};
+
+function NoIssues({ isFiltered }: { readonly isFiltered: boolean }) {
+  if (isFiltered) {
+    return (
+      <Notice kind="empty" title="No more issues of this kind">
+        <a href={issuesUrl(null)}>All issues</a>
+      </Notice>
+    );
+  }
+  return (
+    <Notice kind="empty" title="No team needs attention">
+      Teams are compared with their events continuously, and with Stripe by{' '}
+      <a href="/reconcile">reconciliation</a>.
+    </Notice>
+  );
+}
+
+type IssueFormProps = {
+  readonly page: PageOfIssues;
+  readonly kind: IssueKind | null;
+  readonly cursor: Cursor | null;
+  readonly areSelected: boolean;
+};
+
+function IssueForm({ page: { issues, next }, kind, cursor, areSelected }: IssueFormProps) {
+  const actions = ACTIONS.filter((action) =>
+    issues.some((issue) => ACTIONS_OF[issue.kind].includes(action)),
+  );
+  const here = cursorParameters(cursor);
+  return (
+    <PostForm action="/attention">
+      <input type="hidden" name="kind" value={kind ?? ''} />
+      <IssueTable issues={issues} areSelected={areSelected} />
+      <div class="row">
+        <a href={issuesUrl(kind, { ...here, ...(areSelected ? {} : { select: 'all' }) })}>
+          {areSelected ? 'Select none' : `Select all ${issues.length}`}
+        </a>
+        {actions.map((action) => (
+          <>
+            {action === 'dismiss' && (
+              <input
+                type="text"
+                name="note"
+                maxlength={500}
+                placeholder="Note"
+                aria-label="Note for dismissing"
+              />
+            )}
+            <Button name="action" value={action} kind={action === 'repair' ? 'danger' : 'quiet'}>
+              {BUTTONS[action]}
+            </Button>
+          </>
+        ))}
+      </div>
+      <p class="quiet">
+        Linking takes every row with a team; other buttons take the selected rows. A dismissed row
+        stays hidden until it changes; the parked events of a dismissed customer are deleted.
+      </p>
+      <Pager
+        first={cursor !== null && { href: issuesUrl(kind), text: 'First' }}
+        next={next !== null && { href: issuesUrl(kind, cursorParameters(next)), text: 'More' }}
+      />
+    </PostForm>
+  );
+}

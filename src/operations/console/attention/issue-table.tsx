@@ -1,0 +1,206 @@
+import type { Child } from 'hono/jsx';
+import { whyUnreadable } from '../../../event-log/explain.ts';
+import { MAX_COUNTED_OF_CUSTOMER } from '../../../queries/open-issues.ts';
+import { changeOf } from '../../../stripe/parse-logged-event.ts';
+import { countText } from '../../count-text.ts';
+import { reasonText } from '../../reason-text.ts';
+import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
+import { Button } from '../components/form.tsx';
+import { Table } from '../components/table.tsx';
+import { Id, Time, UntrustedText } from '../components/text.tsx';
+import { CustomerLink } from '../events/event-table.tsx';
+import { EventLink } from '../events/event-text.tsx';
+import { CauseText, Changes } from '../reconcile/finding-table.tsx';
+import { teamName, teamUrl } from '../teams/find-teams.ts';
+import { type IssueKind, type OpenIssue, subjectOf, teamOf } from './open-issues.ts';
+import type { Action } from './resolve.ts';
+import { TEAM_FIELD } from './selection.ts';
+
+const TONES: Readonly<Record<IssueKind, Tone>> = {
+  'out of sync': 'bad',
+  'changed by hand': 'bad',
+  'repair refused': 'bad',
+  'unknown customer': 'warning',
+  'customer without a team': 'warning',
+  parked: 'warning',
+  'unknown order': 'warning',
+  unreadable: 'bad',
+};
+
+/** What an operator can do about a kind of issue. */
+export const ACTIONS_OF: Readonly<Record<IssueKind, readonly Action[]>> = {
+  'out of sync': ['repair', 'compare', 'dismiss'],
+  'changed by hand': ['repair', 'compare', 'dismiss'],
+  'repair refused': ['repair', 'compare', 'dismiss'],
+  'unknown customer': ['compare', 'dismiss'],
+  'customer without a team': ['link', 'dismiss'],
+  parked: ['link', 'replay', 'dismiss'],
+  'unknown order': ['compare', 'dismiss'],
+  unreadable: ['replay', 'dismiss'],
+};
+
+export const BUTTONS: Readonly<Record<Action, string>> = {
+  link: 'Link and replay',
+  replay: 'Replay',
+  compare: 'Compare',
+  repair: 'Repair',
+  dismiss: 'Dismiss',
+};
+
+const COLUMNS = [
+  'Select',
+  'Team or customer',
+  'Problem',
+  'Since',
+  { name: 'Why', class: 'wide' },
+  'Resolve',
+] as const;
+
+export type IssueTableProps = {
+  readonly issues: readonly OpenIssue[];
+  readonly areSelected: boolean;
+};
+
+/** The rows of the list. The form around them sends those that are selected. */
+export function IssueTable({ issues, areSelected }: IssueTableProps) {
+  const rows = issues.map((issue) => cellsOf(issue, areSelected));
+  return <Table label="Issues" columns={COLUMNS} rows={rows} />;
+}
+
+function cellsOf(issue: OpenIssue, isSelected: boolean): Child[] {
+  const subject = subjectOf(issue);
+  return [
+    <input
+      type="checkbox"
+      name="row"
+      value={subject}
+      checked={isSelected}
+      aria-label={`Select ${labelOf(subject)}`}
+    />,
+    <Who issue={issue} />,
+    <Badge tone={TONES[issue.kind]}>{issue.kind}</Badge>,
+    <Time ms={issue.sinceMs} />,
+    <Why issue={issue} />,
+    <Resolution issue={issue} subject={subject} />,
+  ];
+}
+
+/** For screen readers, without characters that can be seen as something else. */
+function labelOf(subject: string): string {
+  return subject.slice(0, 80).toWellFormed();
+}
+
+function Who({ issue }: { readonly issue: OpenIssue }) {
+  if ('event' in issue) return <EventLink event={issue.event} />;
+  const team = teamOf(issue);
+  return (
+    <>
+      {team !== null && (
+        <div>
+          <a href={teamUrl(team.id)}>
+            <UntrustedText text={teamName(team)} maxLength={60} />
+          </a>
+        </div>
+      )}
+      {issue.customerId !== null && <CustomerLink customerId={issue.customerId} />}
+    </>
+  );
+}
+
+function Why({ issue }: { readonly issue: OpenIssue }) {
+  if ('event' in issue) {
+    return <UntrustedText text={reasonText(whyUnreadable(issue.event))} maxLength={400} />;
+  }
+  if ('ambiguity' in issue) {
+    return (
+      <>
+        Subscription <Id text={issue.ambiguity.subscriptionId} /> has same-second events whose order
+        is unknown. The later arrival counts until Stripe is asked.
+      </>
+    );
+  }
+  if ('parked' in issue) return <WhyParked {...issue} />;
+  return <WhyFound {...issue} />;
+}
+
+function WhyParked({ parked, newest, teams }: Extract<OpenIssue, { parked: unknown }>) {
+  const { events } = parked;
+  const count =
+    events === 1 ? '1 event waits' : `${countText(events, MAX_COUNTED_OF_CUSTOMER)} events wait`;
+  if (teams.length > 0) {
+    return (
+      <>
+        {count}, although the team has the customer now. A running server replays them within
+        seconds, unless the database refuses them.
+      </>
+    );
+  }
+  const subscription = newest === null ? undefined : changeOf(newest)?.subscription;
+  return (
+    <>
+      No team has this customer. {count}.
+      {subscription !== undefined && (
+        <>
+          {' '}
+          The newest says <StatusBadge status={subscription.status} />
+          {subscription.productId !== null && (
+            <>
+              {' '}
+              for <Id text={subscription.productId} />
+            </>
+          )}
+          .
+        </>
+      )}
+    </>
+  );
+}
+
+function WhyFound({ finding }: Extract<OpenIssue, { finding: unknown }>) {
+  const { problem, plan, shouldBe } = finding;
+  if (problem === 'unknown customer') {
+    return <>Stripe does not know this customer. Check the account and the mode of the API key.</>;
+  }
+  if (problem === 'customer without a team') {
+    return <>The customer has a subscription at Stripe, and no team has the customer.</>;
+  }
+  return (
+    <>
+      {problem === 'repair refused' ? (
+        'The database refused the repair. The server log has the reason.'
+      ) : (
+        <CauseText finding={{ cause: problem, subscriptionIds: [] }} />
+      )}
+      {plan !== null && shouldBe !== null && <Changes is={plan} shouldBe={shouldBe} />}
+    </>
+  );
+}
+
+type ResolutionProps = { readonly issue: OpenIssue; readonly subject: string };
+
+/** The main action of a row, with its field. */
+function Resolution({ issue, subject }: ResolutionProps) {
+  const action = mainActionOf(issue);
+  return (
+    <>
+      {action === 'link' && (
+        <input
+          type="text"
+          name={`${TEAM_FIELD}${subject}`}
+          maxlength={200}
+          placeholder="Team id or name"
+          aria-label={`Team for ${labelOf(subject)}`}
+          autocomplete="off"
+        />
+      )}
+      <Button name="one" value={`${action} ${subject}`}>
+        {BUTTONS[action]}
+      </Button>
+    </>
+  );
+}
+
+function mainActionOf({ kind, teams }: OpenIssue): Action {
+  if (kind === 'parked' && teams.length > 0) return 'replay';
+  return ACTIONS_OF[kind][0] ?? 'dismiss';
+}

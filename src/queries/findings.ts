@@ -1,0 +1,198 @@
+import type { ApplicationId } from '../core/application-id.ts';
+import { PLAN_FIELDS, type TeamPlan } from '../core/transition.ts';
+import type { Query } from '../postgres/database.ts';
+import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
+import { contractColumn } from '../postgres/tables/fields.ts';
+import { columnArrays } from './column-arrays.ts';
+import { isNotDismissed } from './operator-actions.ts';
+
+/** What is wrong with a team or a customer. */
+export const PROBLEMS = [
+  'missed event',
+  'never seen',
+  'changed by hand',
+  'no subscription',
+  'repair refused',
+  'unknown customer',
+  'customer without a team',
+] as const;
+export type Problem = (typeof PROBLEMS)[number];
+
+/** A problem that a comparison found. */
+export type FoundProblem = {
+  readonly problem: Problem;
+  readonly customerId: string;
+  /** `null` for a customer without a team. */
+  readonly teamId: ApplicationId | null;
+  /** The compared plan, and the one that it should be; `null` when the customer is the problem. */
+  readonly plan: TeamPlan | null;
+  readonly shouldBe: TeamPlan | null;
+  /** When the problem began at the earliest, in seconds since 1970; `null`: unknown. */
+  readonly beganSeconds: number | null;
+};
+
+/** With more findings the configuration is wrong, and not the teams. */
+const MAX_STORED = 10_000;
+
+/**
+ * Stores what a comparison of these customers found, in place of what the last one found of the same
+ * problems. A comparison without Stripe looks for some problems only, and leaves a finding of another
+ * problem alone while the team has the same plan.
+ */
+export async function storeFindings(
+  query: Query,
+  customerIds: readonly string[],
+  found: readonly FoundProblem[],
+  problems: readonly Problem[] = PROBLEMS,
+): Promise<void> {
+  const rows = found.map(({ teamId, plan, shouldBe, ...others }) => ({
+    ...others,
+    teamId: teamId === null ? '' : String(teamId),
+    plan: plan && JSON.stringify(plan),
+    shouldBe: shouldBe && JSON.stringify(shouldBe),
+  }));
+  await query({
+    name: 'store_findings',
+    text: `
+      with found as (
+        select *
+          from unnest($3::text[], $4::text[], $5::text[], $6::jsonb[], $7::jsonb[], $8::bigint[])
+            as found (customer_id, team_id, problem, plan, should_be, began_seconds)
+      ), gone as (
+        delete from instep.findings as known
+         where customer_id = any ($1::text[])
+           and problem = any ($2::text[])
+           and not exists (
+                 select
+                   from found
+                  where found.customer_id = known.customer_id
+                    and found.team_id = known.team_id
+               )
+      )
+      insert into instep.findings as known
+             (customer_id, team_id, problem, plan, should_be, began_at)
+      select customer_id, team_id, problem, plan, should_be, to_timestamp(began_seconds)
+        from found
+       where (select count(*) from instep.findings) < ${MAX_STORED}
+          or exists (
+               select
+                 from instep.findings as former
+                where former.customer_id = found.customer_id
+                  and former.team_id = found.team_id
+             )
+          on conflict (customer_id, team_id) do update
+         set problem   = excluded.problem,
+             plan      = excluded.plan,
+             should_be = excluded.should_be,
+             began_at  = excluded.began_at,
+             found_at  = case
+                           when (known.problem, known.plan, known.should_be)
+                                is not distinct from
+                                (excluded.problem, excluded.plan, excluded.should_be)
+                             then known.found_at
+                           else now()
+                         end,
+             seen_at   = now()
+       where known.problem = any ($2::text[])
+          or known.plan is distinct from excluded.plan`,
+    values: [
+      customerIds,
+      problems,
+      ...columnArrays(rows, 'customerId', 'teamId', 'problem', 'plan', 'shouldBe', 'beganSeconds'),
+    ],
+  });
+}
+
+/** Forgets what the reconciliation that ends now has not found again. */
+export async function forgetOldFindings(query: Query): Promise<void> {
+  await query({
+    name: 'forget_old_findings',
+    text: `
+      delete from instep.findings
+       where problem <> 'changed by hand'
+         and seen_at < (select started_at from instep.leased_jobs where name = 'reconcile')`,
+  });
+}
+
+/** A finding that still holds. */
+export type OpenFinding = FoundProblem & {
+  /** When the problem began, or was found. */
+  readonly sinceMs: number;
+};
+
+const planOf = (row: string) =>
+  `jsonb_build_object(${PLAN_FIELDS.map((field) => `'${field}', ${row}.${contractColumn(field)}::text`)})`;
+
+/** The team still has the compared plan, or the customer still has no team. */
+const OPEN = ({ teams }: ApplicationTables) => `
+        from instep.findings as finding
+        left join lateral (
+               select id, ${planOf('teams')} as plan
+                 from ${teams.rows} as teams
+                where provider_customer_id = finding.customer_id
+                  and (finding.team_id = '' or id::text = finding.team_id)
+                limit 1
+             ) as team on true
+       where ($1::text[] is null or problem = any ($1))
+         and case
+               when team_id = '' then team.id is null
+               else team.id is not null and team.plan = coalesce(finding.plan, team.plan)
+             end
+         and (team_id <> '' or not exists (
+               select
+                 from instep.events
+                where outcome = 'parked'
+                  and customer_id = finding.customer_id
+             ))
+         and ${isNotDismissed(
+           "case team_id when '' then 'customer:' || customer_id else 'team:' || team_id end",
+           'found_at',
+         )}`;
+
+const READ_FINDINGS = (tables: ApplicationTables) => `
+      select problem,
+             customer_id as "customerId",
+             team.id as "teamId",
+             finding.plan,
+             should_be as "shouldBe",
+             extract(epoch from began_at)::bigint as "beganSeconds",
+             (extract(epoch from coalesce(began_at, found_at)) * 1000)::bigint as "sinceMs"
+      ${OPEN(tables)}
+         and customer_id > $2
+       order by customer_id
+       fetch first $3 rows with ties`;
+
+export type FindingsPage = {
+  /** Only these problems; `null`: all. */
+  readonly problems: readonly Problem[] | null;
+  readonly afterCustomerId: string;
+  /** A page ends with the last team of a customer, so it can have more. */
+  readonly limit: number;
+};
+
+/** The findings that still hold, ordered by customer. A customer with a parked event has its own issue. */
+export async function readFindings(query: Query, page: FindingsPage): Promise<OpenFinding[]> {
+  return await query<OpenFinding>({
+    name: 'read_findings',
+    text: READ_FINDINGS,
+    values: [page.problems, page.afterCustomerId, page.limit],
+  });
+}
+
+/** Counting ends here. */
+export const MAX_COUNTED_FINDINGS = 1_000;
+
+const COUNT_FINDINGS = (tables: ApplicationTables) => `
+      select problem, count(*) as count
+        from (select problem ${OPEN(tables)} limit ${MAX_COUNTED_FINDINGS}) as open
+       group by problem`;
+
+/** The number of findings that still hold, by problem. */
+export async function countFindings(query: Query): Promise<ReadonlyMap<Problem, number>> {
+  const rows = await query<{ problem: Problem; count: number }>({
+    name: 'count_findings',
+    text: COUNT_FINDINGS,
+    values: [null],
+  });
+  return new Map(rows.map(({ problem, count }) => [problem, count]));
+}

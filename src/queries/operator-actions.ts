@@ -1,0 +1,90 @@
+import type { Query } from '../postgres/database.ts';
+import { columnArrays } from './column-arrays.ts';
+
+/** What an operator did to a team, a customer, a subscription or an event, and what came of it. */
+export type OperatorAction = {
+  /** Such as `team:1`, `customer:cus_1`, `subscription:sub_1` or `event:1`. */
+  readonly subject: string;
+  /** A verb, such as `repair`. */
+  readonly action: string;
+  readonly isDone: boolean;
+  /** In one sentence. */
+  readonly result: string;
+  readonly note: string | null;
+};
+
+/** Records the actions of one form. Those older than a year are forgotten. */
+export async function recordActions(
+  query: Query,
+  formId: string,
+  actions: readonly OperatorAction[],
+): Promise<void> {
+  await query({
+    name: 'record_actions',
+    text: `
+      with forgotten as (
+        delete from instep.operator_actions
+         where acted_at < now() - interval '1 year'
+      )
+      insert into instep.operator_actions (form_id, subject, action, is_done, result, note)
+      select $1, subject, action, is_done, result, note
+        from unnest($2::text[], $3::text[], $4::boolean[], $5::text[], $6::text[])
+          as acted (subject, action, is_done, result, note)
+          on conflict do nothing`,
+    values: [formId, ...columnArrays(actions, 'subject', 'action', 'isDone', 'result', 'note')],
+  });
+}
+
+/** SQL for whether no operator has dismissed the subject since it was found. */
+export function isNotDismissed(subject: string, since: string): string {
+  return `not exists (
+               select
+                 from instep.operator_actions as dismissal
+                where dismissal.action = 'dismiss'
+                  and dismissal.subject = ${subject}
+                  and dismissal.acted_at >= ${since}
+             )`;
+}
+
+const ACTION = `
+  form_id as "formId", subject, action, is_done as "isDone", result, note,
+  (extract(epoch from acted_at) * 1000000)::bigint as "actedAtMicroseconds"`;
+
+export type RecordedAction = OperatorAction & {
+  readonly formId: string;
+  readonly actedAtMicroseconds: number;
+};
+
+const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+/** The actions of a form; none for what is no form's id. */
+export async function readActionsOf(query: Query, formId: string): Promise<RecordedAction[]> {
+  if (!UUID.test(formId)) return [];
+  return await query<RecordedAction>({
+    name: 'read_actions_of',
+    text: `
+      select ${ACTION}
+        from instep.operator_actions
+       where form_id = $1
+       order by subject`,
+    values: [formId],
+  });
+}
+
+/** The newest actions before a time in microseconds since 1970; `null`: the newest of all. */
+export async function readActions(
+  query: Query,
+  { before, limit }: { readonly before: number | null; readonly limit: number },
+): Promise<RecordedAction[]> {
+  return await query<RecordedAction>({
+    name: 'read_actions',
+    text: `
+      select ${ACTION}
+        from instep.operator_actions
+       where $1::bigint is null
+          or acted_at < timestamptz 'epoch' + $1::bigint * interval '1 microsecond'
+       order by acted_at desc
+       fetch first $2 rows with ties`,
+    values: [before, limit],
+  });
+}
