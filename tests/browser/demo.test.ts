@@ -13,15 +13,15 @@ const folder = createFolder();
 const environment = { INSTEP_DATA: folder, PORT: '0', OPS_PORT: '0' };
 let demo: SpawnedInstep;
 let url: string;
-/** Ada's team in this demo; an earlier demo has left another one. */
-let team: string;
+/** The id of Ada's team in this demo; an earlier demo has left another one. */
+let teamId: string;
 
 beforeAll(async () => {
   await runInstep(['demo', '--once'], environment);
   demo = spawnInstep(['demo'], environment);
   await demo.writes(/until Ctrl-C/);
   [, url = ''] = /Console: (\S+)/.exec(demo.stdout) ?? [];
-  [, team = ''] = /Why does (.*?) have no plan\?/.exec(demo.stdout) ?? [];
+  [, teamId = ''] = /npx instep team show (\d+)/.exec(demo.stdout) ?? [];
 });
 afterAll(async () => {
   await demo?.stop('SIGINT');
@@ -37,7 +37,7 @@ test('the reason why a team has no plan is at most 3 clicks away', async () => {
 
   await page.goto(url);
   await click(page.getByRole('link', { name: 'Teams' }));
-  await click(page.getByRole('link', { name: team }));
+  await click(page.locator(`a[href="/teams/${teamId}"]`));
   await expectText(page.getByRole('region', { name: 'Current plan' })).toMatch(
     /no plan Subscription sub_\w+ was canceled\. The team has had no plan since \w{3} \d+/,
   );
@@ -52,13 +52,43 @@ test('the charts are refreshed', async () => {
   await expect.poll(() => chart.innerText(), { timeout: 30_000 }).not.toBe(before);
 });
 
-test('a dry run finds the one missed event', async () => {
+test('a company that paid gets its plan in 3 actions', async () => {
+  const page = await browser.newPage();
+  await page.goto(url);
+  await page.getByRole('link', { name: 'Attention' }).click();
+  const row = page.getByRole('row').filter({ hasText: '_driftwood' });
+  await row.getByRole('textbox').fill('Driftwood');
+  await row.getByRole('button', { name: 'Link and replay' }).click();
+  await expectText(page).toMatch(
+    /Done\s+\S+_driftwood: Linked to Driftwood Couriers .* 1 applied\./,
+  );
+  expect(await row.count()).toBe(0);
+});
+
+test('a plan that was changed by hand shows up by itself, and is repaired', async () => {
+  const page = await browser.newPage();
+  const row = page.getByRole('row', { name: 'Moonraker Sails' });
+  const isPatient = { timeout: 30_000 };
+  await expect
+    .poll(async () => {
+      await page.goto(`${url}attention`);
+      return await row.count();
+    }, isPatient)
+    .toBe(1);
+  await row.getByRole('button', { name: 'Repair' }).click();
+  await expectText(page).toContain('The team was repaired.');
+  expect(await row.count()).toBe(0);
+});
+
+test('a dry run finds the one missed cancellation, which then needs attention', async () => {
   const page = await browser.newPage();
   await page.goto(`${url}reconcile`);
   await page.getByRole('button', { name: 'Start a dry run' }).click();
   const drifts = page.getByRole('row', { name: 'An event was missed.' });
   await expect.poll(() => drifts.count(), { timeout: 30_000 }).toBe(1);
   expect(await page.getByText("Stripe does not know the team's customer.").count()).toBe(0);
-  await drifts.getByRole('link').first().click();
-  await expectText(page).toContain('Driftwood Couriers');
+  await page.getByRole('link', { name: 'Attention' }).click();
+  const row = page.getByRole('row', { name: 'Foxglove Legal' });
+  await row.getByRole('button', { name: 'Repair' }).click();
+  await expectText(page).toContain('The team was repaired.');
 });

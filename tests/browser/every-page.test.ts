@@ -28,6 +28,8 @@ const PAGES = [
   ['the events with an invalid filter', () => '/events?from=yesterday', null],
   ['an event', () => `/events/${position}`, HOSTILE.attribute],
   ['an unreadable event', () => `/events/${unreadable}`, null],
+  ['what needs attention', () => '/attention?select=all', HOSTILE.image],
+  ['what operators did', () => '/actions', null],
   ['the reconciliation', () => '/reconcile', null],
   ['the repair', () => '/reconcile/repair', null],
   ['a missing page', () => '/teams/999999', null],

@@ -1,9 +1,7 @@
 import type { Ingest } from '../../ingest/pipeline.ts';
-import type { ReceivedEvent } from '../../ingest/received-event.ts';
 import type { Query } from '../../postgres/database.ts';
 import { addTeam } from '../../queries/teams.ts';
 import { pause } from '../../runtime/pause.ts';
-import { parseEvent } from '../../stripe/parse-event.ts';
 import {
   type EndlessDelivery,
   endlessDeliveries,
@@ -13,7 +11,7 @@ import { DEFAULT_FAULTS, type Faults } from '../../testing/lifecycle/faults.ts';
 import type { Shape } from '../../testing/lifecycle/shapes.ts';
 import { createRandom } from '../../testing/random.ts';
 import type { ApiCollection } from '../../testing/stripe-api/collection.ts';
-import { lostPayment } from './walkthrough.ts';
+import { received } from './cases.ts';
 
 const COMPANIES =
   `Almond & Birch, Bluebell Bakery, Candlewick Books, Dovetail Joinery, Elderflower Inn, Ferryman Kayaks,
@@ -21,9 +19,7 @@ const COMPANIES =
   Marzipan & Sons, Nightingale Radio, Oakum Ropes, Pepperpot Kitchen, Quillfeather Law, Ravenglass Optics,
   Saffron Tailors, Thimble Repairs, Umbrella Weather, Velvet Upholstery, Windfall Orchards,
   Xylophone School, Yarrow Gardens, Zephyr Bicycles, Amberlight Studio, Brambleside Farm,
-  Copperkettle Tea`.split(/,\s+/);
-
-const COMPANY_WITH_LOST_EVENT = 'Driftwood Couriers';
+  Copperkettle Tea, Harbour Lanterns`.split(/,\s+/);
 
 export type ActivityOptions = {
   readonly query: Query;
@@ -95,7 +91,6 @@ export async function createActivity(
     companies.push(endlessDeliveries(company, random));
   }
 
-  await losePayment(options);
   const deliveries = mergeInOrder(companies);
   const past: EndlessDelivery[] = [];
   let next = deliveries.next().value;
@@ -115,29 +110,11 @@ export async function createActivity(
   };
 }
 
-/** Stripe has the last company's payment, but its event was never delivered. */
-async function losePayment(options: ActivityOptions): Promise<void> {
-  const { query, ingest, subscriptions, suffix, startMs } = options;
-  const customerId = `cus_${suffix}_lost`;
-  await addTeam(query, { name: COMPANY_WITH_LOST_EVENT, customerId });
-  const trialMs = startMs - HISTORY_MS;
-  const { trial, payment } = lostPayment(customerId, Math.floor(trialMs / 1_000));
-  subscriptions.set(payment.data.object);
-  await ingest([received(JSON.stringify(trial), trialMs)]);
-}
-
 function timeScaleAround(startMs: number) {
   return (atMs: number) => {
     const dayMs = atMs < startMs ? HISTORY_DAY_MS : LIVE_DAY_MS;
     return Math.floor(startMs + ((atMs - startMs) / DAY_MS) * dayMs);
   };
-}
-
-/** An event of the history, with the time at which it would have been received. */
-function received(body: string, receivedAtMs: number): ReceivedEvent {
-  const event = parseEvent(body, { receivedAtMs, nonce: () => '' });
-  if (event.kind !== 'readable') throw new RangeError(`an event of the history is ${event.kind}`);
-  return { ...event, body: Buffer.from(body), receivedAtMs, source: 'delivery' };
 }
 
 /** Waits. Returns false when the signal is aborted meanwhile. */

@@ -19,6 +19,7 @@ import { paint } from '../output.ts';
 import { planHead, planRow } from '../plan-table.ts';
 import { stopSignal } from '../signals.ts';
 import { createActivity } from './activity.ts';
+import { createCases, GUIDED_CASES } from './cases.ts';
 import { restoreEarlierRuns } from './earlier-runs.ts';
 import { atNextFreePort } from './next-free-port.ts';
 import { addSignedInTeam, type SignedInTeam } from './signed-in-team.ts';
@@ -66,15 +67,16 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
       await showEvents(demo);
       return showNextSteps(demo, logFile);
     }
-    const { suffix } = team;
-    const deliverActivity = await createActivity({
-      ...instep,
+    const activity = {
+      query: instep.query,
       ingest: instep.ingestEvents,
       subscriptions,
-      suffix,
+      suffix: team.suffix,
       seed: now(),
       startMs: now(),
-    });
+    };
+    await createCases(activity);
+    const deliverActivity = await createActivity(activity);
     await showEvents(demo);
     const console = await openConsole(config, { logger, now });
     if (console !== null) {
@@ -191,8 +193,7 @@ ${bold('What to try next')}, from this folder in another terminal
   print(`
 ${bold('Console')}: ${consoleUrl}/
 
-  Why does ${team.teamName} have no plan? Click Teams, then the team.
-  Which company's payment was never delivered? Click Reconcile, then start a dry run.`);
+${GUIDED_CASES.map((one, index) => `  ${index + 1}. ${one}`).join('\n')}`);
 }
 
 function shorten(path: string): string {

@@ -65,14 +65,3 @@ export function inTrueOrder(scenes: readonly Scene[]): SubscriptionEvent[] {
     .map(({ event }) => event)
     .sort((one, other) => one.created - other.created);
 }
-
-/** A payment after a trial. Only the trial's event is delivered. */
-export function lostPayment(customerId: string, trialSeconds: number) {
-  const ids = { customerId, subscriptionId: `sub_${customerId.slice('cus_'.length)}` };
-  const trial = { productId: 'prod_starter', status: 'trialing', createdSeconds: trialSeconds };
-  const payment = { productId: 'prod_pro', createdSeconds: trialSeconds + 60 };
-  return {
-    trial: createSubscriptionEvent({ ...ids, ...trial }),
-    payment: createSubscriptionEvent({ ...ids, ...payment }),
-  };
-}

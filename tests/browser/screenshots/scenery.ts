@@ -1,4 +1,5 @@
 import { createActivity } from '../../../src/cli/demo/activity.ts';
+import { createCases } from '../../../src/cli/demo/cases.ts';
 import { inTrueOrder, PRODUCT_NAMES, walkthrough } from '../../../src/cli/demo/walkthrough.ts';
 import { createIngestPipeline } from '../../../src/ingest/pipeline.ts';
 import { createJobs } from '../../../src/maintenance/jobs.ts';
@@ -40,14 +41,16 @@ export async function setUp(database: Database): Promise<FakeStripeApi> {
   });
 
   await addTeam(query, { name: "Ada's team", customerId: `cus_${SUFFIX}` });
-  await createActivity({
+  const activity = {
     query,
     ingest,
     subscriptions,
     suffix: SUFFIX,
     seed: SEED,
     startMs: NOW_MS - 100 * SECOND_MS,
-  });
+  };
+  await createCases(activity);
+  await createActivity(activity);
   const scenes = walkthrough(SUFFIX, NOW_MS / SECOND_MS - 80);
   for (const event of inTrueOrder(scenes)) subscriptions.set(event.data.object);
   let lastSeconds = 0;

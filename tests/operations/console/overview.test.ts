@@ -205,7 +205,7 @@ describe('an issue has a remedy', () => {
     service.clock.nowMs += 11 * MINUTE_MS;
     await expectIssue(
       'Parked events: 1. No team has their customers.',
-      'href="/events?outcome=parked"',
+      'href="/attention?kind=parked"',
     );
   });
 
@@ -221,7 +221,7 @@ describe('an issue has a remedy', () => {
   test('unreadable events', async () => {
     const body = JSON.stringify({ ...JSON.parse(eventBody()), data: null });
     await ingest([received(body, service.clock.nowMs)]);
-    await expectIssue('1 of the last 1,000 events could not be read.', 'Upgrade Instep');
+    await expectIssue('1 event could not be read.', 'Upgrade Instep');
   });
 
   test('ambiguous orders that Stripe does not decide', async () => {
@@ -270,21 +270,31 @@ describe('an issue has a remedy', () => {
   });
 
   test.each([
-    [{ drifts: 3, repaired: 1 }, '2 teams out of sync with Stripe'],
-    [{ customersWithoutTeam: 1 }, '1 customer with a subscription but no team'],
-    [{ unknownCustomers: 1 }, '1 team whose customer Stripe does not know'],
-  ])('what the last reconciliation has left: %o', async (counts, problem) => {
-    const nothing = { drifts: 0, repaired: 0, customersWithoutTeam: 0, unknownCustomers: 0 };
-    const read = { subscriptions: 10, unreadable: 0, teams: 10 };
-    const progress = (found: object) => ({
-      ...{ phase: 'done', beganAtMs: Date.now(), isDryRun: true, cursor: null, afterTeamId: 0 },
-      counts: { ...read, ...nothing, ...found },
-    });
-    const note = `update instep.leased_jobs set progress = $1 where name = 'reconcile'`;
-    await run(note, [JSON.stringify(progress({ drifts: 2, repaired: 2 }))]);
+    ['missed event', '1 team out of sync with Stripe.', 'out+of+sync'],
+    ['changed by hand', '1 team changed by something other than Instep.', 'changed+by+hand'],
+    ['repair refused', '1 team whose repair the database refused.', 'repair+refused'],
+    ['unknown customer', '1 team whose customer Stripe does not know.', 'unknown+customer'],
+  ])('a finding of a comparison: %s', async (problem, sentence, kind) => {
+    await run('truncate instep.findings');
+    await run(
+      `insert into instep.findings (customer_id, team_id, problem)
+       select provider_customer_id, id::text, $1 from teams`,
+      [problem],
+    );
+    await expectIssue(sentence, `href="/attention?kind=${kind}"`);
+    await run('delete from teams');
     expect(await load()).toContain(GREEN);
-    await run(note, [JSON.stringify(progress(counts))]);
-    await expectIssue(problem, 'href="/reconcile"');
+  });
+
+  test('a customer without a team, until a team is linked', async () => {
+    await run('truncate instep.findings');
+    await run(
+      `insert into instep.findings (customer_id, team_id, problem)
+       values ('cus_new', '', 'customer without a team')`,
+    );
+    await expectIssue('1 customer with a subscription but no team.', 'Link a team to each.');
+    await run(`update teams set provider_customer_id = 'cus_new'`);
+    expect(await load()).toContain(GREEN);
   });
 
   test('issues are counted', async () => {

@@ -80,6 +80,8 @@ export type PageOfIssues = {
   readonly next: Cursor | null;
 };
 
+const ALL = { order: 'newest first', limit: Number.MAX_SAFE_INTEGER } as const;
+
 type Row = { readonly key: string; readonly issue: OpenIssue };
 
 type Source = {
@@ -112,7 +114,7 @@ const SOURCES: readonly Source[] = [
     async read(query, { after, limit }) {
       const customers = await readParkedCustomers(query, { afterCustomerId: after, limit });
       const positions = customers.map(({ newestPosition }) => newestPosition);
-      const events = await readEventsAt(query, {}, positions, positions.length);
+      const events = await readEventsAt(query, {}, positions, ALL);
       const newest = new Map(events.map((event) => [event.position, event]));
       return withTeams(query, customers, (parked) => ({
         kind: 'parked',
@@ -133,7 +135,7 @@ const SOURCES: readonly Source[] = [
     async read(query, { after, limit }) {
       const before = after === '' ? Number.MAX_SAFE_INTEGER : Number(after);
       const positions = await readUnreadablePositions(query, { before, limit });
-      const events = await readEventsAt(query, {}, positions, positions.length);
+      const events = await readEventsAt(query, {}, positions, ALL);
       return events.map((event) => {
         const { position, receivedAtMs: sinceMs } = event;
         const common = { sinceMs, customerId: null, teams: [] };

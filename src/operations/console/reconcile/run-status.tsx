@@ -159,7 +159,8 @@ function LastRun({ progress, endedAtMs }: OtherRuns) {
         {progress.isDryRun ? 'Dry run' : 'Repair'}, started <Time ms={progress.beganAtMs} />
         {isFinished ? (
           <>
-            , finished <Time ms={endedAtMs} />. Its findings per team are no longer available.
+            , finished <Time ms={endedAtMs} />. Its open findings are under{' '}
+            <a href="/attention">Attention</a>.
           </>
         ) : (
           '. It did not finish.'
