@@ -22,8 +22,7 @@ export function createConsole(options: ConsoleOptions): Hono<ConsoleEnv> {
   // Reconciliations share one rate limit.
   const api = limitRate(options.api);
   const services = { database, ingest, api, nameOf, planSelection, logger, now, clockMs, nonce };
-  const dashboardUrl = `https://dashboard.stripe.com${options.keyMode === 'live' ? '' : '/test'}`;
-  app.use(contextStorage(), asVisitor(dashboardUrl), safeHeaders, withinDeadline, smallBody);
+  app.use(contextStorage(), asVisitor(options.keyMode), safeHeaders, withinDeadline, smallBody);
   app.route('/assets', assetPages());
   app.route('/', access(options));
   app.use(logActions(logger));

@@ -10,5 +10,5 @@ export function queryText(given: unknown): string {
 /** A parameter that is a whole number, such as a position or an id; otherwise `null`. */
 export function queryNumber(given: unknown): number | null {
   const text = queryText(given);
-  return /^\d{1,15}$/.test(text) ? Number(text) : null;
+  return /^\d{1,16}$/.test(text) ? Number(text) : null;
 }

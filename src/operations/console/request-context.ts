@@ -1,5 +1,6 @@
 import type { MiddlewareHandler } from 'hono';
 import { getContext } from 'hono/context-storage';
+import type { Mode } from '../../stripe/key-kind.ts';
 
 /** Who sent the request. A `visitor` has not logged in and sees nothing but the login. */
 export type Viewer =
@@ -12,17 +13,17 @@ export type ConsoleEnv = {
   Variables: {
     viewer: Viewer;
     csrfToken: string;
-    /** Of Stripe's dashboard, in our mode. */
-    dashboardUrl: string;
+    /** For links to Stripe's dashboard: the mode of the API key, or of the event that is shown. */
+    mode: Mode | null;
   };
 };
 
 /** Every request starts as a visitor's. */
-export function asVisitor(dashboardUrl: string): MiddlewareHandler<ConsoleEnv> {
+export function asVisitor(mode: Mode | null): MiddlewareHandler<ConsoleEnv> {
   return async (context, next) => {
     context.set('viewer', { kind: 'visitor' });
     context.set('csrfToken', '');
-    context.set('dashboardUrl', dashboardUrl);
+    context.set('mode', mode);
     await next();
   };
 }

@@ -1,8 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { ApplicationId } from '../../../src/core/application-id.ts';
 import { createChangedTeamsJob } from '../../../src/maintenance/changed-teams.ts';
+import { reconcile } from '../../../src/maintenance/reconcile/reconcile.ts';
 import { addTeam } from '../../../src/queries/teams.ts';
+import { createLogger } from '../../../src/runtime/logging.ts';
+import { createStripeApi } from '../../../src/stripe/api.ts';
 import { openConsole, type Shown } from '../../support/browser/console-pages.ts';
+import { API_KEY } from '../../support/secrets/canaries.ts';
 import { eventBody, received } from '../../support/stripe/events.ts';
 import { openAccount } from '../../support/stripe/reconciled-account.ts';
 
@@ -52,6 +57,18 @@ async function changeByHand(teamId: ApplicationId): Promise<void> {
   await job(new AbortController().signal);
 }
 
+/** A dry run of a reconciliation. */
+async function compareAll(): Promise<void> {
+  const services = {
+    ...{ database, ingest, planSelection: 'newest' as const, now: Date.now, nonce: randomUUID },
+    api: createStripeApi({ secretKey: API_KEY, baseUrl: new URL(apiBase) }),
+    nameOf: async () => 'Pro',
+    logger: createLogger('silent'),
+  };
+  const options = { isDryRun: true, resume: 'no' as const, onFinding: () => undefined };
+  await reconcile({ ...services, ...options }, new AbortController().signal);
+}
+
 const planOf = async (teamId: ApplicationId) => (await account.planOf(teamId))?.plan;
 const list = async (path = '/attention') => (await pages.get(path)).text;
 
@@ -73,7 +90,7 @@ describe('the list', () => {
     await changeByHand(await arrange('ByHand'));
     await arrange('Missed', { isMissed: true });
     await newTeam('Stranger', 'cus_stranger');
-    await account.reconcile('--dry-run');
+    await compareAll();
     const odd = { id: 'evt_odd', type: 'customer.subscription.updated', data: { object: 7 } };
     await ingest([received(JSON.stringify(odd), Date.now())]);
     await query(`update instep.subscriptions
@@ -219,7 +236,7 @@ describe('a parked customer', () => {
 describe('a team that is out of sync', () => {
   test('is repaired, which clears the alarm of the overview', async () => {
     const teamId = await arrange('Acme', { isMissed: true });
-    await account.reconcile('--dry-run');
+    await compareAll();
     expect((await pages.get('/')).text).toContain('1 team out of sync with Stripe.');
     const { text } = await send([['one', `repair team:${teamId}`]]);
     expect(text).toContain(`Done team ${teamId} : The team was repaired.`);
@@ -229,7 +246,7 @@ describe('a team that is out of sync', () => {
 
   test('leaves the list when the missed event arrives', async () => {
     await arrange('Acme', { isMissed: true });
-    await account.reconcile('--dry-run');
+    await compareAll();
     const ids = { customerId: 'cus_Acme', subscriptionId: 'sub_Acme' };
     await account.happen({ ...ids, status: 'canceled', createdSeconds: secondsAgo(50) });
     expect(await list()).toContain(EMPTY);
@@ -237,7 +254,7 @@ describe('a team that is out of sync', () => {
 
   test('is compared, which changes nothing', async () => {
     const teamId = await arrange('Acme', { isMissed: true });
-    await account.reconcile('--dry-run');
+    await compareAll();
     const { text } = await send([
       ['row', `team:${teamId}`],
       ['action', 'compare'],
@@ -261,7 +278,7 @@ describe('a team that is out of sync', () => {
 
   test("stays when Stripe's API can't be used, and the reason is shown", async () => {
     const teamId = await arrange('Acme', { isMissed: true });
-    await account.reconcile('--dry-run');
+    await compareAll();
     account.fault = () => ({ status: 403 });
     const { text } = await send([['one', `repair team:${teamId}`]]);
     expect(text).toContain('STRIPE_SECRET_KEY lacks permission');

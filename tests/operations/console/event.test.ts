@@ -165,6 +165,19 @@ test('ids that Stripe made lead to its dashboard in the mode of the key', async 
   expect(await hrefsOn(await openConsole(database, { keyMode: 'live' }))).toEqual(at(''));
 });
 
+test('an event that says its mode leads to the dashboard in that mode', async () => {
+  const body = JSON.parse(eventBody({ customerId: newCustomer(), createdSeconds: 1_000 }));
+  const position = await deliverBody(JSON.stringify({ ...body, livemode: true }));
+  const { html } = await pages.get(`/events/${position}`);
+  expect(html).toContain(`href="https://dashboard.stripe.com/customers/cus_`);
+});
+
+test.each(['replay', 'dismiss'])('GET /events/:position/%s leads to the event', async (action) => {
+  const position = await deliver({ customerId: newCustomer(), createdSeconds: 1_000 });
+  const { url, status } = await pages.get(`/events/${position}/${action}`);
+  expect({ url, status }).toEqual({ url: `/events/${position}`, status: 200 });
+});
+
 describe('the payload', () => {
   test('is shown as it was sent, and escaped', async () => {
     const customerId = newCustomer();

@@ -92,6 +92,20 @@ describe('a form that was sent after its session had expired', () => {
     expect((await operator.post('/nothing', { csrf })).status).toBe(ACCEPTED);
   });
 
+  test('keeps every value of a field that occurs more than once', async () => {
+    const operator = guarded.newOperator();
+    const fields: [string, string][] = [
+      ['row', 'team:1'],
+      ['row', 'team:2'],
+      ['action', 'repair'],
+    ];
+    const sent = await operator.post('/attention', fields);
+    const { searchParams } = new URL(sent.headers.get('location') ?? '', guarded.url);
+    await operator.logIn(OPERATIONS_TOKEN);
+    const page = await (await operator.get(searchParams.get('next') ?? '')).text();
+    for (const [name, value] of fields) expect(page).toContain(`name="${name}" value="${value}"`);
+  });
+
   test('is not shown when its address was changed', async () => {
     const operator = guarded.newOperator();
     const next = await sealed(operator);

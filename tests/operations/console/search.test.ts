@@ -81,7 +81,7 @@ test.each(['cus_teamless', 'sub_teamless'])(
     expect(status).toBe(200);
     expect(shown).toContain('No team has customer cus_teamless .');
     expect(shown).toContain('Its parked events are applied as soon as one does.');
-    expect(shown).toContain('npx instep team link ID --customer cus_teamless');
+    expect(shown).toContain('Team id or name Link and replay');
     expect(shown).toMatch(/parked evt_parked updated active/);
   },
 );

@@ -268,6 +268,12 @@ describe('the comparison with Stripe', () => {
   });
 });
 
+test.each(['repair', 'link'])('GET /teams/:id/%s leads to the team', async (action) => {
+  const { teamId } = await arrange();
+  const { url, status } = await pages.get(`/teams/${teamId}/${action}`);
+  expect({ url, status }).toEqual({ url: `/teams/${teamId}`, status: 200 });
+});
+
 test.each([
   ['blank', ' \u3164\u200B '],
   ['reversed', '\u202Ereversed'],

@@ -108,7 +108,7 @@ export class Operator {
   /** Sends a form with the headers of a same-origin request. */
   async post(
     path: string,
-    fields: Record<string, string>,
+    fields: Record<string, string> | [string, string][],
     headers: Record<string, string> = {},
   ): Promise<Response> {
     return await this.#send(path, {

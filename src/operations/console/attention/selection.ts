@@ -24,7 +24,7 @@ export function readSelection(form: FormData): Selection | null {
   const requests = [...subjects].slice(0, MAX_ROWS).map((subject) => ({
     action,
     subject,
-    team: queryText(form.get(`${TEAM_FIELD}${subject}`)),
+    team: queryText(form.get(`${TEAM_FIELD}${subject}`) ?? form.get('team')),
   }));
   return { requests, note: queryText(form.get('note')) || null };
 }

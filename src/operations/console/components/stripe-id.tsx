@@ -13,6 +13,7 @@ export function StripeId({ text }: { readonly text: string | null }) {
   if (text === null) return <span>none</span>;
   const [, prefix = ''] = /^([a-z]+)_\w{1,250}$/.exec(text) ?? [];
   const path = PATHS[prefix];
+  const mode = currentRequest().mode === 'live' ? '' : '/test';
   return (
     <>
       <UntrustedText text={text} maxLength={300} />{' '}
@@ -20,7 +21,7 @@ export function StripeId({ text }: { readonly text: string | null }) {
         Copy
       </button>{' '}
       {path !== undefined && (
-        <a href={`${currentRequest().dashboardUrl}/${path}/${text}`} rel="noreferrer">
+        <a href={`https://dashboard.stripe.com${mode}/${path}/${text}`} rel="noreferrer">
           Stripe dashboard
         </a>
       )}

@@ -5,6 +5,8 @@ import { type ExplainedEvent, explainEvent } from '../../../event-log/customer-h
 import { readEventAt } from '../../../event-log/search.ts';
 import { type RecordedAction, readActionsOf } from '../../../queries/operator-actions.ts';
 import type { EventRow } from '../../../queries/search-events.ts';
+import { originOfBody } from '../../../stripe/event-origin.ts';
+import type { Mode } from '../../../stripe/key-kind.ts';
 import { countText, durationText } from '../../count-text.ts';
 import { reasonText } from '../../reason-text.ts';
 import { act } from '../attention/act.ts';
@@ -20,16 +22,17 @@ import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
 import { notFound } from '../problems.tsx';
 import { queryNumber, queryText } from '../query-parameters.ts';
+import type { ConsoleEnv } from '../request-context.ts';
 import { teamUrl } from '../teams/find-teams.ts';
 import { CustomerFact } from './event-table.tsx';
 import { eventUrl } from './event-text.tsx';
 import { Payload } from './payload.tsx';
 
 /** `/events/:position`: what was decided on an event and why, its content, and a replay. */
-export function eventPage(options: ConsoleOptions): Hono {
+export function eventPage(options: ConsoleOptions): Hono<ConsoleEnv> {
   const { database, planSelection } = options;
   const { query } = database;
-  const app = new Hono();
+  const app = new Hono<ConsoleEnv>();
 
   async function readEvent(context: Context): Promise<EventRow> {
     const position = queryNumber(context.req.param('position'));
@@ -42,12 +45,14 @@ export function eventPage(options: ConsoleOptions): Hono {
 
   app.get('/:position', async (context) => {
     const event = await readEvent(context);
+    context.set('mode', modeOf(event) ?? options.keyMode);
     const explained = await explainEvent(query, event, planSelection);
     const acted = await readActionsOf(query, queryText(context.req.query('done')));
     return context.html(<EventPage {...{ event, explained, acted }} />);
   });
 
-  app.get('/:position/replay', async (context) => {
+  // A session that ends before a form is sent leaves the reader at the address of the form.
+  app.on('GET', ['/:position/replay', '/:position/dismiss'], async (context) => {
     const { position } = await readEvent(context);
     return context.redirect(eventUrl(position), 303);
   });
@@ -75,6 +80,16 @@ export function eventPage(options: ConsoleOptions): Hono {
   });
 
   return app;
+}
+
+/** The mode in which the event happened, if it says so. */
+function modeOf({ body }: EventRow): Mode | null {
+  try {
+    return originOfBody(body).mode;
+  } catch {
+    // It was JSON on arrival, so something else has changed it.
+    return null;
+  }
 }
 
 type EventPageProps = {

@@ -3,6 +3,7 @@ import { readPageOfEvents } from '../../../event-log/event-page.ts';
 import type { Query } from '../../../postgres/database.ts';
 import type { NamedTeam } from '../../../queries/named-teams.ts';
 import type { EventRow } from '../../../queries/search-events.ts';
+import { LinkCustomerForm } from '../attention/link-customer-form.tsx';
 import { Notice, Panel } from '../components/panels.tsx';
 import { UntrustedText } from '../components/text.tsx';
 import { filterUrl } from '../events/event-filter.ts';
@@ -157,12 +158,7 @@ function CustomerPanel({ customerId, events, id }: TeamlessCustomer & { readonly
         No team has customer <UntrustedText text={customerId} maxLength={100} />.
         {parked > 0 && ' Its parked events are applied as soon as one does.'}
       </p>
-      <p>
-        Link it to its team:{' '}
-        <code>
-          npx instep team link ID --customer <UntrustedText text={customerId} maxLength={100} />
-        </code>
-      </p>
+      <LinkCustomerForm customerId={customerId} />
       <EventTable events={events} />
       {events.length === MAX_EVENTS && (
         <p>

@@ -79,6 +79,12 @@ export function teamPage(options: ConsoleOptions, services: ActionServices): Hon
     return sendFile(context, { name: 'team.json', contentType: 'application/json', parts }, logger);
   });
 
+  // A session that ends before a form is sent leaves the reader at the address of the form.
+  app.on('GET', ['/:id/repair', '/:id/link'], async (context) => {
+    const { id } = await readTeam(context);
+    return context.redirect(teamUrl(id), 303);
+  });
+
   app.post('/:id/repair', async (context) => {
     const { id } = await readTeam(context);
     const formId = await act([{ action: 'repair', subject: `team:${id}` }], null, services);
