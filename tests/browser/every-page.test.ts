@@ -28,11 +28,11 @@ const PAGES = [
   ['the events with an invalid filter', () => '/events?from=yesterday', null],
   ['an event', () => `/events/${position}`, HOSTILE.attribute],
   ['an unreadable event', () => `/events/${unreadable}`, null],
-  ['what needs attention', () => '/attention?select=all', HOSTILE.image],
-  ['what operators did', () => '/actions', null],
   ['the reconciliation', () => '/reconcile', null],
   ['the repair', () => '/reconcile/repair', null],
   ['a missing page', () => '/teams/999999', null],
+  ['what needs attention', () => '/attention?select=all', `${HOSTILE.image} 2`],
+  ['what operators did', () => '/actions', null],
 ] as const;
 
 const teams: Record<'script' | 'rightToLeft' | 'long', ApplicationId> = {
@@ -56,6 +56,7 @@ beforeAll(async () => {
   await instep.happen({ ...made, eventId: `${HOSTILE.attribute} 2`, status: HOSTILE.script });
   await instep.happen({ customerId: HOSTILE.entity, eventId: HOSTILE.rightToLeft });
   await instep.happen({ customerId: 'cus_long', subscriptionId: `sub_${HOSTILE.long}` });
+  await instep.happen({ customerId: `${HOSTILE.image} 2`, eventId: 'evt_parked' });
   const events = await instep.database.query<{ position: number; outcome: string }>(
     'select position, outcome from instep.events order by position',
   );
@@ -63,7 +64,7 @@ beforeAll(async () => {
   unreadable = events.find(({ outcome }) => outcome === 'unreadable')?.position ?? 0;
 });
 
-/** Three in `npm test`, the overview, a team and an event; all in `npm run test:all`. */
+/** Four in `npm test`, the overview, a team, an event and what needs attention; all in `npm run test:all`. */
 const CHECKED = PAGES.filter((_, index) => isComplete || index % 5 === 0);
 
 describe.each(CHECKED)('%s', (_, path, untrusted) => {

@@ -53,6 +53,7 @@ const PAGES: [string, (page: Page) => Promise<void>][] = [
     },
   ],
   ['overview', async () => undefined],
+  ['attention', (page) => goTo(page, 'Attention')],
   ['teams', (page) => goTo(page, 'Teams')],
   [
     'team',

@@ -136,6 +136,8 @@ function IssueForm({ page: { issues, next }, kind, cursor, areSelected }: IssueF
   return (
     <PostForm action="/attention">
       <input type="hidden" name="kind" value={kind ?? ''} />
+      {/* The Enter key presses a form's first button. */}
+      <button type="submit" name="action" value="link" hidden />
       <IssueTable issues={issues} areSelected={areSelected} />
       <div class="row">
         <a href={issuesUrl(kind, { ...here, ...(areSelected ? {} : { select: 'all' }) })}>

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
+import { expectText, seriousViolations, useBrowser } from '../support/browser/browser.ts';
+
+const browser = useBrowser();
+const instep = useBrowsedInstep();
+
+const COUNT = 20;
+
+/** Parks the payment of each customer, and adds a team that has no customer yet. */
+async function arrange(name: string): Promise<void> {
+  for (let number = 1; number <= COUNT; number += 1) {
+    const customerId = `cus_${name}_${number}`;
+    const createdSeconds = Math.floor(Date.now() / 1_000) - 60;
+    await instep.happen({ customerId, subscriptionId: `sub_${name}_${number}`, createdSeconds });
+    await instep.addTeam(`${name} ${number}.`);
+  }
+}
+
+test.each([
+  ['with scripts', 'Acme', true],
+  ['without scripts', 'Birch', false],
+])('20 customers are linked and replayed in 3 actions, %s', async (_, name, javaScriptEnabled) => {
+  await arrange(name);
+  const page = await browser.newPage({ javaScriptEnabled });
+  await page.goto(instep.url);
+  await page.getByRole('link', { name: 'Attention' }).click();
+  for (let number = 1; number <= COUNT; number += 1) {
+    await page
+      .getByLabel(`Team for customer:cus_${name}_${number}`, { exact: true })
+      .fill(`${name} ${number}.`);
+  }
+  await page.getByRole('button', { name: 'Link and replay' }).last().click();
+  await expectText(page.getByRole('status')).toContain(`${COUNT} done`);
+  await expectText(page).toContain('No team needs attention');
+  expect(await seriousViolations(page)).toEqual([]);
+
+  const sent = 'select count(*) as count from instep.operator_actions';
+  const before = await instep.database.query(sent);
+  await page.reload();
+  await expectText(page.getByRole('status')).toContain(`${COUNT} done`);
+  expect(await instep.database.query(sent)).toEqual(before);
+});
+
+test('the Enter key in a field links its own row', async () => {
+  const customerId = 'cus_enter';
+  await instep.happen({ customerId, subscriptionId: 'sub_enter' });
+  await instep.happen({ customerId: 'cus_other', subscriptionId: 'sub_other' });
+  await instep.addTeam('Entered');
+  const page = await browser.newPage();
+  await page.goto(`${instep.url}/attention`);
+  const field = page.getByLabel(`Team for customer:${customerId}`);
+  await field.fill('Entered');
+  await field.press('Enter');
+  await expectText(page).toContain('Linked to Entered');
+  await expectText(page.getByRole('row', { name: 'cus_other' })).toContain('1 event waits.');
+});
+
+test('a customer who paid is given the plan from the search, in 2 actions', async () => {
+  await instep.happen({ customerId: 'cus_paid', subscriptionId: 'sub_paid' });
+  const teamId = await instep.addTeam('Paid');
+  const page = await browser.newPage();
+  await page.goto(instep.url);
+  await page.keyboard.press('/');
+  await page.keyboard.type('cus_paid');
+  await page.keyboard.press('Enter');
+  await page.getByLabel('Team id or name').fill('Paid');
+  await page.getByRole('button', { name: 'Link and replay' }).click();
+  await expectText(page).toContain(`Linked to Paid (team ${teamId}). 1 event replayed: 1 applied.`);
+});
