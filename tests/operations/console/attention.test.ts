@@ -24,6 +24,7 @@ beforeEach(async () => {
   await query(`truncate teams, instep.events, instep.subscriptions, instep.findings,
                         instep.operator_actions, instep.dismissed_events`);
   account.fault = undefined;
+  for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
 });
 
 /** Parks the event of a payment. Returns its customer. */

@@ -151,7 +151,8 @@ test('the title names the event', async () => {
 test('ids that Stripe made lead to its dashboard in the mode of the key', async () => {
   const customerId = newCustomer();
   const made = { eventId: 'evt_1A', customerId, subscriptionId: 'sub_"/../x', productId: 'prod_2' };
-  const position = await deliver({ ...made, createdSeconds: 1_000 });
+  const event = JSON.parse(eventBody({ ...made, createdSeconds: 1_000 }));
+  const position = await deliverBody(JSON.stringify({ ...event, livemode: undefined }));
   const hrefsOn = async (service: ConsoleService) => {
     const { html } = await service.get(`/events/${position}`);
     return [...html.matchAll(/href="(https:[^"]*)"/g)].map(([, href]) => href);

@@ -9,7 +9,7 @@ const PROFILE = /^\{"id":\d+,"name":/;
 
 /** The canaries that an event can contain, and the operators' pages that show events. */
 const OF_PAYLOAD = /^canary(?:Description|Metadata|MetadataEmail|CustomerEmail|BillingName)$/;
-const PAYLOAD = /\/events\/\d+(?:\/body|\?done=[\da-f-]{36})?$/;
+const PAYLOAD = /\/events\/\d+(?:\/body|\?done=[\w-]+)?$/;
 
 /** The commands that print a token. */
 const WRITES_TOKEN = /^(?:session|demo)\b/;

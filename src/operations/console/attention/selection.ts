@@ -10,6 +10,9 @@ export type Selection = {
 /** More than a page of the list has. */
 const MAX_ROWS = 200;
 
+/** Longer than any subject. */
+const MAX_SUBJECT_LENGTH = 300;
+
 /**
  * Reads a form of the list: the button of one row, or a button for all selected rows. To link, a row
  * is also selected by its team. `null` when nothing is selected.
@@ -20,8 +23,9 @@ export function readSelection(form: FormData): Selection | null {
   if (action === undefined) return null;
   const subjects =
     ofRow === '' ? selectedRows(form, action) : new Set([subject.join(' ')].filter(Boolean));
-  if (subjects.size === 0) return null;
-  const requests = [...subjects].slice(0, MAX_ROWS).map((subject) => ({
+  const known = [...subjects].filter(({ length }) => length <= MAX_SUBJECT_LENGTH);
+  if (known.length === 0) return null;
+  const requests = known.slice(0, MAX_ROWS).map((subject) => ({
     action,
     subject,
     team: queryText(form.get(`${TEAM_FIELD}${subject}`) ?? form.get('team')),

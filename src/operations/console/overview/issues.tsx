@@ -59,7 +59,7 @@ function* parkedIssues({ health }: SyncState, nowMs: number): Generator<Issue> {
   const count = countText(parkedEvents, MAX_COUNTED_PARKED);
   yield {
     problem: `Parked events: ${count}. No team has their customers.`,
-    remedy: 'Link each customer to its team: instep team link ID --customer CUS.',
+    remedy: 'Link each customer to its team.',
     link: { path: issuesUrl('parked'), text: 'Parked events' },
   };
 }
