@@ -85,7 +85,7 @@ function cellsOf(issue: OpenIssue, isSelected: boolean): Child[] {
   ];
 }
 
-/** For screen readers, without characters that can be seen as something else. */
+/** For screen readers. */
 function labelOf(subject: string): string {
   return subject.slice(0, 80).toWellFormed();
 }

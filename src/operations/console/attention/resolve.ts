@@ -15,6 +15,7 @@ import type { StripeApi } from '../../../stripe/api.ts';
 import { counted } from '../../count-text.ts';
 import { compareTeam } from '../teams/compare-team.ts';
 import { findTeams, teamName } from '../teams/find-teams.ts';
+import { parseSubject } from './subject.ts';
 
 /** What an operator can do about an issue. */
 export const ACTIONS = ['link', 'replay', 'compare', 'repair', 'dismiss'] as const;
@@ -51,7 +52,7 @@ export async function resolve(
   { action, subject, team = '' }: ActionRequest,
   services: ActionServices,
 ): Promise<ActionResult> {
-  const [, kind, id = ''] = /^(team|customer|subscription|event):(.+)$/s.exec(subject) ?? [];
+  const { kind, id } = parseSubject(subject) ?? { kind: 'unknown', id: '' };
   try {
     switch (`${action} ${kind}`) {
       case 'link customer':

@@ -2,21 +2,30 @@ import { UntrustedText } from '../components/text.tsx';
 import { filterUrl } from '../events/event-filter.ts';
 import { eventUrl } from '../events/event-text.tsx';
 import { teamUrl } from '../teams/find-teams.ts';
+import { parseSubject, type Subject } from './subject.ts';
 
 /** A link to what an action concerned. */
-export function SubjectLink({ subject }: { readonly subject: string }) {
-  const [, kind, id = ''] = /^(team|customer|subscription|event):(.+)$/s.exec(subject) ?? [];
-  const text = <UntrustedText text={kind === 'team' || kind === 'event' ? `${kind} ${id}` : id} />;
+export function SubjectLink({ subject: text }: { readonly subject: string }) {
+  const subject = parseSubject(text);
+  if (subject === null) return <UntrustedText text={text} />;
+  const { kind, id } = subject;
+  const isNumbered = kind === 'team' || kind === 'event';
+  return (
+    <a href={urlOf(subject)}>
+      <UntrustedText text={isNumbered ? `${kind} ${id}` : id} />
+    </a>
+  );
+}
+
+function urlOf({ kind, id }: Subject): string {
   switch (kind) {
     case 'team':
-      return <a href={teamUrl(id)}>{text}</a>;
+      return teamUrl(id);
     case 'customer':
-      return <a href={filterUrl('/events', { customer: id })}>{text}</a>;
+      return filterUrl('/events', { customer: id });
     case 'subscription':
-      return <a href={filterUrl('/events', { subscription: id })}>{text}</a>;
+      return filterUrl('/events', { subscription: id });
     case 'event':
-      return <a href={eventUrl(Number(id))}>{text}</a>;
-    default:
-      return <UntrustedText text={subject} />;
+      return eventUrl(Number(id));
   }
 }
