@@ -62,6 +62,8 @@ export async function readLackingPrivileges(
           from instep
           join (values ('events', 'delete'),
                        ('dismissed_events', 'delete'),
+                       ('findings', 'delete'),
+                       ('operator_actions', 'delete'),
                        ('runs', 'delete'),
                        ('statistics', 'delete'),
                        ('statistics_parked', 'delete'),

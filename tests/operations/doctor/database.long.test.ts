@@ -76,6 +76,8 @@ describe('privileges', () => {
         'insert on instep.events',
         'usage on sequence instep.events_position_seq',
         'delete on instep.events',
+        'delete on instep.findings',
+        'delete on instep.operator_actions',
         'delete on instep.runs',
         'truncate on instep.listed_subscriptions',
         'subscription_status) on public.teams',
