@@ -1,7 +1,9 @@
 import type { Ingest } from '../../ingest/pipeline.ts';
+import type { ReceivedEvent } from '../../ingest/received-event.ts';
 import type { Query } from '../../postgres/database.ts';
 import { addTeam } from '../../queries/teams.ts';
 import { pause } from '../../runtime/pause.ts';
+import { parseEvent } from '../../stripe/parse-event.ts';
 import {
   type EndlessDelivery,
   endlessDeliveries,
@@ -11,7 +13,6 @@ import { DEFAULT_FAULTS, type Faults } from '../../testing/lifecycle/faults.ts';
 import type { Shape } from '../../testing/lifecycle/shapes.ts';
 import { createRandom } from '../../testing/random.ts';
 import type { ApiCollection } from '../../testing/stripe-api/collection.ts';
-import { received } from './cases.ts';
 
 const COMPANIES =
   `Almond & Birch, Bluebell Bakery, Candlewick Books, Dovetail Joinery, Elderflower Inn, Ferryman Kayaks,
@@ -115,6 +116,13 @@ function timeScaleAround(startMs: number) {
     const dayMs = atMs < startMs ? HISTORY_DAY_MS : LIVE_DAY_MS;
     return Math.floor(startMs + ((atMs - startMs) / DAY_MS) * dayMs);
   };
+}
+
+/** An event of the past, with the time at which it would have been received. */
+export function received(body: string, receivedAtMs: number): ReceivedEvent {
+  const event = parseEvent(body, { receivedAtMs, nonce: () => '' });
+  if (event.kind !== 'readable') throw new RangeError(`an event of the history is ${event.kind}`);
+  return { ...event, body: Buffer.from(body), receivedAtMs, source: 'delivery' };
 }
 
 /** Waits. Returns false when the signal is aborted meanwhile. */

@@ -1,12 +1,10 @@
-import type { ReceivedEvent } from '../../ingest/received-event.ts';
 import { addTeam, readTeam, writePlans } from '../../queries/teams.ts';
-import { parseEvent } from '../../stripe/parse-event.ts';
 import {
   createSubscriptionEvent,
   type SubscriptionEvent,
   type SubscriptionEventFields,
 } from '../../testing/subscription-event.ts';
-import type { ActivityOptions } from './activity.ts';
+import { type ActivityOptions, received } from './activity.ts';
 
 /** The guided cases: each is a company with a problem, and how to solve it in the console. */
 export const GUIDED_CASES = [
@@ -51,11 +49,4 @@ export async function createCases(options: ActivityOptions): Promise<void> {
   if (team === null) throw new RangeError(`team ${teamId} is gone`);
   const byHand = { ...team.plan, providerProductId: 'prod_pro', planName: 'Pro' };
   await writePlans(query, new Map([[teamId, byHand]]));
-}
-
-/** An event of the past, with the time at which it would have been received. */
-export function received(body: string, receivedAtMs: number): ReceivedEvent {
-  const event = parseEvent(body, { receivedAtMs, nonce: () => '' });
-  if (event.kind !== 'readable') throw new RangeError(`an event of the history is ${event.kind}`);
-  return { ...event, body: Buffer.from(body), receivedAtMs, source: 'delivery' };
 }

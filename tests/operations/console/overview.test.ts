@@ -275,7 +275,6 @@ describe('an issue has a remedy', () => {
     ['repair refused', '1 team whose repair the database refused.', 'repair+refused'],
     ['unknown customer', '1 team whose customer Stripe does not know.', 'unknown+customer'],
   ])('a finding of a comparison: %s', async (problem, sentence, kind) => {
-    await run('truncate instep.findings');
     await run(
       `insert into instep.findings (customer_id, team_id, problem)
        select provider_customer_id, id::text, $1 from teams`,
@@ -287,7 +286,6 @@ describe('an issue has a remedy', () => {
   });
 
   test('a customer without a team, until a team is linked', async () => {
-    await run('truncate instep.findings');
     await run(
       `insert into instep.findings (customer_id, team_id, problem)
        values ('cus_new', '', 'customer without a team')`,
