@@ -141,7 +141,7 @@ function IssueForm({ page: { issues, next }, kind, cursor, areSelected }: IssueF
       <IssueTable issues={issues} areSelected={areSelected} />
       <div class="row">
         <a href={issuesUrl(kind, { ...here, ...(areSelected ? {} : { select: 'all' }) })}>
-          {areSelected ? 'Select none' : `Select all ${issues.length}`}
+          {areSelected ? 'Clear the selection' : `All ${issues.length} rows`}
         </a>
         {actions.map((action) => (
           <>

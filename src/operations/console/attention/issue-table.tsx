@@ -75,7 +75,7 @@ function cellsOf(issue: OpenIssue, isSelected: boolean): Child[] {
       name="row"
       value={subject}
       checked={isSelected}
-      aria-label={`Select ${labelOf(subject)}`}
+      aria-label={`Row of ${labelOf(subject)}`}
     />,
     <Who issue={issue} />,
     <Badge tone={TONES[issue.kind]}>{issue.kind}</Badge>,
