@@ -2,7 +2,7 @@ import type { Query } from '../postgres/database.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { isNotDismissed } from './operator-actions.ts';
 
-/** A customer with parked events. */
+/** A customer with parked events that were not dismissed. */
 export type ParkedCustomer = {
   readonly customerId: string;
   /** No more than `MAX_COUNTED_OF_CUSTOMER` are counted. */
@@ -16,11 +16,18 @@ export const MAX_COUNTED_OF_CUSTOMER = 100;
 
 export type CustomerPage = { readonly afterCustomerId: string; readonly limit: number };
 
+const IS_DISMISSED = `exists (
+                        select
+                          from instep.dismissed_events as dismissed
+                         where dismissed.key = event.key
+                      )`;
+
 const FIRST_PARKED_AFTER = (customerId: string) => `
                select customer_id
-                 from instep.events
+                 from instep.events as event
                 where outcome = 'parked'
                   and customer_id > ${customerId}
+                  and not ${IS_DISMISSED}
                 order by customer_id
                 limit 1`;
 
@@ -58,11 +65,12 @@ export async function readParkedCustomers(
                       min(received_at) as since
                  from (
                         select position, received_at
-                          from instep.events
+                          from instep.events as event
                          where outcome = 'parked'
                            and customer_id = page.customer_id
+                           and not ${IS_DISMISSED}
                          limit ${MAX_COUNTED_OF_CUSTOMER}
-                      ) as event
+                      ) as counted
              ) as parked`,
     values: [afterCustomerId, limit],
   });

@@ -219,14 +219,14 @@ describe('a parked customer', () => {
     expect((await planOf(teamId))?.planName).toBe('Pro');
   });
 
-  test('is dismissed with a note, which deletes its events', async () => {
+  test('is dismissed with a note, which dismisses its events', async () => {
     await park('cus_1');
     const { text } = await send([
       ['row', 'customer:cus_1'],
       ['note', 'test account'],
       ['action', 'dismiss'],
     ]);
-    expect(text).toContain('1 parked event deleted.');
+    expect(text).toContain('1 parked event dismissed.');
     expect(text).toContain(EMPTY);
     expect(await list('/actions')).toMatch(/dismiss cus_1 1 parked event deleted\. test account/);
     await park('cus_1');

@@ -113,10 +113,12 @@ async function findTeam(
   if (text === '') return 'Enter the id or the name of the team to link.';
   const byId = await readNamedTeam(query, text);
   if (byId !== null) return byId;
-  const { teams, isCutShort } = await findTeams(query, { text, afterId: null, limit: 2, clockMs });
+  const order = { sort: 'id', isDescending: false } as const;
+  const request = { filter: { text }, order, start: null, limit: 2, clockMs };
+  const { teams, searchedTo } = await findTeams(query, request);
   const [only, other] = teams;
-  if (only === undefined && !isCutShort) return `There is no team ${text}.`;
-  const isOnly = only !== undefined && other === undefined && !isCutShort;
+  if (only === undefined && searchedTo === null) return `There is no team ${text}.`;
+  const isOnly = only !== undefined && other === undefined && searchedTo === null;
   return isOnly ? only : `Several teams can be meant by ${text}. Enter the team's id.`;
 }
 
@@ -209,12 +211,12 @@ async function askForOrder(
   return failed('Stripe does not know the subscription. The later arrival counts.');
 }
 
-/** Deletes the parked events; what is none stays, and is only hidden from the list. */
+/** Dismisses parked events; what is none is only hidden from the list. */
 async function dismissParked(
   filter: ParkedFilter,
   { database: { query } }: ActionServices,
 ): Promise<ActionResult> {
-  const deleted = await dismissParkedEvents(query, filter, AbortSignal.timeout(DEADLINE_MS));
-  if (deleted === 0) return done('Hidden until it changes.');
-  return done(`${counted(deleted, 'parked event')} deleted.`);
+  const dismissed = await dismissParkedEvents(query, filter, AbortSignal.timeout(DEADLINE_MS));
+  if (dismissed === 0) return done('Hidden until it changes.');
+  return done(`${counted(dismissed, 'parked event')} dismissed.`);
 }
