@@ -139,8 +139,8 @@ function* maintenanceIssues(
 }
 
 const FINDINGS = [
-  ['out of sync', 'team', 'out of sync with Stripe', 'Repair them.'],
-  ['changed by hand', 'team', 'changed by something other than Instep', 'Repair them.'],
+  ['out of sync', 'team', 'out of sync with Stripe', 'Compare and repair.'],
+  ['changed by hand', 'team', 'changed by something other than Instep', 'Compare and repair.'],
   ['repair refused', 'team', 'whose repair the database refused', 'See the server log.'],
   [
     'customer without a team',
