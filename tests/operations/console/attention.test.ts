@@ -228,7 +228,7 @@ describe('a parked customer', () => {
     ]);
     expect(text).toContain('1 parked event dismissed.');
     expect(text).toContain(EMPTY);
-    expect(await list('/actions')).toMatch(/dismiss cus_1 1 parked event deleted\. test account/);
+    expect(await list('/actions')).toMatch(/dismiss cus_1 1 parked event dismissed\. test account/);
     await park('cus_1');
     expect(await list()).toContain('1 event waits.');
   });

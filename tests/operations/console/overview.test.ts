@@ -36,7 +36,9 @@ beforeEach(async () => {
   ingest = openPipeline(service.database);
   service.clock.nowMs = Date.now();
   await run('truncate instep.events, instep.subscriptions, instep.statistics, instep.runs, teams');
-  await run('truncate instep.statistics_progress, instep.statistics_parked, instep.products');
+  await run(
+    'truncate instep.statistics_progress, instep.statistics_parked, instep.products, instep.findings',
+  );
   await run(`update instep.team_counts set counted_at = '-infinity', groups = null`);
   await run('update instep.leased_jobs set started_at = null, ended_at = null, progress = null');
   await run(`insert into teams (name, provider_customer_id) values ('Team', 'cus_1')`);
