@@ -38,7 +38,7 @@ export function HistoryPanel({ team, history, limit, before }: HistoryProps) {
   return (
     <Panel title={isNewest ? 'History' : 'Older history'} id="history">
       {canZoom && (
-        <nav class="controls" aria-label="Events shown">
+        <nav class="pager" aria-label="Events shown">
           {LIMITS.map((one) => (
             <a
               href={urlOf({ before, limit: one })}
