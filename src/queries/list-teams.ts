@@ -82,19 +82,25 @@ function textOf(
     ...conditions,
     ...(isById || cursor === null ? [] : [`(${key}) ${beyond} ${ofCursor}`]),
   ];
+  const orderBy = keys.map((one) => `${one} ${direction}`).join(', ');
+  // Joined for the teams of the page only, unless the plan decides which they are.
+  const needsPlan = [key, ...where].some((one) => one.includes('lost_'));
   return `
       with examined as materialized (
         select *
           from ${teams.rows} as teams
          ${isById && cursorId !== null ? `where id ${beyond} ${cursorId}` : ''}
          ${isById ? `order by id ${direction} limit ${EXAMINED}` : ''}
+      ), page as materialized (
+        select teams.*
+          from examined as teams ${needsPlan ? LOST_PLAN : ''}
+         ${where.length === 0 ? '' : `where ${where.join(' and ')}`}
+         order by ${orderBy}
+         limit $1
       ), found as (
         select ${NAMED_TEAM},
-               row_number() over (order by ${keys.map((one) => `${one} ${direction}`).join(', ')}) as place
-          from examined as teams ${LOST_PLAN}
-         ${where.length === 0 ? '' : `where ${where.join(' and ')}`}
-         order by place
-         limit $1
+               row_number() over (order by ${orderBy}) as place
+          from page as teams ${LOST_PLAN}
       )
       select last.id as "examinedTo", found.*
         from (

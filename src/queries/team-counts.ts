@@ -1,6 +1,6 @@
 import type { Query } from '../postgres/database.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
-import { FACETS, type TeamFacets, teamsWithLostPlans } from './team-facets.ts';
+import { allTeamsWithLostPlans, FACETS, type TeamFacets } from './team-facets.ts';
 
 /** Teams that have all of these in common. */
 export type TeamGroup = TeamFacets & { readonly teams: number };
@@ -21,7 +21,7 @@ const COUNT_TEAMS = (tables: ApplicationTables) => `
                ${FACETS.product} as product,
                ${FACETS.problems} as problems,
                count(*) as teams
-          from ${teamsWithLostPlans(tables)}
+          from ${allTeamsWithLostPlans(tables)}
          group by 1, 2, 3, 4
       ), ranked as (
         select *, row_number() over (order by teams desc) > ${MAX_GROUPS} as is_rare

@@ -51,6 +51,13 @@ export const FACETS: Readonly<Record<keyof TeamFacets, string>> = {
   problems: `array_remove(array[${TEAM_PROBLEMS.map((problem) => `case when ${PROBLEMS[problem]} then '${problem}' end`).join(', ')}], null)`,
 };
 
+/** Whether a team can have lost a plan. */
+const HAS_NONE = `
+  (teams.provider_subscription_id is null
+   and teams.provider_product_id is null
+   and teams.plan_name is null
+   and teams.subscription_status is not null)`;
+
 /**
  * SQL that joins the plan that a team without one has lost: that of the newest subscription with the
  * team's status.
@@ -61,9 +68,7 @@ export const LOST_PLAN = `
                       coalesce(state.plan_name, product.name) as lost_plan_name
                  from instep.subscriptions as state
                  left join instep.products as product on product.product_id = state.product_id
-                where teams.provider_subscription_id is null
-                  and teams.provider_product_id is null
-                  and teams.plan_name is null
+                where ${HAS_NONE}
                   and state.customer_id = teams.provider_customer_id
                   and state.status = teams.subscription_status::text
                 order by state.created_at desc
@@ -78,4 +83,18 @@ export function hasProblem(problem: TeamProblem): string {
 /** All teams, with the plans that they have lost. */
 export function teamsWithLostPlans({ teams }: ApplicationTables): string {
   return `${teams.rows} as teams ${LOST_PLAN}`;
+}
+
+/** The same for a statement that reads all of them: the join costs time for every team. */
+export function allTeamsWithLostPlans({ teams }: ApplicationTables): string {
+  return `
+        (
+          select teams.*, null as lost_product_id, null as lost_plan_name
+            from ${teams.rows} as teams
+           where not ${HAS_NONE}
+           union all
+          select teams.*, lost_product_id, lost_plan_name
+            from ${teams.rows} as teams ${LOST_PLAN}
+           where ${HAS_NONE}
+        ) as teams`;
 }
