@@ -66,5 +66,7 @@ test('a customer who paid is given the plan from the search, in 2 actions', asyn
   await page.keyboard.press('Enter');
   await page.getByLabel('Team id or name').fill('Paid');
   await page.getByRole('button', { name: 'Link and replay' }).click();
-  await expectText(page).toContain(`Linked to Paid (team ${teamId}). 1 event replayed: 1 applied.`);
+  await expectText(page).toContain(`Linked to Paid (team ${teamId}).`);
+  await page.goto(`${instep.url}/teams/${teamId}`);
+  await expectText(page).toContain('The team has had Pro');
 });
