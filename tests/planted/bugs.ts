@@ -137,7 +137,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     ['between_them.created_at < state.created_at', 'between_them.created_at <= state.created_at'],
   ),
   storeBug("another subscription's newest event is pruned", 'queries/prune-events.ts', [
-    "                           and state.subscription_id = coalesce(event.subscription_id, '')\n",
+    "       and state.subscription_id = coalesce(event.subscription_id, '')\n",
     '',
   ]),
 
