@@ -1,7 +1,12 @@
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 
 /** The problems of teams that a list can be filtered by. */
-export const TEAM_PROBLEMS = ['ambiguous order', 'parked events', 'plan without a name'] as const;
+export const TEAM_PROBLEMS = [
+  'out of sync',
+  'ambiguous order',
+  'parked events',
+  'plan without a name',
+] as const;
 
 export type TeamProblem = (typeof TEAM_PROBLEMS)[number];
 
@@ -26,6 +31,14 @@ const STATUS = `
   end`;
 
 const PROBLEMS: Readonly<Record<TeamProblem, string>> = {
+  // As last compared.
+  'out of sync': `
+    exists (
+      select
+        from instep.findings as finding
+       where finding.customer_id = teams.provider_customer_id
+         and finding.team_id = teams.id::text
+    )`,
   'ambiguous order': `
     exists (
       select
