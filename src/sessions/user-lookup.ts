@@ -18,7 +18,8 @@ export function createUserLookup(
     name: 'find users',
     run: async (userIds) => {
       const users = await readActiveUsers(query, [...new Set(userIds)]);
-      return userIds.map((userId) => users.get(userId) ?? null);
+      // A token can hold as a number what the app has as text: `instep session issue --user 42`.
+      return userIds.map((id) => users.get(id) ?? users.get(String(id)) ?? null);
     },
     maxBatch: MAX_BATCH,
     maxQueued,

@@ -3,8 +3,8 @@ import type { ApplicationId } from '../../src/core/application-id.ts';
 import type { Database } from '../../src/postgres/database.ts';
 import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
-import { type InstepProcess, startInstep } from '../support/process/instep-process.ts';
-import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
+import { type InstepProcess, runInstep, startInstep } from '../support/process/instep-process.ts';
+import { AUTH_SECRET, WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
 import { sessionCookie } from '../support/service/session-cookie.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
@@ -83,7 +83,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
         key varchar(30) primary key, customer_id text unique, "sub""id" text, product text,
         plan text, status text
       );
-      insert into "My App"."select" values ('usr_ada', 'Ada', 'ada@example.com', 'hash', 'member');
+      insert into "My App"."select" values ('4711', 'Ada', 'ada@example.com', 'hash', 'member');
       insert into "My App".orgs (key, customer_id) values ('org/1', 'cus_1');`,
     environment: {
       INSTEP_TABLES: JSON.stringify({
@@ -106,7 +106,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
         },
       }),
     },
-    userId: 'usr_ada',
+    userId: '4711',
     plan: plan('"sub""id", product, plan, status', 'true', '"My App".orgs'),
   },
   'a schema in DATABASE_URL, with ids above what numbers hold': {
@@ -168,7 +168,10 @@ describe.each(Object.entries(SHAPES))('%s', (_, shape) => {
     const [row] = await database.query(shape.plan);
     expect(row).toEqual({ plan: ['sub_1', 'prod_1', null, 'active'], isTouched: true });
 
-    const cookie = await sessionCookie(shape.userId);
+    const issued = await runInstep(['session', 'issue', '--user', `${shape.userId}`], {
+      AUTH_SECRET,
+    });
+    const cookie = issued.stdout.trimEnd();
     const profile = await fetch(`${instep.url}/api/user`, { headers: { cookie } });
     expect(await profile.json()).toMatchObject({
       id: shape.userId,
