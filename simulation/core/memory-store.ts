@@ -20,6 +20,7 @@ export type Arrival = {
 };
 
 type Entry = {
+  readonly position: number;
   readonly key: string;
   outcome: LoggedOutcome;
   readonly change: SubscriptionChange;
@@ -42,6 +43,7 @@ export class MemoryStore {
   readonly #seconds = new Map<string, Entry[]>();
   readonly #subscriptions = new Map<string, Entry[]>();
   readonly #parked = new Map<string, Set<Entry>>();
+  #lastPosition = 0;
 
   constructor(planSelection: PlanSelection) {
     this.#planSelection = planSelection;
@@ -116,7 +118,7 @@ export class MemoryStore {
       logged:
         arrivals.length === 1
           ? ([...seconds.values()][0] ?? NO_ENTRIES)
-          : [...seconds.values()].flat(),
+          : [...seconds.values()].flat().sort(byPosition),
       names: this.names,
     };
     let decision = decide(events, known, this.#planSelection);
@@ -198,7 +200,9 @@ export class MemoryStore {
       const { second } = arrival;
       const entries = this.#seconds.get(second) ?? [];
       const found = entries.find((entry) => entry.key === key);
-      const entry = found ?? { key, outcome, change: arrival.asLogged, arrival };
+      this.#lastPosition += found === undefined ? 1 : 0;
+      const position = this.#lastPosition;
+      const entry = found ?? { position, key, outcome, change: arrival.asLogged, arrival };
       if (found === undefined) {
         this.#seconds.set(second, [...entries, entry]);
         const id = subscriptionOf(arrival.event.subscription);
@@ -221,6 +225,10 @@ export class MemoryStore {
 
 function subscriptionOf({ customerId, subscriptionId }: SubscriptionEvent): string {
   return `${customerId} ${subscriptionId}`;
+}
+
+function byPosition(one: Entry, other: Entry): number {
+  return one.position - other.position;
 }
 
 function fromLog(arrival: Arrival): Arrival {
