@@ -1,9 +1,5 @@
 import { isDatedKey } from './event-key-layout.ts';
-import {
-  haveSameFields,
-  type SubscriptionChange,
-  type SubscriptionEvent,
-} from './subscription-event.ts';
+import type { SubscriptionChange, SubscriptionEvent } from './subscription-event.ts';
 import { planAfter } from './transition.ts';
 
 type Changes = readonly SubscriptionChange[];
@@ -48,12 +44,6 @@ export class EventHistory {
     if (index === -1) events.push(change);
     else events[index] = change;
     this.#subscriptions.set(id, seconds.set(createdSeconds, events));
-  }
-
-  /** Whether one of the events says the same. */
-  has(event: SubscriptionEvent): boolean {
-    const arrivals = this.#subscriptions.get(idOf(event))?.get(event.createdSeconds) ?? [];
-    return arrivals.some(({ subscription }) => haveSameFields(subscription, event));
   }
 
   /** The second of an event. */

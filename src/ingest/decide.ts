@@ -9,7 +9,11 @@ import { EventHistory } from '../core/event-history.ts';
 import { follow, type Step } from '../core/follow.ts';
 import type { LoggedEvent, LoggedOutcome } from '../core/logged-event.ts';
 import { type PlanSelection, teamPlan } from '../core/plan-selection.ts';
-import type { SubscriptionChange, SubscriptionEvent } from '../core/subscription-event.ts';
+import {
+  haveSameFields,
+  type SubscriptionChange,
+  type SubscriptionEvent,
+} from '../core/subscription-event.ts';
 import { isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { LinkedTeam } from '../queries/teams.ts';
 import type { EventWithProductName, Result } from './received-event.ts';
@@ -119,7 +123,7 @@ export function decide(
     else plans.set(team.id, plan);
   }
   const subscriptions = changed(customers, stored.customers);
-  const withUncertainOrder = uncertainOf(events, [stored.customers, customers], history);
+  const withUncertainOrder = uncertainOf(events, stored.customers, customers);
   return {
     results:
       keptTeams.length === 0 ? results : results.map((result) => withKept(result, keptTeams)),
@@ -137,23 +141,23 @@ function withKept(result: Result, keptTeams: readonly LinkedTeam[]): Result {
 
 /**
  * The newest events whose order is not known from their own second, before or after the batch; and those
- * that the second of an event lacks, since only one of the two has a time of its own.
+ * whose second now ends with another one: it may lack an event without a time of its own.
  */
 function uncertainOf(
   events: readonly EventWithProductName[],
-  moments: readonly StoredState['customers'][],
-  history: EventHistory,
+  before: StoredState['customers'],
+  after: StoredState['customers'],
 ): SubscriptionEvent[] {
   const uncertain = new Set<SubscriptionEvent>();
   for (const event of events) {
     if (event.kind === 'unreadable') continue;
-    const { customerId, subscriptionId, createdSeconds } = event.subscription;
-    for (const customers of moments) {
-      const state = customers.get(customerId)?.get(subscriptionId);
-      if (state === undefined) continue;
-      const { newest, order } = state;
-      const isMissing = newest.createdSeconds === createdSeconds && !history.has(newest);
-      if (order !== 'known' || isMissing) uncertain.add(newest);
+    const { customerId, subscriptionId } = event.subscription;
+    const [former, state] = [before, after].map((one) => one.get(customerId)?.get(subscriptionId));
+    const hasOtherEnd =
+      former?.newest.createdSeconds === state?.newest.createdSeconds &&
+      !haveSameFields(former?.newest ?? null, state?.newest ?? null);
+    for (const one of [former, state]) {
+      if (one !== undefined && (one.order !== 'known' || hasOtherEnd)) uncertain.add(one.newest);
     }
   }
   return [...uncertain];

@@ -75,13 +75,6 @@ describe('an event without created', () => {
   });
 });
 
-test('knows what its events say', () => {
-  const history = new EventHistory([at(10)]);
-  expect(history.has(at(10).subscription)).toBe(true);
-  expect(history.has(at(11).subscription)).toBe(false);
-  expect(history.has(at(10, { status: 'unpaid' }).subscription)).toBe(false);
-});
-
 test('returns no neighbours when there are none', () => {
   const only = at(10);
   const { earlier, next } = new EventHistory([only]).secondOf(only.subscription).neighbours();

@@ -109,6 +109,20 @@ describe('events with and without a time in one second', () => {
     }
   });
 
+  test('a parked one that says the same as the end changes nothing', async () => {
+    const ingest = openPipeline(store.database);
+    const customerId = store.newCustomer();
+    await ingest([dated(customerId, 'active')]);
+    const teamId = await addTeam(store.database.query, { name: 'Late', customerId });
+    const type = 'customer.subscription.deleted';
+    const createdSeconds = SECOND;
+    await ingest([receivedEvent({ customerId, status: 'canceled', type, createdSeconds })]);
+    await ingest([undated(customerId, 'active', SECOND)]);
+    await createParkedEventsJob(store.database.query, ingest)(new AbortController().signal);
+    expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+    expect(await rebuilt(teamId)).toEqual([]);
+  });
+
   test('a parked one counts as of its first arrival when Stripe sends it again', async () => {
     const ingest = openPipeline(store.database);
     const customerId = store.newCustomer();

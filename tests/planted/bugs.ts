@@ -45,8 +45,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
 
   // The events of one second.
   bug('neighbouring seconds are not read', DECIDE, [
-    "if (order !== 'known' || isMissing) uncertain.add(newest);",
-    'if (isMissing || order === null) uncertain.add(newest);',
+    "one.order !== 'known' || hasOtherEnd",
+    'hasOtherEnd',
   ]),
   bug('the log is not read for the events of a second', DECIDE, [
     'new EventHistory(stored.logged.flatMap(({ change }) => change ?? []))',
