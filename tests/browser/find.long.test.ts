@@ -1,0 +1,75 @@
+import { readFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
+import {
+  expectText,
+  overhang,
+  PHONE,
+  seriousViolations,
+  useBrowser,
+} from '../support/browser/browser.ts';
+
+const browser = useBrowser();
+const instep = useBrowsedInstep();
+
+const NOW_SECONDS = Math.floor(Date.now() / 1_000);
+
+async function addUnpaid(name: string, productId: string): Promise<void> {
+  const customerId = `cus_${name}`;
+  await instep.addTeam(name, customerId);
+  const event = { customerId, subscriptionId: `sub_${name}`, productId };
+  await instep.happen({ ...event, createdSeconds: NOW_SECONDS - 600 });
+  await instep.happen({ ...event, createdSeconds: NOW_SECONDS - 60, status: 'unpaid' });
+}
+
+test('all unpaid teams that were on Pro take 2 clicks, also without scripts', async () => {
+  for (const name of ['Anemone', 'Begonia']) await addUnpaid(name, 'prod_pro');
+  await addUnpaid('Crocus', 'prod_basic');
+  const page = await browser.newPage({ javaScriptEnabled: false });
+  const counts = page.getByRole('region', { name: 'Teams by status' });
+  // Maintenance counts the teams every ten seconds.
+  await expect
+    .poll(async () => {
+      await page.goto(`${instep.url}/?live=off`);
+      return await counts.first().innerText();
+    })
+    .toMatch(/unpaid\s+3/);
+  await counts.getByRole('link', { name: 'unpaid' }).click();
+  await page
+    .getByRole('navigation', { name: 'Filters' })
+    .getByRole('link', { name: 'Pro 2', exact: true })
+    .click();
+  const teams = page.getByRole('region', { name: 'Teams' }).getByRole('row');
+  await expect.poll(() => teams.count()).toBe(3);
+  expect(await teams.nth(1).innerText()).toMatch(/Anemone[\s\S]*unpaid[\s\S]*was Pro/);
+  expect(await teams.nth(2).innerText()).toMatch(/Begonia/);
+
+  await page.getByRole('link', { name: 'Team', exact: true }).click();
+  await page.getByRole('link', { name: 'Team', exact: true }).click();
+  expect(await teams.nth(1).innerText()).toMatch(/Begonia/);
+});
+
+test('the filters are accessible, and fit a phone', async () => {
+  await addUnpaid('Dahlia', 'prod_pro');
+  const page = await browser.newPage({ reducedMotion: 'reduce', viewport: PHONE });
+  await page.goto(`${instep.url}/teams?status=unpaid&sort=-plan`);
+  await expectText(page).toContain('Dahlia');
+  expect(await seriousViolations(page)).toEqual([]);
+  expect(await overhang(page)).toBe(0);
+});
+
+test('a team is exported for support with 1 click', async () => {
+  const customerId = 'cus_support';
+  const id = await instep.addTeam('Support', customerId);
+  await instep.happen({ customerId, eventId: 'evt_support' });
+  const page = await browser.newPage();
+  await page.goto(`${instep.url}/teams/${id}`);
+  const downloading = page.waitForEvent('download');
+  await page.getByRole('link', { name: 'Export for support' }).click();
+  const download = await downloading;
+  const exported = JSON.parse(await readFile(await download.path(), 'utf8'));
+  expect(exported).toMatchObject({
+    status: { kind: 'has plan' },
+    events: [{ id: 'evt_support', outcome: 'applied' }],
+  });
+});
