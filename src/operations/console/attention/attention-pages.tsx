@@ -81,7 +81,7 @@ function Kinds({ counts, current }: KindsProps) {
   const kinds = ISSUE_KINDS.filter((kind) => counts[kind] > 0 || kind === current);
   if (kinds.length === 0) return null;
   return (
-    <nav class="controls" aria-label="Problems">
+    <nav class="pager" aria-label="Problems">
       <a href={issuesUrl(null)} aria-current={current === null ? 'true' : undefined}>
         All
       </a>
@@ -141,7 +141,7 @@ function IssueForm({ page: { issues, next }, kind, cursor, areSelected }: IssueF
       <IssueTable issues={issues} areSelected={areSelected} />
       <div class="row">
         <a href={issuesUrl(kind, { ...here, ...(areSelected ? {} : { select: 'all' }) })}>
-          {areSelected ? 'Clear the selection' : `All ${issues.length} rows`}
+          {areSelected ? 'Uncheck all rows' : `Check all ${issues.length} rows`}
         </a>
         {actions.map((action) => (
           <>
