@@ -166,6 +166,9 @@ describe('ingest', () => {
     const signature = signatureOf(body, receivedAt.getTime());
     const handler = create();
     await expect(handler.ingest(body, signature)).rejects.toThrow('older than 300 seconds');
+    await expect(
+      handler.ingest(body, signature, { receivedAt: new Date(Number.NaN) }),
+    ).rejects.toMatchObject({ code: 'SIGNATURE_INVALID' });
     await handler.ingest(body, signature, { receivedAt });
   });
 });
