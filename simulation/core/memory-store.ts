@@ -123,10 +123,10 @@ export class MemoryStore {
     };
     let decision = decide(events, known, this.#planSelection);
     if (decision.withUncertainOrder.length > 0) {
-      const neighbours = decision.withUncertainOrder.flatMap(
+      const neighbors = decision.withUncertainOrder.flatMap(
         (event) => this.#subscriptions.get(subscriptionOf(event)) ?? NO_ENTRIES,
       );
-      const logged = [...neighbours, ...known.logged];
+      const logged = [...neighbors, ...known.logged];
       decision = decide(events, { ...known, logged }, this.#planSelection);
     }
     this.#log(arrivals, decision.outcomes);

@@ -170,7 +170,7 @@ export function readPlanSelection(environment: Environment) {
   return readVariables(v.object(planVariables), environment).TEAM_PLAN;
 }
 
-/** In milliseconds; `null`: events are kept for ever. */
+/** In milliseconds; `null`: events are kept forever. */
 export function readEventRetention(environment: Environment) {
   return readVariables(v.object(retentionVariables), environment).EVENT_RETENTION;
 }

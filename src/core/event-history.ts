@@ -13,10 +13,10 @@ export type EventsOfSecond = {
    * the second of its receipt, and no cause orders it.
    */
   readonly undatedEnd: SubscriptionEvent | null;
-  neighbours(): Neighbours;
+  neighbors(): Neighbors;
 };
 
-export type Neighbours = {
+export type Neighbors = {
   /** The events of the earlier seconds next to it, the oldest second first. */
   readonly earlier: readonly Changes[];
   /** The events of the next second that has any. */
@@ -54,7 +54,7 @@ export class EventHistory {
     return {
       events: arrivals.filter(isDated),
       undatedEnd: end === undefined || isDated(end) ? null : end.subscription,
-      neighbours() {
+      neighbors() {
         const inOrder = [...seconds]
           .map(([second, changes]) => [second, changes.filter(isDated)] as const)
           .filter(([, changes]) => changes.length > 0)

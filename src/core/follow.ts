@@ -33,7 +33,7 @@ export function followAll(
 /**
  * Takes one more event of a customer (the ordering rule of docs/ARCHITECTURE.md). `history` holds
  * the events of the same subscription and second, including this one and those without an effect;
- * and the neighbouring seconds where the order depends on them.
+ * and the neighboring seconds where the order depends on them.
  */
 export function follow(
   customer: Customer,

@@ -1,11 +1,11 @@
-import type { EventsOfSecond, Neighbours } from './event-history.ts';
+import type { EventsOfSecond, Neighbors } from './event-history.ts';
 import { isList, type Json, type JsonObject } from './json.ts';
 import type { SubscriptionChange, SubscriptionEvent } from './subscription-event.ts';
 import { isSamePlan, planAfter } from './transition.ts';
 
 /**
  * How the last event of a second was found: `known` from the events of that second or a snapshot with
- * an effect; `inferred` from the neighbouring seconds or another snapshot, until a late event of those
+ * an effect; `inferred` from the neighboring seconds or another snapshot, until a late event of those
  * seconds says more; or not yet.
  */
 export type Order = 'known' | 'inferred' | 'ambiguous';
@@ -28,10 +28,10 @@ const MAX_PATHS = 10_000;
  * Puts the events of one subscription and second in order (docs/contract.md, rule 3) and returns the
  * last one with an effect. An event comes after the one whose values it replaced, so the events form
  * a path. When several paths end differently for the team, as in a cycle from active to unpaid and
- * back, the neighbouring seconds decide: the path starts where the earlier second ended, and the
+ * back, the neighboring seconds decide: the path starts where the earlier second ended, and the
  * next second starts where it ends. Otherwise the later arrival wins and the order is ambiguous.
  */
-export function lastOfSecond({ events, undatedEnd, neighbours }: EventsOfSecond): LastOfSecond {
+export function lastOfSecond({ events, undatedEnd, neighbors }: EventsOfSecond): LastOfSecond {
   if (undatedEnd !== null) return { newest: undatedEnd, order: 'known' };
   const withEffect = events
     .map(({ subscription }) => subscription)
@@ -48,7 +48,7 @@ export function lastOfSecond({ events, undatedEnd, neighbours }: EventsOfSecond)
   const end = onlyPlan(ends);
   if (end !== null) return { newest: end, order: 'known' };
 
-  const inferred = onlyPlan(endsBetween(events, neighbours()));
+  const inferred = onlyPlan(endsBetween(events, neighbors()));
   if (inferred !== null) return { newest: inferred, order: 'inferred' };
   if (snapshot === undefined) return { newest: lastArrival, order: 'ambiguous' };
   // Stripe's answer is the last evidence there is.
@@ -88,7 +88,7 @@ function endShownBy(
 }
 
 /** The ends of a second that fit the end of the earlier seconds and the start of the next one. */
-function endsBetween(events: Changes, { earlier, next }: Neighbours): readonly Path[] {
+function endsBetween(events: Changes, { earlier, next }: Neighbors): readonly Path[] {
   let starts: Changes = [];
   for (const second of earlier) starts = endsAfter(starts, second).map(({ last }) => last);
   const ends = endsAfter(starts, events);

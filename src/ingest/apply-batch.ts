@@ -9,7 +9,7 @@ import {
   type LogEntry,
   logEvents,
   readLog,
-  readNeighbours,
+  readNeighbors,
 } from '../queries/events.ts';
 import { noteNamelessProducts } from '../queries/products.ts';
 import { readCustomers, writeSubscriptions } from '../queries/subscriptions.ts';
@@ -34,7 +34,7 @@ type Stored = {
 
 /**
  * Applies a batch of events within one transaction and two round trips, whatever its size: lock the
- * teams and read what is stored; decide, write and commit. Only an order that depends on neighbouring
+ * teams and read what is stored; decide, write and commit. Only an order that depends on neighboring
  * seconds takes a third. Returns the results in the order of the events; `null` for an event that
  * was skipped because another transaction has locked its team.
  *
@@ -105,8 +105,8 @@ async function applyTo(
 
   let decision = decideWith(log);
   if (decision.withUncertainOrder.length > 0) {
-    const neighbours = await readNeighbours(query, decision.withUncertainOrder);
-    decision = decideWith([...log, ...neighbours].sort(byPosition));
+    const neighbors = await readNeighbors(query, decision.withUncertainOrder);
+    decision = decideWith([...log, ...neighbors].sort(byPosition));
   }
 
   const { events, repeated } = decision;

@@ -30,7 +30,7 @@ export type StoredState = {
   readonly customers: ReadonlyMap<string, Customer>;
   /**
    * The same events and others of the same subscription and second, in the order of arrival; and
-   * those of the neighbouring seconds, once they are needed.
+   * those of the neighboring seconds, once they are needed.
    */
   readonly logged: readonly StoredEvent[];
   /** The names of products, by id. */
@@ -44,7 +44,7 @@ export type Decision = {
   readonly outcomes: ReadonlyMap<string, LoggedOutcome>;
   readonly subscriptions: readonly SubscriptionState[];
   readonly plans: ReadonlyMap<ApplicationId, TeamPlan>;
-  /** The newest events of subscriptions whose order depends on the neighbouring seconds. */
+  /** The newest events of subscriptions whose order depends on the neighboring seconds. */
   readonly withUncertainOrder: readonly SubscriptionEvent[];
 };
 

@@ -34,7 +34,7 @@ export type JobsOptions = {
   readonly catchUpIntervalMs: number | null;
   /** How often all teams are compared with Stripe; `null`: never, not even new ones. */
   readonly reconcileIntervalMs: number | null;
-  /** How long events stay in the log; `null`: for ever. */
+  /** How long events stay in the log; `null`: forever. */
   readonly retentionMs: number | null;
 };
 

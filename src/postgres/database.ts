@@ -264,7 +264,7 @@ async function commit(client: pg.PoolClient): Promise<void> {
     const { command } = await client.query('commit');
     // PostgreSQL answers the commit of a failed transaction without an error.
     if (command !== 'COMMIT') throw new DatabaseUnavailable('the transaction was rolled back');
-    // And that of one whose wait for a synchronous standby was cancelled, with only a warning: it
+    // And that of one whose wait for a synchronous standby was canceled, with only a warning: it
     // would be lost with this server.
     if (problem !== undefined) throw new DatabaseUnavailable(problem);
   } finally {

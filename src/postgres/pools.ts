@@ -199,7 +199,7 @@ export class Pools {
     return client.query<Row & pg.QueryResultRow>(statement);
   }
 
-  /** An app's pool that is exhausted can let its callers wait for ever. */
+  /** An app's pool that is exhausted can let its callers wait forever. */
   #connectTo(pool: pg.Pool): Promise<pg.PoolClient> {
     const connecting = pool.connect();
     if (this.#options.existing === undefined) return connecting;

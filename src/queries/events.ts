@@ -60,15 +60,15 @@ export async function readLog(query: Query, ranges: readonly KeyRange[]): Promis
 }
 
 /** The events of these subscriptions in and around the seconds of these events, in arrival order. */
-export async function readNeighbours(
+export async function readNeighbors(
   query: Query,
   events: readonly SubscriptionEvent[],
 ): Promise<LoggedEvent[]> {
   return await query<LoggedEvent>({
-    name: 'read_neighbours',
+    name: 'read_neighbors',
     text: `
       with around as (
-        select distinct neighbour.position
+        select distinct neighbor.position
           from unnest($1::text[], $2::text[], $3::bigint[])
             as asked (customer_id, subscription_id, created_seconds)
          cross join lateral (
@@ -87,7 +87,7 @@ export async function readNeighbours(
                      and created_at >= to_timestamp(asked.created_seconds)
                    order by created_at, position
                    limit ${MAX_NEIGHBOURS})
-               ) as neighbour
+               ) as neighbor
       )
       select ${LOGGED_EVENT}
         from around

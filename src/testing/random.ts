@@ -30,7 +30,7 @@ export function createRandom(...seeds: readonly number[]): Random {
   for (const seed of seeds) {
     a ^= seed | 0;
     b ^= Math.floor(seed / 2 ** 32) | 0;
-    // Neighbouring seeds need some rounds until their states differ enough.
+    // Neighboring seeds need some rounds until their states differ enough.
     for (let round = 0; round < 12; round += 1) next32();
   }
 

@@ -3,7 +3,7 @@ import { afterEach, beforeAll, expect, test } from 'vitest';
 import { addTeam } from '../../src/queries/teams.ts';
 import { expectText, useBrowser } from '../support/browser/browser.ts';
 import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
-import { type Behaviour, startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
+import { type Behavior, startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
 import { connect, createDatabase } from '../support/postgres/test-database.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
@@ -37,24 +37,24 @@ async function openOverview(): Promise<Page> {
 }
 
 /** Whether the health has lost its color. */
-async function isGrey(page: Page): Promise<boolean> {
+async function isGray(page: Page): Promise<boolean> {
   return await page.evaluate<boolean>(
     'getComputedStyle(document.querySelector(".health")).filter === "grayscale(1)"',
   );
 }
 
-test.each<[string, Behaviour]>([
+test.each<[string, Behavior]>([
   ['refuses connections', 'refuse'],
   ['is frozen', 'swallow'],
-])('the overview is not green while PostgreSQL %s', { timeout: 90_000 }, async (_, behaviour) => {
+])('the overview is not green while PostgreSQL %s', { timeout: 90_000 }, async (_, behavior) => {
   const page = await openOverview();
-  expect(await isGrey(page)).toBe(false);
-  await proxy.become(behaviour);
+  expect(await isGray(page)).toBe(false);
+  await proxy.become(behavior);
   const notice = page.getByRole('alert');
   await expect
     .poll(() => notice.innerText(), { timeout: NOTICE_TIMEOUT_MS })
     .toMatch(/PostgreSQL does not answer|The page took too long/);
-  expect(await isGrey(page)).toBe(true);
+  expect(await isGray(page)).toBe(true);
   const text = await page.locator('main').innerText();
   expect(text).toMatch(OUTDATED);
   expect(text).not.toContain('No action needed.');
@@ -63,7 +63,7 @@ test.each<[string, Behaviour]>([
   await proxy.become('forward');
   await expectText(page.locator('.health')).toBe('All teams are in sync. No action needed.');
   await expectText(notice).toBe('');
-  expect(await isGrey(page)).toBe(false);
+  expect(await isGray(page)).toBe(false);
   browser.takeProblems();
 });
 
@@ -105,10 +105,10 @@ test('a page whose updates are off says so, and is not green, after a minute', a
   await page.clock.install();
   await page.goto(`${pages.url}/?live=off`);
   await page.clock.fastForward(30_000);
-  expect(await isGrey(page)).toBe(false);
+  expect(await isGray(page)).toBe(false);
   await page.clock.fastForward(31_000);
   await expectText(page).toMatch(/Showing data from .*\. Updates are off\./);
-  expect(await isGrey(page)).toBe(true);
+  expect(await isGray(page)).toBe(true);
 });
 
 test('selected text stays selected, and updates continue afterwards', async () => {
@@ -170,6 +170,6 @@ test('pages say that the server has gone, and show when their data is from', asy
     await expectText(page.getByRole('alert')).toContain('The server does not answer');
     await expectText(page).toMatch(OUTDATED);
   }
-  expect(await isGrey(overview)).toBe(true);
+  expect(await isGray(overview)).toBe(true);
   browser.takeProblems();
 });

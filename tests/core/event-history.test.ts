@@ -47,7 +47,7 @@ test('tells a missing subscription from any id', () => {
 test('returns up to five earlier seconds in order, and the next one', () => {
   const seconds = [7, 12, 3, 10, 9, 4, 11, 8, 6, 5].map((second) => at(second));
   const history = new EventHistory(seconds);
-  const { earlier, next } = history.secondOf(at(10).subscription).neighbours();
+  const { earlier, next } = history.secondOf(at(10).subscription).neighbors();
   const ofSecond = (second: number) =>
     seconds.find(({ subscription }) => subscription.createdSeconds === second)?.key;
   expect(earlier.map(keysOf)).toEqual([5, 6, 7, 8, 9].map((second) => [ofSecond(second)]));
@@ -70,16 +70,16 @@ describe('an event without created', () => {
 
   test('is no evidence for other events', () => {
     const seconds = [at(8), undated(9), at(10), undated(11), at(12)];
-    const { earlier, next } = new EventHistory(seconds).secondOf(at(10).subscription).neighbours();
+    const { earlier, next } = new EventHistory(seconds).secondOf(at(10).subscription).neighbors();
     expect({ earlier, next }).toEqual({ earlier: [[seconds[0]]], next: [seconds[4]] });
   });
 });
 
-test('returns no neighbours when there are none', () => {
+test('returns no neighbors when there are none', () => {
   const only = at(10);
-  const { earlier, next } = new EventHistory([only]).secondOf(only.subscription).neighbours();
+  const { earlier, next } = new EventHistory([only]).secondOf(only.subscription).neighbors();
   expect({ earlier, next }).toEqual({ earlier: [], next: [] });
   const unknown = new EventHistory().secondOf(only.subscription);
   expect(unknown.events).toEqual([]);
-  expect(unknown.neighbours()).toEqual({ earlier: [], next: [] });
+  expect(unknown.neighbors()).toEqual({ earlier: [], next: [] });
 });

@@ -1,4 +1,4 @@
-import type { Neighbours } from '../../src/core/event-history.ts';
+import type { Neighbors } from '../../src/core/event-history.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { type LastOfSecond, lastOfSecond } from '../../src/core/same-second-order.ts';
 import type { SubscriptionChange, SubscriptionEvent } from '../../src/core/subscription-event.ts';
@@ -50,12 +50,12 @@ export function changes(states: readonly JsonObject[]): SubscriptionChange[] {
   });
 }
 
-/** How a second ends, between these neighbouring seconds. */
+/** How a second ends, between these neighboring seconds. */
 export function lastOf(
   events: readonly SubscriptionChange[],
-  { earlier = [], next = [] }: Partial<Neighbours> = {},
+  { earlier = [], next = [] }: Partial<Neighbors> = {},
 ): LastOfSecond {
-  return lastOfSecond({ events, undatedEnd: null, neighbours: () => ({ earlier, next }) });
+  return lastOfSecond({ events, undatedEnd: null, neighbors: () => ({ earlier, next }) });
 }
 
 export function permutations<Item>(items: readonly Item[]): Item[][] {

@@ -37,7 +37,7 @@ test('a new row replaces the former row of its scenario only', () => {
   expect(withRow(again, report({ figures: { kills: 7 } }))).toBe(again);
 });
 
-test('a shorter run is labelled, and does not replace the row of a longer one', () => {
+test('a shorter run is labeled, and does not replace the row of a longer one', () => {
   const shorter = withRow(PAGE, report({ times: 20 }));
   expect(rowsOf(shorter)[0]).toContain('`npm run torture -- one --times 20`');
   expect(withRow(shorter, report({ times: 10 }))).toBe(shorter);

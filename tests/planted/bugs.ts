@@ -44,7 +44,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ]),
 
   // The events of one second.
-  bug('neighbouring seconds are not read', DECIDE, [
+  bug('neighboring seconds are not read', DECIDE, [
     "one.order !== 'known' || hasOtherEnd",
     'hasOtherEnd',
   ]),

@@ -76,7 +76,7 @@ describe('while no synchronous standby answers', () => {
   });
 
   test.each(['notice', 'error'])(
-    'a commit whose wait was cancelled is not taken for one, with client_min_messages = %s',
+    'a commit whose wait was canceled is not taken for one, with client_min_messages = %s',
     async (level) => {
       const url = new URL(cluster.url);
       url.searchParams.set('options', `-c client_min_messages=${level}`);

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { signWebhook } from '../../src/testing/sign-webhook.ts';
-import { type Behaviour, startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
+import { type Behavior, startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
 import { NO_PLAN, useService } from '../support/service/contract-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
@@ -8,7 +8,7 @@ import { eventBody } from '../support/stripe/events.ts';
 const DEADLINE_MS = 1_500;
 /** A machine that is busy with other tests needs longer than the server does. */
 const MARGIN_MS = 2_000;
-const OUTAGES: Behaviour[] = ['refuse', 'reset', 'swallow'];
+const OUTAGES: Behavior[] = ['refuse', 'reset', 'swallow'];
 
 let proxy: TcpProxy;
 const service = useService({ REQUEST_DEADLINE_MS: String(DEADLINE_MS) }, async (databaseUrl) => {
@@ -46,7 +46,7 @@ async function untilWell(cookie: string): Promise<void> {
   await vi.waitFor(isWell, { timeout: 15_000, interval: 100 });
 }
 
-describe.each(OUTAGES)('while the database is unreachable: %s', (behaviour) => {
+describe.each(OUTAGES)('while the database is unreachable: %s', (behavior) => {
   test('answers 503 in time where it is needed, and everything else as usual', async () => {
     const { id } = await service.addUser();
     const cookie = await service.cookieOf(id);
@@ -54,7 +54,7 @@ describe.each(OUTAGES)('while the database is unreachable: %s', (behaviour) => {
     const body = eventBody({ customerId });
     // Connections are open now, and in the middle of their lives.
     await untilWell(cookie);
-    await proxy.become(behaviour);
+    await proxy.become(behavior);
 
     for (let round = 0; round < 2; round += 1) {
       const answers = await Promise.all([post(body), getUser(cookie), post(body)]);
@@ -103,9 +103,9 @@ test('loses nothing that was answered 200 during repeated outages', async () => 
   }
   const senders = teams.map(({ customerId }) => send(customerId));
 
-  for (const behaviour of OUTAGES) {
+  for (const behavior of OUTAGES) {
     await new Promise((resolve) => setTimeout(resolve, 400));
-    await proxy.become(behaviour);
+    await proxy.become(behavior);
     await new Promise((resolve) => setTimeout(resolve, 400));
     await proxy.become('forward');
     await untilWell(cookie);

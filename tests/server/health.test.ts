@@ -49,8 +49,8 @@ test('answers 200 while the process is alive and ready', async () => {
 
 test.each(['refuse', 'reset', 'swallow'] as const)(
   'answers 503 while the database is unreachable: %s',
-  async (behaviour) => {
-    await proxy.become(behaviour);
+  async (behavior) => {
+    await proxy.become(behavior);
     await expectNotReady();
     await proxy.become('forward');
   },

@@ -176,8 +176,8 @@ test('writes no secret, cookie, e-mail address or payload, whatever fails', asyn
   await whileHeld(database, 'lock table users in access exclusive mode', async () => {
     expect((await profile()).status).toBe(503);
   });
-  for (const behaviour of ['reset', 'refuse', 'swallow'] as const) {
-    await proxy.become(behaviour);
+  for (const behavior of ['reset', 'refuse', 'swallow'] as const) {
+    await proxy.become(behavior);
     expect((await post(body())).status).toBe(503);
     expect((await profile()).status).toBe(503);
     expect((await fetch(`${service.url}/readyz`)).status).toBe(503);

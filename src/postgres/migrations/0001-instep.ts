@@ -139,7 +139,7 @@ create table instep.subscriptions (
   created_at         timestamptz not null,
   -- Whether several events of one second leave open which came last.
   is_order_ambiguous boolean     not null,
-  -- Whether only the neighbouring seconds decide that: a late one then decides again.
+  -- Whether only the neighboring seconds decide that: a late one then decides again.
   is_order_inferred  boolean     not null default false,
   primary key (customer_id, subscription_id)
 ) with (fillfactor = 80);

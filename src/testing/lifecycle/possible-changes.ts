@@ -98,7 +98,7 @@ function settingChanges(subscription: Subscription): PossibleChange[] {
   ];
 }
 
-/** At the end of its period a subscription renews, or ends if the customer cancelled it. */
+/** At the end of its period a subscription renews, or ends if the customer canceled it. */
 function renewal(subscription: Subscription): PossibleChange {
   const dueAtSeconds = subscription.periodEndSeconds;
   return subscription.cancelsAtPeriodEnd

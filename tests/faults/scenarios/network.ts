@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { migrate } from '../../../src/postgres/migrate.ts';
 import { signWebhook } from '../../../src/testing/sign-webhook.ts';
-import { type Behaviour, startProxy } from '../../support/network/tcp-proxy.ts';
+import { type Behavior, startProxy } from '../../support/network/tcp-proxy.ts';
 import { PostgresCluster } from '../../support/postgres/postgres-cluster.ts';
 import { connect } from '../../support/postgres/test-database.ts';
 import { startInstep } from '../../support/process/instep-process.ts';
@@ -11,7 +11,7 @@ import { startLoad } from '../load.ts';
 import type { Scenario } from '../scenario.ts';
 
 /** The faults with their durations. A statement that hangs at the end hangs until the server's timeout. */
-const FAULTS: readonly (readonly [Behaviour, number])[] = [
+const FAULTS: readonly (readonly [Behavior, number])[] = [
   ['slow', 1_500],
   ['mute', 200],
   ['reset', 300],
@@ -51,13 +51,13 @@ export const network: Scenario = {
     let slowestMs = 0;
     try {
       for (let done = 0; done < times; done += 1) {
-        const [behaviour, durationMs] = FAULTS[done % FAULTS.length] ?? ['forward', 0];
+        const [behavior, durationMs] = FAULTS[done % FAULTS.length] ?? ['forward', 0];
         await sleep(CALM_MS);
-        await proxy.become(behaviour);
+        await proxy.become(behavior);
         await sleep(durationMs);
         await proxy.become('forward');
-        slowestMs = Math.max(slowestMs, await untilAccepted(server.url, behaviour));
-        await expectSound(server.url, behaviour);
+        slowestMs = Math.max(slowestMs, await untilAccepted(server.url, behavior));
+        await expectSound(server.url, behavior);
         onProgress?.(done + 1);
       }
       await load.finish();
@@ -76,11 +76,11 @@ export const network: Scenario = {
 };
 
 /** The time until an event is accepted again, in milliseconds. */
-async function untilAccepted(url: string, behaviour: Behaviour): Promise<number> {
+async function untilAccepted(url: string, behavior: Behavior): Promise<number> {
   const startedAtMs = Date.now();
   while ((await post(url)) !== 200) {
     if (Date.now() > startedAtMs + DEADLINE_MS + MARGIN_MS) {
-      throw new Error(`no event was accepted in time after ${behaviour}`);
+      throw new Error(`no event was accepted in time after ${behavior}`);
     }
     await sleep(20);
   }
@@ -88,12 +88,12 @@ async function untilAccepted(url: string, behaviour: Behaviour): Promise<number>
 }
 
 /** Each lookup uses its own connection, so a broken connection would fail one. */
-async function expectSound(url: string, behaviour: Behaviour): Promise<void> {
+async function expectSound(url: string, behavior: Behavior): Promise<void> {
   const check = async () => (await fetch(`${url}/readyz`)).status;
   const checks = await Promise.all(Array.from({ length: CHECKS }, check));
   const posts = await Promise.all(Array.from({ length: CHECKS }, () => post(url)));
   const failed = [...checks, ...posts].filter((status) => status !== 200);
-  if (failed.length > 0) throw new Error(`after ${behaviour} and an accepted event: ${failed}`);
+  if (failed.length > 0) throw new Error(`after ${behavior} and an accepted event: ${failed}`);
 }
 
 async function post(url: string): Promise<number> {

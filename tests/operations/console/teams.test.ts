@@ -131,12 +131,12 @@ test('a slow search stops in time, says how far it got, and continues on the nex
 test('teams in a view without names are listed by their ids', async () => {
   const other = await createDatabase();
   await other.database.query(
-    `alter table teams rename to organisations;
+    `alter table teams rename to organizations;
      create view teams as
      select id, provider_customer_id, provider_subscription_id, provider_product_id, plan_name,
             subscription_status
-       from organisations;
-     insert into organisations (name, provider_customer_id) values ('Hidden', 'cus_hidden')`,
+       from organizations;
+     insert into organizations (name, provider_customer_id) values ('Hidden', 'cus_hidden')`,
   );
   const others = await openConsole(other.database);
   for (const path of ['/teams', '/teams?search=cus_hidden', '/teams/1']) {

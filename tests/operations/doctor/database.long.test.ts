@@ -19,10 +19,10 @@ async function examineAfter(...statements: string[]) {
 describe('the server', () => {
   test.each(['refuse', 'reset', 'swallow'] as const)(
     'one that can’t be reached (%s) is one failure, and Stripe is still asked',
-    async (behaviour) => {
+    async (behavior) => {
       const account = await openExaminedAccount();
       const proxy = await startProxy(account.databaseUrl);
-      await proxy.become(behaviour);
+      await proxy.become(behavior);
       const ended = await account.examine({ DATABASE_URL: proxy.url.href });
       await proxy.close();
       expect(ended.hasFailure).toBe(true);

@@ -65,8 +65,8 @@ test('shows busy and idle connections, and waiting statements', async () => {
 
 test.each(['refuse', 'swallow'] as const)(
   'shows everything else while the database does not answer (%s)',
-  async (behaviour) => {
-    await proxy.become(behaviour);
+  async (behavior) => {
+    await proxy.become(behavior);
     const absent = Object.fromEntries(OUT_OF_SYNC.map((name) => [name, undefined]));
     await untilShown({ ...absent, instep_database_up: 0 });
     const answered = 'instep_http_request_duration_seconds_count{route="/api/stripe/webhook"';

@@ -14,7 +14,7 @@ import { DATABASE_PASSWORD } from '../secrets/canaries.ts';
  * - `mute`: forwards requests, and drops responses, permanently
  * - `slow`: delays each chunk
  */
-export type Behaviour = 'forward' | 'refuse' | 'reset' | 'swallow' | 'mute' | 'slow';
+export type Behavior = 'forward' | 'refuse' | 'reset' | 'swallow' | 'mute' | 'slow';
 
 const SLOW_MS = 100;
 
@@ -26,7 +26,7 @@ export type ProxyOptions = {
 export type TcpProxy = {
   /** The URL of the database, through the proxy. */
   readonly url: URL;
-  become(behaviour: Behaviour): Promise<void>;
+  become(behavior: Behavior): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -37,24 +37,24 @@ export async function startProxy(
 ): Promise<TcpProxy> {
   const upstream = addressOf(databaseUrl);
   const pairs = new Set<Pair>();
-  let behaviour: Behaviour = 'forward';
+  let behavior: Behavior = 'forward';
 
   const server = createServer((client) => {
-    if (behaviour === 'reset') {
+    if (behavior === 'reset') {
       client.resetAndDestroy();
       return;
     }
     const pair = new Pair(client, upstream, slowMs);
     pairs.add(pair);
     client.on('close', () => pairs.delete(pair));
-    pair.become(behaviour);
+    pair.become(behavior);
   });
   // Its port must still be free when it listens again.
   const port = await freePort();
   await listen(server, port);
 
-  async function become(next: Behaviour): Promise<void> {
-    behaviour = next;
+  async function become(next: Behavior): Promise<void> {
+    behavior = next;
     if (next === 'refuse') {
       const closed = once(server, 'close');
       server.close();
@@ -88,11 +88,11 @@ class Pair {
     this.#carry(this.#upstream, client, () => !this.#isMute);
   }
 
-  become(behaviour: Behaviour): void {
-    if (behaviour === 'reset') this.#client.resetAndDestroy();
-    this.#isDeaf ||= behaviour === 'swallow';
-    this.#isMute ||= behaviour === 'swallow' || behaviour === 'mute';
-    this.#isSlow = behaviour === 'slow';
+  become(behavior: Behavior): void {
+    if (behavior === 'reset') this.#client.resetAndDestroy();
+    this.#isDeaf ||= behavior === 'swallow';
+    this.#isMute ||= behavior === 'swallow' || behavior === 'mute';
+    this.#isSlow = behavior === 'slow';
   }
 
   destroy(): void {

@@ -1,4 +1,4 @@
-// Live parts refresh themselves. One whose data is too old turns grey and says so.
+// Live parts refresh themselves. One whose data is too old turns gray and says so.
 const notice = document.querySelector('#notice');
 const LIVE = '[data-max-age-seconds]';
 

@@ -97,7 +97,7 @@ type Found = Pick<PageOfTeams, 'searchedTo'> & {
   readonly teams: readonly NamedTeam[];
 };
 
-/** The next teams in the order, or before a team the previous ones, that one's neighbour first. */
+/** The next teams in the order, or before a team the previous ones, that one's neighbor first. */
 async function search(query: Query, request: FindRequest): Promise<Found> {
   const { filter, start, limit, clockMs } = request;
   const isBackwards = start?.side === 'before';

@@ -58,7 +58,7 @@ describe.each(permutations(cycle).map((events) => ({ events })))('a cycle', ({ e
     }
   });
 
-  test('stays ambiguous when the neighbours do not fit, because an event is missing', () => {
+  test('stays ambiguous when the neighbors do not fit, because an event is missing', () => {
     const earlier = [[change('active', 'trialing', 9)]];
     expect(lastOf(events, { earlier }).order).toBe('ambiguous');
     expect(lastOf(events, { next: [change('trialing', 'past_due', 11)] }).order).toBe('ambiguous');
@@ -66,13 +66,13 @@ describe.each(permutations(cycle).map((events) => ({ events })))('a cycle', ({ e
     expect(lastOf(events, { earlier: afterGap }).newest).toBe(paid.subscription);
   });
 
-  test('is not decided by a snapshot among its neighbours', () => {
+  test('is not decided by a snapshot among its neighbors', () => {
     expect(lastOf(events, { earlier: [[snapshot({ status: 'active' })]] }).order).toBe('ambiguous');
     expect(lastOf(events, { next: [snapshot({ status: 'past_due' })] }).order).toBe('ambiguous');
   });
 });
 
-test('events of one second that have a single order need no neighbours', () => {
+test('events of one second that have a single order need no neighbors', () => {
   const ended = deletion({ status: 'canceled' });
   const events = [change('trialing', 'active'), change('active', 'unpaid'), ended];
   const earlier = [[change('active', 'trialing', 9)]];
@@ -103,7 +103,7 @@ describe('a customer with a cycle', () => {
     },
   );
 
-  test('is decided again by a late neighbour, which counts as applied', () => {
+  test('is decided again by a late neighbor, which counts as applied', () => {
     expect(ordersOf([paid, failed, before]).outcomes).toEqual(['applied', 'applied', 'applied']);
     expect(ordersOf([paid, failed, after]).outcomes).toEqual(['applied', 'applied', 'applied']);
     expect(ordersOf([failed, paid, before]).outcomes).toEqual(['applied', 'applied', 'stale']);
