@@ -82,10 +82,10 @@ describe.each(CHECKED)('%s', (_, path, untrusted) => {
   test('fits the width of a phone and of a desktop', async () => {
     const page = await browser.newPage({ viewport: PHONE, hasTouch: true });
     await page.goto(instep.url + path());
-    expect(await overhang(page)).toBe(0);
+    await expect.poll(() => overhang(page)).toBe(0);
     for (const width of [DESKTOP.width, 1_440]) {
       await page.setViewportSize({ ...DESKTOP, width });
-      expect(await overhang(page)).toBe(0);
+      await expect.poll(() => overhang(page)).toBe(0);
     }
   });
 
