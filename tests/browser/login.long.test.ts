@@ -73,7 +73,7 @@ test('a form that is sent after the session has ended survives the login', async
   await expectText(page).toContain('Nothing was changed yet. Your input was kept.');
   expect(await seriousViolations(page)).toEqual([]);
   await page.getByRole('button', { name: 'Send again' }).click();
-  await expectText(page).toContain('Replayed');
+  await expectText(page).toContain('The event is still parked');
   await page.reload();
   await expectText(page.getByRole('heading', { level: 1 })).toBe('Event evt_kept');
 });
