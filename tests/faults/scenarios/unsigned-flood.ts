@@ -22,7 +22,7 @@ export const unsignedFlood: Scenario = {
     `${CONNECTIONS} connections post webhooks without a valid signature as fast as possible ` +
     '(none, forged, stale, bodies of 1 MiB), for the given number of seconds',
   promise:
-    'each is answered 400 without a database query, others are still served, and the log gets ' +
+    'each is answered with 400 without a database query, others are still served, and the log gets ' +
     'one line a second',
   times: { short: 3, long: 60 },
   isQuick: true,
