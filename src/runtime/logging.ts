@@ -3,10 +3,10 @@ import { InstepError } from './errors.ts';
 import { createLogOutput, type LogDestination } from './log-output.ts';
 import { activeSpan } from './tracing.ts';
 
-const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
-
 /** The least important level that is written. */
-export type LogLevel = (typeof LEVELS)[number];
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
+
+const LEVELS: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 
 /** Writes a line, with its members before its message. */
 export type WriteLine = {
