@@ -11,7 +11,7 @@ import {
   readLog,
   readNeighbors,
 } from '../queries/events.ts';
-import { noteNamelessProducts } from '../queries/products.ts';
+import { noteNamelessProducts, readProductNames } from '../queries/products.ts';
 import { readCustomers, writeSubscriptions } from '../queries/subscriptions.ts';
 import { type LinkedTeam, lockFreeTeams, writePlans } from '../queries/teams.ts';
 import { changeOf } from '../stripe/parse-logged-event.ts';
@@ -112,8 +112,9 @@ async function applyTo(
   const { events, repeated } = decision;
   const entries = logEntries(events, decision.outcomes);
   const { subscriptions } = decision;
-  const plans = withoutNames ? stripNames(decision.plans) : decision.plans;
-  const nameless = productsWithoutName(decision.plans);
+  const named = await withStoredNames(query, decision.plans);
+  const plans = withoutNames ? stripNames(named) : named;
+  const nameless = productsWithoutName(named);
   if (entries.length > 0) atCommit(logEvents(query, entries));
   if (repeated.size > 0) {
     const lockedCustomerIds = teams.map(({ customerId }) => customerId);
@@ -133,11 +134,23 @@ function parse(row: LoggedEvent): StoredEvent {
   return { ...row, change: changeOf(row) };
 }
 
-function stripNames(plans: ReadonlyMap<ApplicationId, TeamPlan>): Map<ApplicationId, TeamPlan> {
+type Plans = Decision['plans'];
+
+/** A team can follow an earlier event of a second now, whose product no event of the batch has. */
+async function withStoredNames(query: Query, plans: Plans): Promise<Plans> {
+  const nameless = productsWithoutName(plans);
+  if (nameless.length === 0) return plans;
+  const names = await readProductNames(query, nameless);
+  const nameOf = ({ planName, providerProductId }: TeamPlan) =>
+    planName ?? (providerProductId && names.get(providerProductId)) ?? null;
+  return new Map([...plans].map(([teamId, plan]) => [teamId, { ...plan, planName: nameOf(plan) }]));
+}
+
+function stripNames(plans: Plans): Plans {
   return new Map([...plans].map(([teamId, plan]) => [teamId, { ...plan, planName: null }]));
 }
 
-function productsWithoutName(plans: ReadonlyMap<ApplicationId, TeamPlan>): string[] {
+function productsWithoutName(plans: Plans): string[] {
   const productIds = new Set<string>();
   for (const { providerProductId, planName } of plans.values()) {
     if (providerProductId !== null && planName === null) productIds.add(providerProductId);
