@@ -110,7 +110,7 @@ async function applyTo(
   }
 
   const { events, repeated } = decision;
-  const entries = logEntries(events, decision.outcomes);
+  const entries = logEntries(events, decision.outcomes, log);
   const { subscriptions } = decision;
   const named = await withStoredNames(query, decision.plans);
   const plans = withoutNames ? stripNames(named) : named;
@@ -158,16 +158,20 @@ function productsWithoutName(plans: Plans): string[] {
   return [...productIds];
 }
 
-/** One entry for each event to log, however often it occurs in the batch. */
+/** One entry for each event to log, however often it occurs in the batch, and of its first receipt. */
 function logEntries(
   events: readonly EventWithProductName[],
   outcomes: ReadonlyMap<string, LogEntry['outcome']>,
+  log: readonly LoggedEvent[],
 ): LogEntry[] {
+  const parked = new Map(
+    log.filter(({ outcome }) => outcome === 'parked').map((event) => [event.key, event]),
+  );
   const entries = new Map<string, LogEntry>();
   for (const event of events) {
     const outcome = outcomes.get(event.key);
     if (outcome === undefined) continue;
-    const entry = logEntry(event, outcome);
+    const entry = logEntry(event, outcome, parked.get(event.key));
     const former = entries.get(event.key);
     entries.set(event.key, former === undefined ? entry : deliveredAgain(former, entry));
   }
@@ -178,9 +182,15 @@ function deliveredAgain(entry: LogEntry, { deliveries }: LogEntry): LogEntry {
   return { ...entry, deliveries: entry.deliveries + deliveries };
 }
 
-function logEntry(event: EventWithProductName, outcome: LogEntry['outcome']): LogEntry {
-  const { key, eventId, type, receivedAtMs, body } = event;
-  const subscription = event.kind === 'unreadable' ? null : event.subscription;
+function logEntry(
+  event: EventWithProductName,
+  outcome: LogEntry['outcome'],
+  parked: LoggedEvent | undefined,
+): LogEntry {
+  const { key, eventId, type, body } = event;
+  const { receivedAtMs } = parked ?? event;
+  const received = event.kind === 'unreadable' ? null : event.subscription;
+  const subscription = (parked && changeOf(parked)?.subscription) ?? received;
   return {
     key,
     eventId,

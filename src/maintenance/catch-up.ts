@@ -151,9 +151,10 @@ async function withoutPruned(
   query: Query,
 ): Promise<ReceivedEvent[]> {
   const readable = events.filter((event) => event.kind !== 'unreadable');
-  const pruned = await findPruned(
+  const indexes = await findPruned(
     query,
     readable.map(({ subscription }) => subscription),
   );
-  return events.filter((event) => !pruned.has(readable.findIndex((one) => one === event)));
+  const pruned = new Set<ReceivedEvent | undefined>([...indexes].map((index) => readable[index]));
+  return events.filter((event) => !pruned.has(event));
 }

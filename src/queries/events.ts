@@ -152,9 +152,13 @@ export async function readLastBodies(query: Query, limit: number): Promise<Uint8
   return rows.map(({ body }) => body);
 }
 
+const ofDecision = (column: string) =>
+  `case logged.outcome when 'parked' then excluded.${column} else logged.${column} end`;
+
 /**
  * Writes events to the log, each once. For an event that is there already this counts its
- * deliveries, and changes its outcome only if it was parked.
+ * deliveries, and changes its outcome only if it was parked. It then also takes the time that the
+ * decision counted with: another transaction can have parked the event meanwhile.
  */
 export async function logEvents(query: Query, entries: readonly LogEntry[]): Promise<void> {
   await query({
@@ -181,11 +185,10 @@ export async function logEvents(query: Query, entries: readonly LogEntry[]): Pro
         from arrived
        order by key
           on conflict (key) do update
-         set deliveries = logged.deliveries + excluded.deliveries,
-             outcome    = case logged.outcome
-                            when 'parked' then excluded.outcome
-                            else logged.outcome
-                          end`,
+         set deliveries  = logged.deliveries + excluded.deliveries,
+             outcome     = ${ofDecision('outcome')},
+             created_at  = ${ofDecision('created_at')},
+             received_at = ${ofDecision('received_at')}`,
     values: [
       ...columnArrays(
         entries,

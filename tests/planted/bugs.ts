@@ -101,8 +101,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
 
   // SQL and concurrency.
   storeBug('a parked event stays parked in the log', 'queries/events.ts', [
-    "when 'parked' then excluded.outcome",
-    "when 'parked' then logged.outcome",
+    "ofDecision('outcome')",
+    "'logged.outcome'",
   ]),
   storeBug('a resolved ambiguity is not written', 'queries/subscriptions.ts', [
     'is_order_ambiguous = excluded.is_order_ambiguous',

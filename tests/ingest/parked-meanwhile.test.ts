@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { rebuild } from '../../src/event-log/rebuild.ts';
+import { applyBatch } from '../../src/ingest/apply-batch.ts';
+import type { ReceivedEvent } from '../../src/ingest/received-event.ts';
+import { addTeam } from '../../src/queries/teams.ts';
+import { embeddedServer } from '../support/postgres/test-database.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+import { eventBody, received } from '../support/stripe/events.ts';
+
+const store = useDatabase(embeddedServer);
+const OPTIONS = { planSelection: 'newest', withoutNames: false } as const;
+const RECEIVED_MS = 1_700_000_000_000;
+
+/** Applies an event in a transaction that stays open until its second function is called. */
+async function applyInOpenTransaction(event: ReceivedEvent): Promise<() => Promise<void>> {
+  let commit: () => void = () => undefined;
+  const mayCommit = new Promise<void>((resolve) => {
+    commit = resolve;
+  });
+  let isApplied: () => void = () => undefined;
+  const applied = new Promise<void>((resolve) => {
+    isApplied = resolve;
+  });
+  const committed = store.openAnother().transaction(async (query, atCommit) => {
+    await applyBatch({ query, atCommit }, [{ ...event, productName: null }], OPTIONS);
+    isApplied();
+    await mayCommit;
+  });
+  await applied;
+  return async () => {
+    commit();
+    await committed;
+  };
+}
+
+test('an event without a time that is parked while it is decided has the time of the decision', async () => {
+  const customerId = store.newCustomer();
+  const body = JSON.stringify({
+    ...JSON.parse(eventBody({ customerId, status: 'active' })),
+    created: null,
+  });
+  const park = await applyInOpenTransaction(received(body, RECEIVED_MS + 60_000));
+  const teamId = await addTeam(store.database.query, { name: 'Linked', customerId });
+  const decide = await applyInOpenTransaction(received(body, RECEIVED_MS));
+  await park();
+  await decide();
+  expect(await store.logOf(customerId)).toMatchObject([{ outcome: 'applied', deliveries: 2 }]);
+  for await (const found of rebuild(store.database, { ...OPTIONS, teamId, isDryRun: true })) {
+    expect.unreachable(JSON.stringify(found));
+  }
+});
