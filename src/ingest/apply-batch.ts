@@ -96,23 +96,24 @@ async function applyTo(
   received: readonly EventWithProductName[],
   { planSelection, withoutNames }: ApplyOptions,
 ): Promise<Decision> {
-  function decideWith(log: readonly LoggedEvent[]) {
-    const repeated = findRepeated(log);
-    const events = recognize(received, log);
-    const logged = log.filter(({ key }) => !repeated.has(key)).map(parse);
+  function decideWith(rows: readonly ParsedRow[]) {
+    const repeated = findRepeated(rows);
+    const events = recognize(received, rows);
+    const logged = rows.filter(({ key }) => !repeated.has(key));
     return { repeated, events, ...decide(events, { ...customers, teams, logged }, planSelection) };
   }
 
-  let decision = decideWith(log);
+  const rows = log.map(parse);
+  let decision = decideWith(rows);
   if (decision.withUncertainOrder.length > 0) {
     const neighbors = await readNeighbors(query, decision.withUncertainOrder);
-    decision = decideWith([...log, ...neighbors].sort(byPosition));
+    decision = decideWith([...rows, ...neighbors.map(parse)].sort(byPosition));
   }
 
   const { events, repeated } = decision;
-  const entries = logEntries(events, decision.outcomes, log);
+  const entries = logEntries(events, decision.outcomes, rows);
   const { subscriptions } = decision;
-  const named = await withStoredNames(query, decision.plans);
+  const named = await withStoredNames(query, decision.plans, events);
   const plans = withoutNames ? stripNames(named) : named;
   const nameless = productsWithoutName(named);
   if (entries.length > 0) atCommit(logEvents(query, entries));
@@ -130,15 +131,27 @@ function byPosition(one: LoggedEvent, other: LoggedEvent): number {
   return one.position - other.position;
 }
 
-function parse(row: LoggedEvent): StoredEvent {
+type ParsedRow = LoggedEvent & StoredEvent;
+
+function parse(row: LoggedEvent): ParsedRow {
   return { ...row, change: changeOf(row) };
 }
 
 type Plans = Decision['plans'];
 
-/** A team can follow an earlier event of a second now, whose product no event of the batch has. */
-async function withStoredNames(query: Query, plans: Plans): Promise<Plans> {
-  const nameless = productsWithoutName(plans);
+/**
+ * A team can follow an earlier event of a second now, whose product no event of the batch has. The names
+ * of theirs were looked up.
+ */
+async function withStoredNames(
+  query: Query,
+  plans: Plans,
+  events: readonly EventWithProductName[],
+): Promise<Plans> {
+  const lookedUp = new Set(
+    events.map((event) => (event.kind === 'unreadable' ? null : event.subscription.productId)),
+  );
+  const nameless = productsWithoutName(plans).filter((productId) => !lookedUp.has(productId));
   if (nameless.length === 0) return plans;
   const names = await readProductNames(query, nameless);
   const nameOf = ({ planName, providerProductId }: TeamPlan) =>
@@ -162,10 +175,10 @@ function productsWithoutName(plans: Plans): string[] {
 function logEntries(
   events: readonly EventWithProductName[],
   outcomes: ReadonlyMap<string, LogEntry['outcome']>,
-  log: readonly LoggedEvent[],
+  rows: readonly ParsedRow[],
 ): LogEntry[] {
   const parked = new Map(
-    log.filter(({ outcome }) => outcome === 'parked').map((event) => [event.key, event]),
+    rows.filter(({ outcome }) => outcome === 'parked').map((event) => [event.key, event]),
   );
   const entries = new Map<string, LogEntry>();
   for (const event of events) {
@@ -185,12 +198,12 @@ function deliveredAgain(entry: LogEntry, { deliveries }: LogEntry): LogEntry {
 function logEntry(
   event: EventWithProductName,
   outcome: LogEntry['outcome'],
-  parked: LoggedEvent | undefined,
+  parked: ParsedRow | undefined,
 ): LogEntry {
   const { key, eventId, type, body } = event;
   const { receivedAtMs } = parked ?? event;
   const received = event.kind === 'unreadable' ? null : event.subscription;
-  const subscription = (parked && changeOf(parked)?.subscription) ?? received;
+  const subscription = parked?.change?.subscription ?? received;
   return {
     key,
     eventId,
