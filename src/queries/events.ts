@@ -20,7 +20,7 @@ export type LogEntry = {
 };
 
 /** The most events that are read on each side of an ambiguous second. */
-const MAX_NEIGHBOURS = 100;
+const MAX_NEIGHBORS = 100;
 
 /** The columns of a `LoggedEvent`. */
 export const LOGGED_EVENT = `
@@ -78,7 +78,7 @@ export async function readNeighbors(
                      and subscription_id is not distinct from asked.subscription_id
                      and created_at < to_timestamp(asked.created_seconds)
                    order by created_at desc, position
-                   limit ${MAX_NEIGHBOURS})
+                   limit ${MAX_NEIGHBORS})
                   union all
                  (select position
                     from instep.events
@@ -86,7 +86,7 @@ export async function readNeighbors(
                      and subscription_id is not distinct from asked.subscription_id
                      and created_at >= to_timestamp(asked.created_seconds)
                    order by created_at, position
-                   limit ${MAX_NEIGHBOURS})
+                   limit ${MAX_NEIGHBORS})
                ) as neighbor
       )
       select ${LOGGED_EVENT}

@@ -1,6 +1,7 @@
 import type { Query } from '../postgres/database.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { SNAPSHOT_TYPE } from '../stripe/handled-event-type.ts';
+import { isDismissed } from './parked-events.ts';
 
 /** What is out of sync, and what the newest 1,000 events show. Times in milliseconds since 1970. */
 export type Health = {
@@ -54,11 +55,7 @@ const READ_HEALTH = ({ teams }: ApplicationTables) => `
                         ) as is_known
                    from instep.events as parked_event
                   where outcome = 'parked'
-                    and not exists (
-                          select
-                            from instep.dismissed_events as dismissed
-                           where dismissed.key = parked_event.key
-                        )
+                    and not ${isDismissed('parked_event')}
                   -- The order keeps the planner on the index of the parked events.
                   order by customer_id
                   limit ${MAX_COUNTED_PARKED}

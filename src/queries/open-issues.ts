@@ -1,6 +1,7 @@
 import type { Query } from '../postgres/database.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { isNotDismissed } from './operator-actions.ts';
+import { isDismissed } from './parked-events.ts';
 
 /** A customer with parked events that were not dismissed. */
 export type ParkedCustomer = {
@@ -16,18 +17,12 @@ export const MAX_COUNTED_OF_CUSTOMER = 100;
 
 export type CustomerPage = { readonly afterCustomerId: string; readonly limit: number };
 
-const IS_DISMISSED = `exists (
-                        select
-                          from instep.dismissed_events as dismissed
-                         where dismissed.key = event.key
-                      )`;
-
 const FIRST_PARKED_AFTER = (customerId: string) => `
                select customer_id
                  from instep.events as event
                 where outcome = 'parked'
                   and customer_id > ${customerId}
-                  and not ${IS_DISMISSED}
+                  and not ${isDismissed('event')}
                 order by customer_id
                 limit 1`;
 
@@ -68,7 +63,7 @@ export async function readParkedCustomers(
                           from instep.events as event
                          where outcome = 'parked'
                            and customer_id = page.customer_id
-                           and not ${IS_DISMISSED}
+                           and not ${isDismissed('event')}
                          limit ${MAX_COUNTED_OF_CUSTOMER}
                       ) as counted
              ) as parked`,

@@ -78,6 +78,15 @@ export type ParkedFilter = {
   readonly isCustomerUnknown?: boolean;
 };
 
+/** SQL for whether an operator or the retention has dismissed this event. */
+export function isDismissed(event: string): string {
+  return `exists (
+                 select
+                   from instep.dismissed_events as dismissed
+                  where dismissed.key = ${event}.key
+               )`;
+}
+
 const DISMISS_PARKED_BATCH = ({ teams }: ApplicationTables) => `
       with parked as (
         select position, key, event_id, is_known
@@ -96,11 +105,7 @@ const DISMISS_PARKED_BATCH = ({ teams }: ApplicationTables) => `
            and not exists (
                  select from ${teams.rows} as teams where provider_customer_id = customer_id
                )
-           and not (is_known and ($5 or exists (
-                 select
-                   from instep.dismissed_events as dismissed
-                  where dismissed.key = events.key
-               )))
+           and not (is_known and ($5 or ${isDismissed('events')}))
          order by customer_id
          limit $4
            for update of events skip locked

@@ -40,7 +40,7 @@ export type SpanDescription = {
   readonly attributes?: Attributes;
 };
 
-/** Work in a span, which is `undefined` when nobody traces. */
+/** Work in a span, which is `undefined` when tracing is off. */
 type Work<Result> = (span: Span | undefined) => Promise<Result>;
 
 /** Does work in a span, as part of the active one. */

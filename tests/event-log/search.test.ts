@@ -16,7 +16,7 @@ import { indexesUsed } from '../support/stripe/plans.ts';
 /** More than are looked at in one statement. */
 const COUNT = 120_000;
 const START_MS = Date.UTC(2026, 0, 1);
-/** Nobody has used up these, as duplicates do. */
+/** No duplicate has used up these. */
 const GAP = 200_000;
 
 /** One event a second, the n-th of them at position n, and of the last ten each after a gap. */

@@ -81,7 +81,7 @@ function entryOf({ ageMs, delaySeconds, deliveries, outcome }: AnyEvent): LogEnt
   };
 }
 
-/** A clock of which each look takes its time, so that nobody is waited for for long. */
+/** A clock that advances with each reading, so that no wait is long. */
 function hastyClock(): () => number {
   let ms = 0;
   return () => {

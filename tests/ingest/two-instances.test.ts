@@ -30,7 +30,7 @@ describe.each(postgresServers)('$name', (server) => {
     ]);
   });
 
-  test.each(['whom teams follow', 'whom nobody follows'])(
+  test.each(['that teams follow', 'that no team follows'])(
     'batches of many customers %s in opposite orders never deadlock',
     async (followed) => {
       const pools = [store.database, store.openAnother()];
@@ -39,7 +39,7 @@ describe.each(postgresServers)('$name', (server) => {
       for (let round = 0; round < 3; round += 1) {
         const customers = await Promise.all(
           Array.from({ length: 60 }, async () =>
-            followed === 'whom teams follow' ? await store.addTeam() : null,
+            followed === 'that teams follow' ? await store.addTeam() : null,
           ),
         );
         const events = customers.map((team): EventWithProductName => {
@@ -58,13 +58,13 @@ describe.each(postgresServers)('$name', (server) => {
         // After a deadlock one of them would be tried again.
         expect(attempts).toBe(2);
         const outcomes = results.flatMap((batch) => batch?.flatMap((result) => result ?? []) ?? []);
-        const isFollowed = followed === 'whom teams follow';
+        const isFollowed = followed === 'that teams follow';
         expect(count(outcomes, 'applied')).toBe(isFollowed ? events.length : 0);
         expect(count(outcomes, 'parked')).toBe(isFollowed ? 0 : events.length * 2);
       }
       const deliveries = 'select distinct deliveries from instep.events where outcome = any ($1)';
       const rows = await store.database.query(deliveries, [['parked']]);
-      expect(rows).toEqual(followed === 'whom teams follow' ? [] : [{ deliveries: 2 }]);
+      expect(rows).toEqual(followed === 'that teams follow' ? [] : [{ deliveries: 2 }]);
     },
   );
 

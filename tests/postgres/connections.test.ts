@@ -15,7 +15,7 @@ describe.each(postgresServers)('$name', (server) => {
   let proxy: TcpProxy;
   /** A pool of one connection, so that whatever is handed out is the one that was given back. */
   let database: Database;
-  /** Whoever does something to the other one. */
+  /** What does something to the other one. */
   let operator: Database;
   let lost: Error[];
 
@@ -88,7 +88,7 @@ describe.each(postgresServers)('$name', (server) => {
   });
 
   test('one that died before its first statement fails the transaction, and nothing else', async () => {
-    // A rejection that nobody handles meanwhile would end the process.
+    // A rejection that is not handled meanwhile would end the process.
     const transaction = database.transaction(async (query) => {
       await proxy.become('reset');
       await sleep(100);
@@ -149,7 +149,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await notes()).toEqual([]);
   });
 
-  test('a failed statement whose error nobody minds still fails the transaction', async () => {
+  test('a failed statement whose error is ignored still fails the transaction', async () => {
     const transaction = database.transaction(async (query) => {
       await query(`insert into notes values ('lost')`);
       await query('select 1 / 0').catch(() => undefined);

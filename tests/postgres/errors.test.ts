@@ -121,7 +121,7 @@ test.each([
   'postgres://instep@localhost:1/x',
   'postgres://instep@nowhere.invalid/x',
   'postgres:///x?host=/nowhere&user=instep',
-])('unavailable when nobody listens at %s', async (url) => {
+])('unavailable when nothing listens at %s', async (url) => {
   const database = connect(new URL(url));
   for (const attempt of [
     () => database.query('select 1'),
@@ -139,7 +139,7 @@ test.each([
 test.each([
   ['hangs up', ''],
   ['speaks HTTP', 'HTTP/1.1 400 Bad Request\r\n\r\n'],
-])('unavailable when whoever listens %s', async (_, answer) => {
+])('unavailable when the listener %s', async (_, answer) => {
   const server = createServer((socket) => socket.on('error', () => undefined).end(answer));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

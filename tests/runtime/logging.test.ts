@@ -41,7 +41,7 @@ test('a line for a person holds all that the JSON line holds', () => {
   );
 });
 
-test('of an error only what it is and why, and the stack where nobody expected it', () => {
+test('of an error only what it is and why, and the stack of an unexpected one', () => {
   const { written, both } = loggers();
   const payload = { detail: 'canary', internalQuery: 'canary' };
   const cause = Object.assign(new Error('violates a constraint'), { code: '23514', ...payload });

@@ -44,7 +44,7 @@ beforeAll(async () => {
   instep = await openService({ config, logger });
   server = await listen({ ...config, handle: instep.handle, logger });
   await actsWithoutSdk();
-  // Whoever registers one comes after our start, or before it.
+  // An SDK can be registered before our start or after it.
   spans = recordSpans();
 });
 
