@@ -23,6 +23,20 @@ export function idFrom(type: IdType, text: string): string {
   }
 }
 
+/**
+ * SQL for the array of the ids among a parameter of integers and one of texts. Reading an id from text
+ * costs more than finding its row, so integers are not read where ids are integers.
+ */
+export function idsFrom(type: IdType, integers: string, texts: string): string {
+  const read = (asked: string) => `array(
+               select ${idFrom(type, 'asked.id')}
+                 from unnest(${asked}) as asked (id)
+             )`;
+  return type === 'bigint'
+    ? `${integers}::bigint[] || ${read(`${texts}::text[]`)}`
+    : read(`${integers}::bigint[]::text[] || ${texts}::text[]`);
+}
+
 /** SQL for the place in the order of ids where a page begins: after this id, or at the beginning. */
 export function startAfter(type: IdType, text: string): string {
   return `coalesce(${idFrom(type, text)}, ${BEFORE_ALL[type]})`;

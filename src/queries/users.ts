@@ -1,7 +1,7 @@
 import type { ApplicationId } from '../core/application-id.ts';
 import type { Query } from '../postgres/database.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
-import { idFrom } from './id-from-text.ts';
+import { idFrom, idsFrom } from './id-from-text.ts';
 import { insertError } from './unfilled-columns.ts';
 
 /** A user as stored. */
@@ -17,17 +17,11 @@ export type User = {
   readonly deletedAt: string | null;
 };
 
-/**
- * A time in ISO 8601, as the session is in UTC; `null` for one that needs more than four digits for the
- * year, such as infinity. PostgreSQL writes it in less time than a `Date` takes.
- */
-const time = (column: string) =>
-  `case
-     when ${column} >= '0001-01-01' and ${column} < '10000-01-01'
-     then to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
-   end`;
-
-const EPOCH = new Date(0).toISOString();
+type UserRow = Omit<User, 'createdAt' | 'updatedAt' | 'deletedAt'> & {
+  readonly createdAt: string | null;
+  readonly updatedAt: string | null;
+  readonly deletedAt: string | null;
+};
 
 /** The contract's types, also where the application's columns accept nulls (docs/contract.md). */
 const USER = `
@@ -36,17 +30,45 @@ const USER = `
   coalesce(email, '') as email,
   coalesce(password_hash, '') as "passwordHash",
   coalesce(role::text, 'member') as role,
-  coalesce(${time('created_at')}, ${time('updated_at')}, '${EPOCH}') as "createdAt",
-  coalesce(${time('updated_at')}, ${time('created_at')}, '${EPOCH}') as "updatedAt",
-  coalesce(${time('deleted_at')}, deleted_at::text) as "deletedAt"`;
+  created_at::text as "createdAt",
+  updated_at::text as "updatedAt",
+  deleted_at::text as "deletedAt"`;
+
+const EPOCH = new Date(0).toISOString();
+
+function toUser({ id, name, email, passwordHash, role, ...times }: UserRow): User {
+  const createdAt = isoTime(times.createdAt);
+  const updatedAt = isoTime(times.updatedAt);
+  return {
+    id,
+    name,
+    email,
+    passwordHash,
+    role,
+    createdAt: createdAt ?? updatedAt ?? EPOCH,
+    updatedAt: updatedAt ?? createdAt ?? EPOCH,
+    deletedAt: isoTime(times.deletedAt) ?? times.deletedAt,
+  };
+}
+
+const TIME = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,3})\d*)?(?:\+00)?$/;
+
+/**
+ * PostgreSQL's text of a time in UTC, such as `2026-11-22 14:20:59.123456+00`, as ISO 8601 with
+ * milliseconds; `null` for one whose year needs more than four digits, such as `infinity`. This takes
+ * less time than a `Date`, and than `to_char` in PostgreSQL.
+ */
+function isoTime(text: string | null): string | null {
+  const parts = text === null ? null : TIME.exec(text);
+  if (parts === null) return null;
+  const [, date, time, milliseconds = ''] = parts;
+  return `${date}T${time}.${milliseconds.padEnd(3, '0')}Z`;
+}
 
 const READ_ACTIVE_USERS = ({ users }: ApplicationTables) => `
       select ${USER}
         from ${users.rows} as users
-       where id = any (array(
-               select ${idFrom(users.idType, 'asked.id')}
-                 from unnest($1::text[]) as asked (id)
-             ))
+       where id = any (${idsFrom(users.idType, '$1', '$2')})
          and deleted_at is null`;
 
 /** The active users with these ids. */
@@ -54,12 +76,14 @@ export async function readActiveUsers(
   query: Query,
   ids: readonly ApplicationId[],
 ): Promise<Map<ApplicationId, User>> {
-  const users = await query<User>({
+  const numbers = ids.filter((id) => Number.isSafeInteger(id));
+  const others = ids.filter((id) => !Number.isSafeInteger(id));
+  const rows = await query<UserRow>({
     name: 'read_active_users',
     text: READ_ACTIVE_USERS,
-    values: [ids],
+    values: [numbers, others],
   });
-  return new Map(users.map((user) => [user.id, user]));
+  return new Map(rows.map((row) => [row.id, toUser(row)]));
 }
 
 const READ_USER = ({ users }: ApplicationTables) => `
@@ -69,8 +93,8 @@ const READ_USER = ({ users }: ApplicationTables) => `
 
 /** The user with this id, deleted or not, or `null`. */
 export async function readUser(query: Query, id: ApplicationId): Promise<User | null> {
-  const [user] = await query<User>({ name: 'read_user', text: READ_USER, values: [id] });
-  return user ?? null;
+  const [row] = await query<UserRow>({ name: 'read_user', text: READ_USER, values: [id] });
+  return row === undefined ? null : toUser(row);
 }
 
 export type NewUser = Pick<User, 'name' | 'email' | 'passwordHash' | 'role'>;
