@@ -4,7 +4,7 @@ import type { Scenario } from './scenario.ts';
 const FILE = new URL('../../docs/reliability.md', import.meta.url);
 const BEGIN = '<!-- Written by npm run torture: begin -->\n';
 const END = '<!-- end -->';
-const HEAD = ['| fault | promise | test | seen | command |', '|---|---|---|---|---|'];
+const HEAD = ['| fault | promise | test | result | command |', '|---|---|---|---|---|'];
 
 export type Report = {
   readonly name: string;
@@ -33,11 +33,11 @@ export function withRow(page: string, { name, scenario, times, figures }: Report
 
   const shorter = times === scenario.times.long ? '' : ` --times ${times}`;
   const command = `\`npm run torture -- ${name}${shorter}\``;
-  const seen = Object.entries(figures).map(
+  const results = Object.entries(figures).map(
     ([what, count]) => `${count.toLocaleString('en')} ${what}`,
   );
   const { fault, promise } = scenario;
-  const row = `| ${[fault, promise, mark, seen.join(', '), command].join(' | ')} |`;
+  const row = `| ${[fault, promise, mark, results.join(', '), command].join(' | ')} |`;
   const others = rows.filter((line) => line !== former);
   const table = [...HEAD, ...[...others, row].sort()].join('\n');
   return `${page.slice(0, from)}${table}\n${page.slice(until)}`;

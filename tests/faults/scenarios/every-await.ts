@@ -20,8 +20,8 @@ const SIDES = ['before', 'after'] as const;
 
 export const everyAwait: Scenario = {
   fault:
-    'a crash at each await of the ingest pipeline and of maintenance in turn, before it and ' +
-    'after it',
+    'the process crashes before and after each await in the ingest pipeline and in ' +
+    'maintenance, one after the other',
   promise: 'everything acknowledged is stored, nothing is done twice, and every team is correct',
   isQuick: true,
   times: { short: 1, long: 40 },

@@ -32,8 +32,8 @@ const OVERLAP_MS = 500;
 
 export const failover: Scenario = {
   fault:
-    'the primary is killed, shut down or cut off; its synchronous standby is promoted; the old ' +
-    'primary comes back read-only',
+    'the primary is killed, shut down or cut off, and its synchronous standby is promoted; ' +
+    'the old primary comes back read-only',
   promise: 'nothing acknowledged is lost, and writes continue on the new primary without a restart',
   times: { short: 3, long: 50 },
   async run({ times, onProgress }) {

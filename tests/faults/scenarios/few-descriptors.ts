@@ -32,11 +32,11 @@ type Phase = { readonly fromMs: number; untilMs: number };
 
 export const fewDescriptors: Scenario = {
   fault:
-    `repeated bursts of ${CONNECTIONS} connections to a server that can open ${DESCRIPTORS} ` +
-    'files; every fifth burst also breaks its database connections',
+    `repeated bursts of ${CONNECTIONS} connections to a server that can open only ` +
+    `${DESCRIPTORS} files; every fifth burst also breaks its database connections`,
   promise:
-    '99 % of other requests are served during a burst and 99.9 % after it; the server always ' +
-    'reaches its database, nothing acknowledged is lost, and the log stays small',
+    '99 % of other requests are served during a burst and 99.9 % afterwards; the server can ' +
+    'always reach its database, nothing acknowledged is lost, and the log stays small',
   times: { short: 5, long: 300 },
   isPossible: canLimit,
   async run({ times, onProgress }) {
@@ -88,7 +88,7 @@ export const fewDescriptors: Scenario = {
     return {
       floods: times,
       'connections ended': ended,
-      'requests of others during them': during.length,
+      'other requests during floods': during.length,
       '% of these served': shareServed(during),
       '% served after a flood': shareServed(after),
       ...figures,

@@ -12,7 +12,9 @@ const FULL_MS = 1_000;
 
 export const fullDisk: Scenario = {
   fault: 'the disk of an external PostgreSQL fills up and is freed again',
-  promise: '503 until there is space; service resumes by itself; nothing acknowledged is lost',
+  promise:
+    'requests get 503 until there is space; service resumes by itself; nothing acknowledged ' +
+    'is lost',
   times: { short: 1, long: 50 },
   isPossible: canMount,
   async run({ times, onProgress }) {

@@ -33,8 +33,9 @@ const ALLOWED: Readonly<Record<Kind, readonly number[]>> = {
 };
 
 export const hostile: Scenario = {
-  fault: 'random malformed HTTP, forged signatures and sessions, and signed but odd events',
-  promise: 'no 5xx, no change by anything unsigned, an answer in time, and the server survives',
+  fault: 'random malformed HTTP, forged signatures and sessions, and signed but unusual events',
+  promise:
+    'no 5xx, no change by unsigned requests, every response in time, and the server survives',
   times: { short: 10_000, long: 1_000_000 },
   isQuick: true,
   async run({ times, onProgress }) {

@@ -21,11 +21,11 @@ const GIVE_UP_AFTER_MS = 60_000;
 
 export const idleConnections: Scenario = {
   fault:
-    'the given number of connections that stay open after their first answer and ask again now ' +
-    'and then',
+    'the given number of connections stay open after their first response and send a request ' +
+    'now and then',
   promise:
-    'all are kept, 99.9 % of other requests are served, memory is bounded, and connections that ' +
-    'ask nothing more are closed without a trace',
+    'all of them are kept, 99.9 % of other requests are served, memory is bounded, and ' +
+    'connections that send nothing more are closed without a trace',
   times: { short: 500, long: 10_000 },
   isPossible: canTellUse,
   async run({ times, onProgress }) {
@@ -65,8 +65,8 @@ export const idleConnections: Scenario = {
     expectServed(regular.attempts, 99.9);
     return {
       'idle connections': count,
-      'kB a connection': Math.max(0, Math.round((growthMb * 1_024) / count)),
-      'of these left': 0,
+      'kB per connection': Math.max(0, Math.round((growthMb * 1_024) / count)),
+      'connections left': 0,
       'other requests': regular.attempts.length,
       '% of these served': shareServed(regular.attempts),
       'ms p99': slowestMs(regular.attempts),

@@ -28,11 +28,11 @@ const CHECKS = 10;
 
 export const network: Scenario = {
   fault:
-    'the network to PostgreSQL is slow, loses answers, loses everything, resets connections or ' +
-    'is down, under load',
+    'the network to PostgreSQL is slow, drops responses, drops everything, resets ' +
+    'connections or is down, under load',
   promise:
-    'no request outlives its deadline, nothing acknowledged is lost, one deadline after the ' +
-    'fault everything works, and no broken connection stays in use',
+    'no request exceeds its deadline, nothing acknowledged is lost, everything works within ' +
+    'one deadline after the fault, and no broken connection stays in use',
   times: { short: 5, long: 100 },
   async run({ times, onProgress }) {
     const cluster = await PostgresCluster.create();

@@ -33,7 +33,7 @@ export const oneUserFlood: Scenario = {
       seconds,
       'profiles of one user': sum(answered),
       'other requests': attempts.length,
-      'of these refused': 0,
+      'other requests refused': 0,
       'ms p99': slowestMs(attempts),
       ...figures,
     };

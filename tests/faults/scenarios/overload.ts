@@ -23,8 +23,8 @@ type Overload = Pick<Scenario, 'fault' | 'promise'> & {
 };
 
 export const FAULT =
-  'ten times the events that the server can process, for the given number of seconds, sent ' +
-  'regardless of the answers';
+  'ten times as many events as the server can process are sent for the given number of seconds, ' +
+  'without waiting for responses';
 
 /**
  * A trigger lowers the rate that the server can process, as any application's trigger can. A refusal
@@ -32,10 +32,10 @@ export const FAULT =
  * (docs/decisions/0009-refuse-early-when-the-queue-is-long.md).
  */
 export const overload = createOverload({
-  fault: `${FAULT}; an application's trigger takes a millisecond per team`,
+  fault: `${FAULT}; a trigger of the application takes 1 ms per team`,
   promise:
-    'accepted events are stored within 1 second, others are refused within 100 ms, profiles are ' +
-    'answered as before, memory stays bounded, and the rate recovers at once',
+    'accepted events are stored within 1 second, others are refused within 100 ms, profiles ' +
+    'are answered as fast as before, memory stays bounded, and the rate recovers at once',
   burden: slowTeams,
 });
 
@@ -85,16 +85,16 @@ export function createOverload({ fault, promise, burden }: Overload): Scenario {
     if (mostMegabytes > MAX_MB) throw new Error(`it took ${mostMegabytes} MB`);
     expectServed(profiles, 100);
     return {
-      'events/s processed before': Math.round(perSecond(before)),
-      'sent/s during it': Math.round(flood.sent / seconds),
-      'not sent because no connection was free': flood.unsent,
-      'acknowledged/s': Math.round(flood.acknowledged / seconds),
-      'refused/s': Math.round(flood.refusedMs.length / seconds),
-      'events/s processed after': Math.round(perSecond(after)),
+      'events/s processed before the overload': Math.round(perSecond(before)),
+      'events/s sent': Math.round(flood.sent / seconds),
+      'events not sent because no connection was free': flood.unsent,
+      'events/s acknowledged': Math.round(flood.acknowledged / seconds),
+      'events/s refused': Math.round(flood.refusedMs.length / seconds),
+      'events/s processed after the overload': Math.round(perSecond(after)),
       'ms p99 of accepted events': percentile(flood.acceptedMs, 99),
       'ms p99 of refused events': percentile(flood.refusedMs, 99),
-      'ms p99 of profiles before': slowestMs(calmProfiles),
-      'ms p99 of profiles': slowestMs(profiles),
+      'ms p99 of profiles before the overload': slowestMs(calmProfiles),
+      'ms p99 of profiles during the overload': slowestMs(profiles),
       'connections broken': flood.broken,
       'MB resident after a tenth of the time': megabytes[Math.floor(megabytes.length / 10)] ?? 0,
       'MB resident at most': mostMegabytes,

@@ -30,10 +30,10 @@ const causeOf = (number: number): Cause | null =>
   number % 100 === 0 ? (CAUSES[(number / 100) % CAUSES.length] ?? null) : null;
 
 export const reconcile: Scenario = {
-  fault: 'the given number of subscriptions at Stripe; the teams of 1 % have drifted',
+  fault: 'Stripe has the given number of subscriptions, and 1 % of the teams have drifted',
   promise:
-    'instep reconcile finds exactly these, repairs them, stays within its rate limit, and takes ' +
-    `at most ${MAX_MEGABYTES} MB`,
+    'instep reconcile finds and repairs exactly these teams, stays within its rate limit, ' +
+    `and uses at most ${MAX_MEGABYTES} MB`,
   times: { short: 2_000, long: 100_000 },
   isPossible: canTellUse,
   async run({ times, onProgress }) {
@@ -76,8 +76,8 @@ export const reconcile: Scenario = {
     return {
       drifted: drifted.length,
       'found and repaired': repaired.findings.length,
-      'found by mistake': 0,
-      'calls for a hundred subscriptions each': calls,
+      'false positives': 0,
+      'calls for 100 subscriptions each': calls,
       'calls/s': Math.round(callsPerSecond * 10) / 10,
       'seconds in total': Math.round(shown.seconds),
       'MB at most': megabytes,

@@ -9,7 +9,7 @@ import type { Scenario } from '../scenario.ts';
 const PAUSE_MS = 100;
 
 export const rollingRestarts: Scenario = {
-  fault: 'two servers behind a load balancer that checks /readyz are restarted (SIGTERM) in turn',
+  fault: 'two servers behind a load balancer that checks /readyz are restarted in turn (SIGTERM)',
   promise: 'no request is refused, and each server exits with 0',
   times: { short: 4, long: 1_000 },
   async run({ times, onProgress }) {

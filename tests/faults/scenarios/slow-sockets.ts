@@ -19,9 +19,10 @@ const IDLE = BEGINNINGS.length - 1;
 
 export const slowSockets: Scenario = {
   fault:
-    'the given number of connections that send one byte a second, or nothing more after their ' +
-    'first answer',
-  promise: 'others are served as usual; slow connections are closed and leave nothing behind',
+    'the given number of connections send one byte per second, or nothing after their first ' +
+    'response',
+  promise:
+    'other clients are served as usual; slow connections are closed and leave nothing behind',
   times: { short: 300, long: 5_000 },
   async run({ times, onProgress }) {
     const { url, database } = await createDatabase();

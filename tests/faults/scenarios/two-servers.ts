@@ -8,7 +8,7 @@ import type { Scenario } from '../scenario.ts';
 const MAX_LIFE_MS = 400;
 
 export const twoServers: Scenario = {
-  fault: 'two servers on one database, one of them killed repeatedly',
+  fault: 'two servers share a database, and one of them is killed repeatedly',
   promise: 'everything acknowledged is stored, and every team is correct',
   times: { short: 4, long: 200 },
   async run({ times, onProgress }) {

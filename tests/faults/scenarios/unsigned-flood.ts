@@ -19,11 +19,11 @@ const MAX_TRANSACTIONS_A_POST = 0.1;
 
 export const unsignedFlood: Scenario = {
   fault:
-    `${CONNECTIONS} connections post webhooks without a valid signature as fast as possible ` +
-    '(none, forged, stale, bodies of 1 MiB), for the given number of seconds',
+    `${CONNECTIONS} connections post webhooks without a valid signature (missing, forged or ` +
+    'stale, with bodies of up to 1 MiB) as fast as possible, for the given number of seconds',
   promise:
-    'each is answered with 400 without a database query, others are still served, and the log gets ' +
-    'one line a second',
+    'each request is answered with 400 without a database query, other requests are still ' +
+    'served, and the log gets one line per second',
   times: { short: 3, long: 60 },
   isQuick: true,
   async run({ times: seconds, onProgress }) {
@@ -52,11 +52,11 @@ export const unsignedFlood: Scenario = {
     return {
       seconds,
       'requests refused': sum(answered),
-      'log lines about these': lines.length,
+      'log lines about them': lines.length,
       'database transactions while nothing else was sent': transactions,
-      'requests refused meanwhile': sum(alone),
+      'requests refused in that time': sum(alone),
       'other requests': attempts.length,
-      'of these refused': 0,
+      'other requests refused': 0,
       'ms p99': slowestMs(attempts),
       ...figures,
     };
