@@ -60,7 +60,7 @@ export const slowSockets: Scenario = {
     }
     await server.stop();
     await database.close();
-    return { 'slow connections': times, profiles, 'of these refused': refusedProfiles, ...figures };
+    return { 'slow connections': times, profiles, 'profiles refused': refusedProfiles, ...figures };
   },
 };
 
