@@ -42,6 +42,10 @@ const NO_COUNTS = {
   snapshots: 0,
   /** The servers that were killed. */
   kills: 0,
+  /** The standbys that replaced the primary. */
+  promotions: 0,
+  /** How often an instance froze. */
+  freezes: 0,
 };
 
 export type Summary = Readonly<typeof NO_COUNTS> & {

@@ -6,6 +6,8 @@ import { createProgress } from '../src/cli/progress.ts';
 import { InstepError } from '../src/runtime/errors.ts';
 import { createLogger } from '../src/runtime/logging.ts';
 import { FAULT_NAMES } from '../src/testing/lifecycle/faults.ts';
+import { openCluster } from './cluster/open-cluster.ts';
+import { withPrimaryAndStandby } from './cluster/with-primary-and-standby.ts';
 import { runCoreThreads } from './core/core-threads.ts';
 import { describeFailure } from './describe-failure.ts';
 import { enumerate } from './enumeration/enumerate.ts';
@@ -26,6 +28,7 @@ import {
   toFlag,
 } from './options.ts';
 import { withSimulatedDatabase } from './simulated-database.ts';
+import { type FleetOptions, openPipelines } from './store/fleet.ts';
 import { runStoreLevel } from './store/store-level.ts';
 
 class Diverged extends Error {}
@@ -83,13 +86,20 @@ function report(failure: Failure, args: string): never {
 async function run(options: SimulateOptions, level: LevelOptions): Promise<Summary> {
   const { acceptors, servers, kill, databaseUrl } = options;
   if (options.level === 'core') return await runCoreThreads(level, options.threads);
+  const now = Date.now;
+  const store = { ...level, losses: lossesOf(options), logger: createLogger('silent'), now };
+  if (options.level === 'cluster') {
+    return await withPrimaryAndStandby(async ({ servers, open: openPool }) => {
+      const open = () => openPool(POOL);
+      const openFleet = (fleet: FleetOptions) => openCluster(servers, fleet);
+      return await runStoreLevel({ ...store, open, openFleet });
+    });
+  }
   return await withSimulatedDatabase(databaseUrl, async ({ server, environment }) => {
     const open = () => server.open(POOL);
-    const now = Date.now;
     if (options.level === 'store') {
-      const logger = createLogger('silent');
-      const losses = lossesOf(options);
-      return await runStoreLevel({ ...level, losses, open, acceptors, logger, now });
+      const openFleet = (fleet: FleetOptions) => openPipelines(acceptors, fleet);
+      return await runStoreLevel({ ...store, open, openFleet });
     }
     const database = open();
     const http = { ...level, database, servers, program: PROGRAM, environment, kill, now };

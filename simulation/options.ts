@@ -12,7 +12,7 @@ import type { Alphabet } from './enumeration/short-lifecycles.ts';
 import { DEFAULT_LOSSES, type Losses } from './store/losses.ts';
 
 export type SimulateOptions = Partial<Faults & Losses> & {
-  level: 'core' | 'store' | 'http';
+  level: 'core' | 'store' | 'cluster' | 'http';
   threads: number;
   acceptors: number;
   alphabet: Alphabet;
@@ -29,8 +29,8 @@ export type SimulateOptions = Partial<Faults & Losses> & {
 };
 
 const LOSS_HELP: Readonly<Record<keyof Losses, string>> = {
-  drop: "level store: some of a customer's events are never delivered, only listed",
-  forget: "level store: some of a customer's events are neither delivered nor listed",
+  drop: "levels store and cluster: some of a customer's events are never delivered, only listed",
+  forget: "levels store and cluster: some of a customer's events are neither delivered nor listed",
 };
 
 export function createCommand(action: (options: SimulateOptions) => Promise<void>): Command {
@@ -38,7 +38,7 @@ export function createCommand(action: (options: SimulateOptions) => Promise<void
     .description('simulate customer lifecycles, deliver their events badly, and audit every team')
     .addOption(
       new Option('--level <level>', 'what to test')
-        .choices(['core', 'store', 'http'])
+        .choices(['core', 'store', 'cluster', 'http'])
         .default('core'),
     )
     .option('--seed <n>', 'first seed; determines everything', positiveInteger, 1)

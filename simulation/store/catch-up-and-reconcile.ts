@@ -7,12 +7,15 @@ import type { SimulatedApi } from './simulated-api.ts';
 import type { StoreCustomer } from './store-world.ts';
 import { untilAvailable } from './until-available.ts';
 
-type CatchUpOptions = MaintenanceOptions & { readonly api: SimulatedApi };
+/** What maintains the teams of a batch of worlds. */
+export type CatchUpOptions = MaintenanceOptions & {
+  readonly api: Pick<SimulatedApi, 'listEvents'>;
+};
 
-const INTERVAL_MS = 200;
+export const CATCH_UP_INTERVAL_MS = 200;
 
 /** Before every event in the provider's list. */
-const BEFORE_ALL_MS = 0;
+export const BEFORE_ALL_MS = 0;
 
 /**
  * Catch-up, with a lease that is always held. Every world has its own clock, so each run reads the
@@ -34,7 +37,7 @@ export function createCatchUpJob(options: CatchUpOptions): Job {
   };
   return {
     name: 'catch-up',
-    intervalMs: INTERVAL_MS,
+    intervalMs: CATCH_UP_INTERVAL_MS,
     run: (signal) => catchUp(leased, { ...options, listEvents, now: () => BEFORE_ALL_MS }, signal),
   };
 }
@@ -45,7 +48,7 @@ export function createCatchUpJob(options: CatchUpOptions): Job {
  */
 export async function reconcileCustomers(
   customers: readonly StoreCustomer[],
-  options: CatchUpOptions,
+  options: CatchUpOptions & { readonly api: SimulatedApi },
 ): Promise<ReadonlySet<string>> {
   const nameOf = options.api.retrieveProductName;
   const { signal } = new AbortController();

@@ -1,5 +1,3 @@
-import type { Ingest } from '../../src/ingest/pipeline.ts';
-import { startMaintenance } from '../../src/maintenance/worker.ts';
 import type { Database } from '../../src/postgres/database.ts';
 import type { Logger } from '../../src/runtime/logging.ts';
 import { addFaults } from '../../src/testing/lifecycle/faults.ts';
@@ -12,18 +10,17 @@ import { shrinkFailure } from '../shrink.ts';
 import { allowSharedCustomers } from './application.ts';
 import { auditWorld } from './audit-world.ts';
 import { createCatchUpJob, reconcileCustomers } from './catch-up-and-reconcile.ts';
+import type { Fleet, FleetOptions } from './fleet.ts';
 import type { Losses } from './losses.ts';
 import { createPruneJob, maintenanceJobs, settle } from './maintenance-jobs.ts';
 import { runWorld } from './run-world.ts';
 import { SimulatedApi } from './simulated-api.ts';
 import { listedHistory, openWorld, type StoreWorld } from './store-world.ts';
-import { openUnreliablePipeline } from './unreliable-pipeline.ts';
 
 export type StoreLevelOptions = LevelOptions & {
   /** Opens another connection pool to a migrated database. */
   readonly open: () => Database;
-  /** The number of ingest pipelines, each with its own connections. */
-  readonly acceptors: number;
+  readonly openFleet: (options: FleetOptions) => Fleet;
   readonly losses: Losses;
   readonly logger: Logger;
   readonly now: () => number;
@@ -42,20 +39,17 @@ const CONCURRENT_WORLDS = 60;
 const CONNECTIONS = 4;
 
 /**
- * The level `store`: several ingest pipelines on a real PostgreSQL, with the maintenance jobs beside
- * them, while the log is pruned of everything that it doesn't need. PostgreSQL decides which of two
- * transactions comes first, so two runs of a seed can differ in that.
+ * The levels `store` and `cluster`: several ingest pipelines on a real PostgreSQL, with the maintenance
+ * jobs beside them, while the log is pruned of everything that it doesn't need. PostgreSQL decides
+ * which of two transactions comes first, so two runs of a seed can differ in that.
  */
 export async function runStoreLevel(options: StoreLevelOptions): Promise<StoreSummary> {
   const { open, faults, losses, logger } = options;
   const random = createRandom(options.firstSeed, 3);
   const database = open();
   const { query } = database;
-  const pools = Array.from({ length: options.acceptors }, open);
   const api = new SimulatedApi();
-  const pipelines = (planSelection: 'newest' | 'best') =>
-    pools.map((pool) => openUnreliablePipeline(pool, { ...options, planSelection, api, random }));
-  const acceptors = { newest: pipelines('newest'), best: pipelines('best') };
+  const fleet = options.openFleet({ open, api, random, logger });
   const sum = emptySummary();
   const lost = { none: 0, dropped: 0, forgotten: 0 };
 
@@ -71,20 +65,17 @@ export async function runStoreLevel(options: StoreLevelOptions): Promise<StoreSu
         lost[customer.loss.kind] += customer.loss.numbers.size;
       }
       const planSelection = worlds[0]?.planSelection ?? 'newest';
-      const ingests: readonly Ingest[] = acceptors[planSelection];
-      const [ingest] = ingests;
+      const acceptors = fleet.acceptors(planSelection);
+      const ingest = acceptors[0]?.ingest;
       if (ingest === undefined) break;
       const nonce = () => `nonce_${random.next()}`;
       const { now } = options;
       const maintained = { database, query, ingest, planSelection, api, logger, now, nonce };
       const jobs = [...maintenanceJobs(maintained), createPruneJob(maintained)];
 
-      const maintenance = startMaintenance(async () => [...jobs, createCatchUpJob(maintained)], {
-        logger,
-      });
-      const run = { ingests, api, random };
-      await Promise.all(worlds.map((world) => runWorld(world, run)));
-      await maintenance.stop();
+      const stop = fleet.run(maintained);
+      await Promise.all(worlds.map((world) => runWorld(world, { acceptors, api, random })));
+      await stop();
       api.isDown = false;
       api.advanceToEnd();
       // A stopped catch-up would continue without the events that were listed since it began.
@@ -104,10 +95,11 @@ export async function runStoreLevel(options: StoreLevelOptions): Promise<StoreSu
       if (sum.failure !== null || sum.deliveries >= options.deliveries) break;
     }
   } finally {
-    await Promise.all([database, ...pools].map((pool) => pool.close()));
+    await fleet.close();
+    await database.close();
   }
   const { dropped, forgotten } = lost;
-  return { ...sum, dropped, forgotten };
+  return { ...sum, dropped, forgotten, ...fleet.counts() };
 }
 
 /** Adds delivered worlds to a summary. */

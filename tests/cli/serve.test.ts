@@ -1,13 +1,14 @@
 import { beforeAll, expect, test } from 'vitest';
 import { startProxy } from '../support/network/tcp-proxy.ts';
 import { connect, createEmptyDatabase, migrateByNewer } from '../support/postgres/test-database.ts';
-import { freePort, useTakenPort } from '../support/process/free-port.ts';
+import { freePort } from '../support/process/free-port.ts';
 import {
   runInstep,
   SETTINGS,
   spawnInstep,
   startInstep,
 } from '../support/process/instep-process.ts';
+import { useTakenPort } from '../support/process/taken-port.ts';
 import { sessionCookie } from '../support/service/session-cookie.ts';
 
 let url: URL;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
-import { useTakenPort } from '../support/process/free-port.ts';
 import { SETTINGS, spawnInstep } from '../support/process/instep-process.ts';
+import { useTakenPort } from '../support/process/taken-port.ts';
 
 const takenPort = useTakenPort();
 const TWO = { INSTEP_WORKERS: '2' };

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { describeFailure } from '../../simulation/describe-failure.ts';
+import { openPipelines } from '../../simulation/store/fleet.ts';
 import { DEFAULT_LOSSES } from '../../simulation/store/losses.ts';
 import { runStoreLevel } from '../../simulation/store/store-level.ts';
 import { createLogger } from '../../src/runtime/logging.ts';
@@ -18,7 +19,7 @@ test('every team is correct with several ingest pipelines and maintenance on one
     planSelection: null,
     faults: DEFAULT_FAULTS,
     open: () => connect(url),
-    acceptors: 3,
+    openFleet: (options) => openPipelines(3, options),
     losses: DEFAULT_LOSSES,
     logger: createLogger('silent'),
     now: Date.now,

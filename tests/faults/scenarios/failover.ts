@@ -1,34 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRandom } from '../../../src/testing/random.ts';
-import type { PostgresCluster } from '../../support/postgres/postgres-cluster.ts';
+import {
+  join,
+  PROMOTIONS,
+  startPair,
+  urlOfBoth,
+} from '../../support/postgres/primary-and-standby.ts';
 import { connect } from '../../support/postgres/test-database.ts';
 import { startInstep } from '../../support/process/instep-process.ts';
 import { startLoad } from '../load.ts';
 import type { Scenario } from '../scenario.ts';
-import { join, PROMOTE, startPair, urlOfBoth } from '../standby.ts';
 
 const MAX_LIFE_MS = 800;
 const DEADLINE_MS = 60_000;
-
-/** The ways in which the standby takes over. */
-const WAYS: readonly ((primary: PostgresCluster, standby: PostgresCluster) => Promise<void>)[] = [
-  async function shutDown(primary, standby) {
-    await primary.end('SIGINT');
-    await standby.ask(PROMOTE);
-  },
-  async function killed(primary, standby) {
-    await primary.end('SIGKILL');
-    await standby.ask(PROMOTE);
-  },
-  // Commits on the old primary are lost from now on, so it must acknowledge none.
-  async function replacedWhileAlive(primary, standby) {
-    await standby.ask(PROMOTE);
-    await sleep(OVERLAP_MS);
-    await primary.end('SIGKILL');
-  },
-];
-
-const OVERLAP_MS = 500;
 
 export const failover: Scenario = {
   fault:
@@ -48,7 +32,7 @@ export const failover: Scenario = {
     try {
       for (let done = 1; done <= times; done += 1) {
         await sleep(random.next() * MAX_LIFE_MS);
-        await WAYS[done % WAYS.length]?.(primary, standby);
+        await PROMOTIONS[done % PROMOTIONS.length]?.(primary, standby);
         const promotedAtMs = Date.now();
         const acknowledged = load.acknowledged;
         while (load.acknowledged === acknowledged) {

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
+import { join, PROMOTE, startPair, urlOfBoth } from '../../support/postgres/primary-and-standby.ts';
 import { connect } from '../../support/postgres/test-database.ts';
 import { startInstep } from '../../support/process/instep-process.ts';
 import { startLoad } from '../load.ts';
 import { addSignedIn, readProfile } from '../regular-traffic.ts';
 import type { Scenario } from '../scenario.ts';
-import { join, PROMOTE, startPair, urlOfBoth } from '../standby.ts';
 
 const STALE_MS = 3_000;
 /** For a machine that is busy with other tests. */

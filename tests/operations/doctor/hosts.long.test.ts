@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { checkHosts } from '../../../src/operations/doctor/hosts.ts';
-import { PROMOTE, startPair } from '../../faults/standby.ts';
 import type { PostgresCluster } from '../../support/postgres/postgres-cluster.ts';
+import { PROMOTE, startPair } from '../../support/postgres/primary-and-standby.ts';
 
 let pair: [primary: PostgresCluster, standby: PostgresCluster];
 beforeAll(async () => {

@@ -29,7 +29,7 @@ const WHO_MAY_CONNECT = [
   'host replication all 127.0.0.1/32 trust',
 ];
 const START_DEADLINE_MS = 30_000;
-const ASK_TIMEOUT_MS = 2_000;
+const ASK_TIMEOUT_MS = 20_000;
 
 /** A PostgreSQL server on a port of loopback that a test can kill, freeze and copy. */
 export class PostgresCluster {

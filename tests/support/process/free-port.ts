@@ -1,8 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
-import { afterAll, beforeAll } from 'vitest';
+import { createServer } from 'node:net';
 
 const RANGE_FILE = '/proc/sys/net/ipv4/ip_local_port_range';
 
@@ -29,16 +28,6 @@ export async function freePort(): Promise<number> {
     if (isNew && (await isFree(port))) return port;
   }
   throw new RangeError('no port is free');
-}
-
-/** A port of loopback that something else listens on, for the tests of a file. */
-export function useTakenPort(): () => string {
-  const holder = createServer().listen(0, '127.0.0.1');
-  beforeAll(async () => {
-    if (!holder.listening) await once(holder, 'listening');
-  });
-  afterAll(() => holder.close());
-  return () => String((holder.address() as AddressInfo).port);
 }
 
 /** The first port of the system's range. If that is nearly all ports, any port will do. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { migrate } from '../../src/postgres/migrate.ts';
-import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
-import { connect } from '../support/postgres/test-database.ts';
+import { openDatabase } from '../../../src/postgres/database.ts';
+import { migrate } from '../../../src/postgres/migrate.ts';
+import { PostgresCluster } from './postgres-cluster.ts';
 
 /** Run on the standby. Waiting for its end can conflict with the recovery that goes on. */
 export const PROMOTE = 'select pg_promote(wait => false)';
@@ -11,7 +11,12 @@ export async function startPair(): Promise<[primary: PostgresCluster, standby: P
   const primary = await PostgresCluster.create();
   const standby = await PostgresCluster.create();
   await primary.start();
-  const database = connect(primary.url);
+  const database = openDatabase({
+    connections: [{ connectionString: primary.url.href }],
+    maxConnections: 1,
+    statementTimeoutMs: 10_000,
+    onConnectionError: () => undefined,
+  });
   await migrate(database);
   await database.close();
   await join(primary, standby);
@@ -35,3 +40,26 @@ export async function join(primary: PostgresCluster, standby: PostgresCluster): 
   const isSynchronous = "select from pg_stat_replication where sync_state = 'sync'";
   while ((await primary.ask(isSynchronous)).length === 0) await sleep(20);
 }
+
+type Promotion = (primary: PostgresCluster, standby: PostgresCluster) => Promise<void>;
+
+/** How long a primary that was cut off goes on beside the new one. */
+const OVERLAP_MS = 500;
+
+/** The ways in which the standby takes over. */
+export const PROMOTIONS: readonly Promotion[] = [
+  async function shutDown(primary, standby) {
+    await primary.end('SIGINT');
+    await standby.ask(PROMOTE);
+  },
+  async function killed(primary, standby) {
+    await primary.end('SIGKILL');
+    await standby.ask(PROMOTE);
+  },
+  // Commits on the old primary are lost from now on, so it must acknowledge none.
+  async function cutOff(primary, standby) {
+    await standby.ask(PROMOTE);
+    await sleep(OVERLAP_MS);
+    await primary.end('SIGKILL');
+  },
+];

@@ -1,0 +1,102 @@
+import { catchUp } from '../../src/maintenance/catch-up.ts';
+import { withLease } from '../../src/maintenance/lease.ts';
+import { type Job, startMaintenance } from '../../src/maintenance/worker.ts';
+import type { Database, Query } from '../../src/postgres/database.ts';
+import {
+  BEFORE_ALL_MS,
+  CATCH_UP_INTERVAL_MS,
+  type CatchUpOptions,
+} from '../store/catch-up-and-reconcile.ts';
+import type { Acceptor, FleetOptions } from '../store/fleet.ts';
+import { createPruneJob, maintenanceJobs } from '../store/maintenance-jobs.ts';
+import { openUnreliablePipeline } from '../store/unreliable-pipeline.ts';
+import { FreezableProcess } from './freezable-process.ts';
+
+/** Each clock differs from the true time by up to this. */
+const MAX_CLOCK_SKEW_MS = 30_000;
+
+const EXPIRE_LEASES = `
+  update instep.leased_jobs
+     set held_until = '-infinity'
+   where holder = $1`;
+
+/** One of several instances on a database, with a clock, connections, ingest and maintenance of its own. */
+export class Instance {
+  readonly #process = new FreezableProcess();
+  readonly #name: string;
+  readonly #pool: Database;
+  readonly #clockSkewMs: number;
+  readonly #acceptors: Readonly<Record<'newest' | 'best', Acceptor>>;
+
+  constructor(name: string, { open, ...options }: FleetOptions) {
+    this.#name = name;
+    this.#pool = open();
+    this.#clockSkewMs = Math.round((options.random.next() * 2 - 1) * MAX_CLOCK_SKEW_MS);
+    const database = this.#process.uses(this.#pool);
+    const acceptor = (planSelection: 'newest' | 'best'): Acceptor => ({
+      ingest: openUnreliablePipeline(database, { ...options, planSelection }),
+      clockSkewMs: this.#clockSkewMs,
+    });
+    this.#acceptors = { newest: acceptor('newest'), best: acceptor('best') };
+  }
+
+  acceptor(planSelection: 'newest' | 'best'): Acceptor {
+    return this.#acceptors[planSelection];
+  }
+
+  /** Maintains the teams until the returned function is called. */
+  maintain(options: CatchUpOptions): () => Promise<void> {
+    const { api, now, planSelection } = options;
+    const calls = this.#process;
+    const own: CatchUpOptions = {
+      ...options,
+      database: calls.uses(this.#pool),
+      query: calls.uses(this.#pool).query,
+      ingest: this.#acceptors[planSelection].ingest,
+      now: () => now() + this.#clockSkewMs,
+      api: {
+        retrieveSubscription: calls.whenAwake(api.retrieveSubscription),
+        retrieveProductName: calls.whenAwake(api.retrieveProductName),
+        listEvents: calls.whenAwake(api.listEvents),
+      },
+    };
+    const jobs = [...maintenanceJobs(own), createPruneJob(own), this.#createCatchUpJob(own)];
+    const worker = startMaintenance(async () => jobs, own);
+    return () => worker.stop();
+  }
+
+  /** Freezes the instance, and lets its leases expire meanwhile. */
+  async freeze(query: Query, work: () => Promise<void>): Promise<void> {
+    const goOn = this.#process.freeze();
+    try {
+      await query(EXPIRE_LEASES, [this.#name]);
+      await work();
+    } finally {
+      goOn();
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.close();
+  }
+
+  /** Catch-up in one instance at a time. Every world has its own clock, so each run reads the whole list. */
+  #createCatchUpJob(options: CatchUpOptions): Job {
+    const { query, api } = options;
+    const { listEvents } = api;
+    const lease = { name: 'catch-up', holder: this.#name, dueAfterMs: 0 };
+    return {
+      name: lease.name,
+      intervalMs: CATCH_UP_INTERVAL_MS,
+      async run(signal) {
+        await withLease(query, lease, (run) =>
+          catchUp(
+            { ...run, complete: () => run.complete({}) },
+            { ...options, listEvents, now: () => BEFORE_ALL_MS },
+            signal,
+          ),
+        );
+      },
+    };
+  }
+}

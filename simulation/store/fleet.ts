@@ -1,0 +1,48 @@
+import type { PlanSelection } from '../../src/core/plan-selection.ts';
+import type { Ingest } from '../../src/ingest/pipeline.ts';
+import { startMaintenance } from '../../src/maintenance/worker.ts';
+import type { Database } from '../../src/postgres/database.ts';
+import type { Summary } from '../level.ts';
+import { type CatchUpOptions, createCatchUpJob } from './catch-up-and-reconcile.ts';
+import { createPruneJob, maintenanceJobs } from './maintenance-jobs.ts';
+import { openUnreliablePipeline, type UnreliablePipelineOptions } from './unreliable-pipeline.ts';
+
+/** Takes events, by its own clock. */
+export type Acceptor = { readonly ingest: Ingest; readonly clockSkewMs: number };
+
+/** What takes events and maintains teams on one database. */
+export type Fleet = {
+  acceptors(planSelection: PlanSelection): readonly Acceptor[];
+  /** Maintains the teams of a batch, with all faults of the fleet, until the returned function is called. */
+  run(options: CatchUpOptions): () => Promise<void>;
+  /** What has happened to it so far. */
+  counts(): Pick<Summary, 'promotions' | 'freezes'>;
+  close(): Promise<void>;
+};
+
+export type FleetOptions = Omit<UnreliablePipelineOptions, 'planSelection'> & {
+  readonly open: () => Database;
+};
+
+/** Several ingest pipelines, each with its own connections, and one worker for maintenance. */
+export function openPipelines(count: number, { open, ...options }: FleetOptions): Fleet {
+  const pools = Array.from({ length: count }, open);
+  const acceptors = (planSelection: PlanSelection) =>
+    pools.map((pool) => ({
+      ingest: openUnreliablePipeline(pool, { ...options, planSelection }),
+      clockSkewMs: 0,
+    }));
+  const of = { newest: acceptors('newest'), best: acceptors('best') };
+  return {
+    acceptors: (planSelection) => of[planSelection],
+    run(batch) {
+      const jobs = [...maintenanceJobs(batch), createPruneJob(batch), createCatchUpJob(batch)];
+      const worker = startMaintenance(async () => jobs, batch);
+      return () => worker.stop();
+    },
+    counts: () => ({ promotions: 0, freezes: 0 }),
+    async close() {
+      await Promise.all(pools.map((pool) => pool.close()));
+    },
+  };
+}
