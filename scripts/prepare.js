@@ -1,5 +1,5 @@
-// Runs after npm install in a clone: builds if the development dependencies are installed. Otherwise an
-// existing build stays. TypeScript is no evidence: it is an optional peer of valibot, too.
+// Runs after npm install in a clone, and at npm start without a build: builds if the development dependencies
+// are installed. Otherwise an existing build stays. TypeScript is no evidence: it is an optional peer of valibot, too.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
@@ -7,5 +7,9 @@ if (existsSync('node_modules/@types/node')) {
   const { status } = spawnSync('npm', ['run', 'build'], { stdio: 'inherit' });
   process.exitCode = status ?? 1;
 } else if (!existsSync('dist')) {
-  process.stderr.write('Not built: the development dependencies are missing. Run npm ci first.\n');
+  process.stderr.write(
+    'Instep is not built, and the development dependencies that build it are missing.\n' +
+      'Run npm ci. To remove them again, run npm prune --omit=dev.\n',
+  );
+  process.exitCode = 1;
 }

@@ -55,6 +55,17 @@ test('the package has every file that its pages link to', async () => {
   expect(links.filter((link) => !isPacked(link))).toEqual([]);
 });
 
+test('npm start without a build says what to do', async () => {
+  const cwd = folder();
+  for (const name of ['package.json', 'scripts']) {
+    cpSync(join(ROOT, name), join(cwd, name), { recursive: true });
+  }
+  await expect(run('npm', ['start'], { cwd })).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('Instep is not built'),
+  });
+});
+
 test('npm ci --omit=dev in a clone keeps the build, which runs', async () => {
   const cwd = folder();
   for (const name of ['package.json', 'package-lock.json', '.npmrc', 'scripts', 'dist']) {

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { runInstep, startInstep } from '../support/process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
@@ -81,8 +83,26 @@ test('exits with 1 and a remedy when there is no server', async () => {
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toBe(
     'instep: http://127.0.0.1:1/api/stripe/webhook cannot be reached: ' +
-      'is the server running, and are PORT and HOST the same here? [TRIGGER_FAILED]\n',
+      'is the server running? Name its address with HOST and PORT, or with --url [TRIGGER_FAILED]\n',
   );
+});
+
+test('says what it is waiting for, and gives up, when nothing answers', async () => {
+  const silent = createServer().listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}/api/stripe/webhook`;
+  const args = ['--customer', 'cus_any'];
+  const { code, stderr } = await trigger(UPDATED, args, { PORT: `${port}` });
+  expect({ code, stderr: stderr.split('\n') }).toEqual({
+    code: 1,
+    stderr: [
+      `waiting for ${url}`,
+      `instep: ${url} did not answer within 10 seconds: is it Instep that listens there? [TRIGGER_FAILED]`,
+      '',
+    ],
+  });
+  silent.close();
 });
 
 test('posts to an IPv6 address', async (context) => {
