@@ -34,17 +34,18 @@ import { createSignatureVerifier } from './stripe/signature.ts';
 export type Instep = {
   /** Answers a request of the Fetch API: both endpoints, `/healthz` and `/readyz`. */
   readonly fetch: (request: Request) => Promise<Response>;
-  /** The same for `listen`, without the Fetch API. */
+  /** The same without the Fetch API, for `listen`. */
   readonly handle: Handler;
   readonly ingest: IngestWebhook;
   /**
-   * Runs the maintenance jobs that are due, and ends when they are done or soon after `budgetMs`. For
+   * Runs the maintenance jobs that are due, and resolves when they are done or soon after `budgetMs`. For
    * `maintenance: 'on-demand'`.
+   *
    */
   runMaintenance(budgetMs: number): Promise<void>;
   /** Metrics of this process in the text format of Prometheus. */
   readonly metrics: Exposition;
-  /** Runs a statement in Instep's database, in a test of your app for example. */
+  /** Runs a statement in Instep's database, for example in a test of your app. */
   readonly query: (
     statement: string,
     values?: readonly unknown[],
@@ -53,7 +54,7 @@ export type Instep = {
   close(): Promise<void>;
 };
 
-/** What a server process needs besides. */
+/** An `Instep` with what a server process needs in addition. */
 export type Service = Instep & {
   readonly metrics: Metrics;
   readonly query: Query;
@@ -68,25 +69,26 @@ export type InstepOptions = {
   readonly logger: Logger;
   /** Your names for tables and columns, as in `INSTEP_TABLES`, which they replace. */
   readonly tables?: DeclaredTables;
-  /** How many connections to the database there are at most; 10 by default. */
+  /** The maximum number of connections to the database; 10 by default. */
   readonly maxConnections?: number;
   /**
-   * A pool of `pg` that the app has already, instead of connections of our own. It limits their number
-   * and stays open. Our timeouts are set in each transaction.
+   * An existing `pg` pool of the app, used instead of connections of our own. It limits their number, and
+   * stays open on close. Each transaction sets our timeouts.
+   *
    */
   readonly pool?: DatabasePool;
   /** `background` by default. */
   readonly maintenance?: MaintenanceMode;
-  /** In milliseconds since 1970; `Date.now` by default. */
+  /** The current time in milliseconds since 1970; `Date.now` by default. */
   readonly now?: () => number;
 };
 
 const MAX_CONNECTIONS = 10;
 
-/** A start does not wait for the modules of the jobs, and neither do the first requests. */
+/** Delays loading the jobs' modules, so that neither the start nor the first requests wait for them. */
 const MAINTENANCE_STARTS_AFTER_MS = 500;
 
-/** Writes which database is used, and the warnings about the configuration. */
+/** Logs which database is used, and the warnings about the configuration. */
 export function logSettings({ config, logger, pool }: InstepOptions): void {
   const database =
     pool === undefined ? describeDatabase(config.database) : 'that of the given pool';
@@ -115,7 +117,7 @@ export async function openService({
   try {
     await Promise.all([
       prepareDatabase(server, onConnectionError),
-      // Later, a flood could leave no open file to load them with.
+      // Load them now: during a flood of connections no file could be opened.
       maintenance === 'background' && import('./maintenance/jobs.ts'),
     ]);
   } catch (error) {
@@ -167,7 +169,7 @@ export async function openService({
       reconcileIntervalMs: config.reconcileIntervalMs,
       retentionMs: config.eventRetentionMs,
     });
-    // On demand, nothing of Instep runs between two requests.
+    // On demand, Instep does not run between requests.
     return maintenance === 'background' ? [...jobs, createRunsJob(query)] : jobs;
   };
   const jobOptions = { logger, instrumentation: metrics };
@@ -182,7 +184,7 @@ export async function openService({
 
   const checkWrites = createWriteCheck({
     lastCommitMs: pipeline.lastCommitMs,
-    // Several requests share it, and it outlives most of them.
+    // Requests share this commit, so it belongs to no request's span.
     commit: () => outsideSpans(() => commitNothing(database)),
     clockMs: () => performance.now(),
   });

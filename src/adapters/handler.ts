@@ -5,11 +5,10 @@ import { createLazyService, type HandlerMethods, type HandlerOptions } from './l
 export type FetchHandler = HandlerMethods & ((request: Request) => Promise<Response>);
 
 /**
- * A handler for any framework that passes on a `Request`. Nothing happens before its first request: then
- * it reads the configuration, logs which database is used, connects and migrates Instep's own tables.
- * All handlers of a process with the same configuration share one connection pool, after hot reloads as
- * well. When the start fails, the request is answered with 503, the log has the reason, and the next
- * request tries again.
+ * A handler for any framework that passes on a `Request`. It starts on its first request: it reads the
+ * configuration, logs which database it uses, connects, and migrates Instep's own tables. All handlers in a
+ * process with the same configuration share one connection pool, even after a hot reload. If the start fails,
+ * the request gets a 503, the log has the reason, and the next request tries again.
  *
  * @example
  * ```ts

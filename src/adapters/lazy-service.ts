@@ -10,13 +10,13 @@ import { WEBHOOK_PATH } from '../server/webhook.ts';
 import { closeShared, openShared } from './process-services.ts';
 
 export type HandlerOptions = Partial<Omit<InstepOptions, 'now'>> & {
-  /** What the configuration is read from, unless `config` is given; `process.env` by default. */
+  /** The source of the configuration, unless `config` is given; `process.env` by default. */
   readonly environment?: Environment;
   /** Where the handler is mounted. */
   readonly paths?: HandlerPaths;
 };
 
-/** The paths as requests have them. Health checks have none by default. */
+/** The paths of incoming requests. Health checks have no path by default. */
 export type HandlerPaths = {
   /** `/api/user` by default. */
   readonly user?: string;
@@ -28,13 +28,14 @@ export type HandlerPaths = {
   readonly readiness?: string;
 };
 
-/** What every handler has, besides answering requests. */
+/** The methods of every handler. */
 export type HandlerMethods = {
   /** Processes a webhook that another program received, such as the consumer of a queue. */
   readonly ingest: IngestWebhook;
   /**
-   * Runs the maintenance jobs that are due, and ends when they are done or soon after `budgetMs`. For
-   * `maintenance: 'on-demand'`, from a schedule.
+   * Runs the maintenance jobs that are due, and resolves when they are done or soon after `budgetMs`. With
+   * `maintenance: 'on-demand'`, call it on a schedule.
+   *
    */
   runMaintenance(budgetMs: number): Promise<void>;
   /**
@@ -44,7 +45,7 @@ export type HandlerMethods = {
   close(): Promise<void>;
 };
 
-/** A service that opens with its first use. */
+/** A service that opens on first use. */
 export type LazyService = HandlerMethods & {
   /** Answers 503 while the service can't be opened; the log has the reason. */
   readonly handle: Handler;
@@ -62,10 +63,10 @@ export function createLazyService(options: HandlerOptions): LazyService {
   ]);
   let resolved: InstepOptions | undefined;
 
-  /** Reads the configuration with the first request: a build imports the app without any. */
+  /** Reads the configuration on the first request, because a build imports the app without one. */
   function resolve(): InstepOptions {
     const { environment = process.env, paths: _paths, ...given } = options;
-    // Of the app's pool the configuration knows nothing, and a missing DATABASE_URL is no mistake.
+    // The configuration knows nothing of the app's pool, so a missing DATABASE_URL is not an error.
     const read =
       given.pool === undefined ? environment : { ...environment, DATABASE_URL: 'embedded' };
     const config = given.config ?? readConfig(read);

@@ -10,7 +10,7 @@ export type NextOptions = Omit<HandlerOptions, 'paths'>;
 
 export type RouteHandler = (request: Request) => Promise<Response>;
 
-/** What route files of Next.js export. */
+/** The exports of Next.js route files. */
 export type NextHandlers = HandlerMethods & {
   /** The profile of the signed-in user: `app/api/user/route.ts`. */
   readonly GET: RouteHandler;
@@ -20,20 +20,20 @@ export type NextHandlers = HandlerMethods & {
   readonly cron: RouteHandler;
 };
 
-/** Less than the shortest limit of a common platform for one call, which is 10 s. */
+/** Below 10 s, the shortest limit that a common platform sets for one call. */
 const MAINTENANCE_BUDGET_MS = 8_000;
 
 const MIN_SECRET_LENGTH = 16;
 
 /**
- * Route handlers with options of your own, for a module that the route files import. Without options,
- * export `GET`, `POST` and `cron` of this package directly.
+ * Route handlers with options of your own, for a module that the route files import. Without options, export
+ * `GET`, `POST` and `cron` of this package directly.
  *
  * @example
  * ```ts
  * import { createNextHandlers } from 'instep/next';
  *
- * // A process that keeps running, as `next start` is, does not need a schedule.
+ * // A process that keeps running, such as `next start`, needs no schedule.
  * export const { GET, POST } = createNextHandlers({ maintenance: 'background' });
  * ```
  */

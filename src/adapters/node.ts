@@ -5,13 +5,13 @@ import { createLazyService, type HandlerMethods, type HandlerOptions } from './l
 
 export type { HandlerMethods, HandlerOptions, HandlerPaths } from './lazy-service.ts';
 
-/** Answers requests of `node:http`. With `next` it is a middleware for both endpoints, as in Express. */
+/** Answers requests of `node:http`. With `next`, it is middleware for both endpoints, as in Express. */
 export type NodeHandler = HandlerMethods &
   ((request: IncomingMessage, response: ServerResponse, next?: (error?: unknown) => void) => void);
 
 /**
- * `createHandler` for `node:http` and Express. As a middleware it leaves all paths but its own to the
- * next one. It verifies the signature over the raw body: mount it before `express.json()`.
+ * `createHandler` for `node:http` and Express. As middleware, it passes all paths but its own on to `next`.
+ * It verifies the signature over the raw body: mount it before `express.json()`.
  *
  * @example
  * ```ts
@@ -64,7 +64,7 @@ export type FastifyHost = {
 };
 
 /**
- * `createHandler` as a plugin of Fastify. Its routes read the raw body themselves; all others keep their
+ * `createHandler` as a Fastify plugin. Its routes read the raw body themselves; all other routes keep their
  * parsers. When the app closes, so does the handler.
  *
  * @example

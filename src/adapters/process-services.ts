@@ -1,7 +1,8 @@
 import { type InstepOptions, logSettings, openService, type Service } from '../instep.ts';
 
 declare global {
-  // A hot reload, and each bundle of an app, evaluates this module again. A process has one global object.
+  // A hot reload, and each bundle of an app, evaluates this module again, but a process has only one global
+  // object.
   var instepServices: WeakMap<object, Map<string, Promise<Service>>> | undefined;
 }
 
@@ -15,8 +16,8 @@ function servicesOf({ pool }: InstepOptions): Map<string, Promise<Service>> {
 }
 
 /**
- * Opens the service of these options, unless this process has it already. A failed start is not kept:
- * the next call starts again. @throws the errors of `openService`
+ * Opens the service of these options, unless this process has it already. A failed start is forgotten, so the
+ * next call starts again. @throws the errors of `openService`
  */
 export function openShared(options: InstepOptions): Promise<Service> {
   const key = keyOf(options);
@@ -38,12 +39,12 @@ export async function closeShared(options: InstepOptions): Promise<void> {
   const services = servicesOf(options);
   const opened = services.get(key);
   services.delete(key);
-  // A start that failed has left nothing open, and its callers have the error.
+  // A failed start left nothing open, and its callers got the error.
   const service = await opened?.catch(() => undefined);
   await service?.close();
 }
 
-/** Without the functions: of several loggers the first one counts. */
+/** Ignores functions: if loggers differ, the first one is used. */
 function keyOf({ logger: _logger, now: _now, pool: _pool, ...identity }: InstepOptions): string {
   return JSON.stringify(identity);
 }

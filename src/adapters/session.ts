@@ -3,15 +3,15 @@ import { sessionToken } from '../sessions/cookie.ts';
 import { type Session, secretKeys, verifySession } from '../sessions/token.ts';
 
 export type ReadSessionOptions = {
-  /** Has `AUTH_SECRET`; `process.env` by default. */
+  /** Contains `AUTH_SECRET`; `process.env` by default. */
   readonly environment?: Environment;
-  /** In milliseconds since 1970; `Date.now` by default. */
+  /** The current time in milliseconds since 1970; `Date.now` by default. */
   readonly now?: () => number;
 };
 
 /**
- * The session in the cookie of a request, or `null` when there is none, or when it is invalid or has
- * expired. No database is asked, so the user can be deleted since then; `GET /api/user` asks it.
+ * Returns the session in a request's cookie, or `null` when it is missing, invalid or expired. It does not
+ * query the database, so the user can have been deleted since; `GET /api/user` checks that.
  *
  * @throws ConfigInvalid when `AUTH_SECRET` is missing
  * @example

@@ -11,7 +11,7 @@ import { parseTimeSince } from '../runtime/time-since.ts';
 export function applicationId(text: string): ApplicationId {
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
   if (/^\P{Cc}{1,255}$/u.test(text)) return text;
-  throw new InvalidArgumentError('must be an id: a number, a UUID or a text.');
+  throw new InvalidArgumentError('must be an id: a number, a UUID or other text.');
 }
 
 /** Parses a count. @throws InvalidArgumentError */

@@ -9,7 +9,7 @@ import { paint, printMessage } from './output.ts';
 
 type Options = { url?: URL; json?: boolean };
 
-/** Some checks found a failure. */
+/** At least one check failed. */
 class DoctorFailed extends InstepError {
   readonly code = 'DOCTOR_FAILED';
 }
@@ -38,7 +38,7 @@ async function doctor({ url, json = false }: Options): Promise<void> {
   printMessage(summary);
 }
 
-/** `Date.now()` with fractions, since a database nearby answers within less than 1 ms. */
+/** `Date.now()` with fractions, because a nearby database answers in less than 1 ms. */
 const now = () => performance.timeOrigin + performance.now();
 
 const COLORS = { ok: 'green', warning: 'yellow', failure: 'red' } as const;

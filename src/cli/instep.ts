@@ -10,7 +10,7 @@ const FAILED = 1;
 const DRIFT_LEFT = 3;
 const WRONG_USAGE = 2;
 
-/** Each command is loaded only when it is used, because it needs other modules than the others. */
+/** Each command is loaded only when it is used, because each needs different modules. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./serve/command.ts')).serveCommand(),
   demo: async () => (await import('./demo/command.ts')).demoCommand(),
@@ -61,7 +61,7 @@ function withCode({ message, code }: InstepError): string {
   return [`${first} [${code}]`, ...others].join('\n');
 }
 
-/** Whether the operating system refused a file, a folder or an address. No stack helps with that. */
+/** Whether the operating system refused a file, a folder or an address. A stack trace would not help. */
 function isSystemError(error: unknown): error is Error {
   return error instanceof Error && 'syscall' in error;
 }
@@ -75,14 +75,13 @@ function loadDotEnv(): void {
   }
 }
 
-// The reader of the output can stop at any line, as `head` or a closed terminal does. The command
-// still finishes its work.
+// A reader such as `head` can close the output at any line. The command still finishes its work.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
 });
 
-// `pg` detects its platform by it. Where it is missing, as in Node 20, `pg` loads Node's `fetch`, which takes
-// a tenth of a start.
+// `pg` detects its platform by `navigator`. Where it is missing, as in Node 20, `pg` loads Node's `fetch`,
+// which takes a tenth of the startup time.
 if (!('navigator' in globalThis)) {
   Object.assign(globalThis, { navigator: { userAgent: `Node.js/${process.versions.node}` } });
 }

@@ -29,7 +29,7 @@ export async function writeLine(line: string): Promise<boolean> {
   return !signal.aborted;
 }
 
-/** Escapes an untrusted text for a terminal: nothing in it can move the cursor. */
+/** Escapes untrusted text for a terminal, so that nothing in it can move the cursor. */
 export function printable(text: string): string {
   return text.replace(
     /[\p{Cc}\p{Cf}\u2028\u2029]/gu,
@@ -39,7 +39,7 @@ export function printable(text: string): string {
 
 type Format = Parameters<typeof styleText>[0];
 
-/** Colors a text if standard output is a terminal, unless NO_COLOR is set (no-color.org). */
+/** Colors text if standard output is a terminal, unless NO_COLOR is set (no-color.org). */
 export function paint(format: Format, text: string): string {
   return process.stdout.isTTY && !process.env.NO_COLOR ? styleText(format, text) : text;
 }

@@ -4,12 +4,12 @@ const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 export const SIGNALS = [...STOP_SIGNALS, 'SIGHUP'] as const;
 
 /**
- * Resolves with the first signal that asks the process to end. A second SIGINT or SIGTERM ends it at
- * once; nothing that was answered 200 is lost by that.
+ * Resolves with the first signal that asks the process to end. A second SIGINT or SIGTERM ends it at once,
+ * without losing any event that was answered 200.
  */
 export function nextSignal(): Promise<string> {
   return new Promise((resolve) => {
-    // A terminal that closes can send SIGHUP several times, and no one waits there for an orderly end.
+    // A closing terminal can send SIGHUP several times, so a second one must not end the process at once.
     process.on('SIGHUP', resolve);
     let count = 0;
     for (const signal of STOP_SIGNALS) {
@@ -22,7 +22,7 @@ export function nextSignal(): Promise<string> {
   });
 }
 
-/** Is aborted by the first signal that asks the process to end. */
+/** Returns a signal that aborts when the process is first asked to end. */
 export function stopSignal(): AbortSignal {
   const stop = new AbortController();
   void nextSignal().then(() => stop.abort());

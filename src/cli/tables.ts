@@ -67,7 +67,6 @@ function textOf(found: readonly RecognizedTable[], grants: readonly string[]): s
 }
 
 function rowOf({ field, name, column, isOptional, problem }: RecognizedColumn): string[] {
-  if (column === null)
-    return [field, '-', isOptional ? 'none, which is fine' : `${name} is missing`];
+  if (column === null) return [field, '-', isOptional ? 'none (optional)' : `${name} is missing`];
   return [field, name, problem === null ? column.type : `${column.type}: ${problem}`];
 }

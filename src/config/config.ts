@@ -34,7 +34,7 @@ const sessionVariables = {
       'set the secret that your app signs its session tokens with, for example from ' +
         '`openssl rand -base64 32`',
     ),
-    // A comma inside a secret would make its short parts valid secrets, too.
+    // A comma inside a secret would make its short parts valid secrets as well.
     v.check(
       (parts) => parts.length === 1 || parts.every(isLong),
       `has a part shorter than ${MIN_SECRET_BYTES} bytes: a comma separates two secrets, so use ` +
@@ -116,7 +116,7 @@ const operationsShape = v.pipe(
   v.forward(v.partialCheck(concerns, isGiven, problem), problemOf),
 );
 
-/** What the server needs. Times are in milliseconds; `null` stands for off. */
+/** The server's configuration. Times are in milliseconds; `null` means off. */
 export type Config = ReturnType<typeof readConfig>;
 
 /**
@@ -160,7 +160,7 @@ export function readConfig(environment: Environment) {
   };
 }
 
-// Each of the following reads one part, for commands that need no other. @throws ConfigInvalid
+// Each of the following reads one part, for commands that need nothing else. @throws ConfigInvalid
 
 export function readDatabaseConfig(environment: Environment): DatabaseConfig {
   return toDatabaseConfig(readVariables(v.object(databaseVariables(environment)), environment));
@@ -170,7 +170,7 @@ export function readPlanSelection(environment: Environment) {
   return readVariables(v.object(planVariables), environment).TEAM_PLAN;
 }
 
-/** In milliseconds; `null`: events are kept forever. */
+/** In milliseconds; `null` keeps events forever. */
 export function readEventRetention(environment: Environment) {
   return readVariables(v.object(retentionVariables), environment).EVENT_RETENTION;
 }
@@ -193,14 +193,14 @@ export function readWebhookSecrets(environment: Environment): readonly [string, 
   return readVariables(v.object(webhookVariables), environment).STRIPE_WEBHOOK_SECRET;
 }
 
-/** What `instep trigger` signs with, and where the server listens. */
+/** The secret that `instep trigger` signs with, and the address of the server. */
 export function readWebhookTarget(environment: Environment) {
   const value = readVariables(v.object({ ...webhookVariables, ...addressVariables }), environment);
   return { webhookSecrets: value.STRIPE_WEBHOOK_SECRET, port: value.PORT, host: value.HOST };
 }
 
 /**
- * Valid settings that are unwise, each with what to do.
+ * Returns warnings about valid but unwise settings, each with its remedy.
  *
  * @example
  * ```ts

@@ -12,7 +12,7 @@ export type DatabaseConfig = {
   readonly databaseUrls: readonly URL[];
   /** The data directory of the embedded database; an absolute path. */
   readonly dataFolder: string;
-  /** The application's tables and columns, as far as their names aren't recognized. */
+  /** The application's tables and columns whose names Instep can't recognize. */
   readonly tables: DeclaredTables;
 };
 
@@ -52,7 +52,7 @@ export function toDatabaseConfig(value: DatabaseVariables): DatabaseConfig {
   };
 }
 
-/** For people, and without what can be secret in a URL. */
+/** Describes the database for people, without the secret parts of a URL. */
 export function describeDatabase({ databaseUrls, dataFolder }: DatabaseConfig): string {
   const [first] = databaseUrls;
   if (first === undefined) return `embedded PostgreSQL in ${dataFolder}`;
@@ -61,20 +61,20 @@ export function describeDatabase({ databaseUrls, dataFolder }: DatabaseConfig): 
   return `PostgreSQL at ${hosts}${name === '' ? '' : `, database ${name}`}`;
 }
 
-/** Other names for the variable, as apps and PostgreSQL's own programs use them. */
+/** Variables that apps and PostgreSQL's own programs use for the same purpose. */
 const OTHER_NAMES = ['POSTGRES_URL', 'PGHOST'];
 
 function reasonAgainstEmbedded(environment: Environment): string | null {
   if (environment.NODE_ENV === 'production') return 'NODE_ENV is production';
   const set = OTHER_NAMES.find((name) => environment[name]);
   if (set !== undefined) return `${set} is set`;
-  // Any other environment, such as a test's, is complete as it is.
+  // Any other environment, such as a test's, is complete without a file.
   const inFile = environment === process.env ? readDotEnv() : {};
   const listed = [...OTHER_NAMES, 'DATABASE_URL'].find((name) => inFile[name]);
   return listed === undefined ? null : `${listed} is set in .env`;
 }
 
-/** `instep` has loaded the file already; an app that mounts the library possibly has not. */
+/** The command line has loaded this file already, but an app that mounts the library might not have. */
 function readDotEnv(): Environment {
   try {
     return parseEnv(readFileSync('.env', 'utf8'));

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { InstepError } from '../runtime/errors.ts';
 
-/** Environment variables are missing or invalid. `problems` has all of them, each with what to do. */
+/** Environment variables are missing or invalid. `problems` lists all of them, each with its remedy. */
 export class ConfigInvalid extends InstepError {
   readonly code = 'CONFIG_INVALID';
   readonly problems: readonly string[];

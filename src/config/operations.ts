@@ -4,9 +4,9 @@ import { secret, wholeNumber } from './validators.ts';
 /** The listener for operators. */
 export type OperationsConfig = {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
-  /** `null`, on a loopback address only: open to every user of this machine. */
+  /** `null` gives every user of this machine access, and is allowed on a loopback address only. */
   readonly token: string | null;
 };
 
@@ -35,7 +35,7 @@ type OperationsVariables = v.InferOutput<v.ObjectSchema<typeof operationsVariabl
 
 /** An address that other machines reach needs a token. */
 export const protection = {
-  /** The check runs beside all others, unless one of these is invalid itself. */
+  /** The check runs together with all others, unless one of these variables is itself invalid. */
   concerns: [['OPS_PORT'], ['OPS_HOST'], ['OPS_TOKEN']],
   isGiven: ({ OPS_PORT, OPS_HOST, OPS_TOKEN }: OperationsVariables) =>
     OPS_PORT === null || OPS_TOKEN !== undefined || isLoopback(OPS_HOST),

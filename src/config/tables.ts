@@ -4,7 +4,7 @@ import type { DeclaredTables } from '../postgres/tables/application-tables.ts';
 import { TEAM_FIELDS, USER_FIELDS } from '../postgres/tables/fields.ts';
 import { ConfigInvalid } from './environment.ts';
 
-/** Names end up quoted in statements; PostgreSQL cuts longer ones off. */
+/** Statements quote these names, and PostgreSQL truncates longer ones. */
 const name = v.pipe(
   v.string('must be a name'),
   v.regex(/^\P{Cc}{1,63}$/u, 'must be a name of 1 to 63 characters'),
@@ -12,18 +12,21 @@ const name = v.pipe(
 
 function table(fields: object) {
   const names = Object.keys(fields);
-  const field = v.picklist(names, `is no field of this table: the fields are ${names.join(', ')}`);
+  const field = v.picklist(
+    names,
+    `is not a field of this table: the fields are ${names.join(', ')}`,
+  );
   const entries = {
     schema: v.optional(name),
     table: v.optional(name),
     columns: v.optional(v.record(field, name)),
   };
-  return v.optional(v.strictObject(entries, 'can have schema, table and columns'));
+  return v.optional(v.strictObject(entries, 'can have only schema, table and columns'));
 }
 
 const tables = v.strictObject(
   { users: table(USER_FIELDS), teams: table(TEAM_FIELDS) },
-  'can have users and teams',
+  'can have only users and teams',
 );
 
 const EXAMPLE = '{"teams": {"table": "organizations", "columns": {"planName": "plan"}}}';

@@ -3,7 +3,7 @@ import { parseDuration } from '../runtime/duration.ts';
 
 const PLACEHOLDER = /\.\.\.|…|\*{3}|^<.*>$|^(?:change_?me|your[-_ ].*|x{3,})$/i;
 
-/** One secret. The problem never quotes the value. */
+/** A secret. Its error message never quotes the value. */
 export function secret(form: RegExp, advice: string) {
   return v.pipe(
     v.string(`is missing: ${advice}`),
@@ -63,7 +63,7 @@ export function url(protocols: readonly string[], example: string) {
   );
 }
 
-/** One of these words; the first is the default. */
+/** One of these words. The first one is the default. */
 export function oneOf<const Words extends readonly [string, string, ...string[]]>(...words: Words) {
   const problem = `must be ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
   return v.optional(v.picklist(words, problem), words[0]);

@@ -1,2 +1,5 @@
-/** The id of a team or a user: text for a `uuid`, a text, or a `bigint` that no number holds. */
+/**
+ * The id of a team or a user: a string for a `uuid`, for text, and for a `bigint` beyond the range of a
+ * number.
+ */
 export type ApplicationId = number | string;

@@ -4,11 +4,13 @@ import { haveSameFields, type SubscriptionEvent } from './subscription-event.ts'
 /** The state of a subscription: its newest event with an effect. */
 export type SubscriptionState = {
   readonly newest: SubscriptionEvent;
-  /** How it is known to be the last event of its second. */
+  /** How it was found to be the last event of its second. */
   readonly order: Order;
 };
 
-/** A customer's subscriptions. Events that name none count as one more subscription, under `null`. */
+/**
+ * A customer's subscriptions. Events without a subscription id count as one more subscription, under `null`.
+ */
 export type Customer = ReadonlyMap<string | null, SubscriptionState>;
 
 export const NO_SUBSCRIPTIONS: Customer = new Map();

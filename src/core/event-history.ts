@@ -9,8 +9,9 @@ export type EventsOfSecond = {
   /** Those with `created`, in the order of arrival. */
   readonly events: Changes;
   /**
-   * The last arrival with an effect, if it has no `created`: such an event counts when it arrives, in
-   * the second of its receipt, and no cause orders it.
+   * The last arrival with an effect, if it has no `created`. Such an event counts as of its arrival, in the
+   * second of its receipt, and is not ordered by cause.
+   *
    */
   readonly undatedEnd: SubscriptionEvent | null;
   neighbors(): Neighbors;
@@ -34,7 +35,7 @@ export class EventHistory {
     for (const change of changes) this.add(change);
   }
 
-  /** Adds an event as the last arrival of its second. One that is known keeps its place. */
+  /** Adds an event as the last arrival of its second. A known event keeps its place. */
   add(change: SubscriptionChange): void {
     const { createdSeconds } = change.subscription;
     const id = idOf(change.subscription);
@@ -74,7 +75,7 @@ function isDated({ key }: SubscriptionChange): boolean {
   return isDatedKey(key);
 }
 
-/** No two pairs of ids have the same text. */
+/** JSON keeps any two pairs of ids distinct. */
 function idOf({ customerId, subscriptionId }: SubscriptionEvent): string {
   return JSON.stringify([customerId, subscriptionId]);
 }

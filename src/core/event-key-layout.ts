@@ -1,7 +1,7 @@
 /** Event keys from `low` to `high`, both included. */
 export type KeyRange = { readonly low: string; readonly high: string };
 
-/** What an event's key is made of; the hashes are SHA-256 in hex. */
+/** The parts of an event's key; the hashes are SHA-256 in hex. */
 export type EventKeyParts = {
   readonly createdSeconds: number | null;
   readonly subscriptionHash: string;
@@ -13,12 +13,11 @@ export type EventKeyParts = {
  *
  *     4 bytes `created` | 4 bytes of the subscription's hash | 8 bytes of the content's hash
  *
- * One index of 16 bytes per event serves three needs: it finds duplicates, it finds the events of
- * one subscription within one second, and it grows at its end, since events arrive nearly in the
- * order of time.
+ * One index of 16 bytes per event serves three needs: it finds duplicates, it finds the events of one
+ * subscription within one second, and it grows at its end, since events arrive nearly in chronological order.
  */
 export function formatEventKey(parts: EventKeyParts): string {
-  // Only an event without `created` has 0 there, not one of the year 1970 or 2106.
+  // 0 is reserved for events without `created`; the years 1970 and 2106 must not produce it.
   const { createdSeconds } = parts;
   const time = createdSeconds === null ? 0 : Math.max(1, createdSeconds % 2 ** 32);
   const created = time.toString(16).padStart(8, '0');
@@ -35,7 +34,10 @@ export function formatEventKey(parts: EventKeyParts): string {
 /** The lowest key with `created`. Keys below it belong to events without a time of their own. */
 export const FIRST_DATED_KEY = '00000001-0000-0000-0000-000000000000';
 
-/** Whether this is the key of an event with `created`. Another event is in no second with others. */
+/**
+ * Whether this is the key of an event with `created`. An event without `created` shares its second with no
+ * other.
+ */
 export function isDatedKey(key: string): boolean {
   return key >= FIRST_DATED_KEY;
 }

@@ -31,9 +31,9 @@ export function followAll(
 }
 
 /**
- * Takes one more event of a customer (the ordering rule of docs/ARCHITECTURE.md). `history` holds
- * the events of the same subscription and second, including this one and those without an effect;
- * and the neighboring seconds where the order depends on them.
+ * Applies the ordering rule (docs/ARCHITECTURE.md) to one more event of a customer. `history` holds the
+ * events of the same subscription and second, including this one and those without an effect; and the
+ * neighboring seconds where the order depends on them.
  */
 export function follow(
   customer: Customer,

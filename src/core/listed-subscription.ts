@@ -6,13 +6,13 @@ export type ListedSubscription = {
   readonly subscriptionId: string;
   readonly status: string;
   readonly productId: string | null;
-  /** From the list, which mostly has none. Then the product's name counts. */
+  /** Stripe's list usually has no name; then the product's name is used. */
   readonly planName: string | null;
   readonly beganSeconds: number | null;
   /** When it ended; `null` while it has not. */
   readonly endedSeconds: number | null;
-  /** Its period, price and quantity, as Stripe names them: no rule needs them. */
+  /** Its period, price and quantity, as Stripe names them. No rule uses them. */
   readonly details: JsonObject;
-  /** The list shows everything that happened to it until then. */
+  /** The list includes everything that happened to it up to this time. */
   readonly asOfSeconds: number;
 };

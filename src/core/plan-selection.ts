@@ -33,8 +33,8 @@ export function teamPlan(
 }
 
 /**
- * Whether Instep can have written this plan last: it is empty, or the customer's plan by either
- * setting, which may have changed since. The name does not count, since it can come later or change.
+ * Whether Instep could have written this plan last: it is empty, or it is the customer's plan under either
+ * setting, since the setting can have changed. The name is ignored, because it can arrive later or change.
  * Any other plan is the application's own.
  */
 export function canBeFromInstep(plan: TeamPlan, customer: Customer): boolean {
@@ -46,8 +46,8 @@ export function canBeFromInstep(plan: TeamPlan, customer: Customer): boolean {
 }
 
 /**
- * The later event last. Within one second nothing shows which of two subscriptions came last: the one
- * that gives a plan counts, then the one with the larger id.
+ * Sorts the later event last. Within one second, nothing shows which of two subscriptions changed last, so
+ * the one that grants a plan comes last, then the one with the larger id.
  */
 function compareNewest(one: SubscriptionEvent, other: SubscriptionEvent): number {
   return (
@@ -57,7 +57,10 @@ function compareNewest(one: SubscriptionEvent, other: SubscriptionEvent): number
   );
 }
 
-/** The best subscription that grants a plan last, active after trialing; of two alike the newest. */
+/**
+ * Sorts the best subscription that grants a plan last: active after trialing, and the newer one of two
+ * equals.
+ */
 function compareBest(one: SubscriptionEvent, other: SubscriptionEvent): number {
   return rank(one) - rank(other) || compareNewest(one, other);
 }
@@ -67,7 +70,7 @@ function rank({ status }: SubscriptionEvent): number {
   return status === 'trialing' ? 1 : 2;
 }
 
-/** No two subscriptions of a customer have the same id. */
+/** Never returns 0: no two subscriptions of a customer have the same id. */
 function compareText(one: string, other: string): number {
   return one < other ? -1 : 1;
 }

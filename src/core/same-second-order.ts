@@ -4,9 +4,9 @@ import type { SubscriptionChange, SubscriptionEvent } from './subscription-event
 import { isSamePlan, planAfter } from './transition.ts';
 
 /**
- * How the last event of a second was found: `known` from the events of that second or a snapshot with
- * an effect; `inferred` from the neighboring seconds or another snapshot, until a late event of those
- * seconds says more; or not yet.
+ * How the last event of a second was found: `known` from the events of that second or a snapshot with an
+ * effect; `inferred` from the neighboring seconds or another snapshot, until a late event of those seconds
+ * says more; `ambiguous` while it can't be found.
  */
 export type Order = 'known' | 'inferred' | 'ambiguous';
 
@@ -18,10 +18,10 @@ export type LastOfSecond = {
 
 type Changes = readonly SubscriptionChange[];
 
-/** The largest number of events within one second that are put in order. */
+/** More events than this within one second are not put in order. */
 const MAX_ORDERED = 30;
 
-/** The largest number of paths that are tried when the events give little evidence. */
+/** Limits the search when the events give little evidence. */
 const MAX_PATHS = 10_000;
 
 /**
@@ -51,7 +51,7 @@ export function lastOfSecond({ events, undatedEnd, neighbors }: EventsOfSecond):
   const inferred = onlyPlan(endsBetween(events, neighbors()));
   if (inferred !== null) return { newest: inferred, order: 'inferred' };
   if (snapshot === undefined) return { newest: lastArrival, order: 'ambiguous' };
-  // Stripe's answer is the last evidence there is.
+  // A snapshot is the last resort.
   const shown = endShownBy(snapshot, ends, changedNames(events));
   return { newest: shown ?? lastArrival, order: 'inferred' };
 }
@@ -163,7 +163,7 @@ function bitsWhere(events: Changes, isMatch: (event: SubscriptionChange) => bool
   return events.reduce((bits, event, index) => (isMatch(event) ? bits | (1 << index) : bits), 0);
 }
 
-/** The names of members that changed: some event says what it replaced there. */
+/** The names of members that changed: at least one event says what it replaced there. */
 function changedNames(events: Changes): readonly string[] {
   const replaced = events.flatMap((event) => Object.keys(event.previousAttributes ?? {}));
   return [...new Set(['status', ...replaced])];

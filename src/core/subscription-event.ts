@@ -1,8 +1,8 @@
 import type { JsonObject } from './json.ts';
 
 /**
- * What can reach a team: a subscription as one event reports it. What the event left out is `null`,
- * never a guess.
+ * The part of an event that can affect a team: a subscription as the event reports it. A value that the event
+ * left out is `null`, never a guess.
  */
 export type SubscriptionEvent = {
   readonly customerId: string;
@@ -11,7 +11,7 @@ export type SubscriptionEvent = {
   readonly status: string;
   readonly productId: string | null;
   readonly planName: string | null;
-  /** Stripe's clock, in whole seconds since 1970; the time of receipt if the event names none. */
+  /** Stripe's clock, in whole seconds since 1970; the time of receipt if the event has none. */
   readonly createdSeconds: number;
 };
 
@@ -32,7 +32,7 @@ export function haveSameFields(
   return FIELDS.every((field) => one?.[field] === other?.[field]);
 }
 
-/** All that an event says: the subscription, and the evidence for its place among other events. */
+/** Everything an event says: the subscription, and the evidence for its place among other events. */
 export type SubscriptionChange = {
   /** The key of the event in the log. */
   readonly key: string;

@@ -9,7 +9,7 @@ import { type LinkedTeam, readTeamsOf } from '../queries/teams.ts';
 import { type Explanation, explainLog } from './explain.ts';
 import { type ParsedEvent, parseLog } from './parsed-event.ts';
 
-/** An event of a customer's history: what it said, what was decided on it, and why. */
+/** An event of a customer's history: what it said, how it was decided, and why. */
 export type HistoryEntry = Explanation & {
   readonly event: EventRow;
   readonly subscription: SubscriptionEvent;
@@ -18,9 +18,9 @@ export type HistoryEntry = Explanation & {
 /** A part of a customer's history, in the order of arrival. */
 export type CustomerHistory = {
   readonly entries: readonly HistoryEntry[];
-  /** Older events stand before this position; `null` when there are none. */
+  /** Older events are before this position; `null` when there are none. */
   readonly before: number | null;
-  /** Events received before then may have been pruned; `null`: none was. */
+  /** Events received before this time may have been pruned; `null`: none were. */
   readonly prunedBeforeMs: number | null;
 };
 
@@ -42,8 +42,8 @@ export type ExplainedEvent = Explanation & {
 };
 
 /**
- * The number of events around an explained one from which its decision is recomputed. In
- * a longer history the reason for an event can be unknown by then.
+ * The number of events around an explained one from which its decision is recomputed. In a longer history the
+ * reason for an event can be unknown.
  */
 const EVENTS_AROUND = 250;
 

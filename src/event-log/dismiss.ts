@@ -6,8 +6,8 @@ const BATCH = 500;
 const PAUSE_MS = 50;
 
 /**
- * Dismisses parked events that match the filter and whose customer still has no team, a few at a time,
- * until the signal is aborted: they raise no alert any more. Returns how many it dismissed.
+ * Dismisses parked events that match the filter and whose customer still has no team, a few at a time, until
+ * the signal is aborted. They no longer raise alerts. Returns how many it dismissed.
  */
 export async function dismissParkedEvents(
   query: Query,

@@ -26,14 +26,14 @@ export type PageRequest = {
   readonly filter: EventFilter;
   /** Only events before this position; `null`: the newest events. */
   readonly before: number | null;
-  /** Instead: the events that come next after this position. */
+  /** Instead of the newest events, those that follow this position. */
   readonly after?: number | null;
   readonly limit: number;
-  /** In milliseconds, by a clock that is never set. */
+  /** A monotonic clock, in milliseconds. */
   readonly clockMs: () => number;
 };
 
-/** After this time the search ends with what it has found. */
+/** After this time, the search returns what it has found. */
 const BUDGET_MS = 30;
 
 /** The number of events that one statement examines, within a few milliseconds. */
@@ -43,16 +43,16 @@ const RANGE = 5_000;
 const RANGE_OF_BODIES = 500;
 
 /**
- * Searches the log for a page of events. Where no index helps, it examines range after range until
- * time runs out, and the next page continues there. Pages begin at positions, so they stay the same
- * while events arrive.
+ * Searches the log for a page of events. Where no index helps, it examines one range after another until time
+ * runs out, and the next page continues there. Pages begin at positions, so they don't shift while events
+ * arrive.
  */
 export async function readPageOfEvents(query: Query, request: PageRequest): Promise<PageOfEvents> {
   const { before, after = null, limit } = request;
   if (after !== null) {
     const { events, reached } = await search(query, request, 'oldest first', { after, upTo: END });
     const isFull = events.length > limit;
-    // Of fewer events than a page the newest page has more.
+    // Return the full newest page instead of a partial one.
     if (!isFull && reached === null) {
       return await readPageOfEvents(query, { ...request, before: null, after: null });
     }
@@ -133,7 +133,7 @@ async function searchParked(
   return await readEventsAt(query, { outcome, ...others }, wanted, page);
 }
 
-/** All events of the filter's time at once where nothing else is asked for. */
+/** One range with all events of the filter's period, if the filter has no other condition. */
 async function* pageRangesOf(
   query: Query,
   filter: EventFilter,

@@ -9,21 +9,21 @@ import { type RecomputedDecision, recomputeDecisions } from './decisions.ts';
 import type { ParsedEvent } from './parsed-event.ts';
 import type { EventReference, Reason } from './reason.ts';
 
-/** What the tables say around the events of a customer. */
+/** What the tables say about a customer, besides its events. */
 export type Surroundings = {
   readonly planSelection: PlanSelection;
   /** The teams that have the customer now. */
   readonly teamIds: readonly ApplicationId[];
   /** The names of products, by id. */
   readonly names: ReadonlyMap<string, string>;
-  /** Events received before then may have been pruned; `null`: none was. */
+  /** Events received before this time may have been pruned; `null`: none were. */
   readonly prunedBeforeMs: number | null;
 };
 
-/** What was decided on an event and why. */
+/** The decision on an event, and its reason. */
 export type Explanation = {
   readonly reasons: readonly Reason[];
-  /** What a team of the customer had before it and after it; `null` where that is not known. */
+  /** The plan of the customer's teams before and after it; `null` where it is unknown. */
   readonly plans: { readonly before: TeamPlan | null; readonly after: TeamPlan | null } | null;
 };
 

@@ -2,7 +2,7 @@ import type { LoggedEvent } from '../core/logged-event.ts';
 import type { SubscriptionChange } from '../core/subscription-event.ts';
 import { changeOf } from '../stripe/parse-logged-event.ts';
 
-/** A logged event and what its body says of a subscription. */
+/** A logged event and what its body says about a subscription. */
 export type ParsedEvent<Row extends LoggedEvent> = {
   readonly event: Row;
   readonly change: SubscriptionChange;

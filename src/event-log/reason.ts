@@ -1,6 +1,6 @@
 import type { ApplicationId } from '../core/application-id.ts';
 
-/** An event of the log, for a person to find. */
+/** Identifies a logged event for a person. */
 export type EventReference = {
   /** Several events can share an id, but none shares its position; `null`: it is not in the log. */
   readonly position: number | null;
@@ -11,7 +11,7 @@ export type EventReference = {
 
 /** Why an event has its outcome. The operators' pages and commands put it into words. */
 export type Reason =
-  /** `problem`: what can't be read; `null`: the stored body is no subscription event at all. */
+  /** `problem`: what can't be read; `null`: the stored body is not a subscription event at all. */
   | { readonly code: 'unreadable'; readonly problem: string | null }
   | { readonly code: 'readable-now'; readonly position: number }
   | { readonly code: 'no-team'; readonly customerId: string | null }

@@ -7,7 +7,7 @@ const PAGE = 200;
 
 const PSEUDONYM = /^redacted_[0-9a-f]{16}$/;
 
-/** A pseudonym for each text. Without the key, the text behind one can't be found by trying texts. */
+/** Returns a pseudonym for any text. Without the key, nobody can find the text by trying candidates. */
 export function pseudonymsWith(key: string | Uint8Array): (text: string) => string {
   return (text) => {
     if (PSEUDONYM.test(text)) return text;
@@ -16,9 +16,9 @@ export function pseudonymsWith(key: string | Uint8Array): (text: string) => stri
 }
 
 /**
- * Removes personal texts from all logged events of a customer. It changes no team, now or later: what
- * decides stays, and keys still recognize duplicates. Unreadable events name no customer, so they
- * stay until they are pruned. Returns the number of events.
+ * Removes personal data from all logged events of a customer. It changes no team, now or later: values that
+ * decide stay, and keys still recognize duplicates. Unreadable events name no customer, so they stay until
+ * they are pruned. Returns the number of events.
  */
 export async function redactEvents(
   query: Query,

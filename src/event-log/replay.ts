@@ -10,7 +10,7 @@ import { readEventAt } from './search.ts';
 /** The result of processing a logged event again. */
 export type Replayed = {
   readonly event: EventRow;
-  /** `left out`: a snapshot, which says how things were; `failed`: see `error`. */
+  /** `left out`: a snapshot, which describes the past; `failed`: see `error`. */
   readonly outcome: Result['outcome'] | 'left out' | 'failed';
   readonly teamIds: readonly ApplicationId[];
   readonly error: Error | null;
@@ -62,7 +62,7 @@ async function replayBatch(
   }
 }
 
-/** After a batch with a refused event: the log has the outcomes of the others. */
+/** Used after a batch with a refused event. The log has the outcomes of the other events. */
 async function replayAlone(
   event: EventRow,
   received: ReceivedEvent,
@@ -88,7 +88,7 @@ function isOfOneEvent(error: unknown): error is Error {
   return error instanceof DatabaseRefused || error instanceof DatabaseBusy;
 }
 
-/** The event for the ingest pipeline; `null` for a snapshot or for what can't be read. */
+/** The event for the ingest pipeline; `null` for a snapshot or an unreadable event. */
 function receivedAgain(event: EventRow): ReceivedEvent | null {
   const again = event.outcome === 'unreadable' ? parseAgain(event) : readableEventOf(event);
   if (again === null || again.kind === 'unreadable') return null;

@@ -25,7 +25,7 @@ export async function readNewestPosition(query: Query): Promise<number> {
   return (await readPositionRange(query, WHOLE_LOG, newest))?.upTo ?? 0;
 }
 
-/** The matching events of the log up to a position, by default the newest one at the beginning. */
+/** The matching events of the log up to a position, by default the newest one when the search begins. */
 export async function* searchLog(
   query: Query,
   filter: EventFilter,
@@ -40,8 +40,8 @@ export async function* searchLog(
 }
 
 /**
- * The events with this id, the oldest first. No index has ids, so the log is searched backwards to
- * the first range that has one.
+ * The events with this id, oldest first. No index covers ids, so the log is searched backwards until a range
+ * has one.
  */
 export async function findEvents(query: Query, eventId: string): Promise<EventRow[]> {
   const filter = { eventId };
@@ -81,11 +81,11 @@ export async function* eventsWithin(
 
 export type RangesOptions = {
   readonly order: SortOrder;
-  /** How many events a range has at most, where no index finds the events. */
+  /** The maximum number of events in a range, where no index finds the events. */
   readonly size: number;
 };
 
-/** The parts of a range that can have matching events. An index has the events of a customer. */
+/** The parts of a range that can have matching events. Events of a customer have an index. */
 export async function* rangesOf(
   query: Query,
   filter: EventFilter,
@@ -106,7 +106,7 @@ export async function* rangesOf(
 }
 
 /**
- * How far times are off the order of positions: clocks of instances differ, and an event gets its
+ * How far times can deviate from the order of positions: clocks of instances differ, and an event gets its
  * position when it is written.
  */
 const DISORDER_MS = 60_000;

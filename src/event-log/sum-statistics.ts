@@ -15,7 +15,7 @@ export type SumStatisticsOptions = {
   readonly database: Database;
   /** In milliseconds since 1970. */
   readonly now: () => number;
-  /** In milliseconds, by a clock that is never set. */
+  /** A monotonic clock, in milliseconds. */
   readonly clockMs: () => number;
 };
 
@@ -28,7 +28,7 @@ const PAUSE_MS = 200;
 /** How often the open transactions that write to the log are read. */
 const WRITERS_INTERVAL_MS = 50;
 
-/** How long to wait for these transactions; then the next run of the job goes on. */
+/** How long to wait for these transactions. After that, the next run of the job continues. */
 const WRITERS_DEADLINE_MS = 10_000;
 
 /**

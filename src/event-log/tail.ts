@@ -6,15 +6,15 @@ import { END, eventsWithin } from './search.ts';
 export type TailOptions = {
   /** Follows the events after this position. */
   readonly after: number;
-  /** In milliseconds, by a clock that is never set. */
+  /** A monotonic clock, in milliseconds. */
   readonly clockMs: () => number;
 };
 
 const INTERVAL_MS = 500;
 
 /**
- * An event gets its position before it is committed, so an event with a smaller position can appear
- * later: for as long as a transaction can take.
+ * An event gets its position before it is committed, so an event with a smaller position can appear later,
+ * for as long as a transaction can take.
  */
 const SETTLED_AFTER_MS = 10_000;
 

@@ -23,7 +23,7 @@ export type Transaction = { readonly query: Query; readonly atCommit: AtCommit }
 
 export type ApplyOptions = {
   readonly planSelection: PlanSelection;
-  /** For a table whose plan name column refuses the name. */
+  /** Writes no plan names, because the application's column refused one. */
   readonly withoutNames: boolean;
 };
 
@@ -33,13 +33,13 @@ type Stored = {
 };
 
 /**
- * Applies a batch of events within one transaction and two round trips, whatever its size: lock the
- * teams and read what is stored; decide, write and commit. Only an order that depends on neighboring
- * seconds takes a third. Returns the results in the order of the events; `null` for an event that
- * was skipped because another transaction has locked its team.
+ * Applies a batch of events within one transaction and two round trips, whatever its size: lock the teams and
+ * read what is stored; decide, write and commit. Only an order that depends on neighboring seconds takes a
+ * third. Returns the results in the order of the events; `null` for an event that was skipped because another
+ * transaction has locked its team.
  *
- * The lock comes first: the session that holds a customer's team decides alone on the customer's
- * events, and reads what the previous holder has left.
+ * The lock comes first: the session that holds a customer's team decides alone on the customer's events, and
+ * reads what the previous holder wrote.
  */
 export async function applyBatch(
   transaction: Transaction,
@@ -73,7 +73,7 @@ export async function applyCustomers(
   return [...plans.keys()];
 }
 
-/** Sent right behind the lock, and answered once it is held. */
+/** These statements are sent right behind the lock, and run once it is held. */
 async function readStored(
   query: Query,
   events: readonly EventWithProductName[],
@@ -140,8 +140,8 @@ function parse(row: LoggedEvent): ParsedRow {
 type Plans = Decision['plans'];
 
 /**
- * A team can follow an earlier event of a second now, whose product no event of the batch has. The names
- * of theirs were looked up.
+ * Adds stored names. A team can now follow an earlier event of a second, with a product that no event of the
+ * batch has, and only the names of the batch's products were looked up.
  */
 async function withStoredNames(
   query: Query,
@@ -171,7 +171,7 @@ function productsWithoutName(plans: Plans): string[] {
   return [...productIds];
 }
 
-/** One entry for each event to log, however often it occurs in the batch, and of its first receipt. */
+/** One entry for each event to log, with its first receipt, however often it occurs in the batch. */
 function logEntries(
   events: readonly EventWithProductName[],
   outcomes: ReadonlyMap<string, LogEntry['outcome']>,

@@ -20,7 +20,7 @@ import type { EventWithProductName, Result } from './received-event.ts';
 
 /** An event of the log. */
 export type StoredEvent = Pick<LoggedEvent, 'key' | 'outcome'> & {
-  /** `null` for one that was unreadable. */
+  /** `null` for an unreadable event. */
   readonly change: SubscriptionChange | null;
 };
 
@@ -29,8 +29,9 @@ export type StoredState = {
   readonly teams: readonly LinkedTeam[];
   readonly customers: ReadonlyMap<string, Customer>;
   /**
-   * The same events and others of the same subscription and second, in the order of arrival; and
-   * those of the neighboring seconds, once they are needed.
+   * The batch's events that are logged already, and others of their subscriptions and seconds, in the order
+   * of arrival; also those of the neighboring seconds, once they are needed.
+   *
    */
   readonly logged: readonly StoredEvent[];
   /** The names of products, by id. */
@@ -92,7 +93,7 @@ export function decide(
     }
     const teamIds = teamIdsByCustomer.get(event.subscription.customerId) ?? [];
     if (event.kind === 'snapshot' && isSuperseded(event)) return { outcome: 'stale', teamIds };
-    // A parked event has changed nothing yet, so it is decided, as it is in the log.
+    // A parked event has changed nothing yet, so it is decided now, in the form that the log has.
     if (earlier !== undefined && earlier !== 'parked') return { outcome: 'duplicate', teamIds };
     const change = changes.get(event.key) ?? event;
     history.add(change);
@@ -101,7 +102,7 @@ export function decide(
     return { outcome, teamIds };
   });
 
-  /** The end of an old subscription says nothing about one that only the application knows. */
+  /** The end of another subscription says nothing about one that only the application knows. */
   function isKept(team: LinkedTeam, plan: TeamPlan): boolean {
     const { providerSubscriptionId: rowId } = team.plan;
     const isEnd = plan.providerSubscriptionId === null;
@@ -140,8 +141,8 @@ function withKept(result: Result, keptTeams: readonly LinkedTeam[]): Result {
 }
 
 /**
- * The newest events whose order is not known from their own second, before or after the batch; and those
- * whose second now ends with another one: it may lack an event without a time of its own.
+ * The newest events whose order is not known from their own second, before or after the batch; and those of a
+ * second that now ends with another event, because an event without `created` may count there.
  */
 function uncertainOf(
   events: readonly EventWithProductName[],
@@ -163,7 +164,7 @@ function uncertainOf(
   return [...uncertain];
 }
 
-/** The stored names of products and those found for the events. */
+/** The stored names of products, and those that were looked up for the events. */
 function withNamesOf(
   events: readonly EventWithProductName[],
   stored: StoredState['names'],

@@ -50,7 +50,7 @@ export type IngestPipelineOptions = {
 
 const MAX_BATCH = 500;
 
-/** For callers that wait as long as it takes. */
+/** For callers without a deadline of their own. */
 const DEFAULT_TIMEOUT_MS = 60_000;
 
 /** The first and the longest pause between two attempts to lock a team. */
@@ -58,8 +58,8 @@ const LOCK_PAUSE_MS = 5;
 const LONGEST_LOCK_PAUSE_MS = 50;
 
 /**
- * The longest expected wait for a batch. The next batch takes as long again, so an admitted event is
- * stored within a second.
+ * The longest expected wait for a batch. The next batch takes about as long, so an admitted event is stored
+ * within a second.
  */
 const MAX_WAIT_MS = 300;
 
@@ -81,7 +81,7 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
   });
   const limit = new QueueLimit({ maxQueued, maxWaitMs: MAX_WAIT_MS });
   const ready = openLane('ready', 'apply events');
-  // Attempts for events whose team was locked, so that they never delay the others.
+  // Retries events whose team was locked, so that they never delay the others.
   const blocked = openLane('blocked', 'apply events of locked teams');
   let blockedEvents = 0;
   let lastCommitMs = Number.NEGATIVE_INFINITY;
@@ -122,7 +122,7 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
       return await apply(false);
     } catch (error) {
       if (!(error instanceof DatabaseRefused) || events.length > 1) throw error;
-      // The application's column may be too short for a name: an entitlement never waits for one.
+      // The application's column may be too short for the name, and a plan must never wait for its name.
       const stored = await apply(true).catch((again: unknown) => {
         if (again instanceof DatabaseRefused) again.teamIds = results[0]?.teamIds ?? [];
         throw again;
@@ -152,7 +152,7 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
 
   async function whenUnlocked(event: EventWithProductName): Promise<Result> {
     if (blockedEvents >= maxQueued) {
-      throw new QueueFull(`${blockedEvents} events already wait for locked teams`);
+      throw new QueueFull(`${blockedEvents} events are already waiting for locked teams`);
     }
     logger.debug({ eventId: event.eventId }, 'waiting for a locked team');
     const giveUpAtMs = performance.now() + timeoutMs;
@@ -200,7 +200,7 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
   };
 }
 
-/** How long after its creation an event was delivered for the first time; `null` for all others. */
+/** The time from an event's creation to its first delivery; `null` for anything but a first delivery. */
 function delayOf(event: ReceivedEvent, outcome: Result['outcome']): number | null {
   const isFirst = event.source === 'delivery' && outcome !== 'duplicate';
   if (!isFirst || event.kind === 'unreadable') return null;

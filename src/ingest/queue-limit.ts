@@ -5,16 +5,16 @@ export type QueueLimitOptions = {
   readonly maxWaitMs: number;
 };
 
-/** Smaller batches measure the cost of a batch rather than that of an event. */
+/** A smaller batch would measure the cost of a batch rather than that of an event. */
 const MIN_MEASURED_SIZE = 32;
 
-/** Enough events for batches that can be measured, so the limit rises again after a slow phase. */
+/** Allows batches that are large enough to measure, so that the limit rises again after a slow phase. */
 const MIN_QUEUED = 64;
 
 /** The weight of the earlier batches. */
 const DECAY = 0.5;
 
-/** Assumed until a batch was measured. */
+/** Assumed until a batch has been measured. */
 const ASSUMED = { events: 1_000, tookMs: 500 };
 
 /** Learns from the batches how many events can wait and still be stored in time. */

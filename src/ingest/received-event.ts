@@ -8,8 +8,9 @@ export type ReceivedEvent = (ReadableEvent | UnreadableEvent | SnapshotEvent) & 
   readonly body: Uint8Array;
   readonly receivedAtMs: number;
   /**
-   * `delivery`: Stripe sent it. `list`: Stripe's API listed it. `log`: Instep's own, a logged event again
-   * or a snapshot. Only deliveries are counted as such.
+   * `delivery`: Stripe sent it. `list`: Stripe's API listed it. `log`: it comes from Instep itself, as a
+   * replayed event or a snapshot. Only `delivery` counts as a delivery.
+   *
    */
   readonly source: 'delivery' | 'log' | 'list';
 };

@@ -13,10 +13,10 @@ type AnyEvent = {
 };
 
 /**
- * Gives events the keys under which the log has them. Mostly these are their own. But Stripe
- * renders one event differently for two endpoints with two API versions, and in its list of events:
- * there the id, the type, the subscription and the second identify it. Test fixtures share one id
- * and one API version, so each of them stays an event of its own.
+ * Gives events the keys that they have in the log, which are usually their own. But Stripe renders one event
+ * differently for endpoints with different API versions, and in its list of events. Then the id, the type,
+ * the subscription and the second identify it. Test fixtures share one id and one API version, so each of
+ * them remains a separate event.
  */
 export function recognize<Event extends ReceivedEvent>(
   events: readonly Event[],
@@ -44,7 +44,7 @@ export function findRepeated(logged: readonly LoggedEvent[]): ReadonlyMap<string
   return repeated;
 }
 
-/** An event that was decided stays; of those that are parked the first one does. */
+/** An event that was decided comes first, then the first parked one. */
 function decidedFirst<Event extends AnyEvent>(logged: readonly Event[]): readonly Event[] {
   return [...logged.filter((one) => !isParked(one)), ...logged.filter(isParked)];
 }
@@ -53,7 +53,7 @@ function isParked({ outcome }: AnyEvent): boolean {
   return outcome === 'parked';
 }
 
-/** Returns the key of the first event that is the same as a given one. */
+/** Returns a function that finds the key of the first event that is the same as a given one. */
 function createKeyLookup(): (event: AnyEvent) => string {
   const keys = new Map<string, string>();
   const withSameId = new Map<string, AnyEvent[]>();
@@ -67,7 +67,7 @@ function createKeyLookup(): (event: AnyEvent) => string {
 
   /** Whether it is the same event as one with its id, subscription and second. */
   function isSame(event: AnyEvent, earlier: AnyEvent): boolean {
-    // Ids in Stripe's list are Stripe's own.
+    // An id in Stripe's list is certainly Stripe's own.
     if (event.source === 'list') return true;
     const [one, other] = [rendered(event), rendered(earlier)];
     if (one === undefined || other === undefined) return false;

@@ -21,11 +21,14 @@ export type AmbiguousOrderOptions = {
 
 const BATCH = 50;
 
-/** After this many snapshots that did not decide the order, or one that Stripe does not have. */
+/**
+ * A subscription rests after this many snapshots that did not decide its order, or at once if Stripe does not
+ * know it.
+ */
 const MAX_ATTEMPTS = 3;
 const REST_MS = 60 * 60 * 1_000;
 
-/** What came of a snapshot. `too early`: the second was not over yet by Stripe's clock. */
+/** The result of a snapshot. `too early`: the second was not over yet by Stripe's clock. */
 export type SnapshotResult = 'answered' | 'unknown' | 'too early';
 
 /**
@@ -55,8 +58,8 @@ export async function takeSnapshot(
 }
 
 /**
- * Fetches a snapshot of each subscription whose order of events within one second is ambiguous.
- * Without an answer the subscription stays marked, and nothing waits for it.
+ * Fetches a snapshot of each subscription whose order of events within one second is ambiguous. If Stripe
+ * does not answer, the subscription stays marked, and nothing waits for it.
  */
 export function createAmbiguousOrderJob(options: AmbiguousOrderOptions): Job['run'] {
   /** Subscriptions that were requested and are still ambiguous. */

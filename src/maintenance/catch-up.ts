@@ -27,7 +27,7 @@ export type CatchUpOptions = {
   readonly nonce: () => string;
 };
 
-/** How long Stripe lists events. */
+/** How far back Stripe lists events. */
 const LISTED_SECONDS = 30 * 24 * 60 * 60;
 
 /** An event may appear in the list some time after its creation. */
@@ -37,9 +37,9 @@ const whole = v.pipe(v.number(), v.integer());
 
 /** All times are in seconds since 1970, by Stripe's clock. */
 const progressShape = v.object({
-  /** The start of the last run that was completed: what was listed then is in the log. */
+  /** The start of the last completed run: everything that was listed then is in the log. */
   seenSeconds: v.nullable(whole),
-  /** A run that is not completed: it reads the list, newest first, after the cursor's event. */
+  /** An incomplete run: it reads the list, newest first, after the cursor's event. */
   underWay: v.nullable(
     v.object({ sinceSeconds: whole, startedSeconds: whole, cursor: v.nullable(v.string()) }),
   ),
@@ -69,8 +69,8 @@ export function createCatchUpJob(
 }
 
 /**
- * Ingests every event that Stripe has created since the last run, and that is not in the log. A run
- * counts when all its events are stored, so one that was interrupted is resumed.
+ * Ingests every event that Stripe has created since the last run and that is not in the log. A run is
+ * complete when all its events are stored, so an interrupted run is resumed.
  */
 export async function catchUp(
   run: LeasedRun,
@@ -108,11 +108,11 @@ export async function catchUp(
   await run.complete({ seenSeconds: startedSeconds, underWay: null });
   logger[missed > 0 ? 'info' : 'debug']({ listed, missed }, 'caught up');
   if (nowSeconds - (before.seenSeconds ?? 0) > LISTED_SECONDS) {
-    logger.info('Stripe lists events for 30 days: only reconciliation finds older changes');
+    logger.info('Stripe lists events of the last 30 days: only reconciliation finds older changes');
   }
 }
 
-/** Ingests the events that are not in the log. Returns how many these were. */
+/** Ingests the events that are not in the log, and returns their number. */
 async function store(
   objects: readonly Json[],
   { query, ingest, logger, now, nonce }: CatchUpOptions,
@@ -136,7 +136,7 @@ async function store(
       try {
         await ingest([event]);
       } catch (err) {
-        // A constraint of the application refuses it, and would refuse it again.
+        // A constraint of the application refused it, and would refuse it again.
         if (!(err instanceof DatabaseRefused)) throw err;
         logger.error({ eventId: event.eventId, type: event.type, err }, 'event refused');
       }

@@ -11,13 +11,13 @@ export type ChangedTeamsOptions = {
   readonly query: Query;
   readonly planSelection: PlanSelection;
   readonly nonce: () => string;
-  /** In milliseconds, by a clock that is never set. */
+  /** A monotonic clock, in milliseconds. */
   readonly clockMs: () => number;
 };
 
 const JOB = 'changed-teams';
 
-/** All instances together read teams for 100 ms, and then not for 4 seconds. */
+/** All instances together read teams for 100 ms, and then pause for 4 seconds. */
 const BUDGET_MS = 100;
 const DUE_AFTER_MS = 4_000;
 
@@ -26,8 +26,8 @@ const PAGE = 500;
 const progressShape = v.object({ afterTeamId: v.nullable(v.union([v.number(), v.string()])) });
 
 /**
- * Finds teams whose plan something other than Instep has changed, for the operators. It asks Stripe
- * for none of them: reconciliation does, and repairs those that Stripe does not confirm.
+ * Finds teams whose plan something other than Instep has changed, for the operators. It does not ask Stripe:
+ * reconciliation does, and repairs the plans that Stripe does not confirm.
  */
 export function createChangedTeamsJob(options: ChangedTeamsOptions): Job['run'] {
   const { query, planSelection, nonce, clockMs } = options;
@@ -38,7 +38,8 @@ export function createChangedTeamsJob(options: ChangedTeamsOptions): Job['run'] 
       const saved = v.safeParse(progressShape, run.progress);
       let afterId = saved.success ? saved.output.afterTeamId : null;
       do {
-        // Before their customers: an event in between leaves a finding of a row that is gone.
+        // Read the teams before their customers, so that a finding due to an event in between refers to a row
+        // that no longer exists.
         const teams = await readLinkedTeams(query, { afterId, limit: PAGE });
         const customerIds = teams.map(({ customerId }) => customerId);
         const known = await readCustomers(query, customerIds);
@@ -51,7 +52,7 @@ export function createChangedTeamsJob(options: ChangedTeamsOptions): Job['run'] 
   };
 }
 
-/** A row that names a subscription without any event may be right, and so may one without a plan. */
+/** A row with a subscription of which no event is known may be right, and so may a row without a plan. */
 function findingOf(
   { id: teamId, customerId, plan }: LinkedTeam,
   { customers, names }: KnownCustomers,

@@ -16,9 +16,8 @@ const BATCH = 50;
 const FORBIDDEN_MS = 60 * 60 * 1_000;
 
 /**
- * Asks Stripe for the subscriptions of customers who were linked to a team and of whom no event is
- * known: `customer.subscription.created` is none of the two types, and a trial has no other event
- * for two weeks.
+ * Asks Stripe for the subscriptions of customers who are linked to a team and have no known event:
+ * `customer.subscription.created` is not one of the two types, and a trial has no other event for two weeks.
  */
 export function createFirstSubscriptionsJob(services: ReconcileServices): Job['run'] {
   const { database, logger } = services;
@@ -28,7 +27,7 @@ export function createFirstSubscriptionsJob(services: ReconcileServices): Job['r
 
   async function ask(customerId: string, signal: AbortSignal): Promise<void> {
     const listed = await listCustomer(customerId, services, signal);
-    // A plan that the application wrote is only cleared by a complete reconciliation.
+    // Only a complete reconciliation clears a plan that the application wrote.
     if (listed === null || listed.subscriptions.length === 0) return;
     const teams = await readTeamsOf(query, [customerId]);
     await reconcileTeams(teams, listed.subscriptions, options, signal);

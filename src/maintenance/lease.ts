@@ -8,7 +8,7 @@ import {
 } from '../queries/leased-jobs.ts';
 import { Stopped } from '../runtime/retry.ts';
 
-/** A run of a job that no other instance runs meanwhile. */
+/** A run of a job that no other instance runs at the same time. */
 export type LeasedRun = {
   /** The progress that was saved last; `null` the first time. */
   readonly progress: unknown;
@@ -18,7 +18,7 @@ export type LeasedRun = {
   complete(progress: object): Promise<void>;
 };
 
-/** Longer than a page takes with all its retries. Then another instance takes over. */
+/** After this time another instance takes over. It is longer than a page takes with all its retries. */
 const LEASE_MS = 120_000;
 
 /**

@@ -9,9 +9,9 @@ export type LeasedJobOptions = {
   readonly logger: Logger;
   /** How often the job runs, in all instances together. */
   readonly intervalMs: number;
-  /** Whether it is also due at the start, and when the database was unavailable. */
+  /** Whether it is also due at the start, and after an outage of the database. */
   readonly isDueAfterOutage: boolean;
-  /** A clock that is never set back, in milliseconds. */
+  /** A monotonic clock, in milliseconds. */
   readonly clockMs?: () => number;
   /** Runs the job if its last run started longer ago than `dueAfterMs`. */
   readonly run: (dueAfterMs: number, signal: AbortSignal) => Promise<unknown>;
@@ -21,7 +21,7 @@ export type LeasedJobOptions = {
 export function createLeasedJob(options: LeasedJobOptions): Job['run'] {
   const { name, logger, intervalMs, isDueAfterOutage, run } = options;
   const { clockMs = () => performance.now() } = options;
-  /** The start of this process, or the last time that the database was unavailable. */
+  /** The start of this process, or the end of the last outage of the database. */
   let outageEndMs = clockMs();
   let forbiddenUntilMs = Number.NEGATIVE_INFINITY;
 

@@ -9,21 +9,21 @@ import {
 } from './worker.ts';
 
 /**
- * `background`: maintenance repairs what is out of sync for as long as the process lives. `on-demand`:
- * it runs after a webhook where the framework can do that, and in calls of `runMaintenance`. `off`: it
- * never runs, because another process does it.
+ * `background`: maintenance runs for as long as the process lives. `on-demand`: it runs after a webhook if
+ * the framework supports that, and in calls of `runMaintenance`. `off`: it never runs, because another
+ * process does it.
  */
 export type MaintenanceMode = 'background' | 'on-demand' | 'off';
 
 export type OnDemandMaintenance = MaintenanceWorker & {
-  /** Runs the jobs that are due, and ends when they are done or soon after `budgetMs`. */
+  /** Runs the jobs that are due, and resolves when they are done or soon after `budgetMs`. */
   runDue(budgetMs: number): Promise<void>;
 };
 
 /**
- * Maintenance for a process that does not live long enough for `startMaintenance`: it runs after a
- * webhook, or by a schedule. One job runs after the other, because such a process has few connections,
- * and calls at the same time share one run. A job that fails does not stop the others, and is due again.
+ * Maintenance for a process that does not live long enough for `startMaintenance`: it runs after a webhook,
+ * or on a schedule. One job runs after the other, because such a process has few connections, and calls at
+ * the same time share one run. A job that fails does not stop the others, and is due again.
  */
 export function createOnDemandMaintenance(
   loadJobs: LoadJobs,

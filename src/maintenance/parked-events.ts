@@ -7,7 +7,7 @@ import type { Job } from './worker.ts';
 
 const BATCH = 200;
 
-/** The share of its time that a database connection spends on looking for due events, at most. */
+/** The maximum share of one database connection's time that is spent looking for due events. */
 const MAX_LOAD = 0.02;
 const LONGEST_PAUSE_MS = 5_000;
 

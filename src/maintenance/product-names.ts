@@ -19,12 +19,12 @@ export type NamesOptions = {
 
 const LOOKUPS = 100;
 
-/** Few enough that no webhook waits long for a team that is being renamed. */
+/** Few enough that no webhook waits long for a team whose plan is being renamed. */
 const TEAMS = 100;
 
 /**
- * Looks up the products that have no name, checks daily whether the others were renamed, and writes
- * the names to the teams.
+ * Looks up products without a name, checks daily whether the others were renamed, and writes the names to the
+ * teams.
  */
 export async function lookUpProductNames(
   { query, retrieveProductName, logger }: NamesOptions,

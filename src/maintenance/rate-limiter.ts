@@ -4,7 +4,7 @@ import type { StripeApi } from '../stripe/api.ts';
 /** 10 calls a second, a fraction of what Stripe allows. */
 const INTERVAL_MS = 100;
 
-/** Stripe's API for calls in the background: all of them together are spaced evenly in time. */
+/** Stripe's API for background calls, which are all together spaced evenly in time. */
 export function limitRate(api: StripeApi): StripeApi {
   let nextAtMs = 0;
   function limited<From, Result>(call: (from: From, signal?: AbortSignal) => Promise<Result>) {

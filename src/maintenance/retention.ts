@@ -13,8 +13,8 @@ export type RetentionOptions = {
 };
 
 /**
- * Deletes events older than the retention from the log, also those that are parked for a customer who
- * never had a team, once an hour in one of the instances.
+ * Deletes events older than the retention from the log once an hour, in one of the instances. This includes
+ * parked events of customers who never had a team.
  */
 export async function pruneExpiredEvents(
   { query, retentionMs, now, logger }: RetentionOptions,
@@ -24,7 +24,8 @@ export async function pruneExpiredEvents(
   const cutoffMs = now() - retentionMs;
   const count = await pruneLog({ query, cutoffMs }, signal);
   if (count > 0) logger.info({ count }, 'event log pruned');
-  // The state of a known customer is outdated without them, and a team can get that customer again.
+  // Without its parked events the state of a known customer is outdated, and a team can get that customer
+  // again.
   const expired = { receivedBeforeMs: cutoffMs, isCustomerUnknown: true };
   const parked = await dismissParkedEvents(query, expired, signal);
   if (parked > 0) logger.info({ count: parked }, 'parked events dismissed');

@@ -5,9 +5,9 @@ import { idOf, type StripePage } from '../stripe/api.ts';
 import { StripeApiFailed } from '../stripe/api-failure.ts';
 
 export type ListPage = StripePage & {
-  /** Where the next page begins. */
+  /** The next page begins after the object with this id; `null` on the last page. */
   readonly cursor: string | null;
-  /** How long the call took that fetched the page. */
+  /** How long the call that fetched the page took. */
   readonly tookMs: number;
 };
 
@@ -30,8 +30,8 @@ const RETRY_POLICY = {
 };
 
 /**
- * Reads the pages of a list. The next page is fetched while the caller works on the last one, so
- * that the caller waits for Stripe only.
+ * Reads the pages of a list. The next page is fetched while the caller works on the current one, so that only
+ * Stripe limits the speed.
  *
  * @throws Stopped, DeadlineExceeded or StripeApiFailed
  */

@@ -5,7 +5,7 @@ import { pause } from '../runtime/pause.ts';
 import { retry, Stopped } from '../runtime/retry.ts';
 import { inRootSpan } from '../runtime/tracing.ts';
 
-/** Finds one kind of thing that is out of sync, and repairs it. */
+/** Finds and repairs one kind of inconsistency. */
 export type Job = {
   readonly name: string;
   /** How often `run` is called. A job with a lease then only checks whether it is due. */
@@ -14,11 +14,11 @@ export type Job = {
   readonly run: (signal: AbortSignal) => Promise<void>;
 };
 
-/** Jobs are loaded when the first of them runs, which may be never. */
+/** Loads the jobs when the first of them runs, which may never happen. */
 export type LoadJobs = () => Promise<readonly Job[]>;
 
 export type MaintenanceWorker = {
-  /** Starts no more runs, and waits for those under way. May be called again. */
+  /** Starts no more runs, and waits for those in progress. It can be called again. */
   stop(): Promise<void>;
 };
 
@@ -46,7 +46,7 @@ export function startMaintenance(
   const { startAfterMs = 0 } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
-  // A process that has nothing else to do may exit.
+  // A process that has nothing else to do can exit.
   const pausing = { signal, ref: false };
 
   async function repeat(job: Job): Promise<void> {

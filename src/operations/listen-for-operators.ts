@@ -8,7 +8,7 @@ export type OperatorsListener = RunningServer & {
   show(fetch: (request: Request) => Response | Promise<Response>): Promise<void>;
 };
 
-/** A browser opens six of them. */
+/** A browser opens up to six connections. */
 export const MAX_OPERATORS_CONNECTIONS = 48;
 
 const answerWhileStarting: RequestListener = (_request, response) => {
@@ -34,7 +34,7 @@ export async function listenForOperators({
   return {
     ...server,
     async show(fetch) {
-      // Not before: it loads Node's `fetch`, and the public port does not wait for that.
+      // Imported only now, because it loads Node's `fetch`, which the public port must not wait for.
       const { getRequestListener } = await import('@hono/node-server');
       onRequest = getRequestListener((request) => fetch(request), {
         hostname: host,

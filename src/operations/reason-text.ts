@@ -1,7 +1,7 @@
 import type { EventReference, Reason } from '../event-log/reason.ts';
 import { durationText } from './count-text.ts';
 
-/** Says in one sentence why an event has its outcome, and what to do when there is anything to do. */
+/** Explains in one sentence why an event has its outcome, and what to do if anything. */
 export function reasonText(reason: Reason): string {
   switch (reason.code) {
     case 'unreadable':

@@ -5,9 +5,9 @@ import type pg from 'pg';
 const CANCEL_REQUEST_CODE = 80_877_102;
 
 /**
- * Asks the server to cancel what it is doing for this client. The request has a connection of its
- * own, and no answer. Like libpq's `PQcancel` it is not encrypted: the server takes it before
- * authentication, and its key is good for nothing else.
+ * Asks the server to cancel this client's current statement. The request has a connection of its own, and no
+ * response. Like libpq's `PQcancel`, it is not encrypted: the server accepts it before authentication, and
+ * its key can't be used for anything else.
  */
 export function requestCancel(client: pg.Client): void {
   const key = backendKeyOf(client);
@@ -25,7 +25,7 @@ export function requestCancel(client: pg.Client): void {
   socket.end(request).resume().unref();
 }
 
-/** What the server said of the client's backend; `pg` keeps it without telling its type. */
+/** The process id and key of the client's backend, which `pg` stores but does not declare. */
 function backendKeyOf(client: pg.Client): { processId: number; secret: number } | null {
   if (!('processID' in client && 'secretKey' in client)) return null;
   const { processID: processId, secretKey: secret } = client;

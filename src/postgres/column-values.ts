@@ -3,8 +3,9 @@ import pg from 'pg';
 const { builtins } = pg.types;
 
 /**
- * How columns become values, decided here and nowhere else: `bigint` is a number, or text when no
- * number holds it exactly, as the ids of some applications; a `timestamp` without a time zone is in UTC, as ORMs write it.
+ * Converts columns to values, independently of settings of `pg`: `bigint` becomes a number, or text when a
+ * number can't hold it exactly, as with the ids of some applications; a `timestamp` without a time zone is in
+ * UTC, as ORMs write it.
  */
 export const columnValues: pg.CustomTypesConfig = {
   getTypeParser(oid, format) {

@@ -3,13 +3,13 @@ import type { DatabasePool } from './database-pool.ts';
 import { takeSearchPath } from './search-path.ts';
 import type { DeclaredTables } from './tables/application-tables.ts';
 
-/** A way to the database, whichever it is. */
+/** The database server in use: yours, the embedded one, or that of an app's pool. */
 export type DatabaseServer = {
   readonly isEmbedded: boolean;
-  /** The application's tables and columns, as far as their names aren't recognized. */
+  /** The application's tables and columns whose names Instep can't recognize. */
   readonly tables: DeclaredTables;
   open(options: PoolOptions): Database;
-  /** Leaves the server behind; an embedded one stops when no other process uses it. */
+  /** Releases the server. An embedded one stops when no other process uses it. */
   release(): Promise<void>;
 };
 
@@ -19,13 +19,13 @@ export type PoolOptions = Pick<
 >;
 
 export type ConnectOptions = {
-  /** Instead of a database of these URLs or in this folder. */
+  /** Used instead of the database of these URLs or in this folder. */
   readonly pool?: DatabasePool | undefined;
-  /** One for each server that may be the primary; none for the embedded database. */
+  /** One for each server that can be the primary; none for the embedded database. */
   readonly databaseUrls: readonly URL[];
   readonly dataFolder: string;
   readonly tables?: DeclaredTables;
-  /** Tells a person what they should know, such as where the files are. */
+  /** Shows a message to the user, such as the location of the files. */
   readonly notice: (message: string) => void;
 };
 

@@ -1,4 +1,4 @@
-// The public types reach these, so none of them is a type of `pg`: an app can lack `@types/pg`.
+// These are part of the public types, so none of them is a type of `pg`: an app can lack `@types/pg`.
 
 /** A pool of `pg`: `new pg.Pool(…)`. It stays open when Instep closes. */
 export type DatabasePool = {
@@ -8,7 +8,7 @@ export type DatabasePool = {
   readonly waitingCount: number;
 };
 
-/** Where `pg` finds a server. */
+/** The address of a server, for `pg`. */
 export type ServerConnection =
   | { readonly connectionString: string }
   | {
@@ -20,7 +20,7 @@ export type ServerConnection =
       readonly ssl?: false;
     };
 
-/** The number of connections, of idle ones among them, and of callers that wait for one. */
+/** The number of connections, of those that are idle, and of callers waiting for one. */
 export type PoolUse = {
   readonly total: number;
   readonly idle: number;

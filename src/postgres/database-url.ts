@@ -1,9 +1,9 @@
-/** What a URL may ask of the server's session; we write, so that all of them mean the same. */
+/** The values of `target_session_attrs` that a URL can have. Instep writes, so all of them mean the same. */
 const SESSIONS = ['any', 'read-write', 'primary'];
 
 /**
- * The values of `sslmode` that `pg` knows. It takes all of `VERIFYING` for `verify-full`, but warns
- * about the first three.
+ * The values of `sslmode` that `pg` knows. It treats all of `VERIFYING` as `verify-full`, but warns about the
+ * first three.
  */
 const VERIFYING = ['prefer', 'require', 'verify-ca', 'verify-full'];
 const SSL_MODES = ['disable', 'no-verify', ...VERIFYING];
@@ -11,15 +11,15 @@ const SSL_MODES = ['disable', 'no-verify', ...VERIFYING];
 const FORM = /^(postgres(?:ql)?:\/\/(?:[^@/]*@)?)([^/?]*)(.*)$/;
 
 /**
- * The URLs of the servers that a PostgreSQL URL names, each with one host: the form of several
- * hosts is libpq's (`postgres://a:1,b:2/db?target_session_attrs=read-write`), and `pg` does not know
- * it. `null` when it is no such URL.
+ * The URLs of the servers that a PostgreSQL URL names, each with one host: the form of several hosts is
+ * libpq's (`postgres://a:1,b:2/db?target_session_attrs=read-write`), and `pg` does not know it. `null` for
+ * any other text.
  */
 export function parseDatabaseUrl(text: string): readonly URL[] | null {
   const [, head = '', hosts = '', tail = ''] = FORM.exec(text) ?? [];
   if (head === '') return null;
   const names = hosts.split(',');
-  // Of a list with a gap `pg` would take the gap for this machine.
+  // `pg` would take a gap in the list for this machine.
   if (names.length > 1 && names.includes('')) return null;
   const texts = names.map((host) => `${head}${host}${tail}`);
   if (!texts.every((one) => URL.canParse(one))) return null;
@@ -33,13 +33,13 @@ export function parseDatabaseUrl(text: string): readonly URL[] | null {
     if (sslMode !== null && VERIFYING.includes(sslMode) && !isLikeLibpq) {
       searchParams.set('sslmode', 'verify-full');
     }
-    // `pg` would hand it on to the server, which does not know it.
+    // `pg` would pass it on to the server, which does not know it.
     searchParams.delete('target_session_attrs');
   }
   return urls;
 }
 
-/** The host of a URL and its port, for people: without what can be secret. */
+/** The host and port of a URL, for people: without its secret parts. */
 export function hostOf(url: URL): string {
   return url.searchParams.get('host') ?? url.host;
 }

@@ -21,7 +21,7 @@ import type { DeclaredTables } from './tables/application-tables.ts';
 
 export type { Query } from './statement.ts';
 
-/** Hands over statements on which only the commit depends: they travel together with it. */
+/** Adds statements that only the commit depends on. They are sent together with it. */
 export type AtCommit = (...statements: Promise<unknown>[]) => void;
 
 export type Work<Result> = (query: Query, atCommit: AtCommit) => Promise<Result>;
@@ -30,9 +30,9 @@ export type Database = {
   /** One statement on a connection of its own. @throws the errors of `errors.ts` */
   readonly query: Query;
   /**
-   * All or nothing: what `work` does is committed when this returns, and undone when it throws.
-   * Statements that `work` does not wait for one by one travel together. After a conflict with
-   * another transaction `work` is done again.
+   * Commits the statements of `work`, or rolls all of them back if it throws. Statements that `work` does not
+   * await one by one are sent together. After a conflict with another transaction, `work` is repeated.
+   *
    */
   transaction<Result>(work: Work<Result>): Promise<Result>;
   poolUse(): PoolUse;
@@ -40,23 +40,23 @@ export type Database = {
 };
 
 export type DatabaseOptions = {
-  /** One for each server that may be the primary. */
+  /** One for each server that can be the primary. */
   readonly connections: readonly ServerConnection[];
-  /** The app's own pool, instead of connections of ours. */
+  /** The app's own pool, used instead of connections of ours. */
   readonly existing?: DatabasePool | undefined;
   readonly maxConnections: number;
-  /** After so long a statement is given up, and its connection with it. */
+  /** After this time, a statement and its connection are given up. */
   readonly statementTimeoutMs: number;
-  /** Starts a server of ours again, when no connection could be made. Then comes the one retry. */
+  /** Starts the embedded server again when no connection could be made. The work is then retried once. */
   readonly ensureRunning?: () => Promise<void>;
   readonly onConnectionError: (error: Error) => void;
-  /** The application's tables and columns, as far as their names aren't recognized. */
+  /** The application's tables and columns whose names Instep can't recognize. */
   readonly tables?: DeclaredTables;
-  /** The schemas of the search path; the role's or the database's own path when left out. */
+  /** The schemas of the search path; by default, that of the role or the database. */
   readonly searchPath?: readonly string[] | null;
 };
 
-/** Of transactions that conflict at least one succeeds, so few calls are enough. */
+/** At least one of several conflicting transactions succeeds, so a few attempts are enough. */
 const MAX_CALLS = 5;
 
 /** The server's own timeout comes first. This one is for a server that does not answer at all. */
@@ -85,7 +85,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       application_name: 'instep',
       pipeline: true,
       keepAlive: true,
-      // An idle connection keeps no process alive that has nothing else to do.
+      // An idle connection must not keep alive a process that has nothing else to do.
       allowExitOnIdle: true,
     },
   });
@@ -163,21 +163,21 @@ export function openDatabase(options: DatabaseOptions): Database {
         const { rows } = await inTurn(client, () =>
           client.query<Row & pg.QueryResultRow>(prepared),
         );
-        // V8 takes a result's array for long-lived, and with it whatever it is left to hold.
+        // V8 treats a result's array as long-lived, together with everything that stays in it.
         return rows.splice(0);
       });
     };
   }
 
-  // Deciding and then writing rests on each statement seeing what was committed before it began.
-  // Plans are made once, for any number of values, and use indexes: a table that was small may have
-  // grown. They are never worth compiling; a table without an index looks as if they were.
+  // Deciding and then writing requires that each statement sees everything that was committed before it
+  // began. Plans are made once, for any number of values, and use indexes, because a table that was small can
+  // have grown. Compiling them never pays, although a table without an index looks as if it would.
   const beginDeciding = `
     begin isolation level read committed;
     set local plan_cache_mode = force_generic_plan;
     set local enable_seqscan = off;
     set local jit = off`;
-  // A pooler gives the session to many clients: there only `set local` is ours.
+  // A pooler shares the session among many clients, so only `set local` is safe there.
   const setLocally = setStatements('set local', { ...timeouts, ...settings });
 
   async function transact<Result>(
@@ -188,10 +188,10 @@ export function openDatabase(options: DatabaseOptions): Database {
     const underWay: Promise<unknown>[] = [];
     const atCommit: AtCommit = (...statements) => {
       underWay.push(...statements);
-      // Each is awaited at the end. One that fails before that is no unhandled rejection.
+      // Each is awaited at the end. A failure before that must not be an unhandled rejection.
       for (const statement of statements) statement.catch(() => undefined);
     };
-    // Nothing waits for its answer: the first statement travels with it.
+    // Nothing waits for its response, so the first statement is sent together with it.
     const start = pools.isOurs(client) ? begin : `${begin};\n${setLocally}`;
     atCommit(send('begin', () => inTurn(client, () => client.query(start))));
     let result: Result;
@@ -205,7 +205,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       }
       throw error;
     }
-    // When a statement has failed, the commit undoes all, and what that one says is the reason.
+    // If a statement has failed, the commit rolls back, and that statement's error is the reason.
     const committed = send('commit', () => inTurn(client, () => commit(client)));
     for (const end of await Promise.allSettled([...underWay, committed])) {
       if (end.status === 'rejected') throw end.reason;
@@ -250,7 +250,9 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
-/** @throws DatabaseUnavailable when it is not certain that the transaction is there for good */
+/**
+ * @throws DatabaseUnavailable when it is not certain that the transaction is permanent
+ */
 async function commit(client: pg.PoolClient): Promise<void> {
   let problem: string | undefined;
   const onNotice = (notice: {
@@ -264,15 +266,15 @@ async function commit(client: pg.PoolClient): Promise<void> {
     const { command } = await client.query('commit');
     // PostgreSQL answers the commit of a failed transaction without an error.
     if (command !== 'COMMIT') throw new DatabaseUnavailable('the transaction was rolled back');
-    // And that of one whose wait for a synchronous standby was canceled, with only a warning: it
-    // would be lost with this server.
+    // It only warns if the wait for a synchronous standby was canceled: the transaction would be lost
+    // together with this server.
     if (problem !== undefined) throw new DatabaseUnavailable(problem);
   } finally {
     client.off('notice', onNotice);
   }
 }
 
-/** PostgreSQL's routine that warns; the application's own triggers may warn of anything. */
+/** The routine of PostgreSQL that warns. The application's own triggers can also warn. */
 const STANDBY_WAIT = 'SyncRepWaitForLSN';
 
 function staysUsableAfter(error: Error): boolean {

@@ -7,19 +7,17 @@ export class DatabaseUnavailable extends InstepError {
   readonly code = 'DATABASE_UNAVAILABLE';
 }
 
-/** The database is there, but another transaction has locked rows that we need: try again later. */
+/** The database is available, but another transaction has locked rows that we need: try again later. */
 export class DatabaseBusy extends InstepError {
   readonly code = 'DATABASE_BUSY';
 }
 
-/**
- * Our transaction met another one at the wrong moment, and was undone: the same may go well at once.
- */
+/** Our transaction conflicted with another one and was rolled back: an immediate retry can succeed. */
 export class DatabaseConflict extends InstepError {
   readonly code = 'DATABASE_CONFLICT';
 }
 
-/** The database answers, but not to us: a wrong password, a missing privilege or table. */
+/** The database answers, but we can't use it: a wrong password, a missing privilege or table. */
 export class DatabaseUnusable extends InstepError {
   readonly code = 'DATABASE_UNUSABLE';
 }
@@ -32,7 +30,7 @@ export class DatabaseRefused extends InstepError {
 }
 
 /**
- * Cardinality, data exceptions, constraints, check options of views, program limits; and what the
+ * Cardinality, data exceptions, constraints, check options of views, program limits; and errors that the
  * application's own triggers and functions raise (09, 27, 38, 39, P0).
  */
 const REFUSED_CLASSES = new Set(['21', '22', '23', '44', '54', '09', '27', '38', '39', 'P0']);
@@ -47,8 +45,8 @@ const CONFLICT_STATES = new Set(['40001', '40P01']);
 const BUSY_STATES = new Set(['55P03', '57014']);
 
 /**
- * Sorts whatever `pg` threw into the errors above, by its SQLSTATE. What is not known to be of
- * another kind counts as unavailable, so that it is answered 503 and sent again.
+ * Converts an error of `pg` into one of the errors above, by its SQLSTATE. An unknown error counts as
+ * unavailable, so that the event is answered 503 and sent again.
  */
 export function databaseError(cause: unknown): InstepError {
   if (cause instanceof DeadlineExceeded) {
@@ -66,7 +64,7 @@ export function databaseError(cause: unknown): InstepError {
   return new DatabaseUnavailable(message, { cause });
 }
 
-/** Why no server accepts a connection: permanent only if that is true of each of them. */
+/** The error when no server accepts a connection. It is permanent only if each server's error is. */
 export function errorOfServers(causes: readonly unknown[], hosts: readonly string[]): InstepError {
   const errors = causes.map(databaseError);
   const [first] = errors;
@@ -77,7 +75,7 @@ export function errorOfServers(causes: readonly unknown[], hosts: readonly strin
   return new Kind(message, { cause: new AggregateError(errors) });
 }
 
-/** Node's codes for certificates whose issuer it does not know. */
+/** Node's error codes for certificates with an unknown issuer. */
 const UNKNOWN_ISSUER = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
@@ -94,7 +92,7 @@ function isUnknownIssuer(cause: unknown): boolean {
   return cause instanceof Error && 'code' in cause && UNKNOWN_ISSUER.has(String(cause.code));
 }
 
-/** A refused connection to a name of several addresses comes as one error without a message. */
+/** A refused connection to a host name with several addresses throws one error without a message. */
 function messageOf(cause: unknown): string {
   if (cause instanceof AggregateError) return cause.errors.map(messageOf).join('; ');
   return cause instanceof Error && cause.message !== '' ? cause.message : 'the database failed';

@@ -12,7 +12,7 @@ export class SchemaOutdated extends InstepError {
   readonly code = 'SCHEMA_OUTDATED';
 }
 
-/** Any number, as long as every Instep locks the same one. */
+/** An arbitrary number that every instance locks. */
 const MIGRATION_LOCK = 4_673_837;
 
 export type MigrateOptions = {
@@ -24,9 +24,9 @@ export type MigrateOptions = {
 };
 
 /**
- * Brings the database up to this program, in one transaction: all pending migrations or none. Of
- * several instances that start at once, one migrates and the others wait for it. Returns the
- * names of the migrations that it ran.
+ * Migrates the database to this program's version in one transaction: all pending migrations or none. If
+ * several instances start at once, one migrates and the others wait for it. Returns the names of the
+ * migrations that it ran.
  *
  * @throws SchemaNewer when the database is too new for the program, and the errors of `verify`
  */
@@ -38,7 +38,7 @@ export async function migrate(
     createsTables = true,
   }: MigrateOptions = {},
 ): Promise<string[]> {
-  // Without pending migrations this needs no privilege but to read the ledger.
+  // Without pending migrations, this needs only the privilege to read the ledger.
   if ((await readPending(database.query, migrations)).length === 0) {
     await verify(database.query);
     return [];

@@ -12,7 +12,7 @@ export type Migration = {
   readonly compatibleFrom: number;
 };
 
-/** In order. They are modules, and not files to read, so that an app's bundler finds them. */
+/** All migrations in order. They are modules rather than SQL files, so that an app's bundler finds them. */
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: '0001_instep', sql: instep, compatibleFrom: 1 },
   { version: 2, name: '0002_team_subscriptions', sql: teamSubscriptions, compatibleFrom: 1 },

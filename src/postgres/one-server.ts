@@ -34,7 +34,7 @@ export async function onServer<Result>(
     throw databaseError(error);
   } finally {
     void client.end().catch(() => undefined);
-    // A server that is frozen never closes its end.
+    // A frozen server never closes the connection.
     client.connection.stream.destroy();
   }
 }

@@ -20,8 +20,9 @@ export type ServerTimeouts = {
 
 export type PoolsOptions = {
   /**
-   * The app's own pool, instead of `connections` and `pool`. Its size and the settings of its sessions
-   * stay the app's, so each transaction sets our timeouts for itself.
+   * The app's own pool, used instead of `connections` and `pool`. The app controls its size and the settings
+   * of its sessions, so each transaction sets our timeouts for itself.
+   *
    */
   readonly existing?: DatabasePool | undefined;
   /** One for each server; which of them is the primary can change at any time. */
@@ -34,14 +35,14 @@ export type PoolsOptions = {
   readonly onConnectionError: (error: Error) => void;
 };
 
-/** How long connecting takes at most, for one server or for several servers together. */
+/** The maximum time for connecting, to one server or to several servers together. */
 const CONNECT_TIMEOUT_MS = 2_000;
 const SEVERAL_CONNECT_TIMEOUT_MS = 3_000;
 
-/** How long a backend has to end before its connection is cut. */
+/** The time for a backend to end before its connection is cut. */
 const END_TIMEOUT_MS = 1_000;
 
-/** How long a connection that only asks a server for its state has to connect, and to answer. */
+/** The time to connect, and to answer, when a connection only asks a server for its state. */
 const ASK_TIMEOUT_MS = 1_000;
 
 /**
@@ -50,16 +51,16 @@ const ASK_TIMEOUT_MS = 1_000;
  */
 export class Pools {
   readonly #options: PoolsOptions;
-  /** How long each server has to connect, and then to answer whether it is writable. */
+  /** The time for each server to connect, and then to answer whether it is writable. */
   readonly #timeoutMs: number;
   readonly #pools: readonly pg.Pool[];
   readonly #askers: readonly pg.Pool[];
   readonly #primary: PrimaryFinder;
   readonly #sockets = new Map<Socket, pg.Pool>();
   readonly #checked = new WeakSet<pg.ClientBase>();
-  /** The writable ones. They lose this trust together when one of them fails. */
+  /** The writable connections. All of them lose this trust when one fails. */
   #trusted = new WeakSet<pg.ClientBase>();
-  /** Those whose session has our timeouts and settings. */
+  /** The connections whose session has our timeouts and settings. */
   readonly #ours = new WeakSet<pg.ClientBase>();
 
   constructor(options: PoolsOptions) {
@@ -105,9 +106,10 @@ export class Pools {
   }
 
   /**
-   * Takes a broken connection out of its pool, and with it all that are as old: after a failover,
-   * or with a server that hangs, they are broken, too. The connection keeps its place in the pool
-   * until its backend has ended, so that there are never more backends than places.
+   * Takes a broken connection out of its pool, together with all connections that are as old: after a
+   * failover, or with a server that hangs, they are broken as well. The connection keeps its place in the
+   * pool until its backend has ended, so that there are never more backends than places.
+   *
    */
   async discard(client: pg.PoolClient): Promise<void> {
     if (this.#trusted.has(client)) {
@@ -121,7 +123,7 @@ export class Pools {
     client.release(true);
   }
 
-  /** Of all servers together. */
+  /** The use of the pools of all servers. */
   use(): PoolUse {
     let [total, idle, waiting] = [0, 0, 0];
     for (const { totalCount, idleCount, waitingCount } of this.#pools) {
@@ -135,7 +137,7 @@ export class Pools {
   async close(): Promise<void> {
     if (this.#options.existing !== undefined) return;
     await Promise.all([...this.#pools, ...this.#askers].map((pool) => pool.end()));
-    // A server that is frozen never closes its end, and must not keep our process alive.
+    // A frozen server never closes its connections, which must not keep our process alive.
     for (const socket of this.#sockets.keys()) socket.unref();
   }
 
@@ -145,7 +147,7 @@ export class Pools {
     for (;;) {
       const { statement_timeout: requested } = pool.options;
       try {
-        // A new connection outlives the work that it is made for, and is not part of its span.
+        // A new connection outlives the work that it is opened for, so it is not part of its span.
         const client = await outsideSpans(() => this.#connectTo(pool));
         if (!this.#checked.has(client)) await this.#check(client);
         if (this.#trusted.has(client)) return client;
@@ -160,13 +162,14 @@ export class Pools {
   }
 
   /**
-   * A pool can do the same by its `verify`. But when the caller that waits for the connection gives
-   * up first, the pool loses the connection.
+   * The `verify` option of a pool could do the same, but if the caller that waits for the connection gives up
+   * first, the pool loses the connection.
+   *
    */
   async #check(client: pg.PoolClient): Promise<void> {
     this.#checked.add(client);
     if (this.#options.existing !== undefined) client.on('error', this.#options.onConnectionError);
-    // Before the check, so that a failure of other connections during it counts for this one, too.
+    // Before the check, so that a failure of other connections during it also counts for this one.
     this.#trusted.add(client);
     try {
       const { isWritable, isOurs } = await this.#readSession(client);
@@ -183,7 +186,7 @@ export class Pools {
     }
   }
 
-  /** A standby accepts connections, too. A pooler can swallow the timeouts without an error. */
+  /** A standby also accepts connections, and a pooler can drop the timeouts without an error. */
   async #readSession(client: pg.PoolClient): Promise<Session> {
     const { rows } = await this.#send<Session>(
       client,
@@ -199,7 +202,7 @@ export class Pools {
     return client.query<Row & pg.QueryResultRow>(statement);
   }
 
-  /** An app's pool that is exhausted can let its callers wait forever. */
+  /** An exhausted pool of an app can let its callers wait forever. */
   #connectTo(pool: pg.Pool): Promise<pg.PoolClient> {
     const connecting = pool.connect();
     if (this.#options.existing === undefined) return connecting;
@@ -216,8 +219,8 @@ export class Pools {
       stream: () => this.#createSocket(pool),
       connectionTimeoutMillis: this.#timeoutMs,
     });
-    // At once: its server can end it with the same bytes that say it is ready. It can break at any
-    // time, in use or idle; its user gets the error as well.
+    // Added at once, because the server can close the connection with the same bytes that say it is ready. It
+    // can break at any time, in use or idle; its user also gets the error.
     pool.on('connect', (client) => client.on('error', this.#options.onConnectionError));
     return pool;
   }
@@ -256,7 +259,7 @@ export class Pools {
   }
 }
 
-/** For a statement without a name, so that a pooler can run it as well. */
+/** Runs a statement without a name, so that a pooler can also run it. */
 function readRowBy(client: pg.Pool | pg.PoolClient, timeoutMs: number) {
   return async (text: string): Promise<ReplicationState | undefined> => {
     const statement = { text, query_timeout: timeoutMs };
@@ -272,14 +275,14 @@ function poolOf(given: DatabasePool): pg.Pool {
   throw new DatabaseUnusable('the option `pool` is not a pool of pg: pass new pg.Pool(…)');
 }
 
-/** By its members, because the app's `pg` can be another copy than ours. */
+/** Checks the members, because the app can have its own copy of `pg`. */
 function isPool(given: DatabasePool): given is pg.Pool {
   return 'totalCount' in given && 'options' in given && typeof given.connect === 'function';
 }
 
 type Session = { readonly isWritable: boolean; readonly isOurs: boolean };
 
-/** How PgBouncer refuses the timeouts of a session, since it gives a session to many clients. */
+/** PgBouncer's error for the timeouts of a session, since it shares a session among many clients. */
 const UNSUPPORTED_STARTUP_PARAMETER = '08P01';
 
 const WITHOUT_TIMEOUTS: { readonly [Name in keyof ServerTimeouts]: false } = {

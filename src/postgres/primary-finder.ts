@@ -5,12 +5,12 @@ import type { ReplicationState } from './replication-state.ts';
 export type PrimaryFinderOptions = {
   /** One for each server: asks it for its state. */
   readonly servers: readonly (() => Promise<ReplicationState>)[];
-  /** Called for each server whose connections must not be used any more. */
+  /** Called for each server whose connections must no longer be used. */
   readonly onLeave: (index: number) => void;
   readonly clockMs: () => number;
 };
 
-/** After this time the servers are asked again, while requests go on. */
+/** After this time, the servers are asked again, while requests continue. */
 const REFRESH_AFTER_MS = 1_000;
 
 /** Older answers don't count: the next request waits until the servers have answered again. */
@@ -19,11 +19,10 @@ const VALID_MS = 2_500;
 const ANSWER_TIMEOUT_MS = 1_000;
 
 /**
- * Finds the primary among several servers: the one on the newest timeline that is no standby. A
- * primary that was replaced without having noticed is still none, on an older timeline.
+ * Finds the primary among several servers: the one on the newest timeline that is not a standby. An old
+ * primary that has not noticed its replacement is not a standby either, but on an older timeline.
  *
- * Requests cause the questions, at most one a second: there is no timer, and an idle process asks
- * nothing.
+ * Requests trigger the queries, at most once a second. There is no timer, so an idle process asks nothing.
  */
 export class PrimaryFinder {
   readonly #options: PrimaryFinderOptions;
@@ -73,7 +72,7 @@ export class PrimaryFinder {
     }
   }
 
-  /** Resolves when each server has answered that answered the last time. */
+  /** Resolves when every server that answered the last time has answered again. */
   async #ask(): Promise<void> {
     const startedAtMs = this.#options.clockMs();
     const answers = this.#options.servers.map(async (read, index) => {

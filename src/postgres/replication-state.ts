@@ -1,8 +1,8 @@
 import { sqlState } from './errors.ts';
 
-/** What shows which of several servers is the primary. */
+/** The state of a server that shows whether it is the primary. */
 export type ReplicationState = {
-  /** What the server is, whatever a session or a database is set to. */
+  /** The server's actual role, regardless of settings of the session or the database. */
   readonly isStandby: boolean;
   /** The same for a server and its copies; `null` when the role can't read it. */
   readonly systemId: string | null;

@@ -5,9 +5,9 @@ export type SearchPath = { readonly url: URL; readonly schemas: readonly string[
 const OPTION = /(?:^|\s)(?:-c\s*|--)search[_-]path=((?:\\.|[^\s\\])*)/;
 
 /**
- * Takes the search path out of a URL: as libpq has it (`options`), as JDBC (`currentSchema`), as
- * Prisma (`schema`), or under its own name. Instep sets it in each session or transaction, since a
- * pooler refuses or drops it when a connection starts, and `pg` knows no other form than libpq's.
+ * Takes the search path out of a URL, in the form of libpq (`options`), JDBC (`currentSchema`) or Prisma
+ * (`schema`), or under its own name. Instep sets it in each session or transaction, because a pooler refuses
+ * or drops it when a connection starts, and `pg` knows only libpq's form.
  */
 export function takeSearchPath(given: URL): SearchPath {
   const url = new URL(given);
@@ -27,7 +27,7 @@ export function takeSearchPath(given: URL): SearchPath {
   return { url, schemas: schemas.length === 0 ? null : schemas };
 }
 
-/** The names of a list as in SQL: small letters, unless they are quoted. */
+/** The names in a list as in SQL: lower case, unless they are quoted. */
 function namesIn(list: string): string[] {
   return [...list.matchAll(/"((?:[^"]|"")+)"|([^",\s]+)/g)].map(
     ([, quoted, plain = '']) => quoted?.replaceAll('""', '"') ?? plain.toLowerCase(),

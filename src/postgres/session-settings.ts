@@ -1,12 +1,12 @@
 import pg from 'pg';
 
-/** A list, such as a search path, has names. */
+/** A list is a list of names, such as a search path. */
 export type Settings = Readonly<Record<string, string | number | readonly string[]>>;
 
 /**
- * What statements and the reading of their results rely on, whatever the database or the role sets:
- * how times are written, that times without a zone are in UTC (`column-values.ts`), how bytes are
- * written, that a null in an array is no text, and that a commit warns when no standby has it.
+ * The settings that statements and the parsing of their results rely on, whatever the database or the role
+ * sets: the format of times, UTC for times without a zone (`column-values.ts`), the format of bytes, null in
+ * an array as a null and not as text, and a warning of a commit that no standby has.
  */
 export const SESSION_SETTINGS: Settings = {
   datestyle: 'ISO',
@@ -17,9 +17,8 @@ export const SESSION_SETTINGS: Settings = {
 };
 
 /**
- * One statement for each setting: `set local timezone = 'UTC'`. And a commit is on disk before it is
- * answered with 200, even if the database or the role does not wait for that; every other setting of
- * `synchronous_commit` stays.
+ * One statement for each setting: `set local timezone = 'UTC'`. Turns `synchronous_commit` on only if it is
+ * off: a commit must be on disk before an event is answered with 200.
  */
 export function setStatements(command: 'set' | 'set local', settings: Settings): string {
   const waitForDisk = `

@@ -2,17 +2,18 @@ import { hash } from 'node:crypto';
 import { sqlState } from './errors.ts';
 
 /**
- * The names under which statements are prepared. Poolers that do not know of prepared statements
- * (PgBouncer before 1.21, in transaction mode) give every transaction another connection, where the
- * name is unknown; and a prepared statement no longer fits a table that was altered. After the first
- * such error statements are not prepared any more.
+ * The names under which statements are prepared. A pooler that does not support prepared statements
+ * (PgBouncer before 1.21, in transaction mode) gives every transaction another connection, where the name is
+ * unknown; and a prepared statement no longer fits a table that was altered. After the first such error,
+ * statements are no longer prepared.
  */
 export class StatementNames {
   #names: Map<string, string> | null = new Map();
 
   /**
-   * The name to prepare a statement under. It has a hash of the text, so that a connection that
-   * several clients share never runs another version's statement of the same name.
+   * The name to prepare a statement under. It contains a hash of the text, so that a connection shared by
+   * several clients never runs another version's statement of the same name.
+   *
    */
   nameOf(name: string, text: string): string | undefined {
     if (this.#names === null) return undefined;

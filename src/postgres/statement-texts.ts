@@ -6,7 +6,7 @@ import { findApplicationTables } from './tables/find-tables.ts';
 /** A statement needs the application's tables, which are looked up before it is tried again. */
 class TablesUnknown extends DatabaseConflict {}
 
-/** The texts of the statements. Those with the application's tables are made once. */
+/** The texts of the statements. Those that name the application's tables are built once. */
 export class StatementTexts {
   readonly #declared: DeclaredTables;
   #texts = new WeakMap<Exclude<StatementText, string>, string>();

@@ -1,6 +1,6 @@
 import type { ApplicationTables } from './tables/application-tables.ts';
 
-/** The text of a statement; one that uses the application's tables is made with their names. */
+/** The text of a statement, or a function that builds it from the names of the application's tables. */
 export type StatementText = string | ((tables: ApplicationTables) => string);
 
 /** A statement that each connection prepares once, under a name that also names its span. */
@@ -10,7 +10,7 @@ export type NamedStatement = {
   readonly values?: readonly unknown[];
 };
 
-/** Runs one statement and returns its rows. A plain text is not prepared. */
+/** Runs one statement and returns its rows. A plain string is not prepared. */
 export type Query = <Row extends object>(
   statement: NamedStatement | string,
   values?: readonly unknown[],

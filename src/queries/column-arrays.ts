@@ -1,4 +1,4 @@
-/** The values of these properties, one list for each, as `unnest` takes them. */
+/** The values of these properties, one list for each, as `unnest` expects them. */
 export function columnArrays<Row>(
   rows: readonly Row[],
   ...names: readonly (keyof Row)[]

@@ -1,8 +1,8 @@
 import type { Database } from '../postgres/database.ts';
 
 /**
- * Commits a record in the write-ahead log, so that it waits for the disk and for a synchronous
- * standby like an event does. It takes no lock and leaves no row.
+ * Commits an empty record to the write-ahead log, which waits for the disk and for a synchronous standby like
+ * an event does. It takes no lock and leaves no row.
  */
 export async function commitNothing(database: Database): Promise<void> {
   await database.transaction((query) =>

@@ -2,8 +2,8 @@ import type { Query } from '../postgres/database.ts';
 import type { RecognizedTable } from '../postgres/tables/recognize-tables.ts';
 
 /**
- * The statement that creates the index that finds the team of a customer; `null` when there is one.
- * For a view it is assumed.
+ * The statement that creates the index for finding the team of a customer; `null` when there is one. A view
+ * is assumed to have one.
  */
 export async function missingCustomerIndex(
   query: Query,

@@ -1,6 +1,6 @@
 import { FIRST_DATED_KEY } from '../core/event-key-layout.ts';
 
-/** Each bucket holds delays below its bound; the last one also holds all that are longer. */
+/** Each bucket holds delays below its bound. The last one also holds all longer delays. */
 export const DELAY_BOUNDS_SECONDS: readonly number[] = Array.from(
   { length: 48 },
   (_, bucket) => 0.25 * 2 ** (bucket / 2),

@@ -23,7 +23,7 @@ export async function readBodiesOfCustomer(
   });
 }
 
-/** Replaces the bodies at these positions. A body never changes otherwise. */
+/** Replaces the bodies at these positions. Nothing else ever changes a body. */
 export async function replaceBodies(query: Query, bodies: readonly EventBody[]): Promise<void> {
   await query({
     name: 'replace_bodies',

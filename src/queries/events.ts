@@ -15,11 +15,11 @@ export type LogEntry = {
   readonly receivedAtMs: number;
   readonly outcome: LoggedOutcome;
   readonly body: Uint8Array;
-  /** How often this batch delivered it; 0 when it came from the log itself. */
+  /** How often Stripe delivered it in this batch; 0 for a replayed event or a snapshot. */
   readonly deliveries: number;
 };
 
-/** The most events that are read on each side of an ambiguous second. */
+/** The maximum number of events that are read on each side of an ambiguous second. */
 const MAX_NEIGHBORS = 100;
 
 /** The columns of a `LoggedEvent`. */
@@ -33,9 +33,9 @@ export const LOGGED_EVENT = `
   body`;
 
 /**
- * The events of these ranges, as `event`. Of one range 1,000 events at most, more than any customer
- * has in a second. The order and the limit keep the planner on the index: it expects any range to
- * hold one two-hundredth of the table, and would rather read all of it than look up 64 ranges.
+ * The events of these ranges, as `event`. A range yields up to 1,000 events, more than any customer has in a
+ * second. The order and the limit make the planner use the index: it expects any range to hold 0.5 % of the
+ * table, and would otherwise read the whole table rather than look up 64 ranges.
  */
 const EVENTS_IN_RANGES = `
   unnest($1::uuid[], $2::uuid[]) as range (low, high)
@@ -156,17 +156,17 @@ const ofDecision = (column: string) =>
   `case logged.outcome when 'parked' then excluded.${column} else logged.${column} end`;
 
 /**
- * Writes events to the log, each once. For an event that is there already this counts its
- * deliveries, and changes its outcome only if it was parked. It then also takes the time that the
- * decision counted with: another transaction can have parked the event meanwhile.
+ * Writes events to the log, each once. If an event is already there, this counts its deliveries, and changes
+ * its outcome only if it was parked. It then also stores the times that the decision was based on, because
+ * another transaction can have parked the event meanwhile.
  */
 export async function logEvents(query: Query, entries: readonly LogEntry[]): Promise<void> {
   await query({
     name: 'log_events',
-    // Positions are given in the order of arrival, but rows are inserted in the order of keys: two
-    // transactions with the same events then wait for each other, and never deadlock. Bodies
-    // travel as one value, in its own bytes: in an array each would be written in hex, quoted, and
-    // parsed, which took more than a quarter of PostgreSQL's time.
+    // Positions are assigned in the order of arrival, but rows are inserted in the order of keys, so that two
+    // transactions with the same events wait for each other and never deadlock. Bodies are sent as one binary
+    // value: in an array, each would be written in hex, quoted, and parsed, which took more than a quarter of
+    // PostgreSQL's time.
     text: `
       with arrived as materialized (
         select nextval('instep.events_position_seq') as position, event.*
@@ -240,7 +240,7 @@ export async function deleteRepeated(
   });
 }
 
-/** Where each body is among all of them, one after the other; PostgreSQL counts from 1. */
+/** The place of each body in their concatenation. PostgreSQL counts from 1. */
 function placesOf(entries: readonly LogEntry[]): { start: number; bytes: number }[] {
   let start = 1;
   return entries.map(({ body }) => {

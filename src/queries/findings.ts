@@ -6,7 +6,7 @@ import { contractColumn } from '../postgres/tables/fields.ts';
 import { columnArrays } from './column-arrays.ts';
 import { isNotDismissed } from './operator-actions.ts';
 
-/** What is wrong with a team or a customer. */
+/** A problem of a team or a customer. */
 export const PROBLEMS = [
   'missed event',
   'never seen',
@@ -24,20 +24,20 @@ export type FoundProblem = {
   readonly customerId: string;
   /** `null` for a customer without a team. */
   readonly teamId: ApplicationId | null;
-  /** The compared plan, and the one that it should be; `null` when the customer is the problem. */
+  /** The plan at the comparison, and the plan that it should be; `null` when the customer is the problem. */
   readonly plan: TeamPlan | null;
   readonly shouldBe: TeamPlan | null;
   /** When the problem began at the earliest, in seconds since 1970; `null`: unknown. */
   readonly beganSeconds: number | null;
 };
 
-/** With more findings the configuration is wrong, and not the teams. */
+/** With more findings, the configuration is wrong rather than the teams. */
 const MAX_STORED = 10_000;
 
 /**
- * Stores what a comparison of these customers found, in place of what the last one found of the same
- * problems. A comparison without Stripe looks for some problems only, and leaves a finding of another
- * problem alone while the team has the same plan.
+ * Stores the findings of a comparison of these customers, in place of earlier findings of the same problems.
+ * A comparison without Stripe looks only for some problems, and keeps findings of other problems while the
+ * team has the same plan.
  */
 export async function storeFindings(
   query: Query,
@@ -103,7 +103,7 @@ export async function storeFindings(
   });
 }
 
-/** Forgets what the reconciliation that ends now has not found again. */
+/** Deletes the findings that the reconciliation that is ending has not found again. */
 export async function forgetOldFindings(query: Query): Promise<void> {
   await query({
     name: 'forget_old_findings',
@@ -179,7 +179,7 @@ export async function readFindings(query: Query, page: FindingsPage): Promise<Op
   });
 }
 
-/** Counting ends here. */
+/** Counting stops here. */
 export const MAX_COUNTED_FINDINGS = 1_000;
 
 const COUNT_FINDINGS = (tables: ApplicationTables) => `

@@ -3,31 +3,33 @@ import type { ApplicationTables } from '../postgres/tables/application-tables.ts
 import { SNAPSHOT_TYPE } from '../stripe/handled-event-type.ts';
 import { isDismissed } from './parked-events.ts';
 
-/** What is out of sync, and what the newest 1,000 events show. Times in milliseconds since 1970. */
+/** What is out of sync, and figures of the newest 1,000 events. Times are in milliseconds since 1970. */
 export type Health = {
-  /** Those that were not dismissed. No more than `MAX_COUNTED_PARKED` are counted. */
+  /** Without dismissed ones. Counted up to `MAX_COUNTED_PARKED`. */
   readonly parkedEvents: number;
   readonly parkedCustomers: number;
-  /** Those of customers whom a team had before. Of others it may be that no team ever has them. */
+  /** Those of customers that a team had before. Others possibly never get a team. */
   readonly parkedOfKnownCustomers: number;
   /** When the oldest parked event arrived. */
   readonly parkedSinceMs: number | null;
   /** Subscriptions whose order has been ambiguous for ten minutes. */
   readonly ambiguousSubscriptions: number;
   readonly namelessProducts: number;
-  /** Those whose name was looked up, without result. */
+  /** Those whose name was looked up without a result. */
   readonly unresolvedProducts: number;
   readonly unreadableEvents: number;
   readonly lastReceivedMs: number | null;
   /** When Stripe last delivered an event. */
   readonly lastDeliveredMs: number | null;
-  /** Since when Stripe lists events and delivers none; `null` while the newest one was delivered. */
+  /**
+   * The time since which Stripe has listed events but delivered none; `null` if the newest one was delivered.
+   */
   readonly undeliveredSinceMs: number | null;
   /** The newest `created`, in seconds since 1970. */
   readonly newestCreatedSeconds: number | null;
 };
 
-/** The parked events that are counted, or looked at one by one, at most. */
+/** The maximum number of parked events that are counted or examined one by one. */
 export const MAX_COUNTED_PARKED = 10_000;
 
 const READ_HEALTH = ({ teams }: ApplicationTables) => `

@@ -1,8 +1,8 @@
 import type { IdType } from '../postgres/tables/application-tables.ts';
 
 /**
- * SQL that reads an id from text, and yields null for text that is no id of this type: a session, a
- * link or a command can name anything.
+ * SQL that parses an id from text, or yields null for text that is not an id of this type: a session, a link
+ * or a command can contain anything.
  */
 export function idFrom(type: IdType, text: string): string {
   switch (type) {
@@ -24,8 +24,8 @@ export function idFrom(type: IdType, text: string): string {
 }
 
 /**
- * SQL for the array of the ids among a parameter of integers and one of texts. Reading an id from text
- * costs more than finding its row, so integers are not read where ids are integers.
+ * SQL for the array of valid ids in a parameter of integers and one of strings. Parsing an id takes longer
+ * than finding its row, so integers are not parsed where ids are integers.
  */
 export function idsFrom(type: IdType, integers: string, texts: string): string {
   const read = (asked: string) => `array(
@@ -37,7 +37,7 @@ export function idsFrom(type: IdType, integers: string, texts: string): string {
     : read(`${integers}::bigint[]::text[] || ${texts}::text[]`);
 }
 
-/** SQL for the place in the order of ids where a page begins: after this id, or at the beginning. */
+/** SQL for the id after which a page begins; before all ids for the first page. */
 export function startAfter(type: IdType, text: string): string {
   return `coalesce(${idFrom(type, text)}, ${BEFORE_ALL[type]})`;
 }

@@ -35,9 +35,9 @@ export type LeaseOptions = {
 };
 
 /**
- * Takes the lease of a job that is due and that no other instance holds, and returns the progress
- * of the last run; `null` when there is none. A row and no advisory lock: such a lock belongs to a
- * connection, which PgBouncer in transaction mode shares.
+ * Takes the lease of a job that is due and that no other instance holds, and returns the progress of the last
+ * run; `null` when there is none. It is a row and not an advisory lock, because such a lock belongs to a
+ * connection, which PgBouncer shares in transaction mode.
  */
 export async function acquireLease(
   query: Query,
@@ -66,7 +66,7 @@ export async function acquireLease(
   return row ?? null;
 }
 
-/** Notes the progress of a job, and extends its lease. Returns whether the lease was still held. */
+/** Saves the progress of a job, and extends its lease. Returns whether the lease was still held. */
 export async function saveProgress(
   query: Query,
   { name, holder }: LeaseHolder,
@@ -103,7 +103,7 @@ export async function completeJob(
   });
 }
 
-/** Gives the lease back, wherever the job is. */
+/** Releases the lease, whether the job is complete or not. */
 export async function releaseLease(query: Query, { name, holder }: LeaseHolder): Promise<void> {
   await query({
     name: 'release_lease',

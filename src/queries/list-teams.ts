@@ -5,18 +5,18 @@ import { idFrom } from './id-from-text.ts';
 import { NAMED_TEAM, type NamedTeam, type NamedTeamRow, toNamedTeam } from './named-teams.ts';
 import { FACETS, hasProblem, LOST_PLAN, type TeamProblem } from './team-facets.ts';
 
-/** A team matches when it matches every member that is given. */
+/** A team must match every given member. */
 export type TeamFilter = {
   /** A part of the name, in upper or lower case. */
   readonly text?: string | undefined;
   readonly status?: string | undefined;
-  /** A plan or product that the team has, or has lost. */
+  /** A plan or product that the team has or had. */
   readonly plan?: string | undefined;
   readonly product?: string | undefined;
   readonly problem?: TeamProblem | undefined;
 };
 
-/** What a list can be ordered by: SQL that is never null. Teams with the same value follow by id. */
+/** The sort keys of a list, as SQL that is never null. Teams with the same value are ordered by id. */
 const SORTS = {
   name: "lower(coalesce(teams.name::text, ''))",
   status: "coalesce(teams.subscription_status::text, '')",
@@ -36,7 +36,7 @@ export type TeamList = {
   readonly limit: number;
 };
 
-/** Some of the matching teams, and the last one that was examined; `null` when no others are left. */
+/** Some of the matching teams, and the last team that was examined; `null` when no others are left. */
 export type ListedTeams = {
   readonly teams: readonly NamedTeam[];
   readonly examinedTo: ApplicationId | null;
@@ -46,8 +46,8 @@ export type ListedTeams = {
 const EXAMINED = 5_000;
 
 /**
- * Lists teams. No index of the application's has names, plans or statuses: in the order of ids, one
- * statement examines a part of the table, in another order all of it.
+ * Lists teams. The application has no index for names, plans or statuses, so one statement examines a part of
+ * the table in the order of ids, or all of it in another order.
  */
 export async function listTeams(query: Query, list: TeamList): Promise<ListedTeams> {
   const { filter, order, cursor, limit } = list;

@@ -6,15 +6,12 @@ import { columnArrays } from './column-arrays.ts';
 import { startAfter } from './id-from-text.ts';
 import type { PageAfter } from './teams.ts';
 
-/** Forgets everything that was listed. */
+/** Deletes everything that was listed. */
 export async function forgetListed(query: Query): Promise<void> {
   await query({ name: 'forget_listed', text: 'truncate instep.listed_subscriptions' });
 }
 
-/**
- * Remembers listed subscriptions; one that is listed again replaces what was known. Returns how many
- * are new.
- */
+/** Stores listed subscriptions; a subscription that is listed again is replaced. Returns how many are new. */
 export async function rememberListed(
   query: Query,
   listed: readonly ListedSubscription[],
@@ -75,8 +72,8 @@ const REMEMBER_CUSTOMERS = ({ teams }: ApplicationTables) => `
       returning customer_id`;
 
 /**
- * Remembers those of these customers who have a team and no listed subscription: Stripe knows them.
- * Returns how many they are.
+ * Stores those of these customers who have a team but no listed subscription, because Stripe knows them.
+ * Returns their number.
  */
 export async function rememberCustomers(
   query: Query,

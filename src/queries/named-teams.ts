@@ -9,7 +9,7 @@ import { TEAM, type Team, type TeamRow } from './teams.ts';
 export type NamedTeam = Team & {
   /** `null` where the application's table has no names. */
   readonly name: string | null;
-  /** The plan that the team had, and that its subscription's end has cleared. */
+  /** The plan that the team had until its subscription ended. */
   readonly lostPlan: LostPlan | null;
 };
 

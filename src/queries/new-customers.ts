@@ -27,9 +27,9 @@ const TAKE_NEW_CUSTOMERS = ({ teams }: ApplicationTables) => `
       returning customer_id as "customerId"`;
 
 /**
- * Customers with a team and without any known subscription, which Stripe is to be asked for now.
- * Each is due again after 5 seconds, and then after as long as it has been waiting, for a day: a
- * customer can be created long before the checkout is completed.
+ * Customers with a team but without a known subscription, for which Stripe should be asked now. Each is due
+ * again after 5 seconds, then after doubling delays for a day: a customer can be created long before the
+ * checkout is completed.
  */
 export async function takeNewCustomers(query: Query, limit: number): Promise<string[]> {
   const rows = await query<{ customerId: string }>({

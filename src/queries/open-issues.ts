@@ -27,8 +27,8 @@ const FIRST_PARKED_AFTER = (customerId: string) => `
                 limit 1`;
 
 /**
- * The customers with parked events, in the order of their ids. The statement goes from one customer
- * to the next in the index of the parked events, so it reads only those of its page.
+ * The customers with parked events, in the order of their ids. The statement moves from one customer to the
+ * next in the index of the parked events, so it reads only those of its page.
  */
 export async function readParkedCustomers(
   query: Query,
@@ -95,7 +95,7 @@ const READ_LASTING_AMBIGUITIES = (tables: ApplicationTables) => `
        order by customer_id
        fetch first $2 rows with ties`;
 
-/** Subscriptions with a team whose order Stripe has not decided, ordered by customer. */
+/** Subscriptions of teams whose order Stripe has not decided, ordered by customer. */
 export async function readLastingAmbiguities(
   query: Query,
   { afterCustomerId, limit }: CustomerPage,
@@ -132,7 +132,7 @@ export async function readUnreadablePositions(
   return rows.map(({ position }) => position);
 }
 
-/** Counting ends here. */
+/** Counting stops here. */
 export const MAX_COUNTED_ISSUES = 100;
 
 const COUNT_OTHER_ISSUES = (tables: ApplicationTables) => `

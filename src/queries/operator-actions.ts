@@ -1,7 +1,7 @@
 import type { Query } from '../postgres/database.ts';
 import { columnArrays } from './column-arrays.ts';
 
-/** What an operator did to a team, a customer, a subscription or an event, and what came of it. */
+/** An operator's action on a team, a customer, a subscription or an event, and its result. */
 export type OperatorAction = {
   /** Such as `team:1`, `customer:cus_1`, `subscription:sub_1` or `event:1`. */
   readonly subject: string;
@@ -13,7 +13,7 @@ export type OperatorAction = {
   readonly note: string | null;
 };
 
-/** Records the actions of one form. Those older than a year are forgotten. */
+/** Records the actions of one form, and deletes those older than a year. */
 export async function recordActions(
   query: Query,
   formId: string,
@@ -57,7 +57,7 @@ export type RecordedAction = OperatorAction & {
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-/** The actions of a form; none for what is no form's id. */
+/** The actions of a form; none for anything but a form's id. */
 export async function readActionsOf(query: Query, formId: string): Promise<RecordedAction[]> {
   if (!UUID.test(formId)) return [];
   return await query<RecordedAction>({

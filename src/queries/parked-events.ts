@@ -3,12 +3,12 @@ import type { Query } from '../postgres/database.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { LOGGED_EVENT } from './events.ts';
 
-/** With more parked events than these, it takes less time to look from the side of the teams. */
+/** With more parked events than this, it is faster to start from the teams. */
 const FEW_PARKED = 1_000;
 
-// Only one of the two branches is executed. Where several products share a Stripe account, nearly
-// all events are parked, and the teams are far fewer. The inner limit makes the planner use the
-// index of the parked events for each team.
+// Only one of the two branches is executed. If several products share a Stripe account, nearly all events are
+// parked, and there are far fewer teams. The inner limit makes the planner use the index of the parked events
+// for each team.
 const READ_CUSTOMERS_OF_PARKED_EVENTS = ({ teams }: ApplicationTables) => `
       with first_parked as materialized (
         select customer_id
@@ -68,13 +68,13 @@ export async function readParkedEvents(
   });
 }
 
-/** Which parked events to dismiss: those that match all that is given. */
+/** Selects the parked events to dismiss: they must match every given member. */
 export type ParkedFilter = {
   readonly position?: number | undefined;
   readonly customerId?: string | undefined;
   /** In milliseconds since 1970. */
   readonly receivedBeforeMs?: number | undefined;
-  /** Only those of customers of whom no subscription is known, because they never had a team. */
+  /** Only those of customers without a known subscription, because they never had a team. */
   readonly isCustomerUnknown?: boolean;
 };
 
@@ -129,10 +129,10 @@ const DISMISS_PARKED_BATCH = ({ teams }: ApplicationTables) => `
         from parked`;
 
 /**
- * Dismisses parked events whose customer has no team, and returns how many. Those of a customer who had
- * a team stay in the log, because they count again once a team has that customer: the stored state of
- * the customer is outdated without them. Those of other customers are deleted. Catch-up does not take
- * them for missed ones.
+ * Dismisses parked events whose customer has no team, and returns how many. Those of a customer who had a
+ * team stay in the log, because they count again once a team has that customer: without them the stored state
+ * of the customer is outdated. Those of other customers are deleted, and catch-up does not treat them as
+ * missed.
  */
 export async function dismissParkedBatch(
   query: Query,

@@ -2,10 +2,10 @@ import type { DatabaseServer } from '../postgres/connect.ts';
 import { migrate } from '../postgres/migrate.ts';
 import { findApplicationTables } from '../postgres/tables/find-tables.ts';
 
-/** A migration may rebuild an index, and waits for another instance's. */
+/** A migration can rebuild an index, and can wait for the migration of another instance. */
 const MIGRATION_TIMEOUT_MS = 60_000;
 
-/** Brings the schema up to date, unless the application's tables don't fit: then nothing changes. */
+/** Brings the schema up to date. If the application's tables don't fit, nothing changes. */
 export async function prepareDatabase(
   server: DatabaseServer,
   onConnectionError: (error: Error) => void,
@@ -17,7 +17,7 @@ export async function prepareDatabase(
   });
   try {
     return await migrate(database, {
-      // Declared tables are the application's own to create.
+      // The application itself creates declared tables.
       createsTables: server.tables.users === undefined && server.tables.teams === undefined,
       verify: (query) => findApplicationTables(query, server.tables),
     });

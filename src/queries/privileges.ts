@@ -1,6 +1,6 @@
 import type { Query } from '../postgres/database.ts';
 
-/** The role as `grant` names it: this one, or the current one. */
+/** This role, or else the current one, quoted for `grant`. */
 export async function quoteRole(query: Query, role: string | null): Promise<string> {
   const [row] = await query<{ role: string }>({
     name: 'quote_role',
@@ -25,8 +25,8 @@ export async function readLackingPrivileges(
 ): Promise<LackingPrivileges> {
   const [row] = await query<LackingPrivileges>({
     name: 'read_lacking_privileges',
-    // A privilege on any column is enough where it can be granted by columns. Only a migration
-    // needs `create`, and an upgrade takes the owner of the tables anyway.
+    // A privilege on any column is enough where columns can be granted. Only a migration needs `create`, and
+    // an upgrade requires the owner of the tables anyway.
     text: `
       with instep as materialized (
         select pg_class.oid, relname, relkind

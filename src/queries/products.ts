@@ -2,7 +2,7 @@ import type { ApplicationId } from '../core/application-id.ts';
 import type { Query } from '../postgres/database.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 
-/** The names of these products, as far as they are known. */
+/** The known names of these products. */
 export async function readProductNames(
   query: Query,
   productIds: readonly string[],
@@ -25,8 +25,8 @@ export async function readProductName(query: Query, productId: string): Promise<
 }
 
 /**
- * Remembers what Stripe's API returned for a product: its name, or `null` when it has none. A known
- * name is kept then. A new name is to be applied to the product's teams.
+ * Stores the name that Stripe's API returned for a product. If it is `null`, a known name stays. A new name
+ * is then due to be applied to the product's teams.
  */
 export async function writeProductName(
   query: Query,
@@ -53,7 +53,7 @@ export async function writeProductName(
   });
 }
 
-/** Remembers products without a name, for maintenance to look up. */
+/** Stores products without a name, for maintenance to look up. */
 export async function noteNamelessProducts(
   query: Query,
   productIds: readonly string[],
@@ -123,8 +123,8 @@ const APPLY_PRODUCT_NAME = ({ teams: { rows, name, column, touch } }: Applicatio
       returning team.${column('id')} as id`;
 
 /**
- * Gives a product's name to some of the teams that have none, or a former one, and returns their
- * ids. It waits for no team that another session has locked.
+ * Writes a product's name to some of the teams that have no name or a former one, and returns their ids. It
+ * skips teams that another session has locked.
  */
 export async function applyProductName(
   query: Query,
@@ -153,8 +153,9 @@ const NOTE_APPLIED_NAME = ({ teams }: ApplicationTables) => `
              )`;
 
 /**
- * Notes that a product's teams have its name, unless one of them is still without. Not for a minute
- * after the lookup: a transaction that began before it can still write a team without the name.
+ * Marks a product's name as applied, unless one of its teams still lacks the name. It does so a minute after
+ * the lookup at the earliest, because a transaction that began before the lookup can still write a team
+ * without the name.
  */
 export async function noteAppliedName(query: Query, productId: string): Promise<void> {
   await query({

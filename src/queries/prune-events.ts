@@ -6,23 +6,23 @@ import { columnArrays } from './column-arrays.ts';
 export type PruneStep = {
   /** Examines the first events after this position. */
   readonly afterPosition: number;
-  /** Events received then or later stay, in milliseconds since 1970. */
+  /** Events received at this time or later stay, in milliseconds since 1970. */
   readonly cutoffMs: number;
 };
 
 export type Pruned = {
   readonly count: number;
-  /** The last position that was examined; `null` when everything before the cutoff was. */
+  /** The last position that was examined; `null` when all events before the cutoff were. */
   readonly lastPosition: number | null;
 };
 
-/** The events that one statement examines, which takes some milliseconds. */
+/** The number of events that one statement examines, within a few milliseconds. */
 const BATCH = 500;
 
 /**
- * Whether the ordering rule no longer needs `event`: the state of its subscription is newer and
- * known, and it is not of the last second before the state's. That one stays complete, because it
- * decides the order if another event of the state's second arrives.
+ * Whether the ordering rule no longer needs `event`: the state of its subscription is newer and known, and
+ * the event is not of the last second before that state. That second stays complete, because it decides the
+ * order if another event of the state's second arrives.
  */
 const IS_SUPERSEDED = `
   exists (
@@ -51,9 +51,8 @@ const IS_SUPERSEDED = `
 export async function pruneEvents(query: Query, step: PruneStep): Promise<Pruned> {
   const [row] = await query<{ count: number; lastPosition: number | null; isEnd: boolean }>({
     name: 'prune_events',
-    // The batch size is part of the text, so that the planner knows how small it is. An event
-    // without a time of its own counts as created when it arrives, so that only its row shows that
-    // it is a duplicate.
+    // The batch size is part of the text, so that the planner knows how small it is. An event without
+    // `created` counts as created when it arrives, so only its row shows that it is a duplicate.
     text: `
       with examined as materialized (
         select position, received_at
@@ -92,7 +91,7 @@ export async function pruneEvents(query: Query, step: PruneStep): Promise<Pruned
   return { count: row.count, lastPosition: row.isEnd ? null : row.lastPosition };
 }
 
-/** Whether it is this caller's turn to prune: among all instances, one call in an hour. */
+/** Whether this caller should prune now: one call an hour, among all instances. */
 export async function claimPruning(query: Query): Promise<boolean> {
   const rows = await query({
     name: 'claim_pruning',
@@ -105,7 +104,7 @@ export async function claimPruning(query: Query): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Which of these events may have been pruned, by their index. */
+/** The indexes of those of these events that may have been pruned. */
 export async function findPruned(
   query: Query,
   events: readonly SubscriptionEvent[],
@@ -126,7 +125,7 @@ export async function findPruned(
   return new Set(rows.map(({ index }) => index));
 }
 
-/** Events received before this time may have been pruned; `null`: none was. */
+/** Events received before this time may have been pruned; `null`: none were. */
 export async function readPrunedBefore(query: Query): Promise<number | null> {
   const [row] = await query<{ pruned_before: Date | null }>({
     name: 'read_pruned_before',

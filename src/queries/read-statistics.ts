@@ -3,7 +3,7 @@ import type { Query } from '../postgres/database.ts';
 import { DELAY_BUCKET } from './delay-buckets.ts';
 import type { SlotSeconds } from './write-statistics.ts';
 
-/** How many events of a time slot had this outcome and this delay. */
+/** The number of events in a time slot with this outcome and this delay. */
 export type StatisticsRow = {
   /** In milliseconds since 1970. */
   readonly startsAtMs: number;
@@ -18,10 +18,10 @@ export type Statistics = {
   readonly isWhole: boolean;
 };
 
-/** Events counted on the spot, at most. Maintenance sums more than these in a moment. */
+/** The maximum number of events that are counted directly. Maintenance soon sums any others. */
 const MOST_COUNTED = 50_000;
 
-/** The events since a time: the sums, and the events of the log that are not in them yet. */
+/** The events since a time: the sums, and the logged events that are not yet in them. */
 export async function readStatistics(
   query: Query,
   { slotSeconds, sinceMs }: { readonly slotSeconds: SlotSeconds; readonly sinceMs: number },
@@ -29,7 +29,7 @@ export async function readStatistics(
   type Row = { isWhole: boolean } & (StatisticsRow | { startsAtMs: null });
   const rows = await query<Row>({
     name: 'read_statistics',
-    // One statement, so that both halves are of the same moment.
+    // One statement, so that both halves show the same moment.
     text: `
       with progress as materialized (
         select coalesce(max(up_to_position), 0) as up_to,

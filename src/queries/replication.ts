@@ -1,11 +1,11 @@
 import type { Ask } from '../postgres/one-server.ts';
 import { type ReplicationState, readReplicationState } from '../postgres/replication-state.ts';
 
-/** A server as the primary or a standby of others. */
+/** The replication state of a server, whether primary or standby. */
 export type Replication = ReplicationState & {
-  /** When it started, which tells it from others: poolers can lead to one server by several hosts. */
+  /** When it started, which identifies it: with poolers, several hosts can lead to one server. */
   readonly startedAt: string;
-  /** What it has written or, as a standby, replayed: a position in the write-ahead log in bytes. */
+  /** The position in the write-ahead log, in bytes, that it has written or, as a standby, replayed. */
   readonly positionBytes: number;
   /** `synchronous_standby_names`; empty when commits wait for no standby. */
   readonly synchronousNames: string;

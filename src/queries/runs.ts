@@ -1,6 +1,6 @@
 import type { Query } from '../postgres/database.ts';
 
-/** A time in which an instance was running and could reach the database, in milliseconds since 1970. */
+/** A period in which an instance was running and could reach the database, in milliseconds since 1970. */
 export type Run = {
   readonly version: string;
   readonly startedAtMs: number;
@@ -11,15 +11,15 @@ export type Run = {
 /** An instance that was not seen for longer was down. */
 export const MAX_UNSEEN_MS = 60_000;
 
-/** As long as the longest chart, and the run before it. */
+/** Covers the longest chart, and the run before it. */
 const KEPT = `interval '15 days'`;
 
-/** More than that is a crash loop, of which the newest are enough. */
+/** More runs are a crash loop, of which the newest runs are enough. */
 const MAX_RUNS = 1_000;
 
 /**
- * Notes that the instance of this run is running, and returns the run: a new one when there is none
- * yet, or when the instance could not reach the database for too long.
+ * Records that the instance of this run is running, and returns the run: a new one if there is none yet, or
+ * if the instance could not reach the database for too long.
  */
 export async function noteRun(
   query: Query,

@@ -3,11 +3,11 @@ import type { Query } from '../postgres/database.ts';
 import { LOGGED_EVENT } from './events.ts';
 import { MAX_COUNTED_PARKED } from './health.ts';
 
-/** An event as people see it in the log. */
+/** A logged event with the columns that people see. */
 export type EventRow = LoggedEvent & {
   readonly customerId: string | null;
   readonly subscriptionId: string | null;
-  /** `null` for one that was unreadable. */
+  /** `null` for an unreadable event. */
   readonly createdAtMs: number | null;
   readonly deliveries: number;
 };
@@ -19,7 +19,7 @@ const EVENT_ROW = `
   (extract(epoch from created_at) * 1000)::bigint as "createdAtMs",
   deliveries`;
 
-/** An event matches when it matches every member that is given. */
+/** An event must match every given member. */
 export type EventFilter = {
   readonly eventId?: string | undefined;
   readonly customerId?: string | undefined;
@@ -28,9 +28,9 @@ export type EventFilter = {
   readonly invoiceId?: string | undefined;
   readonly type?: string | undefined;
   readonly outcome?: LoggedOutcome | undefined;
-  /** Received then or later, in milliseconds since 1970. */
+  /** Received at this time or later, in milliseconds since 1970. */
   readonly sinceMs?: number | undefined;
-  /** Received before then. */
+  /** Received before this time. */
   readonly untilMs?: number | undefined;
 };
 
@@ -44,8 +44,8 @@ type Page = { readonly order: SortOrder; readonly limit: number };
 const DIRECTIONS = { 'newest first': 'desc', 'oldest first': 'asc' } as const;
 
 /**
- * The first matching events of a position range, in this order of arrival. With a customer the
- * index `events_of_customer` finds them; otherwise the whole range is examined.
+ * The first matching events of a position range, in this order of arrival. For a customer, the index
+ * `events_of_customer` finds them; otherwise the whole range is examined.
  */
 export async function readEvents(
   query: Query,
@@ -68,11 +68,11 @@ export async function readEvents(
   });
 }
 
-/** The positions of the parked events, the newest first; `null` when they are too many. */
+/** The positions of the parked events, the newest first; `null` when there are too many. */
 export async function readParkedPositions(query: Query): Promise<number[] | null> {
   const rows = await query<{ position: number }>({
     name: 'read_parked_positions',
-    // The order keeps the planner on the index of the parked events.
+    // The order makes the planner use the index of the parked events.
     text: `
       select position
         from instep.events
@@ -107,7 +107,7 @@ export async function readEventsAt(
   });
 }
 
-/** How many events after a position match; the count ends at the limit. */
+/** The number of matching events after a position. Counting stops at the limit. */
 export async function countEvents(
   query: Query,
   filter: EventFilter,
@@ -130,7 +130,7 @@ export async function countEvents(
   return row?.count ?? 0;
 }
 
-/** Only the conditions that are given: a plan that serves any combination uses no index. */
+/** The given conditions only, because a plan for any combination would use no index. */
 function conditionsOf(
   filter: EventFilter,
   firstParameter: number,
@@ -145,7 +145,7 @@ function conditionsOf(
     ['outcome = ?', outcome],
     ['received_at >= ?', sinceMs === undefined ? undefined : new Date(sinceMs)],
     ['received_at < ?', untilMs === undefined ? undefined : new Date(untilMs)],
-    // Ids need no escapes in JSON. The last condition, because it is the most expensive.
+    // Ids need no escaping in JSON. This condition is last because it is the most expensive.
     [
       'position(? in body) > 0',
       invoiceId === undefined ? undefined : Buffer.from(`"${invoiceId}"`),
@@ -160,7 +160,7 @@ function conditionsOf(
   };
 }
 
-/** The part of a range that has its first events in this order; `null` when there is none. */
+/** The part of a range that holds its first events in this order; `null` when there are none. */
 export async function readPositionRange(
   query: Query,
   { after, upTo }: PositionRange,
@@ -184,8 +184,8 @@ export async function readPositionRange(
 }
 
 /**
- * The first position of an event that was received then or later; `null` when there is none. No index
- * has times, but positions follow the order of arrival: each step halves the range of positions.
+ * The first position of an event that was received at this time or later; `null` when there is none. No index
+ * covers times, but positions follow the order of arrival, so this is a binary search.
  */
 export async function readPositionSince(query: Query, sinceMs: number): Promise<number | null> {
   const [row] = await query<{ position: number }>({

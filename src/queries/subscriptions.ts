@@ -6,7 +6,7 @@ import type { ApplicationTables } from '../postgres/tables/application-tables.ts
 
 export type KnownCustomers = {
   readonly customers: ReadonlyMap<string, Customer>;
-  /** The names of their products, as far as they are known. */
+  /** The known names of their products. */
   readonly names: ReadonlyMap<string, string>;
 };
 
@@ -18,7 +18,7 @@ export async function readCustomers(
   type Row = SubscriptionEvent & { order: Order; productName: string | null };
   const rows = await query<Row>({
     name: 'read_customers',
-    // Customer by customer, so that no table statistics lead the planner to read the whole table.
+    // Read customer by customer, so that table statistics can't make the planner read the whole table.
     text: `
       select state.customer_id as "customerId",
              nullif(subscription_id, '') as "subscriptionId",
@@ -53,7 +53,7 @@ export async function readCustomers(
   return { customers, names };
 }
 
-/** The customers with a subscription of this id: one, unless ids are used more than once. */
+/** The customers with a subscription of this id: usually one, because ids are unique at Stripe. */
 export async function readCustomerIdsOf(
   query: Query,
   subscriptionId: string,
@@ -73,7 +73,7 @@ export async function readCustomerIdsOf(
   return rows.map(({ customer_id }) => customer_id);
 }
 
-/** Remembers the newest event of each of these subscriptions. */
+/** Stores the newest event of each of these subscriptions. */
 export async function writeSubscriptions(
   query: Query,
   states: readonly SubscriptionState[],
@@ -128,8 +128,8 @@ const READ_AMBIGUOUS_SUBSCRIPTIONS = ({ teams }: ApplicationTables) => `
        limit $1`;
 
 /**
- * The subscriptions whose order is ambiguous and matters to a team, the oldest first, for a snapshot
- * from Stripe's API. Not before their second is over, with a margin for clocks: the snapshot then
+ * The subscriptions whose order is ambiguous and matters to a team, the oldest first, for a snapshot from
+ * Stripe's API. Leaves out those whose second is not over yet, with a margin for clocks, so that the snapshot
  * includes all of it.
  */
 export async function readAmbiguousSubscriptions(

@@ -11,7 +11,7 @@ export type TeamCounts = {
   readonly groups: readonly TeamGroup[];
 };
 
-/** More plans than these are not told apart. */
+/** More groups than this are not counted separately. */
 const MAX_GROUPS = 500;
 
 const COUNT_TEAMS = (tables: ApplicationTables) => `
@@ -40,8 +40,8 @@ const COUNT_TEAMS = (tables: ApplicationTables) => `
              took   = clock_timestamp() - statement_timestamp()`;
 
 /**
- * Counts the teams, unless an instance did within the last 10 seconds. The table is the application's,
- * perhaps large and without an index, or a view: counting takes no more than a hundredth of the time.
+ * Counts the teams, unless an instance did so within the last 10 seconds. The application's table can be
+ * large, without an index, or a view, so counting takes up to 1 % of the time.
  */
 export async function countTeamsInTurn(query: Query): Promise<void> {
   const claimed = await query({

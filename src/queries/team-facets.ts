@@ -10,17 +10,17 @@ export const TEAM_PROBLEMS = [
 
 export type TeamProblem = (typeof TEAM_PROBLEMS)[number];
 
-/** What teams are counted and filtered by. */
+/** The values by which teams are counted and filtered. */
 export type TeamFacets = {
   /** `none`: never had a subscription; `other`: a status of the application's own. */
   readonly status: string;
-  /** The plan that the team has, or has lost. */
+  /** The plan that the team has or had. */
   readonly plan: string | null;
   readonly product: string | null;
   readonly problems: readonly TeamProblem[];
 };
 
-// As text: the column can have a type of the application, and values of its own.
+// As text, because the column can have a type and values of the application's own.
 const STATUS = `
   case
     when teams.subscription_status is null then 'none'
@@ -31,7 +31,7 @@ const STATUS = `
   end`;
 
 const PROBLEMS: Readonly<Record<TeamProblem, string>> = {
-  // As last compared.
+  // According to the last comparison.
   'out of sync': `
     exists (
       select
@@ -64,7 +64,7 @@ export const FACETS: Readonly<Record<keyof TeamFacets, string>> = {
   problems: `array_remove(array[${TEAM_PROBLEMS.map((problem) => `case when ${PROBLEMS[problem]} then '${problem}' end`).join(', ')}], null)`,
 };
 
-/** Whether a team can have lost a plan. */
+/** Whether a team possibly lost a plan. */
 const HAS_NONE = `
   (teams.provider_subscription_id is null
    and teams.provider_product_id is null
@@ -72,7 +72,7 @@ const HAS_NONE = `
    and teams.subscription_status is not null)`;
 
 /**
- * SQL that joins the plan that a team without one has lost: that of the newest subscription with the
+ * SQL that joins the plan that a team without a plan had before: that of the newest subscription with the
  * team's status.
  */
 export const LOST_PLAN = `
@@ -93,12 +93,12 @@ export function hasProblem(problem: TeamProblem): string {
   return PROBLEMS[problem];
 }
 
-/** All teams, with the plans that they have lost. */
+/** All teams, with their lost plans. */
 export function teamsWithLostPlans({ teams }: ApplicationTables): string {
   return `${teams.rows} as teams ${LOST_PLAN}`;
 }
 
-/** The same for a statement that reads all of them: the join costs time for every team. */
+/** The same for a statement that reads all teams, without the join for teams that have a plan. */
 export function allTeamsWithLostPlans({ teams }: ApplicationTables): string {
   return `
         (

@@ -15,7 +15,7 @@ export type Team = {
 
 export type LinkedTeam = Team & { readonly customerId: string };
 
-/** A team's columns under the contract's names, of `rows`. */
+/** A team's columns of `rows`, under the contract's names. */
 export const TEAM = `
   id,
   provider_customer_id as "customerId",
@@ -29,8 +29,8 @@ export type TeamRow<CustomerId = string | null> = TeamPlan & {
   readonly customerId: CustomerId;
 };
 
-// `no key update` and not `update`: an application that inserts rows which refer to a team takes a
-// key-share lock, and has no reason to wait.
+// `no key update` rather than `update`: an application that inserts rows which reference a team takes a
+// key-share lock, and need not wait.
 const LOCK_TEAMS = ({ teams }: ApplicationTables) => `
       select ${TEAM}
         from ${teams.rows} as teams
@@ -214,7 +214,7 @@ export async function readTeam(query: Query, id: ApplicationId): Promise<Team | 
   return row === undefined ? null : toTeam(row);
 }
 
-/** Where teams have no names, the given one is left out. */
+/** Leaves out the name if the table has no column for it. */
 const NEW_TEAM = ({ teams: { name, column, hasNames } }: ApplicationTables) => ({
   table: name,
   filled: [...(hasNames ? [column('name')] : []), column('providerCustomerId')],
@@ -250,7 +250,7 @@ export async function addTeam(
   return row.id;
 }
 
-/** The plan of a former customer goes with that customer. */
+/** Linking to another customer clears the plan of the former one. */
 const LINK_TEAM = ({ teams: { name, column, idType, touch } }: ApplicationTables) => {
   const customer = column('providerCustomerId');
   const plan = PLAN_FIELDS.map(column).map(
@@ -265,8 +265,8 @@ const LINK_TEAM = ({ teams: { name, column, idType, touch } }: ApplicationTables
 };
 
 /**
- * Links a team to a customer, unless it has another one that must not be replaced. Returns whether it
- * did.
+ * Links a team to a customer, unless it has another customer that must not be replaced. Returns whether it
+ * was linked.
  *
  * @throws DatabaseRefused when another team has the customer
  */

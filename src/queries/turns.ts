@@ -1,9 +1,9 @@
 import type { Query } from '../postgres/database.ts';
 
 /**
- * Takes the turn of a job that reads all teams: one instance at a time, 3 seconds or more after the
- * last turn. The table is the application's, perhaps large and without an index, so reading it takes
- * no more than a fiftieth of the time. Returns whether it is this instance's turn.
+ * Takes the turn of a job that reads all teams: one instance at a time, 3 seconds or more after the last
+ * turn. The application's table can be large and without an index, so reading it takes up to 2 % of the time.
+ * Returns whether it is this instance's turn.
  */
 export async function takeTurn(query: Query, job: string): Promise<boolean> {
   const rows = await query({
@@ -21,7 +21,7 @@ export async function takeTurn(query: Query, job: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Notes that the teams were read. A turn that fails before counts as a short one. */
+/** Records the end of a turn. A turn that fails earlier counts as a short one. */
 export async function endTurn(query: Query, job: string): Promise<void> {
   await query({
     name: 'end_turn',

@@ -4,7 +4,7 @@ import type { ApplicationTables } from '../postgres/tables/application-tables.ts
 
 const NOT_NULL_VIOLATION = '23502';
 
-/** A table, and the columns that an insert of ours fills; quoted. */
+/** A table and the columns that our insert fills, all quoted. */
 export type Insert = { readonly table: string; readonly filled: readonly string[] };
 
 const READ_UNFILLED_COLUMNS = ({ table, filled }: Insert) => `
@@ -19,8 +19,8 @@ const READ_UNFILLED_COLUMNS = ({ table, filled }: Insert) => `
          and quote_ident(attname) not in (${filled.map(quote).join(', ')})`;
 
 /**
- * The error of an insert into a table of the application. PostgreSQL names one column that must have
- * a value; this names all of them.
+ * The error of an insert into a table of the application. PostgreSQL names only one of the columns that
+ * require a value; this error names all of them.
  */
 export async function insertError(
   query: Query,

@@ -11,7 +11,7 @@ export type User = {
   readonly email: string;
   readonly passwordHash: string;
   readonly role: string;
-  /** This time and the next ones in ISO 8601. */
+  /** All times are in ISO 8601. */
   readonly createdAt: string;
   readonly updatedAt: string;
   readonly deletedAt: string | null;
@@ -23,7 +23,7 @@ type UserRow = Omit<User, 'createdAt' | 'updatedAt' | 'deletedAt'> & {
   readonly deletedAt: string | null;
 };
 
-/** The contract's types, also where the application's columns accept nulls (docs/contract.md). */
+/** The contract's types, even where the application's columns accept nulls (docs/contract.md). */
 const USER = `
   id,
   name,

@@ -7,7 +7,7 @@ export const SLOTS_SECONDS = [60, 900, 7_200] as const;
 
 export type SlotSeconds = (typeof SLOTS_SECONDS)[number];
 
-/** The slots of each length that are kept: two hours, a day and a third, ten days. */
+/** The number of slots that are kept of each length: 2 hours, 32 hours and 10 days. */
 const KEPT_SLOTS = 128;
 
 const LONGEST_KEPT_MS = Math.max(...SLOTS_SECONDS) * KEPT_SLOTS * 1_000;
@@ -26,7 +26,7 @@ export async function lockStatistics(
   type Row = { after: number | null; upTo: number | null; isLost: boolean };
   const [row] = await query<Row>({
     name: 'lock_statistics',
-    // Sums that were lost are made again. They are also empty when no event came for long.
+    // Lost sums are computed again. Sums are also empty when no event has arrived for a long time.
     text: `
       select after_position as after,
              up_to_position as "upTo",
@@ -59,9 +59,9 @@ export async function lockStatistics(
 }
 
 /**
- * The transactions that are writing to the log. A position is given out before its event is
- * committed, and never without this lock: once these transactions have ended, every event is there
- * whose position is smaller than one that is there already.
+ * The transactions that are writing to the log. A position is assigned before its event is committed, and
+ * never without this lock. So once these transactions have ended, all events before the newest visible
+ * position are visible as well.
  */
 export async function readLogWriters(query: Query): Promise<string[]> {
   const rows = await query<{ transaction: string }>({
@@ -88,7 +88,7 @@ export async function writeStatisticsProgress(
   });
 }
 
-/** Adds `changes` to the sums, except those that are too old to be shown. */
+/** Adds `changes` to the sums, except for slots that are too old to be shown. */
 const ADD_CHANGES = `
   insert into instep.statistics as known (slot_seconds, starts_at, outcome, delay_bucket, count)
   select slot_seconds,

@@ -1,4 +1,4 @@
-/** Work that no request waits for. It goes on until it is done or the process ends. */
+/** Work that no request waits for. It continues until it is done or the process ends. */
 export class Background {
   readonly #stopping = new AbortController();
   readonly #underWay = new Set<Promise<void>>();

@@ -2,7 +2,7 @@ import { DeadlineExceeded } from './deadline.ts';
 import { InstepError } from './errors.ts';
 import { activeSpan, inRootSpan, type Span } from './tracing.ts';
 
-/** More items wait than can be processed in time: try again later. */
+/** More items are waiting than can be processed in time: try again later. */
 export class QueueFull extends InstepError {
   readonly code = 'QUEUE_FULL';
 }
@@ -14,9 +14,9 @@ export type BatcherOptions<Item, Result> = {
   readonly run: (items: readonly Item[]) => Promise<readonly Result[]>;
   readonly maxBatch: number;
   readonly maxQueued: number;
-  /** An item that has waited longer is dropped: its caller has given up. */
+  /** An item that has waited longer is dropped, because its caller has given up. */
   readonly timeoutMs?: number;
-  /** Whether some items of a failed batch may succeed one by one. */
+  /** Whether some items of a failed batch could succeed one by one. */
   readonly isWorthSplitting?: (error: unknown) => boolean;
 };
 
@@ -42,7 +42,7 @@ export class Batcher<Item, Result> {
     this.#options = options;
   }
 
-  /** How many items wait. */
+  /** The number of waiting items. */
   get queued(): number {
     return this.#queue.length;
   }

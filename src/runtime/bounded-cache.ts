@@ -1,4 +1,4 @@
-/** A cache of limited size: the entry that was used least recently makes room for a new one. */
+/** A cache of limited size, which evicts the least recently used entry. */
 export class BoundedCache<Key, Value> {
   readonly #maxEntries: number;
   /** A map iterates in the order of insertion, so its first entry is the least recently used one. */

@@ -2,7 +2,7 @@ import { InstepError } from './errors.ts';
 import { shareSignal } from './pause.ts';
 import { Stopped } from './retry.ts';
 
-/** Something took longer than it is allowed to. */
+/** Something took longer than allowed. */
 export class DeadlineExceeded extends InstepError {
   readonly code = 'DEADLINE_EXCEEDED';
 
@@ -12,8 +12,8 @@ export class DeadlineExceeded extends InstepError {
 }
 
 /**
- * The promise's own result, or `DeadlineExceeded` after `deadlineMs`. The work itself goes on: for
- * work that can be aborted use `abortAfter`.
+ * The promise's own result, or `DeadlineExceeded` after `deadlineMs`. The work itself continues: for work
+ * that can be aborted, use `abortAfter`.
  */
 export async function withDeadline<Value>(
   promise: Promise<Value>,
@@ -31,7 +31,7 @@ export async function withDeadline<Value>(
 }
 
 /**
- * Does work that ends when its signal is aborted: after `deadlineMs`, or when `signal` is.
+ * Does work whose signal is aborted after `deadlineMs`, or together with `signal`.
  *
  * @throws DeadlineExceeded or Stopped, or the error of the work
  */
@@ -40,7 +40,7 @@ export async function abortAfter<Value>(
   signal: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<Value>,
 ): Promise<Value> {
-  // Node 20 keeps something of every `AbortSignal.any` for as long as one of its sources lives.
+  // Not `AbortSignal.any`: Node 20 keeps memory for each one as long as a source lives.
   const controller = new AbortController();
   const stop = () => controller.abort(new Stopped());
   const timer = setTimeout(() => controller.abort(new DeadlineExceeded(deadlineMs)), deadlineMs);

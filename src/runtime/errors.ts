@@ -1,4 +1,4 @@
-/** Every code that an error of Instep can have. `docs/errors.md` has the cause and remedy of each. */
+/** All codes of Instep's errors. `docs/errors.md` has the cause and remedy of each. */
 export const INSTEP_ERROR_CODES = [
   'APPLICATION_TABLES_UNFIT',
   'BODY_ALREADY_READ',
@@ -42,8 +42,8 @@ export const INSTEP_ERROR_CODES = [
 export type InstepErrorCode = (typeof INSTEP_ERROR_CODES)[number];
 
 /**
- * The base of every error that Instep throws on purpose. `code` is stable: branch on it, never on
- * the message. The message says what to do and never holds a secret.
+ * The base of every error that Instep throws on purpose. `code` is stable: branch on it, never on the
+ * message. The message says what to do and never contains a secret.
  */
 export abstract class InstepError extends Error {
   abstract readonly code: InstepErrorCode;

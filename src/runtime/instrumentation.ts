@@ -1,8 +1,8 @@
-/** What the parts of Instep report about their work. Durations are in milliseconds. */
+/** Reports of Instep's parts about their work. Durations are in milliseconds. */
 export type Instrumentation = {
-  /** A request was answered. `route` is a path that we serve, or `other`. */
+  /** A request was answered. `route` is a served path, or `other`. */
   requestAnswered(route: string, status: number, durationMs: number): void;
-  /** A signature matched one of the signing secrets. It covers a time in seconds since 1970. */
+  /** A signature matched one of the signing secrets. Its timestamp is in seconds since 1970. */
   signatureMatched(timestampSeconds: number): void;
   signatureRejected(): void;
   eventProcessed(event: ProcessedEvent): void;
@@ -12,7 +12,7 @@ export type Instrumentation = {
   eventFailed(error: unknown): void;
   /** A transaction with this many events has ended, whether it was committed or not. */
   batchEnded(lane: string, size: number, durationMs: number): void;
-  /** A call of Stripe's API has ended; `result` is `done`, a status, `timeout` or `no answer`. */
+  /** A call to Stripe's API has ended; `result` is `done`, a status, `timeout` or `no answer`. */
   apiCallEnded(path: string, result: string, durationMs: number): void;
   jobEnded(job: string, result: 'done' | 'failed', durationMs: number): void;
 };
@@ -22,7 +22,7 @@ export type ProcessedEvent = {
   readonly type: string;
   readonly outcome: string;
   readonly source: string;
-  /** How long after its creation the event arrived for the first time; `null`: not measured. */
+  /** The time from the event's creation to its first arrival; `null`: not measured. */
   readonly delayMs: number | null;
 };
 

@@ -4,9 +4,9 @@ const FIRST_LINES = 10;
 const INTERVAL_MS = 1_000;
 
 /**
- * Limits log lines that anybody can cause as often as they like: `write` gets the first 10, and
- * then, once a second, the latest with the number of lines that it stands for (`suppressed`). After
- * a second without a suppressed line it gets the first 10 again.
+ * Limits log lines that outsiders can cause at any rate: `write` gets the first 10, and then, once a second,
+ * the latest one with the number of suppressed lines (`suppressed`). After a second without a suppressed
+ * line, it gets 10 lines again.
  */
 export function limitLines(write: (members: object) => void): (members: object) => void {
   let written = 0;
@@ -25,7 +25,7 @@ export function limitLines(write: (members: object) => void): (members: object) 
     }
   }
 
-  /** A line that stands for several requests is part of no request's span. */
+  /** A line for several requests belongs to no request's span. */
   function startInterval(): void {
     if (isIntervalRunning) return;
     isIntervalRunning = true;

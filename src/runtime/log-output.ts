@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 
-/** Where log lines go; each ends with a line feed. */
+/** The destination of log lines, each of which ends with a line feed. */
 export type LogDestination = { write(line: string): void };
 
 const MAX_WAITING_BYTES = 1_048_576;
@@ -9,9 +9,9 @@ const FINAL_DEADLINE_MS = 1_000;
 const FINAL_PAUSE_MS = 5;
 
 /**
- * Standard output for log lines, which never blocks the process: if its reader stalls, about 1 MiB
- * waits here, and further lines are dropped and counted. Lines that come together are written together,
- * since a write costs more than its lines. At exit the reader has one more second.
+ * Standard output for log lines, which never blocks the process: if its reader stalls, about 1 MiB waits
+ * here, and further lines are dropped and counted. Lines that arrive together are written together, because a
+ * write costs more than its lines. At exit, the reader gets one more second.
  */
 export function createLogOutput(now: () => number): LogDestination {
   let lines = '';
@@ -22,11 +22,11 @@ export function createLogOutput(now: () => number): LogDestination {
   // Node makes a pipe or a socket non-blocking when it creates this stream. A file never stalls.
   const { fd } = process.stdout;
 
-  /** Writes what the reader accepts. @returns whether nothing is left */
+  /** Writes as much as the reader accepts. @returns whether nothing is left */
   function flush(): boolean {
     for (;;) {
       if (chunk.length === 0) {
-        // Now that there is room, and before the lines that came after the dropped ones.
+        // There is room again: report the dropped lines before the lines that followed them.
         if (dropped > 0) lines += droppedLine(dropped, now());
         dropped = 0;
         chunk = Buffer.from(lines);
@@ -69,7 +69,7 @@ function droppedLine(dropped: number, nowMs: number): string {
   return `${JSON.stringify({ level: 'warn', time, dropped, msg: 'log lines dropped' })}\n`;
 }
 
-/** There is nothing to wait for but the reader: the process is exiting. */
+/** Blocks the process, which is exiting and has only the reader to wait for. */
 function sleepSync(durationMs: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, durationMs);
 }

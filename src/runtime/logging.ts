@@ -3,7 +3,7 @@ import { InstepError } from './errors.ts';
 import { createLogOutput, type LogDestination } from './log-output.ts';
 import { activeSpan } from './tracing.ts';
 
-/** The least important level that is written. */
+/** The lowest level that is written. */
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
 
 const LEVELS: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
@@ -14,13 +14,13 @@ export type WriteLine = {
   (message: string): void;
 };
 
-/** What Instep logs with: `createLogger`, or any logger with these methods, such as one of pino. */
+/** A logger for Instep: `createLogger`, or any logger with these methods, such as pino. */
 export type Logger = Readonly<Record<'debug' | 'info' | 'warn' | 'error' | 'fatal', WriteLine>>;
 
 export type LoggerOptions = {
   /** Members of every line. */
   readonly common?: object | undefined;
-  /** In milliseconds since 1970; `Date.now` by default. */
+  /** The current time in milliseconds since 1970; `Date.now` by default. */
   readonly now?: () => number;
 };
 
@@ -62,7 +62,7 @@ export function createLogger(
   };
 }
 
-/** Which span a line was written in, so that one leads to the other. */
+/** The ids of the span in which a line is written, so that a reader can find one by the other. */
 function traceOfLine(): object | undefined {
   const span = activeSpan();
   if (span === undefined) return undefined;
@@ -70,7 +70,7 @@ function traceOfLine(): object | undefined {
   return { traceId, spanId };
 }
 
-/** Created with the first line: a process that logs elsewhere keeps its standard output as it is. */
+/** Created with the first line, so that a process that logs elsewhere keeps its standard output unchanged. */
 const standardOutput: LogDestination = {
   write(line) {
     logOutput ??= createLogOutput(Date.now);
@@ -81,8 +81,8 @@ const standardOutput: LogDestination = {
 let logOutput: LogDestination | undefined;
 
 /**
- * JSON leaves these as they are, but some readers end a line at them, and terminals obey some of
- * them. Within JSON they stand in strings only.
+ * Escapes characters that JSON allows, but at which some readers end a line, or that control a terminal. In
+ * JSON they occur only within strings.
  */
 function escapeControls(json: string): string {
   return json.replace(
@@ -91,17 +91,17 @@ function escapeControls(json: string): string {
   );
 }
 
-/** The members, with an error as a log shows it. Its other members stay out: some of them quote payloads. */
+/**
+ * The members, with a loggable form of an error. Other members of the error are left out, because some of
+ * them quote payloads.
+ */
 function described(members: object): object {
   if (!('err' in members)) return members;
   const { err } = members;
   return { ...members, err: describe(err, !(err instanceof InstepError)) };
 }
 
-/**
- * An expected error needs no stack in the log. Its code stands for its name, which a bundler shortens
- * along with the class's.
- */
+/** An expected error needs no stack in the log. Its code replaces its name, which a bundler can shorten. */
 function describe(error: unknown, withStack: boolean): unknown {
   if (!(error instanceof Error)) return { message: String(error) };
   return {
@@ -115,7 +115,7 @@ function describe(error: unknown, withStack: boolean): unknown {
 
 const COLORS = { fatal: 'red', error: 'red', warn: 'yellow', info: 'green' } as const;
 
-/** The same lines for a person at a terminal: time, level, message, and the rest as `name=value`. */
+/** Formats the lines for a person at a terminal: time, level, message, and the rest as `name=value`. */
 export function prettyLines(write: (text: string) => void): LogDestination {
   return {
     write(line) {

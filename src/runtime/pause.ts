@@ -11,11 +11,14 @@ export type PauseOptions = {
 /** Resolves after `delayMs`, or as soon as the signal is aborted. */
 export async function pause(delayMs: number, options: PauseOptions = {}): Promise<void> {
   shareSignal(options.signal);
-  // The only reason for which a sleep is rejected is its signal.
+  // Only the signal can reject a sleep.
   await sleep(delayMs, undefined, options).catch(() => undefined);
 }
 
-/** One signal ends many pauses and calls. Each removes its listener, so Node's warning of a leak is wrong. */
+/**
+ * Many pauses and calls can share one signal. Each removes its listener, so Node's warning of a leak would be
+ * wrong.
+ */
 export function shareSignal(signal: AbortSignal | undefined): void {
   if (signal !== undefined) setMaxListeners(0, signal);
 }

@@ -1,7 +1,7 @@
 import { InstepError } from './errors.ts';
 import { type PauseOptions, pause } from './pause.ts';
 
-/** Work was stopped on request before it was done. What it had done until then stays. */
+/** Work was stopped on request before it was done. Its results until then stay. */
 export class Stopped extends InstepError {
   readonly code = 'STOPPED';
 
@@ -12,18 +12,18 @@ export class Stopped extends InstepError {
 
 export type RetryPolicy = PauseOptions & {
   readonly isRetryable: (error: unknown) => boolean;
-  /** How many calls there are at most; unlimited when left out. */
+  /** The maximum number of calls; unlimited by default. */
   readonly maxCalls?: number;
   /** Each pause is twice as long as the one before, up to the longest. */
   readonly firstPauseMs: number;
   readonly longestPauseMs: number;
-  /** The pause that a failure itself asks for; `null` when it asks for none. */
+  /** The pause that a failure itself requests; `null` when it requests none. */
   readonly retryAfterMs?: (error: unknown) => number | null;
   readonly onRetry?: (error: unknown, pauseMs: number) => void;
 };
 
 /**
- * Calls again while the failure is one that another call may not have.
+ * Repeats a call as long as its failure is retryable.
  *
  * @throws Stopped once the signal is aborted; otherwise the error of the last call
  */

@@ -4,15 +4,15 @@ export type { Span } from '@opentelemetry/api';
 
 type Api = typeof import('@opentelemetry/api');
 
-/** Where every copy of the API keeps what an SDK has registered. */
+/** The global under which every copy of the API stores what an SDK has registered. */
 const REGISTERED = Symbol.for('opentelemetry.js.api.1');
 
 let api: Api | undefined;
 let loading: Promise<Api> | undefined;
 
 /**
- * Does traced work with the API once an SDK has registered itself, before or after our start. Without
- * an SDK the API is not loaded: that takes a tenth of a cold start.
+ * Does traced work with the API once an SDK has registered itself, before or after our start. Without an SDK
+ * the API is not loaded, because that takes a tenth of a cold start.
  */
 function withApi<Result>(
   traced: (api: Api) => Promise<Result>,
@@ -29,11 +29,13 @@ function withApi<Result>(
       () => undefined,
     );
   }
-  // Directly behind the loading, so that statements that travel together keep their order.
+  // Chained directly to the loading, so that statements that are sent together keep their order.
   return loading.then(traced, untraced);
 }
 
-/** The kind and attributes of a span. Its name is one of few: the pattern of a path, never the path. */
+/**
+ * The kind and attributes of a span. Its name has few values, such as the pattern of a path, never the path.
+ */
 export type SpanDescription = {
   readonly kind?: keyof typeof SpanKind;
   /** Named by OpenTelemetry's semantic conventions, without personal data, payloads or secrets. */
@@ -59,8 +61,8 @@ export function inSpan<Result>(
 export type Caller = { header(name: string): string | null };
 
 /**
- * Does the work of a request in a span, as part of the active one, which the application may have
- * started, or otherwise of the one that the caller names (`traceparent`).
+ * Does the work of a request in a span. Its parent is the active span, which the application can have
+ * started, or else the caller's (`traceparent`).
  */
 export function inSpanOfCaller<Result>(
   caller: Caller,
@@ -84,7 +86,7 @@ const HEADERS = {
   keys: () => [],
 };
 
-/** Does work in a span of its own, which is linked with the spans that caused it. */
+/** Does work in a root span, which is linked to the spans that caused it. */
 export function inRootSpan<Result>(
   causes: ReadonlySet<Span>,
   name: string,
@@ -95,7 +97,7 @@ export function inRootSpan<Result>(
     const links = [...causes].map((cause) => ({ context: cause.spanContext() }));
     return inSpanOf(api, api.ROOT_CONTEXT, name, { ...description, links }, (span) => {
       for (const cause of causes) {
-        // The span of a request that gave up has ended.
+        // The span of a request that has given up has already ended.
         if (cause.isRecording()) cause.addLink({ context: span.spanContext() });
       }
       return work();
@@ -124,7 +126,9 @@ function inSpanOf<Result>(
   });
 }
 
-/** Marks a span as failed with the error's class and code. Its message may quote payloads. */
+/**
+ * Marks a span as failed with the error's class and code, but not with the message, which can quote payloads.
+ */
 export function markFailed(span: Span | undefined, error: unknown): void {
   if (api === undefined || span === undefined) return;
   const name = error instanceof Error ? error.name : typeof error;
@@ -139,7 +143,7 @@ export function activeSpan(): Span | undefined {
   return api?.trace.getActiveSpan();
 }
 
-/** Starts something that outlives the active span, such as a connection. */
+/** Starts work that outlives the active span, such as opening a connection. */
 export function outsideSpans<Result>(begin: () => Promise<Result>): Promise<Result> {
   return withApi(({ context, ROOT_CONTEXT }) => context.with(ROOT_CONTEXT, begin), begin);
 }

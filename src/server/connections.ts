@@ -3,25 +3,25 @@ import type { Socket } from 'node:net';
 
 export type ConnectionsOptions = {
   readonly maxConnections: number;
-  /** Is notified whenever one connection is ended for another. */
+  /** Called whenever a connection is closed to make room for another. */
   readonly onCrowded: () => void;
 };
 
 export type Connections = {
-  /** Ends those that have not sent a complete head yet. Node does not consider them idle. */
+  /** Closes connections that have not sent a complete request head yet. Node does not consider them idle. */
   endSilent(): void;
 };
 
 type Use = {
-  /** How many requests have arrived on it, and the last one until it is answered. */
+  /** The number of requests that have arrived on it, and the last request until it is answered. */
   requests: number;
   request: IncomingMessage | null;
 };
 
 /**
- * Limits the number of open connections. A new connection takes the place of one that only waits for
- * its client, so that clients that open connections can't shut out those that use them. A request
- * that has arrived completely is always answered.
+ * Limits the number of open connections. A new connection replaces one that is only waiting for its client,
+ * so that clients that open connections can't shut out those that use them. A request that has arrived
+ * completely is always answered.
  */
 export function limitConnections(server: Server, options: ConnectionsOptions): Connections {
   const { maxConnections, onCrowded } = options;
@@ -33,8 +33,10 @@ export function limitConnections(server: Server, options: ConnectionsOptions): C
   }
 
   /**
-   * Connections with an unfinished request get half of the room, so that they and the idle ones can't
-   * displace each other. Idle ones that were used again stay longest: balancers, and Stripe.
+   * Connections with an unfinished request get half of the places, so that they and idle connections can't
+   * displace each other. Idle connections that were used more than once, such as those of load balancers and
+   * Stripe, stay longest.
+   *
    */
   function leastUseful(): Socket | undefined {
     const unfinished: Socket[] = [];
@@ -61,7 +63,7 @@ export function limitConnections(server: Server, options: ConnectionsOptions): C
   server.on('request', (request, response) => {
     const { socket } = request;
     const use = uses.get(socket);
-    // An ended connection can still deliver what had arrived before.
+    // A closed connection can still deliver data that had arrived before.
     if (use === undefined) return;
     use.requests += 1;
     use.request = request;

@@ -10,13 +10,13 @@ import {
 } from './http-message.ts';
 import { unavailable } from './problems.ts';
 
-/** `GET /healthz`: the process is alive. It asks no other system. */
+/** `GET /healthz`: reports that the process is alive, without asking any other system. */
 export async function healthHandler(): Promise<HttpResponse> {
   return jsonResponse({ status: 'ok' });
 }
 
 /**
- * Handles requests until the process is ready: it is alive, and everything else is answered with 503,
+ * Handles requests until the process is ready: `/healthz` succeeds, and everything else is answered with 503,
  * so that Stripe sends its event again and load balancers choose another instance.
  */
 export async function handleWhileStarting({ path }: HttpRequest): Promise<HttpResponse> {
@@ -47,7 +47,7 @@ export function readinessHandler(options: ReadinessOptions): Endpoint {
   let checkedAtMs = Number.NEGATIVE_INFINITY;
   let checked = Promise.resolve();
 
-  /** Anybody can ask as often as they like: the database is asked once a second. */
+  /** Anyone can send any number of requests, so the database is asked only once a second. */
   function checkOncePerSecond(): Promise<void> {
     const nowMs = performance.now();
     if (nowMs - checkedAtMs >= VALID_MS) {

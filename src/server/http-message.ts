@@ -26,14 +26,14 @@ export type Endpoint = (
   identify: (ids: object) => void,
 ) => Promise<HttpResponse>;
 
-/** On every response: none may be cached, or read as anything but JSON. */
+/** Headers of every response: it must not be cached, or read as anything but JSON. */
 const COMMON_HEADERS = {
   'Content-Type': 'application/json',
   'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',
 };
 
-/** Complete headers, made once where the same ones are sent again and again. */
+/** Complete headers, so that headers that are sent often are created only once. */
 export function headersWith(others: HttpResponse['headers']): HttpResponse['headers'] {
   return { ...COMMON_HEADERS, ...others };
 }
@@ -48,7 +48,7 @@ export function jsonResponse(
   return { status, headers, body: JSON.stringify(value) };
 }
 
-/** The path of a URL with its percent signs decoded; as it stands when they can't be. */
+/** The percent-decoded path of a URL; unchanged if it can't be decoded. */
 export function decodePath(pathname: string): string {
   try {
     return decodeURI(pathname);

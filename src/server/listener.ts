@@ -39,13 +39,13 @@ const SERVER_OPTIONS = {
   headersTimeout: 5_000,
   requestTimeout: REQUEST_TIMEOUT_MS,
   keepAliveTimeout: 5_000,
-  // Node's default of 30 s would let late requests live far beyond the limits above.
+  // With Node's default of 30 s, late requests would live far beyond the limits above.
   connectionsCheckingInterval: 500,
-  // Otherwise the second of two Host headers would go unnoticed.
+  // Otherwise a second Host header would go unnoticed.
   joinDuplicateHeaders: true,
 };
 
-/** How many connections can wait to be accepted; the system can allow fewer. */
+/** The number of connections that can wait to be accepted; the system can allow fewer. */
 const BACKLOG = 4_096;
 
 /** Serves HTTP/1.1 at an address, with limits for its clients. @throws ListenFailed */
@@ -77,7 +77,7 @@ export async function openListener(options: ListenerOptions): Promise<RunningSer
 
 async function close(server: Server, deadlineMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  // A connection that has answered its last request would wait for another one.
+  // A connection whose last request was answered would wait for another one.
   const idle = setInterval(() => server.closeIdleConnections(), 50);
   const late = setTimeout(() => server.closeAllConnections(), deadlineMs);
   await closed;

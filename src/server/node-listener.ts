@@ -5,8 +5,8 @@ import { bodyTooLarge, hostInvalid, internalProblem, targetInvalid } from './pro
 import { BodyAlreadyRead, REQUEST_TIMEOUT_MS, readBody, UnfinishedBodies } from './read-body.ts';
 
 /**
- * Serves `handle` on a server of `node:http`. A handler that can throw needs `onFailure`: then the
- * request is answered with 500, instead of ending the process.
+ * Serves `handle` on a server of `node:http`. A handler that can throw needs `onFailure`; the request is then
+ * answered with 500, instead of ending the process.
  */
 export function createNodeListener(
   handle: Handler,
@@ -42,17 +42,17 @@ export function createNodeListener(
 }
 
 /**
- * Empty for HTTP/1.0, which some health checks still speak. Two of them are joined by a comma, and
- * refused: proxies differ in which one they take (RFC 9112, section 3.2).
+ * Can be empty for HTTP/1.0, which some health checks still use. Two headers are joined by a comma and
+ * refused, because proxies differ in which one they use (RFC 9112, section 3.2).
  */
 const HOST = /^[\w.:[\]-]*$/;
 
-/** Needs no normalization. */
+/** A path that needs no normalization. */
 const PLAIN_PATH = /^\/[\w/-]*$/;
 
 /** The path of a request's target, which may be an absolute URL; `null` when it is not valid. */
 export function requestPath(request: IncomingMessage): string | null {
-  // Express takes the prefix of a mounted handler off `url`.
+  // Express removes the prefix of a mounted handler from `url`.
   if ('originalUrl' in request && typeof request.originalUrl === 'string') {
     return pathOf(request.originalUrl);
   }
@@ -83,7 +83,7 @@ function toHttpRequest(
     header,
     async body(limitBytes) {
       if ('body' in request && request.body instanceof Uint8Array) {
-        // As `express.raw()` leaves it.
+        // The form in which `express.raw()` leaves the body.
         if (request.body.byteLength > limitBytes) throw bodyTooLarge(limitBytes);
         return request.body;
       }
@@ -96,7 +96,7 @@ function toHttpRequest(
   };
 }
 
-/** An app's own server can give requests much more time than `instep serve` does. */
+/** Sets the same deadline as `instep serve`, because an app's own server can allow much more time. */
 async function readChunks(
   request: IncomingMessage,
   onChunk: (chunk: Uint8Array) => boolean,
@@ -120,7 +120,7 @@ function send(request: IncomingMessage, response: ServerResponse, result: HttpRe
   if (!request.complete) setTimeout(() => endUnlessComplete(request), LINGER_MS).unref();
 }
 
-/** How long the sender of a body that is discarded can take to complete it, and to read the response. */
+/** The time for the sender of a discarded body to complete it, and to read the response. */
 const LINGER_MS = 2_000;
 
 function endUnlessComplete(request: IncomingMessage): void {

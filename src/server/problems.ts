@@ -1,7 +1,7 @@
 import { InstepError } from '../runtime/errors.ts';
 import { type HttpResponse, headersWith, jsonResponse } from './http-message.ts';
 
-/** A request that is refused: `{"error": …}`, with a status that says why. */
+/** A refused request: `{"error": …}`, with a status that says why. */
 export class Problem extends InstepError {
   readonly code = 'HTTP_PROBLEM';
   readonly status: number;
@@ -27,7 +27,7 @@ export const targetInvalid = () => new Problem(400, 'The request target is not a
 
 export const hostInvalid = () => new Problem(400, 'The Host header is not one valid host.');
 
-/** The text is the contract's. */
+/** The contract specifies this text. */
 export const signatureProblem = (cause: Error) =>
   new Problem(400, 'Webhook signature verification failed.', {}, { cause });
 
@@ -43,6 +43,6 @@ export const bodyTooLarge = (limitBytes: number) =>
 
 export const internalProblem = () => new Problem(500, 'Internal error.');
 
-/** Stripe sends the event again; browsers and balancers wait as long as the header says. */
+/** Stripe sends the event again; browsers and load balancers wait as long as the header says. */
 export const unavailable = () =>
   new Problem(503, 'Temporarily unavailable. Try again.', { 'Retry-After': '5' });

@@ -1,7 +1,7 @@
 import { InstepError } from '../runtime/errors.ts';
 import { bodyCutOff, bodyTooLarge } from './problems.ts';
 
-/** How long a request may take to arrive completely. */
+/** The time for a request to arrive completely. */
 export const REQUEST_TIMEOUT_MS = 10_000;
 
 /** The app's own parser has read the body, so its exact bytes are gone. */
@@ -16,14 +16,14 @@ export class BodyAlreadyRead extends InstepError {
   }
 }
 
-/** In all bodies together that have not arrived completely. */
+/** The limit for all unfinished bodies together. */
 const MAX_UNFINISHED_BYTES = 33_554_432;
 
 type UnfinishedBody = { sizeBytes: number; readonly abort: () => void };
 
 /**
- * Limits the memory of bodies that are still arriving, and so can't be verified yet. The one that
- * began first makes room: an honest sender needs milliseconds.
+ * Limits the memory of bodies that are still arriving, and so can't be verified yet. The oldest one is
+ * aborted to make room: an honest sender needs only milliseconds.
  */
 export class UnfinishedBodies {
   readonly #bodies = new Set<UnfinishedBody>();
@@ -39,7 +39,7 @@ export class UnfinishedBodies {
     body.sizeBytes += sizeBytes;
     this.#totalBytes += sizeBytes;
     for (const oldest of this.#bodies) {
-      // One body alone is limited by its own maximum.
+      // A single body is limited by its own maximum.
       if (this.#totalBytes <= MAX_UNFINISHED_BYTES || this.#bodies.size === 1) return;
       this.end(oldest);
       oldest.abort();
@@ -55,7 +55,9 @@ export type BodySource = {
   /** The value of the header `Content-Length`. */
   readonly declaredLength: string | null;
   readonly unfinished: UnfinishedBodies;
-  /** Reports each chunk, which says whether it needs more; rejects when the body is cut off. */
+  /**
+   * Passes each chunk to `onChunk`, which returns whether it needs more. Rejects when the body is cut off.
+   */
   read(onChunk: (chunk: Uint8Array) => boolean): Promise<unknown>;
   /** Cuts the body off. */
   abort(): void;

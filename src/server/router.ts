@@ -27,8 +27,8 @@ type Route = {
 };
 
 /**
- * Handles the requests of the contract's two endpoints, and of the process's health. A path has one
- * method; GET includes HEAD.
+ * Routes requests to the contract's two endpoints and to the health checks. A path has one method; GET
+ * includes HEAD.
  */
 export function createRouter(options: RouterOptions): Handler {
   const { user, webhook, readiness, instrumentation, logger } = options;
@@ -82,7 +82,7 @@ function handlerOf(
         const problem = problemOf(error);
         if (problem !== error)
           writeFailure({ err: error, method, path, ...ids, ...teamsOf(error) });
-        // What the client did wrong is no failure of the server.
+        // A client's error is not a failure of the server.
         if (problem.status >= 500) markFailed(span, error);
         return problem.toResponse();
       });
@@ -92,8 +92,8 @@ function handlerOf(
 }
 
 /**
- * An expected error means that the database or Stripe can't do it now: 503, so that Stripe sends the
- * event again. The response says nothing about the error, unless the app caused it.
+ * An expected error means that the database or Stripe is not available now: 503, so that Stripe sends the
+ * event again. The response reveals nothing about the error, unless the app caused it.
  */
 function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;

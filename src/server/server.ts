@@ -6,14 +6,14 @@ import { connectionsWithin, readOpenFilesLimit } from './open-files.ts';
 
 export type ListenOptions = Pick<ListenerOptions, 'host' | 'port' | 'logger'> & {
   readonly handle: Handler;
-  /** How many files, sockets included, another part of this process needs. */
+  /** The number of files, sockets included, that another part of this process needs. */
   readonly filesNeededElsewhere?: number;
 };
 
 /**
- * Serves a handler at an address, with the limits of `instep serve` for connections, headers and
- * time. Port 0 takes a free port, which the result's `url` has. A handler that throws is logged, and its
- * request is answered with 500.
+ * Serves a handler at an address, with the limits of `instep serve` for connections, headers and time. Port 0
+ * picks a free port, which is in the result's `url`. A handler that throws is logged, and its request is
+ * answered with 500.
  *
  * @throws ListenFailed when the address is in use, or not one of this machine
  * @example

@@ -35,7 +35,7 @@ export function userHandler(options: UserOptions): Endpoint {
   };
 }
 
-/** What `GET /api/user` returns for a signed-in user, as JSON. */
+/** The response of `GET /api/user` for a signed-in user, as JSON. */
 export type Profile = {
   /** A number, unless your table has ids of another type. */
   readonly id: number | string;
@@ -44,7 +44,7 @@ export type Profile = {
   /** Missing with `PROFILE_PASSWORD_HASH=omit`. */
   readonly passwordHash?: string | undefined;
   readonly role: string;
-  /** This time and the next one in ISO 8601. */
+  /** Times are in ISO 8601. */
   readonly createdAt: string;
   readonly updatedAt: string;
   /** Always `null`: a deleted user has no profile. */

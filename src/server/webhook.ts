@@ -22,9 +22,9 @@ export type WebhookOptions = {
   readonly verifySignature: VerifySignature;
   readonly ingest: Ingest;
   readonly retrieveEvent: RetrieveNotifiedEvent;
-  /** The mode of the API key; `null` when it does not show it. */
+  /** The mode of the API key; `null` when its prefix does not show it. */
   readonly keyMode: Mode | null;
-  /** Whether an event that arrives now can be stored in time. */
+  /** Whether an event arriving now can be stored in time. */
   readonly hasRoom: () => boolean;
   readonly instrumentation: Instrumentation;
   readonly logger: Logger;
@@ -56,12 +56,12 @@ export function webhookHandler(options: WebhookOptions): Endpoint {
     instrumentation.eventProcessed({ type: 'other', outcome, source: 'delivery', delayMs: null });
   }
 
-  // Anybody can send unsigned requests, as often as they like.
+  // Anyone can send any number of unsigned requests.
   const writeRefused = limitLines((members) =>
     logger.error(members, 'webhook signature verification failed'),
   );
 
-  // Every event of an endpoint in another mode would write a line.
+  // Otherwise every event of an endpoint in another mode would write a line.
   const writeMismatch = limitLines((members) =>
     logger.warn(members, 'event of another mode or account applied'),
   );
@@ -73,7 +73,7 @@ export function webhookHandler(options: WebhookOptions): Endpoint {
     writeMismatch({ eventId, type, mismatch, ...origin });
   }
 
-  /** Turns what is wrong with a signature or a body into a response. */
+  /** Converts an invalid signature or body into a response. */
   function check<Result>(verify: () => Result): Result {
     try {
       return verify();
@@ -97,9 +97,9 @@ export function webhookHandler(options: WebhookOptions): Endpoint {
 
   return async (request, identify) => {
     const receivedAtMs = now();
-    // Before anything is done for it: a flood must not take the time of the events that are stored.
+    // Checked before any work is done: a flood must not take time from the events that are stored.
     if (!hasRoom()) refuse();
-    // Before the body is read: anybody can send half a body.
+    // Checked before the body is read, because anyone can send half a body.
     const verify = check(() => verifySignature(request.header('stripe-signature')));
     const body = await request.body(maxBodyBytes);
     const event = check(() => parseEvent(verify(body), { receivedAtMs, nonce }));

@@ -2,30 +2,30 @@ import { DatabaseUnavailable, DatabaseUnusable } from '../postgres/errors.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 
 export type WriteCheckOptions = {
-  /** When an event was last committed, by the same clock. */
+  /** The time of the last commit of an event, by the same clock. */
   readonly lastCommitMs: () => number;
   /** Commits something without an effect. It has a deadline of its own. */
   readonly commit: () => Promise<void>;
   readonly clockMs: () => number;
 };
 
-/** After this time without a commit, one is tried. */
+/** After this time without a commit, a test commit is made. */
 const IDLE_MS = 2_000;
 
-/** One slow second takes no instance out of service. */
+/** A slow second must not take an instance out of service. */
 const GRACE_MS = 5_000;
 
-/** Less than a load balancer waits. */
+/** Shorter than a load balancer's timeout. */
 const ANSWER_TIMEOUT_MS = 1_500;
 
 const NOT_COMMITTED =
   'writes are not committed: check the disk, and that a standby of synchronous_standby_names is connected';
 
 /**
- * Checks whether writes are committed: they were within the last few seconds, or one is now. A
- * synchronous standby that is gone, for example, holds up every commit and no read.
+ * Checks whether writes are committed: one was within the last few seconds, or a test commit succeeds now.
+ * For example, a missing synchronous standby blocks every commit, but no read.
  *
- * Its result rejects with DatabaseUnavailable when no write is committed.
+ * The returned function rejects with DatabaseUnavailable when no write is committed.
  */
 export function createWriteCheck(options: WriteCheckOptions): () => Promise<void> {
   const { lastCommitMs, commit, clockMs } = options;
@@ -36,7 +36,7 @@ export function createWriteCheck(options: WriteCheckOptions): () => Promise<void
     try {
       await commit();
     } catch (error) {
-      // The role lacks the permission for this check. It says nothing about other writes.
+      // The role lacks permission for this check, which says nothing about other writes.
       if (!(error instanceof DatabaseUnusable)) throw error;
     } finally {
       underWay = null;

@@ -1,14 +1,14 @@
 /** The name of the cookie in the contract. */
 export const SESSION_COOKIE = 'session';
 
-/** Longer than any token that the application issues, and short enough to cost little. */
+/** Longer than any token that the application issues, but short enough to verify cheaply. */
 const MAX_TOKEN_LENGTH = 4_096;
 
 const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 /**
- * The token in a `Cookie` header, or `null`. Of several cookies with the name the first counts: it has
- * the most specific path (RFC 6265, section 5.4). Quotes and percent signs are never part of a token.
+ * The token in a `Cookie` header, or `null`. The first of several cookies with this name counts, because it
+ * has the most specific path (RFC 6265, section 5.4). Quotes and percent signs are never part of a token.
  */
 export function sessionToken(header: string | null): string | null {
   for (const pair of header?.split(';') ?? []) {

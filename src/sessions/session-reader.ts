@@ -8,8 +8,8 @@ export type ReadSession = (token: string) => Promise<ApplicationId | null>;
 const MAX_CACHED = 10_000;
 
 /**
- * Verifies tokens, and caches those that verified until they expire: the answer for the same token
- * can't change before that. `now` is in milliseconds since 1970.
+ * Verifies tokens, and caches valid ones until they expire: the result for a token can't change before that.
+ * `now` is in milliseconds since 1970.
  */
 export function createSessionReader(keys: SecretKeys, now: () => number): ReadSession {
   const verified = new BoundedCache<string, Session>(MAX_CACHED);

@@ -1,4 +1,4 @@
-// Only the parts that are needed: the whole package takes four times as long to load.
+// Imports only the needed parts: the whole package takes four times as long to load.
 
 import type { JWTPayload } from 'jose';
 import * as errors from 'jose/errors';
@@ -14,10 +14,10 @@ export type Session = {
   readonly expiresAtMs: number;
 };
 
-/** Fixed here: the token does not choose it. */
+/** Fixed here, so that the token can't choose it. */
 const ALGORITHM = 'HS256';
 
-/** A number, or the text of a UUID or another id. PostgreSQL refuses NUL in any text. */
+/** A number, or a UUID or other id as text. PostgreSQL rejects NUL in text. */
 const userId = v.union([
   v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
   v.pipe(v.string(), v.regex(/^\P{Cc}{1,255}$/u)),
@@ -27,7 +27,7 @@ const userId = v.union([
 const isDayOfMonth = (text: string) =>
   new Date(text.slice(0, 10)).getUTCDate() === Number(text.slice(8, 10));
 
-/** As `toISOString` writes it, or with an offset. Valibot alone accepts other forms, too. */
+/** In the format of `toISOString`, or with an offset. Valibot alone would also accept other formats. */
 const timestamp = v.pipe(
   v.string(),
   v.isoTimestamp(),
@@ -50,8 +50,8 @@ export function secretKeys(secrets: readonly string[]): SecretKeys {
 }
 
 /**
- * The session that a token stands for, or `null` for any token that does not verify, has no user,
- * or has expired. `exp` and `expires` both count, and one of them must be there.
+ * The session that a token stands for, or `null` for any token that does not verify, has no user, or has
+ * expired. `exp` and `expires` both count, and at least one of them is required.
  */
 export async function verifySession(
   token: string,
@@ -87,7 +87,9 @@ function toSession(payload: JWTPayload, nowMs: number): Session | null {
   return ends.length > 0 && nowMs < expiresAtMs ? { userId: user.id, expiresAtMs } : null;
 }
 
-/** A token for a user, with the claims that `verifySession` reads. `lifetimeMs` from `nowMs` on. */
+/**
+ * A token for a user, with the claims that `verifySession` reads. It is valid for `lifetimeMs` from `nowMs`.
+ */
 export async function issueSession(
   userId: ApplicationId,
   key: Uint8Array,

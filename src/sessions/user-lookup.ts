@@ -18,7 +18,7 @@ export function createUserLookup(
     name: 'find users',
     run: async (userIds) => {
       const users = await readActiveUsers(query, [...new Set(userIds)]);
-      // A token can hold as a number what the app has as text: `instep session issue --user 42`.
+      // A token can hold a number for an id that the app stores as text: `instep session issue --user 42`.
       return userIds.map((id) => users.get(id) ?? users.get(String(id)) ?? null);
     },
     maxBatch: MAX_BATCH,

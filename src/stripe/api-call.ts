@@ -7,7 +7,7 @@ import { NEWEST_KNOWN_VERSION } from './api-version.ts';
 
 export type StripeApiOptions = {
   readonly secretKey: string;
-  /** Another address than Stripe's own, for tests and demonstrations. */
+  /** An address other than Stripe's own, for tests and demonstrations. */
   readonly baseUrl?: URL | undefined;
   readonly instrumentation?: Instrumentation;
 };
@@ -25,7 +25,7 @@ export type StripeRequest = {
 
 export type StripeAnswer = {
   readonly body: JsonObject;
-  /** Stripe's clock when it answered, in whole seconds since 1970; `null` when it did not say. */
+  /** Stripe's time when it answered, in whole seconds since 1970; `null` when it did not state it. */
   readonly answeredSeconds: number | null;
 };
 
@@ -38,7 +38,7 @@ export type Get = (request: StripeRequest) => Promise<StripeAnswer>;
 
 const STRIPE_URL = new URL('https://api.stripe.com');
 
-/** A full page of large objects has some megabytes. */
+/** A full page of large objects has a few megabytes. */
 const MAX_BODY_BYTES = 64 * 1_024 * 1_024;
 
 const STATUS_CODE = 'http.response.status_code';

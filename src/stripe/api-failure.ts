@@ -4,12 +4,12 @@ import { InstepError } from '../runtime/errors.ts';
 type FailedCall = ErrorOptions &
   Partial<Pick<StripeApiFailed, 'status' | 'retryAfterMs' | 'isMissing'>>;
 
-/** Stripe's API did not answer, or not with what was requested. */
+/** Stripe's API did not answer, or did not return the requested object. */
 export class StripeApiFailed extends InstepError {
   readonly code = 'STRIPE_API_FAILED';
   /** The status of the answer; `null` when there was none. */
   readonly status: number | null;
-  /** How long Stripe asks to wait before the next call; `null` when it does not say. */
+  /** The time that Stripe asks to wait before the next call; `null` when it states none. */
   readonly retryAfterMs: number | null;
   /** Whether an object that the request named does not exist. */
   readonly isMissing: boolean;
@@ -26,7 +26,7 @@ export class StripeApiFailed extends InstepError {
     return this.status === 401 || this.status === 403;
   }
 
-  /** Whether Stripe can't process the request, such as one with a cursor that no longer exists. */
+  /** Whether Stripe can't process the request, for example because its cursor no longer exists. */
   get isRefused(): boolean {
     return this.status === 400 || this.status === 404;
   }
@@ -34,7 +34,7 @@ export class StripeApiFailed extends InstepError {
 
 const PROXY = 'a proxy between Instep and Stripe may have answered';
 
-/** The failure of an answer that is none of what was requested; `body` is `null` if it is no JSON object. */
+/** The failure for an unexpected response; `body` is `null` if it is not a JSON object. */
 export function failedAnswer(
   { status, headers }: Response,
   body: JsonObject | null,
@@ -74,7 +74,7 @@ function retryAfterOf(headers: Headers): number | null {
 const UNTRUSTED =
   'if a proxy of yours presents it, set NODE_EXTRA_CA_CERTS to the file of its CA certificate';
 
-/** What happened to a connection, by the code of the error that ended it. */
+/** Explains a failed connection by the code of its error. */
 const NETWORK_ERRORS: Readonly<Record<string, (host: string) => string>> = {
   ECONNREFUSED: (host) => `${host} refuses connections: check STRIPE_API_BASE and the firewall`,
   ENOTFOUND: (host) => `the host name of ${host} does not exist: check the DNS`,
@@ -99,7 +99,7 @@ export function failedConnection(cause: unknown, host: string): StripeApiFailed 
   return new StripeApiFailed(message, { cause });
 }
 
-/** `fetch` throws a TypeError, whose cause says what happened: mostly by a code. */
+/** `fetch` throws a TypeError whose cause usually has a code. */
 function codeOf(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
   if ('code' in error && typeof error.code === 'string') return error.code;

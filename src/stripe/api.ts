@@ -26,21 +26,21 @@ export type StripeApi = {
   listCustomers(from: From, signal?: AbortSignal): Promise<StripePage>;
 };
 
-/** Where in a list a page begins: after the object with this id; `null`: at the beginning. */
+/** The start of a page in a list: after the object with this id; `null`: at the beginning. */
 export type From = { readonly cursor: string | null };
 
 /** One page of a list, the newest object first. */
 export type StripePage = {
   readonly objects: readonly Json[];
   readonly hasMore: boolean;
-  /** Stripe's clock when it answered, in whole seconds since 1970; `null` when it did not say. */
+  /** Stripe's time when it answered, in whole seconds since 1970; `null` when it did not state it. */
   readonly answeredSeconds: number | null;
 };
 
-/** An event waits for the name of its product, and no longer than this. */
+/** The longest time that an event waits for the name of its product. */
 const TIMEOUT_MS = 2_000;
 
-/** Nothing waits for a list, and Stripe takes longer for a full page. */
+/** Longer, because no event waits for a list, and Stripe takes longer for a full page. */
 const LIST_TIMEOUT_MS = 15_000;
 
 /** The largest page that Stripe offers. */

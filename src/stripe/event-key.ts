@@ -1,18 +1,19 @@
 import { hash } from 'node:crypto';
 import { formatEventKey, type KeyRange, keysOfSameSecond } from '../core/event-key-layout.ts';
 
-/** What identifies an event: its id and its content (docs/contract.md, rule 2). */
+/** The identity of an event: its id and its content (docs/contract.md, rule 2). */
 export type EventIdentity = {
   readonly eventId: string | null;
   readonly type: string;
   readonly createdSeconds: number | null;
   readonly subscriptionId: string | null;
-  /** The event's `data` member. Only other members differ from one delivery to the next. */
+  /** The event's `data` member, which is the same in every delivery, unlike other members. */
   readonly data: unknown;
 };
 
 /**
- * The key of an event. `nonce` keeps events without an id apart: they cannot be duplicates.
+ * The key of an event. `nonce` makes every event without an id unique, because it can't be recognized as a
+ * duplicate.
  *
  * @throws RangeError when the content is nested too deeply to be written as JSON
  */

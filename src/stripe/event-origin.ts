@@ -1,14 +1,16 @@
 import { isList, type Json } from '../core/json.ts';
 import type { Mode } from './key-kind.ts';
 
-/** Where an event happened. What it does not say is `null`. */
+/** The mode and account of an event; `null` for what the event does not state. */
 export type EventOrigin = {
   readonly mode: Mode | null;
   /** Another account than the one of the endpoint (Stripe Connect, organizations). */
   readonly account: string | null;
 };
 
-/** How an event does not fit the API key. It is applied all the same: the signature counts. */
+/**
+ * The way in which an event does not match the API key. It is still applied, because its signature is valid.
+ */
 export type Mismatch = 'mode' | 'account';
 
 /** Reads the origin of an event or of its notification. */
@@ -28,13 +30,13 @@ export function originOfBody(body: Uint8Array): EventOrigin {
   return originOf(JSON.parse(new TextDecoder().decode(body)));
 }
 
-/** How an event does not fit a key of this mode; `null` when it does, or when that is unknown. */
+/** The mismatch of an event with a key of this mode; `null` when there is none, or when it is unknown. */
 export function mismatchOf({ mode, account }: EventOrigin, keyMode: Mode | null): Mismatch | null {
   if (account !== null) return 'account';
   return mode === null || keyMode === null || mode === keyMode ? null : 'mode';
 }
 
-/** An account's id, or a path of several. It becomes the value of a header. */
+/** An account's id, or a path of several ids. It is sent as the value of a header. */
 function accountIn(value: Json | undefined): string | null {
   return typeof value === 'string' && /^[\w/]{1,255}$/.test(value) ? value : null;
 }

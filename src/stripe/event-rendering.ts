@@ -2,7 +2,7 @@ import * as v from 'valibot';
 
 const shape = v.object({ type: v.string(), api_version: v.nullish(v.string()) });
 
-/** An event's type, and the API version in which Stripe wrote it: each endpoint has its own. */
+/** An event's type, and the API version in which Stripe rendered it; each endpoint has its own version. */
 export type EventRendering = { readonly type: string | null; readonly apiVersion: string | null };
 
 /** Reads the type and API version of a signed event. The body must be JSON. */

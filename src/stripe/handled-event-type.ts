@@ -9,7 +9,7 @@ export function isHandledType(type: string): type is HandledType {
   return (HANDLED_TYPES as readonly string[]).includes(type);
 }
 
-/** The types as notifications name them, from an event destination with thin payload. */
+/** The types of notifications, which an event destination with thin payload receives. */
 export const NOTIFICATION_TYPES = HANDLED_TYPES.map((type) => `v1.${type}` as const);
 
 export type NotificationType = (typeof NOTIFICATION_TYPES)[number];

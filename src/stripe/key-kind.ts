@@ -3,7 +3,7 @@ export type Mode = 'test' | 'live';
 export type KeyKind = {
   /** A restricted key has only the permissions that were ticked for it. */
   readonly isRestricted: boolean;
-  /** `null` when the key does not show it. */
+  /** `null` when the key's prefix does not show it. */
   readonly mode: Mode | null;
 };
 

@@ -14,7 +14,7 @@ export type NotifiedEvent = {
 };
 
 /**
- * Retrieves the event that a notification announces: the same event that an endpoint with snapshot
+ * Retrieves the event that a notification announces: it is the same event that an endpoint with snapshot
  * payload receives and that Stripe lists, so a duplicate is recognized.
  *
  * @throws DeadlineExceeded or StripeApiFailed
@@ -24,7 +24,7 @@ export type RetrieveNotifiedEvent = (
   receipt: Receipt,
 ) => Promise<NotifiedEvent>;
 
-/** There are two calls, and Stripe waits for the response. */
+/** Short, because there are two calls while Stripe waits for the response. */
 const TIMEOUT_MS = 2_000;
 
 export function createEventRetrieval(options: StripeApiOptions): RetrieveNotifiedEvent {

@@ -33,10 +33,10 @@ type Logged = {
 
 export type ReadableEvent = Logged & SubscriptionChange & { readonly kind: 'readable' };
 
-/** An event of a handled type with an unknown shape. It is logged all the same. */
+/** An event of a handled type with an unknown shape. It is still logged. */
 export type UnreadableEvent = Logged & { readonly kind: 'unreadable'; readonly reason: string };
 
-/** Announces an event of a handled type without its content, which is to be retrieved. */
+/** Announces an event of a handled type without its content, which must be retrieved. */
 export type EventNotification = {
   readonly kind: 'notification';
   /** The notification's own id: the event that it announces has another one. */
@@ -65,7 +65,7 @@ export class BodyNotJson extends InstepError {
 
 export type Receipt = {
   readonly receivedAtMs: number;
-  /** A unique text, which keeps events without an id apart. */
+  /** A unique text, which makes every event without an id unique. */
   readonly nonce: () => string;
 };
 
@@ -166,13 +166,13 @@ function asObject(value: Json | undefined): JsonObject | null {
   return isObject ? value : null;
 }
 
-/** An id that can be stored and logged, whatever was sent. */
+/** The id if it can be stored and logged. */
 function presentable(id: unknown): string | null {
   if (typeof id !== 'string' || id === '') return null;
   return id.slice(0, MAX_ID_LENGTH).toWellFormed().replaceAll('\0', '\uFFFD');
 }
 
-/** Names the place of a problem and not its content, so that no log repeats a payload. */
+/** Names the path of a problem but not its content, so that no log repeats a payload. */
 function why(issue: v.InferIssue<typeof subscriptionEventShape>): string {
   const { expected, received, message } = issue;
   const problem = expected === null ? message : `expected ${expected}`;

@@ -7,7 +7,7 @@ const seconds = v.fallback(v.nullish(v.pipe(v.number(), v.integer(), v.minValue(
 
 const timesShape = v.object({ created: seconds, ended_at: seconds });
 
-/** Parses a subscription of Stripe's list; `null` when its shape is unknown. */
+/** Parses a subscription from Stripe's list; `null` when its shape is unknown. */
 export function parseListedSubscription(
   listed: Json,
   asOfSeconds: number,
@@ -47,7 +47,7 @@ export function toSubscriptionJson(listed: ListedSubscription): Json {
   };
 }
 
-/** What the view `instep.team_subscriptions` shows, from every API version. */
+/** The details that the view `instep.team_subscriptions` shows, from any API version. */
 function detailsOf(listed: Json): JsonObject {
   const subscription = asObject(listed);
   const items = asObject(subscription.items).data;

@@ -9,7 +9,7 @@ import {
   type UnreadableEvent,
 } from './parse-event.ts';
 
-/** What a logged event or snapshot says; `null` when it was unreadable on arrival. */
+/** The content of a logged event or snapshot; `null` when it was unreadable on arrival. */
 export function changeOf(logged: LoggedEvent): SubscriptionChange | null {
   const { key, outcome, body, receivedAtMs } = logged;
   if (outcome === 'unreadable') return null;
@@ -26,18 +26,18 @@ export function readableEventOf(logged: LoggedEvent): ReadableEvent | null {
 }
 
 /**
- * Parses an event that was unreadable on arrival, since this version may know its shape. `null` for
- * what the ingest pipeline does not take.
+ * Parses an event that was unreadable on arrival, because this version possibly knows its shape. `null` if
+ * the ingest pipeline does not take it.
  */
 export function parseAgain(logged: LoggedEvent): ReadableEvent | UnreadableEvent | null {
   const { key, receivedAtMs, body } = logged;
-  // An event without an id keeps its key each time that it is parsed.
+  // An event without an id keeps its key however often it is parsed.
   const receipt = { receivedAtMs, nonce: () => key };
   try {
     const event = parseEvent(new TextDecoder().decode(body), receipt);
     return event.kind === 'readable' || event.kind === 'unreadable' ? event : null;
   } catch (error) {
-    // It was JSON on arrival, so the application must have changed it.
+    // It was JSON on arrival, so something other than Instep has changed it.
     if (error instanceof BodyNotJson) return null;
     throw error;
   }

@@ -1,6 +1,6 @@
 import { BoundedCache } from '../runtime/bounded-cache.ts';
 
-/** Where product names come from, nearest first. A cache in memory stands before both. */
+/** The sources of product names, nearest first. A cache in memory comes before both. */
 export type ProductNameSources = {
   readonly readStored: (productId: string) => Promise<string | null>;
   readonly store: (productId: string, name: string) => Promise<void>;
@@ -16,10 +16,10 @@ export type ProductNames = {
 
 const MAX_CACHED = 10_000;
 
-/** Products are renamed: after this time another instance may know a newer name. */
+/** Products are renamed, so after this time another instance can know a newer name. */
 const NAME_LIFETIME_MS = 60 * 60 * 1_000;
 
-/** After a failed lookup events don't wait for another one during this time. */
+/** For this time after a failed lookup, events don't wait for another one. */
 const MISSING_LIFETIME_MS = 30 * 1_000;
 
 /**

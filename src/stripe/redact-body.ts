@@ -1,6 +1,6 @@
 import { isList, type Json } from '../core/json.ts';
 
-/** The members whose texts are ids or fixed words of Stripe's. */
+/** The members whose strings are ids or Stripe's own values. */
 const KEPT: ReadonlySet<string> = new Set([
   'api_version',
   'collection_method',
@@ -19,9 +19,9 @@ const KEPT: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Replaces the texts in the body of a logged event that can be personal, such as metadata,
- * descriptions and addresses. Ids, statuses, names of products, numbers and times stay. Equal texts
- * must get equal pseudonyms, because the order of a second depends on which values are equal.
+ * Replaces strings in the body of a logged event that can be personal data, such as metadata, descriptions
+ * and addresses. Ids, statuses, names of products, numbers and times stay. Equal strings must get equal
+ * pseudonyms, because the order of a second depends on which values are equal.
  */
 export function redactBody(body: Uint8Array, pseudonymOf: (text: string) => string): Uint8Array {
   const event: Json = JSON.parse(new TextDecoder().decode(body));

@@ -14,13 +14,13 @@ export const RESOURCES = [
 export type Resource = (typeof RESOURCES)[number];
 
 /**
- * Lists the newest object of a kind, or all endpoints, to see whether the key can.
+ * Lists the newest object of a resource, or all endpoints, to check whether the key has permission.
  *
  * @throws DeadlineExceeded or StripeApiFailed, within a few seconds
  */
 export type InspectResource = (resource: Resource) => Promise<StripePage>;
 
-/** An operator waits for it. */
+/** Short, because an operator is waiting. */
 const TIMEOUT_MS = 5_000;
 
 const REQUESTS: Readonly<Record<Resource, Pick<StripeRequest, 'path' | 'query'>>> = {
@@ -34,7 +34,7 @@ const REQUESTS: Readonly<Record<Resource, Pick<StripeRequest, 'path' | 'query'>>
   },
   products: { path: '/v1/products', query: [['limit', '1']] },
   customers: { path: '/v1/customers', query: [['limit', '1']] },
-  // An account can't have more of them.
+  // An account can't have more endpoints.
   'webhook endpoints': { path: '/v1/webhook_endpoints', query: [['limit', '100']] },
   'event destinations': {
     path: '/v2/core/event_destinations',
@@ -45,7 +45,7 @@ const REQUESTS: Readonly<Record<Resource, Pick<StripeRequest, 'path' | 'query'>>
   },
 };
 
-/** Inspects what the key has permission to read. */
+/** Creates a function that checks the key's permission to read a resource. */
 export function createInspection(options: StripeApiOptions): InspectResource {
   const get = createGet(options);
   return (resource) => getPage(get, { ...REQUESTS[resource], timeoutMs: TIMEOUT_MS });

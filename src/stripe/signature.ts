@@ -10,8 +10,8 @@ export class SignatureInvalid extends InstepError {
 }
 
 /**
- * Reads the header of a signature and returns the function that verifies a body, which returns the
- * signed text. Both throw `SignatureInvalid`.
+ * Parses a signature header, and returns a function that verifies a body and returns the signed text. Both
+ * throw `SignatureInvalid`.
  */
 export type VerifySignature = (header: string | null) => (body: Uint8Array) => string;
 
@@ -43,7 +43,7 @@ export function createSignatureVerifier(
       }
       instrumentation.signatureMatched(signature.timestampSeconds);
       const ageSeconds = Math.floor(now() / 1_000) - signature.timestampSeconds;
-      // So that the age by a time that is none counts as too old.
+      // Negated, so that an invalid time (NaN) counts as too old.
       if (!(ageSeconds <= TOLERANCE_SECONDS)) {
         refuse(`the signature is older than ${TOLERANCE_SECONDS} seconds`);
       }
@@ -57,10 +57,10 @@ export function createSignatureVerifier(
 }
 
 type Signature = {
-  /** As it was signed: `01` is the same number as `1`, and another text. */
+  /** The text as it was signed: `01` is the same number as `1`, but a different text. */
   readonly timestamp: string;
   readonly timestampSeconds: number;
-  /** One for each secret that Stripe signs with. */
+  /** One MAC for each secret that Stripe signs with. */
   readonly macs: readonly Uint8Array[];
 };
 
@@ -87,5 +87,5 @@ function isSigned(body: Uint8Array, { timestamp, macs }: Signature, key: KeyObje
   return macs.some((mac) => timingSafeEqual(mac, expected));
 }
 
-/** Strict, and keeps a byte order mark, so that the text stands for exactly these bytes. */
+/** Strict, and keeps a byte order mark, so that the text represents exactly these bytes. */
 const STRICT_UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

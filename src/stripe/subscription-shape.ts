@@ -21,7 +21,7 @@ const id = v.pipe(storable, v.maxLength(MAX_ID_LENGTH));
 
 const storableName = v.pipe(storable, v.maxLength(MAX_NAME_LENGTH));
 
-/** A name that can't be stored counts as missing, because an entitlement never waits for a name. */
+/** A name that can't be stored counts as missing, because a plan must never wait for its name. */
 const name = v.fallback(v.nullish(storableName), null);
 
 /** Whether a product's name can be stored. */
@@ -29,7 +29,7 @@ export function isStorableName(text: unknown): text is string {
   return v.is(storableName, text);
 }
 
-/** Unlike valibot's own, it rejects lists. */
+/** Unlike Valibot's own, it rejects lists. */
 function object<Entries extends v.ObjectEntries>(entries: Entries) {
   const isNoList = (value: object) => !Array.isArray(value);
   return v.pipe(v.instance(Object), v.check(isNoList, 'is a list'), v.object(entries));
@@ -63,7 +63,7 @@ const firstItem = v.pipe(
   v.optional(item),
 );
 
-/** What we read of a subscription, in every shape that Stripe has sent since 2012. */
+/** The part of a subscription that we read, in every shape that Stripe has sent since 2012. */
 const subscription = object({
   id: v.nullish(id),
   customer: reference,
@@ -74,7 +74,7 @@ const subscription = object({
 
 const createdSeconds = v.pipe(
   v.number(),
-  v.integer('is no whole number'),
+  v.integer('is not a whole number'),
   v.minValue(0),
   v.maxValue(MAX_CREATED_SECONDS),
 );
@@ -87,9 +87,9 @@ export const subscriptionEventShape = object({
 });
 
 /**
- * The product of the first item. `plan.name` is the name only where there is no product: early API
- * versions had none, and before there were items, the subscription itself had the plan. In between
- * (2017-01-27) a plan had a product and a name of its own, which is not the product's.
+ * The product of the first item. `plan.name` is the product's name only if there is no product: early API
+ * versions had no products, and before items existed, the subscription itself had the plan. In between
+ * (2017-01-27), a plan had a product and also a name of its own, which is not the product's.
  */
 export function productOf({ items, plan }: v.InferOutput<typeof subscription>): {
   id: string | null;

@@ -5,8 +5,8 @@ import { SNAPSHOT_TYPE } from './handled-event-type.ts';
 import { parseChange } from './parse-event.ts';
 
 /**
- * A subscription as Stripe's API returned it. It passes the ingest pipeline and is logged like an
- * event: it decides an ambiguous order, or a state that is not as we know it.
+ * A subscription as Stripe's API returned it. It goes through the ingest pipeline and is logged like an
+ * event. It decides an ambiguous order, or corrects a state that differs from Stripe's.
  */
 export type SnapshotEvent = SubscriptionChange & {
   readonly kind: 'snapshot';

@@ -28,10 +28,10 @@ const destinationShape = v.object({
 /** Destinations of other types, such as Amazon EventBridge. */
 const elsewhereShape = v.object({ type: v.pipe(v.string(), v.notValue('webhook_endpoint')) });
 
-/** What Stripe sends: the event, or a notification without its content. */
+/** The payload that Stripe sends: the event, or a notification without its content. */
 export type Payload = 'snapshot' | 'thin';
 
-/** Where Stripe sends events. */
+/** A registered destination of Stripe's events. */
 export type WebhookEndpoint = {
   readonly id: string;
   readonly url: URL;
@@ -47,13 +47,13 @@ export type WebhookEndpoint = {
 
 const ALL_TYPES = '*';
 
-/** The handled types as an endpoint with this payload is registered for them. */
+/** The names under which an endpoint with this payload is registered for the handled types. */
 export const TYPES_BY_PAYLOAD: Readonly<Record<Payload, readonly string[]>> = {
   snapshot: HANDLED_TYPES,
   thin: NOTIFICATION_TYPES,
 };
 
-/** Reads a webhook endpoint of Stripe's list; `null` when it has no known shape. */
+/** Parses a webhook endpoint from Stripe's list; `null` when its shape is unknown. */
 export function readWebhookEndpoint(listed: Json): WebhookEndpoint | null {
   const parsed = v.safeParse(endpointShape, listed);
   if (!parsed.success) return null;
@@ -62,8 +62,8 @@ export function readWebhookEndpoint(listed: Json): WebhookEndpoint | null {
 }
 
 /**
- * Reads an event destination of Stripe's list; `null` when it has no known shape, and none when it
- * leads elsewhere than to a webhook endpoint.
+ * Parses an event destination from Stripe's list; `null` when its shape is unknown, and an empty list when it
+ * is not a webhook endpoint.
  */
 export function readEventDestination(listed: Json): readonly WebhookEndpoint[] | null {
   if (v.is(elsewhereShape, listed)) return [];

@@ -1,4 +1,4 @@
-/** What a notification takes from its event. */
+/** The parts of an event that its notification uses. */
 export type AnnouncedEvent = {
   readonly id: string;
   readonly type?: unknown;
@@ -12,8 +12,8 @@ export type EventNotification = ReturnType<typeof createEventNotification>;
 const ID_PREFIX = 'evt_notification_';
 
 /**
- * Creates the notification that Stripe sends to an event destination with thin payload in place of
- * an event. Instep retrieves the event from Stripe's API: put it into `events` of the stand-in.
+ * Creates the notification that Stripe sends to an event destination with thin payload in place of an event.
+ * Instep retrieves the event from Stripe's API: add it to `events` of the stand-in.
  *
  * @example
  * ```ts

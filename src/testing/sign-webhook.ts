@@ -17,7 +17,7 @@ export function signWebhook(body: string, secret: string, atMs: number): string 
   return `t=${timestamp},v1=${signature}`;
 }
 
-/** What `fetch` needs to deliver an event. */
+/** The options with which `fetch` delivers an event. */
 export type SignedRequest = {
   readonly method: 'POST';
   readonly headers: { readonly 'content-type': string; readonly 'stripe-signature': string };

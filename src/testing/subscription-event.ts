@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** What the event is about. Only the customer is required. */
+/** The content of the event. Only the customer is required. */
 export type SubscriptionEventFields = {
   readonly customerId: string;
   readonly subscriptionId?: string | undefined;

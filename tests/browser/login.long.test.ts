@@ -70,7 +70,7 @@ test('a form that is sent after the session has ended survives the login', async
   await page.getByRole('button', { name: 'Replay' }).click();
   await page.getByLabel('Token').fill(OPERATIONS_TOKEN);
   await page.keyboard.press('Enter');
-  await expectText(page).toContain('Nothing was changed yet. Your input was kept.');
+  await expectText(page).toContain('Nothing has changed yet. Your input was kept.');
   expect(await seriousViolations(page)).toEqual([]);
   await page.getByRole('button', { name: 'Send again' }).click();
   await expectText(page).toContain('The event is still parked');

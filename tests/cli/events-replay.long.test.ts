@@ -31,7 +31,7 @@ test('a decided event is a duplicate and changes nothing', async () => {
       stdout: `${String(position).padStart(8)}  evt_d1  applied → duplicate  team ${teamId}\n`,
       stderr:
         '1 duplicate\n' +
-        'Duplicates were decided before. To repair teams that changed since, run instep rebuild.\n',
+        'Duplicates had already been decided. To repair teams that have changed since, run instep rebuild.\n',
     });
   }
   expect([await planOf(teamId), await countOf('cus_d')]).toEqual(before);

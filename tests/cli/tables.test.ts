@@ -34,7 +34,7 @@ test('shows the columns and the grants, with which a role that owns nothing can 
     expect(stdout).toContain('app."Team"');
     expect(stdout).toMatch(/^ {2}passwordHash +password_hash +text *$/m);
     expect(stdout).toMatch(/^ {2}providerCustomerId +stripeCustomerId +text *$/m);
-    expect(stdout).toMatch(/^ {2}name +- +none, which is fine *$/m);
+    expect(stdout).toMatch(/^ {2}name +- +none (optional) *$/m);
     expect(stdout.match(/^grant .*;$/gm)).toEqual([
       `grant usage on schema app to ${role};`,
       `grant select (id, name, email, password_hash, role, created_at, updated_at, deleted_at) on app.users to ${role};`,
@@ -85,7 +85,10 @@ test('exits with 1 and says what is missing', async () => {
 });
 
 test.each([
-  ['{"teams": {"colums": {}}}', /INSTEP_TABLES has teams\.colums, which can have schema, table/],
+  [
+    '{"teams": {"colums": {}}}',
+    /INSTEP_TABLES has teams\.colums, which can have only schema, table/,
+  ],
   ['{"teams": {"columns": {"plan": "x"}}}', /has teams\.columns\.plan, which is no field/],
   ['{"teams"', /INSTEP_TABLES must be JSON such as/],
   ['/missing.json', /INSTEP_TABLES must be JSON .*ENOENT/],

@@ -157,7 +157,7 @@ test.each([
   ['data.object.customer: expected (string | Object)', event({ ...base, customer: 7_654 })],
   ['data.object.status: holds NUL or a lone surrogate', event({ ...base, status: 'secret\0' })],
   ['data.object.id: expected <=255', event({ ...base, id: LONG })],
-  ['created: is no whole number', event(base, { created: 1.5 })],
+  ['created: is not a whole number', event(base, { created: 1.5 })],
   ['created: expected number', event(base, { created: 'secret' })],
 ])('why it is unreadable is told by place, "%s", and quotes nothing', (reason, value) => {
   expect(parse(value)).toMatchObject({ reason });

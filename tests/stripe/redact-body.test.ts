@@ -16,7 +16,7 @@ function redacted(value: unknown): unknown {
   return JSON.parse(new TextDecoder().decode(body));
 }
 
-test('removes personal texts at any depth, and keeps what the rule reads', () => {
+test('removes personal data at any depth, and keeps the values that the ordering rule reads', () => {
   const event = {
     id: 'evt_1',
     type: 'customer.subscription.updated',

@@ -25,7 +25,7 @@ const COMPANIES =
 export type ActivityOptions = {
   readonly query: Query;
   readonly ingest: Ingest;
-  /** What the stand-in for Stripe's API returns. */
+  /** The subscriptions that the stand-in for Stripe's API returns. */
   readonly subscriptions: ApiCollection;
   /** Makes the customer ids of one demo unique in its database. */
   readonly suffix: string;
@@ -46,7 +46,7 @@ const DAY_MS = 24 * HOUR_MS;
 
 const HISTORY_MS = 3 * HOUR_MS;
 
-/** A day takes this long: some events per minute in the history, then one or two per second. */
+/** The duration of one simulated day: some events per minute in the history, then one or two per second. */
 const HISTORY_DAY_MS = 30_000;
 const LIVE_DAY_MS = 4_000;
 
@@ -125,7 +125,7 @@ export function received(body: string, receivedAtMs: number): ReceivedEvent {
   return { ...event, body: Buffer.from(body), receivedAtMs, source: 'delivery' };
 }
 
-/** Waits. Returns false when the signal is aborted meanwhile. */
+/** Waits. Returns false if the signal is aborted first. */
 async function waited(delayMs: number, signal: AbortSignal): Promise<boolean> {
   await pause(Math.max(0, delayMs), { signal });
   return !signal.aborted;

@@ -36,7 +36,7 @@ export async function createCases(options: ActivityOptions): Promise<void> {
   await addTeam(query, { name: 'Driftwood Couriers', customerId: null });
   await deliver(eventsOf('driftwood')(40, { productId: 'prod_pro' }));
 
-  // The event of the cancellation has not arrived.
+  // The cancellation event has not arrived.
   const foxglove = eventsOf('foxglove');
   await addTeam(query, { name: 'Foxglove Legal', customerId: `cus_${suffix}_foxglove` });
   await deliver(foxglove(170, { productId: 'prod_pro' }));

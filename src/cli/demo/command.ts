@@ -101,7 +101,7 @@ function demoConfig(dataFolder: string, apiBase: string): Config {
     STRIPE_WEBHOOK_SECRET: `whsec_${random()}`,
     AUTH_SECRET: random(),
     STRIPE_API_BASE: apiBase,
-    // The stand-in for Stripe holds how every scene ends.
+    // The stand-in for Stripe already has the final state of every scene, which reconciliation would apply.
     RECONCILE_INTERVAL: 'off',
     DATABASE_URL: 'embedded',
     INSTEP_DATA: dataFolder,
@@ -123,7 +123,7 @@ type RunningDemo = {
   readonly url: string;
   readonly query: Query;
   readonly config: Config;
-  /** Of the stand-in for Stripe's API. */
+  /** The subscriptions in the stand-in for Stripe's API. */
   readonly subscriptions: ApiCollection;
   readonly team: SignedInTeam;
 };

@@ -7,7 +7,7 @@ import { addUser } from '../../queries/users.ts';
 import { SESSION_COOKIE } from '../../sessions/cookie.ts';
 import { issueSession, secretKeys } from '../../sessions/token.ts';
 
-/** The user who is signed in, and her team. */
+/** The signed-in user and her team. */
 export type SignedInTeam = {
   /** Makes the ids of one demo unique in its database. */
   readonly suffix: string;

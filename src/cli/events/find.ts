@@ -6,7 +6,7 @@ import { NotFound } from '../not-found.ts';
 import { printable } from '../output.ts';
 import { shownTime } from './format.ts';
 
-/** Several events have the id; only their positions differ. */
+/** Several events have the id, so only a position identifies one of them. */
 class EventAmbiguous extends InstepError {
   readonly code = 'EVENT_AMBIGUOUS';
 }

@@ -65,7 +65,7 @@ async function replay(
   printMessage(summary === '' ? 'no events' : summary);
   if (counts.has('duplicate')) {
     printMessage(
-      'Duplicates were decided before. To repair teams that changed since, run instep rebuild.',
+      'Duplicates had already been decided. To repair teams that have changed since, run instep rebuild.',
     );
   }
   const failed = counts.get('failed') ?? 0;

@@ -59,7 +59,7 @@ export async function runServer(options: ServerProcessOptions): Promise<void> {
     const opened = await Promise.race([openWithRetries({ config, logger }), ending]);
     if (typeof opened === 'string') {
       logger.info({ signal: opened }, 'stopped before it was ready');
-      // No event was accepted, and the start can take long to fail.
+      // No event was accepted, and the start can take a long time to fail.
       process.exit(0);
     }
     instep = opened;
@@ -71,7 +71,7 @@ export async function runServer(options: ServerProcessOptions): Promise<void> {
 
     onEnding(await ending);
     instep.stopBeingReady();
-    // Load balancers still send requests until they have asked for readiness.
+    // Load balancers still send requests until their next readiness check.
     await sleep(config.shutdownDelayMs);
   } finally {
     await server?.close(config.shutdownDeadlineMs);
@@ -80,7 +80,7 @@ export async function runServer(options: ServerProcessOptions): Promise<void> {
   }
 }
 
-/** A database that starts at the same time as this process may need a moment longer. */
+/** A database that starts together with this process can need a moment longer. */
 async function openWithRetries(options: InstepOptions & { logger: Logger }): Promise<Service> {
   const giveUpAtMs = performance.now() + START_DEADLINE_MS;
   return await retry(() => openService(options), {

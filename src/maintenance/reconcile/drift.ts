@@ -12,7 +12,7 @@ export type DriftCause = Extract<
   'missed event' | 'never seen' | 'changed by hand' | 'no subscription'
 >;
 
-/** A subscription, and the second since which it is as Stripe lists it. */
+/** A subscription, and the second since which it has been as Stripe lists it. */
 export type DatedSubscription = { readonly listed: ListedSubscription; readonly seconds: number };
 
 /** A team that does not have the plan that it should have. */
@@ -24,22 +24,22 @@ export type Drift = {
   readonly subscriptionIds: readonly string[];
   /** When the drift began at the earliest, in seconds since 1970; `null` when it is unknown. */
   readonly sinceSeconds: number | null;
-  /** What must be known of the customer's subscriptions for the team to be right. */
+  /** The states of subscriptions that make the team's plan right once they are ingested. */
   readonly snapshots: readonly DatedSubscription[];
 };
 
 export type DriftOptions = {
   readonly planSelection: PlanSelection;
-  /** The names of products, as far as they are known. */
+  /** The known names of products. */
   readonly names: ReadonlyMap<string | null, string>;
 };
 
 /**
  * Compares a team with the plan that follows from what Stripe lists; `null` when they agree. Pure.
  *
- * Stripe says when a subscription ended, but not when one that lives has changed. So if a living one
- * differs from what we know, it counts as of the listing, and all other living ones of the customer
- * with it: of these the team gets, by the rule, one that grants a plan.
+ * Stripe says when a subscription ended, but not when a live one changed. So if a live subscription differs
+ * from what we know, it is dated to the listing, together with all other live subscriptions of the customer:
+ * the ordering rule then picks one that grants a plan.
  */
 export function driftOf(
   team: LinkedTeam,
@@ -117,7 +117,7 @@ function isAlive({ status, endedSeconds }: ListedSubscription): boolean {
   return endedSeconds === null && status !== 'canceled';
 }
 
-/** All living ones count as of the same second, since nothing tells which of them changed last. */
+/** All live subscriptions get the same second, because nothing shows which of them changed last. */
 function dated(listed: readonly ListedSubscription[], known: Customer): DatedSubscription[] {
   const asOfSeconds = Math.min(...listed.map((one) => one.asOfSeconds));
   return listed.map((one) => {

@@ -3,10 +3,10 @@ import { InstepError } from '../../runtime/errors.ts';
 import { Stopped } from '../../runtime/retry.ts';
 import { StripeApiFailed } from '../../stripe/api-failure.ts';
 
-/** A reconciliation was stopped, or Stripe's API failed. What it had repaired until then stays. */
+/** A reconciliation was stopped, or Stripe's API failed. The repairs made until then stay. */
 export class ReconciliationFailed extends InstepError {
   readonly code = 'RECONCILIATION_FAILED';
-  /** Whether another one can continue where it was, with nothing changed. */
+  /** Whether another reconciliation with the same options can continue it. */
   readonly isResumable: boolean;
 
   constructor(message: string, { isResumable = true, ...options }: FailureOptions) {
@@ -17,7 +17,7 @@ export class ReconciliationFailed extends InstepError {
 
 type FailureOptions = { readonly cause: Error; readonly isResumable?: boolean };
 
-/** Waits for a reconciliation. @throws ReconciliationFailed, or an error that is none of Stripe's */
+/** Waits for a reconciliation. @throws ReconciliationFailed, or an error that is not Stripe's */
 export async function explainFailure<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;

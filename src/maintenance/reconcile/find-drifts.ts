@@ -11,9 +11,9 @@ import type { ReconcileOptions } from './options.ts';
 type FindOptions = Pick<ReconcileOptions, 'database' | 'nameOf' | 'planSelection'>;
 
 /**
- * Compares teams with what Stripe lists of their customers. A team that differs is compared again
- * under its lock, since an event may have been applied between the reads. A team that is locked is
- * just being changed, and is left out.
+ * Compares teams with what Stripe lists for their customers. A team that differs is compared again under its
+ * lock, because an event may have been applied between the reads. A locked team is being changed, so it is
+ * left out.
  */
 export async function findDrifts(
   teams: readonly LinkedTeam[],

@@ -15,8 +15,8 @@ import type { Counts } from './progress.ts';
 const PAGE = 500;
 
 /**
- * Finds customers with a subscription that no team has, and teams whose customer Stripe does not
- * know. The latter takes the list of all customers, since many have no subscription.
+ * Finds customers with a subscription that no team has, and teams whose customer Stripe does not know. For
+ * the latter it reads the list of all customers, because many have no subscription.
  */
 export async function findUnmatchedSubscriptions(
   options: ReconcileOptions,

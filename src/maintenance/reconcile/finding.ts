@@ -3,7 +3,7 @@ import { isSamePlan, type TeamPlan } from '../../core/transition.ts';
 import type { FoundProblem } from '../../queries/findings.ts';
 import type { Drift, DriftCause } from './drift.ts';
 
-/** What a reconciliation has found. */
+/** A finding of a reconciliation. */
 export type Finding =
   | {
       readonly kind: 'drift';
@@ -37,7 +37,7 @@ export type Finding =
       readonly customerId: string;
     };
 
-/** Whether the team has the plan that it should have, so that only the log lacks something. */
+/** Whether the team has the right plan, so that only the log lacks something. */
 export function isRight({ team, shouldBe }: Drift): boolean {
   return isSamePlan(team.plan, shouldBe);
 }
@@ -50,7 +50,7 @@ export function findingOf(drift: Drift, isRepaired: boolean): Finding {
   return { kind: 'drift', teamId, customerId, ...found, is, isRepaired };
 }
 
-/** A drift for the list of what needs attention. */
+/** Turns a drift into an entry of the list of issues. */
 export function problemOf(drift: Drift, isDryRun: boolean): FoundProblem {
   const { team, cause, shouldBe, sinceSeconds } = drift;
   const { id: teamId, customerId, plan } = team;

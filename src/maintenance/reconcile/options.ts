@@ -5,7 +5,7 @@ import type { Logger } from '../../runtime/logging.ts';
 import type { StripeApi } from '../../stripe/api.ts';
 import type { Finding } from './finding.ts';
 
-/** What every reconciliation of a process needs. */
+/** The services that every reconciliation of a process uses. */
 export type ReconcileServices = {
   readonly database: Database;
   readonly ingest: Ingest;
@@ -20,16 +20,16 @@ export type ReconcileServices = {
 };
 
 export type ReconcileOptions = ReconcileServices & {
-  /** Reports drift, and does not repair it. */
+  /** Reports drift without repairing it. */
   readonly isDryRun: boolean;
   readonly onFinding: (finding: Finding) => void;
   readonly onProgress?: (progress: StepProgress) => void;
 };
 
-/** How far the current step is. The steps come in this order. */
+/** The progress of the current step. The steps come in this order. */
 export type StepProgress = {
   readonly of: 'subscriptions' | 'teams' | 'customers';
   readonly done: number;
-  /** The estimated end; `null` when there is none. */
+  /** The estimated total; `null` when there is none. */
   readonly total: number | null;
 };

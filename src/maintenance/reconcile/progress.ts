@@ -10,18 +10,18 @@ const countsShape = v.object({
   teams: count,
   drifts: count,
   repaired: count,
-  /** Teams with the right plan of which the log lacks an event. */
+  /** Teams that have the right plan, but lack an event in the log. */
   unrecorded: count,
   customersWithoutTeam: count,
   unknownCustomers: count,
 });
 
-/** What a reconciliation has counted. */
+/** The counts of a reconciliation. */
 export type Counts = Readonly<v.InferOutput<typeof countsShape>>;
 
 export const NOTHING_COUNTED: Counts = v.parse(countsShape, {});
 
-/** Adds what was found to the counts. */
+/** Adds new counts to earlier ones. */
 export function added(counts: Counts, found: Partial<Counts>): Counts {
   const names = Object.keys(counts) as (keyof Counts)[];
   const sums = names.map((name) => [name, counts[name] + (found[name] ?? 0)]);
@@ -34,12 +34,12 @@ const progressShape = v.object({
   isDryRun: v.boolean(),
   /** The listing continues after this subscription; `null`: at the beginning. */
   cursor: v.nullable(v.string()),
-  /** The comparing continues after this team; `null`: at the beginning. */
+  /** The comparison continues after this team; `null`: at the beginning. */
   afterTeamId: v.nullable(v.union([whole, v.string()])),
   counts: countsShape,
 });
 
-/** How far a reconciliation of all teams is. */
+/** The progress of a reconciliation of all teams. */
 export type Progress = v.InferOutput<typeof progressShape>;
 
 /** The progress of the last reconciliation; `null` when there was none. */
@@ -55,7 +55,7 @@ export class NothingToResume extends InstepError {
   readonly code = 'NOTHING_TO_RESUME';
 }
 
-/** A list that is older than this says too little about the present. */
+/** An older list is too outdated to compare with. */
 const RESUMABLE_MS = 24 * 60 * 60 * 1_000;
 
 /** Where a reconciliation starts. @throws NothingToResume */
@@ -81,7 +81,7 @@ function resumable(saved: Progress | null, isDryRun: boolean, nowMs: number): Pr
   if (saved === null || saved.phase === 'done') return null;
   if (nowMs - saved.beganAtMs > RESUMABLE_MS) return null;
   if (saved.isDryRun === isDryRun) return saved;
-  // What a dry run has listed still counts, but all teams are compared from the beginning.
+  // The list of a dry run can still be used, but all teams are compared from the beginning.
   const { subscriptions, unreadable } = saved.counts;
   const counts = { ...NOTHING_COUNTED, subscriptions, unreadable };
   return { ...saved, isDryRun, afterTeamId: null, counts };

@@ -17,9 +17,9 @@ import { reconcileTeams } from './reconcile-teams.ts';
 const TEAMS_AT_ONCE = 500;
 
 /**
- * Reconciles all teams: stores Stripe's list of subscriptions page by page, and compares the teams
- * when the list is complete. A customer's subscriptions may be on any pages, and comparing with some
- * of them would take away a plan that is paid for.
+ * Reconciles all teams: stores Stripe's list of subscriptions page by page, and compares the teams when the
+ * list is complete. A customer's subscriptions can be on different pages, and comparing with only some of
+ * them would take away a plan that is paid for.
  *
  * @throws Stopped, DeadlineExceeded, StripeApiFailed or NothingToResume
  */
@@ -39,7 +39,7 @@ export async function reconcileAll(
     await run.saveProgress(progress);
   }
 
-  // Interrupted before the first page, it can be resumed, too.
+  // Makes it possible to resume even if it is interrupted before the first page.
   await save({}, {});
   if (progress.phase === 'listing') {
     const { cursor } = progress;

@@ -23,7 +23,7 @@ const TEAM_PROBLEMS = PROBLEMS.filter(
 /** A team may have missed an event and have been changed by hand as well. */
 const ROUNDS = 2;
 
-/** Finds teams that have drifted, repairs them unless it is a dry run, and reports them. */
+/** Finds teams with drift, repairs them unless it is a dry run, and reports them. */
 export async function reconcileTeams(
   teams: readonly LinkedTeam[],
   listed: readonly ListedSubscription[],
@@ -55,8 +55,8 @@ export async function reconcileTeams(
 }
 
 /**
- * Asks Stripe again before a team counts as one without a subscription: its customer may be unknown,
- * because the key belongs to another account, or may have subscribed since the listing.
+ * Asks Stripe again before it considers a team to have no subscription: Stripe may not know the customer
+ * because the key belongs to another account, or the customer may have subscribed since the listing.
  */
 async function confirm(
   drifts: readonly Drift[],
@@ -84,8 +84,8 @@ async function readAgain(
 }
 
 /**
- * Ingests what Stripe shows as snapshots, so that newer events win; a team that was changed by hand
- * is rebuilt from the log.
+ * Ingests what Stripe lists as snapshots, so that newer events win. A team that was changed by hand is
+ * rebuilt from the log.
  */
 async function repair(drift: Drift, options: ReconcileOptions): Promise<void> {
   const { team, cause, snapshots } = drift;
@@ -98,13 +98,13 @@ async function repair(drift: Drift, options: ReconcileOptions): Promise<void> {
       await drain(rebuild(database, rebuilt));
     }
   } catch (err) {
-    // A constraint of the application refuses it: the other teams are repaired all the same.
+    // A constraint of the application refused it. The other teams are still repaired.
     if (!(err instanceof DatabaseRefused)) throw err;
     logger.error({ teamId: team.id, err }, 'drift not repaired');
   }
 }
 
-/** Clears a plan, unless the team was changed or its customer was heard of meanwhile. */
+/** Clears a plan, unless the team has changed or an event of its customer has arrived meanwhile. */
 async function clear({ team, shouldBe }: Drift, { database }: ReconcileOptions): Promise<void> {
   const { id, customerId, plan } = team;
   await database.transaction(async (query) => {

@@ -20,7 +20,7 @@ const CONTENT_TYPES = {
 
 type AssetName = keyof typeof CONTENT_TYPES;
 
-/** Read once: they change only with the program. */
+/** Read once, because they change only with the program. */
 const assets = new Map(
   Object.entries(CONTENT_TYPES).map(([name, contentType]) => {
     const body = readFileSync(name === 'htmx.js' ? htmx : ours(name), 'utf8');

@@ -14,7 +14,7 @@ const DEADLINE_MS = 10_000;
 
 const SELF = ["'self'"];
 
-/** Pages run and fetch nothing but our own files, and other sites do not learn our addresses. */
+/** Pages run and fetch only our own files, and other sites don't learn our addresses. */
 const secure = secureHeaders({
   contentSecurityPolicy: {
     defaultSrc: ["'none'"],
@@ -26,7 +26,7 @@ const secure = secureHeaders({
     frameAncestors: ["'none'"],
     baseUri: ["'none'"],
   },
-  // With `no-referrer` our own forms would not say where they come from.
+  // With `no-referrer`, our own forms would send no origin.
   referrerPolicy: 'same-origin',
   xFrameOptions: 'DENY',
   // The proxy that terminates TLS sets it.

@@ -16,9 +16,9 @@ const AREAS = [
 ] as const;
 
 export type PageProps = PropsWithChildren<{
-  /** May be untrusted. */
+  /** Can be untrusted. */
   readonly title: string;
-  /** Without it the heading is the title. */
+  /** The title by default. */
   readonly heading?: Child;
   /** The current entry of the navigation. */
   readonly area: (typeof AREAS)[number]['name'] | null;

@@ -8,13 +8,15 @@ import type { Logger } from '../../runtime/logging.ts';
 import { Notice } from './components/panels.tsx';
 import { Page } from './page.tsx';
 
-/** A response other than the requested page. Its title and message are shown. */
+/** A response in place of the requested page. It shows the title and the message. */
 export class PageProblem extends InstepError {
   readonly code = 'PAGE_PROBLEM';
   readonly status: ContentfulStatusCode;
   readonly title: string;
 
-  /** @param message what it means and what to do, in whole sentences */
+  /**
+   * @param message the meaning and the remedy, in whole sentences
+   */
   constructor(
     status: ContentfulStatusCode,
     title: string,
@@ -66,7 +68,7 @@ export const notAForm = () =>
 export const tooManyAttempts = () =>
   new PageProblem(429, 'Too many attempts', 'Wait 1 minute, then try again.');
 
-/** A page that says what is wrong; when htmx asked for a part of a page, only the notice. */
+/** A page that says what is wrong, or only the notice when htmx requested a part of a page. */
 export function answerProblem(context: Context, { status, title, message }: PageProblem) {
   const isPart = context.req.header('HX-Request') === 'true';
   return context.html(
@@ -83,7 +85,7 @@ export function answerProblem(context: Context, { status, title, message }: Page
   );
 }
 
-/** Answers errors. An unexpected one is logged and its details are not shown. */
+/** Responds to errors. An unexpected one is logged, and its details are not shown. */
 export function createErrorHandler(logger: Logger) {
   return (error: Error, context: Context) => {
     const problem = problemOf(error);
@@ -106,7 +108,7 @@ function problemOf(error: Error): PageProblem {
     const advice = 'Reload the page. Events use connections of their own and are not affected.';
     return new PageProblem(503, 'The page took too long', `${reason}. ${advice}`);
   }
-  // Of the packages in use only hono's check of a form's origin throws it.
+  // Among the packages in use, only Hono's check of a form's origin throws it.
   if (error instanceof HTTPException) return fromOtherSite();
   return new PageProblem(500, 'Internal error', 'The server log says what happened.');
 }

@@ -1,7 +1,7 @@
 /** Longer than any stored id or name. */
 const MAX_LENGTH = 1_000;
 
-/** A parameter as it can be searched for: trimmed, and without what PostgreSQL's text rejects. */
+/** A parameter as a search text: trimmed, and without characters that PostgreSQL rejects. */
 export function queryText(given: unknown): string {
   if (typeof given !== 'string') return '';
   return given.replaceAll('\0', '').slice(0, MAX_LENGTH).toWellFormed().trim();

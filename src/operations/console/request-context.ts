@@ -28,7 +28,7 @@ export function asVisitor(mode: Mode | null): MiddlewareHandler<ConsoleEnv> {
   };
 }
 
-/** What is known of the current request, so that components need not pass it on. */
+/** The data of the current request, so that components need not pass it on. */
 export function currentRequest() {
   return getContext<ConsoleEnv>().var;
 }

@@ -1,11 +1,11 @@
 import { InstepError } from '../../runtime/errors.ts';
 
 export type Check = {
-  /** What was checked, in a word or two. */
+  /** The subject of the check, in a word or two. */
   readonly name: string;
-  /** A warning: it works for now, or could not be checked. A failure: something is lost. */
+  /** `warning`: it works for now, or could not be checked. `failure`: events are lost or refused. */
   readonly state: 'ok' | 'warning' | 'failure';
-  /** What was found, and what it means. */
+  /** The finding, and its meaning. */
   readonly finding: string;
   /** What to do; `null` when there is nothing to do. */
   readonly advice: string | null;

@@ -7,7 +7,7 @@ const TOLERATED_MS = 5_000;
 /** Signatures are refused from 300 s on; a late delivery has less time left. */
 const HARMFUL_MS = 240_000;
 
-/** When a question began and ended by our clock, and when it was answered by another one. */
+/** The start and end of a request by our clock, and the time of the response by the other clock. */
 export type ClockReading = {
   readonly beganMs: number;
   readonly endedMs: number;
@@ -16,7 +16,7 @@ export type ClockReading = {
 
 const OURS: ClockReading = { beganMs: 0, endedMs: 0, answeredMs: 0 };
 
-/** Compares our clock with Stripe's, which signatures and events are dated by. */
+/** Compares our clock with Stripe's, which dates signatures and events. */
 export function checkClock(stripe: ClockReading | null): Check {
   if (stripe === null) {
     return warning('clock', "could not be compared with Stripe's", 'see the lines about the API');
@@ -42,7 +42,7 @@ export function checkDatabaseClock(database: ClockReading, stripe: ClockReading 
   return warning(name, finding, 'synchronize the clocks with a time server (NTP)');
 }
 
-/** By how much the one clock is ahead of the other at least, given how long the answers took. */
+/** The least time by which one clock is ahead of the other, given the duration of the requests. */
 function aheadOf(one: ClockReading, other: ClockReading): number {
   const minMs = one.answeredMs - one.endedMs - (other.answeredMs - other.beganMs);
   const maxMs = one.answeredMs - one.beganMs - (other.answeredMs - other.endedMs);

@@ -18,7 +18,7 @@ export type DatabaseServerOptions = {
   readonly query: Query;
   /** In milliseconds since 1970. */
   readonly now: () => number;
-  /** The free space on the disk of the embedded database; `null` for one of yours. */
+  /** The free space on the disk of the embedded database; `null` for any other database. */
   readonly freeBytes: number | null;
   /** `null` when Stripe's API gave no answer. */
   readonly stripeClock: ClockReading | null;
@@ -41,7 +41,7 @@ export async function checkDatabaseServer(options: DatabaseServerOptions): Promi
   ];
 }
 
-/** The distance: what other round trips take longer is the load of the moment. */
+/** The fastest round trip shows the distance; anything more is momentary load. */
 async function fastestRoundTrip(query: Query, now: () => number): Promise<number> {
   let fastestMs = Number.POSITIVE_INFINITY;
   for (let count = 0; count < SAMPLES; count += 1) {

@@ -12,7 +12,7 @@ import { checkPrivileges, checkSchemaVersion, checkTables } from './schema.ts';
 
 export type DatabaseOptions = {
   readonly config: DatabaseConfig;
-  /** Shows a person where the files are, for example. */
+  /** Shows a message to the user, such as the location of the files. */
   readonly notice: (message: string) => void;
   /** In milliseconds since 1970. */
   readonly now: () => number;

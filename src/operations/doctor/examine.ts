@@ -11,7 +11,7 @@ export type ExamineOptions = {
   readonly environment: Environment;
   /** The public URL of the webhook route; `null` when it was not given. */
   readonly url: URL | null;
-  /** Shows a person where the files are, for example. */
+  /** Shows a message to the user, such as the location of the files. */
   readonly notice: (message: string) => void;
   /** In milliseconds since 1970. */
   readonly now: () => number;

@@ -10,7 +10,9 @@ export type Host = { readonly name: string; readonly answer: Replication | Inste
 
 type Reached = { readonly name: string; readonly answer: Replication };
 
-/** Every host of `DATABASE_URL`: whether it is reached, its role, its timeline and its standbys. */
+/**
+ * Checks every host of `DATABASE_URL`: whether it can be reached, its role, its timeline and its standbys.
+ */
 export async function checkHosts(urls: readonly URL[]): Promise<Check[]> {
   return judgeHosts(await Promise.all(urls.map(readHost)));
 }
@@ -25,7 +27,7 @@ async function readHost(url: URL): Promise<Host> {
   }
 }
 
-/** One host alone is listed only where it has a problem that no other check finds. */
+/** A single host is listed only if it has a problem that no other check finds. */
 export function judgeHosts(hosts: readonly Host[]): Check[] {
   const reached = hosts.filter((host): host is Reached => !(host.answer instanceof InstepError));
   const primaries = reached.filter(({ answer }) => !answer.isStandby);

@@ -30,7 +30,9 @@ export type StripeApiChecks = {
   readonly clock: ClockReading | null;
 };
 
-/** Everything that Stripe's API can show. Nothing else depends on it: it may be unreachable. */
+/**
+ * Runs all checks that need Stripe's API. No other check depends on them, because the API can be unreachable.
+ */
 export async function checkStripeApi(options: StripeApiOptions): Promise<StripeApiChecks> {
   const answers = await askAll(options);
   const [clock = null] = [...answers.values()].flatMap((one) =>
@@ -47,7 +49,7 @@ export async function checkStripeApi(options: StripeApiOptions): Promise<StripeA
   };
 }
 
-/** When the first call gets no answer, the others would not either: they are left out. */
+/** If the first call gets no response, the others are left out, because they would not get one either. */
 async function askAll(options: StripeApiOptions): Promise<Answers> {
   const [first, ...others] = RESOURCES;
   const answer = await ask(first, options);
@@ -77,7 +79,7 @@ async function ask(resource: Resource, { inspect, now }: StripeApiOptions): Prom
 const NAME = "Stripe's API";
 const DASHBOARD = 'Stripe dashboard, Developers, API keys';
 
-/** What a missing permission costs. A failure: Instep can't do without it. */
+/** The consequence of a missing permission. It is a failure if Instep can't do without the permission. */
 const COSTS: Readonly<Record<Resource, readonly ['failure' | 'warning', string]>> = {
   events: ['failure', "missed events can't be found"],
   subscriptions: ['failure', "ambiguous orders can't be decided, and nothing can be reconciled"],

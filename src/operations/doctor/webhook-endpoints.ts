@@ -44,7 +44,7 @@ function noneFound(endpoints: readonly WebhookEndpoint[], { url, mode }: Expecte
   const where = mode === null ? '' : ` in ${mode} mode`;
   const finding = `no registered URL${where} ${wanted}; registered: ${known}`;
   if (url !== null) return failure(NAME, finding, REGISTER);
-  // Without --url, another path may lead to Instep too.
+  // Without --url, another path can also lead to Instep.
   if (endpoints.length > 0) return warning(NAME, finding, `name yours with --url, or ${REGISTER}`);
   if (mode === 'live') return failure(NAME, finding, REGISTER);
   return warning(NAME, finding, `${REGISTER}, unless \`stripe listen\` forwards the events`);

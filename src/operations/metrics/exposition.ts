@@ -4,19 +4,19 @@ export const snapshotShape = v.array(
   v.object({ comments: v.string(), lines: v.array(v.string()) }),
 );
 
-/** Metrics at one moment, in the text format of Prometheus. It can travel to another process. */
+/** Metrics at one moment, in the text format of Prometheus. It can be sent to another process. */
 export type Snapshot = Readonly<v.InferOutput<typeof snapshotShape>>;
 
 export type Metric = Snapshot[number];
 
-/** What `GET /metrics` answers. */
+/** The response of `GET /metrics`. */
 export type Exposition = {
   readonly contentType: string;
   /** All metrics, within a few seconds. */
   expose(): Promise<string>;
 };
 
-/** The lines of one metric have to follow each other, whichever snapshot they are from. */
+/** All lines of one metric must be adjacent, whichever snapshot they are from. */
 export function createExposition(snapshots: () => Promise<readonly Snapshot[]>): Exposition {
   return {
     contentType: 'text/plain; version=0.0.4; charset=utf-8',

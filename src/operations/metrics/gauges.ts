@@ -11,14 +11,14 @@ export type GaugesOptions = {
   readonly readHealth: () => Promise<Health>;
   /** In milliseconds since 1970. */
   readonly now: () => number;
-  /** In milliseconds, by a clock that is never set. */
+  /** A monotonic clock, in milliseconds. */
   readonly clockMs: () => number;
 };
 
 const HEALTH_LIFETIME_MS = 3_000;
 const HEALTH_DEADLINE_MS = 1_000;
 
-/** What is read at the moment of the scrape. A value that is not known (`null`) is not shown. */
+/** Gauges that are read at the moment of the scrape. An unknown value (`null`) is left out. */
 export function createGauges(options: GaugesOptions, clockSkewSeconds: () => number | null) {
   const { queued, poolUse, now } = options;
   const readHealth = cachedHealth(options);
@@ -36,28 +36,28 @@ export function createGauges(options: GaugesOptions, clockSkewSeconds: () => num
       gaugeBy(
         'lane',
         'instep_queued_events',
-        'Events that wait for a batch, by lane; the lane blocked is for teams that another session has locked.',
+        'Events waiting for a batch, by lane; the lane blocked is for teams that another session has locked.',
         { ready, blocked },
       ),
       gauge(
         'instep_queued_events_limit',
-        'How many events may wait in the lane ready before more are answered 503.',
+        'How many events can wait in the lane ready before more are answered 503.',
         limit,
       ),
       gaugeBy(
         'state',
         'instep_database_connections',
-        'Connections of our pool to the database, by whether they are in use.',
+        'Database connections in the pool, by state: busy or idle.',
         { busy: total - idle, idle },
       ),
       gauge(
         'instep_database_connection_waiters',
-        'Statements and transactions that wait for a connection of our pool.',
+        'Statements and transactions waiting for a connection from the pool.',
         waiting,
       ),
       gauge(
         'instep_database_up',
-        '1 if the database answered within a second when it was last asked what is out of sync. The gauges below need it.',
+        '1 if the database answered the last query for the health gauges within a second. The gauges below need it.',
         health === null ? 0 : 1,
       ),
       gauge(
@@ -67,7 +67,7 @@ export function createGauges(options: GaugesOptions, clockSkewSeconds: () => num
       ),
       gauge(
         'instep_known_customer_parked_events',
-        'Parked events of customers whom a team had before, up to 10000.',
+        'Parked events of customers that a team had before. Counted up to 10000.',
         health?.parkedOfKnownCustomers,
       ),
       gauge(

@@ -8,14 +8,14 @@ import { createGauges, type GaugesOptions } from './gauges.ts';
 import { readProcessMetrics } from './process-metrics.ts';
 import { Counter, Histogram } from './series.ts';
 
-/** What one process has counted and measured. */
+/** The counts and measurements of one process. */
 export type Metrics = Exposition & { snapshot(): Promise<Snapshot> };
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Stripe's times are whole seconds, and it sends an event again for three days. */
+/** Stripe's times are whole seconds, and it retries a delivery for three days. */
 const DELAY_BOUNDS = [
   ...[1, 2, 3, 5, 10, 30],
   ...[MINUTE, 5 * MINUTE, 15 * MINUTE],
@@ -35,7 +35,7 @@ function createSeries() {
     ),
     events: new Counter(
       'instep_events_total',
-      'Signed events by type, outcome and source: delivered, missed and found in the list of Stripe, or from the log: processed again, or a snapshot.',
+      'Signed events by type, outcome and source. delivery: Stripe delivered it. list: it was missed, and found in the list of Stripe. log: it was replayed, or is a snapshot.',
     ),
     eventFailures: new Counter(
       'instep_event_failures_total',
@@ -43,7 +43,7 @@ function createSeries() {
     ),
     eventMismatches: new Counter(
       'instep_mismatched_events_total',
-      'Events of another mode or account than the API key. They are applied.',
+      'Events of a mode or account other than that of the API key. They are applied.',
     ),
     deliveryDelays: new Histogram(
       'instep_event_delivery_delay_seconds',
@@ -66,7 +66,7 @@ function createSeries() {
     ),
     apiCalls: new Histogram(
       'instep_stripe_api_call_duration_seconds',
-      'Duration of calls of the API of Stripe, by path and result: done, a status, timeout, or no answer.',
+      'Duration of calls to the API of Stripe, by path and result: done, a status, timeout, or no answer.',
       [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15],
     ),
     jobs: new Histogram(
@@ -77,7 +77,7 @@ function createSeries() {
   };
 }
 
-/** Counts and measures what the parts of this process report. */
+/** Counts and measures the reports of all parts of this process. */
 export function createMetrics(options: GaugesOptions): Metrics & Instrumentation {
   const series = createSeries();
   const { requests, events, eventFailures, deliveryDelays, jobs } = series;
@@ -114,7 +114,7 @@ export function createMetrics(options: GaugesOptions): Metrics & Instrumentation
     signatureRejected: () => series.signatureFailures.increase(),
     eventProcessed({ type, outcome, source, delayMs }) {
       events.increase({ type, outcome, source });
-      // Clocks differ, and a sum must not fall.
+      // Clocks differ, so a delay can be negative, but a sum must not fall.
       if (delayMs !== null) deliveryDelays.observe(Math.max(0, delayMs) / 1_000);
     },
     eventMismatched: (mismatch) => series.eventMismatches.increase({ mismatch }),

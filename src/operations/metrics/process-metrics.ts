@@ -9,7 +9,7 @@ export async function readProcessMetrics(): Promise<Snapshot> {
   const blocks = (await (await registry).metrics()).trim().split('\n\n');
   return blocks.map((block) => {
     const lines = block.split('\n');
-    // Some are NaN until there is something to measure.
+    // Some metrics are NaN until there is something to measure.
     const values = lines.filter((text) => !text.startsWith('#') && !/ nan$/i.test(text));
     return { comments: lines.filter((text) => text.startsWith('#')).join('\n'), lines: values };
   });

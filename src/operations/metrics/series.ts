@@ -1,11 +1,11 @@
 import { line, type Metric, metric } from './exposition.ts';
 
-/** In the same order at every observation of a metric. */
+/** The labels must have the same order at every observation of a metric. */
 type Labels = Readonly<Record<string, string>>;
 
 /**
- * The values of one metric, one for each set of labels. prom-client's own check and join their labels
- * at each observation, which took a fortieth of the time of a profile request.
+ * The values of one metric, one for each set of labels. Those of prom-client check and join labels at each
+ * observation, which took 2.5 % of the time of a profile request.
  */
 abstract class Series<Value> {
   readonly #name: string;
@@ -22,7 +22,7 @@ abstract class Series<Value> {
   protected abstract zero(): Value;
   protected abstract linesOf(name: string, labels: Labels, value: Value): string[];
 
-  /** Shows zeros from now on: Prometheus sees a rise only between two samples. */
+  /** Exposes a zero from now on, because Prometheus sees a rise only between two samples. */
   declare(labels: Labels = {}): { value: Value } {
     let key = '';
     for (const name in labels) key += `${labels[name]}\n`;
@@ -85,7 +85,7 @@ export class Histogram extends Series<Distribution> {
   protected linesOf(name: string, labels: Labels, { counts, sum }: Distribution): string[] {
     let count = 0;
     const buckets = counts.map((one, index) => {
-      // A bucket of Prometheus includes the smaller ones.
+      // A Prometheus bucket includes all smaller ones.
       count += one;
       const le = String(this.#bounds[index] ?? '+Inf');
       return line(`${name}_bucket`, { ...labels, le }, count);

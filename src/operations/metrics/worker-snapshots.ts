@@ -9,7 +9,7 @@ const answerShape = v.object({ metricsAnswer: number, snapshot: snapshotShape })
 
 const DEADLINE_MS = 2_000;
 
-/** In a worker: answers the first process with this worker's metrics. Elsewhere it does nothing. */
+/** In a worker, sends this worker's metrics to the first process on request. Elsewhere, does nothing. */
 export function offerSnapshots(takeSnapshot: () => Promise<Snapshot>): void {
   const { worker } = cluster;
   worker?.on('message', async (message: unknown) => {
@@ -19,7 +19,7 @@ export function offerSnapshots(takeSnapshot: () => Promise<Snapshot>): void {
 }
 
 /**
- * In the first process: the metrics of each worker, with the label `worker`. A sum would fall when a
+ * In the first process, collects the metrics of each worker, with the label `worker`: a sum would fall when a
  * worker ends. A worker that does not answer within two seconds is left out.
  */
 export async function collectFromWorkers(): Promise<Snapshot[]> {

@@ -4,9 +4,9 @@ import { systemErrorCode } from './errors.ts';
 import type { ServerUser } from './server-user.ts';
 
 /**
- * Why PostgreSQL's user can't keep its files below `folder`; `undefined` when it can. If `folder`
- * itself is the only obstacle and belongs to this process's user, it is opened, because a
- * folder that was mounted there is meant to hold the database.
+ * Why PostgreSQL's user can't keep its files below `folder`; `undefined` when it can. If `folder` itself is
+ * the only obstacle and belongs to this process's user, its mode is changed, because a folder that was
+ * mounted there is meant to hold the database.
  */
 export async function checkAccess(
   folder: string,

@@ -52,9 +52,9 @@ export async function hasCluster(cluster: string, major: string): Promise<boolea
 }
 
 /**
- * Creates an empty cluster with the database `instep`. It is made beside `cluster`, and renamed when
- * it is complete and on the disk, so that an unfinished cluster is never used. If two processes
- * create one at the same time, one cluster stays and serves both.
+ * Creates an empty cluster with the database `instep`. It is created beside `cluster`, and renamed when it is
+ * complete and on disk, so that an unfinished cluster is never used. If two processes create one at the same
+ * time, one cluster stays and serves both.
  * @throws PostgresStartFailed with the output of PostgreSQL's `initdb`
  */
 export async function createCluster(
@@ -90,7 +90,7 @@ async function initialize(folder: string, { initdb, postgres }: Binaries, user: 
   const run = async (program: string, parameters: string[], input = '') => {
     const options = { user, deadlineMs: DEADLINE_MS, input };
     const { succeeded, output } = await runProgram(program, parameters, options);
-    // A single-user server goes on after an error.
+    // A single-user server continues after an error.
     if (succeeded && !/^.*ERROR: /m.test(output)) return;
     throw new PostgresStartFailed(
       /could not look up effective user ID/.test(output)
@@ -99,7 +99,7 @@ async function initialize(folder: string, { initdb, postgres }: Binaries, user: 
         : `can't create an empty database (is the disk full?):\n${output || 'no message'}`,
     );
   };
-  // Nothing is synced until the end, and then everything.
+  // Everything is synced once, at the end.
   await run(initdb, [
     ...['-D', folder, '-U', USER, '--encoding=UTF8', '--locale=C', '--no-sync'],
     // The socket's private directory decides who can connect; there is no TCP.

@@ -19,7 +19,7 @@ import { type ServerUser, userOfNewCluster } from './server-user.ts';
 /** Holds the data directories that PostgreSQL's user could not reach in the data folder. */
 const SYSTEM_DIRECTORY = '/var/lib/instep';
 
-/** In a data directory: a random text that no other one has, except for a copy. */
+/** A file in the data directory with random text, which only a copy of the directory shares. */
 export const ID_FILE = 'id';
 
 type OnNotice = (message: string) => void;
@@ -61,7 +61,7 @@ export async function hasDataDirectory(dataFolder: string): Promise<boolean> {
   }
 }
 
-/** How much PostgreSQL's user can still write there, in bytes. */
+/** The free space for PostgreSQL's user, in bytes. */
 export async function freeBytesOf(dataFolder: string): Promise<number> {
   const { bavail, bsize } = await statfs(join(dataFolder, 'postgres'));
   return bavail * bsize;
@@ -71,7 +71,7 @@ export async function freeBytesOf(dataFolder: string): Promise<number> {
 async function openDataFolder(path: string): Promise<string> {
   try {
     const created = await mkdir(path, { recursive: true });
-    // A strict umask of root would close it to PostgreSQL's user.
+    // With a strict umask of root, PostgreSQL's user could not enter it.
     if (created !== undefined && process.getuid?.() === 0) await chmod(path, 0o711);
     return await realpath(path);
   } catch (cause) {

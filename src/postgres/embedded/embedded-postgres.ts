@@ -4,14 +4,15 @@ import { stopServer } from './postmaster.ts';
 import { acquirePresenceLock, type Connection, type PresenceLock } from './presence-lock.ts';
 import { startOrAttach } from './start-or-attach.ts';
 
-/** A PostgreSQL server that all processes share which open the same data folder. */
+/** A PostgreSQL server, shared by all processes that open the same data folder. */
 export type EmbeddedPostgres = {
-  /** What `pg` connects with; it never changes. */
+  /** The connection for `pg`; it never changes. */
   readonly connection: Connection;
   /**
-   * Starts the server again if it is gone (killed, crashed, stopped by another process); returns at
-   * once if it runs. Concurrent calls share one start.
+   * Starts the server again if it has ended (killed, crashed, stopped by another process). Resolves at once
+   * if it is running. Concurrent calls share one start.
    * @throws PostgresUnreachable, PostgresStartFailed, and the other errors of `errors.ts`
+   *
    */
   ensureRunning(): Promise<void>;
   /**
@@ -24,7 +25,7 @@ export type EmbeddedPostgres = {
 export type EmbeddedPostgresOptions = {
   /** Holds the database (INSTEP_DATA); an absolute path, created if it does not exist. */
   readonly dataFolder: string;
-  /** Is notified of what a person should know, such as where the files are. */
+  /** Shows a message to the user, such as the location of the files. */
   readonly onNotice: (message: string) => void;
   /** How long to wait for a server that is starting, recovering or stopping. */
   readonly startDeadlineMs?: number;
@@ -34,8 +35,8 @@ const START_DEADLINE_MS = 30_000;
 const RELEASE_TIMEOUT_MS = 2_000;
 
 /**
- * Opens the database in `dataFolder`: creates it if there is none, attaches to its server if that
- * runs (started by another process, or left by a killed one), and starts it otherwise.
+ * Opens the database in `dataFolder`: creates it if there is none, attaches to its server if it is running
+ * (started by another process, or left by a killed one), and starts it otherwise.
  * @throws the errors of `errors.ts`, each with what to do
  */
 export async function openEmbeddedPostgres(
@@ -55,7 +56,9 @@ function superviseServer(
   let starting: Promise<void> | undefined;
   let releasing: Promise<void> | undefined;
 
-  /** A new lock proves that the server accepts connections, whatever happened to the former one. */
+  /**
+   * Acquiring a new lock proves that the server accepts connections, whatever happened to the former lock.
+   */
   async function renewPresence(): Promise<void> {
     const former = presence;
     const options = { deadlineMs: startDeadlineMs, acceptsFull: former !== undefined };
@@ -66,7 +69,7 @@ function superviseServer(
   }
 
   async function release(): Promise<void> {
-    // The callers of a failed start have its error.
+    // The callers of a failed start get its error.
     await starting?.catch(() => undefined);
     let departure = (await presence?.leave()) ?? 'lost';
     if (departure === 'lost') {
@@ -83,7 +86,9 @@ function superviseServer(
   async function stop(): Promise<void> {
     const outcome = await stopServer(paths.cluster);
     if (outcome === 'stopping') {
-      onNotice(`PostgreSQL in ${paths.dataDirectory} takes long to stop; it continues by itself`);
+      onNotice(
+        `PostgreSQL in ${paths.dataDirectory} is taking a long time to stop; it continues by itself`,
+      );
     } else if (outcome === 'not found') {
       onNotice(
         `PostgreSQL in ${paths.dataDirectory} was not stopped: its process was not found (was it ` +

@@ -30,7 +30,7 @@ export class PostgresReleased extends InstepError {
   readonly code = 'EMBEDDED_POSTGRES_RELEASED';
 }
 
-/** The operating system's name of an error (`ENOENT`, `EACCES`, …); empty when it has none. */
+/** The operating system's code of an error (`ENOENT`, `EACCES`, …); empty when it has none. */
 export function systemErrorCode(error: unknown): string {
   if (typeof error !== 'object' || error === null || !('code' in error)) return '';
   return typeof error.code === 'string' && /^E[A-Z0-9]+$/.test(error.code) ? error.code : '';

@@ -4,15 +4,15 @@ import { basename, isAbsolute, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { ifExists, systemErrorCode } from './errors.ts';
 
-/** An older lock file without content was left by a power cut. */
+/** A lock file that is still empty after this time was left by a power cut. */
 const EMPTY_IS_STALE_AFTER_MS = 5_000;
 
 /** The highest possible process id, which no system uses. */
 const UNUSED_PID = 2_147_483_647;
 
 /**
- * What a process is to a cluster: its server, another program, one that has ended (but still has its
- * id, because its parent has not waited for it), gone, or not visible to this process.
+ * The relation of a process to a cluster: its server, another program, ended (but still with its id, because
+ * its parent has not waited for it), gone, or not visible to this process.
  */
 export type ProcessIdentity = 'server' | 'other' | 'ended' | 'gone' | 'unknown';
 
@@ -34,13 +34,13 @@ export async function readLockHolder(path: string): Promise<LockHolder | undefin
 }
 
 /**
- * Repairs a lock file that names no running server although PostgreSQL could believe so: its process
- * id now belongs to another process, or to one that has ended. The id is replaced by one that no
- * process has. The rest stays: from it PostgreSQL finds out whether children of a killed server
- * still use the cluster's shared memory.
+ * Repairs a lock file that PostgreSQL could mistake for that of a running server: its process id now belongs
+ * to another process, or to one that has ended. The id is replaced by one that no process has. The rest
+ * stays, because PostgreSQL uses it to find out whether children of a killed server still use the cluster's
+ * shared memory.
  *
- * Reads and writes the same open file, so that the lock file of a server that starts meanwhile is
- * never touched.
+ * It reads and writes the same open file, so that it never touches the lock file of a server that starts
+ * meanwhile.
  */
 export async function repairStaleLock(path: string): Promise<void> {
   const file = await ifExists(open(path, 'r+'));
@@ -67,8 +67,8 @@ async function findHolder(content: string): Promise<LockHolder | undefined> {
 }
 
 /**
- * Tells whether process `pid` is the server of the cluster, by its command line. A process id alone
- * proves nothing: the system assigns it again, and another container has other processes.
+ * Determines by its command line whether process `pid` is the server of the cluster. A process id alone
+ * proves nothing: the system reuses it, and another container has other processes.
  */
 export async function identifyProcess(pid: number, cluster: string): Promise<ProcessIdentity> {
   if (process.platform !== 'linux') return await identifyByPs(pid, cluster);
@@ -84,7 +84,7 @@ export async function identifyProcess(pid: number, cluster: string): Promise<Pro
   if (basename(words[0] ?? '') !== 'postgres') return 'other';
   const option = words.indexOf('-D');
   const directory = words[option + 1] ?? '';
-  // A server that was started by hand can name its cluster in another way.
+  // A server that was started by hand can specify its cluster in another way.
   if (option === -1 || !isAbsolute(directory)) return 'server';
   return resolve(directory) === resolve(cluster) ? 'server' : 'other';
 }

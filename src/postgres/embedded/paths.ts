@@ -9,7 +9,7 @@ import { findPostgresPackage, type PostgresPackage } from './postgres-package.ts
 import type { Connection } from './presence-lock.ts';
 import type { ServerUser } from './server-user.ts';
 
-/** Where the parts of one embedded database are. All paths are absolute and never change. */
+/** The locations of an embedded database's parts. All paths are absolute and never change. */
 export type EmbeddedPaths = {
   /** Holds the others, and copies of PostgreSQL's programs if they are needed. */
   readonly dataDirectory: string;
@@ -19,7 +19,7 @@ export type EmbeddedPaths = {
   readonly installed: PostgresPackage;
 };
 
-/** PostgreSQL names its socket after a port, though it listens on none. */
+/** PostgreSQL names its socket after a port, although it does not listen on it. */
 export const PORT = 5432;
 export const SOCKET_NAME = `.s.PGSQL.${PORT}`;
 
@@ -49,9 +49,9 @@ export async function openPaths(
 }
 
 /**
- * The directory of the socket: in the data directory, or in one for temporary files when that path
- * is too long. All processes choose the same one, and no other data directory has it, not even a
- * copy of this one or a later one at the same path. It does not have to exist yet.
+ * The directory of the socket: in the data directory, or in one for temporary files if that path is too long.
+ * All processes choose the same directory, and no other data directory shares it, not even a copy of this one
+ * or a later one at the same path. It need not exist yet.
  * @throws PostgresFolderUnfit when every path is too long
  */
 export async function chooseSocketDirectory(dataDirectory: string): Promise<string> {

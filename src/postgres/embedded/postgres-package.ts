@@ -13,7 +13,7 @@ export type PostgresPackage = {
   readonly major: string;
 };
 
-/** The version in a clone, which an app installs as well. */
+/** The version that a clone uses, and that an app should install. */
 export const PACKAGE_VERSION = '18.4.0-beta.17';
 
 const OR_USE_YOUR_OWN = 'or set DATABASE_URL to use a PostgreSQL of your own';
@@ -48,7 +48,9 @@ export async function findPostgresPackage(): Promise<PostgresPackage> {
   throw new PostgresMissing(`the package ${name} is damaged: install it again, ${OR_USE_YOUR_OWN}`);
 }
 
-/** Looks beside Instep, and in the app: a strict package manager hides the app's packages from Instep. */
+/**
+ * Looks beside Instep and in the app, because a strict package manager hides the app's packages from Instep.
+ */
 function resolvePackage(name: string): string | undefined {
   return (
     resolveFrom(import.meta.url, name) ?? resolveFrom(join(process.cwd(), 'package.json'), name)
@@ -99,7 +101,7 @@ async function createLink(packageFolder: string, { source, target }: Link): Prom
   const path = join(packageFolder, target);
   if (await canAccess(path)) return true;
   try {
-    // Both are in one folder: the name alone stays right wherever the package is moved.
+    // Both are in one folder, so the name alone stays valid wherever the package is moved.
     await symlink(basename(source), path);
     return true;
   } catch (error) {

@@ -9,7 +9,7 @@ import type { ServerUser } from './server-user.ts';
 
 /** An attempt to start a server. */
 export type Launch = {
-  /** From now on the server does not stop when this process ends. */
+  /** Keeps the server running when this process ends. */
   keep(): void;
   /** How the server ended; `undefined` while it runs. */
   end(): LaunchEnd | undefined;
@@ -32,8 +32,8 @@ const STOP_DEADLINE_MS = 20_000;
 const STOP_PAUSE_MS = 10;
 
 /**
- * Runs a program, and stops it if the other end of standard input is closed before a line came: a
- * process that ends while it starts a server leaves none behind.
+ * Runs a program, and stops it if standard input is closed before a line arrives, so that a process that ends
+ * while it is starting a server leaves none behind.
  */
 const RUN_WHILE_STARTING = `
   exec 3<&0
@@ -81,7 +81,7 @@ export async function launchPostmaster(
   return { keep: () => keep(), end: () => end };
 }
 
-/** On the command line, which no file and no ALTER SYSTEM overrides. */
+/** Settings for the command line, which neither a file nor ALTER SYSTEM can override. */
 function settings(socketDirectory: string): string[] {
   const values = {
     listen_addresses: '',
@@ -89,7 +89,7 @@ function settings(socketDirectory: string): string[] {
     unix_socket_permissions: '0700',
     port: `${PORT}`,
     max_connections: '100',
-    // An acknowledged commit is on the disk.
+    // An acknowledged commit is on disk.
     fsync: 'on',
     synchronous_commit: 'on',
     full_page_writes: 'on',

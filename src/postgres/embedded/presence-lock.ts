@@ -3,7 +3,7 @@ import pg from 'pg';
 import { sqlState } from '../errors.ts';
 import { systemErrorCode } from './errors.ts';
 
-/** What `pg` connects with. */
+/** The settings with which `pg` connects. */
 export type Connection = {
   /** The directory of the socket. */
   readonly host: string;
@@ -15,10 +15,10 @@ export type Connection = {
 };
 
 /**
- * Shows that a process uses the server: an idle connection that shares an advisory lock with those
- * of all other processes. While it is held, no other process stops the server; a process that gets
- * the lock exclusively is the last one. It ends with its process, however that ends. Ordinary
- * connections, such as those of the pool, do not count.
+ * Shows that a process uses the server: an idle connection that shares an advisory lock with those of all
+ * other processes. While it is held, no other process stops the server. A process that gets the lock
+ * exclusively is the last one. The lock ends with its process, however that ends. Ordinary connections, such
+ * as those of the pool, don't count.
  */
 export type PresenceLock = {
   /**
@@ -80,17 +80,17 @@ export async function acquirePresenceLock(
   }
 }
 
-/** A connection that no setting for other databases or other programs applies to. */
+/** Creates a connection that ignores settings meant for other databases or programs. */
 export function createClient(connection: Connection, settings: pg.ClientConfig) {
   const socket = new Socket();
   const client = new pg.Client({
     ...connection,
     ...settings,
     stream: () => socket,
-    // It is idle for a long time, and a lock that is not acquired is no error.
+    // It is idle for a long time, and failing to acquire a lock is not an error.
     options: '-c idle_session_timeout=0 -c statement_timeout=0 -c log_min_messages=fatal',
   });
-  // The end of the server is reported here first; the next statement finds out.
+  // The end of the server is reported here first, and the next statement fails with it.
   client.on('error', () => undefined);
   return { client, socket };
 }
@@ -114,7 +114,7 @@ function createPresenceLock(client: pg.Client, socket: Socket): PresenceLock {
     async close() {
       if (socket.destroyed) return;
       socket.ref();
-      // The server closes its end when its backend has ended; one that is frozen never does.
+      // The server closes the connection when its backend has ended; a frozen server never does.
       const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
       const timer = setTimeout(() => socket.destroy(), RESPONSE_TIMEOUT_MS);
       client.end().catch(() => socket.destroy());

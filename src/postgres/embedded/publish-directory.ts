@@ -6,9 +6,9 @@ import { systemErrorCode } from './errors.ts';
 const NAME_IN_USE = ['ENOTEMPTY', 'EEXIST', 'ENOTDIR'];
 
 /**
- * Gives a finished directory its final name in the same parent, atomically: other processes see all
- * of it or nothing. If another process was first, `finished` is deleted. It must not be empty, since
- * `rename` replaces an empty directory without an error.
+ * Gives a finished directory its final name in the same parent, atomically, so that other processes see all
+ * of it or nothing. If another process was first, `finished` is deleted. It must not be empty, since `rename`
+ * replaces an empty directory without an error.
  */
 export async function publishDirectory(finished: string, path: string): Promise<void> {
   try {
@@ -21,7 +21,7 @@ export async function publishDirectory(finished: string, path: string): Promise<
   await syncDirectory(dirname(path));
 }
 
-/** Makes the names in a directory survive a power cut. */
+/** Makes sure that the names in a directory survive a power cut. */
 export async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, 'r');
   try {

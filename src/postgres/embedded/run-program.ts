@@ -8,7 +8,7 @@ export type ProgramEnd = {
   readonly output: string;
 };
 
-/** How PostgreSQL's programs are started: without our environment, which holds secrets. */
+/** Options for starting PostgreSQL's programs, without our environment, which holds secrets. */
 export function spawnOptions(user: ServerUser) {
   return {
     ...(user.isSwitched ? { uid: user.uid, gid: user.gid } : {}),
@@ -35,7 +35,7 @@ export async function runProgram(
     child.once('error', reject);
     child.once('close', resolve);
   });
-  // A program that ends without reading its input breaks this pipe; its exit code is enough.
+  // A program that ends without reading its input breaks this pipe. Its exit code is enough.
   child.stdin.on('error', () => undefined);
   child.stdin.end(options.input ?? '');
   try {

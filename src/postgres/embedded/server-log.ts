@@ -10,8 +10,8 @@ const TAIL_LINES = 12;
 export type ServerLog = { readonly file: FileHandle; readonly beginsAt: number };
 
 /**
- * Opens the log to append to. A log of more than 10 MB becomes `<path>.1`. It belongs to
- * PostgreSQL's user, so that it can be written by another process that is not root.
+ * Opens the log to append to. A log of more than 10 MB becomes `<path>.1`. It belongs to PostgreSQL's user,
+ * so that another process that is not root can write it.
  */
 export async function openServerLog(path: string, user: ServerUser): Promise<ServerLog> {
   const former = await ifExists(stat(path));

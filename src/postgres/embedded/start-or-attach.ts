@@ -62,7 +62,7 @@ export async function startOrAttach(
     if (remainingMs <= 0 || attempt.outcome === 'refused') throw await unreachable(paths, attempt);
     if (start === undefined) {
       start = await prepareStart(paths);
-      // Only now, since the creation of a cluster has a deadline of its own.
+      // Set only now, because the creation of a cluster has a deadline of its own.
       giveUpAt = performance.now() + deadlineMs;
     } else {
       if (attempt.outcome === 'absent') launch = await relaunch(paths, launch, start);
@@ -72,7 +72,7 @@ export async function startOrAttach(
   }
 }
 
-/** Starts the server; everything that is slow the first time is done before. */
+/** Starts the server. Everything that is slow the first time has been done before. */
 type Start = () => Promise<Launch>;
 
 async function prepareStart(paths: EmbeddedPaths): Promise<Start> {
@@ -102,7 +102,7 @@ async function relaunch(
 ): Promise<Launch | undefined> {
   const lockFile = join(paths.cluster, 'postmaster.pid');
   if (launch === undefined) {
-    // A running server has not opened its socket yet, or has closed it: another one would fail.
+    // A running server has not opened its socket yet, or has closed it, so another server would fail.
     const holder = await readLockHolder(lockFile);
     return holder?.identity === 'server' ? undefined : await start();
   }

@@ -1,4 +1,4 @@
-/** The fields of a user that statements use: the contract's. */
+/** The contract's fields of a user. */
 export type UserField =
   | 'id'
   | 'name'
@@ -9,7 +9,7 @@ export type UserField =
   | 'updatedAt'
   | 'deletedAt';
 
-/** The fields of a team: the contract's, and two that a table can lack. */
+/** The contract's fields of a team, and two that a table can lack. */
 export type TeamField =
   | 'id'
   | 'providerCustomerId'
@@ -43,16 +43,16 @@ export type ApplicationTables = {
   readonly teams: ApplicationTable<TeamField> & {
     /** Whether teams have a name that this role can read. */
     readonly hasNames: boolean;
-    /** What every update of a team also sets, with a leading comma; empty when it is nothing. */
+    /** The additional assignments of every update of a team, with a leading comma; can be empty. */
     readonly touch: string;
   };
 };
 
-/** Where a table is, as far as it isn't recognized by itself. Names are exact, and not quoted. */
+/** The parts of a table's location that Instep can't recognize. Names are exact, and not quoted. */
 export type DeclaredTable<Field extends string> = {
   readonly schema?: string | undefined;
   readonly table?: string | undefined;
-  /** Columns by the contract's name of the field, such as `passwordHash`. */
+  /** Columns by the contract's name for the field, such as `passwordHash`. */
   readonly columns?: Partial<Readonly<Record<Field, string | undefined>>> | undefined;
 };
 

@@ -1,6 +1,6 @@
 import type { DeclaredTable, TeamField, UserField } from './application-tables.ts';
 
-/** What a column holds: an id, text, a text or label of an enumeration, or a time. */
+/** The content of a column. A `label` is text or a value of an enumeration. */
 export type Kind = 'id' | 'text' | 'label' | 'time';
 
 export type Role = 'users' | 'teams';
@@ -32,7 +32,7 @@ export const TEAM_FIELDS: Fields<TeamField> = {
 /** The fields of a team that its table can lack. */
 export const OPTIONAL_TEAM_FIELDS: readonly string[] = ['name', 'updatedAt'];
 
-/** The type of a missing column, and the types that fit, each after PostgreSQL's category for it. */
+/** The name for each kind of type, and the types that fit, each preceded by PostgreSQL's category. */
 export const TYPES: Readonly<Record<Kind, { readonly name: string; readonly fits: RegExp }>> = {
   id: { name: 'integer, uuid or text', fits: /^(?:N (?:smallint|integer|bigint)|U uuid|S .*)$/ },
   text: { name: 'text', fits: /^S / },
@@ -44,7 +44,10 @@ const snakeCase = (field: string) =>
   field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 const withStripe = (field: string) => field.replace(/^provider/, 'stripe');
 
-/** How applications name columns: as the contract, as the Next.js SaaS Starter, or in Prisma. */
+/**
+ * The conventions by which applications name columns: the contract's, the Next.js SaaS Starter's and
+ * Prisma's.
+ */
 const CONVENTIONS: readonly ((field: string) => string)[] = [
   snakeCase,
   (field) => snakeCase(withStripe(field)),
@@ -67,16 +70,16 @@ export function conventionOf(fields: readonly string[], present: ReadonlySet<str
   return CONVENTIONS[hits.findIndex(({ length }) => length === most)] ?? snakeCase;
 }
 
-/** Where a table can be: in a schema, or, without one, on the search path. */
+/** A possible location of a table: in a schema or, without one, on the search path. */
 export type Candidate = { readonly schema: string | null; readonly table: string };
 
-/** The tables of applications, and of those that use Prisma and name no table. */
+/** The usual table names, including Prisma's default ones. */
 const TABLES: Readonly<Record<Role, readonly string[]>> = {
   users: ['users', 'User'],
   teams: ['teams', 'Team'],
 };
 
-/** Where the table can be, the likeliest first. */
+/** The possible locations of the table, the likeliest first. */
 export function candidatesOf(role: Role, declared: DeclaredTable<string> = {}): Candidate[] {
   const { schema = null, table } = declared;
   return (table === undefined ? TABLES[role] : [table]).map((name) => ({ schema, table: name }));

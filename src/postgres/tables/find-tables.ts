@@ -50,7 +50,10 @@ function tableOf<Field extends string>(
   };
 }
 
-/** PostgreSQL pads what `char(n)` holds: a padded id or status is another one. Profiles stay as they are. */
+/**
+ * PostgreSQL pads the values of `char(n)`, and a padded id or status would be a different one. Profiles keep
+ * the padding.
+ */
 function unpadded(role: Role, column: Column | null): string {
   const isPadded = role === 'teams' && column?.type === 'character';
   return isPadded ? `${column.sql}::text` : `${column?.sql}`;

@@ -11,7 +11,7 @@ export function neededPrivileges({ role, table, columns }: RecognizedTable): str
   ];
 }
 
-/** Those of them that the role lacks, without the columns that Instep can do without. */
+/** The needed privileges that the role lacks, except on columns that Instep can do without. */
 export function lackingPrivileges({ role, table, columns }: RecognizedTable): string[] {
   const needed = columns.filter(({ isOptional }) => !isOptional);
   const unreadable = needed.filter(({ column }) => column?.canRead === false);
@@ -23,7 +23,7 @@ export function lackingPrivileges({ role, table, columns }: RecognizedTable): st
   ];
 }
 
-/** None, when the table has none of the columns. */
+/** Nothing when the table has none of the columns. */
 function onColumns(
   privilege: 'select' | 'update',
   columns: readonly RecognizedColumn[],
@@ -33,7 +33,7 @@ function onColumns(
   return names === '' ? [] : [`${privilege} (${names}) on ${table.sql}`];
 }
 
-/** Nothing is named where all is needed. */
+/** Names no columns where all of them are needed. */
 function selectOn(
   table: RecognizedTable['table'],
   unreadable: readonly RecognizedColumn[],

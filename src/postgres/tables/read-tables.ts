@@ -4,7 +4,7 @@ import type { Candidate, Role } from './fields.ts';
 /** A column as PostgreSQL describes it. */
 export type Column = {
   readonly name: string;
-  /** The name as statements have it: quoted, if necessary. */
+  /** The name as used in statements: quoted if necessary. */
   readonly sql: string;
   readonly type: string;
   /** PostgreSQL's category of the type: `S` for text, `N` for numbers. */
@@ -21,7 +21,7 @@ export type Column = {
 export type Table = {
   readonly schema: string;
   readonly name: string;
-  /** Schema and name as statements have them: `public."Team"`. */
+  /** Schema and name as used in statements: `public."Team"`. */
   readonly sql: string;
   readonly schemaSql: string;
   readonly isSchemaUsable: boolean;
@@ -29,7 +29,7 @@ export type Table = {
   readonly columns: ReadonlyMap<string, Column>;
 };
 
-/** The first of its candidates that exists, for each of the tables. */
+/** Reads, for each table, the first of its candidates that exists. */
 export async function readTables(
   query: Query,
   candidates: Readonly<Record<Role, readonly Candidate[]>>,

@@ -58,11 +58,11 @@ export type RecognizedTable = {
   readonly columns: readonly RecognizedColumn[];
 };
 
-/** What was recognized of the application's tables; `null` for a table that is missing. */
+/** The recognized tables of the application; `null` for a missing table. */
 export type Recognition = {
   readonly users: RecognizedTable | null;
   readonly teams: RecognizedTable | null;
-  /** What to do about what is missing or doesn't fit; `null` when Instep can use the tables. */
+  /** The error to throw, with its remedy; `null` when Instep can use the tables. */
   readonly unfit: ApplicationTablesUnfit | null;
 };
 

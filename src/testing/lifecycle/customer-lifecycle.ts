@@ -54,7 +54,7 @@ export function generateLifecycle(
   return { customerId, initialStates, changes };
 }
 
-/** Much can happen within one second: a payment fails and is retried, a plan changes twice. */
+/** Several changes can happen within one second: a payment fails and is retried, a plan changes twice. */
 function pauseMs(nowMs: number, burstiness: number, random: Random): number {
   if (random.chance(burstiness)) return nowMs % 1_000 < 990 ? 1 : 0;
   const seconds = random.pick([1, 1, 2, 5, 90, 3_600, 86_400, 9 * 86_400]);

@@ -1,14 +1,14 @@
 import type { Random } from '../random.ts';
 import { type FaultCounts, type FaultName, type Faults, noFaults } from './faults.ts';
 
-/** What a schedule needs to know of an event. */
+/** The part of an event that a schedule needs. */
 export type Deliverable = {
   readonly customerId: string;
   readonly number: number;
   readonly atMs: number;
 };
 
-/** What happens at the receiver, in this order. */
+/** A step that happens at the receiver, in this order. */
 export type Step =
   | {
       readonly kind: 'deliver';
@@ -95,7 +95,7 @@ export function scheduleDeliveries(
   const apiOutage = outage('apiOutage');
   const isApiUpAt = (atMs: number) => !isWithin(apiOutage, atMs);
 
-  /** When the delivery succeeds that is first attempted at this time. */
+  /** When a delivery that is first attempted at this time succeeds. */
   function arrival(firstAttemptMs: number): number {
     let atMs = firstAttemptMs;
     for (let attempt = 0; ; attempt += 1) {
@@ -133,8 +133,8 @@ export function scheduleDeliveries(
 }
 
 /**
- * What the application does: it links each customer's team before, between or after its events, and
- * then may change which team that is, and what is in it.
+ * The application's steps: it links each customer's team before, between or after its events, and can then
+ * change which team that is and what the team's row holds.
  */
 function applicationSteps(
   events: readonly Deliverable[],
@@ -185,7 +185,7 @@ function isWithin({ fromMs, untilMs }: TimeRange, atMs: number): boolean {
   return fromMs <= atMs && atMs < untilMs;
 }
 
-/** Some rounds have none of a fault, and some reorder without a limit. */
+/** Some rounds lack a fault completely, and some reorder without a limit. */
 function drawProbabilities(faults: Faults, random: Random): Faults {
   const drawn = { ...faults };
   const deliveries = ['duplicate', 'reorder', 'delay', 'lose', 'loseResponse'] as const;

@@ -16,7 +16,7 @@ export type EndlessDeliveriesOptions = {
   readonly faults: Faults;
 };
 
-/** An event, when it is delivered, and the subscription as the API returns it at that time. */
+/** An event, the time of its delivery, and the subscription as the API returns it at that time. */
 export type EndlessDelivery = {
   readonly atMs: number;
   readonly body: string;

@@ -1,4 +1,4 @@
-/** What networks, Stripe, machines and the application do, with the default probability of each. */
+/** The faults of networks, Stripe, machines and the application, with their default probabilities. */
 export const FAULTS = {
   duplicate: { probability: 0.3, help: 'an event is delivered again' },
   reorder: { probability: 0.4, help: 'an event arrives up to --reorder-seconds late' },

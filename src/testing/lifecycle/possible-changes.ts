@@ -51,7 +51,8 @@ export function possibleChanges(subscription: Subscription): readonly PossibleCh
         renewal(subscription),
         change({ status: 'past_due' }),
         change({ status: 'past_due' }),
-        // Back to active within the same second, this is a cycle without any other evidence.
+        // Together with a return to active within the same second, this is a cycle without any other
+        // evidence.
         change({ status: 'unpaid' }),
         CANCEL,
       ];
@@ -80,7 +81,7 @@ function end(status: Status): PossibleChange {
 
 const CANCEL: PossibleChange = { ...end('canceled'), isDeletion: true };
 
-/** What the customer can set while the subscription is live. */
+/** The settings that the customer can change while the subscription is live. */
 function settingChanges(subscription: Subscription): PossibleChange[] {
   const { invoices, cancelsAtPeriodEnd, isCollectionPaused, paymentMethods } = subscription;
   return [

@@ -6,7 +6,7 @@ export type ApiFault = {
   readonly retryAfterSeconds?: number;
 };
 
-/** What the Stripe account holds, and how its API behaves. Everything can change while it runs. */
+/** The objects of the Stripe account, and the behavior of its API. Everything can change while it runs. */
 export type FakeStripeAccount = {
   /** Product names by product id. */
   readonly productNames?: Readonly<Record<string, string>>;

@@ -7,7 +7,7 @@ import { ApiCollection } from './collection.ts';
 import { listObjects } from './list.ts';
 import { type ApiResponse, failure, notFound, ok } from './responses.ts';
 
-/** A running stand-in for Stripe's API. What is set in its collections is what it returns. */
+/** A running stand-in for Stripe's API. It returns the objects of its collections. */
 export type FakeStripeApi = {
   /** The value for `STRIPE_API_BASE`. */
   readonly url: string;

@@ -184,11 +184,7 @@ describe('a parked customer', () => {
   test.each([
     ['no team', '', 'Enter the id or the name of the team to link.'],
     ['a team that does not exist', 'Nobody', 'There is no team Nobody.'],
-    [
-      'a name that several teams have',
-      'Twin',
-      "Several teams can be meant by Twin. Enter the team's id.",
-    ],
+    ['a name that several teams have', 'Twin', "Several teams match Twin. Enter the team's id."],
     [
       'a team with another customer',
       'Taken',

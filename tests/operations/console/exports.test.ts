@@ -85,7 +85,7 @@ test('a name is a text in a spreadsheet, and unchanged in JSON', async () => {
 });
 
 describe('a team for support', () => {
-  test('has its plan, the reasons and all events, without personal texts', async () => {
+  test('has its plan, the reasons and all events, without personal data', async () => {
     const { html } = await pages.get(`/teams/${teamId}`);
     expect(html).toContain(`href="/teams/${teamId}/export"`);
     const { text, disposition } = await download(`/teams/${teamId}/export`);

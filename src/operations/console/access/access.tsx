@@ -52,7 +52,7 @@ const requireLoopbackHost: MiddlewareHandler<ConsoleEnv> = async (context, next)
 
 type LoginCheck = Pick<LoginOptions, 'isToken' | 'sessions'> & { readonly formKey: Uint8Array };
 
-/** Without a session or the token only the login is served. */
+/** Serves only the login to requests without a session or the token. */
 function requireLogin(options: LoginCheck): MiddlewareHandler<ConsoleEnv> {
   const { isToken, sessions, formKey } = options;
   return async (context, next) => {
@@ -76,8 +76,8 @@ function bearerOf({ req }: Context): string | null {
 }
 
 /**
- * Redirects a person to the login, and from there to the page, or to the form that was sent after
- * the session had ended. Refuses a program.
+ * Redirects a person to the login, and from there to the page, or to the form that was sent after the session
+ * had ended. A program gets an error.
  */
 async function askToLogIn(context: Context, formKey: Uint8Array) {
   const { req } = context;

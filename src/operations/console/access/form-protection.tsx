@@ -19,7 +19,7 @@ const isFromSameHost = csrf({
   origin: (origin, { req }) => URL.canParse(origin) && new URL(origin).host === req.header('Host'),
 });
 
-/** Lets only forms pass that the browser says are from this site. */
+/** Accepts only forms that come from this site, according to the browser. */
 export const onlyOwnForms: MiddlewareHandler = async (context, next) => {
   const type = context.req.header('Content-Type') ?? '';
   const isForm = /^application\/x-www-form-urlencoded\b/i.test(type);

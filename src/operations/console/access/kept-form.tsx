@@ -4,13 +4,13 @@ import { Button, CSRF_FIELD, PostForm } from '../components/form.tsx';
 import { Page } from '../page.tsx';
 import { sign } from './cookie-sessions.ts';
 
-/** A form that was not processed, kept so that it need not be entered again. */
+/** A form that was not processed, kept so that the user need not enter it again. */
 export type KeptForm = {
   readonly path: string;
   readonly fields: readonly (readonly [name: string, value: string])[];
 };
 
-/** Longer ones fit in no address. */
+/** A longer one does not fit in a URL. */
 const MAX_SEALED_LENGTH = 6_000;
 
 export async function readForm({ req }: Context): Promise<KeptForm> {
@@ -20,14 +20,14 @@ export async function readForm({ req }: Context): Promise<KeptForm> {
   return { path: req.path, fields };
 }
 
-/** The form as a parameter that only we can make; `null` when it is too long. */
+/** The form as a signed parameter, which only this server can make; `null` when it is too long. */
 export function sealForm(form: KeptForm, key: Uint8Array): string | null {
   const content = Buffer.from(JSON.stringify(form)).toString('base64url');
   const sealed = `${content}.${sign(key, content)}`;
   return sealed.length > MAX_SEALED_LENGTH ? null : sealed;
 }
 
-/** The form in such a parameter; `null` when it is not one of ours. */
+/** The form in a signed parameter; `null` when the signature is wrong. */
 export function unsealForm(sealed: string, key: Uint8Array): KeptForm | null {
   const [content = '', signature = ''] = sealed.split('.');
   const [given, expected] = [Buffer.from(signature), Buffer.from(sign(key, content))];
@@ -39,7 +39,7 @@ export function unsealForm(sealed: string, key: Uint8Array): KeptForm | null {
 export function KeptFormPage({ title, form }: { readonly title: string; readonly form: KeptForm }) {
   return (
     <Page title={title} area={null}>
-      <p>Nothing was changed yet. Your input was kept.</p>
+      <p>Nothing has changed yet. Your input was kept.</p>
       <PostForm action={form.path}>
         {form.fields.map(([name, value]) => (
           <input type="hidden" name={name} value={value} />

@@ -40,7 +40,9 @@ export function loginPages({ isToken, sessions, logger }: LoginOptions): Hono<Co
   return app;
 }
 
-/** The path if it is one of ours, otherwise `/`: a link to the login redirects to no other site. */
+/**
+ * The path if it is one of ours, otherwise `/`, so that a link to the login can't redirect to another site.
+ */
 function ownPath(wanted: unknown): string {
   const here = 'http://here.invalid';
   if (typeof wanted !== 'string' || !URL.canParse(wanted, here)) return '/';

@@ -1,5 +1,5 @@
-// One crosshair over all charts of a page, by mouse, touch and keyboard. It stays at its time when the
-// charts are refreshed. A range input draws it, and has the keys.
+// One crosshair over all charts of a page, by mouse, touch and keyboard. It keeps its time when the charts
+// are refreshed. A range input draws it and handles the keys.
 let selectedMs = null;
 
 function moveCrosshair() {
@@ -37,7 +37,7 @@ function selectAt({ target, clientX }) {
   return select(dataset, Math.floor(share * (Number(max) + 1)));
 }
 
-// The first touch of a slot shows what it holds, the second one opens its events.
+// The first touch of a slot shows its values, the second one opens its events.
 let isSecond = false;
 
 document.addEventListener('pointerdown', (event) => {

@@ -8,7 +8,7 @@ document.addEventListener('keydown', (event) => {
   field.focus();
 });
 
-// Buttons that copy need a secure context, and this script.
+// Copy buttons need a secure context and this script.
 if (navigator.clipboard !== undefined) {
   for (const button of document.querySelectorAll('[data-copy]')) button.hidden = false;
 
@@ -19,7 +19,7 @@ if (navigator.clipboard !== undefined) {
     button.textContent = 'Copied';
   });
 
-  // One button moves to the id in a table that the reader points at, or that has the focus.
+  // A single button moves to the id that the reader points at in a table, or that has the focus.
   const mover = document.createElement('button');
   mover.type = 'button';
   mover.className = 'copy moving';

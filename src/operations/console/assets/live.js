@@ -39,7 +39,7 @@ document.addEventListener('visibilitychange', () => {
   refreshAll();
 });
 
-// Nor is a part in which the reader selects text, until nothing is selected.
+// Nor is a part in which the reader has selected text.
 function isHeld(part) {
   const selection = document.getSelection();
   return selection.type === 'Range' && selection.containsNode(part, true);

@@ -1,4 +1,4 @@
-// Shows times in the reader's zone or in UTC, as chosen. Without this script they are in UTC.
+// Shows times in the reader's zone or in UTC, as the reader chooses. Without this script they are in UTC.
 const ownZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 const zoneButton = document.querySelector('#zone');
 const TIME_FIELDS = 'input[type="datetime-local"]';
@@ -24,7 +24,7 @@ function showTimes() {
 
 const formats = new Map();
 
-/** Making a format takes longer than using it. */
+/** Creating a format takes longer than using it. */
 function formatIn(timeZone, name) {
   const key = `${timeZone} ${name}`;
   if (!formats.has(key)) {
@@ -44,7 +44,7 @@ function parseField(text) {
   return new Date(isUtc ? `${text}Z` : text);
 }
 
-// What was entered keeps its meaning when the zone changes.
+// Entered times keep their meaning when the zone changes.
 function useZone(toUtc) {
   const fields = [...document.querySelectorAll(TIME_FIELDS)].filter(({ value }) => value !== '');
   const dates = fields.map(({ value }) => parseField(value));

@@ -2,8 +2,8 @@ import { recordActions } from '../../../queries/operator-actions.ts';
 import { type ActionRequest, type ActionServices, resolve } from './resolve.ts';
 
 /**
- * Does what a form asks for, row by row, and records it with the results. Returns the id under which
- * the next page finds them.
+ * Performs the action of a form, row by row, and records it with the results. Returns the id under which the
+ * next page finds them.
  */
 export async function act(
   requests: readonly ActionRequest[],

@@ -4,7 +4,7 @@ import { Notice } from '../components/panels.tsx';
 import { UntrustedText } from '../components/text.tsx';
 import { SubjectLink } from './subject-link.tsx';
 
-/** What came of a form, if any was sent: how much was done, then each row, failures first. */
+/** The results of the last form, if one was sent: how many rows succeeded, then each row, failures first. */
 export function ActionSummary({ actions }: { readonly actions: readonly RecordedAction[] }) {
   const [first] = actions;
   if (first === undefined) return null;

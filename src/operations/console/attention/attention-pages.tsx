@@ -161,9 +161,9 @@ function IssueForm({ page: { issues, next }, kind, cursor, areSelected }: IssueF
         ))}
       </div>
       <p class="quiet">
-        Linking takes every row with a team; other buttons take the selected rows. A dismissed row
-        stays hidden until it changes. The parked events of a dismissed customer are deleted, unless
-        a team had the customer before.
+        Link applies to every row with a team; the other buttons apply to the selected rows. A
+        dismissed row stays hidden until it changes. The parked events of a dismissed customer are
+        deleted, unless a team had the customer before.
       </p>
       <Pager
         first={cursor !== null && { href: issuesUrl(kind), text: 'First' }}

@@ -4,7 +4,7 @@ import type { Health } from '../../../queries/health.ts';
 import { countOtherIssues } from '../../../queries/open-issues.ts';
 import { type IssueKind, KIND_OF_PROBLEM } from './open-issues.ts';
 
-/** How many issues of each kind are open. Counting ends at some hundreds. */
+/** How many issues of each kind are open. Counting stops at a few hundred. */
 export type IssueCounts = Readonly<Record<IssueKind, number>>;
 
 export async function countIssues(

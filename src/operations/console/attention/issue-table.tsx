@@ -61,7 +61,7 @@ export type IssueTableProps = {
   readonly areSelected: boolean;
 };
 
-/** The rows of the list. The form around them sends those that are selected. */
+/** The rows of the list. The surrounding form sends those that are selected. */
 export function IssueTable({ issues, areSelected }: IssueTableProps) {
   const rows = issues.map((issue) => cellsOf(issue, areSelected));
   return <Table label="Issues" columns={COLUMNS} rows={rows} />;

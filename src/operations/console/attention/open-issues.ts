@@ -63,7 +63,7 @@ export type OpenIssue = {
   | { readonly event: EventRow }
 );
 
-/** What an action concerns, such as `team:1`. A row of the list has one. */
+/** The subject of an action, such as `team:1`. Each row of the list has one. */
 export function subjectOf(issue: OpenIssue): string {
   if ('event' in issue) return `event:${issue.event.position}`;
   if ('ambiguity' in issue) return `subscription:${issue.ambiguity.subscriptionId}`;
@@ -96,7 +96,7 @@ type SourcePage = {
   readonly limit: number;
 };
 
-/** Each has an index that a page begins in. */
+/** Each has an index in which a page begins. */
 const SOURCES: readonly Source[] = [
   {
     kinds: [...new Set(Object.values(KIND_OF_PROBLEM))],

@@ -23,11 +23,11 @@ export type Action = (typeof ACTIONS)[number];
 
 export type ActionServices = ReconcileServices & {
   readonly api: Pick<StripeApi, 'retrieveSubscription'>;
-  /** In milliseconds, by a clock that is never set. */
+  /** A monotonic clock, in milliseconds. */
   readonly clockMs: () => number;
 };
 
-/** What came of an action, in a sentence. */
+/** The result of an action, in a sentence. */
 export type ActionResult = { readonly isDone: boolean; readonly result: string };
 
 export type ActionRequest = {
@@ -44,10 +44,13 @@ const failed = (result: string): ActionResult => ({ isDone: false, result });
 /** Shorter than the deadline of the request. */
 const DEADLINE_MS = 8_000;
 
-/** The parked events of a customer that are replayed at once. A running server replays the others. */
+/**
+ * The maximum number of a customer's parked events that are replayed at once. A running server replays the
+ * others.
+ */
 const MAX_REPLAYED = 200;
 
-/** Does it. An error of one row is its result, so that the other rows are done. */
+/** Performs the action. An error becomes the row's result, so that the other rows are still processed. */
 export async function resolve(
   { action, subject, team = '' }: ActionRequest,
   services: ActionServices,
@@ -105,7 +108,7 @@ async function link(
   return { isDone, result: `Linked to ${name} (team ${found.id}). ${result}` };
 }
 
-/** The team with this id, or the only one with such a name; otherwise what is wrong. */
+/** The team with this id, or the only one with such a name; otherwise what is wrong with the text. */
 async function findTeam(
   text: string,
   { database: { query }, clockMs }: ActionServices,
@@ -119,7 +122,7 @@ async function findTeam(
   const [only, other] = teams;
   if (only === undefined && searchedTo === null) return `There is no team ${text}.`;
   const isOnly = only !== undefined && other === undefined && searchedTo === null;
-  return isOnly ? only : `Several teams can be meant by ${text}. Enter the team's id.`;
+  return isOnly ? only : `Several teams match ${text}. Enter the team's id.`;
 }
 
 async function replayParked(
@@ -160,7 +163,7 @@ async function replayOne(
 /** A replay with this outcome has changed nothing that needs attention. */
 const UNRESOLVED: ReadonlySet<Replayed['outcome']> = new Set(['parked', 'unreadable', 'failed']);
 
-/** What became of a replayed event. */
+/** The result of a replayed event. */
 const REPLAY_TEXTS: Readonly<Record<Replayed['outcome'], string>> = {
   applied: 'The event is now applied.',
   stale: 'The event is now stale: a newer one was already applied, so it has no effect.',
@@ -211,7 +214,7 @@ async function askForOrder(
   return failed('Stripe does not know the subscription. The later arrival counts.');
 }
 
-/** Dismisses parked events; what is none is only hidden from the list. */
+/** Dismisses parked events. Other events are only hidden from the list. */
 async function dismissParked(
   filter: ParkedFilter,
   { database: { query } }: ActionServices,

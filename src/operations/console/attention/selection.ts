@@ -7,7 +7,7 @@ export type Selection = {
   readonly note: string | null;
 };
 
-/** More than a page of the list has. */
+/** More rows than a page of the list has. */
 const MAX_ROWS = 200;
 
 /** Longer than any subject. */

@@ -4,7 +4,7 @@ import { eventUrl } from '../events/event-text.tsx';
 import { teamUrl } from '../teams/find-teams.ts';
 import { parseSubject, type Subject } from './subject.ts';
 
-/** A link to what an action concerned. */
+/** A link to the subject of an action. */
 export function SubjectLink({ subject: text }: { readonly subject: string }) {
   const subject = parseSubject(text);
   if (subject === null) return <UntrustedText text={text} />;

@@ -1,6 +1,6 @@
 const KINDS = ['team', 'customer', 'subscription', 'event'] as const;
 
-/** What an action concerns, such as `team:1`. */
+/** The subject of an action, such as `team:1`. */
 export type Subject = { readonly kind: (typeof KINDS)[number]; readonly id: string };
 
 /** Parses a subject; `null` for any other text. */

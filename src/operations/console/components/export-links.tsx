@@ -1,11 +1,11 @@
 import { EXPORT_FORMATS } from '../export.ts';
 
 type ExportLinksProps = {
-  /** The address of the list, as it is filtered and ordered. */
+  /** The address of the list, with its filters and its order. */
   readonly url: string;
 };
 
-/** Links to all of a list as a file. */
+/** Links that download the whole list as a file. */
 export function ExportLinks({ url }: ExportLinksProps) {
   const separator = url.includes('?') ? '&' : '?';
   return (

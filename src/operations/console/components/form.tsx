@@ -21,7 +21,7 @@ export function PostForm({ children, ...rest }: PostFormProps) {
 }
 
 export type ButtonProps = PropsWithChildren<{
-  /** `main` for a form's purpose, `danger` for what changes teams, `quiet` for the rest. */
+  /** `main` for a form's purpose, `danger` for changes to teams, `quiet` for the rest. */
   readonly kind?: 'main' | 'danger' | 'quiet';
   readonly name?: string;
   readonly value?: string;
@@ -99,7 +99,7 @@ export function TimeField({ label, ms, ...rest }: TimeFieldProps) {
 export type SelectProps = {
   readonly label: string;
   readonly name: string;
-  /** What the empty choice is called. */
+  /** The label of the empty choice. */
   readonly any: string;
   readonly options: readonly string[];
   readonly value: string;

@@ -3,14 +3,14 @@ import { Time } from './text.tsx';
 
 export type LiveProps = PropsWithChildren<{
   readonly id: string;
-  /** A page with the part of the same id; `null`: the reader has switched refreshes off. */
+  /** A page that has the part with the same id; `null`: the reader has turned updates off. */
   readonly url: string | null;
   readonly intervalSeconds: number;
   /** When the data was read. */
   readonly atMs: number;
 }>;
 
-/** A part that is not refreshed is outdated after this time. */
+/** A part that does not refresh itself is outdated after this time. */
 const STILL_SECONDS = 60;
 
 /**
@@ -24,7 +24,7 @@ export function Live({ id, url, intervalSeconds, atMs, children }: LiveProps) {
     'hx-select': `#${id}`,
     'hx-swap': 'outerHTML',
   };
-  // Two refreshes can fail to arrive.
+  // Tolerates two missed refreshes.
   const maxAgeSeconds = url === null ? STILL_SECONDS : 2 * intervalSeconds + 2;
   return (
     <div id={id} data-max-age-seconds={maxAgeSeconds} {...(url === null ? {} : refresh)}>

@@ -28,8 +28,8 @@ export function Pager({ first, previous, next }: PagerProps) {
 }
 
 /**
- * Attributes that replace the page's `#results` by those of the next page at once: a search that has
- * found nothing yet goes on by itself.
+ * Attributes that immediately replace the page's `#results` with those of the next page, so that a search
+ * that has found nothing yet continues by itself.
  */
 export function autoLoad(nextPageUrl: string) {
   return {

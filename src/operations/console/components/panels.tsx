@@ -1,6 +1,6 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
 
-/** `id` is for links and for htmx; the heading is named after it. */
+/** `id` is for links and for htmx; the heading's id is derived from it. */
 export type PanelProps = PropsWithChildren<{ readonly title: string; readonly id: string }>;
 
 /** A section of a page with its own heading. */

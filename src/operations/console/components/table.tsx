@@ -9,14 +9,14 @@ export type Column =
       readonly sort?: Sort | undefined;
     };
 
-/** How the rows are ordered by a column, and the address where they are ordered otherwise. */
+/** How a column orders the rows, and the address of the next order. */
 export type Sort = {
   readonly direction: 'ascending' | 'descending' | 'none';
   readonly href: string;
 };
 
 export type TableProps = {
-  /** What the rows are, for screen readers. */
+  /** Names the rows, for screen readers. */
   readonly label: string;
   readonly columns: readonly Column[];
   readonly rows: readonly (readonly Child[])[];
@@ -24,10 +24,10 @@ export type TableProps = {
   readonly hasRowNames?: boolean;
 };
 
-/** A wider table is a list of cards on a phone. */
+/** A table with more columns becomes a list of cards on a phone. */
 const MAX_PHONE_COLUMNS = 3;
 
-/** A dense table. One that is wider than the page scrolls, also by keyboard. */
+/** A dense table. If it is wider than the page, it scrolls, also by keyboard. */
 export function Table({ label, columns, rows, hasRowNames = false }: TableProps) {
   const all = columns.map((column) => (typeof column === 'string' ? { name: column } : column));
   const [names, classes] = [all.map((column) => column.name), all.map((column) => column.class)];

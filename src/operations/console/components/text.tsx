@@ -1,13 +1,13 @@
 import type { PropsWithChildren } from 'hono/jsx';
 
-/** A longer text stands in no tooltip. */
+/** Longer text gets no tooltip. */
 const MAX_TOOLTIP_LENGTH = 2_000;
 
 export type UntrustedTextProps = { readonly text: string; readonly maxLength?: number };
 
 /**
- * A name, an id or any other text that Stripe or the application wrote. It is escaped, its writing
- * direction ends with it, and the tooltip holds what was cut off.
+ * A name, an id or any other text that Stripe or the application wrote. It is escaped, its writing direction
+ * can't affect the text after it, and the tooltip shows what was cut off.
  */
 export function UntrustedText({ text, maxLength = 120 }: UntrustedTextProps) {
   const characters = [...text.slice(0, 2 * maxLength + 1)];
@@ -20,8 +20,8 @@ const SHORT_ID_LENGTH = 24;
 const ID_END_LENGTH = 6;
 
 /**
- * An untrusted id. The style sheet shortens a long one in the middle, because its start and its end
- * tell ids apart; selecting, copying and searching the page work on all of it.
+ * An untrusted id. The style sheet shortens a long one in the middle, because its start and its end tell ids
+ * apart; selecting, copying and searching the page use the whole id.
  */
 export function Id({ text }: { readonly text: string }) {
   if (text.length <= SHORT_ID_LENGTH) return <bdi class="id">{text}</bdi>;
@@ -45,7 +45,7 @@ export function IdLink({ href, id }: IdLinkProps) {
   );
 }
 
-/** Whether a text contains something to see and to click on. */
+/** Whether a text has anything visible to click on. */
 export function isVisible(text: string): boolean {
   return /[^\p{Z}\p{C}\p{M}\u115F\u1160\u2800\u3164\uFFA0]/u.test(text);
 }
@@ -56,7 +56,7 @@ export type OptionalTextProps = {
   readonly maxLength?: number;
 };
 
-/** An untrusted text, or a dash where there is none. */
+/** Untrusted text, or a dash where there is none. */
 export function OptionalText({ text, fallback = '–', maxLength = 60 }: OptionalTextProps) {
   if (text === null) return <span>{fallback}</span>;
   return <UntrustedText text={text} maxLength={maxLength} />;
@@ -67,12 +67,12 @@ export function Zone() {
   return <span class="zone">UTC</span>;
 }
 
-/** How much of a time is shown; the script `times.js` has a format of each name. */
+/** How much of a time is shown. `times.js` has a format for each name. */
 export type TimeFormat = 'full' | 'clock' | 'minute' | 'weekday';
 
 export type TimeProps = { readonly ms: number; readonly format?: TimeFormat };
 
-/** A time in UTC, which a script turns into the reader's zone. The tooltip is exact. */
+/** A time in UTC, which a script converts to the reader's zone. The tooltip is exact. */
 export function Time({ ms, format = 'full' }: TimeProps) {
   const exact = new Date(ms).toISOString();
   return (
@@ -103,13 +103,13 @@ export function TimeLabel({ ms, format, share }: TimeLabelProps) {
 }
 
 export type TextAtProps = PropsWithChildren<{
-  /** Where it is in the drawing: 0 at the left edge, 1 at the right one. */
+  /** The position in the drawing: 0 is the left edge, 1 the right one. */
   readonly share: number;
   readonly class?: string;
   readonly 'data-at'?: string;
 }>;
 
-/** A text in a drawing, not beyond its edges. */
+/** A label in a drawing, kept within its edges. */
 export function TextAt({ share, children, ...rest }: TextAtProps) {
   const anchor = share < 0.1 ? 'start' : share > 0.9 ? 'end' : 'middle';
   const x = `${Math.max(0, Number((share * 100).toFixed(3)))}%`;

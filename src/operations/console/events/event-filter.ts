@@ -19,7 +19,7 @@ const FIELDS = [
   'size',
 ] as const;
 
-/** How many events a page can have; the first unless chosen. */
+/** The numbers of events per page to choose from; the first is the default. */
 const SIZES = [50, 100, 200] as const;
 
 /** The page sizes to choose from, apart from the first. */
@@ -35,7 +35,7 @@ export type FilterFields = Readonly<Record<(typeof FIELDS)[number], string>>;
 
 export type FieldErrors = Partial<FilterFields>;
 
-/** The filter, or what is wrong with its fields. */
+/** The filter, or the errors of its fields. */
 export type ParsedFilter =
   | { readonly filter: EventFilter; readonly errors: null }
   | { readonly filter: null; readonly errors: FieldErrors };
@@ -98,10 +98,10 @@ export async function parseFilter(
 
 const ENTER_TIME = 'Enter 2026-05-31T10:00, which is in UTC, or 2h for two hours ago.';
 
-/** As a browser's field for times has it. */
+/** The format of a browser's time field. */
 const WITHOUT_ZONE = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$/;
 
-/** A time in milliseconds since 1970; `undefined` when nothing was entered, `null` for another text. */
+/** A time in milliseconds since 1970; `undefined` when nothing was entered, `null` for any other text. */
 function timeOf(text: string, nowMs: number): number | undefined | null {
   if (text === '') return undefined;
   return parseTimeSince(WITHOUT_ZONE.test(text) ? `${text}Z` : text, nowMs);

@@ -28,7 +28,7 @@ import { CustomerFact } from './event-table.tsx';
 import { eventUrl } from './event-text.tsx';
 import { Payload } from './payload.tsx';
 
-/** `/events/:position`: what was decided on an event and why, its content, and a replay. */
+/** `/events/:position`: an event's outcome with the reason, its content, and a replay. */
 export function eventPage(options: ConsoleOptions): Hono<ConsoleEnv> {
   const { database, planSelection } = options;
   const { query } = database;
@@ -51,7 +51,7 @@ export function eventPage(options: ConsoleOptions): Hono<ConsoleEnv> {
     return context.html(<EventPage {...{ event, explained, acted }} />);
   });
 
-  // A session that ends before a form is sent leaves the reader at the address of the form.
+  // After a session has ended, a form that is sent again leads here.
   app.on('GET', ['/:position/replay', '/:position/dismiss'], async (context) => {
     const { position } = await readEvent(context);
     return context.redirect(eventUrl(position), 303);
@@ -87,7 +87,7 @@ function modeOf({ body }: EventRow): Mode | null {
   try {
     return originOfBody(body).mode;
   } catch {
-    // It was JSON on arrival, so something else has changed it.
+    // It was JSON on arrival, so something other than Instep has changed it.
     return null;
   }
 }

@@ -13,22 +13,22 @@ export type ChartProps = PropsWithChildren<{
   /** For screen readers. */
   readonly title: string;
   readonly description: string;
-  /** What the levels measure. */
+  /** The unit of the levels. */
   readonly unit: string;
   readonly range: Range;
   readonly slots: readonly Slot[];
   readonly marks: readonly Mark[];
   /** Labels beside the chart, top first, evenly spaced. */
   readonly levels: readonly string[];
-  /** What a slot holds, in words. */
+  /** Describes a slot in words. */
   readonly textOf: (slot: Slot) => string;
   /** Shown in a chart without values. */
   readonly emptyText: string | null;
 }>;
 
 /**
- * The frame of a chart: one unit of width per slot. Texts are not part of the drawing, which is
- * stretched to the width of the page.
+ * The frame of a chart: one unit of width per slot. Labels are not part of the drawing, which is stretched to
+ * the width of the page.
  */
 export function Chart(props: ChartProps) {
   const { id, title, description, unit, range, slots, marks, levels, textOf, children } = props;
@@ -76,7 +76,7 @@ export function Chart(props: ChartProps) {
         {props.emptyText !== null && <p class="empty">{props.emptyText}</p>}
         <svg class="slots" aria-hidden="true" {...stretched}>
           {slots.map((slot, index) => (
-            // Not by keyboard: the crosshair and the figures lead to the events as well.
+            // Not by keyboard: the crosshair and the figures also link to the events.
             <a href={eventsUrl(slot, range)} tabindex={-1}>
               <title>{[textOf(slot), ...explanationsOf(slot, range, marks)].join('; ')}</title>
               <path d={`M${index} 0h1v${CHART_HEIGHT}h-1z`} />
@@ -110,10 +110,10 @@ export function Chart(props: ChartProps) {
   );
 }
 
-/** The room that a label takes, as a share of the chart's width. */
+/** The space that a label takes, as a share of the chart's width. */
 const LABEL_SHARE = 0.2;
 
-/** The labels of marks, the newest where there is no room for all. */
+/** The labels of marks; the newest ones where there is no space for all. */
 function labelsOf(marks: readonly Mark[], shareOf: (mark: Mark) => number) {
   const labels: { label: string; share: number }[] = [];
   for (const mark of marks.toReversed()) {

@@ -9,7 +9,7 @@ const LEAST_SECONDS = DELAY_BOUNDS_SECONDS[0] ?? 0.25;
 /** The bound of the bucket with the delays of up to a minute. */
 const LATE_SECONDS = 64;
 
-/** Where the scale can end; the value halfway up is a round time, too. */
+/** The possible ends of the scale. The value halfway up is also a round time. */
 const TOPS_SECONDS = [4, 16, 100, 900, 3_600, 14_400, 129_600, 2_073_600];
 
 const LINES = [

@@ -12,7 +12,7 @@ import type { SyncState } from './issues.tsx';
 
 type HealthFactsProps = { readonly state: SyncState; readonly nowMs: number };
 
-/** The figures behind the issues, also while there are none. */
+/** The figures behind the issues, shown even if there are no issues. */
 export function HealthFacts({ state, nowMs }: HealthFactsProps) {
   const { health, catchUp, reconciled } = state;
   const ago = (ms: number | null) => (ms === null ? 'never' : `${durationOf(nowMs - ms)} ago`);

@@ -11,7 +11,7 @@ import { issuesUrl } from '../attention/open-issues.ts';
 import { WhenCurrent, WhenOutdated } from '../components/live.tsx';
 import { Time } from '../components/text.tsx';
 
-/** Something that Instep can't repair by itself. */
+/** A problem that Instep can't repair by itself. */
 export type Issue = {
   readonly problem: string;
   readonly remedy: string;
@@ -29,17 +29,17 @@ export type SyncState = {
   readonly reconciled: Progress | null;
   /** Of the last events. */
   readonly origins: readonly EventOrigin[];
-  /** The mode of the API key; `null` when it does not show it. */
+  /** The mode of the API key; `null` when its prefix does not show it. */
   readonly keyMode: Mode | null;
 };
 
-/** An event often arrives before its team is linked; this is how long that may take. */
+/** An event often arrives before its team is linked, so it can be parked for this long. */
 const PARKED_LONG_MS = 10 * 60_000;
 
-/** Stripe delivers late what catch-up found first; the event then counts as delivered. */
+/** Stripe can deliver an event after catch-up has found it; the event then counts as delivered. */
 const UNDELIVERED_LONG_MS = 2 * 60 * 60_000;
 
-/** Catching up with 30 days of events takes a fraction of it. */
+/** Catching up on 30 days of events takes a fraction of this. */
 const CATCH_UP_LONG_MS = 60 * 60_000;
 
 /** What needs an operator's attention. */
@@ -83,7 +83,7 @@ function* deliveryIssues({ health, counts }: SyncState, nowMs: number): Generato
   }
 }
 
-/** Events that may not belong here are applied, because their signature counts. */
+/** Reports events that possibly belong elsewhere. They are applied, because their signature is valid. */
 function* originIssues({ origins, keyMode }: SyncState): Generator<Issue> {
   const total = counted(origins.length, 'event');
   const mismatched = (mismatch: Mismatch) =>
@@ -104,7 +104,7 @@ function* originIssues({ origins, keyMode }: SyncState): Generator<Issue> {
   }
 }
 
-/** What maintenance repairs by itself unless something prevents it. */
+/** Inconsistencies that maintenance repairs by itself, unless something prevents it. */
 function* maintenanceIssues(
   { health, counts, catchUp }: SyncState,
   nowMs: number,
@@ -161,7 +161,7 @@ function findingIssues({ counts }: SyncState): Issue[] {
 
 type IssueListProps = { readonly issues: readonly Issue[]; readonly nowMs: number };
 
-/** One sentence that says whether anything needs attention, then what. */
+/** One sentence on whether anything needs attention, then the issues. */
 export function IssueList({ issues, nowMs }: IssueListProps) {
   if (issues.length === 0) {
     return (

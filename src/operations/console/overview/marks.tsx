@@ -1,13 +1,13 @@
 import { MAX_UNSEEN_MS, type Run } from '../../../queries/runs.ts';
 import { Time } from '../components/text.tsx';
 
-/** What can explain a change in the charts. An outage has an end; it is the present while it lasts. */
+/** An event that can explain a change in the charts. An outage has an end, which is now while it lasts. */
 export type Mark = {
   readonly kind: 'start' | 'deploy' | 'outage';
   readonly atMs: number;
   readonly untilMs: number;
   readonly text: string;
-  /** What stands above the chart; empty for nothing. */
+  /** The label above the chart; can be empty. */
   readonly label: string;
 };
 

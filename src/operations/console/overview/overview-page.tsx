@@ -42,7 +42,7 @@ async function readOverview(options: OverviewOptions, range: Range, nowMs: numbe
   const sinceMs = firstSlotMs(range, nowMs);
   const request = { slotSeconds: range.slotSeconds, sinceMs };
   const [{ rows, isWhole }, runs, counts, state] = await Promise.all([
-    // In a transaction the plans use indexes: the planner does not know how few rows are not summed.
+    // In a transaction, plans prefer indexes: the planner does not know how few rows are not summed yet.
     database.transaction((inTransaction) => readStatistics(inTransaction, request)),
     readRuns(query),
     readTeamCounts(query),
@@ -106,7 +106,7 @@ function Overview({ slots, marks, isWhole, counts, state, nowMs, range, isLive }
   );
 }
 
-/** Outside of the refreshed part, so that it keeps the focus. */
+/** Outside the refreshed part, so that it keeps the focus. */
 function Controls({ range, isLive }: ControlsProps) {
   return (
     <nav class="controls" aria-label="Time">

@@ -8,7 +8,7 @@ export type Range = {
   readonly name: 'hour' | 'day' | 'week';
   readonly slotSeconds: SlotSeconds;
   readonly slots: number;
-  /** How long a slot is, in words. */
+  /** The length of a slot, in words. */
   readonly slot: string;
   /** The time between two labels below the chart, which are at multiples of it. */
   readonly tickSeconds: number;

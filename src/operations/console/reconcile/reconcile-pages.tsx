@@ -45,8 +45,8 @@ export function reconcilePages(options: ConsoleOptions, services: ReconcileServi
     html(
       <Page title="Repair all teams that are out of sync?" area="Reconcile">
         <p>
-          Compares all teams with Stripe again and repairs differences. Newer events win over what
-          Stripe listed. A team that was changed by hand gets the plan that its events say.
+          Compares all teams with Stripe again and repairs differences. Newer events win over
+          Stripe's list. A team that was changed by hand gets the plan from its events.
         </p>
         <StartForm mode="repair" isDisabled={false} />
         <p>

@@ -32,7 +32,7 @@ export function StartForm({ mode, isDisabled }: StartFormProps) {
   );
 }
 
-/** What is known of reconciliations that this process did not start. */
+/** The reconciliations that this process did not start. */
 export type OtherRuns = {
   readonly isRunning: boolean;
   /** The progress of the last one; `null` when there was none. */

@@ -5,7 +5,7 @@ import { reconcile } from '../../../maintenance/reconcile/reconcile.ts';
 import type { Background } from '../../../runtime/background.ts';
 import { InstepError } from '../../../runtime/errors.ts';
 
-/** All findings are counted; the first are kept. */
+/** All findings are counted, but only the first ones are kept. */
 export type Found = { readonly first: readonly Finding[]; readonly count: number };
 
 /** The reconciliation that was started in this process. */
@@ -37,7 +37,7 @@ export class ReconcileRun {
     return this.#state;
   }
 
-  /** Starts one, unless one is running. */
+  /** Starts a reconciliation, unless one is running. */
   start(isDryRun: boolean): void {
     if (this.#state.kind === 'running') return;
     const found = { first: [], count: 0 };

@@ -22,7 +22,7 @@ const MAX_EVENTS = 20;
 
 type TeamlessCustomer = { readonly customerId: string; readonly events: readonly EventRow[] };
 
-/** Either the address of the one page that is meant, or what may be meant. */
+/** Either the address of the only result, or all possible results. */
 type Found =
   | { readonly url: string }
   | { readonly teams: readonly NamedTeam[]; readonly customers: readonly TeamlessCustomer[] };
@@ -46,7 +46,7 @@ async function search(query: Query, text: string, clockMs: () => number): Promis
   if (text.startsWith('prod_')) return { url: teamsUrl({ product: text }) };
   if (text.startsWith('in_')) return await findInvoice(query, text, clockMs);
   const { teams, customerIds } = await findByCustomer(query, text, MAX_TEAMS);
-  // Subscriptions with nothing but parked events are in the log only.
+  // A subscription with only parked events is found only in the log.
   const filter = { outcome: 'parked', subscriptionId: text } as const;
   const parked = await readPageOfEvents(query, {
     filter,
@@ -64,13 +64,13 @@ async function search(query: Query, text: string, clockMs: () => number): Promis
     ({ id, name }) => String(id) === text || name?.toLowerCase() === text.toLowerCase(),
   );
   if (page.teams.length === 0 && text.startsWith('sub_')) {
-    // Its events can have had no effect so far. No index has them.
+    // Its events possibly had no effect so far, and no index covers them.
     return { url: filterUrl('/events', { subscription: text }) };
   }
   return openOnly({ teams: page.teams, customers }, exact);
 }
 
-/** The only customer whose events name this invoice; otherwise the list of these events. */
+/** The page of the only customer whose events name this invoice; otherwise the list of these events. */
 async function findInvoice(query: Query, invoiceId: string, clockMs: () => number): Promise<Found> {
   const request = { filter: { invoiceId }, before: null, limit: MAX_EVENTS, clockMs };
   const { events } = await readPageOfEvents(query, request);
@@ -88,7 +88,7 @@ function openOnly(found: Exclude<Found, { url: string }>, exact: readonly NamedT
   return isOnly ? { url: teamUrl(team.id) } : found;
 }
 
-/** The only event with this id; otherwise the list of events, which goes on with a long search. */
+/** The only event with this id; otherwise the list of events, which continues a long search. */
 async function findEvent(query: Query, eventId: string, clockMs: () => number): Promise<string> {
   const request = { filter: { eventId }, before: null, limit: 2, clockMs };
   const { events } = await readPageOfEvents(query, request);
@@ -97,7 +97,7 @@ async function findEvent(query: Query, eventId: string, clockMs: () => number): 
   return isOnly ? eventUrl(event.position) : filterUrl('/events', { event: eventId });
 }
 
-/** The customers with events that no team has. */
+/** The customers that have events but no team. */
 async function readTeamless(
   query: Query,
   customerIds: readonly string[],

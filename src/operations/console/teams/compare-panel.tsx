@@ -12,7 +12,7 @@ import { teamUrl } from './find-teams.ts';
 export type ComparePanelProps = {
   readonly team: NamedTeam;
   readonly comparison: Comparison | null;
-  /** What became of a repair before this comparison. */
+  /** The results of a repair before this comparison. */
   readonly acted: readonly RecordedAction[];
 };
 

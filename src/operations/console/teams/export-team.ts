@@ -9,7 +9,7 @@ import { type TeamRecord, teamStatusOf } from './team-status.ts';
 export type TeamExport = {
   readonly record: TeamRecord;
   readonly nowMs: number;
-  /** Replaces personal texts in bodies; `null`: bodies stay as Stripe sent them. */
+  /** Replaces personal data in bodies; `null`: bodies stay as Stripe sent them. */
   readonly pseudonymOf: ((text: string) => string) | null;
 };
 
@@ -54,7 +54,7 @@ async function* eventsOf(
   } while (before !== null);
 }
 
-/** The body is JSON, and stays as it is: parsing it would round large numbers. */
+/** The body is inserted as it is: parsing the JSON would round large numbers. */
 function eventText(
   { event, subscription, reasons, plans }: HistoryEntry,
   pseudonymOf: TeamExport['pseudonymOf'],

@@ -28,7 +28,7 @@ const PAGE = 1_000;
 async function* rowsOf(query: Query, search: TeamSearch) {
   let start: Start | null = null;
   do {
-    // Without a limit of time.
+    // A clock that stands still sets no time limit.
     const page = await findTeams(query, { ...search, start, limit: PAGE, clockMs: () => 0 });
     for (const { id, name, customerId, plan, lostPlan } of page.teams) {
       yield {

@@ -15,7 +15,7 @@ export function teamUrl(id: ApplicationId): string {
   return `/teams/${encodeURIComponent(id)}`;
 }
 
-/** Where a page begins: after a team or, in the other direction, before one. */
+/** The start of a page: after a team or, in the other direction, before one. */
 export type Start = {
   readonly side: 'after' | 'before';
   readonly id: ApplicationId;
@@ -38,7 +38,7 @@ export type FindRequest = {
   /** `null`: the first page. */
   readonly start: Start | null;
   readonly limit: number;
-  /** In milliseconds, by a clock that is never set. */
+  /** A monotonic clock, in milliseconds. */
   readonly clockMs: () => number;
 };
 
@@ -46,7 +46,7 @@ export type FindRequest = {
 const BUDGET_MS = 30;
 
 /**
- * Finds the teams of a customer or a subscription; without any, the team with this id and those
+ * Finds the teams of a customer or a subscription. If there are none, finds the team with this id and those
  * that match the filter.
  */
 export async function findTeams(query: Query, request: FindRequest): Promise<PageOfTeams> {
@@ -74,7 +74,7 @@ async function readPage(query: Query, request: FindRequest): Promise<PageOfTeams
   const page = teams.slice(0, limit);
   const isFull = teams.length > limit;
   if (start?.side === 'before') {
-    // Of fewer teams than a page the first page has more.
+    // Return the full first page instead of a partial one.
     if (!isFull && searchedTo === null) return await readPage(query, { ...request, start: null });
     page.reverse();
     return {
@@ -97,7 +97,7 @@ type Found = Pick<PageOfTeams, 'searchedTo'> & {
   readonly teams: readonly NamedTeam[];
 };
 
-/** The next teams in the order, or before a team the previous ones, that one's neighbor first. */
+/** The next teams in the order, or the previous ones in reverse order. */
 async function search(query: Query, request: FindRequest): Promise<Found> {
   const { filter, start, limit, clockMs } = request;
   const isBackwards = start?.side === 'before';

@@ -11,7 +11,7 @@ import { TimelineChart } from './timeline-chart.tsx';
 /** How many events of a customer a page can show. */
 const LIMITS = [30, 100, 250] as const;
 
-/** The number that is asked for, or the least. */
+/** The requested number, or the smallest one. */
 export function historyLimit(text: string | undefined): number {
   return LIMITS.find((limit) => String(limit) === text) ?? LIMITS[0];
 }

@@ -21,7 +21,7 @@ const FACETS: readonly {
 /** How many values of a facet are in view. */
 const MAX_SHOWN = 8;
 
-/** What is shown for values that are no words of Stripe's. */
+/** The labels of values that are not Stripe's statuses. */
 const STATUS_NAMES: Readonly<Record<string, string>> = {
   none: 'no subscription',
   other: 'another status',
@@ -34,7 +34,7 @@ export type TeamFacetsProps = {
   readonly nowMs: number;
 };
 
-/** Links that filter the teams, each with the number of teams that it leads to. */
+/** Links that filter the teams, each with its number of teams. */
 export function TeamFacets({ fields, counts, nowMs }: TeamFacetsProps) {
   const rows = FACETS.flatMap((facet) => {
     const values = valuesOf(facet, fields, counts?.groups ?? []);

@@ -41,7 +41,7 @@ export function teamsUrl(
   return parameters.size === 0 ? '/teams' : `/teams?${parameters}`;
 }
 
-/** The filter; a problem that nothing is known of filters nothing. */
+/** The filter; an unknown problem filters nothing. */
 export function teamFilterOf(fields: TeamFields): TeamFilter {
   return {
     text: fields.search || undefined,
@@ -54,7 +54,7 @@ export function teamFilterOf(fields: TeamFields): TeamFilter {
 
 const SORTS: readonly TeamSort[] = ['id', 'name', 'status', 'plan', 'customer'];
 
-/** The order that `plan` or `-plan` stands for; by id unless chosen. */
+/** The order that `plan` or `-plan` stands for; by id by default. */
 export function teamOrderOf({ sort }: TeamFields): TeamOrder {
   const isDescending = sort.startsWith('-');
   const name = isDescending ? sort.slice(1) : sort;

@@ -73,13 +73,13 @@ export function teamPage(options: ConsoleOptions, services: ActionServices): Hon
     const history = await readHistory(team, { before: null, limit: historyLimit(undefined) });
     const record = { team, known: await readKnown(team), history, planSelection };
     const isOriginal = context.req.query('bodies') === 'original';
-    // The key is not kept.
+    // The key is discarded afterwards.
     const pseudonymOf = isOriginal ? null : pseudonymsWith(nonce());
     const parts = exportTeam(query, { record, nowMs: now(), pseudonymOf });
     return sendFile(context, { name: 'team.json', contentType: 'application/json', parts }, logger);
   });
 
-  // A session that ends before a form is sent leaves the reader at the address of the form.
+  // After a session has ended, a form that is sent again leads here.
   app.on('GET', ['/:id/repair', '/:id/link'], async (context) => {
     const { id } = await readTeam(context);
     return context.redirect(teamUrl(id), 303);
@@ -126,7 +126,7 @@ function TeamPage({ record, comparison, acted, limit }: TeamPageProps) {
           Export for support
         </a>{' '}
         <span class="quiet">
-          without personal texts, or{' '}
+          without personal data, or{' '}
           <a href={`${teamUrl(id)}/export?bodies=original`} download>
             with original events
           </a>

@@ -100,7 +100,7 @@ type PageEndProps = {
   readonly start: Start | null;
 };
 
-/** The end of a page of teams: what else there is, and how to get there. */
+/** The end of a page of teams: whether there are more, and links to them. */
 function PageEnd({ page, fields, start }: PageEndProps) {
   const { teams, after, before, searchedTo } = page;
   if (teams.length === 0 && searchedTo === null) return <NoTeams {...{ fields, start }} />;

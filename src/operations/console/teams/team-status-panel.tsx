@@ -110,7 +110,7 @@ function Reason({ team, status }: Pick<TeamStatusPanelProps, 'team' | 'status'>)
   }
 }
 
-/** Why a subscription grants no plan any more. */
+/** Why a subscription no longer grants a plan. */
 function Clearing({ status }: { readonly status: string }) {
   if (status === 'canceled') return 'was canceled';
   if (status === 'unpaid') return 'is unpaid: Stripe has stopped retrying its payments';
@@ -121,7 +121,7 @@ function Clearing({ status }: { readonly status: string }) {
   );
 }
 
-/** What a status without effect means. */
+/** The meaning of a status without effect. */
 function meaningOf(status: string): string {
   if (status === 'incomplete') return ': the first payment is pending.';
   if (status === 'incomplete_expired') return ': the first payment failed.';

@@ -29,10 +29,10 @@ export type TeamStatus =
 
 type Followed = { readonly followed: SubscriptionEvent; readonly since: Since };
 
-/** In seconds since 1970. If it is not exact, the change may be older. */
+/** In seconds since 1970. If it is not exact, the change can be older. */
 export type Since = { readonly seconds: number; readonly isExact: boolean };
 
-/** What else explains a team's plan. */
+/** An additional explanation of a team's plan. */
 export type TeamNote =
   /** Other subscriptions would grant a plan. */
   | { readonly kind: 'other live'; readonly newest: SubscriptionEvent; readonly count: number }
@@ -66,7 +66,7 @@ function statusOf(
     const last = history.entries.at(-1)?.subscription;
     return last === undefined ? { kind: 'no events' } : { kind: 'no effect', last };
   }
-  // The name may arrive later, or be the application's own.
+  // The name can arrive later, or be the application's own.
   if (!isSamePlan({ ...shouldBe, planName: null }, { ...team.plan, planName: null })) {
     return { kind: 'out of sync', shouldBe };
   }
@@ -98,7 +98,7 @@ function* notesOn(
   if (parked > 0) yield { kind: 'parked', count: parked };
 }
 
-/** Later events may have renewed the plan: it dates from the first event that gave or took it. */
+/** Later events can have renewed the plan, so it dates from the first event that gave or cleared it. */
 function sinceOf(plan: TeamPlan, followed: SubscriptionEvent, history: CustomerHistory): Since {
   let seconds = followed.createdSeconds;
   for (const { event, subscription, plans } of history.entries.toReversed()) {

@@ -18,7 +18,7 @@ type Sorted = { readonly fields: TeamFields; readonly order: TeamOrder };
 
 export type TeamTableProps = {
   readonly teams: readonly NamedTeam[];
-  /** What the list is ordered by; `null` where that can't be chosen. */
+  /** The order of the list; `null` where it can't be chosen. */
   readonly sorted: Sorted | null;
 };
 

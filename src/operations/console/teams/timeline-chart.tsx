@@ -26,8 +26,8 @@ export type TimelineChartProps = {
 };
 
 /**
- * Draws a customer's events and the team's plans. The table below the chart says the same, and has the
- * rows that the marks lead to.
+ * Draws a customer's events and the team's plans. The table below the chart has the same data, and the rows
+ * that the marks link to.
  */
 export function TimelineChart({ entries, isNewest }: TimelineChartProps) {
   const { width, height, lanes, bars, barsTop, ticks, end } = layOutTimeline(entries);

@@ -14,7 +14,7 @@ export type Timeline = {
 };
 
 export type Lane = {
-  /** `null` for events that name no subscription. */
+  /** `null` for events without a subscription id. */
   readonly subscriptionId: string | null;
   readonly y: number;
   readonly marks: readonly Mark[];
@@ -27,7 +27,7 @@ export type Bar = { readonly x: number; readonly width: number; readonly plan: T
 
 const WIDTH = 1_200;
 const EDGE = 16;
-/** The least distance between two marks. */
+/** The minimum distance between two marks. */
 const GAP = 18;
 const LANE_HEIGHT = 44;
 const BAR_SPACE = 36;
@@ -73,7 +73,7 @@ function positionsOf(seconds: readonly number[]): number[] {
   return seconds.map((at, index) => Math.round(EDGE + index * GAP + (spare * (at - first)) / span));
 }
 
-/** The team's plans, each from the event that gave or took it. */
+/** The team's plans, each from the event that gave or cleared it. */
 function barsOf(
   entries: readonly HistoryEntry[],
   xs: ReadonlyMap<HistoryEntry, number>,
@@ -94,7 +94,7 @@ function barsOf(
   }));
 }
 
-/** The times of marks, each with room for its label. */
+/** The times of marks that have space for their labels. */
 function ticksOf(marks: readonly Mark[]): { x: number; atMs: number }[] {
   const ticks: { x: number; atMs: number }[] = [];
   for (const { x, entry } of marks) {
