@@ -33,7 +33,7 @@ async function main(): Promise<void> {
   }
 }
 
-// The reader of the output can stop at any line, as `head` does. The benchmark still finishes.
+// A reader such as `head` can close the output at any line. The benchmark still finishes.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });

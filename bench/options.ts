@@ -11,7 +11,7 @@ export const MEASURES = [
 ] as const;
 export type Measure = (typeof MEASURES)[number];
 
-/** What is measured of two commits. */
+/** The measurements that compare two commits. */
 const LOADS: readonly Measure[] = ['events', 'profiles', 'latency'];
 
 const STEPS = ['compare', 'growth', 'memory', 'console'] as const;

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 
 const FOLDER = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Installs the peers, as the lockfile says and without any of their scripts. */
+/** Installs the peers from the lockfile, without running their scripts. */
 export function installPeers(): void {
   const { status } = spawnSync('npm', ['ci', '--no-audit', '--no-fund'], {
     cwd: FOLDER,

@@ -20,8 +20,9 @@ export type StepResult = {
   readonly report: string;
   readonly chart: string | null;
   /**
-   * Whether every response was correct and everything acknowledged was stored; and nothing has become slower
-   * since the commit to compare with.
+   * Whether every response was correct, everything acknowledged was stored, and nothing is slower than in the
+   * commit to compare with.
+   *
    */
   readonly isValid: boolean;
 };

@@ -1,6 +1,6 @@
 /**
- * Derives what a team must be from what truly happened. It implements the rule a second time on
- * purpose, in a different way, and imports nothing of what it audits.
+ * Derives the correct state of a team from the true history. It implements the rule a second time on purpose,
+ * in a different way, and imports nothing of the code that it audits.
  */
 
 /** A change of a subscription. Lists of them are in the true order. */
@@ -20,7 +20,7 @@ export type TeamRecord = {
   readonly subscriptionStatus: string | null;
 };
 
-/** The statuses with an effect. Those above 1 grant a plan; the higher one is the better one. */
+/** The statuses with an effect. Those above 1 grant a plan; a higher number is better. */
 const RANK: Readonly<Record<string, number>> = { active: 3, trialing: 2, canceled: 1, unpaid: 1 };
 
 /** Whether a status grants the plan or clears it. */
@@ -28,7 +28,7 @@ export function hasEffect(status: string): boolean {
   return status in RANK;
 }
 
-/** What the team of a customer with this history must be. */
+/** The correct state of the team of a customer with this history. */
 export function auditTeam(history: readonly TrueChange[], plan: 'newest' | 'best'): TeamRecord {
   const decisive = decisiveChange(history, plan);
   if (decisive === undefined) return record(null, null);
@@ -36,8 +36,8 @@ export function auditTeam(history: readonly TrueChange[], plan: 'newest' | 'best
 }
 
 /**
- * What the team can be if the application wrote a plan into it: that plan, unless an event that counts
- * was decided after the write. `isLater` says whether the event of a change was.
+ * The possible states of a team into which the application wrote a plan: that plan, unless an event that
+ * counts was decided after the write. `isLater` tells whether the event of a change was decided later.
  */
 export function auditWrittenTeam<Change extends TrueChange>(
   history: readonly Change[],
@@ -50,11 +50,11 @@ export function auditWrittenTeam<Change extends TrueChange>(
   if (decisive === undefined) return [written];
   const { createdSeconds } = decisive;
   const isAlone = history.filter((one) => one.createdSeconds === createdSeconds).length === 1;
-  // Among several events of a second another one can count in the meantime.
+  // Among several events of a second, another one can count in the meantime.
   if (!isAlone) return [team, written];
   if (plan === 'newest') return isLater(decisive) ? [team] : [written];
-  // With `best` another subscription can count in the meantime, and the end of an old subscription
-  // leaves a new one alone that has no events.
+  // With `best`, another subscription can count in the meantime, and the end of an old subscription does not
+  // affect a new one without events.
   return isLater(decisive) && grants(decisive) ? [team] : [team, written];
 }
 

@@ -2,8 +2,8 @@ import type { TrueEvent } from '../src/testing/lifecycle/history.ts';
 import type { TeamRecord } from './auditor.ts';
 
 /**
- * What an application writes after a checkout: the active plan of an event's subscription, or of a new
- * one that has no events.
+ * The row that an application writes after a checkout: the active plan of an event's subscription, or of a
+ * new one without events.
  */
 export function checkoutRecord(
   { customerId, subscriptionId, productId, productName }: TrueEvent,

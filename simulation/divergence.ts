@@ -1,11 +1,11 @@
 import type { TeamRecord } from './auditor.ts';
 
-/** A difference between what is and what must be. */
+/** A difference between the actual and the correct state. */
 export type Divergence =
   | {
       readonly kind: 'team';
       readonly customerId: string;
-      /** Several if the application wrote a plan as well. */
+      /** Several if the application also wrote a plan. */
       readonly expected: readonly TeamRecord[];
       readonly actual: TeamRecord | null;
     }
@@ -45,13 +45,13 @@ export function isSameTeam(one: TeamRecord, other: TeamRecord | undefined): bool
 export function describeDivergence(divergence: Divergence): string {
   switch (divergence.kind) {
     case 'team':
-      return `the team must be ${divergence.expected.map((one) => JSON.stringify(one)).join(' or ')}\n            and is ${JSON.stringify(divergence.actual)}`;
+      return `the team must be ${divergence.expected.map((one) => JSON.stringify(one)).join(' or ')}\n         but it is ${JSON.stringify(divergence.actual)}`;
     case 'not filled':
       return 'a team stays empty at a delivery for its customer';
     case 'rebuilt':
       return `instep rebuild would change ${JSON.stringify(divergence)}`;
     case 'replayed':
-      return 'the whole log yields another state of a subscription than was stored';
+      return 'the whole log yields a state of a subscription that differs from the stored one';
     case 'count':
       return `event ${divergence.number} was decided ${divergence.times} times`;
     case 'drift':

@@ -12,7 +12,7 @@ import type { SimulatedCustomer } from './world.ts';
 export type LevelOptions = {
   readonly firstSeed: number;
   readonly seeds: number;
-  /** The total. Every seed gets the same share, in as many rounds as that takes. */
+  /** The total. Every seed gets the same share, in as many rounds as necessary. */
   readonly deliveries: number;
   /** `null`: both, in alternate rounds. */
   readonly planSelection: PlanSelection | null;
@@ -55,7 +55,7 @@ export type Summary = Readonly<typeof NO_COUNTS> & {
   readonly failure: Failure | null;
 };
 
-/** A summary to count in. */
+/** A mutable summary for counting. */
 export function emptySummary() {
   return { ...NO_COUNTS, counts: noFaults(), digest: 0, failure: null as Failure | null };
 }

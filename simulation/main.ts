@@ -103,7 +103,7 @@ async function run(options: SimulateOptions, level: LevelOptions): Promise<Summa
     }
     const database = open();
     const http = { ...level, database, servers, program: PROGRAM, environment, kill, now };
-    // A server has one plan selection, so without an option the seeds are divided between both.
+    // A server has one plan selection, so without the option the seeds are divided between both.
     const selections =
       level.planSelection === null ? (['newest', 'best'] as const) : [level.planSelection];
     const seeds = Math.ceil(level.seeds / selections.length);

@@ -4,16 +4,16 @@ import type { LifecycleChange } from '../src/testing/lifecycle/subscription.ts';
 import type { Divergence } from './divergence.ts';
 import type { Failure } from './level.ts';
 
-/** One customer and the steps: what is needed to repeat a divergence. */
+/** One customer and the steps that repeat a divergence. */
 export type Case = Pick<Failure, 'customer' | 'steps' | 'planSelection'>;
 
 /** Runs a case, and returns its divergences. */
 export type RunCase = (candidate: Case) => Promise<readonly Divergence[]>;
 
 /**
- * Finds the fewest changes and steps that still diverge. A change that is left out never happened, so
- * the others have other previous attributes. A case that doesn't diverge alone is returned as it is: for
- * one that was found on a database, `run` is in memory, so it is the database or a race that diverges.
+ * Finds the fewest changes and steps that still diverge. A change that is left out never happened, so the
+ * others get different previous attributes. A case that does not diverge by itself is returned unchanged: if
+ * it was found on a database, `run` repeats it in memory, so the database or a race caused the divergence.
  */
 export async function shrinkFailure(found: Failure, run: RunCase): Promise<Failure> {
   const { customerId } = found.customer.lifecycle;
@@ -68,8 +68,8 @@ function isComplete({ customer: { lifecycle, format }, steps }: Case): boolean {
 }
 
 /**
- * Removes the items of a list that it doesn't need to fail: delta debugging (Zeller, 2002). The result
- * fails, and does not fail without any one of its items.
+ * Removes the items of a list that are not needed for the failure: delta debugging (Zeller, 2002). The result
+ * fails, but not without any one of its items.
  */
 export async function shrinkList<Item>(
   items: readonly Item[],

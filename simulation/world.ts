@@ -37,7 +37,7 @@ export function createWorld(seed: number, name = String(seed)): readonly Simulat
 
 const UNDATED = 0.1;
 
-/** Some of these customers have events without `created`. They are determined by the seed, too. */
+/** Some of these customers have events without `created`. The seed determines these as well. */
 export function withUndatedEvents(
   world: readonly SimulatedCustomer[],
   seed: number,
@@ -58,10 +58,10 @@ export function apiRevealsOrder({ changes }: CustomerLifecycle): boolean {
 }
 
 /**
- * Whether the API alone determines the customer's team when these events are lost. Of each
- * subscription the last event with an effect must be delivered, together with its whole second,
- * which decides its order. Otherwise it must be what the API returns, and must have a time: the end
- * of the subscription, unless the customer has no other one.
+ * Whether the API alone determines the customer's team when these events are lost. The last event of each
+ * subscription with an effect must be delivered, together with its whole second, which decides its order.
+ * Otherwise that event must be the state that the API returns and must have a time: it must be the end of the
+ * subscription, unless the customer has no other subscription.
  */
 export function isDeterminedByApi(
   { changes }: CustomerLifecycle,

@@ -34,7 +34,7 @@ export async function openBenchPostgres(url: string | undefined): Promise<BenchP
   const cluster = await PostgresCluster.create();
   await cluster.start();
   const pid = Number.parseInt(readFileSync(join(cluster.folder, 'postmaster.pid'), 'utf8'), 10);
-  // Clean up after an early end.
+  // Clean up if the process ends early.
   process.once('exit', () => {
     if (cluster.isRunning) process.kill(pid, 'SIGQUIT');
     rmSync(join(cluster.folder, '..'), { recursive: true, force: true, maxRetries: RETRIES });

@@ -61,10 +61,10 @@ export function runJob(job: Job, nextRequest: NextRequest): Promise<Load> {
       tookMs.push(nowMs - lane.sentAtMs);
       const failure = failureOf(answer, lane.outgoing);
       if (failure !== null) failures[failure] = (failures[failure] ?? 0) + 1;
-      goOn(lane, nowMs);
+      reuse(lane, nowMs);
     }
 
-    function goOn(lane: Lane, nowMs: number): void {
+    function reuse(lane: Lane, nowMs: number): void {
       if (ratePerSecond === null) {
         const isSent = nowMs < endsAtMs && send(lane, nowMs);
         if (!isSent && underWay === 0) finish();
@@ -121,7 +121,7 @@ export function runJob(job: Job, nextRequest: NextRequest): Promise<Load> {
       },
       job.seconds * 1_000 + LAST_ANSWER_MS,
     );
-    if (ratePerSecond === null) for (const lane of lanes) goOn(lane, startedAtMs);
+    if (ratePerSecond === null) for (const lane of lanes) reuse(lane, startedAtMs);
     else sendOnTime(ratePerSecond);
   });
 }

@@ -5,7 +5,7 @@ import { runJob } from './run-job.ts';
 
 export type Message = { readonly prepare: Job } | { readonly go: true };
 
-/** The parent can be gone; then this process ends. */
+/** Ends this process if the parent has ended. */
 const say = (what: object) =>
   process.send?.(what, (error: Error | null) => error && process.exit());
 

@@ -22,7 +22,7 @@ export type Sample = {
   readonly measured: Measured;
 };
 
-/** All measurements; `null` or empty for what was not requested. */
+/** All measurements; `null` or empty if they were not requested. */
 export type Comparison = {
   readonly systems: readonly System[];
   readonly samples: readonly Sample[];

@@ -14,7 +14,7 @@ export const LOADS = {
 } as const;
 export type LoadName = (typeof LOADS)[keyof typeof LOADS];
 
-/** Of the maximum rate. */
+/** The share of the maximum rate. */
 const IN_TIME_SHARE = 0.7;
 
 /** Starts a system's server, takes the requested measurements, and stops it. */

@@ -25,7 +25,7 @@ export type LoadOptions = {
   readonly ratePerSecond?: number;
 };
 
-/** More than any of these servers answers in a second. */
+/** More requests than any of these servers answers in a second. */
 const MAX_PER_SECOND = 100_000;
 /** The events that are signed for each expected one. */
 const MARGIN = 2;

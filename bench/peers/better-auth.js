@@ -1,4 +1,4 @@
-// better-auth with @better-auth/stripe on node:http, as their documentation says. `migrate` makes
+// better-auth with @better-auth/stripe on node:http, set up as their documentation says. `migrate` creates
 // their tables.
 import { createServer } from 'node:http';
 import { stripe } from '@better-auth/stripe';
@@ -22,7 +22,7 @@ const auth = betterAuth({
   baseURL: `http://127.0.0.1:${PORT}`,
   secret: AUTH_SECRET,
   database,
-  // In production it answers a hundred requests of one address in ten seconds, and no more.
+  // In production it answers only 100 requests per address in 10 seconds.
   rateLimit: { enabled: false },
   telemetry: { enabled: false },
   plugins: [

@@ -1,8 +1,8 @@
-// @supabase/stripe-sync-engine on node:http, as its README says. `migrate` makes its tables.
+// @supabase/stripe-sync-engine on node:http, set up as its README says. `migrate` creates its tables.
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 
-// Its migrations find their files as CommonJS only.
+// Its migrations find their files only in the CommonJS build.
 const { runMigrations, StripeSync } = createRequire(import.meta.url)(
   '@supabase/stripe-sync-engine',
 );

@@ -43,7 +43,7 @@ export async function startServer(
     env: { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: String(port), ...command.environment },
     stdio: ['ignore', file, file],
   });
-  // Clean up after an early end.
+  // Clean up if the process ends early.
   const endWithUs = () => {
     child.kill('SIGKILL');
     rmSync(folder, { recursive: true, force: true });

@@ -6,7 +6,7 @@ import { median } from './median.ts';
 
 const BYTES_PER_KILOBYTE = 1_000;
 
-/** How long each page took, for docs/performance.md. */
+/** The load times of all pages, for docs/performance.md. */
 export function consoleReport(
   { pages, statisticsSeconds }: ConsoleMeasures,
   { options, machine }: { readonly options: Options; readonly machine: string },

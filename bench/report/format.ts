@@ -1,4 +1,4 @@
-/** For what was not measured. */
+/** Shown for a value that was not measured. */
 export const NONE = '–';
 
 /** A number with three significant digits. */

@@ -4,7 +4,7 @@ import type { Measured } from '../measures/server-run.ts';
 import { figure, table } from './format.ts';
 import { median } from './median.ts';
 
-/** A figure relative to the earlier commit's in the same round: below 1 is less. */
+/** A figure relative to that of the earlier commit in the same round: below 1 is less. */
 export type Ratio = {
   readonly name: LoadName;
   readonly unit: string;
@@ -13,7 +13,7 @@ export type Ratio = {
   readonly rounds: readonly number[];
 };
 
-/** The processor time depends least on what else the machine does. */
+/** Processor time comes first, because it depends least on other load. */
 const FIGURES: readonly {
   readonly unit: string;
   readonly isLessBetter: boolean;
@@ -42,10 +42,10 @@ export function ratiosOf(samples: readonly Sample[]): Ratio[] {
   );
 }
 
-/** More than noise between two runs of the same build. */
+/** More than the noise between two runs of the same build. */
 const WORSE_BY = 1.03;
 
-/** Whether every round was worse: noise makes some of them better. */
+/** Whether every round was worse: with mere noise, some rounds would be better. */
 export function isWorseInEveryRound({ isLessBetter, rounds }: Ratio): boolean {
   return rounds.every((ratio) => (isLessBetter ? ratio : 1 / ratio) > WORSE_BY);
 }

@@ -4,7 +4,7 @@ import { createInstep } from './instep.ts';
 import { syncEngine } from './sync-engine.ts';
 import type { System } from './system.ts';
 
-/** In the order in which they are measured. */
+/** All systems, in the order of measurement. */
 export function createSystems(stripeApiBase: string): System[] {
   const alone = createInstep(stripeApiBase, 1);
   const together = createInstep(stripeApiBase, 2);

@@ -10,7 +10,7 @@ const TOKEN_LENGTH = 32;
 
 type Row = { customer: string; plan: string };
 
-/** Users have the subscriptions, and a plan is found by its price. */
+/** Here users have the subscriptions, and a price determines the plan. */
 export const betterAuth: System = {
   name: NAME,
   title: 'better-auth + @better-auth/stripe',
@@ -41,7 +41,7 @@ export const betterAuth: System = {
          from generate_series(1, $1::integer) as number`,
       [users, TOKEN_LENGTH],
     );
-    // It searches the subscription of each event without an index.
+    // It looks up the subscription of each event, and creates no index for that.
     await ask('create index on subscription ("stripeSubscriptionId")');
     await ask('vacuum analyze');
   },

@@ -7,7 +7,7 @@ import { UsageWrong } from '../options.ts';
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
 
-/** Builds another commit with its own packages, in a folder of its own. Returns its command. */
+/** Builds another commit with its own packages, in its own folder. Returns its command. */
 export function buildEarlierProgram(ref: string): string {
   const parent = mkdtempSync(join(tmpdir(), 'instep-bench-against-'));
   process.once('exit', () => rmSync(parent, { recursive: true, force: true }));

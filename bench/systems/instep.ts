@@ -9,7 +9,7 @@ import type { System } from './system.ts';
 /** The compiled command. */
 export const PROGRAM = fileURLToPath(new URL('../../../../dist/cli/instep.js', import.meta.url));
 
-/** The command's settings beside the database. */
+/** The command's settings apart from the database. */
 export function instepEnvironment(stripeApiBase: string): Record<string, string> {
   return {
     STRIPE_SECRET_KEY: API_KEY,

@@ -25,7 +25,7 @@ export const syncEngine: System = {
   async prepare(databaseUrl, ask) {
     await ask(ROLE);
     await migratePeer(NAME, databaseUrl);
-    // It searches the subscription's items with each event without an index.
+    // It looks up the subscription's items for each event, and creates no index for that.
     await ask('create index on stripe.subscription_items (subscription)');
   },
   server: (databaseUrl) => ({

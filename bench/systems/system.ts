@@ -4,7 +4,7 @@ import type { ServerCommand } from '../processes/server-process.ts';
 
 export type Size = { readonly teams: number; readonly users: number };
 
-/** A cookie that identifies a user, and what that user's profile contains. */
+/** A cookie that identifies a user, and a text that the user's profile contains. */
 export type SignedIn = { readonly cookie: string; readonly proof: string };
 
 export type ProfileReads = {

@@ -26,13 +26,13 @@ export type CoreRound = {
 
 export type RoundResult = {
   readonly divergences: readonly Divergence[];
-  /** Of all outcomes in their order: equal for equal rounds. */
+  /** A digest of all outcomes in their order: equal for equal rounds. */
   readonly digest: number;
-  /** How many questions the API was requested. */
+  /** The number of snapshots requested from the API. */
   readonly snapshots: number;
 };
 
-/** Only after this time does the API return the end of a second for sure. */
+/** After this time the API is certain to return the end of a second. */
 const SNAPSHOT_AFTER_MS = 2_000;
 
 /** A newer event can supersede a snapshot, which is then requested again. */
@@ -45,7 +45,7 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
   /** The last plan that the application wrote into each team. */
   const written = new Map<ApplicationId, Written>();
   const unfilled = new Set<string>();
-  /** Counts the transactions, to tell which came first. */
+  /** Counts the transactions, to record their order. */
   let now = 0;
   let requested: Arrival[] = [];
   let hasSnapshots = true;
@@ -159,7 +159,7 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
       return customer === undefined || hasEvidence(newest, customer) ? [] : newest.customerId;
     }),
   );
-  // Of an event without `created` only the arrival counts.
+  // An event without `created` counts by its arrival only.
   const undated = new Set(
     [...customers].flatMap(([id, events]) => (hasUndatedEvents(events) ? [id] : [])),
   );
@@ -172,8 +172,8 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
 }
 
 /**
- * Whether an earlier second shows in which state the subscription was, and each event can be told from
- * the others: two without an id of their own and with the same content are one.
+ * Whether an earlier second shows the subscription's former state, and all events are distinct: two events
+ * with a shared id and the same content count as one.
  */
 function hasEvidence(newest: SubscriptionEvent, { history }: CustomerEvents): boolean {
   const events = history.events.filter((event) => event.subscriptionId === newest.subscriptionId);
@@ -199,7 +199,7 @@ function nameOf(productId: string | null): string | null {
   return PRODUCTS.find(({ id }) => id === productId)?.name ?? null;
 }
 
-/** How often an event was decided, and when last. */
+/** How often an event was decided, and when it was last decided. */
 type Decided = { readonly times: number; readonly last: number };
 type Written = { readonly record: TeamRecord; readonly at: number };
 

@@ -3,8 +3,8 @@ import { addSummaries, type LevelOptions, type Summary } from '../level.ts';
 import type { ThreadMessage, ThreadTask } from './core-thread.ts';
 
 /**
- * The level `core` on several threads. As long as nothing diverges, the result does not depend on
- * their number. Works only with compiled code, because a thread starts from a file.
+ * The level `core` on several threads. As long as nothing diverges, the result does not depend on their
+ * number. It works only with compiled code, because a thread starts from a file.
  */
 export async function runCoreThreads(options: LevelOptions, threads: number): Promise<Summary> {
   const { onProgress, ...task } = options;

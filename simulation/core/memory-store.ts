@@ -13,7 +13,7 @@ import { keysOfSecond } from '../../src/stripe/event-key.ts';
 /** An event on its way to the store. */
 export type Arrival = {
   readonly event: EventWithProductName;
-  /** What the log returns for it later: equal, but a different object. */
+  /** The change as the log returns it later: equal, but a different object. */
   readonly asLogged: SubscriptionChange;
   /** The first of the keys that events of its subscription and second can have. */
   readonly second: string;
@@ -30,8 +30,8 @@ type Entry = {
 const NO_ENTRIES: readonly Entry[] = [];
 
 /**
- * Takes the place of PostgreSQL in memory: reads the state for `decide`, and stores its decisions. As
- * in the log, the entries are in the order of their arrival.
+ * Replaces PostgreSQL in memory: reads the state for `decide`, and stores its decisions. As in the log, the
+ * entries are in the order of their arrival.
  */
 export class MemoryStore {
   readonly names = new Map<string, string>();
@@ -58,7 +58,7 @@ export class MemoryStore {
     this.#teams.set(customerId, [this.#newTeam(customerId)]);
   }
 
-  /** Another team gets the customer, in place of its first team or beside all others. */
+  /** Links the customer to another team, in place of its first team or in addition to all others. */
   relink(customerId: string, how: 'move' | 'recreate' | 'duplicate'): void {
     const teams = this.teamsOf(customerId);
     const others = how === 'duplicate' ? teams : teams.slice(1);
@@ -149,7 +149,7 @@ export class MemoryStore {
     return [...states].some(({ order }) => order === 'ambiguous');
   }
 
-  /** Whether the log yields another state of a subscription, as `instep rebuild` would find. */
+  /** Whether the log yields a different state of a subscription, which `instep rebuild` would find. */
   isReplayedDifferently(customerId: string): boolean {
     return [...(this.#customers.get(customerId) ?? [])].some(([subscriptionId, state]) => {
       const entries = this.#subscriptions.get(subscriptionOf(state.newest)) ?? NO_ENTRIES;

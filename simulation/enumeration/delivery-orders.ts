@@ -1,6 +1,6 @@
 /**
- * Every order in which the events can be delivered, each once and up to `extra` of them again, as
- * lists of the events' numbers.
+ * Every order in which the events can be delivered, each at least once and with up to `extra` repeated
+ * deliveries, as lists of the events' numbers.
  */
 export function* deliveryOrders(events: number, extra: number): Generator<readonly number[]> {
   yield* extend([], events, events + extra);

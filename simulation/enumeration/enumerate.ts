@@ -12,7 +12,7 @@ import { type Alphabet, shortLifecycles } from './short-lifecycles.ts';
 export type EnumerationOptions = {
   /** The number of events of a lifecycle. */
   readonly length: number;
-  /** The number of deliveries beside the first one of each event. */
+  /** The number of deliveries in addition to the first one of each event. */
   readonly extra: number;
   readonly alphabet: Alphabet;
 };
@@ -27,8 +27,8 @@ export type Enumerated = {
 const FORMAT = { shape: 'classic', hasSharedIds: false, hasPreviousAttributes: true } as const;
 
 /**
- * Delivers every short lifecycle in every order, and audits the team after each. The time of linking,
- * what the application does with the team, the batches, the maintenance runs and TEAM_PLAN alternate.
+ * Delivers every short lifecycle in every order, and audits the team after each. The time of linking, the
+ * application's changes to the team, the batches, the maintenance runs and TEAM_PLAN alternate.
  */
 export async function enumerate(options: EnumerationOptions): Promise<Enumerated> {
   const { length, extra, alphabet } = options;

@@ -11,7 +11,7 @@ const START_SECONDS = Date.UTC(2025, 0, 1) / 1_000;
 
 type Transitions = Readonly<Partial<Record<Status, readonly Status[]>>>;
 
-/** The statuses that can follow a status. The same status again is a change of the plan. */
+/** The statuses that can follow a status. The same status means a change of the plan. */
 const TRANSITIONS = {
   full: {
     incomplete: ['active'],

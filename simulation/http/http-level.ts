@@ -33,7 +33,7 @@ const CONCURRENT_WORLDS = 60;
 const MAX_IN_FLIGHT = 8;
 const RETRY_AFTER_MS = 100;
 
-/** The application's connections that are used at a time. */
+/** The number of the application's connections in use at a time. */
 const CONNECTIONS = 4;
 
 /** Longer than a server can take to respond. */
@@ -60,7 +60,7 @@ export async function runHttpLevel(options: HttpLevelOptions): Promise<Summary> 
     STRIPE_WEBHOOK_SECRET: SECRET,
     AUTH_SECRET: 'the secret of the simulation is longer than 32 bytes',
     STRIPE_API_BASE: stripe.url,
-    // The stand-in shows the present, and the simulated events happened in the past.
+    // The stand-in returns the present state, but the simulated events happened in the past.
     RECONCILE_INTERVAL: 'off',
     TEAM_PLAN: planSelection,
     PORT: '0',
@@ -136,7 +136,9 @@ export async function runHttpLevel(options: HttpLevelOptions): Promise<Summary> 
   return { ...sum, kills: servers.kills };
 }
 
-/** Waits until the servers' maintenance has repaired every team. Returns what is left at the deadline. */
+/**
+ * Waits until the servers' maintenance has repaired every team. Returns a remaining failure at the deadline.
+ */
 async function settle(worlds: readonly StoreWorld[], database: Database): Promise<Failure | null> {
   const deadlineMs = performance.now() + SETTLE_DEADLINE_MS;
   let open = worlds;

@@ -34,7 +34,7 @@ export class Servers {
     return new Servers(options, random, await Promise.all(starting));
   }
 
-  /** The address of any server, even one that was just killed. */
+  /** The address of a random server, even one that was just killed. */
   anyUrl(): string {
     return this.#random.pick(this.#running).url;
   }

@@ -14,7 +14,7 @@ export function isApplicationStep(step: Step): step is ApplicationStep {
   return ['link', 'relink', 'checkout'].includes(step.kind);
 }
 
-/** What the application does with the teams of one customer, one step after the other. */
+/** Runs the application's steps for the teams of one customer, one after the other. */
 export class Application {
   /** The last plan that it wrote into each team. */
   readonly written = new Map<ApplicationId, TeamRecord>();
@@ -87,7 +87,7 @@ export class Application {
   }
 }
 
-/** Lets several teams have one customer, as in an application whose table has no unique constraint. */
+/** Allows several teams with one customer, as in an application whose table has no unique constraint. */
 export async function allowSharedCustomers(query: Query): Promise<void> {
   await query('alter table teams drop constraint if exists teams_provider_customer_id_key');
   await query('create index if not exists teams_of_customer on teams (provider_customer_id)');

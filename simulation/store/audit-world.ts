@@ -8,8 +8,8 @@ import type { Failure } from '../level.ts';
 import type { StoreCustomer, StoreWorld } from './store-world.ts';
 
 /**
- * Compares every team of a world with the auditor's result and with that of `instep rebuild`. Returns
- * the first customer that diverges.
+ * Compares every team of a world with the results of the auditor and of `instep rebuild`. Returns the first
+ * customer that diverges.
  */
 export async function auditWorld(
   world: StoreWorld,
@@ -20,13 +20,13 @@ export async function auditWorld(
   for (const audited of world.customers.values()) {
     const { customer } = audited;
     const { customerId } = customer.lifecycle;
-    // Of an event without `created` only the arrival counts.
+    // An event without `created` counts by its arrival only.
     const isUndated = customer.format.hasUndatedEvents === true;
     const divergences = [
       ...(isUndated ? [] : await auditTeams(audited, world, database)),
       ...(await auditRebuild(audited, world, database)),
     ];
-    // A plan that the application wrote is a drift until an event counts.
+    // A plan that the application wrote is drift until an event counts.
     const isWritten = audited.application.written.size > 0;
     const hasDrifted = !isWritten && !isUndated && drifting.has(customerId);
     if (hasDrifted) divergences.push({ kind: 'drift', customerId });
@@ -39,7 +39,7 @@ export async function auditWorld(
   return null;
 }
 
-/** Each team is what the auditor says, or still what the application wrote. */
+/** Each team must match the auditor's result, or still have the plan that the application wrote. */
 async function auditTeams(
   { history, application }: StoreCustomer,
   { planSelection }: StoreWorld,
@@ -67,7 +67,7 @@ async function auditTeams(
   return divergences;
 }
 
-/** `instep rebuild` changes nothing, and keeps what the application wrote. */
+/** `instep rebuild` must change nothing, and keep plans that the application wrote. */
 async function auditRebuild(
   { history, application }: StoreCustomer,
   { planSelection }: StoreWorld,
@@ -75,7 +75,8 @@ async function auditRebuild(
 ): Promise<Divergence[]> {
   const { customerId } = history;
   const divergences: Divergence[] = [];
-  // A plan that Instep can have written with another TEAM_PLAN, or before a name changed, is its own.
+  // A plan that Instep could have written with another TEAM_PLAN, or before a name changed, counts as
+  // Instep's own.
   const others = (['newest', 'best'] as const).map((one) => auditTeam(history.events, one));
   const [team] = await readTeamsOf(database.query, [customerId]);
   if (team === undefined) return [];

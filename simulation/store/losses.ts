@@ -2,13 +2,13 @@ import type { Random } from '../../src/testing/random.ts';
 import { isDeterminedByApi, type SimulatedCustomer } from '../world.ts';
 
 /**
- * Outages that last longer than all of Stripe's retries. Each value is a probability, of every
- * customer. Customers with shared event ids are exempt: those ids are of fixtures, and no API lists them.
+ * Outages that last longer than all of Stripe's retries. Each value is the probability for a customer.
+ * Customers with shared event ids are exempt: only fixtures have such ids, and no API lists them.
  */
 export type Losses = {
   /** Some events are never delivered, only listed. */
   readonly drop: number;
-  /** Some events are never delivered, and not listed either, as after 30 days. */
+  /** Some events are neither delivered nor listed, as after 30 days. */
   readonly forget: number;
 };
 

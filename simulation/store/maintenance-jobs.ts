@@ -40,8 +40,8 @@ export function maintenanceJobs(options: MaintenanceOptions): readonly Job[] {
 }
 
 /**
- * Prunes at any moment every event that may be pruned, however new it is: some events per run, then
- * those after them, and finally from the beginning again.
+ * Prunes every event that can be pruned at any moment, however new it is: some events per run, then the next
+ * ones, and finally from the beginning again.
  */
 export function createPruneJob({ query, now }: MaintenanceOptions): Job {
   let afterPosition = 0;

@@ -12,12 +12,12 @@ export class SimulatedApiDown extends InstepError {
 
 type Clock = {
   readonly history: History;
-  /** What the API lists, possibly in another version's format; nothing when it is too old. */
+  /** The events that the API lists, possibly in another version's format; `null` when they are too old. */
   readonly listed: History | null;
   nowMs: number;
 };
 
-/** As if every answer came a while after the last event. */
+/** Makes every response seem to arrive a while after the last event. */
 const CLOCK_MARGIN_SECONDS = 10;
 
 /**
@@ -44,7 +44,7 @@ export class SimulatedApi {
     clock.nowMs = Math.max(clock.nowMs, Math.floor(atMs / 1_000) * 1_000 + 999);
   }
 
-  /** Advances all clocks behind the last event. */
+  /** Advances all clocks past the last event. */
   advanceToEnd(): void {
     for (const clock of this.#clocks.values()) clock.nowMs = END_OF_TIME_MS;
   }

@@ -29,19 +29,19 @@ export type StoreLevelOptions = LevelOptions & {
 export type StoreSummary = Summary & {
   /** The events that were never delivered, only listed. */
   readonly dropped: number;
-  /** The events that were not listed either. */
+  /** The events that were neither delivered nor listed. */
   readonly forgotten: number;
 };
 
 const CONCURRENT_WORLDS = 60;
 
-/** The connections of a pool that are used at a time. */
+/** The number of a pool's connections in use at a time. */
 const CONNECTIONS = 4;
 
 /**
  * The levels `store` and `cluster`: several ingest pipelines on a real PostgreSQL, with the maintenance
  * jobs beside them, while the log is pruned of everything that it doesn't need. PostgreSQL decides
- * which of two transactions comes first, so two runs of a seed can differ in that.
+ * which of two transactions comes first, so two runs of a seed can differ.
  */
 export async function runStoreLevel(options: StoreLevelOptions): Promise<StoreSummary> {
   const { open, faults, losses, logger } = options;
@@ -78,7 +78,7 @@ export async function runStoreLevel(options: StoreLevelOptions): Promise<StoreSu
       await stop();
       api.isDown = false;
       api.advanceToEnd();
-      // A stopped catch-up would continue without the events that were listed since it began.
+      // A new job, because a stopped catch-up would continue without the events listed since it began.
       await settle([...jobs, createCatchUpJob(maintained)], query);
       const drifting = await reconcileCustomers(customers, maintained);
       await settle(jobs, query);

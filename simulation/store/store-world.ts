@@ -98,8 +98,8 @@ export function listedHistory({ customer, loss }: StoreCustomer, random: Random)
 }
 
 /**
- * The same events in any API version's format. That is only possible where the API alone reveals the
- * order, because states in two formats can't be compared, and where ids are Stripe's own.
+ * The same events in any API version's format. This is only possible where the API alone reveals the order,
+ * because states in two formats can't be compared, and where ids are Stripe's own.
  */
 function inAnyVersion({ lifecycle, format }: SimulatedCustomer, random: Random): History {
   const { shape, hasSharedIds, hasUndatedEvents = false } = format;

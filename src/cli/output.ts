@@ -17,12 +17,12 @@ function lines(data: Data): string[] {
 }
 
 /** Aborted when the reader of standard output has closed it. */
-export const unread = new AbortController();
-process.stdout.once('close', () => unread.abort());
+export const outputClosed = new AbortController();
+process.stdout.once('close', () => outputClosed.abort());
 
 /** Writes a line to standard output at its reader's pace. Returns false when the reader is gone. */
 export async function writeLine(line: string): Promise<boolean> {
-  const { signal } = unread;
+  const { signal } = outputClosed;
   if (!signal.aborted && !process.stdout.write(`${line}\n`)) {
     await once(process.stdout, 'drain', { signal }).catch(() => undefined);
   }

@@ -10,7 +10,7 @@ import type { ParsedEvent } from './parsed-event.ts';
 import type { EventReference, Reason } from './reason.ts';
 
 /** What the tables say about a customer, besides its events. */
-export type Surroundings = {
+export type LogContext = {
   readonly planSelection: PlanSelection;
   /** The teams that have the customer now. */
   readonly teamIds: readonly ApplicationId[];
@@ -30,19 +30,18 @@ export type Explanation = {
 /** Returns an explanation of any event of a customer, recomputed from the customer's log. Pure. */
 export function explainLog(
   log: readonly ParsedEvent<EventRow>[],
-  surroundings: Surroundings,
+  context: LogContext,
 ): (event: EventRow) => Explanation {
   const decided = log.filter(({ event }) => event.outcome !== 'parked');
-  const decisions = recomputeDecisions(decided, surroundings.planSelection);
+  const decisions = recomputeDecisions(decided, context.planSelection);
   return (event) => {
     if (event.outcome === 'unreadable') return { reasons: [whyUnreadable(event)], plans: null };
-    if (event.outcome === 'parked')
-      return { reasons: [whyParked(event, surroundings)], plans: null };
+    if (event.outcome === 'parked') return { reasons: [whyParked(event, context)], plans: null };
     const decision = decisions.get(event.key);
     if (decision === undefined) return { reasons: [{ code: 'no-longer-known' }], plans: null };
-    const { planSelection, names } = surroundings;
+    const { planSelection, names } = context;
     return {
-      reasons: [why(decision, planSelection), ...remarks(decision, surroundings)],
+      reasons: [why(decision, planSelection), ...remarks(decision, context)],
       plans: {
         before: teamPlan(decision.before, planSelection, names),
         after: teamPlan(decision.step.customer, planSelection, names),
@@ -58,7 +57,7 @@ export function whyUnreadable(event: EventRow): Reason {
     : { code: 'unreadable', problem: again?.reason ?? null };
 }
 
-function whyParked({ customerId }: EventRow, { teamIds }: Surroundings): Reason {
+function whyParked({ customerId }: EventRow, { teamIds }: LogContext): Reason {
   return teamIds.length === 0
     ? { code: 'no-team', customerId }
     : { code: 'team-linked-since', teamIds };
@@ -124,7 +123,7 @@ function whyUnchanged(
 
 function remarks(
   decision: RecomputedDecision,
-  { planSelection, prunedBeforeMs }: Surroundings,
+  { planSelection, prunedBeforeMs }: LogContext,
 ): Reason[] {
   const { change, before, step, eventCount, isOnArrival, rows } = decision;
   const { subscriptionId, createdSeconds } = change.subscription;

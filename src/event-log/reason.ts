@@ -16,7 +16,7 @@ export type Reason =
   | { readonly code: 'readable-now'; readonly position: number }
   | { readonly code: 'no-team'; readonly customerId: string | null }
   | { readonly code: 'team-linked-since'; readonly teamIds: readonly ApplicationId[] }
-  /** Its surroundings were pruned, or were decided in another order or with another TEAM_PLAN. */
+  /** The events around it were pruned, or were decided in another order or with another TEAM_PLAN. */
   | { readonly code: 'no-longer-known' }
   | {
       readonly code: 'newest-event' | 'best-subscription' | 'shown-by-stripe';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { LoggedOutcome } from '../../src/core/logged-event.ts';
-import { type Explanation, explainLog, type Surroundings } from '../../src/event-log/explain.ts';
+import { type Explanation, explainLog, type LogContext } from '../../src/event-log/explain.ts';
 import { parseLog } from '../../src/event-log/parsed-event.ts';
 import { reasonText } from '../../src/operations/reason-text.ts';
 import type { EventRow } from '../../src/queries/search-events.ts';
@@ -41,7 +41,7 @@ function logOf(events: readonly Logged[]): EventRow[] {
   });
 }
 
-const SURROUNDINGS: Surroundings = {
+const SURROUNDINGS: LogContext = {
   planSelection: 'newest',
   teamIds: [7],
   names: new Map([['prod_1', 'Pro']]),
@@ -51,7 +51,7 @@ const SURROUNDINGS: Surroundings = {
 function explainAt(
   position: number,
   log: readonly EventRow[],
-  surroundings: Partial<Surroundings> = {},
+  surroundings: Partial<LogContext> = {},
 ): Explanation {
   const event = log[position - 1];
   if (event === undefined) throw new RangeError('no such event');

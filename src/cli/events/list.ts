@@ -9,7 +9,7 @@ import { InstepError } from '../../runtime/errors.ts';
 import { applicationId, positiveInteger } from '../arguments.ts';
 import { createCommand } from '../create-command.ts';
 import { NotFound } from '../not-found.ts';
-import { printMessage, unread, writeLine } from '../output.ts';
+import { outputClosed, printMessage, writeLine } from '../output.ts';
 import { stopSignal } from '../signals.ts';
 import { withDatabase } from '../with-database.ts';
 import { eventHead, eventJson, eventLine } from './format.ts';
@@ -70,7 +70,7 @@ async function list(query: Query, options: ListOptions): Promise<void> {
     return;
   }
 
-  const signal = AbortSignal.any([stopSignal(), unread.signal]);
+  const signal = AbortSignal.any([stopSignal(), outputClosed.signal]);
   const last: EventRow[] = [];
   for await (const event of found) last.unshift(event);
   for (const event of last) await show(event);

@@ -6,7 +6,7 @@ import { createLogger, type Logger, prettyLines } from '../../runtime/logging.ts
 import { createCommand } from '../create-command.ts';
 import { nextSignal } from '../signals.ts';
 import { runServer } from './server-process.ts';
-import { nextOrder, reportListening, runWorkers } from './workers.ts';
+import { nextStopMessage, reportListening, runWorkers } from './workers.ts';
 
 export function serveCommand(): Command {
   return createCommand('serve', 'run the server', 'PORT=8080 instep serve').action(serve);
@@ -27,7 +27,7 @@ async function serve(): Promise<void> {
       config: { ...config, operations: null },
       logger,
       isReplacement: worker.id > config.workers,
-      ending: nextOrder(),
+      ending: nextStopMessage(),
       onListening: reportListening,
       onEnding: () => undefined,
     });

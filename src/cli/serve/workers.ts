@@ -104,7 +104,7 @@ export function reportListening(url: string): void {
  * Resolves when the supervising process tells this worker to end. A worker ignores signals, because a
  * terminal sends them to all processes, and a second one would end the worker at once.
  */
-export function nextOrder(): Promise<string> {
+export function nextStopMessage(): Promise<string> {
   for (const signal of SIGNALS) process.on(signal, () => undefined);
   return new Promise((resolve) => {
     process.on('message', (message) => {
