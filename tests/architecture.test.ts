@@ -5,9 +5,9 @@ import { describe, expect, test } from 'vitest';
 const ROOT = resolve(import.meta.dirname, '..');
 
 type Source = {
-  /** From the root of the project for the simulation; from `src` for all else. */
+  /** Relative to the root of the project for the simulation, and to `src` for all others. */
   readonly path: string;
-  /** The directory below `src`, or the name of a file that stands in `src` itself. */
+  /** The directory below `src`, or the name of a file in `src` itself. */
   readonly part: string;
   readonly text: string;
   readonly packages: readonly string[];
@@ -84,7 +84,9 @@ function isBelow(part: string, other: string): boolean {
   return layerOf(other) !== -1 && layerOf(other) < layerOf(part);
 }
 
-/** Where a package may be imported; `node:` modules and others anywhere but in the core. */
+/**
+ * The parts that can import a package. Any part but the core can import `node:` modules and other packages.
+ */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   pg: ['postgres'],
   hono: ['operations'],
@@ -95,11 +97,11 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   jose: ['sessions'],
   commander: ['cli'],
   'next/server.js': ['adapters'],
-  // What a span may say is decided in one place.
+  // One place decides what a span contains.
   '@opentelemetry/api': ['runtime'],
 };
 
-/** Without what is named within it: `@hono/node-server`, `jose` of `jose/jwt/verify`. */
+/** The name of the package without a subpath: `@hono/node-server`, `jose` of `jose/jwt/verify`. */
 function packageOf(name: string): string {
   return name
     .split('/')
@@ -114,13 +116,13 @@ describe.each(sources)('src/$path', ({ path, part, text, packages, files }) => {
     expect(parts.filter((other) => !isBelow(part, other))).toEqual([]);
   });
 
-  test('imports packages only where they are at home', () => {
+  test('imports packages only in their own parts', () => {
     const strange = packages.filter((name) => !(HOMES[packageOf(name)] ?? [part]).includes(part));
     expect(strange).toEqual([]);
     if (part === 'core') expect(packages).toEqual([]);
   });
 
-  test("needs none of the operators' pages to begin", () => {
+  test("loads none of the operators' pages at the start", () => {
     const imports =
       text.match(/^(?:import|export) (?!type)[^;]*from '[^']*\/console\/[^']*'/gm) ?? [];
     if (!path.startsWith('operations/console/')) expect(imports).toEqual([]);
@@ -132,20 +134,20 @@ describe.each(sources)('src/$path', ({ path, part, text, packages, files }) => {
     expect(path).toMatch(/^[a-z0-9/-]+\.tsx?$/);
   });
 
-  test('holds SQL only where SQL is at home', () => {
+  test('contains SQL only in queries/ and postgres/', () => {
     const isHome = part === 'queries' || part === 'postgres';
     const sql = /['"`]\s*(select\s|insert into|update \w+\s+set|delete from|(create|alter) table)/i;
     if (!isHome) expect(text).not.toMatch(sql);
   });
 
-  test('takes clock and chance as arguments', () => {
+  test('takes the clock and randomness as arguments', () => {
     const isComposer =
       ['cli', 'postgres', 'instep.ts'].includes(part) || path === 'operations/open-operations.ts';
     const impure = /Date\.now\(\)|new Date\(\)|Math\.random\(|randomUUID\(|randomBytes\(/;
     if (!isComposer) expect(text).not.toMatch(impure);
   });
 
-  test('measures durations with a clock that is never set', () => {
+  test('measures durations with a monotonic clock', () => {
     const wallClock = /(started|failed|seen|until|deadline|giveUp)(At)?Ms = [\w.]*\bnow\(\)/i;
     expect(text.replaceAll('performance.now()', '')).not.toMatch(wallClock);
   });
@@ -157,7 +159,7 @@ describe.each(sources)('src/$path', ({ path, part, text, packages, files }) => {
   });
 });
 
-test("statements name the application's tables by what was recognized", () => {
+test("statements use the recognized names of the application's tables", () => {
   const bare = /\b(?:from|join|into|update|table) (?:users|teams)\b/;
   const isOwn = ({ path }: Source) => path.startsWith('postgres/migrations/');
   const code = (text: string) => text.replace(/^ *(?:\/\/|\/?\*).*$/gm, '');
@@ -165,7 +167,7 @@ test("statements name the application's tables by what was recognized", () => {
   expect(strange.filter(({ text }) => bare.test(code(text))).map(({ path }) => path)).toEqual([]);
 });
 
-test('no file imports itself, over whatever others', () => {
+test('no file imports itself, directly or through others', () => {
   const importsOf = new Map(sources.map(({ path, files }) => [path, files]));
   const cycles: string[] = [];
   const done = new Set<string>();
@@ -195,7 +197,7 @@ test('the auditor and the provider share no code with what they audit', () => {
   expect([...reached].filter((path) => !path.startsWith('testing/'))).toEqual([]);
 });
 
-test('every file is reached from a command, the library or the simulation', () => {
+test('every file is reachable from a command, the library or the simulation', () => {
   const needed = reachedFrom(ENTRY_POINTS, sources);
   for (const { files } of simulation) {
     for (const file of files) {

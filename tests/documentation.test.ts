@@ -18,7 +18,7 @@ const decisions = documents.filter((name) => name.startsWith('docs/decisions/'))
 
 const textOf = (document: string) => readFileSync(join(ROOT, document), 'utf8');
 
-/** The headings of a page as GitHub makes anchors of them. */
+/** The anchors that GitHub makes of a page's headings. */
 function anchorsOf(document: string): string[] {
   return [...textOf(document).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading
@@ -58,7 +58,7 @@ test.each(documents)('every npm script that %s names exists', (document) => {
   expect(named.filter((name) => !(name in scripts))).toEqual([]);
 });
 
-/** Everything that the program can write, as one text. */
+/** The whole source, which contains everything that the program can write. */
 const source = sourceOf('src');
 
 function sourceOf(folder: string): string {
@@ -77,7 +77,7 @@ test('the source has every log line and error code that operations.md explains',
   expect(named.filter((text) => !source.includes(text.replace(/ …$/, '')))).toEqual([]);
 });
 
-test('.env.example and configuration.md have every variable of the configuration, and no other', () => {
+test('.env.example and configuration.md list exactly the variables of the configuration', () => {
   const variablesOf = (text: string, pattern: RegExp) =>
     [...new Set([...text.matchAll(pattern)].map(([, name = '']) => name))].sort();
   const inExample = variablesOf(textOf('.env.example'), /^(?:# )?([A-Z][A-Z_]+)=/gm);
@@ -91,12 +91,15 @@ test('.env.example and configuration.md have every variable of the configuration
   expect(read.filter((name) => !inTable.includes(name))).toEqual([]);
 });
 
-test.each(decisions)('%s fits on one screen and has the number of its file', (document) => {
-  const text = textOf(document);
-  expect(text.split('\n').length).toBeLessThanOrEqual(MAX_LINES_OF_A_DECISION);
-  const [, number = ''] = /\/(?:0*(\d+)-|draft-)/.exec(document) ?? [];
-  if (number !== '') expect(text).toMatch(new RegExp(`^# ${number}\\. `));
-});
+test.each(decisions)(
+  '%s fits on one screen, and its title has the number of its file',
+  (document) => {
+    const text = textOf(document);
+    expect(text.split('\n').length).toBeLessThanOrEqual(MAX_LINES_OF_A_DECISION);
+    const [, number = ''] = /\/(?:0*(\d+)-|draft-)/.exec(document) ?? [];
+    if (number !== '') expect(text).toMatch(new RegExp(`^# ${number}\\. `));
+  },
+);
 
 test('there are at most 20 decision records', () => {
   const numbered = decisions.filter((name) => !name.includes('/draft-'));

@@ -84,7 +84,7 @@ describe('a request', () => {
     expect(await plan()).toMatchObject({ subscriptionStatus: 'active' });
   });
 
-  test('whose body was read before is answered with the cause, also in the log', async () => {
+  test('whose body was already read gets the cause, which is also logged', async () => {
     const request = webhookRequest(eventBody());
     await request.text();
     const response = await create()(request);
@@ -104,7 +104,7 @@ describe('a request', () => {
 });
 
 describe('the start', () => {
-  test('comes with the first request, and is shared by all handlers of a configuration', async () => {
+  test('happens on the first request, and is shared by all handlers of a configuration', async () => {
     const handlers = [create(), create(), create()];
     expect(lines).toEqual([]);
     await Promise.all(handlers.map((handler) => handler(userRequest())));
@@ -122,7 +122,7 @@ describe('the start', () => {
     expect((await handler(userRequest())).status).toBe(200);
   });
 
-  test('that fails for its configuration is answered with 503, and the log says what to set', async () => {
+  test('that fails because of its configuration is answered with 503, and the log says what to set', async () => {
     const { AUTH_SECRET = '', ...incomplete } = environment;
     const handler = create({ environment: incomplete });
     const response = await handler(userRequest());
@@ -133,7 +133,7 @@ describe('the start', () => {
     expect((await handler(userRequest())).status).toBe(200);
   });
 
-  test('that fails for the database is tried again with the next request', async () => {
+  test('that fails because of the database is tried again on the next request', async () => {
     const proxy = await startProxy(url);
     await proxy.become('refuse');
     const handler = create({ environment: { ...environment, DATABASE_URL: proxy.url.href } });
@@ -154,13 +154,13 @@ describe('ingest', () => {
     expect(await plan()).toMatchObject({ subscriptionStatus: 'active' });
   });
 
-  test('rejects what Stripe did not sign', async () => {
+  test('rejects a webhook that Stripe did not sign', async () => {
     const body = eventBody();
     const ingested = create().ingest(body, signatureOf(`${body} `));
     await expect(ingested).rejects.toMatchObject({ code: 'SIGNATURE_INVALID' });
   });
 
-  test('takes a webhook that waited in a queue, by the time when it was received', async () => {
+  test('accepts a webhook that waited in a queue, by its time of receipt', async () => {
     const body = eventBody();
     const receivedAt = new Date(Date.now() - 3_600_000);
     const signature = signatureOf(body, receivedAt.getTime());
@@ -179,7 +179,7 @@ describe("the app's own pool", () => {
   beforeAll(() => void process.on('warning', onWarning));
   afterAll(() => {
     process.off('warning', onWarning);
-    // pg warns of a statement that is sent before the one before it is answered.
+    // pg warns about a statement that is sent before the previous one is answered.
     expect(warnings).toEqual([]);
   });
 
@@ -227,7 +227,7 @@ describe("the app's own pool", () => {
   });
 });
 
-test('maintenance on demand applies an event whose team came later', async () => {
+test('maintenance on demand applies an event whose team is linked later', async () => {
   const handler = create({ maintenance: 'on-demand' });
   const customerId = 'cus_on_demand';
   await handler(webhookRequest(eventBody({ customerId })));

@@ -8,7 +8,7 @@ import { SETTINGS } from '../support/process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
-// Next.js itself is in examples/, whose tests use the real one.
+// The tests of examples/ use the real Next.js.
 const next = vi.hoisted(() => ({ tasks: [] as (() => Promise<void>)[], connected: 0 }));
 vi.mock('next/server.js', () => ({
   after: (task: () => Promise<void>) => next.tasks.push(task),
@@ -48,7 +48,7 @@ function post(body: string, secret = WEBHOOK_SECRET) {
 const runCron = (authorization: string) =>
   handlers.cron(new Request('http://localhost/cron', { headers: { authorization } }));
 
-test('GET waits for a request, so that a build asks no database', async () => {
+test('GET waits for a request, so that a build queries no database', async () => {
   const response = await handlers.GET(new Request('http://localhost/me'));
   expect(await response.json()).toBeNull();
   expect(next.connected).toBe(1);

@@ -58,7 +58,7 @@ test('leaves other paths to the next middleware', async () => {
   expect(await (await fetch(`${url}/api/user`)).json()).toBeNull();
 });
 
-test('finds the path behind a prefix that Express took off', async () => {
+test('finds the path although Express has removed a prefix', async () => {
   const url = await serve((request, response) => {
     Object.assign(request, { originalUrl: request.url, url: '/user' });
     instep(request, response);
@@ -76,7 +76,7 @@ test('names the cause when the body was parsed before', async () => {
   expect(await response.json()).toEqual({ error: expect.stringContaining('express.json()') });
 });
 
-test('takes the raw body that express.raw() has read', async () => {
+test('accepts the raw body that express.raw() has read', async () => {
   const url = await serve(async (request, response) => {
     Object.assign(request, { body: Buffer.from(await text(request)) });
     instep(request, response);

@@ -13,7 +13,7 @@ const folder = createFolder();
 const environment = { INSTEP_DATA: folder, PORT: '0', OPS_PORT: '0' };
 let demo: SpawnedInstep;
 let url: string;
-/** The id of Ada's team in this demo; an earlier demo has left another one. */
+/** The id of Ada's team in this demo. An earlier demo left another one. */
 let teamId: string;
 
 beforeAll(async () => {

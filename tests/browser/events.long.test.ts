@@ -17,7 +17,7 @@ test('a parked event is applied by a replay once a team has its customer', async
 
   const id = await instep.addTeam('Parked', customerId);
   await page.getByRole('button', { name: 'Replay' }).click();
-  // Maintenance may have applied it first.
+  // Maintenance can have applied it first.
   await expectText(page).toMatch(/The event is now applied|The event was already decided/);
   await page.reload();
   await page
@@ -60,7 +60,7 @@ async function seedEvents(): Promise<void> {
 
 const timeout = { timeout: 60_000 + SEEDED / 10 };
 
-test(`pages of ${SEEDED} events stay right while events arrive`, timeout, async () => {
+test(`pages of ${SEEDED} events stay correct while events arrive`, timeout, async () => {
   await seedEvents();
   await instep.addTeam('Meanwhile', 'cus_meanwhile');
   const page = await browser.newPage();

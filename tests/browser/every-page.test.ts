@@ -14,7 +14,7 @@ import { isComplete } from '../support/test-length.ts';
 const browser = useBrowser();
 const instep = useBrowsedInstep();
 
-/** Pages, each with an untrusted text that it shows. */
+/** Pages, each with untrusted text that it shows. */
 const PAGES = [
   ['the overview', () => '/?live=off', null],
   ['the overview of a week', () => '/?range=week&live=off', null],
@@ -96,7 +96,7 @@ describe.each(CHECKED)('%s', (_, path, untrusted) => {
     expect(await page.getByText('undefined').count()).toBe(0);
   });
 
-  test('escapes untrusted texts', async () => {
+  test('escapes untrusted text', async () => {
     const page = await browser.newPage();
     await page.goto(instep.url + path());
     if (untrusted !== null) {
@@ -108,7 +108,7 @@ describe.each(CHECKED)('%s', (_, path, untrusted) => {
   });
 });
 
-/** Texts that change the writing direction outside of an element that isolates it. */
+/** Text that changes the writing direction outside an element that isolates it. */
 const OPEN_TEXTS = `(() => {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   const open = [];

@@ -18,7 +18,7 @@ type Stop = { readonly name: string; readonly isSeen: boolean; readonly isInOrde
 
 /**
  * The element that has the focus after Tab; `null` when the focus has left the page. A part of the same
- * field, as the calendar of a date, has an outline that the browser draws.
+ * field, such as the calendar of a date, has an outline that the browser draws.
  */
 const STOP = `(() => {
   const [before, now] = [window.lastStop ?? document.body, document.activeElement];
@@ -27,7 +27,7 @@ const STOP = `(() => {
   const { outlineStyle, outlineWidth } = getComputedStyle(now);
   const { width, height, right } = now.getBoundingClientRect();
   const isPart = before === now;
-  // It follows the id that has the focus.
+  // The copy button moves along with the focus.
   const hasMoved = before.matches('.copy.moving');
   const order = before.compareDocumentPosition(now);
   return {

@@ -131,7 +131,7 @@ const MAX_BYTES_PER_REFRESH = 50_000_000 / ((7 * 24 * 3_600) / 5);
 test('a week of refreshes does not need more memory', { timeout: 400_000 }, async () => {
   const page = await openOverview();
   const body = await (await pages.fetch('/')).text();
-  // The test is of the page, so it does not wait for the server.
+  // Tests only the page, without waiting for the server.
   await page.route(/range=hour/, (route) => route.fulfill({ body, contentType: 'text/html' }));
   const session = await page.context().newCDPSession(page);
   async function measure() {
@@ -152,7 +152,7 @@ test('a week of refreshes does not need more memory', { timeout: 400_000 }, asyn
         await settled;
       }
     })()`);
-  // Until the engine has compiled and cached what a refresh uses.
+  // Warms up the engine, which compiles and caches the code of a refresh.
   await refresh(150);
   const before = await measure();
   await refresh(REFRESHES);
@@ -161,7 +161,7 @@ test('a week of refreshes does not need more memory', { timeout: 400_000 }, asyn
   expect(counts).toEqual({ nodes: before.nodes, jsEventListeners: before.jsEventListeners });
 });
 
-test('pages say that the server has gone, and show when their data is from', async () => {
+test('pages report that the server is gone, and show the time of their data', async () => {
   const overview = await openOverview();
   const events = await browser.newPage();
   await events.goto(`${pages.url}/events`);

@@ -6,7 +6,7 @@ import { OPERATIONS_TOKEN } from '../support/secrets/canaries.ts';
 const browser = useBrowser();
 const instep = useBrowsedInstep({ OPS_TOKEN: OPERATIONS_TOKEN });
 
-test('a wrong token is rejected, the right one leads to the requested page', async () => {
+test('a wrong token is rejected, and the right one leads to the requested page', async () => {
   const page = await browser.newPage();
   await page.goto(`${instep.url}/?range=day`);
   expect(await page.title()).toBe('Log in · Instep');

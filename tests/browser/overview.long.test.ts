@@ -34,7 +34,7 @@ test('each chart has a name, a description and a table of its figures', async ()
   }
 });
 
-test('the number of parked events leads to them', async () => {
+test('the number of parked events links to them', async () => {
   await instep.happen({ eventId: 'evt_parked', customerId: 'cus_without_a_team' });
   const page = await browser.newPage();
   await page.goto(instep.url);

@@ -8,7 +8,7 @@ const instep = useBrowsedInstep();
 /** Yesterday. */
 const DAY = new Date(Date.now() - 24 * 60 * 60 * 1_000).toISOString().slice(0, 10);
 
-/** In Tokyo 23:03. */
+/** 23:03 in Tokyo. */
 const AT = `${DAY}T14:03:00Z`;
 
 async function logEvents(): Promise<void> {
@@ -45,7 +45,7 @@ test('what happened between two times of the day takes 3 actions, in the chosen 
   await page.getByRole('button', { name: 'Filter' }).click();
   await expect.poll(() => ids.count()).toBe(10);
 
-  // The choice stays.
+  // The choice persists.
   await page.getByRole('link', { name: 'Teams', exact: true }).click();
   await page.getByRole('button', { name: 'Use Asia/Tokyo' }).click();
   await expectText(page.getByRole('banner')).toContain('Times in Asia/Tokyo');

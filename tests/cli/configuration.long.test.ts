@@ -14,7 +14,7 @@ import {
   startInstep,
 } from '../support/process/instep-process.ts';
 
-/** A folder with a file `.env` that says this. */
+/** Creates a folder with a `.env` file of this content. */
 function folderWith(dotEnv: string): string {
   const folder = createFolder();
   writeFileSync(join(folder, '.env'), dotEnv);

@@ -18,7 +18,7 @@ function useEmbedded() {
   return {
     dataFolder,
     environment,
-    /** What the command printed as JSON. */
+    /** The command's JSON output. */
     async run(command: string, more: Record<string, string> = {}) {
       const ended = await runInstep([...command.split(' '), '--json'], { ...environment, ...more });
       expect(ended.code, ended.stderr).toBe(0);
@@ -38,7 +38,7 @@ test('a command without a server starts the database and stops it again', async 
   const { dataFolder, run } = useEmbedded();
   const { id, email } = await run('user add --email ada@example.com');
   expect(await hasServer(dataFolder)).toBe(false);
-  // It was really stored, in a database that was started again.
+  // The user is stored: this command starts the database again.
   expect(await run(`user show ${id}`)).toMatchObject({ id, email });
   expect(await hasServer(dataFolder)).toBe(false);
 });

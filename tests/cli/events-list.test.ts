@@ -106,7 +106,7 @@ test('--json prints the details of each event', async () => {
   ]);
 });
 
-test('an empty list is reported and is no failure', async () => {
+test('an empty list is reported and is not a failure', async () => {
   const { code, stdout, stderr } = await log.events(['list', '--customer', 'cus_none']);
   expect({ code, lines: stdout.split('\n').length, stderr }).toEqual({
     code: 0,
@@ -145,7 +145,7 @@ test('--follow ends when its output is closed', async () => {
   void following.exited.then(() => {
     isEnded = true;
   });
-  // It notices that as soon as it writes.
+  // The command notices that when it writes.
   await vi.waitFor(
     async () => {
       await log.deliver({ customerId: 'cus_a' });

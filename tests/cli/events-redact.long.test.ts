@@ -58,7 +58,7 @@ test('a late duplicate of a redacted event is still a duplicate', async () => {
   ]);
 });
 
-test('redacts again without another change, and more events than one page', async () => {
+test('redacts more events than one page, and changes nothing the second time', async () => {
   const customerId = 'cus_many';
   for (let second = 1; second <= 201; second += 1) {
     const previousAttributes = { description: `Ada ${second}` };

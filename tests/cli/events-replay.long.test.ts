@@ -88,7 +88,7 @@ test('an unreadable event that can be read now is applied once', async () => {
     stdout: expect.stringMatching(/evt_u {2}unreadable → unreadable\n$/),
     stderr: '1 unreadable\n',
   });
-  // As if this program could read what an older one could not.
+  // Simulates a program that can read an event that an older program could not.
   const body = eventBody({ customerId, eventId: 'evt_u', status: 'trialing' });
   const position = await log.positionOf('evt_u');
   await log.database.query('update instep.events set body = $2 where position = $1', [

@@ -3,7 +3,7 @@ import { jsonLines, useLog } from '../support/service/log-service.ts';
 
 const log = useLog();
 
-/** A team with a history: the parts of an event that the test does not name are any. */
+/** A team with a history. Event fields that the test does not set are arbitrary. */
 async function teamWithHistory(customerId: string) {
   const teamId = await log.addTeam(customerId);
   const deliver = (name: string, createdSeconds: number, status: string) =>
@@ -125,7 +125,7 @@ test('--body prints the body byte for byte', async () => {
 });
 
 test('shows only the names of previous attributes', async () => {
-  // The bodies hold canaries: see tests/support/secrets/leaks.ts.
+  // The bodies contain canaries: see tests/support/secrets/leaks.ts.
   await log.deliver({ eventId: 'evt_canaries', previousAttributes: { metadata: { a: 1 } } });
   const { stdout } = await log.events(['show', 'evt_canaries']);
   expect(stdout).toMatch(/^replaced {6}metadata$/m);

@@ -6,7 +6,7 @@ import { createDatabase } from '../support/postgres/test-database.ts';
 import { runInstep, spawnInstep, startInstep } from '../support/process/instep-process.ts';
 import { API_KEY } from '../support/secrets/canaries.ts';
 
-/** Answers every call with a byte now and then, and never ends. */
+/** Sends single bytes in response to every call, and never completes a response. */
 async function startDrippingStripe() {
   let open = 0;
   let arrive: () => void = () => undefined;
@@ -35,7 +35,7 @@ async function openEnvironment(apiBase: string) {
   return { DATABASE_URL: url.href, STRIPE_SECRET_KEY: API_KEY, STRIPE_API_BASE: apiBase };
 }
 
-test('a server stops in order while Stripe never finishes an answer', async () => {
+test('a server stops cleanly while Stripe never finishes a response', async () => {
   const stripe = await startDrippingStripe();
   const server = await startInstep(await openEnvironment(stripe.url));
   await stripe.arrived;
@@ -43,14 +43,14 @@ test('a server stops in order while Stripe never finishes an answer', async () =
   expect(stripe.open()).toBe(0);
 });
 
-test('the doctor reports that Stripe never finishes an answer, and exits', async () => {
+test('the doctor reports that Stripe never finishes a response, and exits', async () => {
   const stripe = await startDrippingStripe();
   const { code, stdout } = await runInstep(['doctor'], await openEnvironment(stripe.url));
   expect(code).toBe(1);
   expect(stdout).toMatch(/Stripe's API .*not done within 5000 ms/);
 });
 
-test('Ctrl-C ends a reconciliation while Stripe never finishes an answer', async () => {
+test('Ctrl-C ends a reconciliation while Stripe never finishes a response', async () => {
   const stripe = await startDrippingStripe();
   const reconciling = spawnInstep(['reconcile'], await openEnvironment(stripe.url));
   await stripe.arrived;

@@ -18,7 +18,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
 
 const helps = new Map<string, Promise<string>>();
 
-/** What the command prints. Each is run once. */
+/** The output of a command's --help. Each command runs once. */
 async function helpOf(...command: readonly string[]): Promise<string> {
   const key = command.join(' ');
   const help = helps.get(key) ?? runHelp(command);
@@ -40,7 +40,7 @@ function listed(help: string): (string | undefined)[] {
     .filter((name) => name !== 'help');
 }
 
-/** As a code block of a page. */
+/** The text as a code block of a page. */
 const fenced = (help: string) => `\`\`\`\n${help.trimEnd()}\n\`\`\`\n`;
 
 // To update the pages in docs/cli: npm run docs:cli

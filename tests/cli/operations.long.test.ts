@@ -16,7 +16,7 @@ import { useService } from '../support/service/contract-service.ts';
 const PUBLIC_ONLY = ['/api/user', '/api/stripe/webhook', '/healthz', '/readyz'];
 const OPERATORS_ONLY = ['/', '/login', '/logout', '/metrics', '/assets/style.css'];
 
-/** Where the operators' pages are, as soon as they are there. */
+/** The address of the operators' pages, once they are available. */
 async function operationsOf(process: InstepProcess): Promise<string> {
   return String((await process.logged({ msg: 'operations listening' })).url);
 }

@@ -262,7 +262,7 @@ test('reports and skips a repair that the application’s tables refuse', async 
   expect(stderr).toContain('instep: 1 team is out of sync with Stripe [DRIFT_LEFT]\n');
 });
 
-test('reports a team apart that is right without any event, and exits 0', async () => {
+test('reports a correct team without an event separately, and exits with 0', async () => {
   const account = await openAccount();
   const teamId = await account.addTeam('cus_1');
   await account.happen(pro('cus_1', 1), 'missed');

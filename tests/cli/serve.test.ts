@@ -16,7 +16,7 @@ beforeAll(async () => {
   url = await createEmptyDatabase();
 });
 
-/** What a server that cannot start says: one line on standard error, and no stack. */
+/** The output of a server that can't start: one line on standard error, without a stack trace. */
 async function refusalOf(environment: Record<string, string>): Promise<string> {
   const settings = { ...SETTINGS, DATABASE_URL: url.href, ...environment };
   const { code, stderr } = await runInstep(['serve'], settings);

@@ -44,7 +44,7 @@ test('show prints the plan without colors', async () => {
 });
 
 test.each(['show 4711', 'link 4711 --customer cus_nobody'])(
-  '%s, where there is no such team: exit code 1, and one line',
+  '%s for an unknown team exits with 1 and one line',
   async (command) => {
     expect(await team(...command.split(' '))).toEqual({
       code: 1,

@@ -19,7 +19,7 @@ function trigger(type: string, args: readonly string[], environment = {}) {
 test('signs and posts an event that changes the team', async () => {
   const { teamId, customerId } = await service.addTeam();
   const args = ['--subscription', 'sub_t', '--product', 'prod_t', '--status', 'trialing', '--json'];
-  // Of several secrets the first one signs.
+  // The first of several secrets signs.
   const secrets = { STRIPE_WEBHOOK_SECRET: `${WEBHOOK_SECRET},whsec_old` };
   const ended = await trigger(UPDATED, ['--customer', customerId, ...args], secrets);
   expect(ended).toMatchObject({ code: 0, stderr: '' });

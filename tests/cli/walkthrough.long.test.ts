@@ -11,14 +11,14 @@ import {
 
 const TRIGGER = 'trigger customer.subscription.updated --customer cus_123';
 
-/** What Stripe has: the newest of the events below. */
+/** The subscription at Stripe, as of the newest of the events below. */
 const { object } = createSubscriptionEvent({
   customerId: 'cus_123',
   productId: 'prod_pro',
   createdSeconds: 1_790_000_060,
 }).data;
 
-/** A text, or a command whose output follows it. */
+/** Text, or a command whose output follows it. */
 const STEPS = [
   'A team whose customer is known at Stripe, and the event of its first payment:',
   '$ team add --name Acme --customer cus_123',
@@ -65,7 +65,7 @@ test('the walkthrough shows what the commands print', async () => {
   await expect(page).toMatchFileSnapshot('../../docs/cli/walkthrough.md');
 });
 
-/** As a code block, with one time for all that is about now. */
+/** The output as a code block, with a fixed time in place of today's times. */
 function indented(output: string): string {
   const today = new Date().toISOString().slice(0, 10);
   return output

@@ -113,7 +113,7 @@ describe('the operations listener', () => {
   });
 
   test.each(['0.0.0.0', '::', '10.0.0.1', 'db.example', '127.0.0.1.example', '1127.0.0.1'])(
-    'needs one at %s',
+    'needs a token at %s',
     (OPS_HOST) => {
       expect(problemsOf({ ...REQUIRED, OPS_HOST })).toEqual([expect.stringContaining(FAR)]);
     },

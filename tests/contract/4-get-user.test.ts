@@ -74,7 +74,7 @@ test('4 each user gets their own profile, also in many concurrent requests', asy
   expect(profiles).toMatchObject(users.map(({ id, email }) => ({ id, email })));
 });
 
-test('4 a profile is private: no cache keeps it, and no other site reads it', async () => {
+test('4 a profile is private: no cache can keep it, and no other site can read it', async () => {
   const { id } = await service.addUser();
   for (const cookie of [undefined, await service.cookieOf(id)]) {
     const { headers } = await service.getUser(cookie);

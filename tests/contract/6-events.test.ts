@@ -91,7 +91,7 @@ test.each([
   [{ livemode: true }, { mismatch: 'mode', mode: 'live' }],
   [{ account: 'acct_2' }, { mismatch: 'account', account: 'acct_2' }],
 ])(
-  '6 an event that does not fit the API key is applied and reported: %j',
+  '6 an event that does not match the API key is applied and reported: %j',
   async (members, line) => {
     const { teamId, customerId } = await service.addTeam();
     const event = { ...JSON.parse(eventBody({ customerId })), ...members };

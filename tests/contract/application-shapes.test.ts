@@ -13,7 +13,7 @@ type Shape = {
   readonly environment?: Readonly<Record<string, string>>;
   readonly parameters?: Readonly<Record<string, string>>;
   readonly userId: ApplicationId;
-  /** The team's subscription, product, plan name and status, and whether it was touched. */
+  /** The team's subscription, product, plan name and status, and whether `updatedAt` was set. */
   readonly plan: string;
 };
 

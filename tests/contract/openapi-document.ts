@@ -48,7 +48,7 @@ function resolve<Item extends { readonly $ref?: string }>(
   return name === undefined ? item : (components[name] ?? item);
 }
 
-/** What openapi.yaml does not describe about a response; `null` when all of it is described. */
+/** Says which part of a response openapi.yaml does not describe; `null` when it describes all of it. */
 export async function undescribed(name: string, response: Response): Promise<string | null> {
   const responses = operations.get(name)?.responses ?? {};
   const described = responses[response.status] ?? responses.default;
@@ -60,7 +60,7 @@ export async function undescribed(name: string, response: Response): Promise<str
   return fits(body, schema) ? null : `${name} has no body ${JSON.stringify(body)}`;
 }
 
-/** Knows only the keywords that openapi.yaml uses, and no additional properties. */
+/** Supports only the keywords that openapi.yaml uses, and allows no additional properties. */
 function fits(value: unknown, reference: Schema): boolean {
   const schema = resolve(reference, document.components.schemas);
   if (schema.oneOf) return schema.oneOf.filter((one) => fits(value, one)).length === 1;

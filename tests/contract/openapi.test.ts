@@ -61,7 +61,7 @@ describe('a response that openapi.yaml does not describe is found', () => {
     deletedAt: null,
   };
 
-  test('which the same response with a described body is not', async () => {
+  test('but not the same response with a described body', async () => {
     expect(await undescribed(USER, json(user))).toBeNull();
   });
 

@@ -20,7 +20,7 @@ const others: readonly [keyof SubscriptionEvent, SubscriptionEvent][] = [
   ['createdSeconds', { ...example, createdSeconds: 11 }],
 ];
 
-test('an event is the same as its copy, and a missing one as a missing one', () => {
+test('an event is the same as its copy, and two missing events are the same', () => {
   expect(haveSameFields(example, { ...example })).toBe(true);
   expect(haveSameFields(null, null)).toBe(true);
 });

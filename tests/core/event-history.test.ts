@@ -19,7 +19,7 @@ test('returns the events of a second in the order of arrival', () => {
   expect(history.secondOf(at(11).subscription).events).toEqual([]);
 });
 
-test('replaces an event that is known, in its place', () => {
+test('replaces a known event in its place', () => {
   const [one, other] = [at(10), at(10)];
   const again = { ...one, isDeletion: true };
   const history = new EventHistory([one, other]);
@@ -31,14 +31,14 @@ test.each([
   ['customer', { customerId: 'cus_2' }],
   ['subscription', { subscriptionId: 'sub_2' }],
   ['missing subscription', { subscriptionId: null }],
-])('keeps another %s apart', (_, made) => {
+])('keeps events with another %s separate', (_, made) => {
   const [one, other] = [at(10), at(10, made)];
   const history = new EventHistory([one, other]);
   expect(history.secondOf(one.subscription).events).toEqual([one]);
   expect(history.secondOf(other.subscription).events).toEqual([other]);
 });
 
-test('tells a missing subscription from any id', () => {
+test('distinguishes a missing subscription from any id', () => {
   const [none, empty] = [at(10, { subscriptionId: null }), at(10, { subscriptionId: 'null' })];
   const history = new EventHistory([none, empty]);
   expect(history.secondOf(none.subscription).events).toEqual([none]);

@@ -11,7 +11,7 @@ const PARTS = {
   contentHash: 'fedcba98765432100000',
 };
 
-test('a key has the time, the subscription and the content', () => {
+test('a key contains the time, the subscription and the content', () => {
   expect(formatEventKey(PARTS)).toBe('6553f100-0123-4567-fedc-ba9876543210');
   expect(formatEventKey({ ...PARTS, createdSeconds: 1 })).toMatch(/^00000001-0123-/);
   expect(formatEventKey({ ...PARTS, createdSeconds: 2 ** 32 + 1 })).toMatch(/^00000001-0123-/);
@@ -30,7 +30,7 @@ test('the key of an event without a time is below every dated key', () => {
   expect(formatEventKey({ ...PARTS, createdSeconds: 1 }) >= FIRST_DATED_KEY).toBe(true);
 });
 
-test('the range of a second has every content of the same time and subscription', () => {
+test('the range of a second includes any content of the same time and subscription', () => {
   expect(keysOfSameSecond(formatEventKey(PARTS))).toEqual({
     low: '6553f100-0123-4567-0000-000000000000',
     high: '6553f100-0123-4567-ffff-ffffffffffff',

@@ -19,7 +19,7 @@ const anyEvent: fc.Arbitrary<SubscriptionEvent> = fc.record({
   createdSeconds: fc.nat({ max: 50 }),
 });
 
-/** Events of which no two were made in one second. */
+/** Events of different seconds. */
 const distinctEvents = fc.uniqueArray(anyEvent, {
   selector: (event) => event.createdSeconds,
   maxLength: 12,
@@ -27,7 +27,7 @@ const distinctEvents = fc.uniqueArray(anyEvent, {
 
 let count = 0;
 
-/** An event without any evidence of its place among others. */
+/** An event without any evidence of its order. */
 const change = (subscription: SubscriptionEvent): SubscriptionChange => ({
   key: `key_${++count}`,
   subscription,
@@ -38,7 +38,7 @@ const change = (subscription: SubscriptionEvent): SubscriptionChange => ({
   observedKeys: null,
 });
 
-/** What the team has after events without any evidence of their cause. */
+/** The team's plan after events without any evidence of their order. */
 function team(events: readonly SubscriptionEvent[], planSelection: PlanSelection = 'newest') {
   let customer: Customer = NO_SUBSCRIPTIONS;
   let plan: TeamPlan | null = null;
@@ -105,7 +105,7 @@ const example: SubscriptionEvent = {
   createdSeconds: 10,
 };
 
-test('an event without an effect changes neither the team nor the clock', () => {
+test("an event without an effect changes neither the team nor the state's time", () => {
   fc.assert(
     fc.property(distinctEvents, (events) => {
       const { customer } = team(events);
@@ -116,7 +116,7 @@ test('an event without an effect changes neither the team nor the clock', () => 
   );
 });
 
-test('of two events in one second without evidence the later arrival wins, and the order is ambiguous', () => {
+test('the later arrival of two events in one second without evidence wins, and the order is ambiguous', () => {
   const first = { ...example, status: 'trialing' };
   const second = { ...example, status: 'active' };
   expect(team([first, second]).plan?.subscriptionStatus).toBe('active');
@@ -140,7 +140,7 @@ test('newest: the end of another subscription clears the team, as in the contrac
   expect(team([mine, other]).plan).toMatchObject({ subscriptionStatus: 'canceled' });
 });
 
-test('newest: in one second the subscription that gives a plan counts, whatever the order', () => {
+test('newest: within one second, the subscription that grants a plan counts, in any order', () => {
   const gone = { ...example, status: 'canceled' };
   const begun = { ...example, subscriptionId: 'sub_0' };
   expect(team([gone, begun]).plan).toMatchObject({ providerSubscriptionId: 'sub_0' });
@@ -252,7 +252,7 @@ test("an older event is stale, or unchanged without effect, when its subscriptio
   }
 });
 
-test("best: in another subscription's second the newest event is unchanged, and an earlier one stale", () => {
+test('best: within a second of another subscription, the newest event is unchanged, and an earlier one is stale', () => {
   const { customer } = team([{ ...example, subscriptionId: 'sub_2' }], 'best');
   const trial = event({ status: 'trialing' }, { status: 'incomplete' });
   const end = event({ status: 'unpaid' }, { status: 'trialing' });

@@ -5,7 +5,7 @@ import { follow } from '../../src/core/follow.ts';
 import type { SubscriptionChange } from '../../src/core/subscription-event.ts';
 import { deletion, event, lastOf, permutations, snapshot } from './subscription-changes.ts';
 
-/** The change from one status to another, `second` seconds after the beginning. */
+/** The change from one status to another, `second` seconds after the start. */
 function change(from: string, to: string, second = 10): SubscriptionChange {
   const made = event({ status: to }, { status: from });
   return { ...made, subscription: { ...made.subscription, createdSeconds: second } };
@@ -38,7 +38,7 @@ describe.each(permutations(cycle).map((events) => ({ events })))('a cycle', ({ e
     expect(lastOf(events, { next: fromUnpaid }).newest).toBe(failed.subscription);
   });
 
-  test('follows earlier cycles, however many there are', () => {
+  test('follows any number of earlier cycles', () => {
     const again = (second: number) => [
       change('unpaid', 'active', second),
       change('active', 'unpaid', second),
@@ -110,7 +110,7 @@ describe('a customer with a cycle', () => {
     expect(ordersOf([failed, paid, after]).outcomes).toEqual(['applied', 'applied', 'unchanged']);
   });
 
-  test('is decided again when the earlier end turns out to be another one', () => {
+  test('is decided again when the earlier second turns out to end differently', () => {
     const corrected = change('active', 'unpaid', 9.5);
     expect(ordersOf([before, failed, paid]).state?.newest).toBe(paid.subscription);
     expect(ordersOf([before, failed, paid, corrected]).state?.newest).toBe(failed.subscription);
@@ -132,12 +132,12 @@ describe('a snapshot', () => {
     });
   });
 
-  test('leaves the order ambiguous when an event of its second arrives that it never saw', () => {
+  test('leaves the order ambiguous when an event of its second arrives later', () => {
     const { newest, order } = lastOf([...cycle, shown(cycle), ended]);
     expect({ newest, order }).toEqual({ newest: ended.subscription, order: 'ambiguous' });
   });
 
-  test('decides again when a later one saw all events', () => {
+  test('decides again when a later snapshot includes all events', () => {
     const later = shown([...cycle, ended]);
     const { newest } = lastOf([...cycle, shown(cycle), ended, later]);
     expect(newest).toBe(later.subscription);

@@ -47,7 +47,7 @@ describe.each(['newest', 'best'] as const)('%s', (planSelection) => {
     );
   });
 
-  test('of two alike within one second the larger id counts, and a missing id is the smallest', () => {
+  test('between two equal subscriptions within one second the larger id counts, and a missing id is the smallest', () => {
     const ids = [null, '1', 'sub_1', 'sub_2'];
     const events = ids.map((subscriptionId) => ({ ...example, subscriptionId }));
     for (const [index, larger] of events.entries()) {
@@ -58,7 +58,7 @@ describe.each(['newest', 'best'] as const)('%s', (planSelection) => {
     }
   });
 
-  test('within one second active counts before trialing, and trialing before an end', () => {
+  test('within one second, active takes precedence over trialing, and trialing over an end', () => {
     const active = { ...example, subscriptionId: 'sub_1' };
     const trialing = { ...example, subscriptionId: 'sub_2', status: 'trialing' };
     const unpaid = { ...example, subscriptionId: 'sub_3', status: 'unpaid' };
@@ -72,7 +72,7 @@ describe.each(['newest', 'best'] as const)('%s', (planSelection) => {
   });
 });
 
-test('newest: an end counts when it is newer than a live subscription; best: it does not', () => {
+test('newest: an end that is newer than a live subscription counts; best: it does not', () => {
   const live = { ...example, status: 'trialing', createdSeconds: 10 };
   const end = { ...example, subscriptionId: 'sub_0', status: 'unpaid', createdSeconds: 11 };
   for (const order of permutations([live, end])) {
@@ -81,7 +81,7 @@ test('newest: an end counts when it is newer than a live subscription; best: it 
   }
 });
 
-test('best: of two equally live subscriptions the newest counts', () => {
+test('best: the newer one of two equally live subscriptions counts', () => {
   const older = { ...example, subscriptionId: 'sub_2', createdSeconds: 10 };
   const newer = { ...example, subscriptionId: 'sub_1', createdSeconds: 11 };
   for (const order of permutations([older, newer])) {
@@ -112,14 +112,14 @@ describe('the name of the plan', () => {
   });
 });
 
-describe('a plan of a team is our own', () => {
+describe("a team's plan is Instep's own", () => {
   const later = example.createdSeconds + 1;
   const end = { ...example, subscriptionId: 'sub_2', status: 'canceled', createdSeconds: later };
   const trial = { ...example, subscriptionId: 'sub_3', status: 'trialing' };
   const customer = customerOf([example, end, trial]);
   const own = planAfter(example) ?? NO_PLAN;
 
-  test("when it is the customer's by either setting, whatever its name", () => {
+  test("when it is the customer's plan under either setting, whatever its name", () => {
     expect(canBeFromInstep(own, customer)).toBe(true);
     expect(canBeFromInstep({ ...own, planName: 'Renamed' }, customer)).toBe(true);
     expect(canBeFromInstep(planAfter(end) ?? NO_PLAN, customer)).toBe(true);

@@ -23,7 +23,7 @@ describe('cause decides, in any order of arrival', () => {
       ],
     ],
     [
-      'there and back again, told apart by another member',
+      'a change and its reversal, distinguished by another member',
       [
         { status: 'active', invoice: 1 },
         { status: 'past_due', invoice: 2 },
@@ -98,7 +98,7 @@ test('a cycle before an end without an effect leaves two plans possible', () => 
   }
 });
 
-test('two changes of one kind and one back end with the repeated one', () => {
+test('two equal changes and one reversal end with the repeated change', () => {
   const begun = event({ status: 'unpaid' }, { status: 'incomplete' });
   const resume = event({ status: 'active' }, { status: 'unpaid' });
   const pause = event({ status: 'unpaid', product: 'a' }, { status: 'active' });
@@ -135,7 +135,7 @@ test('ends that are the same for the team are not ambiguous', () => {
   expect(lastOf([on, off]).order).toBe('known');
 });
 
-test('a gap in the path is no evidence', () => {
+test('a path with a gap is not evidence', () => {
   const [first, , third] = changes([
     { status: 'trialing' },
     { status: 'active' },
@@ -165,7 +165,7 @@ test('a deletion without replaced values comes last', () => {
   }
 });
 
-test('an event keeps what it does not name', () => {
+test('an event does not change members that it does not name as replaced', () => {
   const lived = changes([
     { status: 'past_due', product: 'a' },
     { status: 'active', product: 'a' },
@@ -180,7 +180,7 @@ test('an event keeps what it does not name', () => {
   }
 });
 
-test('a deletion without replaced values is not taken for the first event', () => {
+test('a deletion without replaced values is not assumed to be the first event', () => {
   const pause = event({ status: 'active', pause: true, product: 'a' }, { pause: false });
   const unknown = deletion({ status: 'active', pause: false, product: 'b' });
   expect(lastOf([pause, unknown]).order).toBe('ambiguous');
@@ -194,7 +194,7 @@ test('another event without replaced values can only be the first', () => {
   }
 });
 
-test('of too many events the later arrival wins', () => {
+test('with too many events, the later arrival wins', () => {
   const states = Array.from({ length: 31 }, (_, invoice) => ({
     status: invoice % 2 === 0 ? 'active' : 'unpaid',
     invoice,
@@ -208,8 +208,8 @@ test('of too many events the later arrival wins', () => {
   expect(lastOf(tooMany).order).toBe('ambiguous');
 });
 
-test('of too many paths the later arrival wins', () => {
-  // They replaced nothing that is told, so that each of them may follow any other.
+test('with too many paths, the later arrival wins', () => {
+  // They name no replaced values, so each of them can follow any other.
   const anywhere = Array.from({ length: 14 }, (_, index) =>
     event({ status: 'active', product: `prod_${index}` }, {}),
   );

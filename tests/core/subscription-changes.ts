@@ -50,7 +50,7 @@ export function changes(states: readonly JsonObject[]): SubscriptionChange[] {
   });
 }
 
-/** How a second ends, between these neighboring seconds. */
+/** The last event of a second between these neighboring seconds. */
 export function lastOf(
   events: readonly SubscriptionChange[],
   { earlier = [], next = [] }: Partial<Neighbors> = {},

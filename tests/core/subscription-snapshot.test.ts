@@ -12,7 +12,7 @@ test('a complete snapshot decides, even when an event of the second arrives late
   }
 });
 
-test('a snapshot counts for more than a path of the events', () => {
+test('a snapshot takes precedence over a path of the events', () => {
   const unpaid = event({ status: 'unpaid' }, { status: 'active' });
   const word = snapshot({ status: 'active' });
   expect(lastOf([word, active, unpaid])).toEqual({
@@ -71,7 +71,7 @@ test('a snapshot shows an end only if all changed values agree', () => {
 });
 
 test.each([12, 31])(
-  'of %i events that may stand anywhere a look leaves the later arrival',
+  'with %i events in any possible order, a snapshot leaves the later arrival',
   (count) => {
     const events = Array.from({ length: count }, (_, index) =>
       event({ status: 'active', product: `prod_${index}` }, {}),

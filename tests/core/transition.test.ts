@@ -73,7 +73,7 @@ test.each([null, 'canceled', 'past_due'])(
   },
 );
 
-test('a plan is the same as its copy, and a missing one as a missing one', () => {
+test('a plan is the same as its copy, and two missing plans are the same', () => {
   expect(isSamePlan(plan, { ...plan })).toBe(true);
   expect(isSamePlan(null, null)).toBe(true);
   expect(isSamePlan(plan, null)).toBe(false);

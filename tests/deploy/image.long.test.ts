@@ -25,7 +25,7 @@ const environment = Object.fromEntries(
     .map((one) => one.split('=')),
 );
 
-/** The files that `.dockerignore` lets through. */
+/** The files that `.dockerignore` does not exclude. */
 function buildContext(): string {
   const context = createFolder();
   const allowed = readFileSync(join(ROOT, '.dockerignore'), 'utf8').matchAll(/^!(.+)$/gm);
@@ -76,7 +76,7 @@ afterAll(() => {
   execFileSync('chmod', ['-R', 'u+w', app]);
 });
 
-/** As a user who can't write to the image. */
+/** Starts the server as a user who can't write to the image. */
 function startServer(settings: Readonly<Record<string, string>>) {
   const [program = '', ...args] = ['ENTRYPOINT', 'CMD'].flatMap(
     (name) => JSON.parse(instruction(name)) as string[],

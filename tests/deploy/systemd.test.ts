@@ -6,7 +6,7 @@ import { createFolder } from '../support/process/instep-process.ts';
 
 const UNIT = join(import.meta.dirname, '../../docs/deploy/instep.service');
 
-/** Of ten: 9 and more are "unsafe", below 2 is "OK". */
+/** On a scale of 0 to 10: 9 and above is "unsafe", below 2 is "OK". */
 const MAX_EXPOSURE = 2;
 
 const { error } = spawnSync('systemd-analyze', ['--version']);

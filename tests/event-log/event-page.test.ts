@@ -13,7 +13,9 @@ describe.each(postgresServers)('$name', (server) => {
 
   beforeEach(() => run('truncate instep.events restart identity'));
 
-  /** So many events, of which every second is parked, and every fifth deletes a subscription. */
+  /**
+   * Logs this many events, of which every second one is parked, and every fifth one deletes a subscription.
+   */
   async function logEvents(count: number): Promise<void> {
     await run(
       `insert into instep.events (key, type, customer_id, received_at, deliveries, outcome, body)
@@ -44,7 +46,7 @@ describe.each(postgresServers)('$name', (server) => {
     }
   }
 
-  /** The positions of parked events for which this holds, from the newest on. */
+  /** The positions of parked events that match the condition, the newest first. */
   const downFrom = (newest: number, isAsked: (position: number) => boolean) =>
     Array.from({ length: newest }, (_, index) => newest - index).filter(
       (position) => position % 2 === 0 && isAsked(position),

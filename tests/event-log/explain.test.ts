@@ -41,7 +41,7 @@ function logOf(events: readonly Logged[]): EventRow[] {
   });
 }
 
-const SURROUNDINGS: LogContext = {
+const CONTEXT: LogContext = {
   planSelection: 'newest',
   teamIds: [7],
   names: new Map([['prod_1', 'Pro']]),
@@ -51,11 +51,11 @@ const SURROUNDINGS: LogContext = {
 function explainAt(
   position: number,
   log: readonly EventRow[],
-  surroundings: Partial<LogContext> = {},
+  context: Partial<LogContext> = {},
 ): Explanation {
   const event = log[position - 1];
   if (event === undefined) throw new RangeError('no such event');
-  return explainLog(parseLog(log), { ...SURROUNDINGS, ...surroundings })(event);
+  return explainLog(parseLog(log), { ...CONTEXT, ...context })(event);
 }
 
 const textOf = ({ reasons }: Explanation) => reasons.map(reasonText);

@@ -17,7 +17,7 @@ import { repetitions } from '../support/test-length.ts';
 const { signal } = new AbortController();
 const RUNS = repetitions(10, 25);
 const CREATED = 1_700_000_000;
-/** Everything in these tests was received before. */
+/** Everything in these tests was received before this time. */
 const CUTOFF_MS = (CREATED + 1_000_000) * 1_000;
 
 type Store = ReturnType<typeof useDatabase>;
@@ -25,7 +25,7 @@ type Store = ReturnType<typeof useDatabase>;
 const prune = ({ database: { query } }: Store, cutoffMs = CUTOFF_MS) =>
   pruneLog({ query, cutoffMs }, signal);
 
-/** Few seconds, so that many events share one; and all that makes an event odd. */
+/** Few different seconds, so that many events share one; and everything that makes an event unusual. */
 const anyEvent = fc.record({
   second: fc.option(fc.nat({ max: 4 }), { freq: 3 }),
   id: fc.option(fc.constantFrom('evt_1', 'evt_2', 'evt_3', 'evt_4'), { freq: 8 }),
@@ -40,7 +40,7 @@ const anyAction = fc.oneof(
   { weight: 4, arbitrary: fc.constant({ kind: 'prune' as const }) },
   { weight: 2, arbitrary: fc.constant({ kind: 'link' as const }) },
   { weight: 1, arbitrary: fc.constant({ kind: 'unlink' as const }) },
-  { weight: 2, arbitrary: fc.constant({ kind: 'keep' as const }) },
+  { weight: 2, arbitrary: fc.constant({ kind: 'ingest parked' as const }) },
   { weight: 1, arbitrary: fc.constant({ kind: 'replay' as const }) },
   { weight: 1, arbitrary: fc.constant({ kind: 'rebuild' as const }) },
 );
@@ -51,9 +51,9 @@ const anyStory = fc.record({
   actions: fc.array(anyAction, { minLength: 20, maxLength: 40 }),
 });
 
-type Drawn = typeof anyEvent extends fc.Arbitrary<infer Event> ? Event : never;
+type DrawnEvent = typeof anyEvent extends fc.Arbitrary<infer Event> ? Event : never;
 
-function bodyOf(drawn: Drawn, customerId: string): string {
+function bodyOf(drawn: DrawnEvent, customerId: string): string {
   const { id, second, subscription, status, replaced } = drawn;
   const event = JSON.parse(
     eventBody({
@@ -69,7 +69,7 @@ function bodyOf(drawn: Drawn, customerId: string): string {
   return JSON.stringify(event);
 }
 
-/** A team in a database of its own, to which the same happens as to another one's. */
+/** A team in its own database. The same actions are applied to a second team in another database. */
 class World {
   readonly store: Store;
   readonly ingest: Ingest;
@@ -84,7 +84,7 @@ class World {
   }
 
   static async open(store: Store, ingest: Ingest, customerId: string): Promise<World> {
-    // What another story has left would be replayed and kept with this one's.
+    // Events of an earlier story would otherwise be replayed as well.
     await store.database.query('truncate instep.events, instep.subscriptions');
     const { teamId } = await store.addTeam();
     return new World(store, ingest, customerId, teamId);
@@ -126,7 +126,7 @@ describe.each(postgresServers)('$name', (server) => {
   const whole = useDatabase(server);
   const pruned = useDatabase(server);
 
-  test('pruning at any moment changes no team, whatever arrives afterwards', async () => {
+  test('pruning at any moment changes no team, whatever events arrive afterwards', async () => {
     const acceptors = [openPipeline(whole.database), openPipeline(pruned.database)] as const;
     let deleted = 0;
     const property = fc.asyncProperty(anyStory, async ({ isLinked, events, actions }) => {
@@ -153,7 +153,7 @@ describe.each(postgresServers)('$name', (server) => {
             case 'unlink':
               await world.link(action.kind === 'link');
               break;
-            case 'keep':
+            case 'ingest parked':
               await createParkedEventsJob(world.store.database.query, world.ingest)(signal);
               break;
             case 'replay':

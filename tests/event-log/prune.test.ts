@@ -8,7 +8,7 @@ import { eventBody, received } from '../support/stripe/events.ts';
 
 const { signal } = new AbortController();
 const CREATED = 1_700_000_000;
-/** All that is received here was received then. */
+/** All events of these tests are received at this time. */
 const RECEIVED_MS = CREATED * 1_000;
 const CUTOFF_MS = RECEIVED_MS + 1;
 
@@ -19,7 +19,7 @@ describe.each(postgresServers)('$name', (server) => {
 
   beforeEach(() => store.database.query('truncate instep.events, instep.subscriptions'));
 
-  test('prunes what no longer counts, and keeps the rest', async () => {
+  test('prunes events that no longer count, and keeps the rest', async () => {
     const { teamId, customerId } = await store.addTeam();
     const ingest = openPipeline(store.database);
     const deliver = async (eventId: string, made: object, change: object = {}) => {
@@ -42,7 +42,7 @@ describe.each(postgresServers)('$name', (server) => {
     await deliver('parked', at(0, 'active'));
     const plan = await store.planOf(teamId);
 
-    // Not a second later than all of it was received.
+    // Events received exactly at the cutoff stay.
     expect(await prune(RECEIVED_MS)).toBe(0);
     expect(await readPrunedBefore(store.database.query)).toBeNull();
     expect(await prune()).toBe(3);
@@ -65,7 +65,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await store.planOf(teamId)).toEqual(plan);
   });
 
-  test('keeps the second before the newest one, which orders it when another event of it arrives', async () => {
+  test('keeps the second before the newest one, which decides its order when another event of it arrives', async () => {
     const { teamId, customerId } = await store.addTeam();
     const ingest = openPipeline(store.database);
     const deliver = async (eventId: string, second: number, from: string, status: string) => {

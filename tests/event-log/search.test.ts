@@ -13,13 +13,13 @@ import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { indexesUsed } from '../support/stripe/plans.ts';
 
-/** More than are looked at in one statement. */
+/** More events than one statement examines. */
 const COUNT = 120_000;
 const START_MS = Date.UTC(2026, 0, 1);
-/** No duplicate has used up these. */
+/** A gap between two positions, as duplicates leave it. */
 const GAP = 200_000;
 
-/** One event a second, the n-th of them at position n, and of the last ten each after a gap. */
+/** One event per second, the n-th at position n, and each of the last ten after a gap. */
 const INSERT = `
   insert into instep.events (position, key, event_id, type, customer_id, subscription_id,
                              created_at, received_at, deliveries, outcome, body)
@@ -66,7 +66,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await search({ type: 'instep.subscription_snapshot' }, 'newest first')).toEqual([]);
   });
 
-  test('searches since a time, and no further back than necessary', async () => {
+  test('searches since a time, and not further back than necessary', async () => {
     const sinceMs = START_MS + (COUNT - 400) * 1_000;
     const expected = Array.from({ length: 401 }, (_, index) => COUNT - 400 + index);
     expect(await search({ sinceMs }, 'oldest first')).toEqual(expected);
@@ -78,7 +78,7 @@ describe.each(postgresServers)('$name', (server) => {
       return query(...args);
     };
     for await (const _ of searchLog(counting, { sinceMs, outcome: 'parked' }, 'newest first'));
-    // The newest position, the first one since then, the range between them, what it has, and no more.
+    // The newest position, the first position since that time, the range between them, and its two pages.
     expect(statements).toBe(5);
   });
 
@@ -118,7 +118,7 @@ describe.each(postgresServers)('$name', (server) => {
   test('uses indexes to prune', async () => {
     const step = { afterPosition: 50_000, cutoffMs: START_MS };
     const used = await indexesUsed(store.database, (explaining) => pruneEvents(explaining, step));
-    // Of one row.
+    // This table has one row.
     used.delete('all of pruning');
     expect(used).toEqual(new Set(['events_pkey', 'subscriptions_pkey', 'events_of_customer']));
   });

@@ -17,7 +17,7 @@ const RUNS = repetitions(5, 20);
 const NOW_MS = 1_800_000_000_000;
 const OUTCOMES = ['applied', 'stale', 'unchanged', 'parked', 'unreadable'] as const;
 
-/** Of each length, from when on slots are compared: no more than is kept of any. */
+/** The age up to which slots of each length are compared, which is less than is kept. */
 const SINCE_MS = { 60: 60 * 60_000, 900: 86_400_000, 7200: 7 * 86_400_000 } as const;
 
 const anyEvent = fc.record({
@@ -40,12 +40,12 @@ const anyAction = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('log' as const),
       events: fc.array(anyEvent, { minLength: 1, maxLength: 6 }),
-      /** How many actions later it commits. */
+      /** The number of actions after which it commits. */
       commitsAfter: fc.nat({ max: 3 }),
     }),
   },
-  { weight: 4, arbitrary: fc.constant({ kind: 'keep' as const }) },
-  { weight: 2, arbitrary: fc.constant({ kind: 'keep by two' as const }) },
+  { weight: 4, arbitrary: fc.constant({ kind: 'sum' as const }) },
+  { weight: 2, arbitrary: fc.constant({ kind: 'sum concurrently' as const }) },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -62,7 +62,7 @@ const anyAction = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.constant({ kind: 'prune' as const }) },
-  { weight: 1, arbitrary: fc.constant({ kind: 'lose' as const }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'lose statistics' as const }) },
 );
 
 function entryOf({ ageMs, delaySeconds, deliveries, outcome }: AnyEvent): LogEntry {
@@ -81,8 +81,8 @@ function entryOf({ ageMs, delaySeconds, deliveries, outcome }: AnyEvent): LogEnt
   };
 }
 
-/** A clock that advances with each reading, so that no wait is long. */
-function hastyClock(): () => number {
+/** A clock that advances by 6 seconds with each reading, so that no deadline is far. */
+function createFastClock(): () => number {
   let ms = 0;
   return () => {
     ms += 6_000;
@@ -90,7 +90,7 @@ function hastyClock(): () => number {
   };
 }
 
-/** What was pruned counts on, since it did come. */
+/** A row of the log. Pruned rows still count, because the events did arrive. */
 type LogRow = {
   position: number;
   received_at: Date;
@@ -108,7 +108,7 @@ async function empty({ query }: Database): Promise<void> {
 
 const readRows = ({ query }: Database) => query<LogRow>(`select ${COLUMNS} from instep.events`);
 
-/** Deletes some of what is in the sums already, as it is. */
+/** Prunes some of the events that are already in the sums. Returns their rows. */
 async function pruneSummed({ query }: Database): Promise<LogRow[]> {
   return await query<LogRow>(
     `delete from instep.events
@@ -130,14 +130,14 @@ function bucketOf({ received_at, created_at, deliveries }: LogRow): number {
   return bucket === -1 ? DELAY_BOUNDS_SECONDS.length - 1 : bucket;
 }
 
-/** Inserts events now. Returns what commits them. */
-async function logLater(database: Database, entries: readonly LogEntry[]) {
+/** Inserts events without a commit. Returns a function that commits them. */
+async function logUncommitted(database: Database, entries: readonly LogEntry[]) {
   return await new Promise<() => Promise<void>>((resolve, reject) => {
     const ended = database.transaction(async (query) => {
       await logEvents(query, entries);
-      await new Promise<void>((goOn) => {
+      await new Promise<void>((proceed) => {
         resolve(async () => {
-          goOn();
+          proceed();
           await ended;
         });
       });
@@ -148,8 +148,8 @@ async function logLater(database: Database, entries: readonly LogEntry[]) {
 
 class Crash extends Error {}
 
-/** Whose transactions break off at so many statements. */
-function crashing(database: Database, at: number): Database {
+/** A database whose transactions fail at the statement with this number. */
+function crashingAt(database: Database, at: number): Database {
   return {
     ...database,
     transaction: <Result>(work: Work<Result>) =>
@@ -171,7 +171,7 @@ function expectCrash(error: unknown): void {
 const sorted = (figures: readonly StatisticsRow[]) =>
   figures.map((figure) => JSON.stringify(figure, Object.keys(figure).sort())).sort();
 
-/** Logs events of the last week, evenly. Returns when the first one came. */
+/** Logs events that are evenly distributed over the last 6 days. Returns the time of the first one. */
 async function logMany({ query }: Database, count: number): Promise<Date> {
   const [first] = await query<{ received_at: Date }>(
     `with logged as (
@@ -194,20 +194,20 @@ describe.each(postgresServers)('$name', (server) => {
 
   beforeEach(() => empty(store.database));
 
-  const keep = (database: Database, clockMs = () => 0, now = () => NOW_MS) =>
+  const sumLog = (database: Database, clockMs = () => 0, now = () => NOW_MS) =>
     sumStatistics({ database, now, clockMs }, signal);
 
-  /** All of it: the first time may have to make the row that it locks. */
-  async function keepTwice(): Promise<void> {
-    await keep(store.database);
-    await keep(store.database);
+  /** Sums the whole log. The first run possibly only creates the row that it locks. */
+  async function sumLogTwice(): Promise<void> {
+    await sumLog(store.database);
+    await sumLog(store.database);
   }
 
   const shown = (slotSeconds: SlotSeconds) =>
     readStatistics(store.database.query, { slotSeconds, sinceMs: NOW_MS - SINCE_MS[slotSeconds] });
 
-  /** The same from the log and what was pruned of it, in other words. */
-  async function counted(
+  /** The expected statistics, counted from the log and its pruned rows. */
+  async function expectedFigures(
     slotSeconds: SlotSeconds,
     pruned: readonly LogRow[],
   ): Promise<StatisticsRow[]> {
@@ -225,7 +225,7 @@ describe.each(postgresServers)('$name', (server) => {
     return [...counts.values()];
   }
 
-  test('the statistics equal the log, whatever happens in any order', async () => {
+  test('the statistics equal the log after any actions in any order', async () => {
     const other = store.openAnother();
     const property = fc.asyncProperty(
       fc.array(anyAction, { minLength: 5, maxLength: 25 }),
@@ -233,25 +233,25 @@ describe.each(postgresServers)('$name', (server) => {
         await empty(store.database);
         let pruned: LogRow[] = [];
         const open: { commitsAt: number; commit: () => Promise<void> }[] = [];
-        const clockMs = hastyClock();
+        const clockMs = createFastClock();
         for (const [turn, action] of actions.entries()) {
           for (const { commit } of open.filter(({ commitsAt }) => commitsAt === turn)) {
             await commit();
           }
           switch (action.kind) {
             case 'log': {
-              const commit = await logLater(other, action.events.map(entryOf));
+              const commit = await logUncommitted(other, action.events.map(entryOf));
               open.push({ commitsAt: turn + action.commitsAfter + 1, commit });
               break;
             }
-            case 'keep':
-              await keep(store.database, clockMs);
+            case 'sum':
+              await sumLog(store.database, clockMs);
               break;
-            case 'keep by two':
-              await Promise.all([keep(store.database, clockMs), keep(other, clockMs)]);
+            case 'sum concurrently':
+              await Promise.all([sumLog(store.database, clockMs), sumLog(other, clockMs)]);
               break;
             case 'crash':
-              await keep(crashing(store.database, action.at), clockMs).catch(expectCrash);
+              await sumLog(crashingAt(store.database, action.at), clockMs).catch(expectCrash);
               break;
             case 'decide':
               await store.database.query(
@@ -265,17 +265,17 @@ describe.each(postgresServers)('$name', (server) => {
             case 'prune':
               pruned.push(...(await pruneSummed(store.database)));
               break;
-            case 'lose':
+            case 'lose statistics':
               await store.database.query('truncate instep.statistics');
               pruned = [];
               break;
           }
         }
         for (const { commit } of open) await commit();
-        await keepTwice();
+        await sumLogTwice();
         for (const slotSeconds of SLOTS_SECONDS) {
           const { rows, isWhole } = await shown(slotSeconds);
-          const expected = await counted(slotSeconds, pruned);
+          const expected = await expectedFigures(slotSeconds, pruned);
           expect(isWhole).toBe(true);
           expect(sorted(rows)).toEqual(sorted(expected));
         }
@@ -300,7 +300,7 @@ describe.each(postgresServers)('$name', (server) => {
     for (const slotSeconds of SLOTS_SECONDS) {
       expect(await totals(slotSeconds)).toEqual({ applied: 1, parked: 0, isWhole: true });
     }
-    await keepTwice();
+    await sumLogTwice();
     await log({ ageMs: 50_000 });
     await log({ outcome: 'parked' });
     for (const slotSeconds of SLOTS_SECONDS) {
@@ -318,7 +318,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(half.applied).toBeGreaterThan(0);
     expect(half.applied).toBeLessThan(25_000);
     expect((await shown(7_200)).rows[0]?.startsAtMs).toBeGreaterThan(oldest.getTime());
-    await keepTwice();
+    await sumLogTwice();
     expect(await totals(7_200)).toEqual({ applied: 25_000, parked: 0, isWhole: true });
   });
 
@@ -326,10 +326,10 @@ describe.each(postgresServers)('$name', (server) => {
     await logEvents(store.database.query, [
       entryOf({ ageMs: 0, delaySeconds: 3, deliveries: 1, outcome: 'parked' }),
     ]);
-    await keepTwice();
+    await sumLogTwice();
     expect(await totals(60)).toMatchObject({ parked: 1 });
     await store.database.query('delete from instep.events');
-    await keepTwice();
+    await sumLogTwice();
     expect(await totals(60)).toMatchObject({ applied: 0, parked: 0 });
   });
 
@@ -338,8 +338,8 @@ describe.each(postgresServers)('$name', (server) => {
       store.database.query,
       OUTCOMES.map((outcome) => entryOf({ ageMs: 0, delaySeconds: 3, deliveries: 1, outcome })),
     );
-    await keepTwice();
-    await keep(store.database, undefined, () => NOW_MS + 11 * 86_400_000);
+    await sumLogTwice();
+    await sumLog(store.database, undefined, () => NOW_MS + 11 * 86_400_000);
     for (const table of ['statistics', 'statistics_parked']) {
       expect(await store.database.query(`select from instep.${table}`)).toEqual([]);
     }

@@ -1,27 +1,27 @@
 import { type Profiler, Session } from 'node:inspector';
 
-/** The parsers, and the packages that do a part of their work. */
+/** The parsers, and the packages that they use. */
 const WATCHED = /\/src\/(stripe|sessions)\/|\/node_modules\/(stripe|jose|valibot)\//;
 
-/** What was reached since the last look. */
+/** The code that ran since the last call. */
 export type Reached = {
-  /** Of each script, by its URL, a 1 for each character that ran. */
+  /** For each script, by its URL: 1 for each character that ran. */
   readonly scripts: ReadonlyMap<string, Uint8Array>;
-  /** How often a block was entered, all of them together. */
+  /** The total number of times that blocks were entered. */
   readonly work: number;
 };
 
 type Script = {
   readonly reached: Uint8Array;
-  /** Where blocks begin; those outside of named functions are mostly the test runner's. */
+  /** The offsets of blocks in named functions. Other blocks are mostly the test runner's. */
   readonly starts: Set<number>;
 };
 
 export type BlockFigures = { readonly blocks: number; readonly reachedBlocks: number };
 
 /**
- * What V8 counts of the watched scripts, block by block. Only scripts that are loaded afterwards are
- * counted, so the parsers must be imported after this was made.
+ * V8's coverage of the watched scripts, block by block. It includes only scripts that are loaded later, so
+ * the parsers must be imported after this object is created.
  */
 export class Coverage {
   readonly #session = new Session();
@@ -33,7 +33,7 @@ export class Coverage {
     this.#session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
   }
 
-  /** What was reached since the last call. It is not known before it is learned. */
+  /** Returns the code that ran since the last call. It counts as new until it is learned. */
   take(): Reached {
     const scripts = new Map<string, Uint8Array>();
     let work = 0;
@@ -42,7 +42,7 @@ export class Coverage {
       const { starts, reached } = this.#scriptOf(url, functions);
       const painted = new Uint8Array(reached.length);
       let isNamedUntil = 0;
-      // Functions stand before those within them, and blocks too: the inner ones have the last word.
+      // Functions and blocks come before those nested in them, so the innermost count wins.
       for (const { functionName, ranges } of functions) {
         if (functionName !== '') isNamedUntil = Math.max(isNamedUntil, ranges[0]?.endOffset ?? 0);
         for (const { startOffset, endOffset, count } of ranges) {
@@ -56,7 +56,7 @@ export class Coverage {
     return { scripts, work };
   }
 
-  /** Whether anything of it was not learned before. */
+  /** Whether any of this code has not been learned yet. */
   isNew({ scripts }: Reached): boolean {
     return [...scripts].some(([url, painted]) => {
       const known = this.#scripts.get(url)?.reached;
@@ -72,7 +72,7 @@ export class Coverage {
     }
   }
 
-  /** Of the scripts with such URLs. A function that never ran counts as one block. */
+  /** The figures of the scripts with matching URLs. A function that never ran counts as one block. */
   figures(urls: RegExp): BlockFigures {
     const figures = { blocks: 0, reachedBlocks: 0 };
     for (const [url, { starts, reached }] of this.#scripts) {
@@ -90,7 +90,7 @@ export class Coverage {
 
   #counts(): readonly Profiler.ScriptCoverage[] {
     let counts: readonly Profiler.ScriptCoverage[] = [];
-    // The answer comes before `post` returns.
+    // The callback is called before `post` returns.
     this.#session.post('Profiler.takePreciseCoverage', (error, answer) => {
       if (error !== null) throw error;
       counts = answer.result;
@@ -98,7 +98,7 @@ export class Coverage {
     return counts;
   }
 
-  /** The first look at a script shows all of it, since it ran when it was loaded. */
+  /** The first coverage of a script includes all of its ranges, because it ran when it was loaded. */
   #scriptOf(url: string, functions: readonly Profiler.FunctionCoverage[]): Script {
     const known = this.#scripts.get(url);
     if (known !== undefined) return known;

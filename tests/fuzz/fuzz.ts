@@ -5,34 +5,34 @@ import { checkPrototypes } from './prototypes.ts';
 import { shrink } from './shrink.ts';
 import { Watchdog } from './watchdog.ts';
 
-/** A parser at the edge, and what must hold of it whatever comes in. */
+/** A parser at the edge, with the properties that must hold for any input. */
 export type Target = {
-  /** Inputs to begin with. As all inputs, they are bytes: characters from 0 to 255. */
+  /** The first inputs. Like all inputs, they are bytes, as characters from 0 to 255. */
   readonly seeds: readonly string[];
-  /** What means something to the parser. */
+  /** Words with a meaning for the parser. */
   readonly dictionary: readonly string[];
-  /** Whether the parser took it; throws when anything does not hold. */
+  /** Returns whether the parser accepted the input. Throws if a property does not hold. */
   readonly check: (input: string) => boolean | Promise<boolean>;
 };
 
 export type FuzzFigures = {
   readonly inputs: number;
-  /** Those that the parser took. */
+  /** The number of accepted inputs. */
   readonly taken: number;
-  /** Those that reached something new. */
+  /** The number of inputs that reached new code, including the seeds. */
   readonly corpus: number;
 };
 
-/** V8's counts cost some milliseconds: they are looked at after so many inputs. */
+/** Reading V8's counts takes a few milliseconds, so they are read after this many inputs. */
 const BATCH = 64;
 
-/** How often blocks may be entered: some times what any parser needs, and in line with the length. */
+/** The limit for entered blocks: a multiple of what any parser needs, and proportional to the length. */
 const WORK_PER_INPUT = 1_000;
 const WORK_PER_BYTE = 20;
 
 /**
- * Feeds a target with mutated inputs, and those that reach new code are mutated again. All of it
- * follows from the seed.
+ * Tests a target with mutated inputs. Inputs that reach new code are mutated again. The seed determines
+ * everything.
  */
 export async function fuzz(
   { seeds, dictionary, check }: Target,
@@ -45,7 +45,7 @@ export async function fuzz(
   let inputs = 0;
   let taken = 0;
 
-  /** Rather a short one: a change of a long one mostly hits what means nothing. */
+  /** Prefers short inputs, because a change of a long one mostly hits a meaningless part. */
   function parent(): string {
     const [one, other] = [random.pick(corpus), random.pick(corpus)];
     return one.length < other.length ? one : other;
@@ -71,11 +71,11 @@ export async function fuzz(
         await check(shorter);
         checkPrototypes();
       });
-      throw new Error(`does not hold for ${JSON.stringify(shortest)}`, { cause });
+      throw new Error(`a property does not hold for ${JSON.stringify(shortest)}`, { cause });
     }
   }
 
-  /** Halves a batch that reached something new until it is known which input did. */
+  /** Splits a batch that reached new code until the input is found that did. */
   async function learn(batch: readonly string[]): Promise<void> {
     const reached = await run(batch);
     const isTooMuch = reached.work > workAllowed(batch);
@@ -93,7 +93,7 @@ export async function fuzz(
   }
 
   try {
-    // What runs once, when it is first needed, is no input's merit.
+    // Code that runs only once, when it is first needed, must not count for a later input.
     coverage.learn(await run(seeds));
     while (!isOver(inputs)) {
       const next = () => mutate(parent(), random, { corpus, dictionary });

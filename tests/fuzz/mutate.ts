@@ -1,24 +1,24 @@
 import type { Random } from '../../src/testing/random.ts';
 
-/** Long enough to tell time that grows with the square of the length from time that does not. */
+/** Long enough to distinguish quadratic time from linear time. */
 const MAX_LENGTH = 65_536;
 
-/** What texts of many kinds are made of: strings, numbers, words, and single marks. */
+/** The pieces of many kinds of text: strings, numbers and words. */
 const PIECE = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?|\w+/gs;
 
 export type Material = {
-  /** Other inputs, of which parts are taken. */
+  /** Other inputs, from which parts are taken. */
   readonly corpus: readonly string[];
-  /** What means something to the parser. */
+  /** Words with a meaning for the parser. */
   readonly dictionary: readonly string[];
 };
 
 type Mutation = (input: string, random: Random, material: Material) => string;
 
-/** Bytes, as characters from 0 to 255. */
+/** A byte, as a character from 0 to 255. */
 const byte = (random: Random) => String.fromCharCode(random.below(256));
 
-/** A part of the input, mostly a short one. */
+/** A part of the input, usually a short one. */
 function part(input: string, random: Random): { from: number; until: number } {
   const from = random.below(input.length + 1);
   const longest = 1 + random.below(random.chance(0.8) ? 8 : input.length + 1);
@@ -57,7 +57,7 @@ const insertWord: Mutation = (input, random, { dictionary }) => {
   return replace(input, at, at, random.pick(dictionary));
 };
 
-/** One piece becomes a word of the dictionary, or another piece of the same input. */
+/** Replaces a piece with a word of the dictionary, or with another piece of the same input. */
 const replacePiece: Mutation = (input, random, { dictionary }) => {
   const pieces = [...input.matchAll(PIECE)];
   if (pieces.length === 0) return random.pick(dictionary);
@@ -90,7 +90,7 @@ const MUTATIONS: readonly Mutation[] = [
   ...[replacePiece, replacePiece, splice, cross],
 ];
 
-/** The input with one to a few changes: mostly one. */
+/** The input with one or a few changes, usually one. */
 export function mutate(input: string, random: Random, material: Material): string {
   let mutated = input;
   do {

@@ -9,7 +9,7 @@ const { TARGETS } = await import('./targets.ts');
 
 const targets = Object.entries(TARGETS);
 
-/** Told to `npm run test:fuzz`; for `npm test` some thousand inputs of each are enough. */
+/** Variables of `npm run test:fuzz`. For `npm test`, a few thousand inputs per target are enough. */
 const { FUZZ_SECONDS, FUZZ_SEED = '1' } = process.env;
 const INPUTS = repetitions(1_500, 4_000);
 
@@ -21,7 +21,7 @@ function limit(): (inputs: number) => boolean {
 
 const timeout = Number(FUZZ_SECONDS ?? 0) * 1_000 + 120_000;
 
-test.each(targets)('%s: no input breaks what it promises', { timeout }, async (name, target) => {
+test.each(targets)('%s: its properties hold for every input', { timeout }, async (name, target) => {
   const figures = await fuzz(target, coverage, { seed: Number(FUZZ_SEED), isOver: limit() });
   expect(figures.taken).toBeGreaterThan(0);
   print({ target: name, ...figures });

@@ -9,10 +9,10 @@ const members = PROTOTYPES.flatMap(({ name, prototype }) =>
   })),
 );
 
-/** Throws when anything was added to what all objects inherit, or changed there. */
+/** Throws if a prototype that objects inherit from was extended or changed. */
 export function checkPrototypes(): void {
   const now = PROTOTYPES.reduce((sum, { prototype }) => sum + Reflect.ownKeys(prototype).length, 0);
-  if (now !== members.length) throw new Error('a prototype was added to');
+  if (now !== members.length) throw new Error('a prototype was extended');
   for (const { name, prototype, key, descriptor } of members) {
     const current = Object.getOwnPropertyDescriptor(prototype, key);
     if (current?.value !== descriptor?.value) throw new Error(`${name} was changed`);

@@ -1,6 +1,6 @@
 const MAX_TRIES = 2_000;
 
-/** A shorter text that still fails, as far as leaving out parts leads there. */
+/** Leaves out parts of a failing text as long as it still fails, and returns the shortest one. */
 export async function shrink(
   input: string,
   check: (shorter: string) => Promise<void>,

@@ -1,4 +1,4 @@
 import { defineConfig } from 'vitest/config';
 
-/** The same test as in `npm test`, without the database that it does not need. */
+/** The same test as in `npm test`, without a database, which it does not need. */
 export default defineConfig({ test: { include: ['tests/fuzz/parsers.test.ts'] } });

@@ -1,10 +1,10 @@
-// Ends a process that is held up by one input, and says which one. A thread of its own, since a loop
-// that does not end lets nothing else run in the thread that it is in.
+// Ends a process in which one input never finishes, and prints the input. It runs in its own thread, because
+// an endless loop blocks everything else in its thread.
 import { writeSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
 
 const TICK_MS = 1_000;
-/** Counted in ticks: they stop too while the whole process does. */
+/** Counted in ticks, which also stop while the whole process is stopped. */
 const MAX_TICKS = 20;
 const STDERR = 2;
 

@@ -1,10 +1,10 @@
 import { Worker } from 'node:worker_threads';
 
 const MAX_INPUT_LENGTH = 1_048_576;
-/** A count of inputs, and the length of the current one. */
+/** The number of inputs, and the length of the current one. */
 const HEAD_LENGTH = 8;
 
-/** Ends this process when an input holds it up: see `watchdog.js`. */
+/** Ends this process if an input never finishes: see `watchdog.js`. */
 export class Watchdog {
   readonly #memory = new SharedArrayBuffer(HEAD_LENGTH + MAX_INPUT_LENGTH);
   readonly #state = new Int32Array(this.#memory, 0, 2);
@@ -13,7 +13,7 @@ export class Watchdog {
     workerData: this.#memory,
   });
 
-  /** An input begins, and the last one is thus over. */
+  /** Starts an input, which ends the last one. */
   begins(input: string): void {
     Atomics.store(this.#state, 1, this.#bytes.write(input, 'latin1'));
     Atomics.add(this.#state, 0, 1);

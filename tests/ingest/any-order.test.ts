@@ -31,7 +31,7 @@ const anyEvent: fc.Arbitrary<Drawn> = fc.record({
   productId: fc.constantFrom(...PRODUCTS),
 });
 
-/** Events of different seconds, and an order of arrival in which some come more than once. */
+/** Events of different seconds, and an order of arrival in which some arrive more than once. */
 const anyDelivery = fc
   .uniqueArray(anyEvent, { selector: (event) => event.createdSeconds, maxLength: 25 })
   .chain((events) => {
@@ -46,7 +46,7 @@ const anyDelivery = fc
 
 const nameOf = (productId: string) => `The plan of ${productId}`;
 
-/** What the pure core makes of a customer's events, one after the other by the provider's clock. */
+/** The pure core's result for a customer's events, in the order of the provider's clock. */
 function planAfterAll(events: readonly ReceivedEvent[]): TeamPlan {
   let customer: Customer = NO_SUBSCRIPTIONS;
   const changes = events.flatMap((event) => (event.kind === 'readable' ? event : []));

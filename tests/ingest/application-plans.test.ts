@@ -9,7 +9,7 @@ import { receivedEvent } from '../support/stripe/events.ts';
 
 const store = useDatabase(embeddedServer);
 
-/** What the starter's checkout route writes before any event of the new subscription arrives. */
+/** The row that the starter's checkout route writes before any event of the new subscription arrives. */
 const CHECKOUT = {
   providerSubscriptionId: 'sub_new',
   providerProductId: 'prod_new',
@@ -88,7 +88,7 @@ describe('rebuild', () => {
     expect(await store.planOf(teamId)).toMatchObject({ providerSubscriptionId: 'sub_other' });
   });
 
-  test('keeps a plan that the application wrote, also of a subscription with events', async () => {
+  test('keeps a plan that the application wrote, even for a subscription with events', async () => {
     const { teamId, deliver } = await teamAfterCheckout('newest');
     await deliver('trialing', 'sub_new', 100);
     await deliver('active', 'sub_other', 200);

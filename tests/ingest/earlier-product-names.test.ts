@@ -7,7 +7,7 @@ import { receivedEvent } from '../support/stripe/events.ts';
 const store = useDatabase(embeddedServer);
 const SECOND = 1_700_000_000;
 
-test('a team that follows an earlier event of a cycle again gets the name of its product', async () => {
+test("a team that returns to an earlier event of a cycle gets the name of that event's product", async () => {
   const { teamId, customerId } = await store.addTeam();
   const ingest = openPipeline(store.database, async (productId) => `The plan of ${productId}`);
   const deliver = (made: Parameters<typeof receivedEvent>[0]) =>
@@ -25,7 +25,7 @@ test('a team that follows an earlier event of a cycle again gets the name of its
     previousAttributes: { status: 'active' },
   });
   expect(await store.planOf(teamId)).toMatchObject({ planName: 'The plan of prod_2' });
-  // Now the cycle begins with active, and so it ends with active.
+  // Now the cycle begins with active, so it ends with active.
   await deliver({ createdSeconds: SECOND - 1, status: 'active', productId: 'prod_2' });
   expect(await store.planOf(teamId)).toMatchObject({
     subscriptionStatus: 'active',

@@ -34,7 +34,7 @@ test('a late event decides an order that a snapshot without an effect left open'
   }
 });
 
-/** What the API returns after the second, as the job of ambiguous orders ingests it. */
+/** A snapshot from the API after the second, as the job for ambiguous orders ingests it. */
 async function snapshotOf(customer: string, status: string): Promise<ReceivedEvent> {
   const known = await readEventIds(store.database.query, [keysOfSecond(SECOND, 'sub_1')]);
   const takenAtMs = (SECOND + 10) * 1_000;

@@ -49,7 +49,7 @@ test('an event of a team that is locked for a moment does not wait for other loc
   }
 });
 
-test('drops events whose request has given up', async () => {
+test('drops events whose requests have given up', async () => {
   let transactions = 0;
   const database: Database = {
     ...store.openAnother(),

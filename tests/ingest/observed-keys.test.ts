@@ -23,7 +23,7 @@ function event(status: string): EventWithProductName & { readonly kind: 'readabl
   return { ...made, productName: null };
 }
 
-/** Two events of one second, neither of which tells what it replaced: the later one is followed. */
+/** Two events of one second without replaced values: the team follows the later one. */
 const [one, other] = [event('trialing'), event('active')];
 
 function known(events: readonly (typeof one)[]): StoredState {
@@ -38,11 +38,11 @@ function known(events: readonly (typeof one)[]): StoredState {
   };
 }
 
-function look(fence: readonly string[]): EventWithProductName {
+function snapshotWith(observedKeys: readonly string[]): EventWithProductName {
   const shown: Json = { id: 'sub_1', customer: 'cus_1', status: 'canceled' };
   const made = makeSnapshot(shown, {
     createdSeconds: CREATED,
-    observedKeys: new Set(fence),
+    observedKeys: new Set(observedKeys),
     takenAtMs: (CREATED + 10) * 1_000,
     nonce: () => 'nonce',
   });
@@ -52,13 +52,13 @@ function look(fence: readonly string[]): EventWithProductName {
 
 describe('a snapshot', () => {
   test('counts when no other event of its second has arrived', () => {
-    const decision = decide([look([one.key, other.key])], known([one, other]), 'newest');
+    const decision = decide([snapshotWith([one.key, other.key])], known([one, other]), 'newest');
     expect(decision.results).toEqual([{ outcome: 'applied', teamIds: [1] }]);
     expect(decision.plans.get(1)?.subscriptionStatus).toBe('canceled');
   });
 
   test('is superseded by an event of its second', () => {
-    const decision = decide([look([one.key])], known([one, other]), 'newest');
+    const decision = decide([snapshotWith([one.key])], known([one, other]), 'newest');
     expect(decision.results).toEqual([{ outcome: 'stale', teamIds: [1] }]);
     expect(decision.plans.size).toBe(0);
     expect(decision.outcomes.size).toBe(2);

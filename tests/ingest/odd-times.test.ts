@@ -49,7 +49,7 @@ test('events without a time count in the order of their arrival, alone and in a 
   await ingest([undated(customerId, 'active', SECOND)]);
   await ingest([undated(customerId, 'canceled', SECOND)]);
   await expectStatus('canceled');
-  // Behind one that is under way, so that they are one batch.
+  // They arrive during another batch, so they form one batch.
   const batch = ['trialing', 'unpaid', 'active'].map((status) =>
     undated(customerId, status, SECOND),
   );
@@ -96,7 +96,7 @@ describe('events with and without a time in one second', () => {
     expect(await rebuilt(teamId)).toEqual([]);
   });
 
-  test('a parked one keeps its place in the order of arrival', async () => {
+  test('a parked event keeps its place in the order of arrival', async () => {
     const ingest = openPipeline(store.database);
     for (const parked of [dated, undated]) {
       const customerId = store.newCustomer();
@@ -109,7 +109,7 @@ describe('events with and without a time in one second', () => {
     }
   });
 
-  test('a parked one that says the same as the end changes nothing', async () => {
+  test('a parked event with the same content as the last event changes nothing', async () => {
     const ingest = openPipeline(store.database);
     const customerId = store.newCustomer();
     await ingest([dated(customerId, 'active')]);
@@ -123,7 +123,7 @@ describe('events with and without a time in one second', () => {
     expect(await rebuilt(teamId)).toEqual([]);
   });
 
-  test('a parked one counts as of its first arrival when Stripe sends it again', async () => {
+  test('a parked event counts as of its first arrival when Stripe sends it again', async () => {
     const ingest = openPipeline(store.database);
     const customerId = store.newCustomer();
     const event = undated(customerId, 'canceled', SECOND);

@@ -33,7 +33,7 @@ async function applyInOpenTransaction(event: ReceivedEvent): Promise<() => Promi
   };
 }
 
-test('an event without a time that is parked while it is decided has the time of the decision', async () => {
+test('an event without a time that is parked while it is decided gets the time of the decision', async () => {
   const customerId = store.newCustomer();
   const body = JSON.stringify({
     ...JSON.parse(eventBody({ customerId, status: 'active' })),

@@ -95,7 +95,7 @@ describe.each(postgresServers)('$name', (server) => {
         { ...row('evt_other', 'applied', 1, 50), customer_id: other.customerId },
       ]),
     );
-    // The first event found nothing under way; all the others came in one transaction.
+    // The first event started its own transaction; all others shared the next one.
     expect(new Set(rows.map(({ transaction }) => transaction)).size).toBe(1);
   });
 
@@ -125,7 +125,7 @@ describe.each(postgresServers)('$name', (server) => {
     ]);
   });
 
-  test('a second pipeline knows what the first one did', async () => {
+  test("a second pipeline recognizes the first one's events", async () => {
     const { teamId, customerId } = await store.addTeam();
     const [first, second] = [openPipeline(store.database), openPipeline(store.openAnother())];
     const event = receivedEvent({ customerId, createdSeconds: 20 });
@@ -153,9 +153,9 @@ describe.each(postgresServers)('$name', (server) => {
 
   test.each([
     ['NUL and half surrogate pairs', { metadata: { nul: '\0', half: '\ud800', other: '\udc00x' } }],
-    ['all that UTF-8 has', { metadata: { text: 'ü€𝄞\u2028\u0085\u001b' } }],
+    ['characters of all UTF-8 lengths', { metadata: { text: 'ü€𝄞\u2028\u0085\u001b' } }],
     ['a customer that cannot be stored', { customer: 'cus_\0' }],
-    ['numbers that are no numbers here', { big: 'NUMBER' }],
+    ['numbers beyond the range of JavaScript', { big: 'NUMBER' }],
   ])('the body is stored byte for byte: %s', async (_, members) => {
     const ingest = openPipeline(store.database);
     const event = JSON.parse(eventBody({ eventId: 'evt_bytes', customerId: store.newCustomer() }));

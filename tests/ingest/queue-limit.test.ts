@@ -5,7 +5,7 @@ import { QueueLimit } from '../../src/ingest/queue-limit.ts';
 const OPTIONS = { maxQueued: 10_000, maxWaitMs: 400 };
 const MIN_QUEUED = 64;
 
-/** After many batches of so many, that took so long. */
+/** The limit after many batches of this size and duration. */
 function taught(size: number, tookMs: number): number {
   const limit = new QueueLimit(OPTIONS);
   for (let batch = 0; batch < 50; batch += 1) limit.learn(size, tookMs);
@@ -19,7 +19,7 @@ describe('the queue limit', () => {
     expect(taught(500, 50)).toBe(4_000);
   });
 
-  test('never falls below a batch that can be measured', () => {
+  test('never falls below the size of a measurable batch', () => {
     const limit = new QueueLimit(OPTIONS);
     for (let batch = 0; batch < 50; batch += 1) limit.learn(64, 60_000);
     expect(limit.count).toBe(MIN_QUEUED);

@@ -31,7 +31,7 @@ describe('an event that is listed and delivered', () => {
 
   test.each([
     ['the same body', body],
-    ['another white space', JSON.stringify(JSON.parse(body), null, 2)],
+    ['different whitespace', JSON.stringify(JSON.parse(body), null, 2)],
     ['another API version', inOtherVersion(body)],
   ])('is one event, whichever arrived first, in %s', (_, other) => {
     expect(outcomesOf([received(body), listed(other)])).toEqual(['new', 'known']);
@@ -44,7 +44,7 @@ describe('an event that is listed and delivered', () => {
     ]);
   });
 
-  test('keeps the key that it had first', () => {
+  test('keeps its first key', () => {
     const [first, second] = [received(body), listed(inOtherVersion(body))];
     expect(recognize([second], [first])).toMatchObject([{ key: first.key, source: 'list' }]);
     expect(recognize([first], [second])).toMatchObject([{ key: second.key, source: 'delivery' }]);
@@ -72,14 +72,14 @@ describe('an event that two endpoints with two API versions deliver', () => {
     expect(outcomesOf([other, received(body), other])).toEqual(['new', 'known', 'known']);
   });
 
-  test('is another event than one of another type with its id', () => {
+  test('differs from an event of another type with the same id', () => {
     const deleted = eventBody({ ...ONE, type: 'customer.subscription.deleted' });
     const events = [received(body), received(inOtherVersion(deleted))];
     expect(outcomesOf(events)).toEqual(['new', 'new']);
   });
 });
 
-test('fixtures that share an id and an API version are several events', () => {
+test('fixtures that share an id and an API version are different events', () => {
   const canceled = eventBody({ ...ONE, status: 'canceled' });
   expect(outcomesOf([received(eventBody(ONE)), received(canceled)])).toEqual(['new', 'new']);
 });
@@ -88,7 +88,7 @@ test.each([
   ['id', { eventId: 'evt_two' }],
   ['second', { createdSeconds: ONE.createdSeconds + 1 }],
   ['subscription', { subscriptionId: 'sub_two' }],
-])('a listed event with another %s is another event', (_, other) => {
+])('a listed event with another %s is a different event', (_, other) => {
   const events = [listed(eventBody(ONE)), listed(eventBody({ ...ONE, ...other }))];
   expect(outcomesOf(events)).toEqual(['new', 'new']);
 });

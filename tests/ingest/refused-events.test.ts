@@ -7,7 +7,7 @@ import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { eventBody, received, receivedEvent } from '../support/stripe/events.ts';
 
-/** An event whose product came as an object, and so with its name. */
+/** An event whose product is an object with a name. */
 function namedEvent(customerId: string, name: string): ReceivedEvent {
   const event = JSON.parse(eventBody({ customerId }));
   event.data.object.items.data[0].plan.product = { id: 'prod_1', name };
@@ -23,7 +23,7 @@ describe.each(postgresServers)('$name', (server) => {
     const teams = await Promise.all([store.addTeam(), store.addTeam(), store.addTeam()]);
     const names = ['Short', 'Professional', 'Basic'];
     const events = teams.map(({ customerId }, index) => namedEvent(customerId, `${names[index]}`));
-    // Behind one that is under way, so that they are one batch.
+    // They arrive during another batch, so they form one batch.
     const [, ...results] = await ingest([receivedEvent({ customerId: 'cus_nobody' }), ...events]);
     expect(results).toMatchObject(teams.map(() => ({ outcome: 'applied' })));
 
@@ -37,7 +37,7 @@ describe.each(postgresServers)('$name', (server) => {
     await store.database.query('alter table teams alter column plan_name type text');
   });
 
-  /** What the application does, and how it is undone. */
+  /** A refusal by the application, and how it is undone. */
   const objections: [by: string, objection: string, withdrawal: string][] = [
     [
       'a check constraint',

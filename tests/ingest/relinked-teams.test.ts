@@ -13,7 +13,7 @@ const store = useDatabase(embeddedServer);
 const run = (text: string, values: readonly unknown[] = []) => store.database.query(text, values);
 
 beforeAll(async () => {
-  // The starter's own table has no unique customers.
+  // The starter's table has no unique constraint on customers.
   await run('alter table teams drop constraint if exists teams_provider_customer_id_key');
   await run('drop index if exists teams_provider_customer_id_key');
 });
@@ -92,7 +92,7 @@ test('a plan that the application refuses does not stop those of other teams', a
   expect(await fillEmptyTeams(store.database, 'newest')).toEqual([refusedId]);
 });
 
-test('an empty team gets its plan without a name that does not fit', async () => {
+test('an empty team gets its plan without the name if the name does not fit', async () => {
   const { ingest, teamId, customerId } = await teamWithPlan();
   const event = JSON.parse(eventBody({ customerId, createdSeconds: 3_000 }));
   event.data.object.items.data[0].plan.product = { id: 'prod_1', name: 'Professional' };

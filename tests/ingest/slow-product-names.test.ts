@@ -9,14 +9,14 @@ import { useStripeApis } from '../support/stripe/stripe-apis.ts';
 const store = useDatabase(embeddedServer);
 const apis = useStripeApis();
 
-const saysNothing: RequestListener = () => undefined;
-const saysALittle: RequestListener = (_, response) => {
+const sendsNothing: RequestListener = () => undefined;
+const sendsLittle: RequestListener = (_, response) => {
   response.writeHead(200, { 'Content-Type': 'application/json' });
   const timer = setInterval(() => response.write(' '), 300);
   response.on('close', () => clearInterval(timer));
 };
 
-/** How long an event of a new team takes, which gets all but the name. */
+/** The duration of an event for a new team, which gets everything but the name. */
 async function timeToApply(
   ingest: ReturnType<typeof openPipeline>,
   productId: string,
@@ -32,18 +32,18 @@ async function timeToApply(
 }
 
 test.concurrent.each([
-  ['says nothing', saysNothing],
-  ['says a little now and then', saysALittle],
-])('an event waits two seconds and no longer when the API %s', async (_, listener) => {
+  ['sends nothing', sendsNothing],
+  ['sends a few bytes now and then', sendsLittle],
+])('an event waits for 2 seconds at most when the API %s', async (_, listener) => {
   const { retrieve } = await apis.startOdd(listener);
   const ingest = openPipeline(store.database, retrieve);
   expect(await timeToApply(ingest, 'prod_slow')).toBeLessThan(4_000);
-  // The next one does not wait for what did not come.
+  // The next event does not wait for the missing name.
   expect(await timeToApply(ingest, 'prod_slow')).toBeLessThan(1_500);
 });
 
 test.concurrent('an event that needs no name does not wait for one that does', async () => {
-  const { retrieve } = await apis.startOdd(saysNothing);
+  const { retrieve } = await apis.startOdd(sendsNothing);
   const ingest = openPipeline(store.database, retrieve);
   const order: string[] = [];
   const waiting = timeToApply(ingest, 'prod_slow').then(() => order.push('named'));
@@ -53,7 +53,7 @@ test.concurrent('an event that needs no name does not wait for one that does', a
 });
 
 test.concurrent('events wait for their names at the same time', async () => {
-  const { retrieve } = await apis.startOdd(saysNothing);
+  const { retrieve } = await apis.startOdd(sendsNothing);
   const ingest = openPipeline(store.database, retrieve);
   const products = Array.from({ length: 30 }, (_, index) => `prod_slow_${index % 15}`);
   const times = await Promise.all(products.map((product) => timeToApply(ingest, product)));

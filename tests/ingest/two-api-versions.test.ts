@@ -14,7 +14,7 @@ const { signal } = new AbortController();
 const OPTIONS = { planSelection: 'newest', withoutNames: false } as const;
 const CREATED_SECONDS = 1_700_000_000;
 
-/** An event as two endpoints with two API versions deliver it: with other members. */
+/** An event as two endpoints with different API versions deliver it: with different members. */
 function renderings(body: string): [ReceivedEvent, ReceivedEvent] {
   const { data, ...event } = JSON.parse(body);
   const object = { ...data.object, of_another_version: true };
@@ -22,7 +22,7 @@ function renderings(body: string): [ReceivedEvent, ReceivedEvent] {
   return [received(body), received(JSON.stringify(other))];
 }
 
-/** Parks two events in two transactions, of which neither sees what the other writes. */
+/** Parks two events in two transactions, neither of which sees the other's rows. */
 async function parkAtOnce([one, other]: readonly [ReceivedEvent, ReceivedEvent]): Promise<void> {
   const park = (event: ReceivedEvent, then: () => Promise<unknown>) =>
     store.openAnother().transaction(async (query, atCommit) => {

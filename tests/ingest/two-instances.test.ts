@@ -34,7 +34,7 @@ describe.each(postgresServers)('$name', (server) => {
     'batches of many customers %s in opposite orders never deadlock',
     async (followed) => {
       const pools = [store.database, store.openAnother()];
-      // The first statement of a pool that needs the application's tables is tried again.
+      // Looks up the application's tables, which would repeat the first transaction of a pool.
       await Promise.all(pools.map(({ query }) => countLinkedTeams(query)));
       for (let round = 0; round < 3; round += 1) {
         const customers = await Promise.all(
@@ -55,7 +55,7 @@ describe.each(postgresServers)('$name', (server) => {
             }),
           ),
         );
-        // After a deadlock one of them would be tried again.
+        // After a deadlock, one of them would be repeated.
         expect(attempts).toBe(2);
         const outcomes = results.flatMap((batch) => batch?.flatMap((result) => result ?? []) ?? []);
         const isFollowed = followed === 'that teams follow';

@@ -9,7 +9,7 @@ import { eventBody, received } from '../support/stripe/events.ts';
 const store = useDatabase(embeddedServer);
 const SECOND = 1_600_000_000;
 
-/** A team with two events of one second whose order nothing shows. */
+/** A team with two events of one second without evidence of their order. */
 async function ambiguousTeam(answeredSeconds: () => number | null) {
   const ingest = openPipeline(store.database);
   const { teamId, customerId } = await store.addTeam();
@@ -48,7 +48,7 @@ test("ignores a snapshot that is too early by Stripe's clock", async () => {
   expect(await team.isAmbiguous()).toBe(false);
 });
 
-test('asks again when an event of the second arrives that the snapshot never saw', async () => {
+test('asks again when an event of the second arrives after the snapshot', async () => {
   const team = await ambiguousTeam(() => SECOND + 60);
   await team.run();
   expect(await team.isAmbiguous()).toBe(false);
@@ -60,7 +60,7 @@ test('asks again when an event of the second arrives that the snapshot never saw
   expect(await team.isAmbiguous()).toBe(false);
 });
 
-test("takes a wide margin of our own clock when Stripe's answer has no date", async () => {
+test("uses our own clock with a wide margin when Stripe's response has no date", async () => {
   const team = await ambiguousTeam(() => null);
   await team.run();
   expect(await team.isAmbiguous()).toBe(false);

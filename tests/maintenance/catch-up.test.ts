@@ -27,7 +27,7 @@ const DAY_SECONDS = 86_400;
 const BEGIN_SECONDS = NOW_SECONDS - 20 * DAY_SECONDS;
 
 let count = 0;
-/** An event of some days ago, each a minute later than the one before. */
+/** An event from some days ago, each a minute later than the one before. */
 const nextEvent = (made: Parameters<typeof eventBody>[0] = {}) => {
   count += 1;
   const eventId = `evt_${String(count).padStart(5, '0')}`;
@@ -43,7 +43,7 @@ type Setting = {
   /** The log lines, at level info and above. */
   readonly lines: Record<string, unknown>[];
   fault: ((call: number) => ApiFault | undefined) | undefined;
-  /** The job of an instance, which was started so long ago. */
+  /** The job of an instance that was started this long ago. */
   instance(ingest?: Ingest, startedAgoMs?: number): (signal?: AbortSignal) => Promise<void>;
 };
 
@@ -124,7 +124,7 @@ test.each(['the same', 'another'])(
     await setting.instance()();
     expect(await logOf(setting)).toMatchObject([{ outcome: 'parked', deliveries: 0 }]);
     expect((await logOf(setting))[0]?.event_id).not.toBe(idOf(listed));
-    // Stripe delivers it after all.
+    // Stripe delivers it later.
     await setting.ingest([received(delivered)]);
     expect(await logOf(setting)).toHaveLength(2);
   },
@@ -149,7 +149,7 @@ test('stores missed events under their own ids and times, and nothing twice', as
     expect.objectContaining({ msg: 'caught up', listed: 3, missed: 2 }),
   );
 
-  // Stripe delivers it after all.
+  // Stripe delivers it later.
   expect(await setting.ingest([received(last), received(missed)])).toMatchObject([
     { outcome: 'duplicate' },
     { outcome: 'duplicate' },
@@ -159,7 +159,7 @@ test('stores missed events under their own ids and times, and nothing twice', as
   expect(await logOf(setting)).toHaveLength(3);
 });
 
-test('recognizes an event that the list shows in the shape of another API version', async () => {
+test('recognizes an event that the list renders in another API version', async () => {
   const [one, other] = [nextEvent({ status: 'trialing' }), nextEvent({ status: 'active' })];
   const inAnotherShape = (body: string) => {
     const event = JSON.parse(body);
@@ -189,12 +189,12 @@ test('lists both types of the last 30 days at first, and then since the last one
   expect(Math.abs(since() - (NOW_SECONDS - 3_600))).toBeLessThan(600);
 });
 
-test('moves on only when everything before is stored, and resumes where it was', async () => {
+test('continues only when everything before is stored, and resumes where it stopped', async () => {
   const bodies = Array.from({ length: 250 }, () => nextEvent());
   const setting = await setUp(bodies);
   let isDown = true;
   const shaky: Ingest = async (events) => {
-    // What is on the second page cannot be stored for now.
+    // Events of the second page can't be stored for now.
     const isOfSecondPage = events.some(({ eventId }) => eventId === idOf(bodies[120] ?? ''));
     if (isDown && isOfSecondPage) throw new DatabaseUnavailable('away');
     return await setting.ingest(events);
@@ -214,12 +214,12 @@ test('moves on only when everything before is stored, and resumes where it was',
   expect(setting.calls[before]?.get('starting_after')).toBe(idOf(bodies[150] ?? ''));
   expect(await logOf(setting)).toHaveLength(250);
   expect(await seenBy(setting)).toEqual({ seenSeconds: expect.any(Number), underWay: null });
-  // What arrived meanwhile is left to the next run.
+  // Events that arrived meanwhile are left to the next run.
   await setting.instance(shaky)();
   expect(await logOf(setting)).toHaveLength(251);
 });
 
-test('runs in one of several instances, and another one takes over when it is gone', async () => {
+test('runs in one of several instances, and another one takes over when that instance is gone', async () => {
   const setting = await setUp([nextEvent()]);
   const instances = Array.from({ length: 5 }, () => setting.instance(setting.ingest, 60_000));
   await Promise.all(instances.map((run) => run()));
@@ -309,7 +309,7 @@ describe('when Stripe', () => {
   });
 });
 
-test('logs an event that the application’s tables refuse, and goes on', async () => {
+test('logs an event that the application’s tables refuse, and continues', async () => {
   const [good, bad] = [nextEvent(), nextEvent({ subscriptionId: 'sub_bad' })];
   const setting = await setUp([bad, good]);
   await setting.database.query(
@@ -336,7 +336,7 @@ test('stops between two pages on request, and releases the lease', async () => {
   expect(await logOf(setting)).toHaveLength(150);
 });
 
-test('goes on finding missed events after one that was created in the future', async () => {
+test('still finds missed events after an event with a future time', async () => {
   const setting = await setUp([nextEvent({ createdSeconds: NOW_SECONDS + DAY_SECONDS })]);
   await setting.instance()();
   const missed = nextEvent({ createdSeconds: NOW_SECONDS });
@@ -345,7 +345,7 @@ test('goes on finding missed events after one that was created in the future', a
   expect((await logOf(setting)).map(({ event_id }) => event_id)).toContain(idOf(missed));
 });
 
-test('imports an event of the second before the newest one, however the log was pruned', async () => {
+test('imports an event of the second before the newest one, even if the log was pruned', async () => {
   const [pruned, older, newest] = [nextEvent(), nextEvent(), nextEvent()];
   const missed = nextEvent({ createdSeconds: JSON.parse(older).created });
   const setting = await setUp([pruned, older, newest]);

@@ -82,7 +82,7 @@ describe('a row that was changed by hand', () => {
     expect(account.calls).toEqual([]);
   });
 
-  test('is found once, since the first time', async () => {
+  test('is found once, with the time of the first finding', async () => {
     const teamId = await arrange();
     await change('provider_product_id = null', teamId);
     await runJob();

@@ -15,7 +15,7 @@ const api: StripeApi = {
   listCustomers: () => Promise.reject(new Error('unused')),
 };
 
-test('background calls go on when the clock is set back by an hour', async () => {
+test('background calls continue when the clock is set back by an hour', async () => {
   vi.useFakeTimers({ toFake: ['Date'] });
   const limited = limitRate(api);
   await limited.retrieveProductName('prod_1');
@@ -43,7 +43,7 @@ test('a background call that waits for its turn ends with its signal', async () 
   expect(signals.every((signal) => signal?.aborted)).toBe(true);
 });
 
-test('a missing product name is looked up again after 30 seconds, whatever the clock shows', async () => {
+test('a missing product name is looked up again after 30 seconds, even if the clock is set back', async () => {
   vi.useFakeTimers({ toFake: ['Date', 'performance'] });
   const names = [null, 'Gold'];
   const { nameOf } = createProductNames({

@@ -10,7 +10,7 @@ const { database, ingest, calls } = account;
 const { query } = database;
 const { signal } = new AbortController();
 
-/** A job with its lines, as another instance has it. */
+/** A job of another instance, with its log lines. */
 function openJob() {
   const lines: Record<string, unknown>[] = [];
   const job = createFirstSubscriptionsJob({
@@ -37,7 +37,7 @@ function openJob() {
 
 const asked = () => calls.filter((path) => path.startsWith('/v1/subscriptions'));
 
-/** As if everything had happened that much earlier. */
+/** Makes everything appear to have happened this much earlier. */
 const passTime = (interval: string) =>
   query(
     `update instep.new_customers
@@ -100,7 +100,7 @@ describe('a team that is linked to a customer for the first time', () => {
     expect(await account.planOf(teamId)).toMatchObject({ plan: { planName: 'Gift' } });
   });
 
-  test('is not asked for when an event of the customer is known', async () => {
+  test('is not looked up when an event of the customer is known', async () => {
     const { run } = openJob();
     await account.addTeam('cus_known');
     await account.happen({ customerId: 'cus_known' });
@@ -109,7 +109,7 @@ describe('a team that is linked to a customer for the first time', () => {
   });
 });
 
-test('a customer without a subscription is asked for less and less often, for a day', async () => {
+test('a customer without a subscription is looked up at growing intervals, for a day', async () => {
   const { run } = openJob();
   await account.addTeam('cus_waiting');
   const pausesSeconds: number[] = [];
@@ -143,7 +143,7 @@ test('a customer who subscribes after the checkout was opened is found', async (
   expect(await account.planOf(teamId)).toMatchObject({ plan: { subscriptionStatus: 'trialing' } });
 });
 
-test('of several instances one reads the teams, and a slow read is repeated less often', async () => {
+test('one of several instances reads the teams, and a slow read is repeated less often', async () => {
   await account.addTeam('cus_turn');
   const [one, other] = [openJob(), openJob()];
   await one.run();
@@ -166,7 +166,7 @@ test('of several instances one reads the teams, and a slow read is repeated less
 });
 
 test.each([401, 403])(
-  'a key that is refused with %i is reported once, and used no more',
+  'a key that is refused with %i is reported once, and no longer used',
   async (status) => {
     const { run, lines } = openJob();
     account.fault = () => ({ status });

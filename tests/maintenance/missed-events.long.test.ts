@@ -56,7 +56,7 @@ test('missed events are found after an outage of the database', async () => {
   await eventuallyActive(teamId);
 });
 
-test('missed events are not looked for when CATCH_UP_INTERVAL is off', async () => {
+test('missed events are not requested when CATCH_UP_INTERVAL is off', async () => {
   const before = paths.length;
   const off = await startInstep({
     DATABASE_URL: service.databaseUrl,

@@ -14,7 +14,7 @@ import { eventBody, received, receivedEvent } from '../support/stripe/events.ts'
 const store = useDatabase(embeddedServer);
 const { signal } = new AbortController();
 
-/** Parks an event of this many customers whom no team has. */
+/** Parks one event each of this many customers without a team. */
 const parkMany = (query: Query, count: number) =>
   query(
     `insert into instep.events
@@ -38,13 +38,13 @@ async function rowsRead(): Promise<number> {
   });
 }
 
-test('reads few parked events, however many there are of customers without a team', async () => {
+test('reads few parked events, even if many customers have no team', async () => {
   await parkMany(store.database.query, 20_000);
   await store.database.query('analyze instep.events');
   await store.addTeam();
   expect(await rowsRead()).toBeLessThan(5_000);
 
-  // And finds those of a customer who has a team now.
+  // It still finds those of a customer who has a team now.
   const customerId = store.newCustomer();
   const ingest = openPipeline(store.database);
   await ingest([receivedEvent({ customerId })]);
@@ -75,7 +75,7 @@ const parkedCustomers = async () =>
     )
   ).map(({ customer_id }) => customer_id);
 
-test('dismisses parked events, but none whose customer has a team by now', async () => {
+test('dismisses parked events, except those whose customer now has a team', async () => {
   await store.database.query('truncate instep.events');
   const ingest = openPipeline(store.database);
   for (const customerId of ['cus_a', 'cus_b', 'cus_late']) {
@@ -102,7 +102,7 @@ test('dismissed events of a customer who had a team raise no alert, and count fo
   expect(await dismissParkedEvents(query, { customerId }, signal)).toBe(1);
   expect(await readHealth(query)).toMatchObject({ parkedEvents: 0, parkedOfKnownCustomers: 0 });
   expect(await dismissParkedEvents(query, {}, signal)).toBe(0);
-  // Events of others are forgotten 31 days after they were dismissed and deleted, but not these.
+  // Other customers' dismissed events are forgotten after 31 days, but not these.
   await query(`update instep.dismissed_events set dismissed_at = now() - interval '40 days'`);
   await dismissParkedEvents(query, {}, signal);
   expect(await readHealth(query)).toMatchObject({ parkedEvents: 0 });

@@ -16,7 +16,7 @@ function newProduct(): string {
 describe.each(postgresServers)('product names on $name', (server) => {
   const store = useDatabase(server);
 
-  /** The name that a new team gets from an event with this product. */
+  /** The plan name that a new team gets from an event with this product. */
   async function nameBy(
     ingest: ReturnType<typeof openPipeline>,
     productId: string,
@@ -66,7 +66,7 @@ describe.each(postgresServers)('product names on $name', (server) => {
     expect(asked).toEqual([]);
   });
 
-  test('take one call at a time for each product, however many events wait', async () => {
+  test('take one call at a time for each product, even if many events are waiting', async () => {
     const underWay = new Map<string, number>();
     const calls: string[] = [];
     let most = 0;

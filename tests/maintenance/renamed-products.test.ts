@@ -34,7 +34,7 @@ async function maintain(query: Query = store.database.query): Promise<void> {
   await lookUpProductNames(options, new AbortController().signal);
 }
 
-/** Lets the name be a day old, so that it is looked up again, under another name. */
+/** Renames the product, and makes the stored name a day old, so that it is looked up again. */
 async function rename(): Promise<void> {
   await run(
     `insert into instep.products (product_id, name, looked_up_at)
@@ -53,7 +53,7 @@ async function planNames(): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map((row) => [row.plan_name, row.count]));
 }
 
-test('a locked team is renamed later, and delays no other one', async () => {
+test("a locked team's plan is renamed later, and delays no other team", async () => {
   await addTeams(3);
   await rename();
   const [team] = await store.database.query<{ id: number }>('select min(id) as id from teams');
@@ -65,7 +65,7 @@ test('a locked team is renamed later, and delays no other one', async () => {
   expect(await planNames()).toEqual({ New: 3 });
 });
 
-test('teams are renamed in small batches', async () => {
+test('plans of teams are renamed in small batches', async () => {
   await addTeams(250);
   await rename();
   let batches = 0;
@@ -77,7 +77,7 @@ test('teams are renamed in small batches', async () => {
   expect(batches).toBe(3);
 });
 
-test('a rename that a failure interrupts is continued', async () => {
+test('a rename that a failure interrupted is continued', async () => {
   await addTeams(3);
   await rename();
   const failing: Query = async (statement, values) => {
@@ -104,7 +104,7 @@ test('several renames in a row end with the last name', async () => {
   expect(await planNames()).toEqual({ Newest: 1 });
 });
 
-test('a name that the table refuses is given up', async () => {
+test('a name that the table refuses is not written again', async () => {
   await addTeams(1);
   await rename();
   await run(`alter table teams add constraint short check (plan_name <> 'New')`);

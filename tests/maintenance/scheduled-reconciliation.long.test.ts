@@ -5,7 +5,7 @@ import { openAccount } from '../support/stripe/reconciled-account.ts';
 test('RECONCILE_INTERVAL reconciles all teams, and logs what was repaired', async () => {
   const account = await openAccount();
   const teamId = await account.addTeam('cus_1');
-  // The job for first subscriptions could be faster otherwise.
+  // Otherwise the job for first subscriptions could find it first.
   await account.database.query(
     `insert into instep.new_customers (customer_id, due_at) values ('cus_1', 'infinity')`,
   );

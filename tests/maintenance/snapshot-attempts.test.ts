@@ -20,7 +20,7 @@ async function ambiguousTeam() {
   return { teamId, customerId, subscriptionId, ingest };
 }
 
-/** Runs the job this often with this answer of Stripe. Returns the subscriptions it requested. */
+/** Runs the job this often with this response of Stripe. Returns the requested subscriptions. */
 async function run(
   ingest: ReturnType<typeof openPipeline>,
   times: number,
@@ -52,13 +52,13 @@ test('requests a snapshot once, which decides the order', async () => {
   expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'canceled' });
 });
 
-test('requests nothing when the customer has no team any more', async () => {
+test('requests nothing when the customer no longer has a team', async () => {
   const { teamId, customerId, ingest } = await ambiguousTeam();
   await store.database.query('delete from teams where id = $1', [teamId]);
   expect(await run(ingest, 5, (id) => canceled(customerId, id))).toEqual([]);
 });
 
-test('rests after a few snapshots that decide nothing, as those of another customer', async () => {
+test('rests after a few snapshots that decide nothing, such as those of another customer', async () => {
   const { subscriptionId, ingest, teamId } = await ambiguousTeam();
   const requested = await run(ingest, 10, (id) => canceled('cus_another', id));
   expect(requested).toEqual([subscriptionId, subscriptionId, subscriptionId]);

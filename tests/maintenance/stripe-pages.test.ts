@@ -53,12 +53,12 @@ test.each([400, 401, 403, 404])('does not call again after status %i', async (st
   expect(await read([error])).toEqual({ calls: 1, outcome: error });
 });
 
-test('does not call again after a defect of our own', async () => {
+test('does not call again after an unexpected error', async () => {
   const error = new TypeError('a defect');
   expect(await read([error])).toEqual({ calls: 1, outcome: error });
 });
 
-test('throws when a page does not say where the next one begins', async () => {
+test('throws when a page has no cursor for the next one', async () => {
   const list = async () => ({ ...pageOf({ object: 'event' }), hasMore: true });
   await expect(readAll(list)).rejects.toThrow('returned a page whose last object has no id');
 });

@@ -23,7 +23,7 @@ const NOTIFICATION = 'v1.customer.subscription.updated';
 const KEY = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
 const TOO_DEEP = 'data is nested too deeply';
 
-/** The same JSON in another spelling; `null` when it is nested too deeply to be written. */
+/** The same JSON in a different notation; `null` when it is nested too deeply to be written. */
 function rewrite(text: string): string | null {
   try {
     return JSON.stringify(JSON.parse(text));
@@ -44,7 +44,7 @@ const SUBSCRIPTION = 'createdSeconds,customerId,planName,productId,status,subscr
 
 const membersOf = (value: object) => Object.keys(value).sort().join();
 
-/** A text that PostgreSQL holds. */
+/** Expects text that PostgreSQL can store. */
 function expectText(value: unknown, maxLength: number, minLength = 1): void {
   const text = String(value);
   expect(typeof value).toBe('string');
@@ -83,7 +83,7 @@ function checkReadable({ subscription, after, previousAttributes, ...event }: Re
   expect(event.observedKeys).toBeNull();
 }
 
-/** The text of these bytes, as far as they are one; signed over the bytes, as Stripe does it. */
+/** The verified text of these bytes, signed as Stripe does it; `null` if they are not UTF-8. */
 function textOf(bytes: Buffer): string | null {
   const mac = createHmac('sha256', SECRET).update(`${NOW_SECONDS}.`).update(bytes).digest('hex');
   try {
@@ -180,11 +180,11 @@ export const event: Target = {
     const logged = parseChange(text, RECEIPT.receivedAtMs);
     if (parsed.kind === 'unreadable' && parsed.reason !== TOO_DEEP) expect(logged).toBeNull();
     if (parsed.kind !== 'readable') return false;
-    // Written otherwise it is the same event, and it is read from the log as it was when it came.
+    // In a different notation it is the same event, and the log returns it as it was on arrival.
     const { kind, key, eventId, type, origin: _, ...caused } = parsed;
     const rewritten = rewrite(text);
     if (rewritten !== null) expect(parse(rewritten)).toMatchObject({ kind, key, eventId, type });
-    // Not `toStrictEqual`, which believes a member that is named `constructor`.
+    // Not `toStrictEqual`, which trusts a member that is named `constructor`.
     expect(isDeepStrictEqual(logged, caused)).toBe(true);
     return true;
   },

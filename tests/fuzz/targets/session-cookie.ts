@@ -4,7 +4,7 @@ import type { Target } from '../fuzz.ts';
 
 const TOKEN = 'eyJhbGciOiJIUzI1NiJ9.e30.c2lnbmF0dXJl';
 
-/** Another way to the same: what the first cookie named `session` holds, if it looks like a token. */
+/** A second implementation: the value of the first cookie named `session`, if it looks like a token. */
 function expectedToken(header: string): string | null {
   const [, value = ''] = /(?:^|;)\s*session\s*=([^;]*)/.exec(header) ?? [];
   const token = value.trim();

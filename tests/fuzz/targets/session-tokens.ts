@@ -17,7 +17,7 @@ const base64 = (text: string) => Buffer.from(text, 'latin1').toString('base64url
 const macOf = (signed: string, secret: string, hash = 'sha256') =>
   createHmac(hash, secret).update(signed).digest();
 
-/** What may stand in the place of a signature; only the first two are ours. */
+/** Signatures and texts in place of one. Only the first two are ours. */
 const SIGNERS: Readonly<Record<string, (signed: string) => string>> = {
   current: (signed) => macOf(signed, CURRENT).toString('base64url'),
   older: (signed) => macOf(signed, OLDER).toString('base64url'),
@@ -44,7 +44,7 @@ function tokenOf(header: string, payload: string, signer: string): string {
   return `${signed}.${sign?.(signed)}`;
 }
 
-/** Whatever was accepted must have been signed by us, and must say what was read from it. */
+/** An accepted token must be signed by us, and must contain what was read from it. */
 function checkSession(token: string, session: Session): void {
   const [header = '', payload = '', signature = '', ...more] = token.split('.');
   expect(more).toEqual([]);
@@ -85,7 +85,7 @@ const tokens = [
   tokenOf('{"alg":"none"}', USER, 'none'),
 ];
 
-/** A token as it comes. */
+/** A raw token. */
 export const sessionToken: Target = {
   seeds: tokens,
   dictionary: [
@@ -102,7 +102,7 @@ export const sessionToken: Target = {
   check: isSession,
 };
 
-/** The header and the claims of a token, and who signs them: a line each. */
+/** The header of a token, its claims and its signer, on one line each. */
 export const signedSession: Target = {
   seeds: [
     ...CLAIMS.map((claims) => `${HS256}\n${claims}\ncurrent`),

@@ -7,7 +7,7 @@ const NOW_SECONDS = 1_700_000_000;
 const OURS = ['whsec_current', 'whsec_older'];
 const verifySignature = createSignatureVerifier(OURS, () => NOW_SECONDS * 1_000);
 
-/** What a careless decoder takes for something else: a byte order mark, and U+FFFD. */
+/** Characters that a careless decoder confuses: a byte order mark, and U+FFFD. */
 const BODY = Buffer.from('\uFEFF{"id":"evt_\uFFFD"}');
 
 function macOf(secret: string, seconds: number, body = BODY): string {

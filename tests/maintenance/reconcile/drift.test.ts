@@ -28,7 +28,7 @@ function listed(subscriptionId: string, status: string, more: Partial<ListedSubs
   };
 }
 
-/** What we know of a subscription. */
+/** A known state of a subscription. */
 function known(
   subscriptionId: string,
   status: string,
@@ -61,11 +61,11 @@ function drift({ plan = NO_PLAN, knows = [], lists, planSelection = 'newest' }: 
   return driftOf(team, customer, lists, { planSelection, names: NAMES });
 }
 
-/** The subscriptions of the snapshots, and the seconds that they count from. */
+/** The subscriptions of the snapshots, and the seconds that they are dated to. */
 const snapshotsOf = (found: ReturnType<typeof drift>) =>
   found?.snapshots.map(({ listed: { subscriptionId }, seconds }) => [subscriptionId, seconds]);
 
-test('a team that is as Stripe shows it has not drifted', () => {
+test("a team that matches Stripe's subscriptions has not drifted", () => {
   const lists = [listed('sub_1', 'active')];
   expect(drift({ plan: PRO('sub_1'), knows: [known('sub_1', 'active', 100)], lists })).toBeNull();
 });
@@ -91,7 +91,7 @@ describe('a missed event', () => {
     expect(snapshotsOf(found)).toEqual([['sub_1', 500]]);
   });
 
-  test('of a living subscription counts from the listing, and began after our last event', () => {
+  test('of a live subscription counts from the listing, and began after our last event', () => {
     const found = drift({
       plan: PRO('sub_1'),
       knows: [known('sub_1', 'active', 100)],
@@ -136,7 +136,7 @@ describe('a subscription that was never seen', () => {
     expect(drift({ plan: PRO('sub_1'), knows: [known('sub_1', 'active', 100)], lists })).toBeNull();
   });
 
-  test('must be known when it lives, even if the team has a better one', () => {
+  test('must be known when it is live, even if the team has a better one', () => {
     const lists = [listed('sub_2', 'trialing'), listed('sub_1', 'active')];
     const knows = [known('sub_1', 'active', 100)];
     const found = drift({ plan: PRO('sub_1'), knows, lists, planSelection: 'best' });
@@ -171,7 +171,7 @@ describe('a team keeps the plan that it pays for', () => {
         planSelection,
       });
       expect(found).toMatchObject({ subscriptionIds: ['sub_old'], shouldBe: PRO('sub_new') });
-      // Nothing says which of them changed last: both count from one second.
+      // Nothing shows which of them changed last, so both are dated to the same second.
       expect(snapshotsOf(found)).toEqual([
         ['sub_old', AS_OF - 60],
         ['sub_new', AS_OF - 60],
@@ -196,7 +196,7 @@ describe('a team that was changed by hand', () => {
     });
   });
 
-  test('is detected where Stripe lists nothing, too', () => {
+  test('is also detected where Stripe lists nothing', () => {
     const knows = [known('sub_1', 'active', 100)];
     expect(drift({ knows, lists: [] })).toMatchObject({ cause: 'changed by hand' });
   });

@@ -25,7 +25,7 @@ async function followingTeam() {
   return { ...team, ingest };
 }
 
-test('an event applied between reading the team and its subscriptions is no drift', async () => {
+test('an event applied between reading the team and its subscriptions is not drift', async () => {
   const { customerId, ingest } = await followingTeam();
   const before = await teamsOf(customerId);
   await ingest([receivedEvent({ customerId, status: 'active' })]);

@@ -10,7 +10,7 @@ import { eventBody } from '../../support/stripe/events.ts';
 
 const store = useDatabase(embeddedServer);
 
-test('counts a subscription once that two pages list', async () => {
+test('counts a subscription that two pages list once', async () => {
   const subscription: Json = JSON.parse(eventBody({ subscriptionId: 'sub_1' })).data.object;
   const page = (hasMore: boolean): StripePage => ({
     objects: [subscription],

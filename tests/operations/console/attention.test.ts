@@ -86,7 +86,7 @@ describe('the list', () => {
     expect(await list()).toContain(EMPTY);
   });
 
-  test('has a row for each kind of problem, with since when, why and a button', async () => {
+  test('has a row for each kind of problem, with its time, reason and button', async () => {
     await park('cus_parked');
     await changeByHand(await arrange('ByHand'));
     await arrange('Missed', { isMissed: true });
@@ -333,7 +333,7 @@ describe('several rows', () => {
   });
 });
 
-test('an unknown order is shown to Stripe', async () => {
+test('an unknown order is decided by asking Stripe', async () => {
   await arrange('Acme');
   await query(`update instep.subscriptions
                   set is_order_ambiguous = true, created_at = now() - interval '20 minutes'`);
@@ -379,7 +379,7 @@ test('a forged form changes nothing', async () => {
   expect(await list()).toContain('1 event waits.');
 });
 
-test('what operators did has pages, the newest first', async () => {
+test('the list of actions has pages, the newest first', async () => {
   expect(await list('/actions')).toContain('No actions yet');
   await query(`insert into instep.operator_actions
                       (form_id, subject, action, is_done, result, acted_at)

@@ -6,13 +6,13 @@ import { Time, UntrustedText } from '../../../src/operations/console/components/
 const SCRIPT = '<script>alert(1)</script>';
 const ESCAPED = '&lt;script&gt;alert(1)&lt;/script&gt;';
 
-describe('an untrusted text', () => {
+describe('untrusted text', () => {
   test('is escaped, and its writing direction ends with it', () => {
     expect(String(UntrustedText({ text: SCRIPT }))).toBe(`<bdi>${ESCAPED}</bdi>`);
     expect(String(UntrustedText({ text: '\u202Eevil' }))).toBe('<bdi>\u202Eevil</bdi>');
   });
 
-  test('is cut between characters when it is too long, and whole in the tooltip', () => {
+  test('is cut between characters when it is too long, and is complete in the tooltip', () => {
     const text = `"${'🙂'.repeat(10_000)}`;
     const html = String(UntrustedText({ text, maxLength: 3 }));
     expect(html).toMatch(/^<bdi title="&quot;🙂+/u);
@@ -25,7 +25,7 @@ describe('an untrusted text', () => {
   });
 });
 
-test('a field escapes its value and its texts', () => {
+test('a field escapes its value, label, hint and error', () => {
   const html = String(Field({ label: SCRIPT, name: 'q', value: '"><script>', error: SCRIPT }));
   expect(html).not.toContain('<script');
   expect(html).toContain('value="&quot;&gt;&lt;script&gt;"');

@@ -6,7 +6,7 @@ import { indexesUsed } from '../../support/stripe/plans.ts';
 
 const { database } = await createDatabase();
 const { query } = database;
-/** A search has no more time after one statement. */
+/** Whether a search runs out of time after one statement. */
 let isHurried = false;
 let clock = 0;
 const pages = await openConsole(database, {
@@ -72,7 +72,7 @@ test('a filter searches only the chosen time', async () => {
   expect(text).not.toContain('There may be');
 });
 
-test('the time of a customer is searched with its index', async () => {
+test("a customer's events of a period are searched with the customer's index", async () => {
   const { html } = await pages.get(
     '/events?from=2026-03-01T13:00&until=2026-03-01T13:10&customer=cus_3',
   );
@@ -83,7 +83,7 @@ test.each([
   ['before all events', 'until=2026-01-01T00:00'],
   ['after all events', 'from=2026-04-01T00:00'],
   ['that ends before it begins', 'from=2026-03-01T14:00&until=2026-03-01T13:00'],
-])('a time %s has none', async (_, parameters) => {
+])('a period %s has no events', async (_, parameters) => {
   const { status, text } = await pages.get(`/events?${parameters}`);
   expect(status).toBe(200);
   expect(text).toContain('No event found');
@@ -112,7 +112,7 @@ test('a page has as many events as chosen', async () => {
   expect(idsIn((await pages.get('/events?size=100000')).html)).toHaveLength(50);
 });
 
-test('a time is found by the primary key', async () => {
+test('a period is found by the primary key', async () => {
   const used = await indexesUsed(database, (explaining) =>
     readPositionSince(explaining, Date.parse(`${NOON}Z`)),
   );

@@ -148,7 +148,7 @@ test('the title names the event', async () => {
   expect(html).toContain(`<h1>Event <bdi>${eventId}</bdi></h1>`);
 });
 
-test('ids that Stripe made lead to its dashboard in the mode of the key', async () => {
+test("Stripe's ids link to its dashboard in the mode of the key", async () => {
   const customerId = newCustomer();
   const made = { eventId: 'evt_1A', customerId, subscriptionId: 'sub_"/../x', productId: 'prod_2' };
   const event = JSON.parse(eventBody({ ...made, createdSeconds: 1_000 }));
@@ -166,18 +166,21 @@ test('ids that Stripe made lead to its dashboard in the mode of the key', async 
   expect(await hrefsOn(await openConsole(database, { keyMode: 'live' }))).toEqual(at(''));
 });
 
-test('an event that says its mode leads to the dashboard in that mode', async () => {
+test('an event with a mode links to the dashboard in that mode', async () => {
   const body = JSON.parse(eventBody({ customerId: newCustomer(), createdSeconds: 1_000 }));
   const position = await deliverBody(JSON.stringify({ ...body, livemode: true }));
   const { html } = await pages.get(`/events/${position}`);
   expect(html).toContain(`href="https://dashboard.stripe.com/customers/cus_`);
 });
 
-test.each(['replay', 'dismiss'])('GET /events/:position/%s leads to the event', async (action) => {
-  const position = await deliver({ customerId: newCustomer(), createdSeconds: 1_000 });
-  const { url, status } = await pages.get(`/events/${position}/${action}`);
-  expect({ url, status }).toEqual({ url: `/events/${position}`, status: 200 });
-});
+test.each(['replay', 'dismiss'])(
+  'GET /events/:position/%s redirects to the event',
+  async (action) => {
+    const position = await deliver({ customerId: newCustomer(), createdSeconds: 1_000 });
+    const { url, status } = await pages.get(`/events/${position}/${action}`);
+    expect({ url, status }).toEqual({ url: `/events/${position}`, status: 200 });
+  },
+);
 
 describe('the payload', () => {
   test('is shown as it was sent, and escaped', async () => {
@@ -224,7 +227,7 @@ describe('the payload', () => {
   });
 });
 
-/** Writes an event with any body straight into the log. */
+/** Writes an event with any body directly into the log. */
 async function write(body: Uint8Array): Promise<number> {
   const [row] = await database.query<{ position: number }>(
     `insert into instep.events (key, type, received_at, deliveries, outcome, body)

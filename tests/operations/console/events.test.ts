@@ -10,7 +10,7 @@ import { eventBody, received } from '../../support/stripe/events.ts';
 
 const { database } = await createDatabase();
 const ingest = openPipeline(database);
-/** A clock that the tests advance, to end the time that a search has. */
+/** A clock that the tests advance, to let a search run out of time. */
 let passMs = 0;
 let nowMs = Date.now();
 const clockMs = () => {
@@ -29,7 +29,7 @@ async function deliver(
 const positionsIn = (html: string) =>
   [...html.matchAll(/href="\/events\/(\d+)"/g)].map(([, position]) => Number(position));
 
-/** By the text of a link. */
+/** The address of the link with this text. */
 const linkIn = (html: string, text: string) => {
   const [, href] = new RegExp(`href="([^"]*)"[^>]*>${text}`).exec(html) ?? [];
   return href?.replaceAll('&amp;', '&') ?? null;
@@ -148,7 +148,7 @@ describe('newer events', () => {
   const noticeIn = (html: string) =>
     /id="newer"[^>]*hx-get="([^"]*)"/.exec(html)?.[1]?.replaceAll('&amp;', '&') ?? '';
 
-  test('are counted as they arrive, those of the filter only', async () => {
+  test('are counted as they arrive, limited to the filter', async () => {
     const all = noticeIn((await pages.get('/events')).html);
     const some = noticeIn((await pages.get('/events?customer=cus_new')).html);
     expect((await pages.get(all)).text).not.toContain('newer');

@@ -77,7 +77,7 @@ test('all teams of a filter are exported in their order', async () => {
   expect(names[0]).toBe('Team 159');
 });
 
-test('a name is a text in a spreadsheet, and unchanged in JSON', async () => {
+test('a name is text in a spreadsheet, and unchanged in JSON', async () => {
   const [, row] = linesOf((await download('/teams?status=canceled&format=csv')).text);
   expect(row).toBe(`1,"'${FORMULA.replaceAll('"', '""')}",canceled,,,,cus_acme,,prod_1`);
   const [team] = JSON.parse((await download('/teams?search=cus_acme&format=json')).text);
@@ -110,10 +110,10 @@ describe('a team for support', () => {
     expect(text).not.toContain('canaryMetadata');
   });
 
-  test('has the events as Stripe sent them if asked for', async () => {
+  test('has the events as Stripe sent them on request', async () => {
     const id = await addTeam(database.query, { name: 'Plain', customerId: 'cus_plain' });
     const event = JSON.parse(eventBody({ customerId: 'cus_plain' }));
-    // Without what no page shows.
+    // Without the members that the export replaces.
     for (const member of Object.keys(MEMBERS)) delete event.data.object[member];
     event.data.object.metadata = { note: 'written by a person', count: 1 };
     const body = JSON.stringify(event).replace('"count":1', '"count":12345678901234567890');
@@ -124,7 +124,7 @@ describe('a team for support', () => {
     expect(text).toContain(body);
   });
 
-  test('is also there without a customer', async () => {
+  test('is also exported without a customer', async () => {
     const { text } = await download('/teams/2/export');
     expect(JSON.parse(text)).toMatchObject({ status: { kind: 'unlinked' }, events: [] });
   });
@@ -155,7 +155,7 @@ describe('a file', () => {
       )
       .request('/');
 
-  test('is read no faster than it is sent, and no further when the receiver has gone', async () => {
+  test('is read no faster than it is sent, and no further when the receiver is gone', async () => {
     const reader = (await file(endless())).body?.getReader();
     for (let chunks = 1; chunks <= 5; chunks += 1) {
       await reader?.read();
@@ -165,16 +165,16 @@ describe('a file', () => {
     expect(isOver).toBe(true);
   });
 
-  test('that can not be completed ends with an error', async () => {
+  test("that can't be completed ends with an error", async () => {
     async function* failing() {
       yield { id: 1 };
-      throw new Error('the database has gone');
+      throw new Error('the database is gone');
     }
     const response = await new Hono()
       .get('/', (context) =>
         exportList(context, 'json', { name: 'a', columns: ['id'], rows: failing() }, logger),
       )
       .request('/');
-    await expect(response.text()).rejects.toThrow('the database has gone');
+    await expect(response.text()).rejects.toThrow('the database is gone');
   });
 });

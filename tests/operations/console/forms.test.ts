@@ -123,7 +123,7 @@ describe('a form that was sent after its session had expired', () => {
     expect(answer.status).toBe(403);
   });
 
-  test('is kept without a login, too', async () => {
+  test('is also kept without a login', async () => {
     const operator = local.newOperator();
     const answer = await operator.post('/events/7/replay', { note: 'kept' });
     expect(answer.status).toBe(403);

@@ -27,7 +27,7 @@ test('a new version is a deploy, and the same version again a start', () => {
   ]);
 });
 
-test('an outage ends when any instance is seen again, and is no start', () => {
+test('an outage ends when any instance is seen again, which is not a start', () => {
   const runs = [run('1', 0, 10), run('1', 0.1, 12), run('1', 15, 20)];
   expect(shown(runs, 20)).toEqual([
     ['deploy', 0, 0, '1'],
@@ -35,7 +35,7 @@ test('an outage ends when any instance is seen again, and is no start', () => {
   ]);
 });
 
-test('an instance that runs on leaves no gap', () => {
+test('an instance that continues running leaves no gap', () => {
   expect(shown([run('1', 0, 30), run('1', 5, 6), run('1', 20, 30)], 30)).toEqual([
     ['deploy', 0, 0, '1'],
     ['start', 5, 5, ''],
@@ -50,7 +50,7 @@ test('instances that start within a minute are one mark', () => {
   ]);
 });
 
-test('an outage that lasts ends now', () => {
+test('an outage that still lasts ends now', () => {
   expect(shown([run('1', 0, 10)], 14)).toEqual([
     ['deploy', 0, 0, '1'],
     ['outage', 10, 14, ''],

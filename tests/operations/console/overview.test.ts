@@ -103,7 +103,7 @@ describe('charts', () => {
     expect(ticks).toContain('data-at="2026-10-14T15:00:00.000Z" x="48.333%"');
   });
 
-  test('lead from each slot to its events', async () => {
+  test('link each slot to its events', async () => {
     service.clock.nowMs = Date.UTC(2026, 9, 14, 15, 30, 20);
     await deliver({});
     const link = '<a href="/events?from=2026-10-14T15%3A30&amp;until=2026-10-14T15%3A31"';
@@ -156,7 +156,7 @@ describe('charts', () => {
   });
 });
 
-test('it refreshes itself with the chosen range, unless that is switched off', async () => {
+test('it refreshes itself with the chosen range, unless updates are off', async () => {
   const live = await load('/?range=week');
   expect(live).toContain(
     'hx-get="/?range=week" hx-trigger="every 5s, refresh" hx-select="#overview"',
@@ -214,7 +214,7 @@ describe('an issue has a remedy', () => {
   test.each([
     [{ livemode: true }, '1 of the last 2 events are in live mode', 'of the same mode'],
     [{ account: 'acct_2' }, '1 of the last 2 events belong to other accounts (acct_2)', 'Register'],
-  ])('events that do not fit the API key: %j', async (members, problem, remedy) => {
+  ])('events that do not match the API key: %j', async (members, problem, remedy) => {
     const body = JSON.stringify({ ...JSON.parse(eventBody()), ...members });
     await ingest([received(body, service.clock.nowMs)]);
     await expectIssue(problem, remedy);
@@ -247,7 +247,7 @@ describe('an issue has a remedy', () => {
     await expectIssue(/The name of \d+ products? is unknown/, 'STRIPE_SECRET_KEY');
   });
 
-  test('events that Stripe lists and does not deliver', async () => {
+  test('events that Stripe lists but does not deliver', async () => {
     await deliver({});
     await run(
       `update instep.events

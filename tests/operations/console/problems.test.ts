@@ -80,7 +80,7 @@ describe('an unreachable database', () => {
     },
   });
 
-  test('is named as the reason, with what it means for events', async () => {
+  test('is named as the reason, with the consequence for events', async () => {
     const answer = await fetch(`${service.url}/asks`);
     expect(answer.status).toBe(503);
     const html = await answer.text();

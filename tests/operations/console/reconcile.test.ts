@@ -40,7 +40,7 @@ async function settled(pages: ConsoleService) {
   }
 }
 
-test('before the first reconciliation the page says what it is for', async () => {
+test('before the first reconciliation, the page explains its purpose', async () => {
   const { pages } = await arrange();
   const { text } = await pages.get('/reconcile');
   expect(text).toContain('No reconciliation yet A dry run shows whether every team has');

@@ -49,7 +49,7 @@ test('an event id opens its event at once', async () => {
   expect(await search('evt_parked')).toEqual({ status: 303, location: `/events/${row?.position}` });
 });
 
-test('an event id that several events share leads to all of them', async () => {
+test('an event id that several events share opens a list of them', async () => {
   expect((await search('evt_twice')).location).toBe('/events?event=evt_twice');
   const { html } = await pages.get('/events?event=evt_twice');
   expect(html.match(/aria-label="evt_twice"/g)).toHaveLength(2);
@@ -103,7 +103,7 @@ test('an invoice opens the team of its customer', async () => {
   expect((await search('in_1Nobody')).location).toBe('/events?invoice=in_1Nobody');
 });
 
-test('an invoice of a customer without a team leads to its parked events', async () => {
+test('an invoice of a customer without a team opens its parked events', async () => {
   await ingest([invoiced('evt_paid', 'cus_paid', 'in_1Paid')]);
   const { text } = await pages.get('/search?q=in_1Paid');
   expect(text).toContain('No team has customer cus_paid .');
@@ -114,7 +114,7 @@ test('a product opens the list of its teams', async () => {
   expect((await search('prod_pro')).location).toBe('/teams?product=prod_pro');
 });
 
-test('a subscription whose events had no effect leads to these events', async () => {
+test('a subscription whose events had no effect opens these events', async () => {
   const event = { customerId: 'cus_acme', subscriptionId: 'sub_incomplete', status: 'incomplete' };
   await ingest([receivedEvent({ eventId: 'evt_incomplete', ...event })]);
   const { location } = await search('sub_incomplete');

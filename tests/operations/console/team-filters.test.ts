@@ -88,7 +88,7 @@ test('each filter shows how many teams match it and the others', async () => {
   expect(text).toMatch(/Counted \d+ seconds? ago\./);
   const unpaid = await pages.get('/teams?status=unpaid');
   expect(unpaid.text).toMatch(/Plan Pro 2 Basic 1/);
-  // A chosen filter is removed by its link.
+  // The link of a chosen filter removes it.
   expect(await follow('/teams?status=unpaid&plan=Pro', /^unpaid/)).toBe('/teams?plan=Pro');
 });
 
@@ -115,7 +115,7 @@ describe('sorted', () => {
     expect(await namesOn(`/teams?sort=${sort}`)).toEqual(names);
   });
 
-  test('a click on a column sorts by it, and another click the other way', async () => {
+  test('a click on a column sorts by it, and another click reverses the order', async () => {
     const byName = await follow('/teams', /^Team$/);
     expect(byName).toBe('/teams?sort=name');
     const { html } = await pages.get(byName);

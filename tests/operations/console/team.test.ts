@@ -163,7 +163,7 @@ describe('the history', () => {
     expect(chart.match(/class="mark stale"/g)).toHaveLength(1);
   });
 
-  test('has a timeline that ends now, and whose marks lead to the rows', async () => {
+  test('has a timeline that ends now, and whose marks link to the rows', async () => {
     const { deliver, teamId } = await arrange();
     await deliver(0, { status: 'trialing' });
     await deliver(60, { status: 'active' });
@@ -174,7 +174,7 @@ describe('the history', () => {
     for (const [, id] of marks) expect(html).toContain(`<div id="${id}"><a href="/events/`);
   });
 
-  test('has ticks in the order of time, with room for each', async () => {
+  test('has ticks in chronological order, with space for each', async () => {
     const { deliver, teamId } = await arrange();
     for (const seconds of [0, 1, 2, 3_000, 3_001, 90_000]) await deliver(seconds);
     const { html } = await pages.get(`/teams/${teamId}`);
@@ -188,7 +188,7 @@ describe('the history', () => {
     }
   });
 
-  test('shows more events when asked for, also on older pages', async () => {
+  test('shows more events on request, even on older pages', async () => {
     const { deliver, teamId } = await arrange();
     const rowsOf = (html: string) => html.match(/<div id="event-\d+">/g)?.length;
     for (let second = 0; second < 30; second += 1) await deliver(second);
@@ -268,7 +268,7 @@ describe('the comparison with Stripe', () => {
   });
 });
 
-test.each(['repair', 'link'])('GET /teams/:id/%s leads to the team', async (action) => {
+test.each(['repair', 'link'])('GET /teams/:id/%s redirects to the team', async (action) => {
   const { teamId } = await arrange();
   const { url, status } = await pages.get(`/teams/${teamId}/${action}`);
   expect({ url, status }).toEqual({ url: `/teams/${teamId}`, status: 200 });

@@ -106,7 +106,7 @@ describe('the clock', () => {
     );
   });
 
-  test('is not judged by the duration of a slow call', () => {
+  test('is not blamed for the duration of a slow call', () => {
     expect(at(began + 9_000, 10_000)).toMatchObject({ state: 'ok' });
   });
 });

@@ -60,7 +60,7 @@ describe('privileges', () => {
     const account = await openExaminedAccount();
     const { query } = account.database;
     await account.deliver(eventBody());
-    // The role of the tests has the name of the schema, and therefore all of its tables there.
+    // The role of the tests has the same name as the schema, so all of its tables are there.
     await query('alter table users set schema public; alter table teams set schema public');
     await query(`create role ${role} login`);
     const url = new URL(account.databaseUrl);
@@ -85,7 +85,7 @@ describe('privileges', () => {
       ]) {
         expect(lacking?.finding).toContain(privilege);
       }
-      // What it finding is what helps.
+      // Running the advised grants solves the problem.
       const [, grants = ''] = /^as the owner: (.*)$/.exec(lacking?.advice ?? '') ?? [];
       expect(grants).not.toContain('create');
       await query(grants);

@@ -16,7 +16,7 @@ async function linesOf(role?: string): Promise<string[]> {
   return (await checkHosts(urls)).map(({ state, finding }) => `${state}: ${finding}`);
 }
 
-test('reports a primary with its standby, to a role without rights as well', async () => {
+test('reports a primary with its standby, even to a role without privileges', async () => {
   const [primary] = pair;
   await primary.ask('create role plain login');
   const listed = [

@@ -56,7 +56,7 @@ test('accepts two hosts that lead to one server', () => {
   expect(linesOf(one(), two(PRIMARY)).filter((line) => !line.startsWith('ok'))).toEqual([]);
 });
 
-test('fails when no standby is connected for which commits wait, with a single host as well', () => {
+test('fails when no standby that commits wait for is connected, even with a single host', () => {
   const alone = { ...PRIMARY, synchronousStandbys: 0 };
   expect(linesOf(one(alone))).toEqual([
     'failure standby: synchronous_standby_names is two, and none of them is connected: no write ' +

@@ -76,7 +76,7 @@ test.each(['refuse', 'swallow'] as const)(
   },
 );
 
-test('parked events of a customer whom a team had before are told apart', async () => {
+test('parked events of a customer that a team had before are counted separately', async () => {
   const { teamId, customerId } = await service.addTeam();
   await service.post(eventBody({ customerId, createdSeconds: 100 }));
   await service.database.query('delete from teams where id = $1', [teamId]);
