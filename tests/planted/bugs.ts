@@ -2,16 +2,17 @@
 export type PlantedBug = {
   readonly name: string;
   readonly file: string;
-  /** Each text stands in the file exactly once. */
+  /** Each search text occurs in the file exactly once. */
   readonly edits: readonly (readonly [search: string, replace: string])[];
   /**
-   * What can notice it: `store` for SQL and concurrency; `unit` for a second safeguard, whose loss no
-   * history shows.
+   * The level that can detect it: `store` for SQL and concurrency; `unit` for a second safeguard, whose loss
+   * no history reveals.
+   *
    */
   readonly level: 'core' | 'store' | 'unit';
 };
 
-/** A file's text with the bug in it. @throws RangeError when it does not fit the text any more */
+/** A file's text with the bug. @throws RangeError when the bug no longer matches the text */
 export function textWith({ name, file, edits }: PlantedBug, text: string): string {
   return edits.reduce((edited, [search, replace]) => {
     if (edited.split(search).length === 2) return edited.replace(search, () => replace);
@@ -38,7 +39,7 @@ function storeBug(
 const DECIDE = 'ingest/decide.ts';
 
 export const PLANTED_BUGS: readonly PlantedBug[] = [
-  bug('the clock is taken for milliseconds', 'stripe/parse-event.ts', [
+  bug('seconds are taken for milliseconds', 'stripe/parse-event.ts', [
     'createdSeconds: created ??',
     'createdSeconds: (created && Math.floor(created / 1_000)) ??',
   ]),
@@ -62,7 +63,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "if (earlier !== undefined && earlier !== 'parked') return",
     "if (earlier === 'unreadable') return",
   ]),
-  bug('the key of an event leaves its content out', 'stripe/event-key.ts', [
+  bug('the key of an event omits its content', 'stripe/event-key.ts', [
     'JSON.stringify([eventId ?? nonce(), type, createdSeconds, data])',
     'JSON.stringify([eventId ?? nonce(), type, createdSeconds])',
   ]),
@@ -112,7 +113,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     '          for no key update skip locked\n',
     '',
   ]),
-  storeBug('the clock is not written', 'queries/subscriptions.ts', [
+  storeBug('the time of a state is not written', 'queries/subscriptions.ts', [
     'created_at         = excluded.created_at,',
     '',
   ]),
@@ -142,7 +143,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ]),
 
   // Catch-up and reconciliation.
-  storeBug('what is missing in the log is taken for known', 'maintenance/catch-up.ts', [
+  storeBug('events that are missing in the log are taken for known', 'maintenance/catch-up.ts', [
     'filter(({ key }) => !keys.has(key))',
     'filter(({ key }) => keys.has(key))',
   ]),
@@ -162,13 +163,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
 
   // Few lifecycles end with a change of the plan.
   {
-    ...bug('another product is no drift', 'maintenance/reconcile/drift.ts', [
+    ...bug('another product is not drift', 'maintenance/reconcile/drift.ts', [
       'if (newest.productId !== null) return newest.productId === productId;',
       'if (newest.productId !== null) return true;',
     ]),
     level: 'unit',
   },
-  // The ordering rule makes up for an event that counts twice.
+  // The ordering rule compensates for an event that counts twice.
   {
     ...bug('an event in two API versions is two events', 'ingest/recognize.ts', [
       'one.apiVersion !== other.apiVersion',
@@ -177,7 +178,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     level: 'unit',
   },
   {
-    ...bug('a delivered event is another one when it is listed', 'ingest/recognize.ts', [
+    ...bug('a delivered event is a different event when it is listed', 'ingest/recognize.ts', [
       "if (event.source === 'list') return true;",
       '',
     ]),

@@ -13,19 +13,19 @@ const COPIED = [
 type Ended = {
   readonly code: number;
   readonly stdout: string;
-  /** It had to be stopped. */
+  /** Whether it had to be stopped. */
   readonly isEndless: boolean;
 };
 
 export type PlantedCopy = {
   /** Runs the simulation to its end. */
   run(args: readonly string[]): Promise<Ended>;
-  /** Runs tests against it. */
+  /** Runs tests against the copy. */
   test(args: readonly string[]): Promise<Ended>;
   remove(): void;
 };
 
-/** A copy of the project with one bug more, compiled. The project itself stays as it is. */
+/** A compiled copy of the project with one more bug. The project itself stays unchanged. */
 export async function plant(bug: PlantedBug | null): Promise<PlantedCopy> {
   const folder = mkdtempSync(join(tmpdir(), 'instep-planted-'));
   for (const name of COPIED) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
@@ -34,7 +34,7 @@ export async function plant(bug: PlantedBug | null): Promise<PlantedCopy> {
     const path = join(folder, bug.file);
     writeFileSync(path, textWith(bug, readFileSync(path, 'utf8')));
   }
-  // A bug may leave an import unused: what counts is what was written.
+  // A bug can leave an import unused, so only the written output counts.
   await execute(join(ROOT, 'node_modules/.bin/tsc'), ['-p', 'simulation/tsconfig.json'], folder);
   return {
     run: (args) =>

@@ -5,7 +5,7 @@ import { type PlantedCopy, plant } from './planted-copy.ts';
 type Detector = {
   readonly name: string;
   readonly args: readonly string[];
-  /** Whether these are tests instead of the simulation. */
+  /** Whether it runs tests instead of the simulation. */
   readonly isTest?: boolean;
 };
 
@@ -43,7 +43,7 @@ afterAll(() => {
   process.stdout.write(`\n${lines.join('\n')}\n`);
 });
 
-/** The first detector that exits with 1, and how many deliveries it took. */
+/** The first detector that exits with 1, and the number of deliveries until then. */
 async function find(copy: PlantedCopy, detectors: readonly Detector[]) {
   for (const { name, args, isTest } of detectors) {
     if (isTest) {

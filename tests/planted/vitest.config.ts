@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** Planted bugs take minutes: they are no part of `npm test`. */
+/** Planted bugs take minutes, so they are not part of `npm test`. */
 export default defineConfig({
   test: {
     include: ['tests/planted/planted.ts'],

@@ -20,7 +20,7 @@ function openPool(url: URL): Database {
   });
 }
 
-/** Runs this on every connection, several times; returns the errors and the most backends seen. */
+/** Runs this on every connection several times. Returns the errors and the maximum number of backends. */
 async function hammer(
   work: () => Promise<unknown>,
   countBackends: () => Promise<number>,
@@ -65,7 +65,7 @@ describe.each(postgresServers)('$name', (server) => {
       () => database.query('select from notes where text = $1 /* ours */', ['a']),
     ],
     ['a transaction', () => database.transaction((query) => query('select from notes /* ours */'))],
-  ])('%s that waits for a lock ends on the server as well', async (_, work) => {
+  ])('%s that waits for a lock also ends on the server', async (_, work) => {
     await operator.transaction(async (query) => {
       await query('lock table notes in access exclusive mode');
       const { errors, most } = await hammer(work, countBackends);
@@ -115,7 +115,7 @@ describe('without a synchronous standby', () => {
       'a transaction',
       () => database.transaction((query) => query(`insert into notes values ('a')`)),
     ],
-  ])('the backend of %s that cannot be committed is ended', async (_, write) => {
+  ])("the backend of %s that can't be committed is ended", async (_, write) => {
     await setStandbys('nobody');
     // The setting takes effect a moment after the reload; until then a commit succeeds.
     await vi.waitFor(() => expect(write()).rejects.toThrow(DatabaseUnavailable), 20_000);

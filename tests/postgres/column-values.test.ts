@@ -30,7 +30,7 @@ describe.each(postgresServers)('$name', (server) => {
   });
 
   test.each(['9007199254740992', '-9223372036854775808'])(
-    'the bigint %s is text, and no other number',
+    'the bigint %s is text, not a rounded number',
     async (text) => {
       expect(await read(`(${text})::bigint`)).toBe(text);
     },
@@ -54,7 +54,7 @@ describe.each(postgresServers)('$name', (server) => {
       expect(await read('null::timestamp')).toBeNull();
     });
 
-    test('one with a time zone is the same moment, whatever zone the server shows', async () => {
+    test('a timestamp with a time zone is the same moment in any zone that the server shows', async () => {
       await database.transaction(async (query) => {
         for (const shown of ['Asia/Kathmandu', 'America/St_Johns', 'UTC']) {
           await query(`set local time zone '${shown}'`);
@@ -66,7 +66,7 @@ describe.each(postgresServers)('$name', (server) => {
       });
     });
 
-    test('timestamps of long ago and far ahead are read too', async () => {
+    test('timestamps of the distant past and future are read', async () => {
       for (const time of ['0999-12-31T23:59:59.000Z', '9999-12-31T23:59:59.000Z']) {
         expect(await read(`'${time}'::timestamptz at time zone 'UTC'`)).toEqual(new Date(time));
       }
@@ -74,7 +74,7 @@ describe.each(postgresServers)('$name', (server) => {
   });
 });
 
-/** In summer 2024, in minutes. */
+/** Offsets in summer 2024, in minutes. */
 const OFFSETS: Record<string, number> = {
   'America/St_Johns': 150,
   UTC: 0,

@@ -24,7 +24,7 @@ describe.each(postgresServers)('$name', (server) => {
 
   const readPair = () => database.query('select n from pair order by id');
 
-  test('transactions that wait for each other both come through', async () => {
+  test('transactions that wait for each other both succeed', async () => {
     let attempts = 0;
     const arrived = new Set<number>();
     const cross = (first: number, second: number) =>
@@ -41,9 +41,9 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await readPair()).toEqual([{ n: 2 }, { n: 2 }]);
   });
 
-  test('serializable statements that meet on one row all come through', async () => {
+  test('concurrent serializable statements on one row all succeed', async () => {
     await database.query('update pair set n = 0');
-    // Each of them starts from what it saw before the one that it waits for was committed.
+    // Each statement's snapshot is older than the commit of the transaction that it waits for.
     const holder = database.transaction(async (query) => {
       await query('update pair set n = n + 1 where id = 1');
       const waiting = [1, 2, 3].map(() => database.query('update pair set n = n + 1 where id = 1'));
@@ -54,7 +54,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await readPair()).toEqual([{ n: 4 }, { n: 0 }]);
   });
 
-  test('one that conflicts again and again gives up, and leaves its connection sound', async () => {
+  test('a transaction that keeps conflicting gives up, and leaves its connection usable', async () => {
     let attempts = 0;
     const hopeless = database.transaction(async (query) => {
       attempts += 1;

@@ -13,9 +13,9 @@ const STATEMENT_TIMEOUT_MS = 1_000;
 
 describe.each(postgresServers)('$name', (server) => {
   let proxy: TcpProxy;
-  /** A pool of one connection, so that whatever is handed out is the one that was given back. */
+  /** A pool of one connection, so that it hands out the connection that was returned. */
   let database: Database;
-  /** What does something to the other one. */
+  /** A second pool, which interferes with the first one's connection. */
   let operator: Database;
   let lost: Error[];
 
@@ -52,19 +52,19 @@ describe.each(postgresServers)('$name', (server) => {
   const notes = async () =>
     (await operator.query<{ text: string }>('select text from notes')).map(({ text }) => text);
 
-  test('one that worked is used again', async () => {
+  test('a connection that worked is used again', async () => {
     expect(await pidOf(database)).toBe(await pidOf(database));
     expect(lost).toEqual([]);
   });
 
-  test('one that died while it was idle is not handed out again', async () => {
+  test('a connection that died while it was idle is not handed out again', async () => {
     const pid = await pidOf(database);
     await terminate(pid);
     await vi.waitFor(() => expect(lost).not.toEqual([]), { timeout: 5_000 });
     expect(await pidOf(database)).not.toBe(pid);
   });
 
-  test('one that died in the middle of a statement is not handed out again', async () => {
+  test('a connection that died in the middle of a statement is not handed out again', async () => {
     const pid = await pidOf(database);
     const sleeping = database.query('select pg_sleep(10)');
     const refused = expect(sleeping).rejects.toThrow(DatabaseUnavailable);
@@ -74,7 +74,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await pidOf(database)).not.toBe(pid);
   });
 
-  test('one that died in a transaction is not handed out again, and nothing is kept', async () => {
+  test('a connection that died in a transaction is not handed out again, and the transaction is rolled back', async () => {
     let pid = 0;
     const transaction = database.transaction(async (query) => {
       pid = await pidOf({ query });
@@ -87,8 +87,8 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await notes()).toEqual([]);
   });
 
-  test('one that died before its first statement fails the transaction, and nothing else', async () => {
-    // A rejection that is not handled meanwhile would end the process.
+  test('a connection that died before its first statement fails only the transaction', async () => {
+    // A rejection that is unhandled meanwhile would end the process.
     const transaction = database.transaction(async (query) => {
       await proxy.become('reset');
       await sleep(100);
@@ -99,7 +99,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await database.query('select 1 as one')).toEqual([{ one: 1 }]);
   });
 
-  test('one that answers nothing any more is given up in time, and not handed out again', async () => {
+  test('a connection that no longer answers is given up in time, and not handed out again', async () => {
     const pid = await pidOf(database);
     await proxy.become('swallow');
     const startedAt = Date.now();
@@ -109,7 +109,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await pidOf(database)).not.toBe(pid);
   });
 
-  test('one that may only read any more, as after a failover, is not handed out again', async () => {
+  test('a connection that became read-only, as after a failover, is not handed out again', async () => {
     const pid = await pidOf(database);
     await database.query('set session characteristics as transaction read only');
     for (const write of [
@@ -124,7 +124,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await notes()).toEqual(['one', 'two']);
   });
 
-  test('one whose statement was refused is sound, and used again', async () => {
+  test('a connection whose statement was refused is used again', async () => {
     const pid = await pidOf(database);
     await expect(database.query('select 1 / 0')).rejects.toThrow(DatabaseRefused);
     const transaction = database.transaction(async (query) => {
@@ -134,12 +134,12 @@ describe.each(postgresServers)('$name', (server) => {
     await expect(transaction).rejects.toThrow(DatabaseRefused);
     expect(await pidOf(database)).toBe(pid);
     expect(await notes()).toEqual([]);
-    // It is in no transaction any more.
+    // It is no longer in a transaction.
     await database.query(`insert into notes values ('kept')`);
     expect(await notes()).toEqual(['kept']);
   });
 
-  test('a transaction whose work throws is undone', async () => {
+  test('a transaction whose work throws is rolled back', async () => {
     const transaction = database.transaction(async (query) => {
       await query(`insert into notes values ('undone')`);
       throw new RangeError('of the work');
@@ -158,7 +158,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await notes()).toEqual([]);
   });
 
-  test('statements that are not waited for one by one all count', async () => {
+  test('statements that are not awaited one by one are all committed', async () => {
     const results = await database.transaction((query) =>
       Promise.all([
         query(`insert into notes values ('first')`),
@@ -170,7 +170,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await notes()).toEqual(['first', 'second']);
   });
 
-  test('when one of those fails, none of them counts', async () => {
+  test('if one of those statements fails, none of them is committed', async () => {
     await operator.query(`insert into notes values ('taken')`);
     const transaction = database.transaction((query) =>
       Promise.all([
@@ -184,19 +184,19 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await database.query('select 1 as one')).toEqual([{ one: 1 }]);
   });
 
-  test('a statement that waits too long for a lock gives up, and its connection is sound', async () => {
+  test('a statement that waits too long for a lock gives up, and its connection stays usable', async () => {
     const pid = await pidOf(database);
     await operator.transaction(async (query) => {
       await query('lock table notes in access exclusive mode');
       const waiting = database.transaction((blocked) => blocked('select from notes'));
-      // Before the timeout of the statement, so that there is time left for others.
+      // This happens before the timeout of the statement, so that there is time left for others.
       const error = { code: 'DATABASE_BUSY', cause: { code: '55P03' } };
       await expect(waiting).rejects.toMatchObject(error);
     });
     expect(await pidOf(database)).toBe(pid);
   });
 
-  test('failures of every kind leave the pool whole', async () => {
+  test('failures of every kind leave the pool complete', async () => {
     for (const statement of [
       'select 1 / 0',
       'selec',

@@ -19,7 +19,7 @@ const ENDED = message(
   Buffer.from('SFATAL\0C57P01\0Mterminating connection due to unexpected postmaster exit\0\0'),
 );
 
-test('a server that ends a connection with the bytes that say it is ready ends no process', async () => {
+test('a server that closes a connection in the same bytes that say it is ready does not end the process', async () => {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
     socket.once('data', () => socket.end(Buffer.concat([AUTHENTICATED, READY, ENDED])));

@@ -22,7 +22,7 @@ const TABLES = `
   create view short_notes as select * from notes where length(text) < 3 with check option;
   create table long_keys (key text primary key);`;
 
-/** PostgreSQL's own errors, as far as a statement can bring them about. */
+/** PostgreSQL's own errors that a statement can cause. */
 const REAL = [
   [DatabaseRefused, '21000', 'select (select generate_series(1, 2))'],
   [DatabaseRefused, '22012', 'select 1 / 0'],
@@ -48,7 +48,7 @@ const REAL = [
   [DatabaseUnavailable, '25006', `set transaction read only; insert into notes values ('a')`],
 ] as const;
 
-/** Those that it takes an accident for. */
+/** Errors that only an accident causes, so the tests raise them. */
 const RAISED = [
   [DatabaseRefused, ['09000', '27000', '38000', '39000']],
   [DatabaseUnusable, ['28000', '28P01', '3D000']],
@@ -67,7 +67,7 @@ describe.each(postgresServers)('$name', (server) => {
   });
   afterAll(() => database?.close());
 
-  /** What comes of a statement: in a transaction, and without one unless it needs one. */
+  /** The errors of a statement in a transaction, and without one unless it needs one. */
   async function errorsOf(statement: string): Promise<unknown[]> {
     const attempts = [
       database.transaction((query) => query(statement)),
@@ -130,7 +130,7 @@ test.each([
     const error = await attempt().catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(DatabaseUnavailable);
     expect(error).toMatchObject({ code: 'DATABASE_UNAVAILABLE' });
-    // Somebody has to find out from it where the mistake is.
+    // The message must show the cause.
     expect(String(error)).toMatch(/ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENOENT/);
   }
   await database.close();
@@ -151,12 +151,12 @@ test.each([
   server.close();
 });
 
-test('what is sorted already stays what it is', () => {
+test('an error that is already converted stays the same', () => {
   const error = new DatabaseBusy('busy');
   expect(databaseError(error)).toBe(error);
 });
 
-test('a name of several addresses, all of which refuse, is told with each of them', () => {
+test('the error of a host name whose addresses all refuse lists each address', () => {
   const refusals = ['connect ECONNREFUSED ::1:5432', 'connect ECONNREFUSED 127.0.0.1:5432'];
   const cause = new AggregateError(refusals.map((message) => new Error(message)));
   const error = databaseError(cause);

@@ -12,7 +12,7 @@ import {
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 
-/** Tables as an application may have made them, with columns and types of its own. */
+/** Tables that an application created, with columns and types of its own. */
 const TABLES = `
   create type user_role as enum ('guest', 'owner');
   create table users (
@@ -45,7 +45,7 @@ const TABLES = `
     ('{}', 2, 'cus_shared', 'sub_old', 'prod_old', 'Old', 'active', 6),
     ('{}', 3, 'cus_other', 'sub_other', 'prod_other', 'Other', 'active', 7);`;
 
-/** All that PostgreSQL knows of them, and all that is in them. */
+/** Everything in PostgreSQL's catalog about them, and their rows. */
 const PICTURE = `
   select (select json_agg(c order by c.table_name, c.ordinal_position)
             from information_schema.columns c where table_schema = 'public') as columns,
@@ -64,7 +64,7 @@ describe.each(postgresServers)('$name', (server) => {
   });
   afterAll(() => database?.close());
 
-  test('existing tables are used as they are, and nothing about them is changed', async () => {
+  test('existing tables are used as they are, and stay unchanged', async () => {
     const [before] = await database.query(PICTURE);
     await migrate(database);
     await findApplicationTables(database.query, {});

@@ -29,7 +29,7 @@ function connectTo(...urls: readonly string[]): Database {
   return database;
 }
 
-/** As on a server that was demoted, for the connections that are open as well. */
+/** Simulates a demoted server, including for open connections. */
 async function become(setting: string): Promise<void> {
   await cluster.ask(`alter system set ${setting}`);
   await cluster.ask('select pg_reload_conf()');
@@ -37,7 +37,7 @@ async function become(setting: string): Promise<void> {
 
 const write = (database: Database) => database.query("insert into notes values ('a note')");
 
-test('of connections that became read-only one fails, and none is handed out again', async () => {
+test('only one of several connections that became read-only fails, and none is handed out again', async () => {
   const database = connectTo(cluster.url.href);
   const poison = 'set session characteristics as transaction read only; select pg_sleep(0.1)';
   await Promise.all(Array.from({ length: 5 }, () => database.query(poison)));
@@ -45,7 +45,7 @@ test('of connections that became read-only one fails, and none is handed out aga
   for (let count = 0; count < 10; count += 1) await write(database);
 });
 
-test('a server that is read-only is not connected to', async () => {
+test('a read-only server is not used', async () => {
   await become('default_transaction_read_only = on');
   const database = connectTo(cluster.url.href);
   await expect(write(database)).rejects.toThrow(/read-only \(a standby\?\)/);
@@ -53,7 +53,7 @@ test('a server that is read-only is not connected to', async () => {
   await write(database);
 });
 
-test('of several servers the one that takes writes is found', async () => {
+test('the writable one of several servers is found', async () => {
   const gone = 'postgres://127.0.0.1:1/none';
   const database = connectTo(gone, cluster.url.href);
   for (let count = 0; count < 3; count += 1) await write(database);
@@ -71,18 +71,18 @@ describe('while no synchronous standby answers', () => {
     await expect(commit).rejects.toThrow(DatabaseUnavailable);
   });
 
-  test('a commit without an effect waits as well', async () => {
+  test('a commit without an effect also waits', async () => {
     await expect(commitNothing(connectTo(cluster.url.href))).rejects.toThrow(DatabaseUnavailable);
   });
 
   test.each(['notice', 'error'])(
-    'a commit whose wait was canceled is not taken for one, with client_min_messages = %s',
+    'a commit whose wait was canceled counts as failed, with client_min_messages = %s',
     async (level) => {
       const url = new URL(cluster.url);
       url.searchParams.set('options', `-c client_min_messages=${level}`);
       const database = connectTo(url.href);
       const commit = database.transaction((query) => query("insert into notes values ('alone')"));
-      // Heard before anybody waits for it.
+      // Handles the rejection before the test awaits it.
       const outcome = commit.then(
         () => 'committed',
         (error: Error) => error.message,
@@ -94,7 +94,7 @@ describe('while no synchronous standby answers', () => {
   );
 });
 
-test('what a trigger of the application says at a commit is no reason to doubt it', async () => {
+test("a warning of an application's trigger at a commit does not make the commit fail", async () => {
   await cluster.ask(`
     create table talked (text text);
     create function talk() returns trigger language plpgsql as $$

@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const database of opened.splice(0)) await database.close();
 });
 
-/** So many pools on one new, empty database. */
+/** This many pools on one new, empty database. */
 async function openNew(server: (typeof postgresServers)[number], pools = 1): Promise<Database[]> {
   const url = await createEmptyDatabase(server);
   opened.push(...Array.from({ length: pools }, () => connect(url)));
@@ -31,7 +31,7 @@ async function ledgerOf(database: Database | undefined) {
 
 const LEDGER = NAMES.map((name, index) => ({ version: index + 1, name }));
 
-test('migrations are numbered from 1 on, without a gap', () => {
+test('migrations are numbered from 1, without a gap', () => {
   expect(NAMES).not.toEqual([]);
   expect(NAMES.map((name) => Number(/^(\d{4})_[a-z0-9_]+$/.exec(name)?.[1]))).toEqual(
     NAMES.map((_, index) => index + 1),
@@ -46,7 +46,7 @@ test('a migration is compatible with a version up to its own', () => {
 });
 
 describe.each(postgresServers)('$name', (server) => {
-  test('all run once, in order', async () => {
+  test('all migrations run once, in order', async () => {
     const [database] = (await openNew(server)) as [Database];
     expect(await migrate(database)).toEqual(NAMES);
     expect(await ledgerOf(database)).toEqual(LEDGER);
@@ -55,7 +55,7 @@ describe.each(postgresServers)('$name', (server) => {
     await checkSchema(database.query);
   });
 
-  test("our tables are in a schema of ours, and the application's are not", async () => {
+  test("our tables are in our own schema, and the application's are not", async () => {
     const [database] = (await openNew(server)) as [Database];
     await database.query(`
       create schema if not exists instep;
@@ -70,7 +70,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(names).toEqual(['instep.events', 'public.teams', 'public.users']);
   });
 
-  test('no table is created beside those of an application that follow our schema on the path', async () => {
+  test("no table is created beside an application's tables that follow our schema on the search path", async () => {
     const url = await createEmptyDatabase(server);
     url.searchParams.set('options', '-c search_path=instep,app');
     const database = connect(url);
@@ -86,14 +86,17 @@ describe.each(postgresServers)('$name', (server) => {
     expect(rows).toEqual([{ schema: 'app' }, { schema: 'app' }]);
   });
 
-  test.each([2, 10])('%i at the same moment on an empty database all succeed', async (count) => {
-    const databases = await openNew(server, count);
-    const applied = await Promise.all(databases.map((database) => migrate(database)));
-    expect(applied.filter((names) => names.length > 0)).toEqual([NAMES]);
-    expect(await ledgerOf(databases[0])).toEqual(LEDGER);
-  });
+  test.each([2, 10])(
+    '%i migrations of an empty database at the same time all succeed',
+    async (count) => {
+      const databases = await openNew(server, count);
+      const applied = await Promise.all(databases.map((database) => migrate(database)));
+      expect(applied.filter((names) => names.length > 0)).toEqual([NAMES]);
+      expect(await ledgerOf(databases[0])).toEqual(LEDGER);
+    },
+  );
 
-  test('those that are missing run, and no others', async () => {
+  test('only missing migrations run', async () => {
     const [database] = (await openNew(server)) as [Database];
     await migrate(database);
     expect(await migrateByNewer(database, 'additive')).toEqual(['tomorrow']);
@@ -102,7 +105,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await database.query('select from instep.tomorrow')).toEqual([]);
   });
 
-  test('all or nothing: one that fails takes those before it back', async () => {
+  test('a failing migration rolls back those before it', async () => {
     const [database] = (await openNew(server)) as [Database];
     await database.query('create schema instep');
     await database.query('create table instep.products (mine text)');
@@ -126,7 +129,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(rows).toEqual([{ name: table }]);
   });
 
-  test('a check that fails takes all of them back', async () => {
+  test('a failing check rolls back all migrations', async () => {
     const [database] = (await openNew(server)) as [Database];
     const verify = async () => {
       throw new RangeError('does not fit');
@@ -140,7 +143,7 @@ describe.each(postgresServers)('$name', (server) => {
     await expect(migrate(database, { verify })).rejects.toThrow('does not fit');
   });
 
-  test('a database that is newer than the program is refused by name, and left alone', async () => {
+  test("a database that is newer than the program is refused with the migration's name, and left unchanged", async () => {
     const [database] = (await openNew(server)) as [Database];
     await migrateByNewer(database, 'breaking');
     for (const attempt of [() => migrate(database), () => checkSchema(database.query)]) {
@@ -152,7 +155,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect((await ledgerOf(database))?.length).toBe(NAMES.length + 1);
   });
 
-  test('a database that a newer program has only added to is accepted, and left alone', async () => {
+  test('a database that a newer program has only extended is accepted, and left unchanged', async () => {
     const [database] = (await openNew(server)) as [Database];
     await migrateByNewer(database, 'additive');
     expect(await migrate(database)).toEqual([]);
@@ -160,7 +163,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect((await ledgerOf(database))?.length).toBe(NAMES.length + 1);
   });
 
-  test('an empty database is told to be migrated', async () => {
+  test('the error for an empty database says to migrate it', async () => {
     const [database] = (await openNew(server)) as [Database];
     await expect(checkSchema(database.query)).rejects.toMatchObject({ code: 'SCHEMA_OUTDATED' });
   });

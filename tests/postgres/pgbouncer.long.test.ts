@@ -19,12 +19,12 @@ import { eventBody } from '../support/stripe/events.ts';
 
 const PGBOUNCER = '/usr/sbin/pgbouncer';
 const PORT = 6_432;
-/** Fewer than the server's own pool has, so that transactions change places. */
+/** Fewer than in the server's own pool, so that transactions get changing connections. */
 const POOL_SIZE = 3;
 const UNPRIVILEGED_ID = 65_534;
 const EVENTS = 300;
 
-/** Old versions refuse the timeouts of a session; many installations have it swallow them. */
+/** Old versions refuse the timeouts of a session; many installations are configured to ignore them. */
 const MODES = [
   ['refuses startup parameters', ''],
   [
@@ -75,7 +75,7 @@ describe.skipIf(!existsSync(PGBOUNCER)).each(MODES)('PgBouncer that %s', (_, ign
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('statements end on the server as well', async () => {
+  test('statements also end on the server', async () => {
     const database = openDatabase({
       connections: [{ connectionString: urlOf(folder).href }],
       maxConnections: POOL_SIZE,
@@ -100,7 +100,7 @@ describe.skipIf(!existsSync(PGBOUNCER)).each(MODES)('PgBouncer that %s', (_, ign
     expect(settings).toEqual({ timeout: '0' });
   });
 
-  test('statements have the settings that they need, and other clients keep theirs', async () => {
+  test('statements get the settings that they need, and other clients keep theirs', async () => {
     const database = connect(urlOf(folder));
     const settings = `select current_setting('datestyle') as datestyle,
                              current_setting('array_nulls') as array_nulls`;

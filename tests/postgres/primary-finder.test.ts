@@ -33,7 +33,7 @@ function watch(...initial: (ReplicationState | 'away')[]) {
     left,
     states,
     questions: () => questions,
-    /** The answers are too old from now on. */
+    /** Makes the earlier answers too old. */
     async findLater() {
       nowMs += 3_000;
       left.length = 0;
@@ -46,12 +46,12 @@ test('stays with the first of two primaries on the same timeline', async () => {
   expect(await watch(primary(1), primary(1)).finder.find()).toBe(0);
 });
 
-test('chooses the server that is no standby', async () => {
+test('chooses the server that is not a standby', async () => {
   expect(await watch(standby(1), primary(1)).finder.find()).toBe(1);
   expect(await watch('away', primary(1)).finder.find()).toBe(1);
 });
 
-test('leaves a primary that was replaced and has not noticed', async () => {
+test('leaves a replaced primary that has not noticed it', async () => {
   const servers = watch(primary(1), standby(1));
   expect(await servers.finder.find()).toBe(0);
   servers.states[1] = primary(2);
@@ -59,7 +59,7 @@ test('leaves a primary that was replaced and has not noticed', async () => {
   expect(servers.left).toContain(0);
 });
 
-test('never returns to a primary that was replaced, not even when the new one is away', async () => {
+test('never returns to a replaced primary, even if the new one is unreachable', async () => {
   const { finder, states, findLater } = watch(primary(1), primary(2));
   expect(await finder.find()).toBe(1);
   states[1] = 'away';
@@ -75,7 +75,7 @@ test('learns from a standby that the primary was replaced', async () => {
   expect(() => servers.finder.verify(primary(1))).toThrow(/replaced/);
 });
 
-test('accepts a server of another system, whatever its timeline', async () => {
+test('accepts a server of another system on any timeline', async () => {
   const { finder, states, findLater } = watch(primary(5), 'away');
   await finder.find();
   states[0] = 'away';
@@ -102,7 +102,7 @@ test('stays with the only primary after a failure', async () => {
   expect(left).not.toContain(0);
 });
 
-test('asks no more often than once a second, and a single server never', async () => {
+test('asks at most once a second, and never asks a single server', async () => {
   const { finder, questions, findLater } = watch(primary(1), standby(1));
   for (let count = 0; count < 100; count += 1) await finder.find();
   expect(questions()).toBe(2);
@@ -122,6 +122,6 @@ test('does not wait again for a server that gave no answer', async () => {
   });
   expect(await finder.find()).toBe(0);
   finder.suspect();
-  // The timer of the unanswered question is still to come.
+  // The timer of the unanswered query is still pending.
   expect(await Promise.race([finder.find(), new Promise(setImmediate)])).toBe(0);
 });

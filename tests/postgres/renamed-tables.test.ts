@@ -18,7 +18,7 @@ describe.each(postgresServers)('$name', (server) => {
   });
   afterAll(() => database?.close());
 
-  test('columns and tables that a migration of the app renames are recognized again', async () => {
+  test('columns and tables that a migration of the app renames are recognized under their new names', async () => {
     const ingest = openPipeline(database);
     const id = await addTeam(database.query, { name: 'Acme', customerId: 'cus_1' });
     await ingest([receivedEvent({ customerId: 'cus_1', createdSeconds: 10 })]);
@@ -31,7 +31,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect((await readTeam(database.query, id))?.plan.subscriptionStatus).toBe('canceled');
   });
 
-  test('a table that is gone is an error by name, once it was looked for again', async () => {
+  test('a table that is gone is reported by name after it was looked up again', async () => {
     await database.query('alter table "Team" rename to companies');
     await expect(readTeam(database.query, 1)).rejects.toMatchObject({
       code: 'APPLICATION_TABLES_UNFIT',

@@ -19,7 +19,7 @@ test.each([
   expect(taken.url.href).not.toMatch(/schema|search.path/i);
 });
 
-test('other options stay', () => {
+test('other options are kept', () => {
   const url = new URL(`${URL_OF}&options=-c%20geqo%3Doff%20-c%20search_path%3Dapp`);
   expect(takeSearchPath(url).url.searchParams.get('options')).toBe('-c geqo=off');
 });

@@ -14,7 +14,7 @@ import { PROFILE } from '../support/secrets/canaries.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 
-/** What a database or a role can set, and what statements need instead. */
+/** Settings of a database or a role, and the values that statements need instead. */
 const NEEDED = {
   DateStyle: ['German, DMY', 'ISO, DMY'],
   TimeZone: ['Asia/Kathmandu', 'UTC'],
@@ -24,7 +24,7 @@ const NEEDED = {
   synchronous_commit: ['off', 'on'],
 } as const;
 
-/** What makes no difference. */
+/** Settings that make no difference. */
 const OTHERS = {
   IntervalStyle: 'sql_standard',
   extra_float_digits: '-15',
@@ -37,13 +37,13 @@ const READ = `select array[${SETTINGS.join(', ')}] as settings`;
 const readSettings = async (query: Query) =>
   (await query<{ settings: string[] }>(READ))[0]?.settings;
 
-/** A session whose timeout is not ours counts as one of a pooler, which others use as well. */
+/** A session with a timeout that is not ours is considered a pooler's, shared with other clients. */
 const MODES = [
   ['a session of ours', {}],
   ["a pooler's session", { statement_timeout: '60000' }],
 ] as const;
 
-test('a commit that waits for standbys still does', async () => {
+test('a commit that waits for standbys continues to do so', async () => {
   const url = await createEmptyDatabase(embeddedServer);
   url.searchParams.set('options', '-c synchronous_commit=remote_apply');
   const database = connect(url);
@@ -85,7 +85,7 @@ describe.each(postgresServers)('$name', (server) => {
       expect(await database.transaction(readSettings)).toEqual(needed);
     });
 
-    test('profiles have the times that were stored', async () => {
+    test('profiles contain the stored times', async () => {
       const { id } = await addUser(database.query, { ...PROFILE, role: 'member' });
       await database.query(
         `update users set created_at = '2024-07-01 12:30:00.123Z' where id = ${id}`,
@@ -95,7 +95,7 @@ describe.each(postgresServers)('$name', (server) => {
       await database.query('delete from users');
     });
 
-    test('a plan without a name has none, and the log has the bytes of its event', async () => {
+    test('a plan without a name stays without one, and the log has the exact bytes of its event', async () => {
       const customerId = `cus_${Object.keys(parameters).length}`;
       const teamId = await addTeam(database.query, { name: 'Team', customerId });
       const event = receivedEvent({ customerId });

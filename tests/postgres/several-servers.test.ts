@@ -12,7 +12,7 @@ const STATEMENT_TIMEOUT_MS = 10_000;
 const MARGIN_MS = 2_000;
 const CONNECTIONS = 3;
 
-/** A database stands in for a server, and a proxy for the way to it. */
+/** A database represents a server, and a proxy represents its network. */
 type Server = { readonly url: URL; readonly operator: Database; readonly proxy: TcpProxy };
 let first: Server;
 let second: Server;
@@ -46,7 +46,7 @@ afterAll(async () => {
   }
 });
 
-/** For connections that come; those that are open stay as they are. */
+/** Affects new connections only. Open ones stay unchanged. */
 async function setReadOnly({ url, operator }: Server, isReadOnly: boolean): Promise<void> {
   const name = url.pathname.slice(1);
   await operator.query(`alter database ${name} set default_transaction_read_only = ${isReadOnly}`);
@@ -73,38 +73,38 @@ async function reached(database: Database): Promise<Server> {
   return first.url.pathname === `/${row?.name}` ? first : second;
 }
 
-/** An error, and not a hanging test. */
+/** Returns the error, so that the test can't hang. */
 const failureOf = (database: Database) => reached(database).catch((error: unknown) => error);
 
-test('the first one, when it takes writes', async () => {
+test('the first one, if it accepts writes', async () => {
   expect(await reached(openBoth())).toBe(first);
 });
 
-test('the second when the first is away, and from then on', async () => {
+test('the second one, if the first is unreachable, and from then on', async () => {
   const database = openBoth();
   await first.proxy.become('refuse');
   expect(await reached(database)).toBe(second);
   await first.proxy.become('forward');
   expect(await reached(database)).toBe(second);
   await second.proxy.become('refuse');
-  // Its idle connection is found broken first.
+  // First, its idle connection is found to be broken.
   await vi.waitFor(async () => expect(await reached(database)).toBe(first));
 });
 
-test('the second when the first takes no writes', async () => {
+test('the second one, if the first accepts no writes', async () => {
   await setReadOnly(first, true);
   expect(await reached(openBoth())).toBe(second);
 });
 
-test('the second in time when the first does not let us in', async () => {
+test('the second one in time, if the first does not complete the connection', async () => {
   await first.proxy.become('swallow');
   const startedAt = performance.now();
   expect(await reached(openBoth())).toBe(second);
   expect(performance.now() - startedAt).toBeLessThan(CONNECT_TIMEOUT_MS + MARGIN_MS);
 });
 
-test('the second in time when the first lets us in and answers nothing more', async () => {
-  // Authentication is not needed, and it is ready for statements.
+test('the second one in time, if the first connects and then stops answering', async () => {
+  // Authentication succeeds, and the server is ready for statements.
   const welcome = Buffer.from('5200000008000000005a0000000549', 'hex');
   const silent = createServer((socket) => {
     socket.on('error', () => undefined).once('data', () => socket.write(welcome));
@@ -119,7 +119,7 @@ test('the second in time when the first lets us in and answers nothing more', as
   silent.close();
 });
 
-test('when none takes writes, the error says why of each', async () => {
+test('if none accepts writes, the error has the reason for each', async () => {
   await setReadOnly(first, true);
   await second.proxy.become('refuse');
   const database = openBoth();
@@ -133,7 +133,7 @@ test('when none takes writes, the error says why of each', async () => {
   expect(await reached(database)).toBe(first);
 });
 
-test('when none will ever have us, that is not worth waiting for', async () => {
+test('if all refuse us permanently, the error is permanent', async () => {
   const strange = [first, second].map(({ proxy }) => Object.assign(new URL(proxy.url), NOWHERE));
   expect(await failureOf(open(strange))).toBeInstanceOf(DatabaseUnusable);
   const [, other] = strange;
@@ -144,7 +144,7 @@ test('when none will ever have us, that is not worth waiting for', async () => {
 });
 const NOWHERE = { pathname: '/no_such' };
 
-test('after a failover one write fails, and none of the old connections is used again', async () => {
+test('after a failover, one write fails, and none of the old connections is used again', async () => {
   const database = openBoth();
   const write = () => database.transaction((query) => query(`insert into notes values ('a')`));
   await atOnce(() =>
@@ -160,7 +160,7 @@ test('after a failover one write fails, and none of the old connections is used 
   expect(await second.operator.query('select from notes')).toHaveLength(CONNECTIONS);
 });
 
-test('after one connection hung, the others are not tried as well', async () => {
+test('after one connection hung, the others are not tried', async () => {
   const database = open([first.proxy.url], 1_000);
   await atOnce(() => database.query('select pg_sleep(0.2)'));
   await first.proxy.become('swallow');
@@ -169,7 +169,7 @@ test('after one connection hung, the others are not tried as well', async () => 
   await atOnce(() => reached(database));
 });
 
-test('an old connection that fails late costs none of the new ones', async () => {
+test('an old connection that fails late does not affect new ones', async () => {
   const database = open([first.proxy.url]);
   const pid = async () => (await database.query<{ pid: number }>(PID))[0]?.pid ?? 0;
   const fail = (afterSeconds: number) =>
@@ -177,7 +177,7 @@ test('an old connection that fails late costs none of the new ones', async () =>
       await query('select pg_sleep($1)', [afterSeconds]);
       await query('select pg_terminate_backend(pg_backend_pid())');
     });
-  // All of them are old by then.
+  // By then, all of them are old.
   await atOnce(() => database.query('select pg_sleep(0.2)'));
   const late = expect(fail(0.5)).rejects.toThrow(DatabaseUnavailable);
   await expect(fail(0)).rejects.toThrow(DatabaseUnavailable);

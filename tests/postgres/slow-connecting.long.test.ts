@@ -5,7 +5,7 @@ import { createEmptyDatabase } from '../support/postgres/test-database.ts';
 
 const CONNECTIONS = 2;
 
-/** Connecting then ends in time, but not together with the check that the server is writable. */
+/** Connecting succeeds in time, but not together with the check that the server is writable. */
 const SLOW_MS = 600;
 
 test('slow connecting loses no connection of the pool', async () => {
@@ -16,14 +16,14 @@ test('slow connecting loses no connection of the pool', async () => {
     statementTimeoutMs: 5_000,
     onConnectionError: () => undefined,
   });
-  // With one idle connection one of the two callers waits for another.
+  // With one idle connection, one of the two callers waits for a new one.
   await database.query('select 1');
   await proxy.become('slow');
-  // Whether they are in time depends on the machine; no connection is lost either way.
+  // The machine decides whether they are in time. In either case no connection is lost.
   await Promise.allSettled(Array.from({ length: CONNECTIONS }, () => database.query('select 1')));
   await proxy.become('forward');
 
-  // Each transaction waits for the other, so that they need all connections at once.
+  // The transactions wait for each other, so they need all connections at the same time.
   const pids = new Set<number>();
   const meet = () =>
     database.transaction(async (query) => {

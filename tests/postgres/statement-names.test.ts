@@ -6,7 +6,7 @@ const PREPARED = 'select name from pg_prepared_statements';
 const READ = { name: 'read_notes', text: 'select text from notes where text <> $1', values: [''] };
 
 describe.each(postgresServers)('$name', (server) => {
-  /** Of one connection, so that it is the same one each time. */
+  /** A pool of one connection, so that it is always the same one. */
   let database: Database;
   beforeEach(async () => {
     const url = await createEmptyDatabase(server);
@@ -24,7 +24,7 @@ describe.each(postgresServers)('$name', (server) => {
   const prepared = async () =>
     (await database.query<{ name: string }>(PREPARED)).map(({ name }) => name);
 
-  test('a named statement is prepared once per connection, a text is not', async () => {
+  test('a named statement is prepared once per connection, and a plain string is not', async () => {
     for (let count = 0; count < 3; count += 1) expect(await read()).toEqual([{ text: 'a' }]);
     await database.query('select text from notes where text <> $1', ['']);
     expect(await prepared()).toEqual([expect.stringMatching(/^instep_read_notes_[0-9a-f]{16}$/)]);
@@ -33,7 +33,7 @@ describe.each(postgresServers)('$name', (server) => {
   test.each([
     ['has been deallocated', 'deallocate all'],
     ['no longer fits the table', 'alter table notes alter text type char(1)'],
-  ])('one that %s runs unprepared, then and later', async (_, change) => {
+  ])('a prepared statement that %s runs unprepared, then and later', async (_, change) => {
     await read();
     await database.query(change);
     expect(await read()).toEqual([{ text: 'a' }]);
@@ -41,7 +41,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await prepared()).toEqual([]);
   });
 
-  test('two texts of one name are two statements', async () => {
+  test('two texts with one name are two statements', async () => {
     await read();
     const other = { ...READ, text: 'select text as other from notes where text <> $1' };
     expect(await database.query(other)).toEqual([{ other: 'a' }]);

@@ -34,7 +34,7 @@ describe.each(postgresServers)('$name', (server) => {
   });
   afterAll(() => database?.close());
 
-  /** The problems that are found after these statements, which are undone. */
+  /** The problems that are found after these statements, which are rolled back. */
   async function problemsAfter(...statements: string[]): Promise<readonly string[]> {
     const error = await database
       .transaction(async (query) => {
@@ -75,7 +75,7 @@ describe.each(postgresServers)('$name', (server) => {
     ).toEqual([`${table}.${column} is ${type}, not ${expected}`]);
   });
 
-  test('an enumeration that cannot hold every status is reported', async () => {
+  test("an enumeration that can't hold every status is reported", async () => {
     expect(
       await problemsAfter(
         `create type plan_status as enum ('active', 'canceled')`,

@@ -69,7 +69,7 @@ describe.each(postgresServers)('$name', (server) => {
     subscription_status: null,
   };
 
-  test('a view stands in for a table, and no table is made in its place', async () => {
+  test('a view replaces a table, and no table is created in its place', async () => {
     await migrate(database);
     await findApplicationTables(database.query, {});
     const tables = await database.query<{ name: string }>(
@@ -85,7 +85,7 @@ describe.each(postgresServers)('$name', (server) => {
     ]);
   });
 
-  test('events go through it: grant, duplicate, older one, end', async () => {
+  test('events change the team through the view: grant, duplicate, older event, end', async () => {
     const ingest = openPipeline(database, async () => 'Pro');
     const active = receivedEvent({ customerId: 'cus_1', createdSeconds: 20 });
     const teamIds = [1];
@@ -110,7 +110,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await starterTeams()).toEqual([ended, untouched]);
   });
 
-  test('events of one team at once wait for each other through it', async () => {
+  test('concurrent events of one team wait for each other through the view', async () => {
     const acceptors = [openPipeline(database), openPipeline(database)];
     const events = Array.from({ length: 40 }, (_, index) =>
       receivedEvent({ customerId: 'cus_2', subscriptionId: `sub_${index}`, createdSeconds: index }),
@@ -119,7 +119,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect((await starterTeams())[1]).toMatchObject({ stripe_subscription_id: 'sub_39' });
   });
 
-  test('users are read from the table beside it', async () => {
+  test('users are read from the table beside the view', async () => {
     const user = await createUserLookup(database.query, 10)(1);
     expect(user).toMatchObject({ email: 'ada@example.com', role: 'member' });
     expect(user?.createdAt).toBe('2024-02-29T00:00:00.000Z');

@@ -17,13 +17,13 @@ describe.each(postgresServers)('$name', (server) => {
     await run(`update instep.team_counts set counted_at = '-infinity', took = '0', groups = null`);
   });
 
-  test('before the first count there is none', async () => {
+  test('there is no count before the first one', async () => {
     expect(await readTeamCounts(store.database.query)).toBeNull();
     await countTeamsInTurn(store.database.query);
     expect(await readTeamCounts(store.database.query)).toMatchObject({ groups: [] });
   });
 
-  test('teams by status: without one, and with whatever the application writes', async () => {
+  test("counts teams by status, including none and the application's own", async () => {
     await run(
       `insert into teams (name, subscription_status)
        values ('a', 'active'), ('b', 'active'), ('c', 'canceled'), ('d', null), ('e', 'gold'),
@@ -34,7 +34,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(counts).toEqual({ active: 2, canceled: 1, none: 1, other: 2 });
   });
 
-  test('it is the turn of one of them, and not again at once', async () => {
+  test('one of several instances takes the turn, and the next turn comes later', async () => {
     const database = store.openAnother();
     await Promise.all([countTeamsInTurn(database.query), countTeamsInTurn(store.database.query)]);
     const before = await readTeamCounts(store.database.query);
@@ -43,7 +43,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await readTeamCounts(store.database.query)).toEqual(before);
   });
 
-  test('the longer it takes, the rarer it is done', async () => {
+  test('the longer a count takes, the less often it runs', async () => {
     await run(`update instep.team_counts
                   set counted_at = now() - interval '15 seconds', took = '1 second', groups = '[]'`);
     await run(`insert into teams (name) values ('late')`);

@@ -11,7 +11,7 @@ import { eventBody, received } from '../support/stripe/events.ts';
 
 const at = (seconds: number) => new Date(seconds * 1_000);
 
-/** As Stripe sends it since 2025. */
+/** A subscription as Stripe has sent it since 2025. */
 const NEW = {
   cancel_at_period_end: false,
   cancel_at: 9_000,
@@ -90,7 +90,7 @@ describe.each(postgresServers)('instep.team_subscriptions on $name', (server) =>
     ]);
   });
 
-  test('shows what a reconciliation listed', async () => {
+  test('shows a subscription that a reconciliation listed', async () => {
     const { customerId } = await store.addTeam();
     const { object } = JSON.parse(eventBody({ customerId })).data;
     const listed = parseListedSubscription({ ...object, ...NEW }, 5_000);
@@ -111,7 +111,7 @@ describe.each(postgresServers)('instep.team_subscriptions on $name', (server) =>
     expect(await read(customerId)).toMatchObject([DETAILS]);
   });
 
-  test('of several events in one second shows one with the status of the team', async () => {
+  test("shows the one of several events in one second that has the team's status", async () => {
     const { customerId } = await store.addTeam();
     const second = { customerId, createdSeconds: 2_000 };
     await deliver({ ...second, status: 'active' }, NEW);
@@ -121,7 +121,7 @@ describe.each(postgresServers)('instep.team_subscriptions on $name', (server) =>
 
   test.each([
     ['NUL', { description: 'a\0b' }],
-    ['a period that is no number', { items: { data: [{ current_period_end: 'soon' }] } }],
+    ['a period that is not a number', { items: { data: [{ current_period_end: 'soon' }] } }],
     ['a time out of range', { trial_end: 1e30 }],
     ['a lone surrogate', { description: '\ud800' }],
   ])('has no details of an event with %s, and does not fail', async (_, members) => {
@@ -130,7 +130,7 @@ describe.each(postgresServers)('instep.team_subscriptions on $name', (server) =>
     expect(await read(customerId)).toMatchObject([{ status: 'active', ...NO_DETAILS }]);
   });
 
-  test('needs no more than the two grants of the documentation', async () => {
+  test('needs only the two grants of the documentation', async () => {
     const { customerId } = await store.addTeam();
     await deliver({ customerId }, NEW);
     const rows = await store.database.transaction(async (query) => {

@@ -41,7 +41,7 @@ test('runs one batch at a time', async () => {
   await Promise.all(Array.from({ length: 20 }, (_, item) => batcher.add(item)));
 });
 
-test('one bad item fails alone', async () => {
+test('a bad item fails alone', async () => {
   const { open, opened } = gate();
   const run: Run = async (items) => {
     await opened;

@@ -8,11 +8,11 @@ const use = fc.oneof(
   fc.record({ kind: fc.constantFrom('get' as const, 'delete' as const), key }),
 );
 
-test('holds the entries that were used last, and no more than its limit', () => {
+test('holds the most recently used entries, up to its limit', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 5 }), fc.array(use), (maxEntries, uses) => {
       const cache = new BoundedCache<number, number>(maxEntries);
-      /** The entries as they must be, the most recently used one first. */
+      /** The expected entries, the most recently used one first. */
       let expected: readonly (readonly [number, number])[] = [];
       for (const one of uses) {
         const found = expected.find(([key]) => key === one.key);
@@ -31,7 +31,7 @@ test('holds the entries that were used last, and no more than its limit', () => 
   );
 });
 
-test('keeps an entry that is in use while many others come and go', () => {
+test('keeps an entry that is in use while many others are added', () => {
   const cache = new BoundedCache<string, number>(100);
   cache.set('in use', 1);
   for (let count = 0; count < 1_000; count += 1) {

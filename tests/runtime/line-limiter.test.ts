@@ -26,7 +26,7 @@ function limited() {
 const numbers = (from: number, count: number) =>
   Array.from({ length: count }, (_, index) => ({ number: from + index }));
 
-test('writes the first 10 lines, and one line for all the others', () => {
+test('writes the first 10 lines, and one line for all others', () => {
   const { written, cause } = limited();
   cause(1_000);
   expect(written).toEqual(numbers(1, 10));

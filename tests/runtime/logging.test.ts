@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { DatabaseRefused } from '../../src/postgres/errors.ts';
 import { createLogger, type LogLevel, prettyLines } from '../../src/runtime/logging.ts';
 
-/** What a logger writes, as JSON lines and as a person at a terminal gets it. */
+/** Loggers with JSON lines and with lines for a person at a terminal. */
 function loggers(level: LogLevel = 'trace') {
   const written = { json: '', pretty: '' };
   const write = (form: keyof typeof written) => (text: string) => {
@@ -18,7 +18,7 @@ function loggers(level: LogLevel = 'trace') {
 
 const FORGED = '\r\n{"level":"fatal"}\u001b[31m\u001b]0;x\u0007\0\u0085\u009b31m\u2028\u2029\u007f';
 
-test('what comes from outside is one line, and obeyed by no terminal', () => {
+test("untrusted text stays within one line, and can't control a terminal", () => {
   const { written, both } = loggers();
   const cause = new TypeError(FORGED);
   const values = { eventId: FORGED, teamIds: [1], nested: { [FORGED]: FORGED } };
@@ -27,12 +27,12 @@ test('what comes from outside is one line, and obeyed by no terminal', () => {
     expect(text.slice(0, -1)).not.toMatch(/\p{Cc}|[\u2028\u2029]/u);
     expect(text.at(-1)).toBe('\n');
   }
-  // Its own colors are all that was taken away.
+  // Only the logger's own colors were removed.
   expect(written.pretty).not.toContain('\u001b]');
   expect(JSON.parse(written.json)).toMatchObject(values);
 });
 
-test('a line for a person holds all that the JSON line holds', () => {
+test('a line for a person contains everything that the JSON line contains', () => {
   const { written, both } = loggers();
   for (const logger of both) logger.warn({ eventId: 'evt_1', teamIds: [1, 2] }, 'team not found');
   const pretty = stripVTControlCharacters(written.pretty);
@@ -41,7 +41,7 @@ test('a line for a person holds all that the JSON line holds', () => {
   );
 });
 
-test('of an error only what it is and why, and the stack of an unexpected one', () => {
+test("logs only an error's name, code, message and cause, and the stack of an unexpected error", () => {
   const { written, both } = loggers();
   const payload = { detail: 'canary', internalQuery: 'canary' };
   const cause = Object.assign(new Error('violates a constraint'), { code: '23514', ...payload });
@@ -65,7 +65,7 @@ test('of an error only what it is and why, and the stack of an unexpected one', 
   expect(odd).toEqual({ message: 'no error at all' });
 });
 
-test('the level decides what is written', () => {
+test('the level determines which lines are written', () => {
   const { written, both } = loggers('warn');
   for (const logger of both) {
     logger.info('less');

@@ -31,7 +31,7 @@ test('throws an error that is not retryable at once', async () => {
   expect(await failing(errors, { isRetryable })).toEqual({ calls: 2, outcome: errors[1] });
 });
 
-test('doubles its pauses up to the longest, unless the failure asks for another one', async () => {
+test('doubles its pauses up to the longest, unless the failure requests another pause', async () => {
   const pauses: number[] = [];
   await failing(errors, {
     firstPauseMs: 1,

@@ -128,7 +128,7 @@ describe('a request', () => {
   });
 
   test.each(['', 'nonsense', `00-${'0'.repeat(32)}-${CALLER_ID}-01`, 'x'.repeat(5_000)])(
-    'begins a trace when its caller names none: %.40s',
+    'starts a trace when its caller names none: %.40s',
     async (traceparent) => {
       const { customerId } = await newTeam();
       const eventId = `evt_${customerId}`;
@@ -149,7 +149,7 @@ describe('a request', () => {
     expect(parentSpanContext?.spanId).toBe(host.spanId);
   });
 
-  test('is a span through the Fetch handler, too', async () => {
+  test('is also a span through the Fetch handler', async () => {
     const { status } = await fetch(`${server.url}/healthz?`, { headers: HEADERS });
     expect(status).toBe(200);
     const { attributes } = await spans.find('GET /healthz');
@@ -234,7 +234,7 @@ describe('a batch', () => {
     });
   });
 
-  test('has its own span for user lookups, too', async () => {
+  test('also has its own span for user lookups', async () => {
     const { id } = await addUser(database.query, { ...PROFILE, role: 'member' });
     const headers = { ...HEADERS, cookie: await sessionCookie(id) };
     const answer = await fetch(`${server.url}/api/user`, { headers });
@@ -307,7 +307,7 @@ describe('a log line outside requests names no trace', () => {
         from pg_stat_activity
        where datname = current_database()
          and pid <> pg_backend_pid()`;
-    // Those from before the SDK first, so that a request makes a new one.
+    // First ends the connections from before the SDK, so that a request opens a new one.
     await database.query(end);
     await vi.waitFor(async () => expect(await post(eventBody({ customerId }))).toBe(200));
     const before = lines.length;
@@ -322,7 +322,7 @@ describe('a log line outside requests names no trace', () => {
 
   test('when it stands for many lines', async () => {
     const counted = await vi.waitFor(async () => {
-      // More than the first 10 within a second: fewer each have a line of their own.
+      // More than 10 within a second, because fewer would get one line each.
       const bad = { 'stripe-signature': 't=1,v1=0' };
       const posts = Array.from({ length: 30 }, () => post('{}', bad));
       expect(new Set(await Promise.all(posts))).toEqual(new Set([400]));

@@ -18,7 +18,7 @@ function sign(body: string): Record<string, string> {
   return { 'stripe-signature': signWebhook(body, WEBHOOK_SECRET, Date.now()) };
 }
 
-/** A body in parts has no length declared: it is sent in chunks. */
+/** Sends a body in chunks, without a declared length. */
 function postInParts(body: string, partBytes: number): Promise<Response> {
   const bytes = Buffer.from(body);
   let sent = 0;
@@ -92,7 +92,7 @@ test('answers 413 to endless chunks as soon as they exceed the limit', async () 
 
 test('still stores events after many large bodies at once', async () => {
   const large = ' '.repeat(2_000_000);
-  // The connection can be closed while the sender still sends.
+  // The server can close the connection while the sender is still sending.
   const posts = Array.from({ length: 20 }, () => service.postRaw(large, sign('')));
   for (const settled of await Promise.allSettled(posts)) {
     if (settled.status === 'fulfilled') expect(settled.value.status).toBe(413);

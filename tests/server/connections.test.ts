@@ -12,7 +12,7 @@ import {
 const ASK = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 const HALF = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{';
 
-/** A server with a limit of connections, which answers when the test says so. */
+/** A server with a limit of connections, which answers on the test's command. */
 async function serve(maxConnections: number) {
   let crowded = 0;
   let answer = () => {};
@@ -44,7 +44,7 @@ async function serve(maxConnections: number) {
       });
     },
     answer: () => answer(),
-    /** A connection that the server has accepted, and this text received. */
+    /** A connection that the server has accepted, with this text received. */
     async open(text = ''): Promise<RawConnection> {
       const taken = once(server, 'connection');
       const asked = text === '' ? taken : once(server, 'request');
@@ -73,7 +73,7 @@ async function expectAnswered(connection: RawConnection): Promise<void> {
 test.each([
   ['sends nothing', ''],
   ['sends half a body', HALF],
-])('a new connection takes the place of the oldest one that %s', async (_, text) => {
+])('a new connection replaces the oldest one that %s', async (_, text) => {
   const server = await serve(4);
   const waiting = [];
   for (let count = 0; count < 4; count += 1) waiting.push(await server.open(text));
@@ -86,7 +86,7 @@ test.each([
   await waiting[1]?.closed();
 });
 
-test('a new connection takes the place of the longest idle one that was used once', async () => {
+test('a new connection replaces the longest idle one that was used once', async () => {
   const server = await serve(4);
   const kept = await server.openIdle(2);
   const idle = [await server.openIdle(), await server.openIdle(), await server.openIdle()];
@@ -98,14 +98,14 @@ test('a new connection takes the place of the longest idle one that was used onc
   expect(server.crowded).toBe(3);
 });
 
-test('connections without a request displace no idle ones in the other half of the room', async () => {
+test("connections without a request don't displace idle ones in the other half of the places", async () => {
   const server = await serve(4);
   const idle = [await server.openIdle(), await server.openIdle()];
   for (let count = 0; count < 20; count += 1) await server.open();
   for (const connection of idle) await expectAnswered(connection);
 });
 
-test('idle connections do not keep others from being answered', async () => {
+test("idle connections don't prevent others from being answered", async () => {
   const server = await serve(4);
   for (let count = 0; count < 20; count += 1) await server.openIdle(3);
   await expectAnswered(await server.open());

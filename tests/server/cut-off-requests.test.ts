@@ -8,7 +8,7 @@ import { eventBody } from '../support/stripe/events.ts';
 
 const service = useService();
 
-/** The server still works. */
+/** Checks that the server still works. */
 afterEach(async () => {
   const { id } = await service.addUser();
   const profile = await service.getUser(await service.cookieOf(id));

@@ -6,7 +6,7 @@ import { NO_PLAN, useService } from '../support/service/contract-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
 const DEADLINE_MS = 1_500;
-/** A machine that is busy with other tests needs longer than the server does. */
+/** A machine that is busy with other tests can exceed the server's own deadline. */
 const MARGIN_MS = 2_000;
 const OUTAGES: Behavior[] = ['refuse', 'reset', 'swallow'];
 
@@ -36,7 +36,7 @@ async function expectUnavailable(response: Response): Promise<void> {
   expect(await response.json()).toEqual({ error: 'Temporarily unavailable. Try again.' });
 }
 
-/** Until the server has found its database again, by itself. */
+/** Waits until the server has reconnected to its database by itself. */
 async function untilWell(cookie: string): Promise<void> {
   const { customerId } = await service.addTeam();
   const isWell = async () => {
@@ -47,12 +47,12 @@ async function untilWell(cookie: string): Promise<void> {
 }
 
 describe.each(OUTAGES)('while the database is unreachable: %s', (behavior) => {
-  test('answers 503 in time where it is needed, and everything else as usual', async () => {
+  test('answers 503 in time if a request needs the database, and everything else as usual', async () => {
     const { id } = await service.addUser();
     const cookie = await service.cookieOf(id);
     const { teamId, customerId } = await service.addTeam();
     const body = eventBody({ customerId });
-    // Connections are open now, and in the middle of their lives.
+    // Now connections are open and in use.
     await untilWell(cookie);
     await proxy.become(behavior);
 
@@ -124,7 +124,7 @@ test('loses nothing that was answered 200 during repeated outages', async () => 
   for (const [index, { teamId }] of teams.entries()) {
     const plan = await service.planOf(teamId);
     const number = Number(plan?.providerSubscriptionId?.slice('sub_'.length));
-    // A newer one that was answered 503 may have come through nevertheless.
+    // A newer event that was answered 503 can still have been stored.
     expect(number).toBeGreaterThanOrEqual(last[index] ?? Number.NaN);
   }
 });

@@ -54,7 +54,7 @@ describe('a notification without the event (thin payload)', () => {
     ).toEqual([{ event_id: event.id, deliveries: 1, outcome: 'applied' }]);
   });
 
-  test('again, or beside the event itself, is a duplicate', async () => {
+  test('sent again, or together with the event itself, is a duplicate', async () => {
     const { customerId } = await service.addTeam();
     const { event, notification } = announce({ customerId });
     for (const body of [notification, JSON.stringify(event), notification]) {
@@ -116,7 +116,7 @@ describe('a notification without the event (thin payload)', () => {
   });
 });
 
-test('the event itself comes from an endpoint with snapshot payload, and nothing is retrieved', async () => {
+test('an endpoint with snapshot payload sends the event itself, and nothing is retrieved', async () => {
   const { teamId, customerId } = await service.addTeam();
   expect((await service.postSigned(eventBody({ customerId }))).status).toBe(200);
   expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });

@@ -8,9 +8,9 @@ import { unavailable } from '../../src/server/problems.ts';
 
 const CONNECTIONS = 60;
 const ROUNDS = 5;
-/** One connection is resumed in each iteration of the event loop; its data can come in a later one. */
+/** One connection is resumed in each iteration of the event loop; its data can arrive in a later one. */
 const MAX_READ_IN_ITERATION = 4;
-/** How long a connection can be idle, and how much longer Node keeps it. */
+/** The keep-alive time of a connection, and the additional time that Node keeps it. */
 const KEEP_ALIVE_MS = 100;
 const KEEP_ALIVE_BUFFER_MS = 1_000;
 
@@ -73,7 +73,7 @@ async function flood(port: number): Promise<string[]> {
   return [...(await insist(connections, 1)), ...(await insist(connections, ROUNDS - 1))];
 }
 
-/** How many requests were received in one iteration at most, after two from each connection. */
+/** The maximum number of requests in one iteration, after two from each connection. */
 function mostInIteration(received: readonly number[]): number {
   const counts = new Map<number, number>();
   for (const iteration of received.slice(2 * CONNECTIONS)) {

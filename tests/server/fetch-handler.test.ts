@@ -6,7 +6,7 @@ import { Problem } from '../../src/server/problems.ts';
 
 const LIMIT_BYTES = 10;
 
-/** Responds with what it was asked for. */
+/** Responds with the request's content. */
 async function echo(request: HttpRequest) {
   try {
     const body = Buffer.from(await request.body(LIMIT_BYTES)).toString();
@@ -22,7 +22,7 @@ const handle = createFetchHandler(echo);
 const ask = (path: string, init: RequestInit = {}) =>
   handle(new Request(`http://localhost${path}`, init));
 
-/** A body in chunks of one byte, which ends only if it is told to. */
+/** A body in chunks of one byte, which ends only if `ends` is set. */
 function slowBody(sizeBytes: number, ends: boolean): RequestInit {
   let sent = 0;
   const body = new ReadableStream<Uint8Array>({
@@ -53,7 +53,7 @@ test('answers HEAD without a body', async () => {
   expect(await (await ask('/', { method: 'HEAD' })).text()).toBe('');
 });
 
-test('takes a body of exactly the limit', async () => {
+test('accepts a body of exactly the limit', async () => {
   const response = await ask('/', slowBody(LIMIT_BYTES, true));
   expect(await response.json()).toMatchObject({ body: 'x'.repeat(LIMIT_BYTES) });
 });

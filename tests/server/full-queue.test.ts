@@ -19,7 +19,7 @@ test('answers 503 at once to events beyond the limit of the queue, and stores th
     await service.process.logged({ msg: 'waiting for a locked team' });
     const many = Array.from({ length: MAX_QUEUED - 1 + 4 }, post);
     answers.push(...many);
-    // They are answered while the lock is held.
+    // These are answered while the lock is held.
     const refused = await Promise.all(
       Array.from({ length: 4 }, async (_, nth) => nthAnswered(many, nth)),
     );
@@ -39,7 +39,7 @@ test('answers 503 at once to events beyond the limit of the queue, and stores th
   });
 });
 
-/** The answer that came as the nth of these. */
+/** The answer that arrived as the nth of these. */
 function nthAnswered(answers: readonly Promise<Response>[], nth: number): Promise<Response> {
   return new Promise((resolve) => {
     let count = 0;

@@ -13,7 +13,7 @@ afterAll(() => proxy?.close());
 
 const WAIT = { timeout: 15_000, interval: 200 };
 
-/** A balancer does not wait for long. */
+/** A load balancer does not wait for long. */
 const get = (path: string) => fetch(service.url + path, { signal: AbortSignal.timeout(4_000) });
 
 async function expectReady(): Promise<void> {
@@ -22,7 +22,7 @@ async function expectReady(): Promise<void> {
   expect(await response.json()).toEqual({ status: 'ready' });
 }
 
-/** The answer to `/readyz` holds for a second. */
+/** A result of `/readyz` is valid for a second. */
 async function expectNotReady(): Promise<void> {
   const response = await vi.waitFor(async () => {
     const response = await get('/readyz');
@@ -34,7 +34,7 @@ async function expectNotReady(): Promise<void> {
   expect((await get('/healthz')).status).toBe(200);
 }
 
-/** The server repairs itself. */
+/** Checks that the server recovers by itself. */
 afterEach(async () => {
   await vi.waitFor(expectReady, WAIT);
 });
@@ -64,7 +64,7 @@ test('answers 503 while the database lacks a migration', async () => {
   await query('insert into instep.migrations select * from public.ledger');
 });
 
-test('answers 503 when a newer version has changed what this one needs, and serves when it has only added', async () => {
+test('answers 503 if a newer version has changed the tables that this one needs, and serves if it has only added to them', async () => {
   await migrateByNewer(service.database, 'breaking');
   await expectNotReady();
   await undoNewer(service.database);

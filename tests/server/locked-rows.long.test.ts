@@ -68,7 +68,7 @@ test('a locked team does not delay other teams', async () => {
     await untilBlocked('evt_locked');
     const others = await Promise.all(Array.from({ length: 5 }, () => service.addTeam()));
     const bodies = others.map(({ customerId }) => eventBody({ customerId }));
-    // In one batch with more of the team that is locked, too.
+    // Also in one batch with more events of the locked team.
     const again = service.postSigned(eventBody({ customerId: locked.customerId }));
     const answers = await Promise.all(bodies.map((other) => service.postSigned(other)));
     expect(answers.map(({ status }) => status)).toEqual(others.map(() => 200));
@@ -84,7 +84,7 @@ test('a locked team does not delay other teams', async () => {
 
 test('updates both teams of a customer although one of them was locked', async () => {
   const { teamId, customerId } = await service.addTeam();
-  // An application's own table may allow it.
+  // An application's own table can allow that.
   await service.database.query('alter table teams drop constraint teams_provider_customer_id_key');
   const twinId = await addTeam(service.database.query, { name: 'Twin', customerId });
   let answer: Promise<Response> | undefined;

@@ -8,7 +8,7 @@ import { useService } from '../support/service/contract-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
 import { useStripeApis } from '../support/stripe/stripe-apis.ts';
 
-/** Must not be in any line, and neither must what `canaries.ts` holds. */
+/** Must not be in any line, like the values in `canaries.ts`. */
 const IN_COOKIE = 'canaryCookie';
 const IN_QUERY = 'canaryQuery';
 const IN_PAYLOAD = 'canaryPayload';
@@ -36,7 +36,7 @@ afterAll(() => proxy?.close());
 
 const sign = (body: string) => signWebhook(body, WEBHOOK_SECRET, Date.now());
 
-/** Posts a body with everything in its headers that anybody could send. */
+/** Posts a body with canaries in all headers that a sender controls. */
 function post(body: string, signature = sign(body)): Promise<Response> {
   const headers = { ...HEADERS, cookie: `session=${IN_COOKIE}` };
   const url = `${service.url}/api/stripe/webhook?token=${IN_QUERY}`;
@@ -54,7 +54,7 @@ function bodyWith(made: Parameters<typeof eventBody>[0], members: object = {}): 
   return JSON.stringify(event);
 }
 
-/** All lines until now; each must be one JSON object and hold nothing that could forge another. */
+/** All lines until now. Each must be one JSON object, and contain nothing that could forge another line. */
 function linesUntilNow(): Record<string, unknown>[] {
   return service.process.stdoutLines.map((line) => {
     expect(line).not.toMatch(/\p{Cc}|[\u2028\u2029]/u);
@@ -117,7 +117,7 @@ test("an event's id can't forge a line", async () => {
   expect(forged.filter((line) => String(line.eventId).includes('forged'))).toHaveLength(4);
 });
 
-test('writes no secret, cookie, e-mail address or payload, whatever fails', async () => {
+test('writes no secret, cookie, e-mail address or payload in any failure', async () => {
   const { database } = service;
   const [row] = await database.query<{ id: number }>(
     'insert into users (email, name, password_hash) values ($1, $2, $3) returning id',
@@ -186,7 +186,7 @@ test('writes no secret, cookie, e-mail address or payload, whatever fails', asyn
   await service.process.stop();
 
   const lines = service.process.lines.join('\n');
-  // All of these failures did happen.
+  // Makes sure that all of these failures happened.
   for (const logged of [
     'DATABASE_REFUSED',
     'DATABASE_BUSY',

@@ -32,12 +32,12 @@ describe('answers 400', () => {
     ['NUL in a header', last(GET, 'Host: x', 'Cookie: session=\0')],
     ['a folded header', last(GET, 'Host: x', 'Cookie: a=b', ' session=c')],
     ['a space before the colon', last(GET, 'Host: x', 'Cookie : a=b')],
-    ['line feeds alone', `${GET}\nHost: x\nConnection: close\n\n`],
+    ['line feeds only', `${GET}\nHost: x\nConnection: close\n\n`],
     ['length and chunks', `${request(POST, 'Host: x', 'Content-Length: 5', CHUNKED)}0\r\n\r\n`],
     ['chunks and length', `${request(POST, 'Host: x', CHUNKED, 'Content-Length: 5')}0\r\n\r\n`],
     ['two lengths', `${request(POST, 'Host: x', 'Content-Length: 2', 'Content-Length: 3')}{} `],
     ['a length below zero', `${request(POST, 'Host: x', 'Content-Length: -1')}{}`],
-    ['a length that is no number', `${request(POST, 'Host: x', 'Content-Length: 2, 2')}{}`],
+    ['a length that is not a number', `${request(POST, 'Host: x', 'Content-Length: 2, 2')}{}`],
     ['a length of 20 digits', `${request(POST, 'Host: x', `Content-Length: ${'9'.repeat(20)}`)}{}`],
     ['an unknown encoding', `${request(POST, 'Host: x', 'Transfer-Encoding: xchunked')}{}`],
     ['a chunk without a size', `${request(POST, 'Host: x', CHUNKED)}zz\r\n{}\r\n0\r\n\r\n`],
@@ -114,7 +114,7 @@ test('answers pipelined requests in their order', async () => {
   expect(statusesIn(received)).toEqual([200, 400, 404, 400, 200, 405]);
 });
 
-test('does not take the body of one request for another request', async () => {
+test('does not treat the body of one request as another request', async () => {
   const smuggled = request('DELETE /api/user HTTP/1.1', 'Host: x');
   const received = await exchange(
     service.url,
@@ -133,7 +133,7 @@ test('answers 100 to a sender that expects it', async () => {
   expect(statusesIn(await connection.closed())).toEqual([100, 400]);
 });
 
-test('answers others while a thousand connections send nothing', async () => {
+test('answers others while 1,000 connections send nothing', async () => {
   const silent = Array.from({ length: 1_000 }, () => openConnection(service.url));
   const { id } = await service.addUser();
   const profile = await service.getUser(await service.cookieOf(id));

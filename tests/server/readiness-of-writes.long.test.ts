@@ -31,7 +31,7 @@ test('/readyz answers 503 while no write is committed, and /healthz 200', async 
   await setStandbys('nobody');
   await untilStatus('/readyz', 503);
   await untilStatus('/healthz', 200);
-  // Reading works all the time.
+  // Reads work all the time.
   await untilStatus('/api/user', 200);
   await setStandbys('');
   await untilStatus('/readyz', 200);

@@ -17,7 +17,7 @@ const REQUEST: HttpRequest = {
   body: async () => new Uint8Array(),
 };
 
-/** A server whose database can be away. */
+/** A server whose database can be unreachable. */
 function serve() {
   const state = { isShuttingDown: false, isAway: false, checks: 0 };
   const handle = readinessHandler({
@@ -31,7 +31,7 @@ function serve() {
   return { state, ask: () => handle(REQUEST, () => undefined) };
 }
 
-test('checks the database once a second, however often it is asked', async () => {
+test('checks the database once a second, regardless of the number of requests', async () => {
   const { state, ask } = serve();
   for (let count = 0; count < 100; count += 1) expect(await ask()).toMatchObject({ status: 200 });
   expect(state.checks).toBe(1);
@@ -40,7 +40,7 @@ test('checks the database once a second, however often it is asked', async () =>
   expect(state.checks).toBe(2);
 });
 
-test('a failed check holds for a second as well', async () => {
+test('a failed check is also valid for a second', async () => {
   const { state, ask } = serve();
   state.isAway = true;
   for (let count = 0; count < 100; count += 1) await expect(ask()).rejects.toThrow('Temporarily');

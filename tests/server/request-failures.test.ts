@@ -16,7 +16,7 @@ afterEach(() => {
 
 const SECRET = 'whsec_test';
 
-/** A server whose database is away, or fails in another way. */
+/** A server whose database is unreachable, or fails in another way. */
 function serve(error: Error = new DatabaseUnavailable('connection refused')) {
   const lines: Record<string, unknown>[] = [];
   const logger = createLogger('info', { write: (line) => lines.push(JSON.parse(line)) });
@@ -59,7 +59,7 @@ function serve(error: Error = new DatabaseUnavailable('connection refused')) {
 
 const COOKIE = { cookie: 'session=a.b.c' };
 
-test('a flood of failed requests is a few log lines, which count all of them', async () => {
+test('a flood of failed requests writes a few log lines, which count all of them', async () => {
   const { lines, send } = serve();
   for (let count = 0; count < 1_000; count += 1) {
     expect(await send('GET', '/api/user', COOKIE)).toMatchObject({ status: 503 });

@@ -71,7 +71,7 @@ describe('SIGTERM under load', () => {
 });
 
 describe('SIGINT', () => {
-  // Longer than any test may take.
+  // Longer than the timeout of any test.
   const service = useService({ SHUTDOWN_DEADLINE_MS: '600000' });
 
   test('ends a server with silent and idle connections', async () => {

@@ -11,10 +11,10 @@ import { eventBody } from '../support/stripe/events.ts';
 
 const service = useService();
 
-/** Without one the body would not be read. */
+/** Without a well-formed signature, the body would not be read. */
 const WELL_FORMED_SIGNATURE = `Stripe-Signature: t=1,v1=${'0'.repeat(64)}`;
 
-/** Writes a byte now and then, until the server closes the connection. */
+/** Writes single bytes with pauses, until the server closes the connection. */
 async function drip(connection: RawConnection, bytes: string): Promise<string> {
   let position = 0;
   const timer = setInterval(() => {
@@ -28,7 +28,7 @@ async function drip(connection: RawConnection, bytes: string): Promise<string> {
   }
 }
 
-/** Answered with 408 or not at all; the connection is closed in both cases. */
+/** Expects 408 or no response. The connection is closed in both cases. */
 function expectTooSlow(received: string): void {
   for (const status of statusesIn(received)) expect(status).toBe(408);
 }
@@ -65,7 +65,7 @@ test.concurrent('closes the connection of chunks that take too long', async () =
   expectTooSlow(await drip(connection, '1\r\nx\r\n'));
 });
 
-test.concurrent('a hundred slow senders do not delay others', async () => {
+test.concurrent("100 slow senders don't delay others", async () => {
   const slow = Array.from({ length: 100 }, () => openConnection(service.url));
   for (const connection of slow) {
     connection.write(

@@ -11,7 +11,7 @@ import { eventBody } from '../support/stripe/events.ts';
 const service = useService();
 
 const MEBIBYTE = 1_048_576;
-/** How many bodies fit into the memory for unfinished ones. */
+/** The number of bodies that fit into the memory for unfinished ones. */
 const THAT_FIT = 32;
 
 const head = (signature: string) =>
@@ -23,7 +23,7 @@ test.each([
   ['a signature without a time', `Stripe-Signature: v1=${'0'.repeat(64)}\r\n`],
   ['a signature of another scheme', `Stripe-Signature: t=1,v0=${'0'.repeat(64)}\r\n`],
   ['a signature of another length', 'Stripe-Signature: t=1,v1=00\r\n'],
-])('a request with %s is answered 400 before its body has come', async (_, signature) => {
+])('a request with %s is answered 400 before its body has arrived', async (_, signature) => {
   const connection = openConnection(service.url);
   connection.write(head(signature));
   const received = await connection.receives(/\}$/);
@@ -38,7 +38,7 @@ test('a request without a signature can be followed by another one on its connec
   expect(statusesIn(await exchange(service.url, event + last))).toEqual([400, 200]);
 });
 
-test('of many unfinished bodies those that began first make room for the others', async () => {
+test('the oldest of many unfinished bodies make room for the others', async () => {
   const signature = `Stripe-Signature: t=1,v1=${'0'.repeat(64)}\r\n`;
   const part = ' '.repeat(MEBIBYTE - 1);
   const connections: RawConnection[] = [];
@@ -48,7 +48,7 @@ test('of many unfinished bodies those that began first make room for the others'
     connection.write(part);
     connections.push(connection);
   }
-  // At once, and not with the answer 408 of a request that takes too long.
+  // They are closed at once, not with the 408 of a request that takes too long.
   for (const connection of connections.slice(0, 20)) expect(await connection.closed()).toBe('');
   const { teamId, customerId } = await service.addTeam();
   expect((await service.postSigned(eventBody({ customerId }))).status).toBe(200);

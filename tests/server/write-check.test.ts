@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { DatabaseUnusable } from '../../src/postgres/errors.ts';
 import { createWriteCheck } from '../../src/server/write-check.ts';
 
-/** A database at a time of its own. Each commit that the check tries can be answered or left open. */
+/** A database with its own clock. The test decides whether each commit is answered. */
 function watch() {
   const state = { nowMs: 0, lastCommitMs: Number.NEGATIVE_INFINITY, tries: 0, isFailing: false };
   const check = createWriteCheck({
@@ -16,7 +16,7 @@ function watch() {
   return { state, check };
 }
 
-test('tries a commit when no event was committed lately', async () => {
+test('makes a test commit when no event was committed recently', async () => {
   const { state, check } = watch();
   await check();
   expect(state.tries).toBe(1);
@@ -28,7 +28,7 @@ test('tries a commit when no event was committed lately', async () => {
   expect(state.tries).toBe(2);
 });
 
-test('tries none while events are committed', async () => {
+test('makes no test commit while events are committed', async () => {
   const { state, check } = watch();
   for (state.nowMs = 0; state.nowMs < 60_000; state.nowMs += 1_000) {
     state.lastCommitMs = state.nowMs - 500;
@@ -58,7 +58,7 @@ test('rejects when writes fail for longer than the grace period, until one is co
   await check();
 });
 
-test('accepts a role that lacks the permission for the check', async () => {
+test('accepts a role that lacks permission for the check', async () => {
   const check = createWriteCheck({
     lastCommitMs: () => Number.NEGATIVE_INFINITY,
     commit: async () => {
@@ -69,7 +69,7 @@ test('accepts a role that lacks the permission for the check', async () => {
   await check();
 });
 
-test('tries one commit at a time, and does not wait for it within the grace period', async () => {
+test('makes one test commit at a time, and does not wait for it within the grace period', async () => {
   let tries = 0;
   const check = createWriteCheck({
     lastCommitMs: () => 0,

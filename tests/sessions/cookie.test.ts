@@ -10,7 +10,7 @@ test.each([
   ['theme=dark;session=a.b.c', 'a.b.c'],
   [`${OTHERS}; session=a.b.c`, 'a.b.c'],
   ['session=a.b.c; session=d.e.f', 'a.b.c'],
-])('finds the token, the first of several: %.40s', (header, token) => {
+])('finds the first token: %.40s', (header, token) => {
   expect(sessionToken(header)).toBe(token);
 });
 

@@ -20,7 +20,7 @@ function sign(claims: object, header: object = {}, secret = SECRET): string {
 
 const good = { user: { id: 7 }, iat: NOW, exp: NOW + 60, expires: iso(NOW + 60) };
 
-test("a token of the Next.js SaaS Starter's claims stands for its user", async () => {
+test('a token with the claims of the Next.js SaaS Starter identifies its user', async () => {
   expect(await verify(sign(good))).toEqual({ userId: 7, expiresAtMs: NOW_MS + 60_000 });
 });
 
@@ -52,17 +52,17 @@ test('verifies an issued token until it expires', async () => {
 });
 
 test.each([
-  ['exp past', { ...good, exp: NOW - 1 }],
+  ['exp in the past', { ...good, exp: NOW - 1 }],
   ['exp now', { ...good, exp: NOW }],
-  ['exp in text', { ...good, exp: String(NOW + 60) }],
+  ['exp as text', { ...good, exp: String(NOW + 60) }],
   ['exp null', { ...good, exp: null }],
-  ['expires past', { ...good, expires: iso(NOW - 1) }],
-  ['expires no time', { ...good, expires: 'tomorrow' }],
-  ['expires on no day', { ...good, expires: '2999-02-30T00:00:00Z' }],
-  ['expires at a time with a space', { ...good, expires: '2999-01-01 10:00:00Z' }],
+  ['expires in the past', { ...good, expires: iso(NOW - 1) }],
+  ['expires that is not a time', { ...good, expires: 'tomorrow' }],
+  ['expires on a nonexistent day', { ...good, expires: '2999-02-30T00:00:00Z' }],
+  ['expires with a space', { ...good, expires: '2999-01-01 10:00:00Z' }],
   ['expires with an offset without a colon', { ...good, expires: '2999-01-01T10:00:00+0500' }],
-  ['expires a number', { ...good, expires: NOW_MS + 60_000 }],
-  ['neither end', { user: { id: 7 }, iat: NOW }],
+  ['expires as a number', { ...good, expires: NOW_MS + 60_000 }],
+  ['neither exp nor expires', { user: { id: 7 }, iat: NOW }],
   ['nbf in the future', { ...good, nbf: NOW + 30 }],
   ['no user', { ...good, user: undefined }],
   ['user null', { ...good, user: null }],
@@ -122,7 +122,7 @@ test('a forged copy of a cached token is refused', async () => {
   expect(await readSession(`${token.slice(0, -2)}AA`)).toBeNull();
 });
 
-test('a session in use stays cached while 10,000 others come and go', async () => {
+test('a session in use stays cached while 10,000 others are read', async () => {
   const readSession = createSessionReader(keys, () => NOW_MS);
   const token = sign(good);
   await readSession(token);

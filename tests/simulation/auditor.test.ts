@@ -81,10 +81,16 @@ test.each<[string, TrueChange[], 'newest' | 'best', object]>([
 
 test.each<[string, TrueChange[], 'newest' | 'best', boolean, ('team' | 'written')[]]>([
   ['no event counts', [], 'newest', true, ['written']],
-  ['the newest event is decided before', [change('a', 'active', 1)], 'newest', false, ['written']],
-  ['the newest event is decided later', [change('a', 'canceled', 1)], 'newest', true, ['team']],
-  ['a grant is decided later', [change('a', 'active', 1)], 'best', true, ['team']],
-  ['an end is decided later', [change('a', 'canceled', 1)], 'best', true, ['team', 'written']],
+  [
+    'the newest event was decided earlier',
+    [change('a', 'active', 1)],
+    'newest',
+    false,
+    ['written'],
+  ],
+  ['the newest event was decided later', [change('a', 'canceled', 1)], 'newest', true, ['team']],
+  ['a grant was decided later', [change('a', 'active', 1)], 'best', true, ['team']],
+  ['an end was decided later', [change('a', 'canceled', 1)], 'best', true, ['team', 'written']],
   [
     'several events of a second',
     [change('a', 'active', 1), change('a', 'unpaid', 1)],

@@ -14,7 +14,7 @@ const OPTIONS: LevelOptions = {
   faults: DEFAULT_FAULTS,
 };
 
-test('every team ends as the auditor requires, whatever the delivery', {
+test('every team ends as the auditor requires, in any delivery', {
   timeout: 120_000,
 }, async () => {
   const { failure, deliveries, counts } = await runCoreLevel(OPTIONS);
@@ -46,7 +46,7 @@ describe('the seed determines everything', () => {
     expect(await run(7)).toEqual(await run(7));
   });
 
-  test('another seed gives another run', async () => {
+  test('another seed gives a different run', async () => {
     expect((await run(7)).digest).not.toBe((await run(8)).digest);
   });
 });

@@ -10,7 +10,7 @@ import { DEFAULT_FAULTS } from '../../src/testing/lifecycle/faults.ts';
 import { renderHistory } from '../../src/testing/lifecycle/history.ts';
 import { createRandom } from '../../src/testing/random.ts';
 
-test('a shrunk list fails, and does not fail without any one of its items', async () => {
+test('a shrunk list fails, but not without any one of its items', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.nat(20)),
@@ -45,7 +45,7 @@ test('a case that does not diverge in memory keeps all of its events and steps',
   expect(await shrinkFailure(found, async () => [])).toEqual(found);
 });
 
-/** As if the core had another plan selection than the auditor. */
+/** Simulates a core whose plan selection differs from the auditor's. */
 function divergencesOf({ lifecycle, format }: SimulatedCustomer): Divergence[] {
   const { customerId, events } = renderHistory(lifecycle, format);
   const [expected, actual] = [auditTeam(events, 'best'), auditTeam(events, 'newest')];

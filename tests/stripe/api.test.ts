@@ -33,7 +33,7 @@ test('knows the API version of the SDK', () => {
   expect(NEWEST_KNOWN_VERSION).toBe(Stripe.API_VERSION);
 });
 
-test('an odd id stays within its place in the path', async () => {
+test('an unusual id stays within its path segment', async () => {
   const paths: unknown[] = [];
   const { retrieve } = await apis.startOdd((request, response) => {
     paths.push(request.url);
@@ -60,7 +60,7 @@ const hangUpInTheMiddle: RequestListener = (_, response) => {
 };
 const PROXY = 'a proxy between Instep and Stripe may have answered';
 
-describe('the error says what happened when the API', () => {
+describe('the error explains the failure when the API', () => {
   test.each<[string, RequestListener, string | RegExp]>([
     ['fails', (_, response) => void response.writeHead(500).end('{"error":{}}'), 'answered 500'],
     [
@@ -142,14 +142,14 @@ test.each([
   ['ERR_TLS_CERT_ALTNAME_INVALID', 'the certificate of stripe.test is for another host'],
   ['ERR_SSL_WRONG_VERSION_NUMBER', 'stripe.test does not speak TLS'],
   ['ESOMETHING', "stripe.test can't be reached (ESOMETHING)"],
-])('the error says what happened to a connection that ended with %s', (code, message) => {
+])('the error explains a connection that failed with %s', (code, message) => {
   const cause = Object.assign(new Error('connect'), { code });
   const error = failedConnection(new TypeError('fetch failed', { cause }), 'stripe.test');
   expect(error.message).toContain(message);
 });
 
 describe('a call that takes too long', () => {
-  /** An API that sends a byte now and then, and never ends; with the end of its connection. */
+  /** An API that sends single bytes and never finishes, and a promise for the end of its connection. */
   async function startDripping() {
     let close: () => void = () => undefined;
     let arrive: () => void = () => undefined;
@@ -188,7 +188,7 @@ describe('a call that takes too long', () => {
     await closed;
   });
 
-  test('is not made when its signal is aborted already', async () => {
+  test('is not made when its signal is already aborted', async () => {
     const { api } = await startDripping();
     await expect(api.listCustomers({ cursor: null }, AbortSignal.abort())).rejects.toBeInstanceOf(
       Stopped,

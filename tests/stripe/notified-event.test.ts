@@ -43,12 +43,12 @@ test.each([null, undefined, 'a\r\nb: c', 7, ''])(
   },
 );
 
-test('an answer without the id of the event is a failure', async () => {
+test('a response without the id of the event is a failure', async () => {
   const { retrieve } = await retrieveFrom({});
   await expect(retrieve(null)).rejects.toThrow('without snapshot_event');
 });
 
-test('an answer that is no event of the two types is a failure', async () => {
+test('a response that is not an event of the two types is a failure', async () => {
   const { retrieve } = await retrieveFrom({ type: 'invoice.paid', snapshot_event: 'evt_1' });
   await expect(retrieve(null)).rejects.toThrow('another type');
 });

@@ -8,7 +8,7 @@ import { redactBody } from '../../src/stripe/redact-body.ts';
 import { renderHistory } from '../../src/testing/lifecycle/history.ts';
 import { createRandom } from '../../src/testing/random.ts';
 
-/** Equal for equal texts, and different for the two descriptions below. */
+/** Equal for equal strings, and different for the two descriptions below. */
 const pseudonymOf = (text: string) => `redacted ${text.length}${text.endsWith('1') ? '!' : ''}`;
 
 function redacted(value: unknown): unknown {
@@ -55,7 +55,7 @@ test('removes personal data at any depth, and keeps the values that the ordering
   });
 });
 
-/** An event of which the description, a personal text, changes between two values. */
+/** An event whose description, which is personal data, changes between two values. */
 function withDescription(body: string, index: number): string {
   const event = JSON.parse(body);
   event.data.object.description = `for person ${Math.floor(index / 2) % 2}`;

@@ -16,13 +16,15 @@ declare module 'vitest' {
 
 type Servers = { name: string; url: string }[];
 
-/** Vitest calls `setup` for each of its projects: the first call makes what all of them share. */
+/**
+ * Vitest calls `setup` for each of its projects. The first call starts the servers that all of them share.
+ */
 const SHARED = 'INSTEP_TEST_SERVERS';
 
 /**
- * One embedded PostgreSQL for all tests and, in a complete run, a second one where the machine has
- * it installed. Every test works below one temporary directory, so that what it leaves behind is
- * found when the run ends.
+ * Starts one embedded PostgreSQL for all tests and, in a complete run, also the installed PostgreSQL if the
+ * machine has one. Every test works below one temporary directory, so that leftovers are found when the run
+ * ends.
  */
 export async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   const shared = process.env[SHARED];
@@ -31,7 +33,7 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
     return undefined;
   }
   const directory = mkdtempSync(join(tmpdir(), 'instep-tests-'));
-  // PostgreSQL has a user of its own where root runs the tests.
+  // PostgreSQL runs as a different user if root runs the tests.
   chmodSync(directory, 0o755);
   process.env.TMPDIR = directory;
   const dataFolder = mkdtempSync(join(directory, 'shared-'));
@@ -58,7 +60,7 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
   };
 }
 
-/** Tests of crashes have servers of their own; on this one nothing needs to survive a power cut. */
+/** Tests of crashes have servers of their own. Data on this one need not survive a power cut. */
 async function stopSyncing(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

@@ -1,6 +1,6 @@
 import { vi } from 'vitest';
 
-/** By default vi.waitFor gives up after a second, which a busy machine can need for one query. */
+/** By default, vi.waitFor gives up after a second, which is not enough on a busy machine. */
 const TIMEOUT_MS = 20_000;
 
 const { waitFor } = vi;

@@ -25,7 +25,7 @@ function bodies({ events }: History): Body[][] {
   return [...bySubscription.values()];
 }
 
-/** The subscription before an event: its state after it with the replaced values put back. */
+/** The subscription before an event: its state after the event, with the replaced values restored. */
 function undo(after: Json, replaced: Json): Json {
   if (!isObject(replaced) || !isObject(after)) return replaced;
   const before = Object.entries(replaced).map(([name, old]) => [
@@ -35,7 +35,7 @@ function undo(after: Json, replaced: Json): Json {
   return { ...after, ...Object.fromEntries(before) };
 }
 
-/** JSON without null members, because absent members are named as null. */
+/** JSON without null members, because `previous_attributes` has null for absent members. */
 function withoutNull(value: Json | undefined): string {
   return JSON.stringify(value, (_, member) => {
     if (!isObject(member)) return member;
@@ -44,7 +44,7 @@ function withoutNull(value: Json | undefined): string {
   });
 }
 
-test('time never goes back, and events have whole seconds', () => {
+test('time never goes backwards, and events have whole seconds', () => {
   for (const { events } of histories) {
     for (const [index, { atMs, createdSeconds, body }] of events.entries()) {
       expect(createdSeconds).toBe(Math.floor(atMs / 1_000));

@@ -10,7 +10,7 @@ import { createRandom } from '../../src/testing/random.ts';
 const START_MS = Date.UTC(2025, 0, 1);
 const COUNT = 500;
 
-/** A day takes a second. */
+/** A simulated day takes a second. */
 const timeScale = (atMs: number) => Math.floor(START_MS + (atMs - START_MS) / 86_400);
 
 function firstDeliveries(seed: number): EndlessDelivery[] {

@@ -29,7 +29,7 @@ const event = (number: number, more: Partial<ApiObject> = {}) => ({
 const range = (count: number) => Array.from({ length: count }, (_, index) => index);
 
 describe('a list', () => {
-  test('has the newest objects first, and each object once over all pages', async () => {
+  test('has the newest objects first, and each object once across all pages', async () => {
     const events = new ApiCollection(range(250).map((number) => event(number)));
     const stripe = await sdk({ events });
     const { data, has_more } = await stripe.events.list();
@@ -41,7 +41,7 @@ describe('a list', () => {
     expect(all.map(({ id }) => id)).toEqual(range(250).map((number) => `evt_${249 - number}`));
   });
 
-  test('that fits one page exactly has no further page', async () => {
+  test('that fits exactly on one page has no further page', async () => {
     const stripe = await sdk({
       events: new ApiCollection(range(3).map((number) => event(number))),
     });
@@ -148,7 +148,7 @@ describe('a faulty API', () => {
     await expect(call).rejects.toMatchObject({ type: 'StripeConnectionError' });
   });
 
-  test('can have another clock', async () => {
+  test('can have a different clock', async () => {
     const stripe = await sdk({ clockMs: () => Date.UTC(2020, 0, 1) });
     const { lastResponse } = await stripe.events.list();
     expect(lastResponse.headers.date).toBe('Wed, 01 Jan 2020 00:00:00 GMT');

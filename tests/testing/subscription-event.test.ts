@@ -33,7 +33,7 @@ test.each([
   expect([event.type, event.data.object.status]).toEqual([type, status]);
 });
 
-test('the same fields have the same event id, and other fields another one', () => {
+test('the same fields have the same event id, and other fields have a different one', () => {
   const idOf = (status: string) => createSubscriptionEvent({ customerId: 'cus_1', status }, now).id;
   expect(idOf('active')).toBe(idOf('active'));
   expect(idOf('active')).not.toBe(idOf('trialing'));

@@ -40,14 +40,14 @@ const dashboard = v.parse(
 const charts = dashboard.panels.flatMap((panel) => ('targets' in panel ? [panel] : []));
 const queries = charts.flatMap(({ targets }) => targets.map(({ expr }) => expr));
 
-/** What Prometheus and Grafana add themselves, and what only several workers have. */
+/** Labels that Prometheus and Grafana add themselves, and that only several workers have. */
 const LABELS_OF_OTHERS = ['instance', 'le', 'worker'];
 
 const service = useMetrics();
 let names: Set<string>;
 let labels: Set<string>;
 beforeAll(async () => {
-  // So that every metric has a value.
+  // Gives every metric a value.
   await service.post(eventBody());
   const series = await vi.waitFor(async () => {
     const values = [...(await service.values()).keys()];
@@ -61,7 +61,7 @@ beforeAll(async () => {
   ]);
 });
 
-/** The metrics and the labels that an expression names, whatever else stands in it. */
+/** The metrics and the labels that an expression names. */
 function namesIn(expression: string): { metrics: string[]; labels: string[] } {
   const bare = expression.replace(/"[^"]*"/g, '""');
   const matchers = [...bare.matchAll(/(\w+) *(?:=~|!~|!=|=)""/g)];
@@ -102,7 +102,7 @@ test('operations.md lists exactly the metrics of Instep', () => {
 });
 
 describe('the dashboard', () => {
-  test('queries the data source that is chosen', () => {
+  test('queries the chosen data source', () => {
     expect(dashboard.templating.list).toContainEqual({ name: 'datasource', type: 'datasource' });
   });
 

@@ -68,7 +68,7 @@ test('the delivery delay is measured at the first delivery of an event', async (
   await service.post(body);
   expect(await count()).toBe(countBefore + 1);
   expect(((await sum()) ?? 0) - sumBefore).toBeGreaterThanOrEqual(3_600);
-  // Stripe's clock may be ahead of ours.
+  // Stripe's clock can be ahead of ours.
   await service.post(eventBody({ customerId, createdSeconds: hourAgo + 7_200 }));
   expect(await count()).toBe(countBefore + 2);
   expect(((await sum()) ?? 0) - sumBefore).toBeGreaterThanOrEqual(3_600);
@@ -119,7 +119,7 @@ test('counts requests that are refused before their body is read', async () => {
   };
   const [failed = 0, refused = 0] = await counted();
   const accepted: Promise<Response>[] = [];
-  // Nothing gets through, so that the queue fills up.
+  // Blocks all events, so that the queue fills up.
   await whileHeld(service.database, 'lock table teams', async () => {
     accepted.push(service.post(eventBody()));
     await untilWaiting(service.database);
@@ -158,7 +158,7 @@ describe('signatures', () => {
   });
 });
 
-test('events of another mode or account than the key are applied and counted', async () => {
+test("events of a mode or account other than the key's are applied and counted", async () => {
   const { customerId } = await service.addTeam();
   const mismatches = (mismatch: string) =>
     service.value(`instep_mismatched_events_total{mismatch="${mismatch}"}`);

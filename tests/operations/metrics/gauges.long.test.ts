@@ -62,7 +62,7 @@ test('concurrent scrapes share one read of the database, and a later scrape read
   expect(asked).toBe(2);
 });
 
-test('parked events of customers whom a team had are a metric of their own, for the alert', async () => {
+test('parked events of customers that a team had are a separate metric, for the alert', async () => {
   const { valuesOf } = observed(async () => HEALTH);
   expect(await valuesOf('instep_parked_events')).toEqual([7]);
   expect(await valuesOf('instep_known_customer_parked_events')).toEqual([1]);

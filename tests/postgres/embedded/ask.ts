@@ -17,7 +17,7 @@ export async function ask<Row extends pg.QueryResultRow>(
   }
 }
 
-/** Makes a table with one row, acknowledged. */
+/** Creates a table with one acknowledged row. */
 export async function writeNote(connection: Connection, text: string): Promise<void> {
   await ask(connection, 'create table if not exists note (text text)');
   await ask(connection, `insert into note values ('${text}')`);

@@ -9,13 +9,13 @@ import { findPostgresPackage } from '../../../src/postgres/embedded/postgres-pac
 const REPOSITORY = fileURLToPath(new URL('../../../', import.meta.url));
 const FIXTURE = fileURLToPath(new URL('instep-process.js', import.meta.url));
 
-/** `pg`, and what it needs. */
+/** `pg` and its dependencies. */
 const DRIVER = /^(?:pg|pgpass|pg-.*|postgres-.*|split2|valibot|xtend)$/;
 
-/** A copy of what the embedded PostgreSQL is made of, as an installation somewhere else. */
+/** A copy of all parts of the embedded PostgreSQL, as an installation in another folder. */
 export type CopiedTree = {
   readonly program: { readonly fixture: string; readonly module: string };
-  /** The folder of PostgreSQL's package within the copy, there or not. */
+  /** The folder of PostgreSQL's package within the copy, whether it exists or not. */
   readonly packageFolder: string;
 };
 
@@ -38,7 +38,7 @@ export async function copyTree(folder: string): Promise<CopiedTree> {
   };
 }
 
-/** Adds PostgreSQL's package as npm unpacks it: without the links that its post-install lays. */
+/** Adds PostgreSQL's package as npm unpacks it, without the links that its post-install script creates. */
 export async function addPostgres({ packageFolder }: CopiedTree): Promise<void> {
   const { folder } = await findPostgresPackage();
   await mkdir(dirname(packageFolder));
@@ -46,7 +46,7 @@ export async function addPostgres({ packageFolder }: CopiedTree): Promise<void> 
   await removeLinks(packageFolder);
 }
 
-/** Takes the links to PostgreSQL's libraries away again. */
+/** Removes the links to PostgreSQL's libraries. */
 export async function removeLinks(packageFolder: string): Promise<void> {
   for (const entry of await readdir(packageFolder, { recursive: true, withFileTypes: true })) {
     if (entry.isSymbolicLink()) await rm(join(entry.parentPath, entry.name));

@@ -26,7 +26,7 @@ const onNotice = () => undefined;
 cleanUp();
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
-/** A process that PostgreSQL would take for a server if it went by the process id alone. */
+/** A process that PostgreSQL would take for a server by its process id alone. */
 async function startBystander(): Promise<number> {
   const { uid, gid, isSwitched } = await userOfNewCluster();
   const bystander = spawn('/bin/sleep', ['60'], isSwitched ? { uid, gid } : {});
@@ -100,7 +100,7 @@ describe('after a crash', () => {
     const pid = await serverPid(dataFolder);
     await killServer(dataFolder);
     const postgres = await opening;
-    // It could have been ready already when it was killed.
+    // The server can have been ready when it was killed.
     await postgres.ensureRunning();
     await writeNote(postgres.connection, 'written');
     expect(await readNotes(postgres.connection)).toEqual(['written']);
@@ -108,7 +108,7 @@ describe('after a crash', () => {
     await postgres.release();
   });
 
-  it('starts although lock files name a process that is another program now', async () => {
+  it('starts although lock files name a process that is now another program', async () => {
     const dataFolder = await makeDatabase();
     const first = await openEmbeddedPostgres({ dataFolder, onNotice });
     await writeNote(first.connection, 'kept');

@@ -54,8 +54,8 @@ export async function makeOpenFolder(): Promise<string> {
 const UNPRIVILEGED = { uid: 65_534, gid: 65_534, isSwitched: true };
 
 /**
- * Whether PostgreSQL's user can run the programs where they are installed. If they are below root's
- * home directory, each database has a copy of them.
+ * Whether PostgreSQL's user can run the programs in their installed folder. If they are below root's home
+ * directory, each database has a copy of them.
  */
 export const areProgramsOpen =
   process.getuid?.() !== 0 ||
@@ -77,7 +77,7 @@ export async function serverPid(dataFolder: string): Promise<number> {
   return pid;
 }
 
-/** Whether a data folder has a server, going by its lock file. */
+/** Whether a data folder has a server, according to its lock file. */
 export async function hasServer(dataFolder: string): Promise<boolean> {
   return (await findServerPid(dataFolder)) !== undefined;
 }
@@ -99,7 +99,7 @@ export async function killServer(dataFolder: string): Promise<void> {
   await waitForEnd(pid);
 }
 
-/** Whether a process is there and has not ended. */
+/** Whether a process exists and has not ended. */
 export async function isRunning(pid: number): Promise<boolean> {
   try {
     process.kill(pid, 0);

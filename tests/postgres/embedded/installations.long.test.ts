@@ -20,11 +20,11 @@ import { InstepProcess } from './instep-process.ts';
 
 const isRoot = process.getuid?.() === 0;
 
-/** The first of the users that every system knows. Only root can be it. */
+/** A user that every system has. Only root can switch to it. */
 const ORDINARY = { uid: 1, gid: 1, isSwitched: true };
 const asOrdinary = isRoot ? { uid: ORDINARY.uid } : {};
 
-/** Not when root's Node.js is installed in root's home directory. */
+/** False when Node.js is installed in root's home directory. */
 const ordinaryUserCanRunNode =
   !isRoot || (await findInaccessible(process.execPath, ORDINARY)) === undefined;
 
@@ -94,7 +94,7 @@ describe.skipIf(!isRoot)('as root (skipped for other users)', () => {
     const dataFolder = join(shared, 'data');
     onTestFinished(() => deleteDatabase(dataFolder));
 
-    // Both start with an empty folder, and one data directory must remain.
+    // Both start with an empty folder, and only one data directory must remain.
     const both = [1, 2].map(() => new InstepProcess(dataFolder, tree));
     const opened = await Promise.all(both.map((each) => each.open()));
     const directory = await readlink(join(dataFolder, 'postgres'));

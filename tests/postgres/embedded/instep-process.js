@@ -1,5 +1,5 @@
-// A process of its own that opens the embedded PostgreSQL and obeys the test.
-// Run with the compiled module and the data folder; Node 20 runs no TypeScript.
+// A separate process that opens the embedded PostgreSQL and runs the test's commands. Its arguments are the
+// compiled module and the data folder; Node 20 runs no TypeScript.
 import { pathToFileURL } from 'node:url';
 
 const [, , modulePath, dataFolder] = process.argv;
@@ -17,7 +17,7 @@ const commands = {
   release: () => postgres.release(),
 };
 
-// Like a server that shuts down in its own time.
+// Ignores Ctrl-C, like a server that shuts down slowly.
 process.on('SIGINT', () => undefined);
 
 process.on('message', async ({ number, command }) => {

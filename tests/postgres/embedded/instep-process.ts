@@ -11,7 +11,7 @@ const MODULE = fileURLToPath(
 export type Opened = { readonly connection: Connection; readonly notices: readonly string[] };
 
 export type InstepProcessOptions = {
-  /** The program and the module that it opens PostgreSQL with; those of this tree otherwise. */
+  /** The program, and the module with which it opens PostgreSQL; by default, those of this tree. */
   readonly program?: { readonly fixture: string; readonly module: string };
   /** The user to run it as; only for root. */
   readonly uid?: number;
@@ -27,7 +27,7 @@ export class ErrorOfProcess extends Error {
   }
 }
 
-/** Another process that opens the embedded PostgreSQL in `dataFolder`, and obeys. */
+/** Another process that opens the embedded PostgreSQL in `dataFolder`, and runs commands. */
 export class InstepProcess {
   static readonly #all = new Set<InstepProcess>();
   readonly #child: ChildProcess;
@@ -36,7 +36,7 @@ export class InstepProcess {
   /** It leads a process group of its own, as a command in a terminal does. */
   constructor(dataFolder: string, { program, uid }: InstepProcessOptions = {}) {
     const identity = uid === undefined ? {} : { uid, gid: uid };
-    // Without the arguments of the tests, whose modules an ordinary user can't read.
+    // Drops the test runner's arguments, whose modules an ordinary user can't read.
     const options = { detached: true, cwd: '/', execArgv: [], ...identity };
     this.#child = fork(
       program?.fixture ?? FIXTURE,
@@ -47,7 +47,7 @@ export class InstepProcess {
     InstepProcess.#all.add(this);
   }
 
-  /** For the end of a test. */
+  /** Cleans up after a test. */
   static async killAll(): Promise<void> {
     for (const each of InstepProcess.#all) await each.kill();
     InstepProcess.#all.clear();
@@ -65,7 +65,7 @@ export class InstepProcess {
     return this.#tell<void>('release');
   }
 
-  /** Ctrl-C in its terminal. */
+  /** Simulates Ctrl-C in its terminal. */
   interruptGroup(): void {
     if (this.#child.pid !== undefined) process.kill(-this.#child.pid, 'SIGINT');
   }

@@ -95,7 +95,7 @@ describe('opening the embedded PostgreSQL', () => {
     await mkdir(dirname(dataFolder), { recursive: true });
     await rename(await makeDatabase(), dataFolder);
     const directory = await chooseSocketDirectory(await realpath(join(dataFolder, 'postgres')));
-    // Any user can write there, as into a directory that another user made.
+    // Any user can write to it, as if another user had created it.
     await mkdir(directory);
     await chmod(directory, 0o777);
     onTestFinished(() => rm(directory, { recursive: true, force: true }));

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { PACKAGE_VERSION } from '../../../src/postgres/embedded/postgres-package.ts';
 
-test('an app is told to install the version that a clone has', () => {
+test('the error names the package version that a clone uses', () => {
   const path = new URL('../../../embedded-postgres/package.json', import.meta.url);
   const { optionalDependencies } = JSON.parse(readFileSync(path, 'utf8')) as {
     optionalDependencies: Record<string, string>;

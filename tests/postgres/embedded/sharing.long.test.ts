@@ -65,7 +65,7 @@ describe('several processes on one data folder', () => {
     expect(await isRunning(pid)).toBe(false);
   });
 
-  it('do not count connections of pools, open or just closed', async () => {
+  it('ignore connections of pools, open or just closed', async () => {
     const dataFolder = await makeDatabase();
     const postgres = await openEmbeddedPostgres({ dataFolder, onNotice });
     const pool = new pg.Pool({ ...postgres.connection, max: 20, application_name: 'instep' });
@@ -80,7 +80,7 @@ describe('several processes on one data folder', () => {
     await closed;
   });
 
-  it('do not wait for one that was killed', async () => {
+  it('do not wait for a killed one', async () => {
     const dataFolder = await makeDatabase();
     const killed = new InstepProcess(dataFolder);
     await killed.open();

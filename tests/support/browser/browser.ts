@@ -81,15 +81,15 @@ function watch(page: Page, report: (problem: string) => void): void {
 }
 
 /**
- * Polls what a person can read there, by default in the page's content. A failure shows that text:
- * `await expectText(page).toContain('1 repaired')`.
+ * Polls the visible text, by default of the page's content. A failure shows that text: `await
+ * expectText(page).toContain('1 repaired')`.
  */
 export function expectText(where: Page | Locator) {
   const locator = 'goto' in where ? where.locator('main') : where;
   return expect.poll(() => locator.innerText(), { timeout: TEXT_TIMEOUT_MS });
 }
 
-/** What axe rates serious or critical on the page, and landmarks that have the same name. */
+/** The problems on the page that axe rates serious or critical, and landmarks with the same name. */
 export async function seriousViolations(page: Page): Promise<string[]> {
   if (!(await page.evaluate<boolean>('"axe" in window'))) await page.evaluate(axe);
   const { violations } = await page.evaluate<AxeResults>('axe.run()');
@@ -100,7 +100,7 @@ export async function seriousViolations(page: Page): Promise<string[]> {
     .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
 }
 
-/** By how many pixels the page is wider than its window. */
+/** The number of pixels by which the page is wider than its window. */
 export async function overhang(page: Page): Promise<number> {
   return await page.evaluate<number>(
     'document.scrollingElement.scrollWidth - document.documentElement.clientWidth',

@@ -63,7 +63,7 @@ async function chromiumFromNpm(): Promise<Program> {
     const folder = mkdtempSync(`${home}-`);
     await unpack(folder);
     writeFileSync(join(folder, 'fonts', 'fonts.conf'), fontsIn(home));
-    // Another user than the one who unpacked it may run it.
+    // A user other than the one who unpacked it can run it.
     for (const path of [folder, join(folder, 'chromium')]) chmodSync(path, 0o755);
     try {
       renameSync(folder, home);

@@ -1,10 +1,10 @@
 import { connect } from 'node:net';
 import { lookAtAnswer } from '../secrets/leaks.ts';
 
-/** A connection on which a test can write any bytes. */
+/** A connection on which a test can send any bytes. */
 export type RawConnection = {
   write(bytes: string | Uint8Array): void;
-  /** Ends the sending side, and still receives. */
+  /** Ends the sending side, and continues to receive. */
   halfClose(): void;
   /** Everything received so far. */
   readonly received: string;
@@ -37,7 +37,7 @@ export function openConnection(url: string): RawConnection {
     changed();
   });
   socket.on('end', ended);
-  // A reset counts as closed: what came back before it stays.
+  // A reset counts as closed. Data received before it stays.
   socket.on('error', ended);
   socket.on('close', ended);
 

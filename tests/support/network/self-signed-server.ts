@@ -1,7 +1,7 @@
 import { createServer, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 
-/** Valid until 2126, for nobody: `openssl req -x509 -newkey ec -subj /CN=self-signed.example.com`. */
+/** Valid until 2126, for an unused name: `openssl req -x509 -newkey ec -subj /CN=self-signed.example.com`. */
 const KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgFYyKBtqEcuzr80CQ
 swhyVoHOiQIqXvNA5RYtf789nE2hRANCAAR4JnhXcB81NlIZKEcGrrwslAdVdmYu
@@ -19,7 +19,7 @@ zj0EAwIDRwAwRAIgPa9ES7F+yxnbsxaJFHMaQ43NTDQvH4uqKjfTdWaT5AMCIFhL
 xnObHraB6JRYzlU3L0gG50j1hbC1hLDt3zmgiPVE
 -----END CERTIFICATE-----`;
 
-/** A server that accepts TLS as PostgreSQL does, with a self-signed certificate, and says no more. */
+/** A server that accepts TLS as PostgreSQL does, with a self-signed certificate, and sends nothing more. */
 export async function startSelfSignedServer() {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {

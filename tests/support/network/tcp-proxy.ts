@@ -100,7 +100,7 @@ class Pair {
     this.#upstream.destroy();
   }
 
-  /** Forwards chunk by chunk. Dropped data is still read, so that the end is noticed. */
+  /** Forwards chunk by chunk. Dropped data is still read, so that the end of the connection is noticed. */
   #carry(from: Socket, to: Socket, getsThrough: () => boolean): void {
     let last = Promise.resolve();
     from.on('data', (piece) => {

@@ -13,7 +13,7 @@ export type InstalledPostgres = {
 const ROOT = '/usr/lib/postgresql';
 const UNPRIVILEGED_UID = 65_534;
 
-/** Starts the PostgreSQL server that the machine has installed, or returns `null`. */
+/** Starts the PostgreSQL server that is installed on the machine, or returns `null`. */
 export async function startInstalledPostgres(): Promise<InstalledPostgres | null> {
   const version = installedVersion();
   if (version === null) return null;

@@ -59,7 +59,7 @@ export class PostgresCluster {
     return new PostgresCluster(folder, await freePort(), binaries.postgres, user);
   }
 
-  /** Replaces this server by a running standby of the primary. */
+  /** Replaces this server with a running standby of the primary. */
   async follow(primary: PostgresCluster): Promise<void> {
     await this.end('SIGKILL');
     rmSync(this.folder, { recursive: true, force: true });
@@ -94,7 +94,7 @@ export class PostgresCluster {
   /** Starts the server, and waits until it answers. After a kill it recovers first. */
   async start(): Promise<void> {
     const giveUpAtMs = Date.now() + START_DEADLINE_MS;
-    // The children of one that was killed may hold its memory for a moment.
+    // Children of a killed server can hold its memory for a moment.
     while (Date.now() < giveUpAtMs) {
       const child = this.#spawn();
       this.#process = child;
@@ -106,7 +106,7 @@ export class PostgresCluster {
     throw new Error('PostgreSQL does not start');
   }
 
-  /** Ends the server by this signal, and waits until it has exited. */
+  /** Sends the server this signal, and waits until it has exited. */
   async end(signal: 'SIGKILL' | 'SIGINT' | 'SIGTERM'): Promise<void> {
     const child = this.#process;
     if (child === null || !this.isRunning) return;
@@ -124,7 +124,7 @@ export class PostgresCluster {
         try {
           process.kill(pid, signal);
         } catch (error) {
-          // A connection may have ended by itself.
+          // The process of a connection can have ended by itself.
           if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
         }
       }

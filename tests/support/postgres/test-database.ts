@@ -22,7 +22,7 @@ export async function createEmptyDatabase(server: TestServer = embeddedServer): 
   await client.end();
   const url = new URL(server.url);
   url.pathname = `/${name}`;
-  // The server trusts every connection to its socket, and asks for no password.
+  // The server trusts every connection to its socket, so the password is ignored.
   url.searchParams.set('password', DATABASE_PASSWORD);
   return url;
 }
@@ -38,8 +38,8 @@ export function connect(url: URL): Database {
 }
 
 /**
- * Migrates a database as a newer version would: by a migration that this version works with, or by
- * one that it doesn't.
+ * Migrates a database as a newer version would: with a migration that this version is compatible with, or
+ * with one that it is not.
  */
 export async function migrateByNewer(database: Database, kind: 'additive' | 'breaking') {
   const version = MIGRATIONS.length + 1;
@@ -49,7 +49,7 @@ export async function migrateByNewer(database: Database, kind: 'additive' | 'bre
   return await migrate(database, { migrations: [...MIGRATIONS, newer] });
 }
 
-/** Takes the newer version's migration back. */
+/** Undoes the newer version's migration. */
 export async function undoNewer({ query }: Database): Promise<void> {
   await query('drop table instep.tomorrow');
   await query(`delete from instep.migrations where name = 'tomorrow'`);

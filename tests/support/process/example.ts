@@ -15,7 +15,7 @@ const GENERATED = ['node_modules', '.next'];
 
 type Environment = Readonly<Record<string, string>>;
 
-/** What npm and Next.js need, and nothing else of the tests' environment. */
+/** The variables that npm and Next.js need, and nothing else of the tests' environment. */
 const environmentOf = (settings: Environment) => ({
   PATH: process.env.PATH,
   HOME: process.env.HOME,
@@ -25,7 +25,7 @@ const environmentOf = (settings: Environment) => ({
   ...settings,
 });
 
-/** Copies `examples`, beside the package as it is built, and returns the folder of one of them. */
+/** Copies `examples` beside the built package, and returns the folder of one example. */
 export function copyExamples(name: string): string {
   const clone = createFolder();
   cpSync(join(ROOT, 'package.json'), join(clone, 'package.json'));
@@ -60,7 +60,7 @@ export async function startWithNpm(
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const env = environmentOf({ ...settings, PORT: `${port}`, BASE_URL: url });
-  // A process group of its own, because npm starts a shell that starts the server.
+  // In its own process group, because npm starts a shell that starts the server.
   const child = spawn('npm', ['run', script], { cwd: folder, env, detached: true });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {

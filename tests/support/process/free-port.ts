@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 
 const RANGE_FILE = '/proc/sys/net/ipv4/ip_local_port_range';
 
-/** Where the range of ephemeral ports starts on systems other than Linux. */
+/** The start of the range of ephemeral ports on systems other than Linux. */
 const USUAL_FIRST = 49_152;
 const LOWEST = 10_240;
 
@@ -16,8 +16,8 @@ const MAX_TRIES = 1_000;
 const tried = new Set<number>();
 
 /**
- * A port of loopback that stays free until a test uses its number: it is outside the range from which
- * the system takes ports for connections and for listeners on port 0.
+ * A loopback port that stays free until a test uses it: it is outside the range from which the system takes
+ * ports for connections and for listeners on port 0.
  */
 export async function freePort(): Promise<number> {
   const turns = Math.floor((firstOfSystem() - LOWEST) / WORKERS);
@@ -30,7 +30,7 @@ export async function freePort(): Promise<number> {
   throw new RangeError('no port is free');
 }
 
-/** The first port of the system's range. If that is nearly all ports, any port will do. */
+/** The first port of the system's range. If the range covers nearly all ports, any port will do. */
 export function firstOfSystem(): number {
   try {
     const first = Number.parseInt(readFileSync(RANGE_FILE, 'latin1'), 10);

@@ -13,8 +13,8 @@ const PROGRAM = new URL('../../../dist/cli/instep.js', import.meta.url).pathname
 type Environment = Readonly<Record<string, string>>;
 
 /**
- * The settings that the server needs besides a database. No API listens at that address, so nothing
- * is compared with Stripe.
+ * The settings that the server needs besides a database. No API listens at this address, so nothing is
+ * compared with Stripe.
  */
 export const SETTINGS: Environment = {
   STRIPE_SECRET_KEY: API_KEY,
@@ -27,8 +27,8 @@ export const SETTINGS: Environment = {
 };
 
 /**
- * A new folder; a process that works there finds no `.env` file, unless a test writes one. Open to
- * the user of an embedded PostgreSQL, whose files would otherwise go elsewhere.
+ * Creates a folder in which a process finds no `.env` file, unless a test writes one. The user of an embedded
+ * PostgreSQL can enter it, because the files would otherwise go elsewhere.
  */
 export function createFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'instep-cwd-'));
@@ -42,7 +42,7 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** Without the environment of the tests. */
+/** Options that exclude the environment of the tests. */
 function processOptions(environment: Environment, folder = createFolder()) {
   return { cwd: folder, env: { PATH: process.env.PATH, TMPDIR: tmpdir(), ...environment } };
 }
@@ -102,7 +102,7 @@ export type SpawnedInstep = {
   stop(signal: NodeJS.Signals): Promise<number | null>;
 };
 
-/** Starts the real command, and lets it run. */
+/** Starts the real command without waiting for its end. */
 export function spawnInstep(args: readonly string[], environment: Environment): SpawnedInstep {
   const child = spawnCommand(args, processOptions(environment));
   const written = { stdout: '', stderr: '' };
@@ -150,7 +150,10 @@ export type InstepProcess = {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 };
 
-/** The exit code after an unexpected error. A test that only meets its consequences shows nothing. */
+/**
+ * The exit code after an unexpected error. The last lines are printed, because a test often sees only its
+ * consequences.
+ */
 const UNEXPECTED = 1;
 
 /**
@@ -172,7 +175,7 @@ export async function startInstep(
       for (const look of waiting) look();
     });
   }
-  // Not before all that it wrote was read.
+  // Resolves only after all output has been read.
   const exited = once(child, 'close').then(([code]: (number | null)[]) => code ?? null);
   let isExpected = false;
   void exited.then((code) => {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'nod
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Where the embedded PostgreSQL of root keeps its files when its user can't enter a directory. */
+/** The folder for the files of root's embedded PostgreSQL if its user can't enter a directory. */
 const DATA_DIRECTORIES = '/var/lib/instep';
 
 /** The time that a stopped process has to end. */
@@ -10,8 +10,8 @@ const GRACE_MS = 5_000;
 const POLL_MS = 100;
 
 /**
- * What a test run left behind: processes that work in its temporary directory or name it, files in
- * it, and data directories of databases in it. Ends and removes what it finds.
+ * Finds everything that a test run left behind: processes that work in its temporary directory or name it,
+ * files in it, and data directories of its databases. Ends and removes all of these.
  */
 export async function findLeftovers(directory: string): Promise<string[]> {
   const processes = await runningIn(directory);
@@ -38,7 +38,7 @@ async function runningIn(directory: string): Promise<Process[]> {
   return found;
 }
 
-/** Only where the system shows processes as files. */
+/** Finds processes only on systems that show them as files. */
 function processesOf(directory: string): Process[] {
   if (!existsSync('/proc/self/cmdline')) return [];
   return readdirSync('/proc').flatMap((name) => {
@@ -50,7 +50,7 @@ function processesOf(directory: string): Process[] {
       const isOurs = command.includes(directory) || workingDirectory.startsWith(directory);
       return isOurs ? [{ pid, command }] : [];
     } catch {
-      // It has ended meanwhile, or belongs to another user.
+      // The process has ended meanwhile, or belongs to another user.
       return [];
     }
   });

@@ -14,7 +14,7 @@ test('finds a secret in a line, and reports the line', () => {
   ]);
 });
 
-test('a token is one, but for the commands that are there to write it', async () => {
+test('a token is a secret, except in the output of commands that print tokens', async () => {
   const cookie = await service.cookieOf(1);
   lookAtOutput(['session', 'issue'], cookie);
   expect(takeLeaks()).toEqual([]);
@@ -23,7 +23,7 @@ test('a token is one, but for the commands that are there to write it', async ()
   expect(takeLeaks()).toHaveLength(2);
 });
 
-test('an answer is looked at with its headers, read or not', async () => {
+test('a response is checked with its headers, whether the test reads it or not', async () => {
   const { url } = await apis.startOdd(({ headers }, response) => {
     response.setHeader('x-agent', headers['user-agent'] ?? '').end(headers.authorization);
   });
@@ -34,7 +34,7 @@ test('an answer is looked at with its headers, read or not', async () => {
   ]);
 });
 
-test('a profile may hold what is its own, and nothing else may', async () => {
+test('only a profile can contain profile data', async () => {
   const { id } = await service.addUser();
   const profile = await (await service.getUser(await service.cookieOf(id))).text();
   expect(profile).toContain(PROFILE.passwordHash);
@@ -44,7 +44,7 @@ test('a profile may hold what is its own, and nothing else may', async () => {
   expect(takeLeaks()).toHaveLength(2);
 });
 
-test('what arrived may be shown by its own page, and by no other', () => {
+test("only an event's own page can contain its payload", () => {
   const url = 'http://127.0.0.1:3001';
   lookAtAnswer(`${url}/events/7`, MEMBERS.description);
   lookAtAnswer(`${url}/events/7/body`, MEMBERS.customer_email);

@@ -21,7 +21,7 @@ export function takeLeaks(): string[] {
   return leaks.splice(0);
 }
 
-// What comes out between two tests counts for the next one, or for the file.
+// Leaks between two tests fail the next one, or the file.
 for (const after of [afterEach, afterAll]) {
   after(() => expect(takeLeaks()).toEqual([]));
 }
@@ -52,7 +52,7 @@ export function lookAtAnswer(url: string, text: string): void {
 
 const { fetch } = globalThis;
 
-/** Requests of Instep itself: the responses are Stripe's, and contain payloads. */
+/** Paths of Instep's own requests to Stripe, whose responses contain payloads. */
 const OF_STRIPE = /^\/v1\//;
 
 /** Checks every response before the test gets it. */
@@ -62,7 +62,7 @@ globalThis.fetch = async (...request) => {
   if (OF_STRIPE.test(pathname)) return await fetch(resource, init);
   const response = await fetch(resource, init);
   lookAtAnswer(response.url, JSON.stringify([...response.headers]));
-  // A response that is cut off fails in the test itself.
+  // The test itself notices a response that is cut off.
   lookAtAnswer(
     response.url,
     await response

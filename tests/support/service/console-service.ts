@@ -18,7 +18,7 @@ export type ConsoleServiceOptions = {
   readonly metrics?: Exposition;
   /** Adds routes for the test. */
   readonly extend?: (app: ReturnType<typeof createConsole>) => void;
-  /** Without it they get a new database. */
+  /** A new database by default. */
   readonly databaseUrl?: URL;
 };
 
@@ -144,7 +144,7 @@ export class Operator {
   }
 }
 
-/** The token that the first form in this page holds. */
+/** The token in the first form of this page. */
 export function csrfIn(html: string): string {
   return /name="csrf" value="([^"]+)"/.exec(html)?.[1] ?? '';
 }

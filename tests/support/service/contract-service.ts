@@ -12,10 +12,7 @@ import { sessionCookie } from './session-cookie.ts';
 
 let count = 0;
 
-/**
- * The real server with its own database, for the tests of a file. `reach` can put a proxy between
- * the two.
- */
+/** The real server with its own database, for the tests of a file. `reach` can put a proxy between them. */
 export function useService(
   environment: Readonly<Record<string, string>> = {},
   reach: (databaseUrl: URL) => Promise<URL> = async (url) => url,

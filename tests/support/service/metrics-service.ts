@@ -16,8 +16,8 @@ import { HEADERS, WEBHOOK_SECRET } from '../secrets/canaries.ts';
 import { lookAtAnswer } from '../secrets/leaks.ts';
 
 /**
- * A server in the test's process with its own database, and its metrics. `reach` can put a proxy
- * between the two.
+ * A server in the test's process with its own database, and its metrics. `reach` can put a proxy between
+ * them.
  */
 export function useMetrics(
   environment: Readonly<Record<string, string>> = {},

@@ -4,7 +4,7 @@ import { createLogger } from '../../../src/runtime/logging.ts';
 
 type Retrieve = (productId: string) => Promise<string | null>;
 
-/** A pipeline like the server's, with a product name cache of its own and no names by default. */
+/** A pipeline like the server's, with its own cache of product names, and without names by default. */
 export function openPipeline(database: Database, retrieve: Retrieve = async () => null): Ingest {
   return createIngestPipeline({
     database,

@@ -7,8 +7,8 @@ import { createSubscriptionEvent } from '../../../src/testing/subscription-event
 export type CheckoutApi = Pick<FakeStripeApi, 'url' | 'subscriptions' | 'close'>;
 
 /**
- * A stand-in for Stripe's API that also has a checkout: it starts a trial of Pro at once, and sends the
- * browser back without any webhook.
+ * A stand-in for Stripe's API with a checkout, which starts a trial of Pro at once, and redirects the browser
+ * back without any webhook.
  */
 export async function startCheckoutApi(): Promise<CheckoutApi> {
   const stripe = await startFakeStripeApi({ productNames: { prod_pro: 'Pro' } });

@@ -32,7 +32,7 @@ export function received(body: string, receivedAtMs = 1_700_000_000_000): Receiv
   if (event.kind === 'readable' || event.kind === 'unreadable') {
     return { ...event, body: Buffer.from(body), receivedAtMs, source: 'delivery' };
   }
-  throw new RangeError(`the ingest pipeline takes no event that is ${event.kind}`);
+  throw new RangeError(`the ingest pipeline does not accept an event of kind ${event.kind}`);
 }
 
 /** An event as the ingest pipeline receives it. */

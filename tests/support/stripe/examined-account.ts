@@ -22,12 +22,12 @@ export type ExaminedAccount = {
   /** Paths of the API with another response. */
   fault: ((path: string) => ApiFault | undefined) | undefined;
   delayMs: number;
-  /** How far Stripe's clock is ahead of ours. */
+  /** The time by which Stripe's clock is ahead of ours. */
   clockAheadMs: number;
   readonly environment: Readonly<Record<string, string>>;
   /** Ingests an event, received now or at the given time. */
   deliver(body: string, receivedAtMs?: number): Promise<void>;
-  /** What the doctor finds, with these additional settings, for an endpoint at this URL. */
+  /** The doctor's findings for an endpoint at this URL, with these additional settings. */
   examine(more?: Readonly<Record<string, string>>, url?: string): Promise<Examined>;
 };
 
@@ -71,7 +71,7 @@ export async function openExaminedAccount(): Promise<ExaminedAccount> {
   });
   const environment = {
     ...SETTINGS,
-    // The doctor listens nowhere.
+    // The doctor does not listen on this port.
     OPS_PORT: '3001',
     DATABASE_URL: url.href,
     STRIPE_API_BASE: server.url,

@@ -1,8 +1,8 @@
 import type { Database, Query } from '../../../src/postgres/database.ts';
 
 /**
- * The indexes that the statements of this work use, with custom and with generic plans, and
- * `all of events`, for example, if a statement scans that whole table.
+ * The indexes that the statements of this work use, with custom and generic plans, and for example `all of
+ * events` if a statement scans that whole table.
  */
 export async function indexesUsed(
   database: Database,

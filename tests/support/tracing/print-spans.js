@@ -1,5 +1,5 @@
-// What an operator imports before `instep serve` (docs/operations.md, Traces): spans are kept, and
-// leave the process as it ends. Here they go to standard error, a line each.
+// An SDK that an operator imports before `instep serve` (docs/operations.md, Traces). Spans are kept, and
+// exported when the process ends: here to standard error, one per line.
 import { context, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
