@@ -24,8 +24,8 @@ export function comparisonReport(
         'acknowledged was in the database afterwards.'
       : `**Some measurements failed:**\n\n${problems.join('\n')}`;
   return [
-    `Measured with \`npm run bench\` on ${machine}: ${rounds} rounds, each measurement ` +
-      `${seconds} s after ${warmUpSeconds} s of the same load, ${connections} connections. ` +
+    `Measured with \`npm run bench\` on ${machine}, in ${rounds} rounds with ${connections} ` +
+      `connections. Each measurement took ${seconds} s, after a warm-up of ${warmUpSeconds} s. ` +
       sound,
     '![Events and profile reads per second, Instep, the floor and the peers](img/performance.svg)',
     '### Goals',
@@ -50,11 +50,11 @@ export function comparisonReport(
       : `\`instep serve\` is ready after ${figure(median(starts.externalMs), ' ms')} with an external ` +
         `database, and after ${figure(median(starts.embeddedMs), ' ms')} with the embedded one, which ` +
         `it starts (medians of ${starts.externalMs.length}).`,
-    'Bytes per event, all tables and indexes, after a vacuum:',
+    'Bytes per event, including all tables and indexes, after a vacuum:',
     bytesTable(bytes),
     install === null
       ? ''
-      : `The library installs ${install.packages} packages, including itself, with ` +
+      : `Installing the library installs ${install.packages} packages, including itself, and takes ` +
         `${figure(install.megabytes, ' MB')}.`,
   ]
     .filter((part) => part !== '')

@@ -25,9 +25,10 @@ export function consoleReport(
     },
   ];
   return [
-    `Measured with \`npm run bench -- console\` on ${machine}. ${count(events)} events of a week in ` +
-      `the log, ${count(teams)} teams; each page requested ${pages[0]?.timesMs.length} times, one ` +
-      'after the other, from the request to the last byte. ' +
+    `Measured with \`npm run bench -- console\` on ${machine}. The database had ` +
+      `${count(teams)} teams, and ${count(events)} events from one week in the log. Each page was ` +
+      `requested ${pages[0]?.timesMs.length} times in sequence, and timed from the request to the ` +
+      'last byte. ' +
       (statisticsSeconds === null
         ? ''
         : `The statistics of the log were complete ${figure(statisticsSeconds, ' s')} after the start. `) +

@@ -89,19 +89,20 @@ export function goalsOf(comparison: Comparison): Goal[] {
       measured: peaks.length === 0 ? null : Math.max(...peaks),
     },
     {
-      title: 'start of `instep serve` until ready, external database, migrated',
+      title: 'time until `instep serve` is ready, with an external, migrated database',
       target: { most: 400 },
       unit: ' ms',
       measured: starts === null ? null : median(starts.externalMs),
     },
     {
-      title: '… embedded database',
+      title: '… with the embedded database',
       target: { most: 700 },
       unit: ' ms',
       measured: starts === null ? null : median(starts.embeddedMs),
     },
     {
-      title: '… the library, from its import to the first answer, external database, migrated',
+      title:
+        'time from the import of the library to its first response, with an external, migrated database',
       target: { most: 150 },
       unit: ' ms',
       measured: starts === null ? null : median(starts.firstAnswerMs),

@@ -39,10 +39,10 @@ export function growthReport(
     }),
   );
   return [
-    `Measured with \`npm run bench -- growth\` on ${machine}. Small: ${count(SMALL.teams)} teams ` +
-      `and users, and an empty log. Large: ${count(teams)} teams and users, each team with its ` +
-      `subscription, and ${count(events)} events in the log, with short bodies. Both alternately, ` +
-      `${rounds} rounds, each measurement ${seconds} s. ` +
+    `Measured with \`npm run bench -- growth\` on ${machine}. The small database has ` +
+      `${count(SMALL.teams)} teams and users and an empty log. The large one has ${count(teams)} ` +
+      `teams and users, one subscription per team, and ${count(events)} events with short bodies ` +
+      `in the log. The two were measured alternately, in ${rounds} rounds of ${seconds} s each. ` +
       (problems.length === 0
         ? 'All measurements were valid.'
         : `**Failed:** ${problems.join('; ')}`),

@@ -104,7 +104,7 @@ test('a goal is met, missed or not measured', () => {
   expect(met).toMatchObject({
     'webhook events/s, 64 connections, relative to the floor': false,
     'profile reads/s, relative to the floor': null,
-    'start of `instep serve` until ready, external database, migrated': true,
+    'time until `instep serve` is ready, with an external, migrated database': true,
     '… the library, from its import to the first answer, external database, migrated': true,
     'bytes stored in the database / bytes of the raw bodies': true,
     "size of the library's install": true,
