@@ -105,7 +105,7 @@ test('a goal is met, missed or not measured', () => {
     'webhook events/s, 64 connections, relative to the floor': false,
     'profile reads/s, relative to the floor': null,
     'time until `instep serve` is ready, with an external, migrated database': true,
-    '… the library, from its import to the first answer, external database, migrated': true,
+    'time from the import of the library to its first response, with an external, migrated database': true,
     'bytes stored in the database / bytes of the raw bodies': true,
     "size of the library's install": true,
     '… number of packages, including itself': false,
