@@ -14,7 +14,7 @@ export type Measure = (typeof MEASURES)[number];
 /** The measurements that compare two commits. */
 const LOADS: readonly Measure[] = ['events', 'profiles', 'latency'];
 
-const STEPS = ['compare', 'growth', 'memory', 'console'] as const;
+const STEPS = ['compare', 'growth', 'memory', 'console', 'retention'] as const;
 export type Step = (typeof STEPS)[number];
 
 export type Options = {
@@ -39,11 +39,12 @@ export type Options = {
   readonly isHelp: boolean;
 };
 
-export const USAGE = `usage: npm run bench -- [compare|growth|memory|console] [options]
-  compare  compare Instep with the floor and the peers
-  growth   compare Instep with few teams and an empty log, and with many teams and a long log
-  memory   watch Instep's memory under full load
-  console  measure the console's pages over a long log; DATABASE_URL keeps the log for the next run
+export const USAGE = `usage: npm run bench -- [compare|growth|memory|console|retention] [options]
+  compare    compare Instep with the floor and the peers
+  growth     compare Instep with few teams and an empty log, and with many teams and a long log
+  memory     watch Instep's memory under full load
+  console    measure the console's pages over a long log; DATABASE_URL keeps the log for the next run
+  retention  measure a long log while its statistics are summed, and while a quarter of it is deleted
 Results are written to docs/performance.md only without options.
   --only instep,floor      only these systems
   --against REF            compare: build this commit and run both in turns, with the ratio and its spread;
@@ -54,8 +55,8 @@ Results are written to docs/performance.md only without options.
   --warm-up 4              seconds of the same load before it
   --connections 64
   --profile FOLDER         write the servers' CPU profiles there
-  --events 10000000        growth, console: events in the log
-  --teams 1000000          growth, console: teams and users
+  --events 20000000        growth, console, retention: events in the log
+  --teams 1000000          growth, console, retention: teams and users
   --minutes 10             memory: duration
 `;
 
@@ -67,7 +68,7 @@ const DEFAULTS = {
   seconds: '5',
   'warm-up': '4',
   connections: '64',
-  events: '10000000',
+  events: '20000000',
   teams: '1000000',
   minutes: '10',
 } as const;

@@ -2,6 +2,7 @@ import { type CompareOptions, compare, type Sample } from './measures/compare.ts
 import { measureConsole } from './measures/console.ts';
 import { measureGrowth } from './measures/growth.ts';
 import { watchMemory } from './measures/memory.ts';
+import { measureRetention } from './measures/retention.ts';
 import type { Step } from './options.ts';
 import { comparisonChart, comparisonReport } from './report/comparison-report.ts';
 import { consoleReport } from './report/console-report.ts';
@@ -9,6 +10,7 @@ import { figure } from './report/format.ts';
 import { growthReport } from './report/growth-report.ts';
 import { memoryReport } from './report/memory-report.ts';
 import { isWorseInEveryRound, ratiosOf, ratiosTable } from './report/ratios.ts';
+import { retentionReport } from './report/retention-report.ts';
 import { sampleLine } from './report/sample-line.ts';
 
 export type StepOptions = Omit<CompareOptions, 'onSample'> & {
@@ -63,6 +65,13 @@ export const STEPS: Readonly<Record<Step, (context: StepOptions) => Promise<Step
     const measured = await measureConsole(context, print);
     const report = consoleReport(measured, { options: context.options, machine });
     return { report, chart: null, isValid: measured.pages.every(({ problem }) => !problem) };
+  },
+
+  async retention({ machine, print, ...context }) {
+    const onSample = (sample: Sample) => print(sampleLine(sample));
+    const measured = await measureRetention({ ...context, onSample }, print);
+    const report = retentionReport(measured, { options: context.options, machine });
+    return { report, chart: null, isValid: areValid(measured.samples) };
   },
 };
 

@@ -47,23 +47,48 @@ export async function measureConsole(
   const server = await startServer({ ...command, environment });
   try {
     const statisticsSeconds = await untilStatisticsComplete(ask, print);
-    const pages: MeasuredPage[] = [];
-    for (const page of await consolePages(ask, teams)) {
-      const measured = await askFor(page, `http://127.0.0.1:${port}`);
-      print(`${page.name}: ${Math.round(Math.max(...measured.timesMs))} ms worst case`);
-      pages.push(measured);
-    }
+    const pages = await requestPages(await consolePages(ask, teams), {
+      origin: `http://127.0.0.1:${port}`,
+      times: TIMES,
+      onPage: ({ name, timesMs }) =>
+        print(`${name}: ${Math.round(Math.max(...timesMs))} ms worst case`),
+    });
     return { pages, statisticsSeconds };
   } finally {
     await server.stop();
   }
 }
 
-async function askFor(page: ConsolePage, origin: string): Promise<MeasuredPage> {
+type PageRequests = {
+  readonly origin: string;
+  /** How often each page is requested. */
+  readonly times: number;
+  readonly onPage?: (page: MeasuredPage) => void;
+};
+
+/** Requests these pages, one after the other. */
+export async function requestPages(
+  pages: readonly ConsolePage[],
+  { origin, times, onPage }: PageRequests,
+): Promise<MeasuredPage[]> {
+  const measured: MeasuredPage[] = [];
+  for (const page of pages) {
+    const one = await requestPage(page, origin, times);
+    onPage?.(one);
+    measured.push(one);
+  }
+  return measured;
+}
+
+async function requestPage(
+  page: ConsolePage,
+  origin: string,
+  times: number,
+): Promise<MeasuredPage> {
   const timesMs: number[] = [];
   let bytes = 0;
   let problem: string | null = null;
-  for (let time = 0; time < TIMES; time += 1) {
+  for (let time = 0; time < times; time += 1) {
     const beganAtMs = performance.now();
     const response = await fetch(origin + page.path, { redirect: 'manual' });
     const body = await response.arrayBuffer();

@@ -1,4 +1,4 @@
-import type { BenchDatabase, BenchPostgres } from '../database/bench-postgres.ts';
+import type { Ask, BenchDatabase, BenchPostgres } from '../database/bench-postgres.ts';
 import { bodyOf } from '../load/subscription-event.ts';
 import type { PreparedSystem } from '../systems/prepared-system.ts';
 import { ServerRun } from './server-run.ts';
@@ -25,7 +25,7 @@ export async function measureEventBytes(
   try {
     const before = await sizesOf(database);
     const { problems } = await run.sendCount(count);
-    const writtenAfter = await writtenBytes(database);
+    const writtenAfter = await writtenBytes(database.ask);
     const after = await sizesOf(database);
     const perEvent = (bytes: number) => bytes / count;
     return {
@@ -48,10 +48,11 @@ async function sizesOf(database: BenchDatabase): Promise<{ stored: number; writt
       where relkind in ('r', 'm')
         and nspname not in ('pg_catalog', 'information_schema')`,
   );
-  return { stored: Number(row?.bytes), written: await writtenBytes(database) };
+  return { stored: Number(row?.bytes), written: await writtenBytes(database.ask) };
 }
 
-async function writtenBytes({ ask }: BenchDatabase): Promise<number> {
+/** How long the write-ahead log has become. */
+export async function writtenBytes(ask: Ask): Promise<number> {
   const [row] = await ask<{ bytes: string }>(
     `select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') as bytes`,
   );

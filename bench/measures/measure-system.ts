@@ -29,11 +29,16 @@ export async function measureSystem(
     profileFolder === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(profileFolder)}`];
   const run = await ServerRun.start(prepared, postgres, nodeOptions);
   try {
-    await measureEvents(run, options, keep);
-    if (prepared.system.profiles !== null) await measureProfiles(run, options, keep);
+    await measureRun(run, options, keep);
   } finally {
     await run.end();
   }
+}
+
+/** Takes the requested measurements of a running server. */
+export async function measureRun(run: ServerRun, options: Options, keep: Keep): Promise<void> {
+  await measureEvents(run, options, keep);
+  if (run.prepared.system.profiles !== null) await measureProfiles(run, options, keep);
 }
 
 type Keep = (name: LoadName, measured: Measured) => void;

@@ -10,11 +10,14 @@ const DAYS = 7;
 /** One event in a thousand is of the busy team; one in five thousand is of a customer without a team. */
 export const BUSY_TEAM = 1;
 
+/** Soon after it was created. */
+const RECEIVED_AT = `to_timestamp(created) + (0.4 + number % 40 * 0.1) * interval '1 second'`;
+
 /**
  * A realistic log: events of all outcomes with readable bodies, a few of them parked or unreadable,
  * and one team with far more events than the others.
  */
-const LOG = `
+export const realisticLog = (receivedAt: string) => `
   with content as (${CONTENT}),
   event as (
     select number, created, status, product_id, plan_name,
@@ -47,7 +50,7 @@ const LOG = `
          case when outcome <> 'unreadable' then customer_id end,
          case when outcome <> 'unreadable' then subscription_id end,
          case when outcome <> 'unreadable' then to_timestamp(created) end,
-         to_timestamp(created) + (0.4 + number % 40 * 0.1) * interval '1 second',
+         ${receivedAt},
          1,
          outcome,
          convert_to(format('{"id":"evt_1Bench%s","object":"event","type":'
@@ -83,6 +86,6 @@ export async function seedConsole(
   const seconds = DAYS * DAY_SECONDS;
   const firstSeconds = Math.floor(Date.now() / 1_000) - seconds;
   const history = { events, teams, firstSeconds, eventsPerSecond: events / seconds };
-  await seedHistory(ask, history, onLogged, LOG);
+  await seedHistory(ask, history, onLogged, realisticLog(RECEIVED_AT));
   await ask(PRODUCTS);
 }

@@ -68,24 +68,39 @@ const TEAMS = `
     from content
    where id = team`;
 
+/** A range of the load's events, by their numbers. */
+export type EventRange = { readonly first: number; readonly count: number };
+
+/** Writes a range of events into the log. */
+export async function insertEvents(
+  ask: Ask,
+  log: string,
+  { first, count }: EventRange,
+  { teams, firstSeconds, eventsPerSecond }: Omit<History, 'events'>,
+  onLogged: (events: number) => void,
+): Promise<void> {
+  for (let from = first; from < first + count; from += CHUNK) {
+    const last = Math.min(first + count, from + CHUNK) - 1;
+    await ask(log, [from, last, teams, firstSeconds, eventsPerSecond]);
+    onLogged(last + 1);
+  }
+}
+
 /**
  * Fills Instep's tables as if this many events of the load had been ingested, equally many for each
  * team. The next event has the number `events`. `log` writes a range of them into the log.
  */
 export async function seedHistory(
   ask: Ask,
-  { events, teams, firstSeconds, eventsPerSecond }: History,
+  { events, ...history }: History,
   onLogged: (events: number) => void,
   log = LOG,
 ): Promise<void> {
-  const times = [teams, firstSeconds, eventsPerSecond];
-  for (let first = 0; first < events; first += CHUNK) {
-    const last = Math.min(events, first + CHUNK) - 1;
-    await ask(log, [first, last, ...times]);
-    onLogged(last + 1);
-  }
+  await insertEvents(ask, log, { first: 0, count: events }, history, onLogged);
+  const { teams, firstSeconds, eventsPerSecond } = history;
   // The last event of each team.
-  const lastTurn = [Math.max(0, events - teams), events - 1, ...times];
+  const first = Math.max(0, events - teams);
+  const lastTurn = [first, events - 1, teams, firstSeconds, eventsPerSecond];
   await ask(SUBSCRIPTIONS, lastTurn);
   await ask(TEAMS, lastTurn);
   await ask('vacuum analyze');

@@ -1,22 +1,21 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Step } from '../options.ts';
 
 const ROOT = new URL('../../../../', import.meta.url);
 const PAGE = fileURLToPath(new URL('docs/performance.md', ROOT));
 const CHART = fileURLToPath(new URL('docs/img/performance.svg', ROOT));
 
-export type Section = 'compare' | 'growth' | 'memory' | 'console';
-
 const END = '<!-- end -->';
-const beginOf = (section: Section) => `<!-- Written by npm run bench -- ${section}: begin -->`;
+const beginOf = (section: Step) => `<!-- Written by npm run bench -- ${section}: begin -->`;
 
 /**
  * The page with this text as the section's content. Text outside of sections stays.
  *
  * @throws RangeError when the page has no such section
  */
-export function withSection(page: string, section: Section, text: string): string {
+export function withSection(page: string, section: Step, text: string): string {
   const begin = page.indexOf(beginOf(section));
   const end = page.indexOf(END, begin);
   if (begin < 0 || end < 0) throw new RangeError(`the page has no section '${section}'`);
@@ -24,7 +23,7 @@ export function withSection(page: string, section: Section, text: string): strin
   return `${page.slice(0, from)}\n\n${text.trim()}\n\n${page.slice(end)}`;
 }
 
-export function writeSection(section: Section, text: string): void {
+export function writeSection(section: Step, text: string): void {
   writeFileSync(PAGE, withSection(readFileSync(PAGE, 'utf8'), section, text));
 }
 

@@ -96,7 +96,7 @@ function openServices(database: Database): ReconcileServices {
   return {
     database,
     ingest,
-    api: limitRate(api),
+    api: limitRate(api, database.query),
     nameOf: productNames.nameOf,
     planSelection,
     logger,

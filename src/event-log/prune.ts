@@ -1,6 +1,6 @@
 import type { Query } from '../postgres/database.ts';
 import { type PruneStep, pruneEvents } from '../queries/prune-events.ts';
-import { pause } from '../runtime/pause.ts';
+import { rest } from '../runtime/pause.ts';
 
 export type PruneOptions = {
   readonly query: Query;
@@ -9,8 +9,8 @@ export type PruneOptions = {
   readonly onProgress?: (pruned: number) => void;
 };
 
-/** A pause after each step, so that other work goes first. */
-const PAUSE_MS = 50;
+/** The share of the time that steps take at most, so that other work goes first. */
+const SHARE = 0.1;
 
 /**
  * Prunes the log from its beginning up to the cutoff, in small steps, until the signal is aborted.
@@ -24,12 +24,13 @@ export async function pruneLog(
   let pruned = 0;
   let step: PruneStep = { afterPosition: 0, cutoffMs };
   while (!signal.aborted) {
+    const beganMs = performance.now();
     const { count, lastPosition } = await pruneEvents(query, step);
     pruned += count;
     onProgress?.(pruned);
     if (lastPosition === null) break;
     step = { ...step, afterPosition: lastPosition };
-    await pause(PAUSE_MS, { signal });
+    await rest({ beganMs, share: SHARE }, signal);
   }
   return pruned;
 }

@@ -8,7 +8,7 @@ import {
   readLogWriters,
   writeStatisticsProgress,
 } from '../queries/write-statistics.ts';
-import { pause } from '../runtime/pause.ts';
+import { pause, rest } from '../runtime/pause.ts';
 import { readNewestPosition } from './search.ts';
 
 export type SumStatisticsOptions = {
@@ -22,8 +22,8 @@ export type SumStatisticsOptions = {
 /** The number of events per step, which takes tens of milliseconds. */
 const STEP = 10_000;
 
-/** A pause after each step, longer than the step, so that other work goes first. */
-const PAUSE_MS = 200;
+/** The share of the time that steps take at most, so that other work goes first. */
+const SHARE = 0.05;
 
 /** How often the open transactions that write to the log are read. */
 const WRITERS_INTERVAL_MS = 50;
@@ -43,9 +43,10 @@ export async function sumStatistics(
   for (;;) {
     const settled = await readSettledPosition(database.query, clockMs, signal);
     if (settled === null) return;
+    const beganMs = performance.now();
     const isDone = await database.transaction((query) => sumStep(query, settled, now()));
     if (isDone || signal.aborted) return;
-    await pause(PAUSE_MS, { signal });
+    await rest({ beganMs, share: SHARE }, signal);
   }
 }
 

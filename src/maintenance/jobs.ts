@@ -46,7 +46,7 @@ export function createJobs(options: JobsOptions): Job[] {
   const { database, ingest, productNames, planSelection, logger, now, nonce } = options;
   const { catchUpIntervalMs, reconcileIntervalMs, retentionMs } = options;
   const { query } = database;
-  const api = limitRate(options.api);
+  const api = limitRate(options.api, query);
   const { retrieveSubscription, retrieveProductName, listEvents } = api;
   const jobs: Job[] = [
     {

@@ -1,18 +1,13 @@
+import type { Query } from '../postgres/database.ts';
+import { scheduleCall } from '../queries/turns.ts';
 import { pause } from '../runtime/pause.ts';
 import type { StripeApi } from '../stripe/api.ts';
 
-/** 10 calls a second, a fraction of what Stripe allows. */
-const INTERVAL_MS = 100;
-
-/** Stripe's API for background calls, which are all together spaced evenly in time. */
-export function limitRate(api: StripeApi): StripeApi {
-  let nextAtMs = 0;
+/** Stripe's API for background calls, which are spaced evenly in time, in all processes of a database. */
+export function limitRate(api: StripeApi, query: Query): StripeApi {
   function limited<From, Result>(call: (from: From, signal?: AbortSignal) => Promise<Result>) {
     return async (from: From, signal?: AbortSignal): Promise<Result> => {
-      const nowMs = performance.now();
-      const startAtMs = Math.max(nowMs, nextAtMs);
-      nextAtMs = startAtMs + INTERVAL_MS;
-      await pause(startAtMs - nowMs, { signal });
+      await pause(await scheduleCall(query), { signal });
       return await call(from, signal);
     };
   }

@@ -32,3 +32,29 @@ export async function endTurn(query: Query, job: string): Promise<void> {
     values: [job],
   });
 }
+
+/** 10 calls a second, a fraction of what Stripe allows. */
+const CALL_INTERVAL = "interval '100 milliseconds'";
+
+/**
+ * Schedules the next call to Stripe's API, after all those that were scheduled before. Returns the
+ * milliseconds until then. A call more than a minute ahead was scheduled before the server's clock was
+ * set back, and counts no longer.
+ */
+export async function scheduleCall(query: Query): Promise<number> {
+  const [row] = await query<{ waitMs: number }>({
+    name: 'schedule_call',
+    text: `
+      insert into instep.leased_jobs as last (name, started_at)
+      values ('stripe-call', clock_timestamp())
+          on conflict (name) do update
+         set started_at = case
+               when last.started_at > clock_timestamp() + interval '1 minute' then clock_timestamp()
+               else greatest(last.started_at + ${CALL_INTERVAL}, clock_timestamp())
+             end
+      returning greatest(0, extract(epoch from started_at - clock_timestamp()) * 1000)::integer
+                as "waitMs"`,
+  });
+  if (row === undefined) throw new RangeError('an upsert has one row');
+  return row.waitMs;
+}

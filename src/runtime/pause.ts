@@ -15,6 +15,21 @@ export async function pause(delayMs: number, options: PauseOptions = {}): Promis
   await sleep(delayMs, undefined, options).catch(() => undefined);
 }
 
+/** A step that took unusually long, as in a process that was stopped, delays the next one no longer. */
+const LONGEST_REST_MS = 10_000;
+
+/**
+ * Rests after a step of background work that began at `beganMs` (by `performance.now`), so that such
+ * steps take at most this share of the time.
+ */
+export async function rest(
+  { beganMs, share }: { readonly beganMs: number; readonly share: number },
+  signal: AbortSignal,
+): Promise<void> {
+  const tookMs = performance.now() - beganMs;
+  await pause(Math.min(tookMs / share - tookMs, LONGEST_REST_MS), { signal });
+}
+
 /**
  * Many pauses and calls can share one signal. Each removes its listener, so Node's warning of a leak would be
  * wrong.

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { auditEvents } from '../../bench/measures/audit.ts';
 import type { Comparison, Sample } from '../../bench/measures/compare.ts';
+import { PHASES, type RetentionMeasures } from '../../bench/measures/retention.ts';
 import type { Measured } from '../../bench/measures/server-run.ts';
 import { readOptions, UsageWrong } from '../../bench/options.ts';
 import { parseStat } from '../../bench/processes/process-tree.ts';
@@ -13,6 +14,7 @@ import { median } from '../../bench/report/median.ts';
 import { growthPercent } from '../../bench/report/memory-report.ts';
 import { withSection } from '../../bench/report/page.ts';
 import { isWorseInEveryRound, ratiosOf, ratiosTable } from '../../bench/report/ratios.ts';
+import { retentionReport } from '../../bench/report/retention-report.ts';
 import { ratioToBest, summarize } from '../../bench/report/summary.ts';
 import type { System } from '../../bench/systems/system.ts';
 
@@ -194,6 +196,45 @@ test('the console report has the slowest page and the failed ones', () => {
   const missing = { ...page, problem: '/ was answered 404' };
   const failed = consoleReport({ pages: [page, missing], statisticsSeconds: 7 }, context);
   expect(failed).toContain('**Failed:** / was answered 404');
+});
+
+test('the retention report has the decrease in each round and the figures of the deletion', () => {
+  const page = { name: 'events', path: '/events', timesMs: [10, 30, 20], bytes: 1, problem: null };
+  const measures: RetentionMeasures = {
+    samples: [
+      ...[sample(PHASES.summingRests, 1, 1_000), sample(PHASES.summing, 1, 960)],
+      ...[sample(PHASES.deletionRests, 1, 1_000), sample(PHASES.deletion, 1, 800)],
+      ...[sample(PHASES.deletionRests, 2, 500), sample(PHASES.deletion, 2, 475)],
+      ...[sample(PHASES.deletionRests, 3, 500), sample(PHASES.deletion, 3, 450)],
+    ],
+    summedPerSecond: 12_345,
+    deletion: {
+      deleted: 5_000_000,
+      perSecond: 4_000,
+      writtenBytes: 512,
+      postgresCpuUs: null,
+      deadRows: 7,
+      vacuumSeconds: 12,
+      kept: 500_000,
+      nextRunSeconds: 60,
+    },
+    pages: { during: [page], after: [{ ...page, timesMs: [300] }] },
+    growthByReplacement: 0.04,
+  };
+  const context = { options: readOptions(['retention']), machine: 'two cores' };
+  const report = retentionReport(measures, context);
+  expect(report).toContain(
+    '| events per second: decrease while statistics are summed | ≤ 5 % | 4 % | yes |',
+  );
+  expect(report).toContain(
+    '| events per second: decrease while events are deleted | ≤ 10 % | 10 % | yes |',
+  );
+  expect(report).toContain('during the deletion, median | ≤ 100 ms | 20 ms | yes |');
+  expect(report).toContain('| … and afterwards | ≤ 100 ms | 300 ms | **no** |');
+  expect(report).toContain('| … without other load | 4,000 a second, 10.4 billion a month |');
+  const missing = { ...page, problem: '/events was answered 404' };
+  const failed = { ...measures, pages: { during: [missing], after: [page] } };
+  expect(retentionReport(failed, context)).toContain('**Failed:** /events was answered 404');
 });
 
 test('growing memory is distinguished from constant memory', () => {

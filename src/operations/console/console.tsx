@@ -19,8 +19,8 @@ import { teamPages } from './teams/team-pages.tsx';
 export function createConsole(options: ConsoleOptions): Hono<ConsoleEnv> {
   const { database, ingest, nameOf, planSelection, logger, now, clockMs, nonce, metrics } = options;
   const app = new Hono<ConsoleEnv>();
-  // Reconciliations share one rate limit.
-  const api = limitRate(options.api);
+  // The same limit as in maintenance.
+  const api = limitRate(options.api, database.query);
   const services = { database, ingest, api, nameOf, planSelection, logger, now, clockMs, nonce };
   app.use(contextStorage(), asVisitor(options.keyMode), safeHeaders, withinDeadline, smallBody);
   app.route('/assets', assetPages());

@@ -167,7 +167,8 @@ create table instep.products (
 
 create index products_nameless on instep.products (product_id) where name is null;
 
--- Jobs that one instance at a time runs, and that another instance continues after a crash.
+-- Jobs that one instance at a time runs, and that another instance continues after a crash. Also the
+-- last call to Stripe's API in the background, as \`stripe-call\`: it spaces the calls of all instances.
 create table instep.leased_jobs (
   name       text        primary key,
   holder     text,

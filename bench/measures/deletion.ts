@@ -1,0 +1,121 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pruneLog } from '../../src/event-log/prune.ts';
+import { type Database, openDatabase, type Query } from '../../src/postgres/database.ts';
+import type { Ask, BenchDatabase } from '../database/bench-postgres.ts';
+import { canMeasureUse, useOf } from '../processes/process-tree.ts';
+import { writtenBytes } from './event-bytes.ts';
+
+/** What the deletion of a log's expired events took. */
+export type DeletionCosts = {
+  readonly deleted: number;
+  /** The events that it deleted a second without any load. */
+  readonly perSecond: number;
+  /** Bytes of the write-ahead log for each event. */
+  readonly writtenBytes: number;
+  /** PostgreSQL's processor time for each event; `null` where it is not known. */
+  readonly postgresCpuUs: number | null;
+  readonly deadRows: number;
+  readonly vacuumSeconds: number;
+  /** The expired events that the ordering rule still needs, and how long the next run examines them. */
+  readonly kept: number;
+  readonly nextRunSeconds: number;
+};
+
+/** Longer than any of the statements takes. */
+const STATEMENT_TIMEOUT_MS = 60_000;
+const LOOK_AGAIN_MS = 10;
+const SECOND_MS = 1_000;
+
+/** Deletes the expired events of a log, as maintenance does, except that it can rest. */
+export class Deletion {
+  readonly #database: Database;
+  readonly #ask: Ask;
+  readonly #cutoffMs: number;
+  readonly #stopping = new AbortController();
+  #isResting = false;
+  #work: Promise<number> | null = null;
+  #deleted = 0;
+
+  constructor({ url, ask }: BenchDatabase, cutoffMs: number) {
+    this.#database = openDatabase({
+      connections: [{ connectionString: url }],
+      maxConnections: 1,
+      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+      onConnectionError: () => undefined,
+    });
+    this.#ask = ask;
+    this.#cutoffMs = cutoffMs;
+  }
+
+  async rest(): Promise<void> {
+    this.#isResting = true;
+  }
+
+  async resume(): Promise<void> {
+    this.#isResting = false;
+    this.#work ??= this.#prune();
+  }
+
+  /** Deletes the other expired events, without any other load, and then vacuums the log. */
+  async complete(postgresPid: number | null): Promise<DeletionCosts> {
+    const deletedBefore = this.#deleted;
+    const writtenBefore = await writtenBytes(this.#ask);
+    const cpuBefore = cpuMsOf(postgresPid);
+    const seconds = await secondsOf(() => this.resume().then(() => this.#work));
+    const alone = this.#deleted - deletedBefore;
+    const cpuMs = cpuMsOf(postgresPid);
+    const written = (await writtenBytes(this.#ask)) - writtenBefore;
+    const [rows] = await this.#ask<{ dead: string }>(
+      `select n_dead_tup as dead
+         from pg_stat_user_tables
+        where relid = 'instep.events'::regclass`,
+    );
+    return {
+      deleted: this.#deleted,
+      perSecond: alone / seconds,
+      writtenBytes: written / alone,
+      postgresCpuUs:
+        cpuMs === null || cpuBefore === null ? null : ((cpuMs - cpuBefore) * 1_000) / alone,
+      deadRows: Number(rows?.dead),
+      vacuumSeconds: await secondsOf(() => this.#ask('vacuum instep.events')),
+      kept: await this.#countExpired(),
+      nextRunSeconds: await secondsOf(() => this.#prune()),
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    this.#isResting = false;
+    await this.#work;
+    await this.#database.close();
+  }
+
+  #prune(): Promise<number> {
+    const query: Query = async (statement, values) => {
+      while (this.#isResting) await sleep(LOOK_AGAIN_MS);
+      return await this.#database.query(statement, values);
+    };
+    const before = this.#deleted;
+    const onProgress = (pruned: number) => {
+      this.#deleted = before + pruned;
+    };
+    return pruneLog({ query, cutoffMs: this.#cutoffMs, onProgress }, this.#stopping.signal);
+  }
+
+  async #countExpired(): Promise<number> {
+    const [row] = await this.#ask<{ count: string }>(
+      'select count(*) from instep.events where received_at < $1',
+      [new Date(this.#cutoffMs)],
+    );
+    return Number(row?.count);
+  }
+}
+
+const cpuMsOf = (pid: number | null) =>
+  pid === null || !canMeasureUse() ? null : useOf(pid).cpuMs;
+
+async function secondsOf(work: () => Promise<unknown>): Promise<number> {
+  const beganAtMs = performance.now();
+  await work();
+  return (performance.now() - beganAtMs) / SECOND_MS;
+}

@@ -1,0 +1,163 @@
+import { freePort } from '../../tests/support/process/free-port.ts';
+import type { Ask } from '../database/bench-postgres.ts';
+import { createInstep } from '../systems/instep.ts';
+import { type PreparedSystem, prepareSystem } from '../systems/prepared-system.ts';
+import type { System } from '../systems/system.ts';
+import type { CompareOptions, Sample } from './compare.ts';
+import { type MeasuredPage, requestPages } from './console.ts';
+import { consolePages } from './console-pages.ts';
+import { Deletion, type DeletionCosts } from './deletion.ts';
+import { measureRun } from './measure-system.ts';
+import { realisticLog } from './seed-console.ts';
+import { insertEvents, LOAD_TIMES, seedHistory } from './seed-history.ts';
+import { ServerRun } from './server-run.ts';
+import { Summing } from './summing.ts';
+
+/** What else happens while a load is measured. */
+export const PHASES = {
+  summingRests: 'without summing',
+  summing: 'while statistics are summed',
+  deletionRests: 'without deletion',
+  deletion: 'while events are deleted',
+  afterwards: 'after the deletion',
+} as const;
+
+export type RetentionMeasures = {
+  readonly samples: readonly Sample[];
+  /** The events that were added to the statistics in a second, beside the load. */
+  readonly summedPerSecond: number;
+  readonly deletion: DeletionCosts;
+  /** The console's pages while events are deleted, and afterwards. */
+  readonly pages: {
+    readonly during: readonly MeasuredPage[];
+    readonly after: readonly MeasuredPage[];
+  };
+  /** The growth of the log by as many new events as were deleted, relative to its size. */
+  readonly growthByReplacement: number;
+};
+
+/** A quarter of the log is older than the retention. The statistics hold most of the rest. */
+const LOG_DAYS = 14;
+export const RETENTION_DAYS = 10.5;
+const DAY_MS = 86_400_000;
+
+const PAGE_TIMES = 10;
+
+/** Measures a long log while its statistics are summed, and while a quarter of it is deleted. */
+export async function measureRetention(
+  { options, postgres, stripeApiBase, onSample }: CompareOptions,
+  print: (text: string) => void,
+): Promise<RetentionMeasures> {
+  const { teams, rounds } = options;
+  const opsPort = String(await freePort());
+  const system = withLongLog(createInstep(stripeApiBase, 1), options.events, opsPort);
+  const prepared = await prepareSystem(system, postgres, { teams, users: teams }, 'retention');
+  await fillLog(prepared, options, print);
+  const { database } = prepared;
+
+  const samples: Sample[] = [];
+  const loads = { ...options, measures: ['events', 'profiles'] as const };
+  const run = await ServerRun.start(prepared, postgres);
+  const measure = (phase: string, round: number) =>
+    measureRun(run, loads, (name, measured) => {
+      const sample = { system: phase, round, name, measured };
+      samples.push(sample);
+      onSample(sample);
+    });
+  const measurePages = async () =>
+    await requestPages(await consolePages(database.ask, teams), {
+      origin: `http://127.0.0.1:${opsPort}`,
+      times: PAGE_TIMES,
+    });
+
+  const summing = new Summing(database.ask);
+  const deletion = new Deletion(database, Date.now() - RETENTION_DAYS * DAY_MS);
+  try {
+    for (let round = 1; round <= rounds; round += 1) {
+      await summing.rest();
+      await measure(PHASES.summingRests, round);
+      await summing.resume();
+      await measure(PHASES.summing, round);
+    }
+    await summing.rest();
+    for (let round = 1; round <= rounds; round += 1) {
+      await deletion.rest();
+      await measure(PHASES.deletionRests, round);
+      await deletion.resume();
+      await measure(PHASES.deletion, round);
+    }
+    const during = await measurePages();
+    const costs = await deletion.complete(postgres.pid);
+    print(`${costs.deleted.toLocaleString('en')} events deleted`);
+    for (let round = 1; round <= rounds; round += 1) await measure(PHASES.afterwards, round);
+    const after = await measurePages();
+    return {
+      samples,
+      summedPerSecond: summing.perSecond(),
+      deletion: costs,
+      pages: { during, after },
+      growthByReplacement: await replace(prepared, costs.deleted),
+    };
+  } finally {
+    await deletion.close();
+    await run.end();
+  }
+}
+
+/** Its server deletes no events by itself, and counts those that are sent. */
+function withLongLog(instep: System, events: number, opsPort: string): System {
+  return {
+    ...instep,
+    server(databaseUrl) {
+      const command = instep.server(databaseUrl);
+      const environment = { ...command.environment, EVENT_RETENTION: 'off', OPS_PORT: opsPort };
+      return { ...command, environment };
+    },
+    async countLogged(ask) {
+      const [row] = await ask<{ count: string }>(
+        'select count(*) from instep.events where position > $1',
+        [events],
+      );
+      return events + Number(row?.count);
+    },
+  };
+}
+
+/** Of a tenth of the customers, no event is deleted: their states are older than all of them. */
+const KEEP_TENTH = `
+  update instep.subscriptions
+     set created_at = to_timestamp(${LOAD_TIMES.firstSeconds} - 1)
+   where customer_id like '%7'`;
+
+/** Fills the log with events that arrived evenly over its days. */
+async function fillLog(
+  prepared: PreparedSystem,
+  { events, teams }: { readonly events: number; readonly teams: number },
+  print: (text: string) => void,
+) {
+  const { ask } = prepared.database;
+  const receivedAt = `now() - interval '${LOG_DAYS} days' * (1 - number / ${events}.0)`;
+  const onLogged = (logged: number) => print(`${logged.toLocaleString('en')} events in the log`);
+  const history = { events, teams, ...LOAD_TIMES };
+  await seedHistory(ask, history, onLogged, realisticLog(receivedAt));
+  await ask(KEEP_TENTH);
+  await ask('vacuum analyze instep.subscriptions');
+  prepared.eventsSent = events;
+}
+
+/** Adds this many events. Returns the growth of the log, relative to its size. */
+async function replace({ database, eventsSent, teams }: PreparedSystem, count: number) {
+  const { ask } = database;
+  const before = await logBytes(ask);
+  const range = { first: eventsSent, count };
+  const history = { teams, ...LOAD_TIMES };
+  await insertEvents(ask, realisticLog('now()'), range, history, () => undefined);
+  return (await logBytes(ask)) / before - 1;
+}
+
+async function logBytes(ask: Ask): Promise<number> {
+  const [row] = await ask<{ bytes: string }>(
+    `select pg_total_relation_size('instep.events') as bytes`,
+  );
+  return Number(row?.bytes);
+}

@@ -1,0 +1,100 @@
+import type { MeasuredPage } from '../measures/console.ts';
+import { LOADS } from '../measures/measure-system.ts';
+import { PHASES, type RetentionMeasures } from '../measures/retention.ts';
+import type { Options } from '../options.ts';
+import { figure, table } from './format.ts';
+import { goalsTable } from './goals.ts';
+import { median } from './median.ts';
+import { ratioToBest, summarize } from './summary.ts';
+
+const NAMES = [LOADS.events, LOADS.profiles] as const;
+const MONTH_SECONDS = 30 * 86_400;
+
+/** What statistics and deletion cost, for docs/performance.md. */
+export function retentionReport(
+  measures: RetentionMeasures,
+  { options, machine }: { readonly options: Options; readonly machine: string },
+): string {
+  const { samples, summedPerSecond, deletion, pages } = measures;
+  const { events, teams, rounds, seconds } = options;
+  const count = (number: number) => Math.round(number).toLocaleString('en');
+  const decrease = (phase: string, rest: string, most: number) =>
+    NAMES.map((name) => {
+      const ratio = ratioToBest(samples, name, phase, [rest]);
+      return {
+        title: `${name} per second: decrease ${phase}`,
+        target: { most },
+        unit: ' %',
+        measured: ratio === null ? null : (1 - ratio) * 100,
+      };
+    });
+  const slowest = (all: readonly MeasuredPage[]) => {
+    const page = all.toSorted((one, other) => medianOf(other) - medianOf(one))[0];
+    return page === undefined ? null : medianOf(page);
+  };
+  const problems = [
+    ...samples.flatMap(({ measured }) => measured.problems),
+    ...[...pages.during, ...pages.after].flatMap(({ problem }) => problem ?? []),
+  ];
+  const pageGoal = { target: { most: 100 }, unit: ' ms' };
+  const goals = [
+    ...decrease(PHASES.summing, PHASES.summingRests, 5),
+    ...decrease(PHASES.deletion, PHASES.deletionRests, 10),
+    ...decrease(PHASES.afterwards, PHASES.deletionRests, 10),
+    {
+      title: 'size of the log: increase by as many new events as were deleted',
+      target: { most: 5 },
+      unit: ' %',
+      measured: measures.growthByReplacement * 100,
+    },
+    {
+      ...pageGoal,
+      title: 'slowest page of the console during the deletion, median',
+      measured: slowest(pages.during),
+    },
+    { ...pageGoal, title: '… and afterwards', measured: slowest(pages.after) },
+  ];
+  const rows = NAMES.flatMap((name) =>
+    Object.values(PHASES).map((phase) => {
+      const summary = summarize(samples, name, phase);
+      return [
+        `${name}, ${phase}`,
+        figure(summary?.perSecond ?? null),
+        figure(summary?.p50Ms ?? null, ' ms'),
+        figure(summary?.p99Ms ?? null, ' ms'),
+        figure(summary?.serverCpuUs ?? null, ' µs'),
+        figure(summary?.postgresCpuUs ?? null, ' µs'),
+      ];
+    }),
+  );
+  return [
+    `Measured with \`npm run bench -- retention\` on ${machine}. ${count(events)} events in the log, with ` +
+      `short bodies, that arrived in two weeks; ${count(teams)} teams and users. A quarter of the events is ` +
+      `older than the retention. Each load in turns with and without the work beside it, ${rounds} ` +
+      `rounds, each measurement ${seconds} s. ` +
+      (problems.length === 0
+        ? 'All measurements were valid.'
+        : `**Failed:** ${problems.join('; ')}`),
+    goalsTable(goals),
+    table(['', 'per second', 'p50', 'p99', 'server', 'PostgreSQL'], rows),
+    table(
+      ['', ''],
+      [
+        ['events added to the statistics, beside the load', `${figure(summedPerSecond)} a second`],
+        ['events deleted', count(deletion.deleted)],
+        [
+          '… without other load',
+          `${figure(deletion.perSecond)} a second, ${figure((deletion.perSecond * MONTH_SECONDS) / 1e9)} billion a month`,
+        ],
+        ["… PostgreSQL's processor time", `${figure(deletion.postgresCpuUs, ' µs')} an event`],
+        ['… written to the WAL', `${figure(deletion.writtenBytes)} bytes an event`],
+        ['dead rows at the end', count(deletion.deadRows)],
+        ['vacuum', figure(deletion.vacuumSeconds, ' s')],
+        ['expired events that stay, because the ordering rule needs them', count(deletion.kept)],
+        ['the next run, which examines these', figure(deletion.nextRunSeconds, ' s')],
+      ],
+    ),
+  ].join('\n\n');
+}
+
+const medianOf = ({ timesMs }: MeasuredPage) => median(timesMs);

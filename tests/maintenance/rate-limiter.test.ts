@@ -1,0 +1,79 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { limitRate } from '../../src/maintenance/rate-limiter.ts';
+import type { StripeApi } from '../../src/stripe/api.ts';
+import { postgresServers } from '../support/postgres/test-database.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+
+const unused = () => Promise.reject(new Error('unused'));
+
+const api: StripeApi = {
+  retrieveProductName: async () => 'Gold',
+  retrieveSubscription: unused,
+  listEvents: unused,
+  listSubscriptions: unused,
+  listCustomers: unused,
+};
+
+describe.each(postgresServers)('$name', (server) => {
+  const store = useDatabase(server);
+
+  const forgetCalls = () => store.database.query('delete from instep.leased_jobs');
+  const moveLastCall = (interval: string) =>
+    store.database.query(
+      `update instep.leased_jobs set started_at = started_at + $1::interval where name = 'stripe-call'`,
+      [interval],
+    );
+
+  beforeEach(forgetCalls);
+
+  async function readLastCallMs(): Promise<number> {
+    const [row] = await store.database.query<{ started_at: Date }>(
+      `select started_at from instep.leased_jobs where name = 'stripe-call'`,
+    );
+    return row?.started_at.getTime() ?? Number.NaN;
+  }
+
+  test('all processes of a database together make at most ten background calls a second', async () => {
+    const processes = [store.database, store.openAnother(), store.openAnother()];
+    const apis = processes.map(({ query }) => limitRate(api, query));
+    await apis[0]?.retrieveProductName('prod_1');
+    const firstMs = await readLastCallMs();
+    const names = await Promise.all(
+      Array.from({ length: 6 }, (_, call) =>
+        apis[call % apis.length]?.retrieveProductName('prod_1'),
+      ),
+    );
+    expect(names).toEqual(new Array(6).fill('Gold'));
+    expect(await readLastCallMs()).toBeGreaterThanOrEqual(firstMs + 600);
+    expect(Date.now()).toBeGreaterThanOrEqual(firstMs + 600);
+  });
+
+  test("goes on when the database server's clock is set back", async () => {
+    const { retrieveProductName } = limitRate(api, store.database.query);
+    await retrieveProductName('prod_1');
+    await moveLastCall('1 hour');
+    expect(await retrieveProductName('prod_1')).toBe('Gold');
+    expect(await readLastCallMs()).toBeLessThan(Date.now() + 60_000);
+  });
+
+  test('a call that waits for its time ends with its signal', async () => {
+    const signals: (AbortSignal | undefined)[] = [];
+    const { retrieveProductName } = limitRate(
+      {
+        ...api,
+        async retrieveProductName(_, signal) {
+          signals.push(signal);
+          return 'Gold';
+        },
+      },
+      store.database.query,
+    );
+    await retrieveProductName('prod_1');
+    await moveLastCall('50 seconds');
+    const stopping = new AbortController();
+    const call = retrieveProductName('prod_1', stopping.signal);
+    stopping.abort();
+    await call;
+    expect(signals.map((signal) => signal?.aborted)).toEqual([undefined, true]);
+  });
+});
