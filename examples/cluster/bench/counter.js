@@ -1,0 +1,50 @@
+// A number in the user's profile that grows on the primary. It shows how old each profile is that
+// Instep returns.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { query } from './database.js';
+
+const PAUSE_MS = 200;
+
+export async function addUser() {
+  const [{ id }] = await query(
+    "insert into users (name, email, password_hash) values ('0', 'ada@example.com', '!') returning id",
+  );
+  return id;
+}
+
+/** Counts until `finish`. */
+export function startCounter(userId) {
+  /** Each number, and when it was committed. */
+  const commits = [];
+  let isOver = false;
+
+  async function count() {
+    for (let number = 1; !isOver; number += 1) {
+      try {
+        await query('update users set name = $1 where id = $2', [`${number}`, userId]);
+        commits.push({ number, atMs: performance.now() });
+      } catch {
+        // No node is the primary now. Whether this number was stored is unknown, so it doesn't count.
+      }
+      await sleep(PAUSE_MS);
+    }
+  }
+
+  const running = count();
+  return {
+    commits,
+    async finish() {
+      isOver = true;
+      await running;
+    },
+  };
+}
+
+/** How long a newer number had been committed when the oldest of these reads began. */
+export function stalestMs(reads, commits) {
+  const ages = reads.map(({ number, beganAtMs }) => {
+    const newer = commits.find((commit) => commit.number > number);
+    return newer === undefined ? 0 : beganAtMs - newer.atMs;
+  });
+  return ages.reduce((oldest, age) => Math.max(oldest, age), 0);
+}

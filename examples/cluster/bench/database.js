@@ -1,0 +1,56 @@
+// Statements on the primary, without Instep.
+import pg from 'pg';
+import { instepEnvironment } from './configuration.js';
+import { NODES } from './hosts.js';
+
+const ANSWER_TIMEOUT_MS = 1_000;
+/** PostgreSQL's routine that warns that no synchronous standby has the commit. */
+const STANDBY_WAIT = 'SyncRepWaitForLSN';
+
+const { username, password, pathname } = new URL(instepEnvironment(1).DATABASE_URL);
+
+let primary = NODES[0];
+
+/** Runs a statement on the node that commits it on two nodes. @throws the error of the last node */
+export async function query(text, values) {
+  const inOrder = [primary, ...NODES.filter((node) => node !== primary)];
+  let failure;
+  for (const node of inOrder) {
+    try {
+      const { rows } = await queryOn(node, text, values);
+      primary = node;
+      return rows;
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw failure;
+}
+
+async function queryOn({ address }, text, values) {
+  const client = new pg.Client({
+    host: address,
+    user: username,
+    password,
+    database: pathname.slice(1),
+    connectionTimeoutMillis: ANSWER_TIMEOUT_MS,
+    query_timeout: ANSWER_TIMEOUT_MS,
+    statement_timeout: ANSWER_TIMEOUT_MS,
+  });
+  client.on('error', () => undefined);
+  let isOnTwoNodes = true;
+  client.on('notice', ({ routine }) => {
+    if (routine === STANDBY_WAIT) isOnTwoNodes = false;
+  });
+  try {
+    await client.connect();
+    const { rows } = await client.query('select pg_is_in_recovery() as standby');
+    if (rows[0].standby) throw new Error(`${address} is a standby`);
+    const result = await client.query(text, values);
+    if (!isOnTwoNodes) throw new Error(`${address} has no synchronous standby`);
+    return result;
+  } finally {
+    // A server that is frozen never closes its end.
+    client.connection.stream.destroy();
+  }
+}

@@ -1,0 +1,146 @@
+// What happens to the cluster, and how long it may answer nothing.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { TTL_MS } from './configuration.js';
+import { BEHIND_HAPROXY, PATH_NAMES } from './load.js';
+import { plugIn, signalOn, unplug } from './network.js';
+import { leadEtcd, nodeWithRole, switchOver } from './patroni.js';
+
+const SWITCHOVER_GOAL_MS = 6_000;
+const FAILOVER_GOAL_MS = TTL_MS + 5_000;
+const RESTART_GOAL_MS = 1_000;
+
+/** A failover is over by then. */
+const FAILOVER_MS = FAILOVER_GOAL_MS + 5_000;
+const SHORT_MS = 6_000;
+/** Between restarts: what was restarted is in use again. */
+const SETTLE_MS = 4_000;
+
+const [, THROUGH_HAPROXY, THROUGH_PGBOUNCER] = PATH_NAMES;
+
+/**
+ * `inject` starts the fault and returns what ends it, if anything has to. It lasts for `lastsMs`. The
+ * goal is for `paths`; the others lead through something that is itself restarted.
+ */
+export const FAULTS = [
+  {
+    name: 'switchover',
+    goalMs: SWITCHOVER_GOAL_MS,
+    lastsMs: SHORT_MS,
+    inject: switchOver,
+  },
+  {
+    name: "kill -9 of everything on the primary's machine, which also leads etcd",
+    goalMs: FAILOVER_GOAL_MS,
+    lastsMs: FAILOVER_MS,
+    async inject({ nodes }) {
+      const { name } = await leadingNode();
+      signalOn(name, 'SIGKILL');
+      const { etcd, patroni } = nodes.get(name);
+      return () => {
+        etcd.start();
+        patroni.start();
+      };
+    },
+  },
+  {
+    name: 'kill -9 of PostgreSQL on the primary',
+    goalMs: FAILOVER_GOAL_MS,
+    lastsMs: FAILOVER_MS,
+    async inject() {
+      const { name } = await nodeWithRole('leader');
+      signalOn(name, 'SIGKILL', 'postgres');
+    },
+  },
+  {
+    name: 'PostgreSQL frozen (SIGSTOP) on the primary',
+    goalMs: FAILOVER_GOAL_MS,
+    lastsMs: FAILOVER_MS,
+    async inject() {
+      const { name } = await nodeWithRole('leader');
+      signalOn(name, 'SIGSTOP', 'postgres');
+      return () => signalOn(name, 'SIGCONT', 'postgres');
+    },
+  },
+  {
+    name: 'Patroni frozen on the primary, which stays writable',
+    goalMs: FAILOVER_GOAL_MS,
+    lastsMs: FAILOVER_MS,
+    async inject({ nodes }) {
+      const { name } = await nodeWithRole('leader');
+      const { patroni } = nodes.get(name);
+      patroni.freeze();
+      return () => patroni.unfreeze();
+    },
+  },
+  {
+    name: "the primary's machine cut off from the network, which also leads etcd",
+    goalMs: FAILOVER_GOAL_MS,
+    lastsMs: FAILOVER_MS,
+    async inject() {
+      const { name } = await leadingNode();
+      unplug(name);
+      return () => plugIn(name);
+    },
+  },
+  {
+    name: "kill -9 of everything on the synchronous standby's machine",
+    goalMs: FAILOVER_GOAL_MS,
+    lastsMs: FAILOVER_MS,
+    async inject({ nodes }) {
+      const { name } = await nodeWithRole('sync_standby');
+      signalOn(name, 'SIGKILL');
+      const { etcd, patroni } = nodes.get(name);
+      return () => {
+        etcd.start();
+        patroni.start();
+      };
+    },
+  },
+  {
+    name: 'etcd killed on two of three nodes (no quorum; failsafe mode)',
+    goalMs: RESTART_GOAL_MS,
+    lastsMs: FAILOVER_MS,
+    async inject({ nodes }) {
+      const [first, second] = nodes.values();
+      await Promise.all([first.etcd.stop('SIGKILL'), second.etcd.stop('SIGKILL')]);
+      return () => {
+        first.etcd.start();
+        second.etcd.start();
+      };
+    },
+  },
+  {
+    name: 'the Instep instances restarted in turn',
+    goalMs: RESTART_GOAL_MS,
+    lastsMs: SHORT_MS,
+    paths: [BEHIND_HAPROXY],
+    inject: ({ insteps }) => inTurn(insteps, (instep) => instep.restart('SIGTERM')),
+  },
+  {
+    name: 'each HAProxy restarted in turn',
+    goalMs: RESTART_GOAL_MS,
+    lastsMs: SHORT_MS,
+    inject: ({ haproxies }) => inTurn(haproxies, (haproxy) => haproxy.restart('SIGTERM')),
+  },
+  {
+    name: 'PgBouncer restarted',
+    goalMs: RESTART_GOAL_MS,
+    lastsMs: SHORT_MS,
+    // As Debian's unit stops it: 1.23 and newer wait for all clients after SIGTERM.
+    inject: ({ pgbouncer }) => pgbouncer.restart('SIGINT'),
+  },
+];
+
+async function inTurn(programs, restart) {
+  for (const program of programs) {
+    await restart(program);
+    await sleep(SETTLE_MS);
+  }
+}
+
+/** The primary, made the leader of etcd as well: the worst case when it fails. */
+async function leadingNode() {
+  const node = await nodeWithRole('leader');
+  await leadEtcd(node);
+  return node;
+}

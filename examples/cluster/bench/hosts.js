@@ -1,0 +1,17 @@
+// The hosts, as the configuration files name them.
+export const NODES = ['node1', 'node2', 'node3'].map((name, index) => ({
+  name,
+  address: `10.77.0.${11 + index}`,
+}));
+
+/** Each instance reaches the database by another path, in the order of instep.env. */
+export const INSTANCES = ['direct', 'HAProxy', 'PgBouncer'].map((path, index) => ({
+  name: `instep${index + 1}`,
+  address: `10.77.0.${21 + index}`,
+  path,
+}));
+
+/** Where the load comes from, with an HAProxy in front of all instances. */
+export const CLIENT = { name: 'client', address: '10.77.0.31' };
+
+export const HOSTS = [...NODES, ...INSTANCES, CLIENT];

@@ -1,0 +1,122 @@
+// Signed events and profile reads, by every path at once. A sender repeats an event until it is
+// answered with 200, as Stripe does.
+import { SignJWT } from 'jose';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createSubscriptionEvent, signedRequest } from '../../../dist/testing/index.js';
+import { instepEnvironment } from './configuration.js';
+import { CLIENT, INSTANCES } from './hosts.js';
+
+const { AUTH_SECRET, STRIPE_WEBHOOK_SECRET } = instepEnvironment(0);
+
+/** The name of the path through all instances. */
+export const BEHIND_HAPROXY = 'all, behind HAProxy';
+
+const PATHS = [
+  ...INSTANCES.map(({ path, address }) => ({ path, url: `http://${address}:3000` })),
+  { path: BEHIND_HAPROXY, url: `http://${CLIENT.address}:8080` },
+];
+export const PATH_NAMES = PATHS.map(({ path }) => path);
+
+const SENDERS = 2;
+const READERS = 2;
+const TEAMS = 16;
+/** Longer than REQUEST_DEADLINE_MS. */
+const ANSWER_TIMEOUT_MS = 6_000;
+/** After each answer. Stripe would wait for hours to repeat an event. */
+const PAUSE_MS = 40;
+/** One in this many events is sent once more. */
+const REPEATED = 10;
+const STATUSES = ['active', 'trialing', 'past_due', 'canceled', 'active', 'unpaid'];
+const FIRST_SECOND = 1_700_000_000;
+
+export const TEAM_CUSTOMERS = Array.from({ length: TEAMS }, (_, index) => `cus_cluster_${index}`);
+
+/** Posts and reads until `finish`. */
+export async function startLoad({ userId }) {
+  /** All events that were made, in the order of Stripe's clock. */
+  const events = [];
+  const acknowledged = new Set();
+  /** When each path answered with 200. */
+  const answers = PATHS.flatMap(({ path }) =>
+    ['event', 'profile'].map((kind) => ({ path, kind, atMs: [] })),
+  );
+  /** The number in each profile that was read, and when the request began. */
+  const reads = [];
+  const cookie = await signIn(userId);
+  let isOver = false;
+
+  function nextEvent() {
+    const number = events.length + 1;
+    const customerId = TEAM_CUSTOMERS[number % TEAMS];
+    const event = createSubscriptionEvent({
+      eventId: `evt_cluster_${number}`,
+      createdSeconds: FIRST_SECOND + number,
+      customerId,
+      subscriptionId: `sub_${customerId}`,
+      productId: `prod_${number % 3}`,
+      status: STATUSES[Math.floor(Math.random() * STATUSES.length)],
+    });
+    events.push(event);
+    return event;
+  }
+
+  async function request(url, kind, options) {
+    const signal = AbortSignal.timeout(ANSWER_TIMEOUT_MS);
+    const { path } = PATHS.find((one) => url.startsWith(one.url));
+    try {
+      const response = await fetch(url, { ...options, signal });
+      const body = await response.text();
+      if (response.status !== 200) return null;
+      answers.find((one) => one.path === path && one.kind === kind).atMs.push(performance.now());
+      return JSON.parse(body);
+    } catch {
+      return null;
+    } finally {
+      await sleep(PAUSE_MS);
+    }
+  }
+
+  async function send(url) {
+    while (!isOver) {
+      const event = nextEvent();
+      const copies = events.length % REPEATED === 0 ? 2 : 1;
+      for (let copy = 1; copy <= copies; copy += 1) {
+        const post = () =>
+          request(`${url}/api/stripe/webhook`, 'event', signedRequest(event, STRIPE_WEBHOOK_SECRET));
+        while ((await post()) === null);
+        acknowledged.add(event.id);
+      }
+    }
+  }
+
+  async function read(url) {
+    while (!isOver) {
+      const beganAtMs = performance.now();
+      const profile = await request(`${url}/api/user`, 'profile', { headers: { cookie } });
+      if (profile !== null) reads.push({ number: Number(profile.name), beganAtMs });
+    }
+  }
+
+  const running = PATHS.flatMap(({ url }) => [
+    ...Array.from({ length: SENDERS }, () => send(url)),
+    ...Array.from({ length: READERS }, () => read(url)),
+  ]);
+  return {
+    events,
+    acknowledged,
+    answers,
+    reads,
+    async finish() {
+      isOver = true;
+      await Promise.all(running);
+    },
+  };
+}
+
+async function signIn(userId) {
+  const token = await new SignJWT({ user: { id: userId } })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setExpirationTime('1 day')
+    .sign(new TextEncoder().encode(AUTH_SECRET));
+  return `session=${token}`;
+}

@@ -1,0 +1,82 @@
+// Builds the network, runs the bench in it, and removes everything again.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { CLIENT, HOSTS } from './hosts.js';
+import { commandOn, createNetwork, existingNamespaces, removeNetwork } from './network.js';
+import { explain, findRequirements } from './requirements.js';
+
+const USAGE = `usage: examples/cluster/run [--only TEXT]   only the faults whose name has this text
+       examples/cluster/run --remove        what a killed run has left behind
+`;
+const UNUSABLE = 2;
+
+process.exitCode = await main();
+
+async function main() {
+  const options = readOptions();
+  if (options === null) return refuse(USAGE);
+  const { programs, missing } = findRequirements();
+  if (missing.length > 0) return refuse(explain(missing));
+  if (options.remove) {
+    removeNetwork();
+    return 0;
+  }
+  if (existingNamespaces().length > 0) {
+    return refuse(
+      `The namespaces ${existingNamespaces().join(', ')} exist: another run is active, or one was ` +
+        'killed. Remove them with examples/cluster/run --remove\n',
+    );
+  }
+  return await runBench({ programs, only: options.only });
+}
+
+async function runBench(options) {
+  const folder = mkdtempSync(join(tmpdir(), 'instep-cluster-'));
+  chmodSync(folder, 0o755);
+  let code = 1;
+  try {
+    createNetwork(HOSTS);
+    code = await runOnClient({ ...options, folder });
+  } finally {
+    removeNetwork();
+    if (code === 0) rmSync(folder, { recursive: true });
+    else keepLogs(folder);
+  }
+  return code;
+}
+
+/** Ctrl-C and SIGTERM end the bench alone, so that we can clean up after it. */
+async function runOnClient(options) {
+  const script = new URL('bench.js', import.meta.url).pathname;
+  const command = [process.execPath, script, JSON.stringify(options)];
+  const [program, ...args] = commandOn(CLIENT.name, command);
+  const child = spawn(program, args, { stdio: 'inherit' });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  const [code] = await once(child, 'exit');
+  return code ?? 1;
+}
+
+function keepLogs(folder) {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (entry.isDirectory()) rmSync(join(folder, entry.name), { recursive: true });
+  }
+  process.stderr.write(`The logs are in ${folder}\n`);
+}
+
+function readOptions() {
+  try {
+    const options = { only: { type: 'string' }, remove: { type: 'boolean' } };
+    return parseArgs({ options }).values;
+  } catch {
+    return null;
+  }
+}
+
+function refuse(text) {
+  process.stderr.write(text);
+  return UNUSABLE;
+}
