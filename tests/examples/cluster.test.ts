@@ -63,7 +63,14 @@ test('Instep and PgBouncer have the same password, and every placeholder says so
   const placeholder = /\bchange-me[\w-]*/g;
   expect(matches(textOf('userlist.txt'), placeholder)).toEqual(new Set(['change-me-app']));
   expect(matches(textOf('instep.env'), placeholder)).toContain('change-me-app');
-  const files = ['node.env', 'etcd.env', 'patroni.yml', 'haproxy.cfg', 'pgbouncer.ini', 'instep.env'];
+  const files = [
+    'node.env',
+    'etcd.env',
+    'patroni.yml',
+    'haproxy.cfg',
+    'pgbouncer.ini',
+    'instep.env',
+  ];
   const other = /<[A-Za-z_ -]+>|\$\{?[A-Z_]+|\bTODO\b|…/g;
   for (const name of files)
     expect({ name, other: matches(textOf(name), other) }).toEqual({ name, other: new Set() });

@@ -3,9 +3,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { addTeams, audit } from './audit.js';
 import { startCluster } from './cluster.js';
-import { INSTANCES } from './hosts.js';
 import { addUser, stalestMs, startCounter } from './counter.js';
 import { FAULTS } from './faults.js';
+import { INSTANCES } from './hosts.js';
 import { PATH_NAMES, startLoad } from './load.js';
 import { isMet, outagesOf, tableOf } from './outages.js';
 import { untilHealthy } from './patroni.js';
@@ -42,7 +42,9 @@ for (const fault of FAULTS.filter(({ name }) => only === undefined || name.inclu
   await sleep(CALM_MS);
   const outagesMs = outagesOf(load.answers, PATH_NAMES, fromMs, performance.now());
   rows.push({ fault, outagesMs });
-  say(`  ${PATH_NAMES.map((path, index) => `${path}: ${Math.round(outagesMs[index])} ms`).join(', ')}`);
+  say(
+    `  ${PATH_NAMES.map((path, index) => `${path}: ${Math.round(outagesMs[index])} ms`).join(', ')}`,
+  );
 }
 await load.finish();
 await counter.finish();

@@ -110,7 +110,9 @@ async function createDatabase() {
   const options = { host: address, user: 'postgres', password: SUPERUSER_PASSWORD };
   const client = new pg.Client({ ...options, database: 'postgres' });
   await client.connect();
-  await client.query(`create role ${username} login password '${password}' in role pg_read_all_stats`);
+  await client.query(
+    `create role ${username} login password '${password}' in role pg_read_all_stats`,
+  );
   await client.query(`create database ${pathname.slice(1)} owner ${username}`);
   await client.end();
 }

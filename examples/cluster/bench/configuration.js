@@ -30,8 +30,8 @@ export function instepEnvironment(path) {
 }
 
 const patroni = textOf('patroni.yml');
-const valueOf = (pattern) => pattern.exec(patroni)[1];
+const settingOf = (pattern) => pattern.exec(patroni)[1];
 
-export const TTL_MS = 1_000 * Number(valueOf(/^ +ttl: (\d+)$/m));
-export const SUPERUSER_PASSWORD = valueOf(/username: postgres\n +password: (\S+)/);
-export const RESTAPI_PASSWORD = valueOf(/username: patroni\n +password: (\S+)/);
+export const TTL_MS = 1_000 * Number(settingOf(/^ +ttl: (\d+)$/m));
+export const SUPERUSER_PASSWORD = settingOf(/username: postgres\n +password: (\S+)/);
+export const RESTAPI_PASSWORD = settingOf(/username: patroni\n +password: (\S+)/);

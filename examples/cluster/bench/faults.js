@@ -1,7 +1,7 @@
 // What happens to the cluster, and how long it may answer nothing.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TTL_MS } from './configuration.js';
-import { BEHIND_HAPROXY, PATH_NAMES } from './load.js';
+import { BEHIND_HAPROXY } from './load.js';
 import { plugIn, signalOn, unplug } from './network.js';
 import { leadEtcd, nodeWithRole, switchOver } from './patroni.js';
 
@@ -14,8 +14,6 @@ const FAILOVER_MS = FAILOVER_GOAL_MS + 5_000;
 const SHORT_MS = 6_000;
 /** Between restarts: what was restarted is in use again. */
 const SETTLE_MS = 4_000;
-
-const [, THROUGH_HAPROXY, THROUGH_PGBOUNCER] = PATH_NAMES;
 
 /**
  * `inject` starts the fault and returns what ends it, if anything has to. It lasts for `lastsMs`. The
@@ -32,15 +30,7 @@ export const FAULTS = [
     name: "kill -9 of everything on the primary's machine, which also leads etcd",
     goalMs: FAILOVER_GOAL_MS,
     lastsMs: FAILOVER_MS,
-    async inject({ nodes }) {
-      const { name } = await leadingNode();
-      signalOn(name, 'SIGKILL');
-      const { etcd, patroni } = nodes.get(name);
-      return () => {
-        etcd.start();
-        patroni.start();
-      };
-    },
+    inject: async ({ nodes }) => killMachine(nodes, await leadingNode()),
   },
   {
     name: 'kill -9 of PostgreSQL on the primary',
@@ -86,15 +76,7 @@ export const FAULTS = [
     name: "kill -9 of everything on the synchronous standby's machine",
     goalMs: FAILOVER_GOAL_MS,
     lastsMs: FAILOVER_MS,
-    async inject({ nodes }) {
-      const { name } = await nodeWithRole('sync_standby');
-      signalOn(name, 'SIGKILL');
-      const { etcd, patroni } = nodes.get(name);
-      return () => {
-        etcd.start();
-        patroni.start();
-      };
-    },
+    inject: async ({ nodes }) => killMachine(nodes, await nodeWithRole('sync_standby')),
   },
   {
     name: 'etcd killed on two of three nodes (no quorum; failsafe mode)',
@@ -130,6 +112,16 @@ export const FAULTS = [
     inject: ({ pgbouncer }) => pgbouncer.restart('SIGINT'),
   },
 ];
+
+/** @returns what starts it again */
+function killMachine(nodes, { name }) {
+  signalOn(name, 'SIGKILL');
+  const { etcd, patroni } = nodes.get(name);
+  return () => {
+    etcd.start();
+    patroni.start();
+  };
+}
 
 async function inTurn(programs, restart) {
   for (const program of programs) {

@@ -1,7 +1,8 @@
 // Signed events and profile reads, by every path at once. A sender repeats an event until it is
 // answered with 200, as Stripe does.
-import { SignJWT } from 'jose';
+
 import { setTimeout as sleep } from 'node:timers/promises';
+import { SignJWT } from 'jose';
 import { createSubscriptionEvent, signedRequest } from '../../../dist/testing/index.js';
 import { instepEnvironment } from './configuration.js';
 import { CLIENT, INSTANCES } from './hosts.js';
@@ -82,7 +83,11 @@ export async function startLoad({ userId }) {
       const copies = events.length % REPEATED === 0 ? 2 : 1;
       for (let copy = 1; copy <= copies; copy += 1) {
         const post = () =>
-          request(`${url}/api/stripe/webhook`, 'event', signedRequest(event, STRIPE_WEBHOOK_SECRET));
+          request(
+            `${url}/api/stripe/webhook`,
+            'event',
+            signedRequest(event, STRIPE_WEBHOOK_SECRET),
+          );
         while ((await post()) === null);
         acknowledged.add(event.id);
       }

@@ -35,7 +35,7 @@ async function main() {
 }
 
 async function runBench(options) {
-  const folder = mkdtempSync(join(tmpdir(), 'instep-cluster-'));
+  const folder = mkdtempSync(join(tmpdir(), 'instep-example-cluster-'));
   chmodSync(folder, 0o755);
   let code = 1;
   try {
@@ -55,7 +55,8 @@ async function runOnClient(options) {
   const command = [process.execPath, script, JSON.stringify(options)];
   const [program, ...args] = commandOn(CLIENT.name, command);
   const child = spawn(program, args, { stdio: 'inherit' });
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+    process.on(signal, () => child.kill(signal));
   const [code] = await once(child, 'exit');
   return code ?? 1;
 }

@@ -70,7 +70,9 @@ async function findProblem() {
 export async function leadEtcd({ name }) {
   for (const { address } of NODES) {
     const post = async (path, body) =>
-      JSON.parse(await ask(`${address}:2379`, path, { method: 'POST', body: JSON.stringify(body) }));
+      JSON.parse(
+        await ask(`${address}:2379`, path, { method: 'POST', body: JSON.stringify(body) }),
+      );
     const { members } = await post('/v3/cluster/member/list', {});
     const { header, leader } = await post('/v3/maintenance/status', {});
     if (header.member_id !== leader) continue;

@@ -27,7 +27,8 @@ export class Program {
     this.#isStopping = false;
     void this.#exited.then(([code]) => {
       // A signal is one of the faults.
-      if (code !== null && !this.#isStopping) throw new Error(`${host}: ${name} exited with ${code}`);
+      if (code !== null && !this.#isStopping)
+        throw new Error(`${host}: ${name} exited with ${code}`);
     });
   }
 
