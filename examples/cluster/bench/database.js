@@ -9,22 +9,12 @@ const STANDBY_WAIT = 'SyncRepWaitForLSN';
 
 const { username, password, pathname } = new URL(instepEnvironment(1).DATABASE_URL);
 
-let primary = NODES[0];
-
-/** Runs a statement on the node that commits it on two nodes. @throws the error of the last node */
+/**
+ * Runs a statement on the primary, and resolves when it is committed on two nodes. All nodes are tried
+ * at once: two of them can believe that they are the primary.
+ */
 export async function query(text, values) {
-  const inOrder = [primary, ...NODES.filter((node) => node !== primary)];
-  let failure;
-  for (const node of inOrder) {
-    try {
-      const { rows } = await queryOn(node, text, values);
-      primary = node;
-      return rows;
-    } catch (error) {
-      failure = error;
-    }
-  }
-  throw failure;
+  return await Promise.any(NODES.map((node) => queryOn(node, text, values)));
 }
 
 async function queryOn({ address }, text, values) {
@@ -48,7 +38,7 @@ async function queryOn({ address }, text, values) {
     if (rows[0].standby) throw new Error(`${address} is a standby`);
     const result = await client.query(text, values);
     if (!isOnTwoNodes) throw new Error(`${address} has no synchronous standby`);
-    return result;
+    return result.rows;
   } finally {
     // A server that is frozen never closes its end.
     client.connection.stream.destroy();
