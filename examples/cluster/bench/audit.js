@@ -3,6 +3,9 @@
 import { query } from './database.js';
 import { TEAM_CUSTOMERS } from './load.js';
 
+/** It reads all events. */
+const AUDIT_TIMEOUT_MS = 30_000;
+
 export async function addTeams() {
   await query(
     `insert into teams (name, provider_customer_id)
@@ -14,7 +17,9 @@ export async function addTeams() {
 /** @returns a line for each event that was lost and for each team that is wrong */
 export async function audit({ events, acknowledged }) {
   const logged = await query(
-    `select event_id, count(*)::integer as count from instep.events group by event_id`,
+    'select event_id, count(*)::integer as count from instep.events group by event_id',
+    [],
+    AUDIT_TIMEOUT_MS,
   );
   const counts = new Map(logged.map(({ event_id, count }) => [event_id, count]));
   const lost = [...acknowledged].filter((id) => counts.get(id) !== 1);

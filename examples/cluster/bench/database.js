@@ -13,19 +13,19 @@ const { username, password, pathname } = new URL(instepEnvironment(1).DATABASE_U
  * Runs a statement on the primary, and resolves when it is committed on two nodes. All nodes are tried
  * at once: two of them can believe that they are the primary.
  */
-export async function query(text, values) {
-  return await Promise.any(NODES.map((node) => queryOn(node, text, values)));
+export async function query(text, values, timeoutMs = ANSWER_TIMEOUT_MS) {
+  return await Promise.any(NODES.map((node) => queryOn(node, text, values, timeoutMs)));
 }
 
-async function queryOn({ address }, text, values) {
+async function queryOn({ address }, text, values, timeoutMs) {
   const client = new pg.Client({
     host: address,
     user: username,
     password,
     database: pathname.slice(1),
     connectionTimeoutMillis: ANSWER_TIMEOUT_MS,
-    query_timeout: ANSWER_TIMEOUT_MS,
-    statement_timeout: ANSWER_TIMEOUT_MS,
+    query_timeout: timeoutMs,
+    statement_timeout: timeoutMs,
   });
   client.on('error', () => undefined);
   let isOnTwoNodes = true;
