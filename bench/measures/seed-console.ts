@@ -69,6 +69,43 @@ const PRODUCTS = `
          now()
     from generate_series(0, 2) as number`;
 
+/** Every twentieth team has lost its plan. */
+const LOST_PLANS = `
+  with lost as (
+    update teams
+       set provider_subscription_id = null,
+           provider_product_id      = null,
+           plan_name                = null,
+           subscription_status      = case id % 80 when 0 then 'canceled' else 'unpaid' end
+     where id % 20 = 0
+    returning provider_customer_id, subscription_status
+  )
+  update instep.subscriptions
+     set status = subscription_status
+    from lost
+   where customer_id = provider_customer_id`;
+
+/** As many as are stored. */
+const FINDINGS = `
+  insert into instep.findings (customer_id, team_id, problem)
+  select provider_customer_id, id::text,
+         (array['unknown customer', 'missed event', 'plan refused'])[id % 3 + 1]
+    from teams
+   order by id desc
+   limit 10000`;
+
+const AMBIGUOUS = `
+  update instep.subscriptions
+     set is_order_ambiguous = true
+   where customer_id like 'cus_Bench%7777'`;
+
+/** A year of a busy team of operators. */
+const ACTIONS = `
+  insert into instep.operator_actions (form_id, subject, action, is_done, result, acted_at)
+  select gen_random_uuid(), 'team:' || number, case number % 3 when 0 then 'dismiss' else 'compare' end,
+         true, 'The team is in sync with Stripe.', now() - number * interval '5 minutes'
+    from generate_series(1, 100000) as number`;
+
 /** Fills a migrated database, unless it already has this many events. */
 export async function seedConsole(
   ask: Ask,
@@ -80,7 +117,8 @@ export async function seedConsole(
   );
   if (Number(newest?.events) >= events) return;
   await ask(`truncate users, teams, instep.events, instep.subscriptions, instep.products,
-                      instep.statistics, instep.statistics_progress, instep.statistics_parked
+                      instep.statistics, instep.statistics_progress, instep.statistics_parked,
+                      instep.findings, instep.operator_actions
              restart identity cascade`);
   await addUsersAndTeams(ask, { users: 1, teams });
   const seconds = DAYS * DAY_SECONDS;
@@ -88,4 +126,6 @@ export async function seedConsole(
   const history = { events, teams, firstSeconds, eventsPerSecond: events / seconds };
   await seedHistory(ask, history, onLogged, realisticLog(RECEIVED_AT));
   await ask(PRODUCTS);
+  for (const statement of [LOST_PLANS, FINDINGS, AMBIGUOUS, ACTIONS]) await ask(statement);
+  await ask('vacuum analyze');
 }

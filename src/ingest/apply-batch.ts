@@ -25,7 +25,12 @@ export type ApplyOptions = {
   readonly planSelection: PlanSelection;
   /** Writes no plan names, because the application's column refused one. */
   readonly withoutNames: boolean;
+  /** Gets the changes of teams before they are written. */
+  readonly onChanges?: (changes: readonly PlanChange[]) => void;
 };
+
+/** A team as it is, and the plan that it should have. */
+export type PlanChange = { readonly team: LinkedTeam; readonly shouldBe: TeamPlan };
 
 type Stored = {
   readonly log: readonly LoggedEvent[];
@@ -94,7 +99,7 @@ async function applyTo(
   { log, customers }: Stored,
   { query, atCommit }: Transaction,
   received: readonly EventWithProductName[],
-  { planSelection, withoutNames }: ApplyOptions,
+  { planSelection, withoutNames, onChanges }: ApplyOptions,
 ): Promise<Decision> {
   function decideWith(rows: readonly ParsedRow[]) {
     const repeated = findRepeated(rows);
@@ -116,6 +121,7 @@ async function applyTo(
   const named = await withStoredNames(query, decision.plans, events);
   const plans = withoutNames ? stripNames(named) : named;
   const nameless = productsWithoutName(named);
+  onChanges?.(changesOf(teams, named));
   if (entries.length > 0) atCommit(logEvents(query, entries));
   if (repeated.size > 0) {
     const lockedCustomerIds = teams.map(({ customerId }) => customerId);
@@ -157,6 +163,13 @@ async function withStoredNames(
   const nameOf = ({ planName, providerProductId }: TeamPlan) =>
     planName ?? (providerProductId && names.get(providerProductId)) ?? null;
   return new Map([...plans].map(([teamId, plan]) => [teamId, { ...plan, planName: nameOf(plan) }]));
+}
+
+function changesOf(teams: readonly LinkedTeam[], plans: Plans): PlanChange[] {
+  return teams.flatMap((team) => {
+    const shouldBe = plans.get(team.id);
+    return shouldBe === undefined ? [] : [{ team, shouldBe }];
+  });
 }
 
 function stripNames(plans: Plans): Plans {

@@ -9,9 +9,10 @@ import type { Logger } from '../runtime/logging.ts';
 import { pause } from '../runtime/pause.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { createProductNames, type ProductNames } from '../stripe/product-names.ts';
-import { applyBatch } from './apply-batch.ts';
+import { applyBatch, type PlanChange } from './apply-batch.ts';
 import { QueueLimit } from './queue-limit.ts';
 import type { EventWithProductName, ReceivedEvent, Result } from './received-event.ts';
+import { createRefusedPlans } from './refused-plans.ts';
 
 /**
  * Processes events: webhooks, replays and caught-up events all come through here. When the promise
@@ -79,6 +80,7 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
     onRetrieveError: (productId, err) =>
       logger.warn({ productId, err }, 'product name lookup failed'),
   });
+  const refusedPlans = createRefusedPlans(database.query);
   const limit = new QueueLimit({ maxQueued, maxWaitMs: MAX_WAIT_MS });
   const ready = openLane('ready', 'apply events');
   // Retries events whose team was locked, so that they never delay the others.
@@ -112,22 +114,31 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
     events: readonly EventWithProductName[],
   ): Promise<readonly (Result | null)[]> {
     let results: readonly (Result | null)[] = [];
+    let changes: readonly PlanChange[] = [];
     const apply = (withoutNames: boolean) =>
       database.transaction(async (query, atCommit) => {
-        const options = { planSelection, withoutNames };
+        const onChanges = (before: readonly PlanChange[]) => {
+          changes = before;
+        };
+        const options = { planSelection, withoutNames, ...(withoutNames && { onChanges }) };
         results = await applyBatch({ query, atCommit }, events, options);
         return results;
       });
+    const [event] = events;
     try {
       return await apply(false);
     } catch (error) {
       if (!(error instanceof DatabaseRefused) || events.length > 1) throw error;
       // The application's column may be too short for the name, and a plan must never wait for its name.
       const stored = await apply(true).catch((again: unknown) => {
-        if (again instanceof DatabaseRefused) again.teamIds = results[0]?.teamIds ?? [];
+        if (!(again instanceof DatabaseRefused)) throw again;
+        again.teamIds = results[0]?.teamIds ?? [];
+        if (event !== undefined && event.kind !== 'unreadable') {
+          refusedPlans.note(changes, event.subscription.createdSeconds);
+        }
         throw again;
       });
-      logger.warn({ eventId: events[0]?.eventId, err: error }, 'stored without the plan name');
+      logger.warn({ eventId: event?.eventId, err: error }, 'stored without the plan name');
       return stored;
     }
   }

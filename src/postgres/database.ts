@@ -171,12 +171,11 @@ export function openDatabase(options: DatabaseOptions): Database {
 
   // Deciding and then writing requires that each statement sees everything that was committed before it
   // began. Plans are made once, for any number of values, and use indexes, because a table that was small can
-  // have grown. Compiling them never pays, although a table without an index looks as if it would.
+  // have grown.
   const beginDeciding = `
     begin isolation level read committed;
     set local plan_cache_mode = force_generic_plan;
-    set local enable_seqscan = off;
-    set local jit = off`;
+    set local enable_seqscan = off`;
   // A pooler shares the session among many clients, so only `set local` is safe there.
   const setLocally = setStatements('set local', { ...timeouts, ...settings });
 

@@ -11,8 +11,9 @@ export const PROBLEMS = [
   'missed event',
   'never seen',
   'changed by hand',
+  'another plan name',
   'no subscription',
-  'repair refused',
+  'plan refused',
   'unknown customer',
   'customer without a team',
 ] as const;

@@ -1,6 +1,8 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { ReceivedEvent } from '../../src/ingest/received-event.ts';
+import { createRefusedPlans } from '../../src/ingest/refused-plans.ts';
 import { DatabaseRefused } from '../../src/postgres/errors.ts';
+import { readFindings } from '../../src/queries/findings.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
@@ -100,4 +102,49 @@ describe.each(postgresServers)('$name', (server) => {
       expect(await ingest([again])).toEqual([{ outcome: 'applied', teamIds: [bad.teamId] }]);
     },
   );
+
+  test('a refused plan is listed for the operators, until it is written', async () => {
+    const { query } = store.database;
+    const open = () => readFindings(query, { problems: null, afterCustomerId: '', limit: 10 });
+    const ingest = openPipeline(store.database);
+    const { teamId, customerId } = await store.addTeam();
+    await ingest([receivedEvent({ customerId, createdSeconds: 1_000 })]);
+    await query(
+      "alter table teams add constraint no_pro check (provider_product_id <> 'prod_pro')",
+    );
+    const event = receivedEvent({ customerId, createdSeconds: 2_000, productId: 'prod_pro' });
+    for (let delivery = 0; delivery < 2; delivery += 1) {
+      await expect(ingest([event])).rejects.toThrow(DatabaseRefused);
+    }
+    await vi.waitFor(async () => expect(await open()).toHaveLength(1));
+    expect(await open()).toMatchObject([
+      {
+        problem: 'plan refused',
+        customerId,
+        teamId,
+        plan: { providerProductId: 'prod_1' },
+        shouldBe: { providerProductId: 'prod_pro', subscriptionStatus: 'active' },
+        beganSeconds: 2_000,
+      },
+    ]);
+    await query('alter table teams drop constraint no_pro');
+    await ingest([event]);
+    expect(await open()).toEqual([]);
+  });
+});
+
+test('many refused plans are stored by one statement at a time, and none of them fails', async () => {
+  let statements = 0;
+  const refused = createRefusedPlans(async () => {
+    statements += 1;
+    throw new Error('the database has gone');
+  });
+  const plan = { ...NO_PLAN, providerProductId: 'prod_1' };
+  const team = { customerId: 'cus_1', plan: NO_PLAN };
+  const changes = Array.from({ length: 5_000 }, (_, id) => ({
+    team: { ...team, id },
+    shouldBe: plan,
+  }));
+  refused.note(changes, 1_000);
+  expect(statements).toBe(1);
 });

@@ -128,6 +128,22 @@ test.each([
   expect(await open()).toEqual([]);
 });
 
+test('a name that a comparison with Stripe found is still found', async () => {
+  const teamId = await arrange();
+  await change("plan_name = 'Professional'", teamId);
+  await reconcileCustomer('cus_1', { ...services, isDryRun: true }, signal);
+  await runJob();
+  expect(await open()).toMatchObject([
+    {
+      problem: 'another plan name',
+      plan: { planName: 'Professional' },
+      shouldBe: { planName: 'Pro' },
+    },
+  ]);
+  await reconcileCustomer('cus_1', { ...services, isDryRun: false }, signal);
+  expect(await open()).toEqual([]);
+});
+
 test('one run goes through all pages of teams, and the next one begins again', async () => {
   await query(
     `insert into teams (name, provider_customer_id) select 'Team', 'cus_' || number

@@ -1,6 +1,6 @@
 import type { ApplicationId } from '../../core/application-id.ts';
 import { isSamePlan, type TeamPlan } from '../../core/transition.ts';
-import type { FoundProblem } from '../../queries/findings.ts';
+import type { FoundProblem, Problem } from '../../queries/findings.ts';
 import type { Drift, DriftCause } from './drift.ts';
 
 /** A finding of a reconciliation. */
@@ -52,10 +52,16 @@ export function findingOf(drift: Drift, isRepaired: boolean): Finding {
 
 /** Turns a drift into an entry of the list of issues. */
 export function problemOf(drift: Drift, isDryRun: boolean): FoundProblem {
-  const { team, cause, shouldBe, sinceSeconds } = drift;
+  const { team, shouldBe, sinceSeconds } = drift;
   const { id: teamId, customerId, plan } = team;
-  const problem = isDryRun ? cause : 'repair refused';
+  const problem = isDryRun ? problemOfCause(drift) : 'plan refused';
   return { problem, teamId, customerId, plan, shouldBe, beganSeconds: sinceSeconds };
+}
+
+/** Only Stripe shows that a name is wrong, so a comparison without Stripe must not remove the finding. */
+function problemOfCause({ cause, team: { plan }, shouldBe }: Drift): Problem {
+  const isOnlyName = isSamePlan({ ...plan, planName: null }, { ...shouldBe, planName: null });
+  return cause === 'changed by hand' && isOnlyName ? 'another plan name' : cause;
 }
 
 /** A customer without a team, or a team whose customer Stripe does not know. */

@@ -77,11 +77,14 @@ const CHUNK_LENGTH = 32_768;
 
 async function* inChunks(parts: AsyncIterable<string>): AsyncGenerator<string, void, undefined> {
   let chunk = '';
+  // At once, so that a download begins while the first row is still searched.
+  let least = 0;
   for await (const part of parts) {
     chunk += part;
-    if (chunk.length < CHUNK_LENGTH) continue;
+    if (chunk.length < least) continue;
     yield chunk;
     chunk = '';
+    least = CHUNK_LENGTH;
   }
   if (chunk !== '') yield chunk;
 }
@@ -114,12 +117,13 @@ async function* jsonListOf<Column extends string>(
 
 /** The text of a JSON array, from the texts of its items. */
 export async function* jsonArrayOf(items: AsyncIterable<string>): AsyncGenerator<string> {
-  let separator = '[\n';
+  yield '[';
+  let separator = '\n';
   for await (const item of items) {
     yield separator + item;
     separator = ',\n';
   }
-  yield separator === '[\n' ? '[]\n' : '\n]\n';
+  yield '\n]\n';
 }
 
 /** A time as it stands in a file. */

@@ -3,7 +3,7 @@ import type { Child, PropsWithChildren } from 'hono/jsx';
 import { assetUrl } from './assets.ts';
 import { Button, PostForm } from './components/form.tsx';
 import { Notice } from './components/panels.tsx';
-import { Zone } from './components/text.tsx';
+import { plainText, Zone } from './components/text.tsx';
 import { currentRequest } from './request-context.ts';
 
 /** The navigation. */
@@ -61,7 +61,7 @@ export function Page({ title, heading = title, area, children }: PageProps) {
           <meta name="viewport" content="width=device-width, initial-scale=1" />
           <meta name="robots" content="noindex" />
           <meta name="htmx-config" content={HTMX_CONFIG} />
-          <title>{`${tabTitle(title)} · Instep`}</title>
+          <title>{`${plainText(title)} · Instep`}</title>
           <link rel="icon" href={assetUrl('icon.svg')} />
           <link rel="stylesheet" href={assetUrl('style.css')} />
           <script src={assetUrl('htmx.js')} defer />
@@ -89,12 +89,6 @@ export function Page({ title, heading = title, area, children }: PageProps) {
       </html>
     </>
   );
-}
-
-/** Short, and without characters that would reverse the rest of the title. */
-function tabTitle(title: string): string {
-  const text = title.slice(0, 1_000).replace(/[\p{Cc}\p{Cf}]/gu, '');
-  return text.length > 80 ? `${text.slice(0, 79).toWellFormed()}…` : text;
 }
 
 function Header({ area }: Pick<PageProps, 'area'>) {

@@ -267,7 +267,9 @@ describe('a team that is out of sync', () => {
     try {
       const { text } = await send([['one', `repair team:${teamId}`]]);
       expect(text).toContain('Failed team');
-      expect(text).toMatch(/Acme cus_Acme repair refused .* The database refused the repair\./);
+      expect(text).toMatch(
+        /Acme cus_Acme plan refused .* The database refuses the plan of this team\./,
+      );
     } finally {
       await query('alter table teams drop constraint never_canceled');
     }

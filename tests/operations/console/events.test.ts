@@ -216,3 +216,22 @@ test('a slow search stops in time, says how far it got, and continues on the nex
     passMs = 0;
   }
 });
+
+test('the events of a known subscription are found at once, however far back they are', async () => {
+  const known = { customerId: 'cus_known', subscriptionId: 'sub_known', eventId: 'evt_known' };
+  await addTeam(database.query, { name: 'Known', customerId: known.customerId });
+  await deliver(known);
+  await database.query(
+    `insert into instep.events (key, type, received_at, deliveries, outcome, body)
+     select gen_random_uuid(), 'customer.subscription.updated', now(), 1, 'unreadable', ''
+       from generate_series(1, 6000) as number`,
+  );
+  passMs = 100;
+  try {
+    const { text } = await pages.get('/events?subscription=sub_known');
+    expect(text).toContain('evt_known');
+    expect(text).not.toContain('Searched everything');
+  } finally {
+    passMs = 0;
+  }
+});

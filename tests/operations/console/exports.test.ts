@@ -77,6 +77,52 @@ test('all teams of a filter are exported in their order', async () => {
   expect(names[0]).toBe('Team 159');
 });
 
+test('everything that needs attention is exported, also by kind', async () => {
+  await database.query(
+    `insert into instep.findings (customer_id, team_id, problem, plan, should_be)
+     select provider_customer_id, id::text, 'plan refused', null, '{"planName":"Pro"}'
+       from teams where provider_customer_id = 'cus_acme'`,
+  );
+  const { html } = await pages.get('/attention?kind=parked');
+  expect(html).toContain('href="/attention?kind=parked&amp;format=csv"');
+  const all = JSON.parse((await download('/attention?format=json')).text);
+  expect(all).toMatchObject([
+    {
+      problem: 'plan refused',
+      team: teamId,
+      name: FORMULA,
+      customer: 'cus_acme',
+      reason: expect.stringContaining('The database refuses the plan'),
+      should_be: '{"planName":"Pro"}',
+    },
+    {
+      problem: 'parked',
+      team: null,
+      customer: 'cus_nobody',
+      event: 'evt_parked',
+      parked_events: 1,
+    },
+  ]);
+  const parked = linesOf((await download('/attention?kind=parked&format=csv')).text);
+  expect(parked).toHaveLength(2);
+});
+
+test('everything that operators did is exported, the newest first', async () => {
+  await database.query(
+    `insert into instep.operator_actions (form_id, subject, action, is_done, result, note, acted_at)
+     select gen_random_uuid(), 'team:' || number, 'compare', true, 'In sync.', null,
+            now() - number / 3 * interval '1 minute'
+       from generate_series(1, 1200) as number`,
+  );
+  expect((await pages.get('/actions')).html).toContain('href="/actions?format=csv"');
+  const { text, disposition } = await download('/actions?format=csv');
+  expect(disposition).toBe('attachment; filename="actions.csv"');
+  const [head, first, ...others] = linesOf(text);
+  expect(head).toBe('acted_at,action,subject,is_done,result,note');
+  expect(first).toMatch(/Z,compare,team:[12],true,In sync\.,$/);
+  expect(new Set(others).size).toBe(1_199);
+});
+
 test('a name is text in a spreadsheet, and unchanged in JSON', async () => {
   const [, row] = linesOf((await download('/teams?status=canceled&format=csv')).text);
   expect(row).toBe(`1,"'${FORMULA.replaceAll('"', '""')}",canceled,,,,cus_acme,,prod_1`);
@@ -154,6 +200,15 @@ describe('a file', () => {
         sendFile(context, { name: 'a', contentType: 'text/plain', parts }, logger),
       )
       .request('/');
+
+  test('begins before the first row is found', async () => {
+    async function* searching() {
+      yield 'head';
+      await new Promise(() => undefined);
+    }
+    const reader = (await file(searching())).body?.getReader();
+    expect(new TextDecoder().decode((await reader?.read())?.value)).toBe('head');
+  });
 
   test('is read no faster than it is sent, and no further when the receiver is gone', async () => {
     const reader = (await file(endless())).body?.getReader();

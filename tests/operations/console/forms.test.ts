@@ -106,6 +106,23 @@ describe('a form that was sent after its session had expired', () => {
     for (const [name, value] of fields) expect(page).toContain(`name="${name}" value="${value}"`);
   });
 
+  test('keeps every row of a whole page, with its team', async () => {
+    const operator = guarded.newOperator();
+    const fields = Array.from({ length: 50 }, (_, row): [string, string][] => {
+      const subject = `customer:cus_${String(row * 7919).padStart(14, 'Q')}`;
+      return [
+        ['row', subject],
+        [`team ${subject}`, `The team number ${row}`],
+      ];
+    }).flat();
+    const sent = await operator.post('/attention', [...fields, ['action', 'link']]);
+    expect(sent.status).toBe(303);
+    const { searchParams } = new URL(sent.headers.get('location') ?? '', guarded.url);
+    await operator.logIn(OPERATIONS_TOKEN);
+    const page = await (await operator.get(searchParams.get('next') ?? '')).text();
+    for (const [name, value] of fields) expect(page).toContain(`name="${name}" value="${value}"`);
+  });
+
   test('is not shown when its address was changed', async () => {
     const operator = guarded.newOperator();
     const next = await sealed(operator);

@@ -1,7 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { sumStatistics } from '../../../src/event-log/sum-statistics.ts';
 import type { Ingest } from '../../../src/ingest/pipeline.ts';
+import type { Database } from '../../../src/postgres/database.ts';
+import { DatabaseUnavailable } from '../../../src/postgres/errors.ts';
 import { countTeamsInTurn } from '../../../src/queries/team-counts.ts';
+import { openConsole } from '../../support/browser/console-pages.ts';
 import { useConsole } from '../../support/service/console-service.ts';
 import { openPipeline } from '../../support/service/pipelines.ts';
 import { eventBody, received } from '../../support/stripe/events.ts';
@@ -49,6 +52,21 @@ test('without events it says how to receive one', async () => {
   expect(page).toContain('No events yet');
   expect(page).toContain('instep doctor');
   expect(page).not.toContain(GREEN);
+});
+
+test('every figure leads to the list behind it', async () => {
+  await deliver({});
+  const page = await load();
+  for (const [id, href] of [
+    ['last-event', '/events'],
+    ['parked-events', '/attention?kind=parked'],
+    ['unknown-order', '/attention?kind=unknown+order'],
+    ['products-without-name', '/teams?problem=plan+without+a+name'],
+    ['reconciled', '/reconcile'],
+  ]) {
+    expect(page).toContain(`id="${id}" href="${href}"`);
+  }
+  expect(page).toMatch(/id="legend-applied" href="\/events\?outcome=applied&amp;from=\d{4}-/);
 });
 
 test('it is green when every team is in sync', async () => {
@@ -264,6 +282,23 @@ describe('an issue has a remedy', () => {
     expect(await load()).toContain(GREEN);
   });
 
+  test('writes that are not committed, while everything can be read', async () => {
+    const { database } = service;
+    const transaction: Database['transaction'] = (work) =>
+      database.transaction((query, atCommit) =>
+        work((statement, values) => {
+          const isCommit = typeof statement === 'object' && statement.name === 'commit_nothing';
+          if (isCommit) throw new DatabaseUnavailable('no standby is connected');
+          return query(statement, values);
+        }, atCommit),
+      );
+    const pages = await openConsole({ ...database, transaction });
+    const { text } = await pages.get('/');
+    expect(text).toContain('The database commits no writes.');
+    expect(text).toContain('Run instep doctor to check the disk');
+    expect(text).not.toContain(GREEN);
+  });
+
   test('a catch-up that does not end', async () => {
     await startCatchUp();
     expect(await load()).toContain(GREEN);
@@ -274,7 +309,7 @@ describe('an issue has a remedy', () => {
   test.each([
     ['missed event', '1 team out of sync with Stripe.', 'out+of+sync'],
     ['changed by hand', '1 team changed by something other than Instep.', 'changed+by+hand'],
-    ['repair refused', '1 team whose repair the database refused.', 'repair+refused'],
+    ['plan refused', '1 team whose plan the database refuses.', 'plan+refused'],
     ['unknown customer', '1 team whose customer Stripe does not know.', 'unknown+customer'],
   ])('a finding of a comparison: %s', async (problem, sentence, kind) => {
     await run(

@@ -74,6 +74,21 @@ test('an event far back in the log is found by continued searching', async () =>
   }
 });
 
+test('a name that was not found in time is searched on in the list of teams', async () => {
+  await query("insert into teams (name) select 'Crowd' from generate_series(1, 6000)");
+  await addTeam(query, { name: 'Far away', customerId: null });
+  stepMs = 100;
+  try {
+    const { location } = await search('far away');
+    expect(location).toBe('/teams?search=far+away');
+    const { html } = await pages.get(location ?? '');
+    const [, next = ''] = /hx-get="([^"]*)" hx-trigger="load/.exec(html) ?? [];
+    expect((await pages.get(next.replaceAll('&amp;', '&'))).text).toContain('Far away');
+  } finally {
+    stepMs = 0;
+  }
+});
+
 test.each(['cus_teamless', 'sub_teamless'])(
   'a customer without a team is a result with its events: %s',
   async (text) => {

@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { Context } from 'hono';
 import { Button, CSRF_FIELD, PostForm } from '../components/form.tsx';
 import { Page } from '../page.tsx';
@@ -22,7 +23,7 @@ export async function readForm({ req }: Context): Promise<KeptForm> {
 
 /** The form as a signed parameter, which only this server can make; `null` when it is too long. */
 export function sealForm(form: KeptForm, key: Uint8Array): string | null {
-  const content = Buffer.from(JSON.stringify(form)).toString('base64url');
+  const content = deflateRawSync(JSON.stringify(form)).toString('base64url');
   const sealed = `${content}.${sign(key, content)}`;
   return sealed.length > MAX_SEALED_LENGTH ? null : sealed;
 }
@@ -32,7 +33,7 @@ export function unsealForm(sealed: string, key: Uint8Array): KeptForm | null {
   const [content = '', signature = ''] = sealed.split('.');
   const [given, expected] = [Buffer.from(signature), Buffer.from(sign(key, content))];
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) return null;
-  return JSON.parse(Buffer.from(content, 'base64url').toString());
+  return JSON.parse(inflateRawSync(Buffer.from(content, 'base64url')).toString());
 }
 
 /** Offers to send a form that was not processed. */

@@ -1,13 +1,16 @@
 import { Hono } from 'hono';
 import { type RecordedAction, readActions } from '../../../queries/operator-actions.ts';
 import { Badge } from '../components/badges.tsx';
+import { ExportLinks } from '../components/export-links.tsx';
 import { Pager } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
+import { exportFormatOf, exportList } from '../export.ts';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
 import { queryNumber } from '../query-parameters.ts';
+import { exportedActions } from './export-actions.ts';
 import { SubjectLink } from './subject-link.tsx';
 
 const LIMIT = 50;
@@ -15,8 +18,11 @@ const LIMIT = 50;
 const COLUMNS = ['When', 'Action', 'Subject', { name: 'Result', class: 'wide' }, 'Note'] as const;
 
 /** `/actions`: what operators did in the console, newest first. */
-export function actionsPage({ database: { query } }: ConsoleOptions): Hono {
-  return new Hono().get('/', async ({ req, html }) => {
+export function actionsPage({ database: { query }, logger }: ConsoleOptions): Hono {
+  return new Hono().get('/', async (context) => {
+    const { req, html } = context;
+    const format = exportFormatOf(context);
+    if (format !== null) return exportList(context, format, exportedActions(query), logger);
     const before = queryNumber(req.query('before'));
     const actions = await readActions(query, { before, limit: LIMIT });
     const last = actions.length < LIMIT ? undefined : actions.at(-1);
@@ -37,6 +43,7 @@ export function actionsPage({ database: { query } }: ConsoleOptions): Hono {
             }
           }
         />
+        {actions.length > 0 && <ExportLinks url="/actions" />}
       </Page>,
     );
   });

@@ -3,14 +3,17 @@ import { readHealth } from '../../../queries/health.ts';
 import { MAX_COUNTED_ISSUES } from '../../../queries/open-issues.ts';
 import { readActionsOf } from '../../../queries/operator-actions.ts';
 import { countText } from '../../count-text.ts';
+import { ExportLinks } from '../components/export-links.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { Pager } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
+import { exportFormatOf, exportList } from '../export.ts';
 import { Page } from '../page.tsx';
 import { badRequest } from '../problems.tsx';
 import { queryNumber, queryText } from '../query-parameters.ts';
 import { act } from './act.ts';
 import { ActionSummary } from './action-summary.tsx';
+import { exportedIssues } from './export-issues.ts';
 import { countIssues, type IssueCounts } from './issue-counts.ts';
 import { ACTIONS_OF, BUTTONS, IssueTable } from './issue-table.tsx';
 import {
@@ -31,8 +34,13 @@ export function attentionPages(services: ActionServices): Hono {
   const { query } = services.database;
   const app = new Hono();
 
-  app.get('/', async ({ req, html }) => {
+  app.get('/', async (context) => {
+    const { req, html } = context;
     const kind = ISSUE_KINDS.find((one) => one === req.query('kind')) ?? null;
+    const format = exportFormatOf(context);
+    if (format !== null) {
+      return exportList(context, format, exportedIssues(query, kind), services.logger);
+    }
     const source = queryNumber(req.query('source'));
     const cursor = source === null ? null : { source, after: queryText(req.query('after')) };
     const [page, counts, acted] = await Promise.all([
@@ -48,7 +56,10 @@ export function attentionPages(services: ActionServices): Hono {
         {page.issues.length === 0 ? (
           <NoIssues isFiltered={kind !== null || cursor !== null} />
         ) : (
-          <IssueForm {...{ page, kind, cursor, areSelected }} />
+          <>
+            <IssueForm {...{ page, kind, cursor, areSelected }} />
+            <ExportLinks url={issuesUrl(kind)} />
+          </>
         )}
         <p>
           <a href="/actions">What operators did</a>
@@ -97,7 +108,7 @@ function Kinds({ counts, current }: KindsProps) {
 const NAMES: Readonly<Record<IssueKind, string>> = {
   'out of sync': 'Out of sync',
   'changed by hand': 'Changed by hand',
-  'repair refused': 'Repair refused',
+  'plan refused': 'Plan refused',
   'unknown customer': 'Unknown customer',
   'customer without a team': 'Customer without a team',
   parked: 'Parked',

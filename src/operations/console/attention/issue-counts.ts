@@ -18,7 +18,7 @@ export async function countIssues(
   const counts = {
     'out of sync': 0,
     'changed by hand': 0,
-    'repair refused': 0,
+    'plan refused': 0,
     'unknown customer': 0,
     'customer without a team': 0,
     parked: parkedCustomers,

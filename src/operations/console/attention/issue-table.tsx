@@ -10,16 +10,17 @@ import { Table } from '../components/table.tsx';
 import { Id, Time, UntrustedText } from '../components/text.tsx';
 import { CustomerLink } from '../events/event-table.tsx';
 import { EventLink } from '../events/event-text.tsx';
-import { CauseText, Changes } from '../reconcile/finding-table.tsx';
+import { Changes } from '../reconcile/finding-table.tsx';
 import { teamName, teamUrl } from '../teams/find-teams.ts';
 import { type IssueKind, type OpenIssue, subjectOf, teamOf } from './open-issues.ts';
+import { REASONS } from './reasons.ts';
 import type { Action } from './resolve.ts';
 import { TEAM_FIELD } from './selection.ts';
 
 const TONES: Readonly<Record<IssueKind, Tone>> = {
   'out of sync': 'bad',
   'changed by hand': 'bad',
-  'repair refused': 'bad',
+  'plan refused': 'bad',
   'unknown customer': 'warning',
   'customer without a team': 'warning',
   parked: 'warning',
@@ -31,7 +32,7 @@ const TONES: Readonly<Record<IssueKind, Tone>> = {
 export const ACTIONS_OF: Readonly<Record<IssueKind, readonly Action[]>> = {
   'out of sync': ['repair', 'compare', 'dismiss'],
   'changed by hand': ['repair', 'compare', 'dismiss'],
-  'repair refused': ['repair', 'compare', 'dismiss'],
+  'plan refused': ['repair', 'compare', 'dismiss'],
   'unknown customer': ['compare', 'dismiss'],
   'customer without a team': ['link', 'dismiss'],
   parked: ['link', 'replay', 'dismiss'],
@@ -158,19 +159,9 @@ function WhyParked({ parked, newest, teams }: Extract<OpenIssue, { parked: unkno
 
 function WhyFound({ finding }: Extract<OpenIssue, { finding: unknown }>) {
   const { problem, plan, shouldBe } = finding;
-  if (problem === 'unknown customer') {
-    return <>Stripe does not know this customer. Check the account and the mode of the API key.</>;
-  }
-  if (problem === 'customer without a team') {
-    return <>The customer has a subscription at Stripe, and no team has the customer.</>;
-  }
   return (
     <>
-      {problem === 'repair refused' ? (
-        'The database refused the repair. The server log has the reason.'
-      ) : (
-        <CauseText finding={{ cause: problem, subscriptionIds: [] }} />
-      )}
+      {REASONS[problem]}
       {plan !== null && shouldBe !== null && <Changes is={plan} shouldBe={shouldBe} />}
     </>
   );

@@ -20,7 +20,7 @@ import { type EventRow, readEventsAt } from '../../../queries/search-events.ts';
 export const ISSUE_KINDS = [
   'out of sync',
   'changed by hand',
-  'repair refused',
+  'plan refused',
   'unknown customer',
   'customer without a team',
   'parked',
@@ -34,7 +34,8 @@ export const KIND_OF_PROBLEM: Readonly<Record<Problem, IssueKind>> = {
   'never seen': 'out of sync',
   'no subscription': 'out of sync',
   'changed by hand': 'changed by hand',
-  'repair refused': 'repair refused',
+  'another plan name': 'changed by hand',
+  'plan refused': 'plan refused',
   'unknown customer': 'unknown customer',
   'customer without a team': 'customer without a team',
 };

@@ -13,6 +13,7 @@ import { linkTeam } from '../../../queries/teams.ts';
 import { InstepError } from '../../../runtime/errors.ts';
 import type { StripeApi } from '../../../stripe/api.ts';
 import { counted } from '../../count-text.ts';
+import { plainText } from '../components/text.tsx';
 import { compareTeam } from '../teams/compare-team.ts';
 import { findTeams, teamName } from '../teams/find-teams.ts';
 import { parseSubject } from './subject.ts';
@@ -94,7 +95,7 @@ async function link(
   const { database, planSelection } = services;
   const found = await findTeam(text, services);
   if (typeof found === 'string') return failed(found);
-  const name = teamName(found);
+  const name = plainText(teamName(found));
   try {
     if (!(await linkTeam(database.query, found.id, customerId, { canReplace: false }))) {
       return failed(`${name} has another customer already. Nothing was changed.`);

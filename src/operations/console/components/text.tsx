@@ -45,6 +45,15 @@ export function IdLink({ href, id }: IdLinkProps) {
   );
 }
 
+/**
+ * An untrusted text within a title or a sentence that is no markup: short, and without characters that
+ * would reverse the rest.
+ */
+export function plainText(text: string, maxLength = 80): string {
+  const plain = text.slice(0, 1_000).replace(/[\p{Cc}\p{Cf}]/gu, '');
+  return plain.length > maxLength ? `${plain.slice(0, maxLength - 1).toWellFormed()}…` : plain;
+}
+
 /** Whether a text has anything visible to click on. */
 export function isVisible(text: string): boolean {
   return /[^\p{Z}\p{C}\p{M}\u115F\u1160\u2800\u3164\uFFA0]/u.test(text);

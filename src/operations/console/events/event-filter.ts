@@ -1,6 +1,7 @@
 import { LOGGED_OUTCOMES } from '../../../core/logged-event.ts';
 import type { Query } from '../../../postgres/database.ts';
 import type { EventFilter } from '../../../queries/search-events.ts';
+import { readCustomerIdsOf } from '../../../queries/subscriptions.ts';
 import { readTeam } from '../../../queries/teams.ts';
 import { parseTimeSince } from '../../../runtime/time-since.ts';
 import { LOGGED_TYPES } from '../../../stripe/handled-event-type.ts';
@@ -109,9 +110,11 @@ function timeOf(text: string, nowMs: number): number | undefined | null {
 
 async function customerOf(
   query: Query,
-  { customer, team }: FilterFields,
+  { customer, team, subscription }: FilterFields,
 ): Promise<{ id?: string | undefined; error?: string }> {
-  if (team === '') return { id: customer === '' ? undefined : customer };
+  if (team === '') {
+    return { id: customer === '' ? await customerOfSubscription(query, subscription) : customer };
+  }
   const found = await readTeam(query, team);
   if (found === null) return { error: `There is no team ${team}.` };
   if (found.customerId === null) return { error: `Team ${team} has no customer.` };
@@ -119,4 +122,11 @@ async function customerOf(
     return { error: `Team ${team} has another customer.` };
   }
   return { id: found.customerId };
+}
+
+/** A subscription keeps its customer, and an index has the events of a customer. */
+async function customerOfSubscription(query: Query, id: string): Promise<string | undefined> {
+  if (id === '') return undefined;
+  const [only, ...others] = await readCustomerIdsOf(query, id, 2);
+  return others.length === 0 ? only : undefined;
 }

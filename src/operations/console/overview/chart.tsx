@@ -126,9 +126,11 @@ function labelsOf(marks: readonly Mark[], shareOf: (mark: Mark) => number) {
   return labels;
 }
 
+/** The time of an address; slots begin at whole minutes. */
+export const minuteAt = (ms: number) => new Date(ms).toISOString().slice(0, 16);
+
 /** The events page with the events of a slot. */
 function eventsUrl({ startsAtMs }: Slot, { slotSeconds }: Range): string {
-  const minuteAt = (ms: number) => new Date(ms).toISOString().slice(0, 16);
   const [from, until] = [minuteAt(startsAtMs), minuteAt(startsAtMs + slotSeconds * 1_000)];
   return filterUrl('/events', { from, until });
 }
@@ -146,18 +148,27 @@ export type LegendProps = {
     readonly drawing: Child;
     readonly name: string;
     readonly value: Child;
+    /** The list behind the value. */
+    readonly href?: string;
   }[];
 };
 
 export function Legend({ marks }: LegendProps) {
   return (
     <ul class="legend">
-      {marks.map(({ drawing, name, value }) => (
+      {marks.map(({ drawing, name, value, href }) => (
         <li>
           <svg viewBox="0 0 16 10" aria-hidden="true">
             {drawing}
           </svg>
-          {name} <span class="quiet">{value}</span>
+          {href === undefined ? (
+            name
+          ) : (
+            <a id={`legend-${name}`} href={href}>
+              {name}
+            </a>
+          )}{' '}
+          <span class="quiet">{value}</span>
         </li>
       ))}
     </ul>

@@ -1,6 +1,7 @@
 import { LOGGED_OUTCOMES, type LoggedOutcome } from '../../../core/logged-event.ts';
 import { countText } from '../../count-text.ts';
-import { CHART_HEIGHT, Chart, type ChartProps, Figures, Legend } from './chart.tsx';
+import { filterUrl } from '../events/event-filter.ts';
+import { CHART_HEIGHT, Chart, type ChartProps, Figures, Legend, minuteAt } from './chart.tsx';
 import { countOf, type Slot, totalsOf } from './series.ts';
 
 /** The share of its slot that a bar covers. */
@@ -14,6 +15,7 @@ export function EventsChart({ slots, range, marks }: EventsChartProps) {
   const most = Math.max(...slots.map(countOf));
   const top = roundUp(most);
   const total = countOf({ counts });
+  const from = minuteAt(slots[0]?.startsAtMs ?? 0);
   const perOutcome = LOGGED_OUTCOMES.map((outcome) => `${countText(counts[outcome])} ${outcome}`);
   return (
     <>
@@ -22,6 +24,7 @@ export function EventsChart({ slots, range, marks }: EventsChartProps) {
           drawing: <path class={`bar-${outcome}`} d="M0 0H16V10H0z" />,
           name: outcome,
           value: countText(counts[outcome]),
+          href: filterUrl('/events', { outcome, from }),
         }))}
       />
       <Chart

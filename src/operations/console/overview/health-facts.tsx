@@ -4,6 +4,7 @@ import type { LeasedJobState } from '../../../queries/leased-jobs.ts';
 import { countBy, type TeamCounts } from '../../../queries/team-counts.ts';
 import { durationOf } from '../../../runtime/duration.ts';
 import { counted, countText } from '../../count-text.ts';
+import { issuesUrl } from '../attention/open-issues.ts';
 import { Badge, StatusBadge } from '../components/badges.tsx';
 import { Facts, Notice } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
@@ -14,7 +15,7 @@ type HealthFactsProps = { readonly state: SyncState; readonly nowMs: number };
 
 /** The figures behind the issues, shown even if there are no issues. */
 export function HealthFacts({ state, nowMs }: HealthFactsProps) {
-  const { health, catchUp, reconciled } = state;
+  const { health, counts, catchUp, reconciled } = state;
   const ago = (ms: number | null) => (ms === null ? 'never' : `${durationOf(nowMs - ms)} ago`);
   return (
     <Facts
@@ -27,14 +28,14 @@ export function HealthFacts({ state, nowMs }: HealthFactsProps) {
         ],
         [
           'Parked events',
-          <a id="parked-events" href="/events?outcome=parked">
+          <a id="parked-events" href={issuesUrl('parked')}>
             {countText(health.parkedEvents, MAX_COUNTED_PARKED)}
           </a>,
         ],
         [
-          'Ambiguous order',
-          <a id="ambiguous-order" href={teamsUrl({ problem: 'ambiguous order' })}>
-            {counted(health.ambiguousSubscriptions, 'subscription')}
+          'Unknown order',
+          <a id="unknown-order" href={issuesUrl('unknown order')}>
+            {counted(counts['unknown order'], 'subscription')}
           </a>,
         ],
         [

@@ -10,6 +10,7 @@ import type { IssueCounts } from '../attention/issue-counts.ts';
 import { issuesUrl } from '../attention/open-issues.ts';
 import { WhenCurrent, WhenOutdated } from '../components/live.tsx';
 import { Time } from '../components/text.tsx';
+import { teamsUrl } from '../teams/team-filter.ts';
 
 /** A problem that Instep can't repair by itself. */
 export type Issue = {
@@ -31,6 +32,7 @@ export type SyncState = {
   readonly origins: readonly EventOrigin[];
   /** The mode of the API key; `null` when its prefix does not show it. */
   readonly keyMode: Mode | null;
+  readonly areWritesCommitted: boolean;
 };
 
 /** An event often arrives before its team is linked, so it can be parked for this long. */
@@ -45,12 +47,23 @@ const CATCH_UP_LONG_MS = 60 * 60_000;
 /** What needs an operator's attention. */
 export function issuesOf(state: SyncState, nowMs: number): Issue[] {
   return [
+    ...writeIssues(state),
     ...parkedIssues(state, nowMs),
     ...deliveryIssues(state, nowMs),
     ...originIssues(state),
     ...maintenanceIssues(state, nowMs),
     ...findingIssues(state),
   ];
+}
+
+function* writeIssues({ areWritesCommitted }: SyncState): Generator<Issue> {
+  if (areWritesCommitted) return;
+  yield {
+    problem:
+      'The database commits no writes. Events are answered with 503; Stripe sends them again.',
+    remedy:
+      'Run instep doctor to check the disk, and that a standby of synchronous_standby_names is connected.',
+  };
 }
 
 function* parkedIssues({ health }: SyncState, nowMs: number): Generator<Issue> {
@@ -79,9 +92,12 @@ function* deliveryIssues({ health, counts }: SyncState, nowMs: number): Generato
     yield {
       problem: `Stripe has delivered no event for ${duration}; all were found by catch-up.`,
       remedy: 'Run instep doctor to check the webhook endpoint and its secret.',
+      link: LAST_EVENTS,
     };
   }
 }
+
+const LAST_EVENTS = { path: '/events', text: 'Last events' };
 
 /** Reports events that possibly belong elsewhere. They are applied, because their signature is valid. */
 function* originIssues({ origins, keyMode }: SyncState): Generator<Issue> {
@@ -93,6 +109,7 @@ function* originIssues({ origins, keyMode }: SyncState): Generator<Issue> {
     yield {
       problem: `${countText(inOtherMode.length)} of the last ${total} are in ${inOtherMode[0]?.mode} mode, but the API key is in ${keyMode} mode.`,
       remedy: 'Set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET of the same mode.',
+      link: LAST_EVENTS,
     };
   }
   if (ofAccounts.length > 0) {
@@ -100,6 +117,7 @@ function* originIssues({ origins, keyMode }: SyncState): Generator<Issue> {
     yield {
       problem: `${countText(ofAccounts.length)} of the last ${total} belong to other accounts (${accounts}).`,
       remedy: 'Register an endpoint for the events of your own account only.',
+      link: LAST_EVENTS,
     };
   }
 }
@@ -123,6 +141,7 @@ function* maintenanceIssues(
     yield {
       problem: `The name of ${counted(namelessProducts, 'product')} is unknown, so their plans have no name.`,
       remedy: 'Check that they exist at Stripe, and that STRIPE_SECRET_KEY can read products.',
+      link: { path: teamsUrl({ problem: 'plan without a name' }), text: 'Their teams' },
     };
   }
   const startedAtMs = catchUp?.startedAtMs ?? null;
@@ -141,7 +160,7 @@ function* maintenanceIssues(
 const FINDINGS = [
   ['out of sync', 'team', 'out of sync with Stripe', 'Compare and repair.'],
   ['changed by hand', 'team', 'changed by something other than Instep', 'Compare and repair.'],
-  ['repair refused', 'team', 'whose repair the database refused', 'See the server log.'],
+  ['plan refused', 'team', 'whose plan the database refuses', 'See the server log.'],
   [
     'customer without a team',
     'customer',

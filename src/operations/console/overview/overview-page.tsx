@@ -1,11 +1,14 @@
 import { Hono } from 'hono';
 import { readProgress } from '../../../maintenance/reconcile/progress.ts';
+import { commitNothing } from '../../../queries/commit-nothing.ts';
 import { readLastBodies } from '../../../queries/events.ts';
 import { readHealth } from '../../../queries/health.ts';
 import { readLeasedJob } from '../../../queries/leased-jobs.ts';
 import { readStatistics } from '../../../queries/read-statistics.ts';
 import { readRuns } from '../../../queries/runs.ts';
 import { readTeamCounts } from '../../../queries/team-counts.ts';
+import { outsideSpans } from '../../../runtime/tracing.ts';
+import { createWriteCheck } from '../../../server/write-check.ts';
 import { originOfBody } from '../../../stripe/event-origin.ts';
 import { countIssues } from '../attention/issue-counts.ts';
 import { Live } from '../components/live.tsx';
@@ -20,11 +23,17 @@ import { Marks, marksOf } from './marks.tsx';
 import { firstSlotMs, RANGES, type Range, rangeOf, seriesOf } from './series.ts';
 
 /** `GET /`: what needs attention, and the events that arrive. */
-export function overviewPage({ database, keyMode, now }: ConsoleOptions): Hono {
+export function overviewPage({ database, keyMode, now, clockMs }: ConsoleOptions): Hono {
+  const checkWrites = createWriteCheck({
+    // Events are committed by other connections, and perhaps by other processes.
+    lastCommitMs: () => Number.NEGATIVE_INFINITY,
+    commit: () => outsideSpans(() => commitNothing(database)),
+    clockMs,
+  });
   return new Hono().get('/', async (context) => {
     const range = rangeOf(context.req.query('range'));
     const isLive = context.req.query('live') !== 'off';
-    const overview = await readOverview({ database, keyMode }, range, now());
+    const overview = await readOverview({ database, keyMode, checkWrites }, range, now());
     return context.html(
       <Page title="Overview" area="Overview">
         <Controls range={range} isLive={isLive} />
@@ -34,7 +43,10 @@ export function overviewPage({ database, keyMode, now }: ConsoleOptions): Hono {
   });
 }
 
-type OverviewOptions = Pick<ConsoleOptions, 'database' | 'keyMode'>;
+type OverviewOptions = Pick<ConsoleOptions, 'database' | 'keyMode'> & {
+  /** Rejects when no write is committed. */
+  readonly checkWrites: () => Promise<void>;
+};
 
 async function readOverview(options: OverviewOptions, range: Range, nowMs: number) {
   const { database } = options;
@@ -55,17 +67,23 @@ async function readOverview(options: OverviewOptions, range: Range, nowMs: numbe
 /** How many of the last events are read for their origin. */
 const ORIGIN_SAMPLE = 20;
 
-async function readState({ database: { query }, keyMode }: OverviewOptions): Promise<SyncState> {
-  const [health, catchUp, reconcile, bodies] = await Promise.all([
+async function readState(options: OverviewOptions): Promise<SyncState> {
+  const { keyMode, checkWrites } = options;
+  const { query } = options.database;
+  const [health, catchUp, reconcile, bodies, areWritesCommitted] = await Promise.all([
     readHealth(query),
     readLeasedJob(query, 'catch-up'),
     readLeasedJob(query, 'reconcile'),
     readLastBodies(query, ORIGIN_SAMPLE),
+    checkWrites().then(
+      () => true,
+      () => false,
+    ),
   ]);
   const counts = await countIssues(query, health);
   const origins = bodies.map(originOfBody);
   const reconciled = readProgress(reconcile?.progress);
-  return { health, counts, catchUp, reconciled, origins, keyMode };
+  return { health, counts, catchUp, reconciled, origins, keyMode, areWritesCommitted };
 }
 
 type ControlsProps = { readonly range: Range; readonly isLive: boolean };

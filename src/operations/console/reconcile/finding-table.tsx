@@ -1,19 +1,12 @@
 import type { Child } from 'hono/jsx';
 import type { TeamPlan } from '../../../core/transition.ts';
-import type { DriftCause } from '../../../maintenance/reconcile/drift.ts';
 import type { Finding } from '../../../maintenance/reconcile/finding.ts';
+import { REASONS } from '../attention/reasons.ts';
 import { Badge } from '../components/badges.tsx';
 import { Table } from '../components/table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
 import { CustomerLink } from '../events/event-table.tsx';
 import { teamUrl } from '../teams/find-teams.ts';
-
-const CAUSES: Readonly<Record<DriftCause, string>> = {
-  'missed event': 'An event was missed.',
-  'never seen': 'No event of the subscription was ever received.',
-  'changed by hand': 'Something other than Instep has changed the team.',
-  'no subscription': 'The team has a plan, but its customer has no subscription.',
-};
 
 type Drift = Extract<Finding, { kind: 'drift' }>;
 
@@ -25,7 +18,7 @@ export function CauseText({
 }) {
   return (
     <>
-      {CAUSES[cause]}
+      {REASONS[cause]}
       {subscriptionIds.length > 0 && (
         <>
           {' '}

@@ -118,19 +118,24 @@ function ProgressBar({ progress }: { readonly progress: StepProgress | null }) {
   );
 }
 
+/** How many findings are in view. */
+const MAX_SHOWN = 200;
+
 function Findings({ found, isOver }: { readonly found: Found; readonly isOver: boolean }) {
   const { first, count } = found;
   if (count === 0) return isOver ? null : <p class="quiet">No findings yet.</p>;
   return (
     <>
-      <FindingTable findings={first} />
-      {count > first.length && (
+      <FindingTable findings={first.slice(0, MAX_SHOWN)} />
+      {count > MAX_SHOWN && (
         <p>
-          Showing the first {countText(first.length)} of {countText(count)}. To get all of them: npx
-          instep reconcile --dry-run --json
+          Showing the first {countText(MAX_SHOWN)} of {countText(count)}.
         </p>
       )}
-      {isOver && <ExportLinks url="/reconcile/findings" />}
+      {isOver && count === first.length && <ExportLinks url="/reconcile/findings" />}
+      {isOver && count > first.length && (
+        <p>To get all of them: npx instep reconcile --dry-run --json</p>
+      )}
     </>
   );
 }

@@ -17,7 +17,8 @@ export type RunState =
 
 type Begun = { readonly isDryRun: boolean; readonly beganAtMs: number; readonly found: Found };
 
-const MAX_FOUND = 1_000;
+/** With more of them the configuration is wrong, and not the teams. */
+const MAX_FOUND = 10_000;
 
 /** Listing ten million subscriptions takes half of this. */
 const DEADLINE_MS = 6 * 60 * 60 * 1_000;

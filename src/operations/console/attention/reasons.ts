@@ -1,0 +1,15 @@
+import type { Problem } from '../../../queries/findings.ts';
+
+/** Why a comparison found a team or a customer, in a sentence. */
+export const REASONS: Readonly<Record<Problem, string>> = {
+  'missed event': 'An event was missed.',
+  'never seen': 'No event of the subscription was ever received.',
+  'changed by hand': 'Something other than Instep has changed the team.',
+  'another plan name': 'The product has another name at Stripe.',
+  'no subscription': 'The team has a plan, but its customer has no subscription.',
+  'plan refused': 'The database refuses the plan of this team. The server log has the reason.',
+  'unknown customer':
+    'Stripe does not know this customer. Check the account and the mode of the API key.',
+  'customer without a team':
+    'The customer has a subscription at Stripe, and no team has the customer.',
+};
