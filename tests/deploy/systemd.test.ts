@@ -28,4 +28,6 @@ test('the unit stops Instep first, and does not restart it with a wrong configur
   expect(lines).toContain('KillMode=mixed');
   expect(lines).toContain('RestartPreventExitStatus=2');
   expect(lines).toContain('ProtectSystem=strict');
+  // Without memory protection keys, which are not part of @system-service, systemd kills Node.js at its start.
+  expect(lines).toContain('SystemCallFilter=@system-service @pkey');
 });
