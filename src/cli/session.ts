@@ -14,7 +14,7 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 export function sessionCommand(): Command {
   return createCommand(
     'session',
-    'issue session cookies for trying things out',
+    'issue session cookies for testing',
     'instep session issue --user 1',
   ).addCommand(
     createCommand(

@@ -39,11 +39,11 @@ export function triggerCommand(): Command {
   )
     .argument('<type>', 'event type, such as customer.subscription.updated')
     .requiredOption('--customer <id>', 'customer id')
-    .option('--status <status>', 'status (default: active, or canceled for a deletion)')
+    .option('--status <status>', 'status (default: active, or canceled for a deleted event)')
     .option('--subscription <id>', 'subscription id', 'sub_example')
     .option('--product <id>', 'product id', 'prod_example')
     .option('--id <id>', 'event id (default: a new one)')
-    .option('--created <seconds>', "Stripe's time, in seconds since 1970", positiveInteger)
+    .option('--created <seconds>', 'time of the event, in seconds since 1970', positiveInteger)
     .option('--url <url>', 'webhook URL (default: the one at HOST and PORT)')
     .option('--json', 'print JSON')
     .action(trigger);

@@ -49,7 +49,7 @@ test('instep --help lists every command and is what docs/cli shows', async () =>
   expect(listed(help)).toEqual(Object.keys(COMMANDS));
   expect(help).toContain('\nExample:\n  instep demo\n');
   const links = Object.keys(COMMANDS).map((name) => `[${name}](${name}.md)`);
-  const pages = `${links.join(', ')}.\n[A walkthrough](walkthrough.md) shows what some of them print.`;
+  const pages = `${links.join(', ')}.\n[The walkthrough](walkthrough.md) shows the output of some commands.`;
   const page = `# instep\n\n${fenced(help)}\nPages: ${pages}\n`;
   await expect(page).toMatchFileSnapshot('../../docs/cli/README.md');
 });

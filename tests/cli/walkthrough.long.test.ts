@@ -20,14 +20,14 @@ const { object } = createSubscriptionEvent({
 
 /** Text, or a command whose output follows it. */
 const STEPS = [
-  'A team whose customer is known at Stripe, and the event of its first payment:',
+  'Add a team with its customer id, and post the event of its first payment:',
   '$ team add --name Acme --customer cus_123',
   `$ ${TRIGGER} --product prod_pro --id evt_2 --created 1790000060`,
   '$ team show 1',
   'An older event arrives late. It changes nothing, and the log says why:',
   `$ ${TRIGGER} --status trialing --product prod_pro --id evt_1 --created 1790000000`,
   '$ events show evt_1',
-  'Every team matches its events, and Stripe:',
+  'All teams match their events, and Stripe:',
   '$ rebuild --dry-run',
   '$ reconcile --dry-run',
 ];

@@ -17,7 +17,7 @@ export function eventsDismissCommand(): Command {
     .option('--customer <id>', 'only events of this customer')
     .option(
       '--older-than <age>',
-      'only events that were received longer ago than this, such as 30d',
+      'only events received longer ago than this, such as 30d',
       duration,
     )
     .option('--all', 'all parked events')

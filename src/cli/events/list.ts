@@ -47,7 +47,7 @@ export function eventsListCommand(): Command {
     .addOption(outcomeOption())
     .addOption(sinceOption())
     .option('--limit <count>', 'maximum number of events', positiveInteger, 20)
-    .option('--follow', 'then print new events as they arrive, until Ctrl-C')
+    .option('--follow', 'keep printing new events until Ctrl-C')
     .option('--json', 'print a JSON line for each event')
     .action((options: ListOptions) => withDatabase(({ query }) => list(query, options)));
 }
