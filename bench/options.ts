@@ -5,6 +5,8 @@ export const MEASURES = [
   'profiles',
   'latency',
   'tail',
+  'renewals',
+  'mixed',
   'start',
   'bytes',
   'install',

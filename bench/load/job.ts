@@ -1,11 +1,15 @@
-/** The requests of a job: each event is sent once, profile reads repeat. */
+/** Every event changes its team, once; or nearly all are renewals (`renewals.ts`). */
+export type EventMix = 'changes' | 'renewals';
+
+/** The requests of a job: each delivery is sent once, profile reads repeat. */
 export type Requests =
   | {
       readonly kind: 'events';
       readonly path: string;
       readonly secret: string;
+      readonly mix: EventMix;
       readonly teams: number;
-      /** The number of the first event, and the maximum number of events. */
+      /** The number of the first delivery, and the maximum number of deliveries. */
       readonly first: number;
       readonly count: number;
       /** Whether each event is signed when it is sent, for loads that do not fit into memory. */

@@ -1,6 +1,8 @@
 import type { Answer } from './connection.ts';
-import type { Job } from './job.ts';
+import type { EventMix, Job } from './job.ts';
+import { renewals } from './renewals.ts';
 import { createSigner } from './signed-requests.ts';
+import { contentOf, type EventContent } from './subscription-event.ts';
 
 /** A request, and the check of its response. */
 export type Outgoing = { readonly bytes: Buffer; readonly isRight: (answer: Answer) => boolean };
@@ -20,19 +22,29 @@ export function prepareRequests({ url, requests }: Job): NextRequest {
       })),
     );
   }
-  const { first, count, isSignedLate } = requests;
+  const { mix, first, teams, count, isSignedLate } = requests;
   const sign = createSigner({ host, ...requests });
+  const nextContent = contentsFrom(mix, first, teams);
+  const signNext = () => sign(nextContent());
   const isRight = () => true;
-  const signed = isSignedLate
-    ? []
-    : Array.from({ length: count }, (_, index) => sign(first + index));
+  const signed = isSignedLate ? [] : Array.from({ length: count }, signNext);
   let next = 0;
   return () => {
     if (next >= count) return null;
     const index = next;
     next += 1;
-    return { bytes: signed[index] ?? sign(first + index), isRight };
+    return { bytes: signed[index] ?? signNext(), isRight };
   };
+}
+
+function contentsFrom(mix: EventMix, first: number, teams: number): () => EventContent {
+  if (mix === 'changes') {
+    let number = first;
+    return () => contentOf(number++, teams);
+  }
+  const all = renewals(teams);
+  for (let skipped = 0; skipped < first; skipped += 1) all.next();
+  return () => all.next().value;
 }
 
 function repeat(all: readonly Outgoing[]): NextRequest {

@@ -1,18 +1,17 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
-import { bodyOf } from './subscription-event.ts';
+import { bodyOf, type EventContent } from './subscription-event.ts';
 
 export type SignedRequests = {
   readonly host: string;
   readonly path: string;
   readonly secret: string;
-  readonly teams: number;
 };
 
-/** Creates the bytes of a webhook request by the number of its event, signed now. */
-export function createSigner({ host, path, secret, teams }: SignedRequests) {
+/** Creates the bytes of a webhook request by the content of its event, signed now. */
+export function createSigner({ host, path, secret }: SignedRequests) {
   const key = createSecretKey(secret, 'utf8');
-  return (number: number): Buffer => {
-    const body = bodyOf(number, teams);
+  return (content: EventContent): Buffer => {
+    const body = bodyOf(content);
     const head =
       `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\n` +
       `Stripe-Signature: ${signatureOf(body, key)}\r\nContent-Length: ${body.length}\r\n\r\n`;

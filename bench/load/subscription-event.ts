@@ -1,4 +1,4 @@
-/** The content of an event of the load, determined by its number. */
+/** The content of an event of the load. */
 export type EventContent = {
   readonly eventId: string;
   readonly team: number;
@@ -8,12 +8,17 @@ export type EventContent = {
   readonly status: string;
   readonly priceId: string;
   readonly productId: string;
+  readonly invoiceId: string;
+  /** The values that the event replaced. */
+  readonly previousAttributes: Readonly<Record<string, string | null>>;
 };
 
 /** A prime that divides no number of teams, so that consecutive events spread over the teams. */
 const STRIDE = 7_919;
 const FIRST_SECOND = 1_750_000_000;
 const EVENTS_PER_SECOND = 1_000;
+/** When the event with this number was created, unless its team has a later one. */
+export const secondOf = (number: number) => FIRST_SECOND + Math.floor(number / EVENTS_PER_SECOND);
 const PERIOD_SECONDS = 30 * 24 * 60 * 60;
 
 export const STATUSES = ['active', 'trialing'] as const;
@@ -22,6 +27,8 @@ export const PLANS = ['Starter', 'Pro', 'Scale'] as const;
 const digits = (number: number, length: number) => String(number).padStart(length, '0');
 
 /** Ids as long as Stripe's. Team numbers start at 1. */
+export const eventIdOf = (number: number) => `evt_1Bench${digits(number, 18)}`;
+export const invoiceIdOf = (number: number) => `in_1Bench${digits(number, 18)}`;
 export const customerIdOf = (team: number) => `cus_Bench${digits(team, 9)}`;
 export const subscriptionIdOf = (team: number) => `sub_1Bench${digits(team, 18)}`;
 export const priceIdOf = (plan: number) => `price_1Bench${digits(plan, 18)}`;
@@ -34,16 +41,23 @@ export const productIdOf = (plan: number) => `prod_Bench${digits(plan, 9)}`;
 export function contentOf(number: number, teams: number): EventContent {
   const team = ((number * STRIDE) % teams) + 1;
   const cycle = Math.floor(number / teams);
+  const status = STATUSES[cycle % STATUSES.length] ?? '';
   return {
-    eventId: `evt_1Bench${digits(number, 18)}`,
+    eventId: eventIdOf(number),
     team,
-    createdSeconds: FIRST_SECOND + Math.floor(number / EVENTS_PER_SECOND),
+    createdSeconds: secondOf(number),
     customerId: customerIdOf(team),
     subscriptionId: subscriptionIdOf(team),
-    status: STATUSES[cycle % STATUSES.length] ?? '',
+    status,
     priceId: priceIdOf(cycle % PLANS.length),
     productId: productIdOf(cycle % PLANS.length),
+    invoiceId: invoiceIdOf(number),
+    previousAttributes: { latest_invoice: null, status: otherStatus(status) },
   };
+}
+
+export function otherStatus(status: string): string {
+  return status === STATUSES[0] ? STATUSES[1] : STATUSES[0];
 }
 
 /** The content of each team's last event among this many; `null` where there is none. */
@@ -61,21 +75,17 @@ const MARK = /"#(\w+)#"/;
 /** The template's texts, alternating with the names of the values between them. */
 const pieces = JSON.stringify(template()).split(MARK);
 
-/** The body of the event with this number, about 3.3 kB. */
-export function bodyOf(number: number, teams: number): string {
-  const content = contentOf(number, teams);
+/** The body of an event with this content, about 3.3 kB. */
+export function bodyOf(content: EventContent): string {
   const { createdSeconds, subscriptionId } = content;
-  const values: Readonly<Record<string, string | number>> = {
+  const values: Readonly<Record<string, unknown>> = {
     ...content,
     itemId: `si_${subscriptionId.slice(-14)}`,
-    invoiceId: `in_1Bench${digits(number, 18)}`,
     periodEnd: createdSeconds + PERIOD_SECONDS,
-    previousStatus: content.status === STATUSES[0] ? STATUSES[1] : STATUSES[0],
   };
   let body = '';
   for (const [index, piece] of pieces.entries()) {
-    if (index % 2 === 0) body += piece;
-    else body += typeof values[piece] === 'number' ? values[piece] : `"${values[piece]}"`;
+    body += index % 2 === 0 ? piece : JSON.stringify(values[piece]);
   }
   return body;
 }
@@ -205,7 +215,7 @@ function template() {
         trial_settings: { end_behavior: { missing_payment_method: 'create_invoice' } },
         trial_start: null,
       },
-      previous_attributes: { latest_invoice: null, status: '#previousStatus#' },
+      previous_attributes: '#previousAttributes#',
     },
     livemode: false,
     pending_webhooks: 1,

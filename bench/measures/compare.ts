@@ -59,7 +59,12 @@ export async function compare(compareOptions: CompareOptions): Promise<Compariso
   if (systems.some(({ isPeer }) => isPeer)) installPeers();
 
   const prepared: PreparedSystem[] = [];
-  for (const system of systems) prepared.push(await prepareSystem(system, postgres, SIZE));
+  for (const system of systems) {
+    prepared.push(await prepareSystem(system, postgres, SIZE));
+    if (!isRequested('renewals')) continue;
+    const own = { databaseName: `${system.name}-renewals`, mix: 'renewals' } as const;
+    prepared.push(await prepareSystem(system, postgres, SIZE, own));
+  }
   const plain = await postgres.create('commits');
   const samples: Sample[] = [];
   const commits: CommitTimes[] = [];

@@ -1,5 +1,5 @@
 import type { Ask, BenchDatabase, BenchPostgres } from '../database/bench-postgres.ts';
-import { bodyOf } from '../load/subscription-event.ts';
+import { bodyOf, contentOf } from '../load/subscription-event.ts';
 import type { PreparedSystem } from '../systems/prepared-system.ts';
 import { ServerRun } from './server-run.ts';
 
@@ -29,7 +29,7 @@ export async function measureEventBytes(
     const after = await sizesOf(database);
     const perEvent = (bytes: number) => bytes / count;
     return {
-      body: bodyOf(count - 1, teams).length,
+      body: bodyOf(contentOf(count - 1, teams)).length,
       stored: perEvent(after.stored - before.stored),
       written: perEvent(writtenAfter - before.written),
       problems,

@@ -18,8 +18,13 @@ export async function measureGrowth(
 ): Promise<Sample[]> {
   const { events, teams } = options;
   const instep = createInstep(stripeApiBase, 1);
-  const small = await prepareSystem(instep, postgres, SMALL, SIZES.small);
-  const large = await prepareSystem(instep, postgres, { teams, users: teams }, SIZES.large);
+  const small = await prepareSystem(instep, postgres, SMALL, { databaseName: SIZES.small });
+  const large = await prepareSystem(
+    instep,
+    postgres,
+    { teams, users: teams },
+    { databaseName: SIZES.large },
+  );
   await seedHistory(large.database.ask, { events, teams, ...LOAD_TIMES }, (logged) =>
     print(`${logged.toLocaleString('en')} events in the log`),
   );

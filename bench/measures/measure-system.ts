@@ -11,6 +11,9 @@ export const LOADS = {
   oneEvent: 'events, one at a time',
   profiles: 'profiles',
   profilesInTime: 'profiles at 70 %',
+  renewals: 'renewals',
+  eventsMixed: 'events beside profiles',
+  profilesMixed: 'profiles beside events',
 } as const;
 export type LoadName = (typeof LOADS)[keyof typeof LOADS];
 
@@ -37,8 +40,18 @@ export async function measureSystem(
 
 /** Takes the requested measurements of a running server. */
 export async function measureRun(run: ServerRun, options: Options, keep: Keep): Promise<void> {
+  if (run.prepared.mix === 'renewals') {
+    await measureRenewals(run, options, keep);
+    return;
+  }
   await measureEvents(run, options, keep);
-  if (run.prepared.system.profiles !== null) await measureProfiles(run, options, keep);
+  if (run.prepared.system.profiles === null) return;
+  await measureProfiles(run, options, keep);
+  if (isRequested(options, 'mixed')) {
+    const { events, profiles } = await run.sendMixed(options);
+    keep(LOADS.eventsMixed, events);
+    keep(LOADS.profilesMixed, profiles);
+  }
 }
 
 type Keep = (name: LoadName, measured: Measured) => void;
@@ -76,4 +89,10 @@ async function measureProfiles(run: ServerRun, options: Options, keep: Keep): Pr
     const ratePerSecond = most.perSecond * IN_TIME_SHARE;
     keep(LOADS.profilesInTime, await run.readProfiles({ connections, seconds, ratePerSecond }));
   }
+}
+
+async function measureRenewals(run: ServerRun, options: Options, keep: Keep): Promise<void> {
+  const { seconds, warmUpSeconds, connections } = options;
+  const { perSecond } = await run.sendEvents({ connections, seconds: warmUpSeconds });
+  keep(LOADS.renewals, await run.sendEvents({ connections, seconds }, perSecond));
 }

@@ -32,9 +32,7 @@ export async function watchMemory(
   }, LOOK_EVERY_MS);
   try {
     const seconds = options.minutes * SECONDS_PER_MINUTE;
-    const load = { connections: Math.ceil(options.connections / 2), seconds };
-    const sent = await Promise.all([run.sendSignedLate(load), run.readProfiles(load)]);
-    const [events, profiles] = sent;
+    const { events, profiles } = await run.sendMixed({ ...options, seconds });
     return { events, profiles, resident };
   } finally {
     clearInterval(timer);

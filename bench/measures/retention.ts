@@ -51,7 +51,14 @@ export async function measureRetention(
   const { teams, rounds } = options;
   const opsPort = String(await freePort());
   const system = withLongLog(createInstep(stripeApiBase, 1), options.events, opsPort);
-  const prepared = await prepareSystem(system, postgres, { teams, users: teams }, 'retention');
+  const prepared = await prepareSystem(
+    system,
+    postgres,
+    { teams, users: teams },
+    {
+      databaseName: 'retention',
+    },
+  );
   await fillLog(prepared, options, print);
   const { database } = prepared;
 

@@ -11,10 +11,12 @@ import { auditEvents } from './audit.ts';
 export type Measured = Load & {
   /** Empty when the responses and the database are correct. */
   readonly problems: readonly string[];
+  /** The number of customers whose state is not that of their newest event. */
+  readonly wrongCustomers: number;
   /** Microseconds of processor time per request; `null` where the system does not report it. */
   readonly serverCpuUs: number | null;
   readonly postgresCpuUs: number | null;
-  readonly senderCpuUs: number;
+  readonly senderCpuUs: number | null;
   /** The server's peak memory since its start. */
   readonly peakMegabytes: number | null;
 };
@@ -30,6 +32,8 @@ const MAX_PER_SECOND = 100_000;
 /** The events that are signed for each expected one. */
 const MARGIN = 2;
 const SPARE_EVENTS = 2_000;
+
+const UNKNOWN_COSTS = { serverCpuUs: null, postgresCpuUs: null, senderCpuUs: null };
 
 /** For a given number of events. */
 const COUNT_CONNECTIONS = 64;
@@ -90,23 +94,35 @@ export class ServerRun {
     return await this.#send(options, { kind: 'profiles', path, users });
   }
 
+  /** Both at the same time, each with half of the connections. Their costs can't be told apart. */
+  async sendMixed({ connections, seconds }: LoadOptions) {
+    const half = { connections: Math.ceil(connections / 2), seconds };
+    const [events, profiles] = await Promise.all([
+      this.sendSignedLate(half),
+      this.readProfiles(half),
+    ]);
+    return { events: { ...events, ...UNKNOWN_COSTS }, profiles: { ...profiles, ...UNKNOWN_COSTS } };
+  }
+
   async #sendEvents(
     options: LoadOptions,
     events: { readonly count: number; readonly isSignedLate: boolean },
   ): Promise<Measured> {
-    const { system, teams, eventsSent: first } = this.prepared;
+    const { system, mix, teams, eventsSent: first } = this.prepared;
     const measured = await this.#send(options, {
       kind: 'events',
       path: system.webhookPath,
       secret: WEBHOOK_SECRET,
+      mix,
       first,
       teams,
       ...events,
     });
     const failed = Object.values(measured.failures).reduce((sum, failures) => sum + failures, 0);
     this.prepared.eventsSent = first + measured.answered + failed;
-    const wrong = failed > 0 ? [] : await auditEvents(this.prepared);
-    return { ...measured, problems: [...measured.problems, ...wrong] };
+    if (failed > 0) return measured;
+    const { problems, wrongCustomers } = await auditEvents(this.prepared);
+    return { ...measured, problems: [...measured.problems, ...problems], wrongCustomers };
   }
 
   async #send(options: LoadOptions, requests: Requests): Promise<Measured> {
@@ -124,6 +140,7 @@ export class ServerRun {
     return {
       ...load,
       problems: Object.entries(failures).map(([what, count]) => `${count} × ${what}`),
+      wrongCustomers: 0,
       serverCpuUs: cost(before.server, after.server),
       postgresCpuUs: cost(before.postgres, after.postgres),
       senderCpuUs: perRequest(load.senderCpuMs),

@@ -1,33 +1,48 @@
 import type { Comparison } from '../measures/compare.ts';
-import type { LoadName } from '../measures/measure-system.ts';
-import { figure, table } from './format.ts';
-import { ratioToBest, summarize } from './summary.ts';
+import { LOADS, type LoadName } from '../measures/measure-system.ts';
+import { figure, NONE, table } from './format.ts';
+import { ratioToBest, type Summary, summarize } from './summary.ts';
 
 const HEAD = ['', 'per second', 'vs. floor', 'p50', 'p99', 'p99 / p50'];
-const COSTS = ['server', 'PostgreSQL', 'sender', 'peak'];
+const COSTS = ['server', 'PostgreSQL', 'sender', 'a million', 'peak'];
+const WRONG = 'wrong customers';
 
 /** The medians of one measurement, a row for each system that has it. */
 export function loadsTable({ systems, samples }: Comparison, name: LoadName): string {
   const rows = systems.flatMap((system) => {
     const summary = summarize(samples, name, system.name);
     if (summary === null) return [];
-    const wrong = summary.problems.length === 0 ? '' : ' **failed: see below**';
+    const failed = summary.problems.length === 0 ? '' : ' **failed: see below**';
     return [
       [
-        system.title + wrong,
+        system.title + failed,
         figure(summary.perSecond),
         figure(ratioToBest(samples, name, system.name, ['floor'])),
         figure(summary.p50Ms, ' ms'),
         figure(summary.p99Ms, ' ms'),
         figure(summary.p99Ms / summary.p50Ms),
-        figure(summary.serverCpuUs, ' µs'),
-        figure(summary.postgresCpuUs, ' µs'),
-        figure(summary.senderCpuUs, ' µs'),
-        figure(summary.peakMegabytes, ' MB'),
+        ...(isMixed(name) ? [] : costsOf(summary)),
+        ...(name === LOADS.renewals ? [figure(summary.wrongCustomers)] : []),
       ],
     ];
   });
-  return table([...HEAD, ...COSTS], rows);
+  const costs = isMixed(name) ? [] : COSTS;
+  return table([...HEAD, ...costs, ...(name === LOADS.renewals ? [WRONG] : [])], rows);
+}
+
+const isMixed = (name: LoadName) => name === LOADS.eventsMixed || name === LOADS.profilesMixed;
+
+function costsOf(summary: Summary): string[] {
+  const { serverCpuUs, postgresCpuUs, senderCpuUs, peakMegabytes } = summary;
+  const isKnown = serverCpuUs !== null && postgresCpuUs !== null;
+  return [
+    figure(serverCpuUs, ' µs'),
+    figure(postgresCpuUs, ' µs'),
+    figure(senderCpuUs, ' µs'),
+    // A microsecond for each of a million requests is a second.
+    isKnown ? figure(serverCpuUs + postgresCpuUs, ' s') : NONE,
+    figure(peakMegabytes, ' MB'),
+  ];
 }
 
 /** The problems, so that invalid numbers are not mistaken for valid ones. */

@@ -11,9 +11,10 @@ export type Summary = {
   readonly p99Ms: number;
   readonly serverCpuUs: number | null;
   readonly postgresCpuUs: number | null;
-  readonly senderCpuUs: number;
-  /** The maximum of all rounds. */
+  readonly senderCpuUs: number | null;
+  /** The maximum of all rounds, as the next one. */
   readonly peakMegabytes: number | null;
+  readonly wrongCustomers: number;
   /** The problems of all rounds. With any of them, the numbers are invalid. */
   readonly problems: readonly string[];
 };
@@ -35,8 +36,9 @@ export function summarize(
     p99Ms: of(({ p99Ms }) => p99Ms),
     serverCpuUs: medianOfKnown(all.map(({ serverCpuUs }) => serverCpuUs)),
     postgresCpuUs: medianOfKnown(all.map(({ postgresCpuUs }) => postgresCpuUs)),
-    senderCpuUs: of(({ senderCpuUs }) => senderCpuUs),
+    senderCpuUs: medianOfKnown(all.map(({ senderCpuUs }) => senderCpuUs)),
     peakMegabytes: peaks.length === 0 ? null : Math.max(...peaks),
+    wrongCustomers: Math.max(...all.map(({ wrongCustomers }) => wrongCustomers)),
     problems: all.flatMap(({ problems }) => problems),
   };
 }

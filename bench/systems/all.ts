@@ -1,6 +1,7 @@
 import { betterAuth } from './better-auth.ts';
 import { floor } from './floor.ts';
 import { createInstep } from './instep.ts';
+import { plain } from './plain.ts';
 import { syncEngine } from './sync-engine.ts';
 import type { System } from './system.ts';
 
@@ -8,5 +9,5 @@ import type { System } from './system.ts';
 export function createSystems(stripeApiBase: string): System[] {
   const alone = createInstep(stripeApiBase, 1);
   const together = createInstep(stripeApiBase, 2);
-  return [alone, floor, together, syncEngine, betterAuth];
+  return [alone, floor, together, plain, syncEngine, betterAuth];
 }

@@ -15,6 +15,7 @@ export const betterAuth: System = {
   name: NAME,
   title: 'better-auth + @better-auth/stripe',
   isPeer: true,
+  keepsOrder: false,
   webhookPath: '/api/auth/stripe/webhook',
   profiles: { path: '/api/auth/get-session', signIn },
   async prepare(databaseUrl, ask, { teams, users }) {

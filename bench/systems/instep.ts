@@ -32,6 +32,7 @@ export function createInstep(
     name,
     title: workers === 1 ? 'Instep' : `Instep, INSTEP_WORKERS=${workers}`,
     isPeer: false,
+    keepsOrder: true,
     webhookPath: '/api/stripe/webhook',
     profiles: { path: '/api/user', signIn },
     async prepare(databaseUrl, ask, size) {

@@ -1,4 +1,5 @@
 import type { BenchDatabase, BenchPostgres } from '../database/bench-postgres.ts';
+import type { EventMix } from '../load/job.ts';
 import type { SignedIn, Size, System } from './system.ts';
 
 /** A system with its database, for all rounds. */
@@ -7,7 +8,9 @@ export type PreparedSystem = {
   readonly database: BenchDatabase;
   readonly teams: number;
   readonly signedIn: readonly SignedIn[];
-  /** The number of events sent, which is the number of the next one. */
+  /** The events that its database receives. */
+  readonly mix: EventMix;
+  /** The number of deliveries sent, which is the number of the next one. */
   eventsSent: number;
 };
 
@@ -19,12 +22,15 @@ export async function prepareSystem(
   system: System,
   postgres: BenchPostgres,
   size: Size,
-  databaseName = system.name,
+  {
+    databaseName = system.name,
+    mix = 'changes',
+  }: { readonly databaseName?: string; readonly mix?: EventMix } = {},
 ): Promise<PreparedSystem> {
   const database = await postgres.create(databaseName);
   await system.prepare(database.url, database.ask, size);
   const signedIn = (await system.profiles?.signIn(someOf(size.users))) ?? [];
-  return { system, database, teams: size.teams, signedIn, eventsSent: 0 };
+  return { system, database, teams: size.teams, signedIn, mix, eventsSent: 0 };
 }
 
 /** Users that are evenly distributed from the first to the last. */

@@ -20,6 +20,7 @@ export const syncEngine: System = {
   name: NAME,
   title: '@supabase/stripe-sync-engine',
   isPeer: true,
+  keepsOrder: false,
   webhookPath: '/',
   profiles: null,
   async prepare(databaseUrl, ask) {

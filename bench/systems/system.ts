@@ -19,6 +19,8 @@ export type System = {
   /** Its name in the report. */
   readonly title: string;
   readonly isPeer: boolean;
+  /** Whether late and repeated events change nothing. */
+  readonly keepsOrder: boolean;
   readonly webhookPath: string;
   /** `null` when it serves no profiles. */
   readonly profiles: ProfileReads | null;

@@ -4,9 +4,16 @@ import { expect, onTestFinished, test } from 'vitest';
 import { wholeAnswer } from '../../bench/load/connection.ts';
 import type { Job, Requests } from '../../bench/load/job.ts';
 import { prepareRequests } from '../../bench/load/outgoing.ts';
+import { renewals, resultOfRenewals } from '../../bench/load/renewals.ts';
 import { runJob } from '../../bench/load/run-job.ts';
-import { bodyOf, contentOf, lastContents } from '../../bench/load/subscription-event.ts';
-import { parseEvent } from '../../src/stripe/parse-event.ts';
+import {
+  bodyOf,
+  contentOf,
+  type EventContent,
+  lastContents,
+} from '../../bench/load/subscription-event.ts';
+import { followAll } from '../../src/core/follow.ts';
+import { parseEvent, type ReadableEvent } from '../../src/stripe/parse-event.ts';
 import { createSignatureVerifier } from '../../src/stripe/signature.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
 
@@ -17,7 +24,7 @@ test('the number of an event determines its content of 3.3 kB', () => {
   const keys = new Set<string>();
   for (let number = 0; number < 3 * TEAMS; number += 1) {
     const content = contentOf(number, TEAMS);
-    const event = parseEvent(bodyOf(number, TEAMS), receipt);
+    const event = parseEvent(bodyOf(content), receipt);
     expect(event).toMatchObject({
       kind: 'readable',
       eventId: content.eventId,
@@ -32,7 +39,7 @@ test('the number of an event determines its content of 3.3 kB', () => {
     if (event.kind === 'readable') keys.add(event.key);
   }
   expect(keys.size).toBe(3 * TEAMS);
-  expect(Math.abs(bodyOf(1, TEAMS).length - 3_300)).toBeLessThan(50);
+  expect(Math.abs(bodyOf(contentOf(1, TEAMS)).length - 3_300)).toBeLessThan(50);
 });
 
 test('events cycle through the teams, and the next one of a team is later and different', () => {
@@ -53,6 +60,47 @@ test('the last contents are those of the last event of each team', () => {
   expect(last[team - 1]).toEqual(contentOf(TEAMS, TEAMS));
   expect(last.filter((content) => content === null)).toEqual([]);
   expect(lastContents(1, TEAMS).filter((content) => content !== null)).toHaveLength(1);
+});
+
+function parseReadable(body: string): ReadableEvent {
+  const event = parseEvent(body, receipt);
+  if (event.kind !== 'readable') throw new TypeError(event.kind);
+  return event;
+}
+
+function renewalsOf(teams: number, count: number): EventContent[] {
+  const all = renewals(teams);
+  return Array.from({ length: count }, () => all.next().value);
+}
+
+test('renewals end in one state of each customer, in whichever order they arrive', () => {
+  const count = 20_000;
+  const delivered = renewalsOf(TEAMS, count).map((content) => parseReadable(bodyOf(content)));
+  const { events, newest } = resultOfRenewals(count, TEAMS);
+  const unique = [...new Map(delivered.map((event) => [event.key, event])).values()];
+  expect(unique).toHaveLength(events);
+  expect(events / count).toBeCloseTo(0.95, 1);
+  const orders = new Set<string>();
+  for (const content of newest) {
+    const own = unique.filter(({ subscription }) => subscription.customerId === content.customerId);
+    for (const arrivals of [own, own.toReversed()]) {
+      const state = followAll(arrivals, 'newest').get(content.subscriptionId);
+      const { status, productId, createdSeconds } = content;
+      expect(state?.newest).toMatchObject({ status, productId, createdSeconds });
+      if (state !== undefined) orders.add(state.order);
+    }
+  }
+  expect(orders).not.toContain('ambiguous');
+});
+
+test('a few customers have most of the renewals, and most of these change nothing', () => {
+  const delivered = renewalsOf(1_000, 20_000);
+  const counts = new Map<number, number>();
+  for (const { team } of delivered) counts.set(team, (counts.get(team) ?? 0) + 1);
+  const [first = 0, second = 0] = [1, 2].map((team) => counts.get(team));
+  expect(first / second).toBeCloseTo(1.7, 0);
+  const changed = delivered.filter(({ previousAttributes }) => 'status' in previousAttributes);
+  expect(changed.length / delivered.length).toBeLessThan(0.15);
 });
 
 test('a response is complete with its whole body, for every kind of length', () => {
@@ -88,6 +136,7 @@ const events = (first: number, count: number): Requests => ({
   kind: 'events',
   path: '/hook',
   secret: WEBHOOK_SECRET,
+  mix: 'changes',
   teams: TEAMS,
   first,
   count,

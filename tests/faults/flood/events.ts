@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { expect } from 'vitest';
-import { bodyOf, productIdOf } from '../../../bench/load/subscription-event.ts';
+import { bodyOf, contentOf, productIdOf } from '../../../bench/load/subscription-event.ts';
 import type { Database } from '../../../src/postgres/database.ts';
 import { writeProductName } from '../../../src/queries/products.ts';
 import { readTeamsOf } from '../../../src/queries/teams.ts';
@@ -12,7 +12,7 @@ const RATE_SENDER = new URL('rate-sender.js', import.meta.url).pathname;
 const TEAMS = 4_999;
 const FIRST_SECOND = 1_700_000_000;
 /** The members that all events share, as large as Stripe's. */
-const SAMPLE = JSON.parse(bodyOf(0, 1));
+const SAMPLE = JSON.parse(bodyOf(contentOf(0, 1)));
 
 export type EventFlood = {
   /** Events that were answered 200. All are in the log, and every team is correct. */
