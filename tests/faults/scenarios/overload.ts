@@ -35,7 +35,7 @@ export const overload = createOverload({
   fault: `${FAULT}; a trigger of the application takes 1 ms per team`,
   promise:
     'accepted events are stored within 1 second, others are refused within 100 ms, profiles ' +
-    'are answered as fast as before, memory stays bounded, and the rate recovers at once',
+    'are answered as fast as before, memory stays bounded, and the rate recovers immediately',
   burden: slowTeams,
 });
 
