@@ -22,14 +22,14 @@ const DEADLINE_MS = 20_000;
 const HOUR_MS = 3_600_000;
 const GUARDED = 'cus_guarded';
 
-type Kind = 'malformed' | 'forged' | 'odd';
-const KINDS: readonly Kind[] = ['malformed', 'forged', 'odd'];
+type Kind = 'malformed' | 'forged' | 'unusual';
+const KINDS: readonly Kind[] = ['malformed', 'forged', 'unusual'];
 
 /** The statuses that a case can have. Malformed requests can also reach any existing route. */
 const ALLOWED: Readonly<Record<Kind, readonly number[]>> = {
   malformed: [100, 200, 400, 404, 405, 408, 413, 414, 417, 431],
   forged: [200, 400, 431],
-  odd: [200, 400, 413],
+  unusual: [200, 400, 413],
 };
 
 export const hostile: Scenario = {
@@ -50,13 +50,13 @@ export const hostile: Scenario = {
 
     async function attack(server: InstepProcess, number: number): Promise<void> {
       const random = createRandom(number);
-      const kind = KINDS[number % KINDS.length] ?? 'odd';
+      const kind = KINDS[number % KINDS.length] ?? 'unusual';
       const bytes = makeCase(kind, random, token);
       const received = await exchangeInTime(server.url, kind, bytes).catch((error: Error) => {
         throw new Error(`case ${number} (${kind}): ${error.message}\n${show(bytes)}`);
       });
       for (const status of statusesIn(received)) {
-        const name = `${kind} answered ${status}`;
+        const name = `${kind} requests answered with ${status}`;
         statuses[name] = (statuses[name] ?? 0) + 1;
         const isFine = ALLOWED[kind].includes(status) && !received.includes(PROFILE.email);
         const isTaken = kind === 'forged' && status === 200 && !received.endsWith('\r\nnull');
@@ -90,7 +90,7 @@ async function checkAlive(server: InstepProcess): Promise<void> {
 
 function makeCase(kind: Kind, random: Random, token: string): Buffer {
   if (kind === 'malformed') return makeRawRequest(random);
-  if (kind === 'odd') {
+  if (kind === 'unusual') {
     const body = makeOddEvent(random, random.pick(['cus_odd', 'cus_of_nobody']));
     return requestOf('POST /api/stripe/webhook', [`Stripe-Signature: ${sign(body)}`], body);
   }

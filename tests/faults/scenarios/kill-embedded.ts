@@ -9,7 +9,7 @@ import type { Scenario } from '../scenario.ts';
 const MAX_LIFE_MS = 500;
 
 export const killEmbedded: Scenario = {
-  fault: 'kill -9 of the embedded PostgreSQL at random moments under load',
+  fault: 'the embedded PostgreSQL is killed (kill -9) at random moments under load',
   promise: 'the server restarts the database by itself, and nothing acknowledged is lost',
   times: { short: 3, long: 200 },
   async run({ times, onProgress }) {

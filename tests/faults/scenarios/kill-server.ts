@@ -11,7 +11,7 @@ const STILLBORN = 0.25;
 const MAX_START_MS = 500;
 
 export const killServer: Scenario = {
-  fault: 'kill -9 of the server at random moments under load and during its start',
+  fault: 'the server is killed (kill -9) at random moments, under load and during its start',
   promise: 'everything acknowledged is stored, and every team is correct',
   times: { short: 5, long: 500 },
   isQuick: true,
