@@ -20,6 +20,9 @@ const say = (text) => process.stdout.write(`${text}\n`);
 
 const { folder, programs, only } = JSON.parse(process.argv[2]);
 
+const faults = FAULTS.filter(({ name }) => only === undefined || name.includes(only));
+if (faults.length === 0) throw new Error(`no fault has ${only} in its name`);
+
 say('starting the cluster');
 const cluster = await startCluster({ folder, programs });
 for (const { address } of INSTANCES) await untilReady(`http://${address}:3000/readyz`);
@@ -30,7 +33,7 @@ const counter = startCounter(userId);
 const load = await startLoad({ userId });
 
 const rows = [];
-for (const fault of FAULTS.filter(({ name }) => only === undefined || name.includes(only))) {
+for (const fault of faults) {
   await untilHealthy();
   await sleep(CALM_MS);
   say(fault.name);
@@ -40,7 +43,7 @@ for (const fault of FAULTS.filter(({ name }) => only === undefined || name.inclu
   await end?.();
   await untilHealthy();
   await sleep(CALM_MS);
-  const outagesMs = outagesOf(load.answers, PATH_NAMES, fromMs, performance.now());
+  const outagesMs = outagesOf(load.answers, fromMs, performance.now());
   rows.push({ fault, outagesMs });
   say(
     `  ${PATH_NAMES.map((path, index) => `${path}: ${Math.round(outagesMs[index])} ms`).join(', ')}`,

@@ -21,6 +21,7 @@ export const PATH_NAMES = PATHS.map(({ path }) => path);
 const SENDERS = 2;
 const READERS = 2;
 const TEAMS = 16;
+const PRODUCTS = 3;
 /** Longer than REQUEST_DEADLINE_MS. */
 const ANSWER_TIMEOUT_MS = 6_000;
 /** After each answer. Stripe would wait for hours to repeat an event. */
@@ -37,13 +38,11 @@ export async function startLoad({ userId }) {
   /** All events that were made, in the order of Stripe's clock. */
   const events = [];
   const acknowledged = new Set();
-  /** When each path answered with 200. */
-  const answers = PATHS.flatMap(({ path }) =>
-    ['event', 'profile'].map((kind) => ({ path, kind, atMs: [] })),
-  );
   /** The number in each profile that was read, and when the request began. */
   const reads = [];
-  const cookie = await signIn(userId);
+  /** When each path answered with 200. */
+  const answers = PATHS.map(({ path }) => ({ path, eventsAtMs: [], profilesAtMs: [] }));
+  const headers = { cookie: await signIn(userId) };
   let isOver = false;
 
   function nextEvent() {
@@ -54,57 +53,39 @@ export async function startLoad({ userId }) {
       createdSeconds: FIRST_SECOND + number,
       customerId,
       subscriptionId: `sub_${customerId}`,
-      productId: `prod_${number % 3}`,
+      productId: `prod_${number % PRODUCTS}`,
       status: STATUSES[Math.floor(Math.random() * STATUSES.length)],
     });
     events.push(event);
     return event;
   }
 
-  async function request(url, kind, options) {
-    const signal = AbortSignal.timeout(ANSWER_TIMEOUT_MS);
-    const { path } = PATHS.find((one) => url.startsWith(one.url));
-    try {
-      const response = await fetch(url, { ...options, signal });
-      const body = await response.text();
-      if (response.status !== 200) return null;
-      answers.find((one) => one.path === path && one.kind === kind).atMs.push(performance.now());
-      return JSON.parse(body);
-    } catch {
-      return null;
-    } finally {
-      await sleep(PAUSE_MS);
-    }
-  }
-
-  async function send(url) {
+  async function send(url, { eventsAtMs }) {
     while (!isOver) {
       const event = nextEvent();
       const copies = events.length % REPEATED === 0 ? 2 : 1;
       for (let copy = 1; copy <= copies; copy += 1) {
-        const post = () =>
-          request(
-            `${url}/api/stripe/webhook`,
-            'event',
-            signedRequest(event, STRIPE_WEBHOOK_SECRET),
-          );
-        while ((await post()) === null);
+        let answer = null;
+        while (answer === null) {
+          const signed = signedRequest(event, STRIPE_WEBHOOK_SECRET);
+          answer = await request(`${url}/api/stripe/webhook`, signed, eventsAtMs);
+        }
         acknowledged.add(event.id);
       }
     }
   }
 
-  async function read(url) {
+  async function read(url, { profilesAtMs }) {
     while (!isOver) {
       const beganAtMs = performance.now();
-      const profile = await request(`${url}/api/user`, 'profile', { headers: { cookie } });
+      const profile = await request(`${url}/api/user`, { headers }, profilesAtMs);
       if (profile !== null) reads.push({ number: Number(profile.name), beganAtMs });
     }
   }
 
-  const running = PATHS.flatMap(({ url }) => [
-    ...Array.from({ length: SENDERS }, () => send(url)),
-    ...Array.from({ length: READERS }, () => read(url)),
+  const running = PATHS.flatMap(({ url }, index) => [
+    ...Array.from({ length: SENDERS }, () => send(url, answers[index])),
+    ...Array.from({ length: READERS }, () => read(url, answers[index])),
   ]);
   return {
     events,
@@ -116,6 +97,22 @@ export async function startLoad({ userId }) {
       await Promise.all(running);
     },
   };
+}
+
+/** The body of a response with 200, whose time is noted; `null` for anything else, as for no profile. */
+async function request(url, options, answersAtMs) {
+  try {
+    const signal = AbortSignal.timeout(ANSWER_TIMEOUT_MS);
+    const response = await fetch(url, { ...options, signal });
+    const body = await response.json();
+    if (response.status !== 200 || body === null) return null;
+    answersAtMs.push(performance.now());
+    return body;
+  } catch {
+    return null;
+  } finally {
+    await sleep(PAUSE_MS);
+  }
 }
 
 async function signIn(userId) {

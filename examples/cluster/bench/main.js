@@ -12,6 +12,7 @@ import { explain, findRequirements } from './requirements.js';
 const USAGE = `usage: examples/cluster/run [--only TEXT]   only the faults whose name has this text
        examples/cluster/run --remove        what a killed run has left behind
 `;
+const FAILED = 1;
 const UNUSABLE = 2;
 
 process.exitCode = await main();
@@ -35,12 +36,15 @@ async function main() {
 }
 
 async function runBench(options) {
+  // From here on, Ctrl-C ends only the bench, and what it started is removed.
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop.abort());
   const folder = mkdtempSync(join(tmpdir(), 'instep-example-cluster-'));
   chmodSync(folder, 0o755);
-  let code = 1;
+  let code = FAILED;
   try {
     createNetwork(HOSTS);
-    code = await runOnClient({ ...options, folder });
+    code = await runOnClient({ ...options, folder }, stop.signal);
   } finally {
     removeNetwork();
     if (code === 0) rmSync(folder, { recursive: true });
@@ -49,16 +53,19 @@ async function runBench(options) {
   return code;
 }
 
-/** Ctrl-C and SIGTERM end the bench alone, so that we can clean up after it. */
-async function runOnClient(options) {
+/** @returns its exit code */
+async function runOnClient(options, signal) {
   const script = new URL('bench.js', import.meta.url).pathname;
   const command = [process.execPath, script, JSON.stringify(options)];
   const [program, ...args] = commandOn(CLIENT.name, command);
-  const child = spawn(program, args, { stdio: 'inherit' });
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
-    process.on(signal, () => child.kill(signal));
-  const [code] = await once(child, 'exit');
-  return code ?? 1;
+  const child = spawn(program, args, { stdio: 'inherit', signal });
+  try {
+    const [code] = await once(child, 'exit');
+    return code ?? FAILED;
+  } catch (error) {
+    if (signal.aborted) return FAILED;
+    throw error;
+  }
 }
 
 function keepLogs(folder) {

@@ -12,11 +12,10 @@ export function longestGapMs(answersAtMs, fromMs, untilMs) {
 }
 
 /** For each path, the longest time in which it answered no event, or no profile. */
-export function outagesOf(answers, paths, fromMs, untilMs) {
-  return paths.map((path) => {
-    const ofPath = answers.filter((one) => one.path === path);
-    return Math.max(...ofPath.map(({ atMs }) => longestGapMs(atMs, fromMs, untilMs)));
-  });
+export function outagesOf(answers, fromMs, untilMs) {
+  return answers.map(({ eventsAtMs, profilesAtMs }) =>
+    Math.max(...[eventsAtMs, profilesAtMs].map((atMs) => longestGapMs(atMs, fromMs, untilMs))),
+  );
 }
 
 export function tableOf(paths, rows) {
