@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { createSubscriptionEvent } from '../../src/testing/subscription-event.ts';
 import { createFolder } from '../support/process/instep-process.ts';
 
 const FOLDER = join(import.meta.dirname, '../../examples/cluster');
@@ -83,7 +84,13 @@ test('instep.env sets only variables that Instep knows', () => {
   expect(names.filter((name) => !known.includes(`\`${name}\``))).toEqual([]);
 });
 
+type Query = (text: string) => Promise<readonly object[]>;
+
 type Bench = {
+  audit(
+    load: { readonly events: readonly object[]; readonly acknowledged: ReadonlySet<string> },
+    query: Query,
+  ): Promise<{ readonly lost: readonly string[]; readonly wrong: readonly string[] }>;
   longestGapMs(answersAtMs: readonly number[], fromMs: number, untilMs: number): number;
   stalestMs(
     reads: readonly { readonly number: number; readonly beganAtMs: number }[],
@@ -91,6 +98,7 @@ type Bench = {
   ): number;
 };
 
+/** Plain JavaScript has no types. */
 async function load<Name extends keyof Bench>(file: string, name: Name): Promise<Bench[Name]> {
   return ((await import(join(FOLDER, 'bench', file))) as Bench)[name];
 }
@@ -111,3 +119,25 @@ test('a profile is as stale as the first newer number that was committed before 
   expect(stalestMs([{ number: 2, beganAtMs: 450 }], commits)).toBe(50);
   expect(stalestMs([{ number: 4, beganAtMs: 900 }], commits)).toBe(0);
 });
+
+test('the audit finds each event that is not stored once, and each wrong team', async () => {
+  const audit = await load('audit.js', 'audit');
+  const customerId = 'cus_1';
+  const events = ['active', 'canceled', 'past_due'].map((status, index) =>
+    createSubscriptionEvent({ customerId, status, eventId: `evt_${index}`, createdSeconds: index }),
+  );
+  const acknowledged = new Set(['evt_0', 'evt_1', 'evt_2']);
+  const auditWith = (counts: readonly number[], subscription_status: string) =>
+    audit({ events, acknowledged }, async (text) =>
+      text.includes('instep.events')
+        ? counts.map((count, index) => ({ event_id: `evt_${index}`, count }))
+        : [{ ...CLEARED, provider_customer_id: customerId, subscription_status }],
+    );
+
+  expect(await auditWith([1, 1, 1], 'canceled')).toMatchObject({ lost: [], wrong: [] });
+  const found = await auditWith([1, 2], 'active');
+  expect(found.lost).toEqual(['event evt_1 is stored 2 times', 'event evt_2 is stored 0 times']);
+  expect(found.wrong).toHaveLength(1);
+});
+
+const CLEARED = { provider_subscription_id: null, provider_product_id: null };

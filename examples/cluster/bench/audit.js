@@ -1,12 +1,11 @@
 // What must be true at the end: every acknowledged event is stored once, and every team follows the
 // newest of its events with an effect.
-import { query } from './database.js';
 import { TEAM_CUSTOMERS } from './load.js';
 
 /** It reads all events. */
 const AUDIT_TIMEOUT_MS = 30_000;
 
-export async function addTeams() {
+export async function addTeams(query) {
   await query(
     `insert into teams (name, provider_customer_id)
      select customer, customer from unnest($1::text[]) as customer`,
@@ -14,8 +13,8 @@ export async function addTeams() {
   );
 }
 
-/** @returns a line for each event that was lost and for each team that is wrong */
-export async function audit({ events, acknowledged }) {
+/** @returns a line for each event that is not stored once, and for each team that is wrong */
+export async function audit({ events, acknowledged }, query) {
   const logged = await query(
     'select event_id, count(*)::integer as count from instep.events group by event_id',
     [],

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { addTeams, audit } from './audit.js';
 import { startCluster } from './cluster.js';
 import { addUser, stalestMs, startCounter } from './counter.js';
+import { query } from './database.js';
 import { FAULTS } from './faults.js';
 import { INSTANCES } from './hosts.js';
 import { PATH_NAMES, startLoad } from './load.js';
@@ -27,7 +28,7 @@ say('starting the cluster');
 const cluster = await startCluster({ folder, programs });
 for (const { address } of INSTANCES) await untilReady(`http://${address}:3000/readyz`);
 
-await addTeams();
+await addTeams(query);
 const userId = await addUser();
 const counter = startCounter(userId);
 const load = await startLoad({ userId });
@@ -52,7 +53,7 @@ for (const fault of faults) {
 await load.finish();
 await counter.finish();
 
-const { teams, lost, wrong } = await audit(load);
+const { teams, lost, wrong } = await audit(load, query);
 const staleMs = stalestMs(load.reads, counter.commits);
 say(`\n${tableOf(PATH_NAMES, rows)}`);
 for (const line of [...lost, ...wrong]) say(line);

@@ -43,7 +43,7 @@ export async function startCluster({ folder, programs }) {
     return path;
   }
 
-  function startNode(node) {
+  function nodeOn(node) {
     const home = folderOf(node.name, {});
     const yaml = edit(textOf('patroni.yml'), {
       '/run/postgresql': home,
@@ -87,7 +87,7 @@ export async function startCluster({ folder, programs }) {
     return new Program({ host, env, folder, name: 'instep', command });
   }
 
-  const nodes = new Map(NODES.map((node) => [node.name, startNode(node)]));
+  const nodes = new Map(NODES.map((node) => [node.name, nodeOn(node)]));
   for (const { etcd, patroni } of nodes.values()) {
     etcd.start();
     patroni.start();
