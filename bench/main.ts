@@ -22,7 +22,7 @@ async function main(): Promise<void> {
     const context = { options, postgres, stripeApiBase: stripeApi.url, machine, print };
     const { report, chart, isValid } = await STEPS[options.step](context);
     print(`\n${report}`);
-    if (options.isWhole) {
+    if (options.hasDefaultOptions) {
       writeSection(options.step, report);
       if (chart !== null) writeChart(chart);
     }
@@ -38,7 +38,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });
 
-// End the child processes as well.
+// Also ends the child processes.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 try {

@@ -37,7 +37,7 @@ export type Options = {
   /** The duration of `memory`. */
   readonly minutes: number;
   /** Whether the step runs with its default options, so that the result can be published. */
-  readonly isWhole: boolean;
+  readonly hasDefaultOptions: boolean;
   readonly isHelp: boolean;
 };
 
@@ -98,7 +98,7 @@ export function readOptions(args: readonly string[]): Options {
     events: number('events'),
     teams: number('teams'),
     minutes: number('minutes'),
-    isWhole: Object.keys(values).length === 0,
+    hasDefaultOptions: Object.keys(values).length === 0,
     isHelp: values.help === true,
   };
 }

@@ -1,4 +1,4 @@
-// The core imports nothing, so that it and its tests make a project of their own.
+// The core imports nothing, so it and its tests can be a separate project.
 import { cpSync, rmSync } from 'node:fs';
 
 for (const folder of ['src/core', 'tests/core']) {

@@ -1,4 +1,4 @@
 import { defineConfig } from 'vitest/config';
 
-// Without it the product's own would be found, which needs a database.
+// Without this file Vitest would find the product's own configuration, which needs a database.
 export default defineConfig({ test: { include: ['tests/**/*.test.ts'] } });

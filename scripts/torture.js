@@ -1,4 +1,4 @@
-// npm run torture -- NAME|all [--times N]: the long form of what `npm test` does in short.
+// npm run torture -- NAME|all [--times N]: the long form of the fault tests, which `npm test` runs in short.
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 

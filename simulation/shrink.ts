@@ -20,7 +20,7 @@ export async function shrinkFailure(found: Failure, run: RunCase): Promise<Failu
   const concerns = (step: Step) => !('customerId' in step) || step.customerId === customerId;
   let best: Failure = { ...found, steps: found.steps.filter(concerns) };
 
-  /** Whether a case diverges as well. If so, it becomes the best one. */
+  /** Whether a case also diverges. If so, it becomes the best one. */
   async function diverges(candidate: Case): Promise<boolean> {
     if (!isComplete(candidate)) return false;
     const divergences = await run(candidate);

@@ -13,7 +13,7 @@ const pages = [
     .map((name) => join('docs', name)),
 ];
 
-/** The TypeScript modules on the pages. A part of a file, such as a property, is no module. */
+/** The TypeScript modules on the pages. A part of a file, such as a property, is not a module. */
 const modules = pages.flatMap((page) =>
   [...readFileSync(join(ROOT, page), 'utf8').matchAll(/^```ts\n(.*?)^```/gms)]
     .map(([, code = '']) => ({ page, code }))

@@ -63,7 +63,7 @@ export class Connection {
   }
 
   #parseResponse(): void {
-    const answer = wholeAnswer(this.#received);
+    const answer = completeAnswer(this.#received);
     if (answer === null) return;
     this.#received = '';
     this.#isWaiting = false;
@@ -72,12 +72,13 @@ export class Connection {
 }
 
 /** The response, when it is complete. */
-export function wholeAnswer(received: string): Answer | null {
+export function completeAnswer(received: string): Answer | null {
   const end = received.indexOf(HEAD_END);
   if (end < 0) return null;
   const head = received.slice(0, end);
   const body = received.slice(end + HEAD_END.length);
   const [, length] = /\r\ncontent-length: (\d+)/i.exec(head) ?? [];
-  const isWhole = length === undefined ? body.endsWith(LAST_CHUNK) : body.length >= Number(length);
-  return isWhole ? { status: Number(head.slice(9, 12)), head, body } : null;
+  const isComplete =
+    length === undefined ? body.endsWith(LAST_CHUNK) : body.length >= Number(length);
+  return isComplete ? { status: Number(head.slice(9, 12)), head, body } : null;
 }

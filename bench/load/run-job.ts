@@ -19,7 +19,7 @@ export function runJob(job: Job, nextRequest: NextRequest): Promise<Load> {
   const cpuBefore = process.cpuUsage();
   const startedAtMs = performance.now();
   const endsAtMs = startedAtMs + job.seconds * 1_000;
-  let underWay = 0;
+  let inFlight = 0;
   let lastAnswerAtMs = startedAtMs;
 
   return new Promise((resolve) => {
@@ -49,14 +49,14 @@ export function runJob(job: Job, nextRequest: NextRequest): Promise<Load> {
       if (outgoing === null) return false;
       lane.outgoing = outgoing;
       lane.sentAtMs = sentAtMs;
-      underWay += 1;
+      inFlight += 1;
       lane.connection.send(outgoing.bytes);
       return true;
     }
 
     function receive(lane: Lane, answer: Answer | null): void {
       const nowMs = performance.now();
-      underWay -= 1;
+      inFlight -= 1;
       lastAnswerAtMs = nowMs;
       tookMs.push(nowMs - lane.sentAtMs);
       const failure = failureOf(answer, lane.outgoing);
@@ -67,13 +67,13 @@ export function runJob(job: Job, nextRequest: NextRequest): Promise<Load> {
     function reuse(lane: Lane, nowMs: number): void {
       if (ratePerSecond === null) {
         const isSent = nowMs < endsAtMs && send(lane, nowMs);
-        if (!isSent && underWay === 0) finish();
+        if (!isSent && inFlight === 0) finish();
         return;
       }
       const dueAtMs = due.shift();
       if (dueAtMs === undefined) idle.push(lane);
       else send(lane, dueAtMs);
-      if (isOver && underWay === 0) finish();
+      if (isOver && inFlight === 0) finish();
     }
 
     /** Sends the requests that are due, whether earlier ones are answered or not. */
@@ -91,7 +91,7 @@ export function runJob(job: Job, nextRequest: NextRequest): Promise<Load> {
         if (nowMs < endsAtMs) return;
         clearInterval(timer);
         isOver = true;
-        if (underWay === 0) finish();
+        if (inFlight === 0) finish();
       }, TICK_MS);
     }
 
@@ -116,7 +116,7 @@ export function runJob(job: Job, nextRequest: NextRequest): Promise<Load> {
 
     const late = setTimeout(
       () => {
-        failures.unanswered = underWay;
+        failures.unanswered = inFlight;
         finish();
       },
       job.seconds * 1_000 + LAST_ANSWER_MS,

@@ -6,19 +6,19 @@ import { runJob } from './run-job.ts';
 export type Message = { readonly prepare: Job } | { readonly go: true };
 
 /** Ends this process if the parent has ended. */
-const say = (what: object) =>
-  process.send?.(what, (error: Error | null) => error && process.exit());
+const send = (message: object) =>
+  process.send?.(message, (error: Error | null) => error && process.exit());
 
 let prepared: { readonly job: Job; readonly nextRequest: NextRequest } | null = null;
 
 process.on('message', async (message: Message) => {
   if ('prepare' in message) {
     prepared = { job: message.prepare, nextRequest: prepareRequests(message.prepare) };
-    say({ prepared: true });
+    send({ prepared: true });
   } else if (prepared !== null) {
     const load = await runJob(prepared.job, prepared.nextRequest);
     prepared = null;
-    say({ load });
+    send({ load });
   }
 });
 process.on('disconnect', () => process.exit());

@@ -7,9 +7,9 @@ import { ServerRun } from './server-run.ts';
 export type EventBytes = {
   /** The body as it was sent. */
   readonly body: number;
-  /** In all tables and indexes. */
+  /** The bytes in all tables and indexes. */
   readonly stored: number;
-  /** In the write-ahead log. */
+  /** The bytes in the write-ahead log. */
   readonly written: number;
   readonly problems: readonly string[];
 };

@@ -8,7 +8,7 @@ import { type Measured, ServerRun } from './server-run.ts';
 export type MemoryWatch = {
   readonly events: Measured;
   readonly profiles: Measured;
-  /** In megabytes, once a second. */
+  /** One value per second, in megabytes. */
   readonly resident: readonly number[];
 };
 

@@ -35,7 +35,7 @@ const SPARE_EVENTS = 2_000;
 
 const UNKNOWN_COSTS = { serverCpuUs: null, postgresCpuUs: null, senderCpuUs: null };
 
-/** For a given number of events. */
+/** The settings for sending a given number of events. */
 const COUNT_CONNECTIONS = 64;
 const COUNT_DEADLINE_SECONDS = 3_600;
 

@@ -15,7 +15,7 @@ const LIBRARY = new URL('../../../../dist/index.js', import.meta.url).href;
 export type StartTimes = {
   readonly externalMs: number[];
   readonly embeddedMs: number[];
-  /** Of the library: from the import to the first answer, on the external database. */
+  /** The times of the library, from the import to the first answer, on the external database. */
   readonly firstAnswerMs: number[];
 };
 

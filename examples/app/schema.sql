@@ -20,7 +20,7 @@ create table if not exists users (
   deleted_at    timestamptz
 );
 
--- Ada's team is a customer at Stripe already: its checkout stored the customer id.
+-- Ada's team is already a customer at Stripe: its checkout stored the customer id.
 insert into teams (id, name, provider_customer_id)
 values (1, 'Acme', 'cus_acme') on conflict do nothing;
 insert into users (team_id, name, email, password_hash)

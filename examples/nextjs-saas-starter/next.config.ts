@@ -3,7 +3,7 @@ import type { NextConfig } from 'next';
 const { INSTEP_URL } = process.env;
 
 const config: NextConfig = {
-  // With Instep beside the app, its two paths go there instead of to the app's own routes.
+  // If Instep runs beside the app, it gets its two paths instead of the app's own routes.
   async rewrites() {
     if (INSTEP_URL === undefined) return [];
     return {

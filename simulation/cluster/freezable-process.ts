@@ -1,8 +1,8 @@
 import type { Database } from '../../src/postgres/database.ts';
 
 /**
- * A process that can freeze, as when its machine is paused: what it sent is under way, but it sees no
- * result and starts nothing until it goes on.
+ * A process that can freeze, as when its machine is paused: what it sent is under way, but it sees no result
+ * and starts nothing until it continues.
  */
 export class FreezableProcess {
   #frozen: Promise<void> | null = null;

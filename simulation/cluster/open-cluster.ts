@@ -49,7 +49,7 @@ export function openCluster(
       const stopping = new AbortController();
       const { signal } = stopping;
       const faults = Promise.all([promote(signal), freezeRepeatedly(signal)]);
-      // Awaited at the end: one that fails before that is no unhandled rejection.
+      // Awaited at the end. A failure before that must not be an unhandled rejection.
       faults.catch(() => undefined);
       const stops = instances.map((instance) => instance.maintain(batch));
       return async () => {

@@ -7,7 +7,7 @@ import type { SimulatedApi } from './simulated-api.ts';
 import type { StoreCustomer } from './store-world.ts';
 import { untilAvailable } from './until-available.ts';
 
-/** What maintains the teams of a batch of worlds. */
+/** The services that maintain the teams of a batch of worlds. */
 export type CatchUpOptions = MaintenanceOptions & {
   readonly api: Pick<SimulatedApi, 'listEvents'>;
 };

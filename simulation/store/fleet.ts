@@ -10,12 +10,12 @@ import { openUnreliablePipeline, type UnreliablePipelineOptions } from './unreli
 /** Takes events, by its own clock. */
 export type Acceptor = { readonly ingest: Ingest; readonly clockSkewMs: number };
 
-/** What takes events and maintains teams on one database. */
+/** The processes that accept events and maintain teams on one database. */
 export type Fleet = {
   acceptors(planSelection: PlanSelection): readonly Acceptor[];
   /** Maintains the teams of a batch, with all faults of the fleet, until the returned function is called. */
   run(options: CatchUpOptions): () => Promise<void>;
-  /** What has happened to it so far. */
+  /** The counts of everything that has happened to it so far. */
   counts(): Pick<Summary, 'promotions' | 'freezes'>;
   close(): Promise<void>;
 };

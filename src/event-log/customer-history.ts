@@ -35,7 +35,7 @@ export type HistoryRequest = {
 };
 
 export type ExplainedEvent = Explanation & {
-  /** What the event said; `null` when it was unreadable. */
+  /** The content of the event; `null` when it was unreadable. */
   readonly change: SubscriptionChange | null;
   /** The teams that have the event's customer now. */
   readonly teams: readonly LinkedTeam[];

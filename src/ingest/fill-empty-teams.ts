@@ -8,8 +8,8 @@ import { applyCustomers } from './apply-batch.ts';
 const BATCH = 200;
 
 /**
- * Gives teams with empty plan columns the plan of the customer that they have now: a team may have
- * been linked, recreated or added after the customer's events. Returns the ids of up to 200 teams.
+ * Gives teams with empty plan columns the plan of their current customer: a team can have been linked,
+ * recreated or added after the customer's events. Returns the ids of up to 200 teams.
  *
  * @throws DatabaseRefused when the application refuses one of the plans; the others are written
  */

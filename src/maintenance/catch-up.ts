@@ -33,21 +33,21 @@ const LISTED_SECONDS = 30 * 24 * 60 * 60;
 /** An event may appear in the list some time after its creation. */
 const MARGIN_SECONDS = 60 * 60;
 
-const whole = v.pipe(v.number(), v.integer());
+const integer = v.pipe(v.number(), v.integer());
 
 /** All times are in seconds since 1970, by Stripe's clock. */
 const progressShape = v.object({
   /** The start of the last completed run: everything that was listed then is in the log. */
-  seenSeconds: v.nullable(whole),
+  seenSeconds: v.nullable(integer),
   /** An incomplete run: it reads the list, newest first, after the cursor's event. */
-  underWay: v.nullable(
-    v.object({ sinceSeconds: whole, startedSeconds: whole, cursor: v.nullable(v.string()) }),
+  unfinishedRun: v.nullable(
+    v.object({ sinceSeconds: integer, startedSeconds: integer, cursor: v.nullable(v.string()) }),
   ),
 });
 
 type Progress = v.InferOutput<typeof progressShape>;
 
-const NOTHING_SEEN: Progress = { seenSeconds: null, underWay: null };
+const NOTHING_SEEN: Progress = { seenSeconds: null, unfinishedRun: null };
 
 /** Catches up at the start, after an outage of the database, and at an interval. */
 export function createCatchUpJob(
@@ -81,9 +81,9 @@ export async function catchUp(
   const before = v.is(progressShape, run.progress) ? run.progress : NOTHING_SEEN;
   const nowSeconds = Math.floor(now() / 1_000);
   const sinceSeconds =
-    before.underWay?.sinceSeconds ??
+    before.unfinishedRun?.sinceSeconds ??
     Math.max((before.seenSeconds ?? 0) - MARGIN_SECONDS, nowSeconds - LISTED_SECONDS);
-  let { startedSeconds, cursor } = before.underWay ?? { startedSeconds: null, cursor: null };
+  let { startedSeconds, cursor } = before.unfinishedRun ?? { startedSeconds: null, cursor: null };
   let [listed, missed] = [0, 0];
 
   const list = (cursor: string | null, signal: AbortSignal) =>
@@ -94,18 +94,18 @@ export async function catchUp(
       missed += await store(page.objects, options);
       listed += page.objects.length;
       cursor = page.cursor;
-      const underWay = { sinceSeconds, startedSeconds, cursor };
-      if (cursor !== null) await run.saveProgress({ ...before, underWay });
+      const unfinishedRun = { sinceSeconds, startedSeconds, cursor };
+      if (cursor !== null) await run.saveProgress({ ...before, unfinishedRun });
     }
   } catch (error) {
     // Stripe no longer knows the cursor's event: the next run begins at the start of the list.
     if (error instanceof StripeApiFailed && error.isRefused) {
-      await run.saveProgress({ ...before, underWay: null });
+      await run.saveProgress({ ...before, unfinishedRun: null });
     }
     throw error;
   }
 
-  await run.complete({ seenSeconds: startedSeconds, underWay: null });
+  await run.complete({ seenSeconds: startedSeconds, unfinishedRun: null });
   logger[missed > 0 ? 'info' : 'debug']({ listed, missed }, 'caught up');
   if (nowSeconds - (before.seenSeconds ?? 0) > LISTED_SECONDS) {
     logger.info('Stripe lists events of the last 30 days: only reconciliation finds older changes');

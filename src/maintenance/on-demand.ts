@@ -32,7 +32,7 @@ export function createOnDemandMaintenance(
   const stopping = new AbortController();
   let jobs: readonly Job[] | undefined;
   const ranAtMs = new Map<Job, number>();
-  let underWay: Promise<void> | undefined;
+  let inFlight: Promise<void> | undefined;
 
   async function runAll(signal: AbortSignal): Promise<void> {
     jobs ??= await loadJobs();
@@ -54,18 +54,18 @@ export function createOnDemandMaintenance(
     } catch (error) {
       if (!(error instanceof Stopped)) throw error;
     } finally {
-      underWay = undefined;
+      inFlight = undefined;
     }
   }
 
   return {
     runDue(budgetMs) {
-      underWay ??= runWithin(budgetMs);
-      return underWay;
+      inFlight ??= runWithin(budgetMs);
+      return inFlight;
     },
     async stop() {
       stopping.abort();
-      await underWay;
+      await inFlight;
     },
   };
 }

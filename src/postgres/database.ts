@@ -184,9 +184,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     begin: string,
     work: Work<Result>,
   ): Promise<Result> {
-    const underWay: Promise<unknown>[] = [];
+    const inFlight: Promise<unknown>[] = [];
     const atCommit: AtCommit = (...statements) => {
-      underWay.push(...statements);
+      inFlight.push(...statements);
       // Each is awaited at the end. A failure before that must not be an unhandled rejection.
       for (const statement of statements) statement.catch(() => undefined);
     };
@@ -197,7 +197,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     try {
       result = await work(queryOn(client), atCommit);
     } catch (cause) {
-      await Promise.allSettled(underWay);
+      await Promise.allSettled(inFlight);
       const error = databaseError(cause);
       if (staysUsableAfter(error)) {
         await send('rollback', () => inTurn(client, () => client.query('rollback')));
@@ -206,7 +206,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
     // If a statement has failed, the commit rolls back, and that statement's error is the reason.
     const committed = send('commit', () => inTurn(client, () => commit(client)));
-    for (const end of await Promise.allSettled([...underWay, committed])) {
+    for (const end of await Promise.allSettled([...inFlight, committed])) {
       if (end.status === 'rejected') throw end.reason;
     }
     return result;

@@ -5,7 +5,7 @@ import { isDismissed } from './parked-events.ts';
 
 /** What is out of sync, and figures of the newest 1,000 events. Times are in milliseconds since 1970. */
 export type Health = {
-  /** Without dismissed ones. Counted up to `MAX_COUNTED_PARKED`. */
+  /** Excludes dismissed events. Counted up to `MAX_COUNTED_PARKED`. */
   readonly parkedEvents: number;
   readonly parkedCustomers: number;
   /** Those of customers that a team had before. Others possibly never get a team. */

@@ -15,7 +15,7 @@ export type StatisticsRow = {
 export type Statistics = {
   readonly rows: readonly StatisticsRow[];
   /** Whether they are complete; otherwise maintenance is still summing the log. */
-  readonly isWhole: boolean;
+  readonly isComplete: boolean;
 };
 
 /** The maximum number of events that are counted directly. Maintenance soon sums any others. */
@@ -26,7 +26,7 @@ export async function readStatistics(
   query: Query,
   { slotSeconds, sinceMs }: { readonly slotSeconds: SlotSeconds; readonly sinceMs: number },
 ): Promise<Statistics> {
-  type Row = { isWhole: boolean } & (StatisticsRow | { startsAtMs: null });
+  type Row = { isComplete: boolean } & (StatisticsRow | { startsAtMs: null });
   const rows = await query<Row>({
     name: 'read_statistics',
     // One statement, so that both halves show the same moment.
@@ -54,25 +54,25 @@ export async function readStatistics(
           from newest
          where starts_at >= $2
          group by starts_at, outcome, delay_bucket
-      ), whole as (
-        select after = 0 and (select count(*) from newest) < ${MOST_COUNTED} as is_whole
+      ), completeness as (
+        select after = 0 and (select count(*) from newest) < ${MOST_COUNTED} as is_complete
           from progress
       )
       select (date_part('epoch', starts_at) * 1000)::bigint as "startsAtMs",
              outcome,
              delay_bucket as "delayBucket",
              sum(count)::bigint as count,
-             is_whole as "isWhole"
-        from whole
+             is_complete as "isComplete"
+        from completeness
         left join counted on true
-       group by starts_at, outcome, delay_bucket, is_whole
+       group by starts_at, outcome, delay_bucket, is_complete
       having sum(count) is null
           or sum(count) > 0
        order by starts_at`,
     values: [slotSeconds, new Date(sinceMs)],
   });
   return {
-    rows: rows.flatMap(({ isWhole: _, ...row }) => (row.startsAtMs === null ? [] : [row])),
-    isWhole: rows[0]?.isWhole ?? true,
+    rows: rows.flatMap(({ isComplete: _, ...row }) => (row.startsAtMs === null ? [] : [row])),
+    isComplete: rows[0]?.isComplete ?? true,
   };
 }

@@ -36,7 +36,7 @@ type Waiting<Item, Result> = {
 export class Batcher<Item, Result> {
   readonly #options: BatcherOptions<Item, Result>;
   #queue: Waiting<Item, Result>[] = [];
-  #underWay = false;
+  #isDraining = false;
 
   constructor(options: BatcherOptions<Item, Result>) {
     this.#options = options;
@@ -55,17 +55,17 @@ export class Batcher<Item, Result> {
     return new Promise((resolve, reject) => {
       const addedAtMs = performance.now();
       this.#queue.push({ item, addedAtMs, cause: activeSpan(), resolve, reject });
-      if (!this.#underWay) void this.#drain();
+      if (!this.#isDraining) void this.#drain();
     });
   }
 
   async #drain(): Promise<void> {
-    this.#underWay = true;
+    this.#isDraining = true;
     while (this.#queue.length > 0) {
       const batch = this.#queue.splice(0, this.#options.maxBatch);
       await this.#settle(batch);
     }
-    this.#underWay = false;
+    this.#isDraining = false;
   }
 
   async #settle(items: readonly Waiting<Item, Result>[]): Promise<void> {
@@ -94,7 +94,7 @@ export class Batcher<Item, Result> {
     return items.filter((item) => !isLate(item));
   }
 
-  /** In a span of its own: a batch belongs to many requests. */
+  /** Runs a batch in its own span, because it belongs to many requests. */
   #run(batch: readonly Waiting<Item, Result>[]): Promise<readonly Result[]> {
     const { name, run } = this.#options;
     const attributes = { 'messaging.batch.message_count': batch.length };

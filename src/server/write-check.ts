@@ -30,7 +30,7 @@ const NOT_COMMITTED =
 export function createWriteCheck(options: WriteCheckOptions): () => Promise<void> {
   const { lastCommitMs, commit, clockMs } = options;
   let committedAtMs = Number.NEGATIVE_INFINITY;
-  let underWay: Promise<void> | null = null;
+  let inFlight: Promise<void> | null = null;
 
   async function tryCommit(): Promise<void> {
     try {
@@ -39,7 +39,7 @@ export function createWriteCheck(options: WriteCheckOptions): () => Promise<void
       // The role lacks permission for this check, which says nothing about other writes.
       if (!(error instanceof DatabaseUnusable)) throw error;
     } finally {
-      underWay = null;
+      inFlight = null;
     }
     committedAtMs = clockMs();
   }
@@ -47,12 +47,12 @@ export function createWriteCheck(options: WriteCheckOptions): () => Promise<void
   return async () => {
     const idleMs = clockMs() - Math.max(committedAtMs, lastCommitMs());
     if (idleMs < IDLE_MS) return;
-    underWay ??= tryCommit();
+    inFlight ??= tryCommit();
     // Its failure counts once the grace period is over.
-    underWay.catch(() => undefined);
+    inFlight.catch(() => undefined);
     if (idleMs <= GRACE_MS) return;
     try {
-      await withDeadline(underWay, ANSWER_TIMEOUT_MS);
+      await withDeadline(inFlight, ANSWER_TIMEOUT_MS);
     } catch (cause) {
       throw new DatabaseUnavailable(NOT_COMMITTED, { cause });
     }

@@ -28,7 +28,7 @@ const MISSING_LIFETIME_MS = 30 * 1_000;
  */
 export function createProductNames(sources: ProductNameSources): ProductNames {
   const cache = new BoundedCache<string, { name: string | null; untilMs: number }>(MAX_CACHED);
-  const underWay = new Map<string, Promise<string | null>>();
+  const inFlight = new Map<string, Promise<string | null>>();
 
   async function lookUp(productId: string): Promise<string | null> {
     const stored = await sources.readStored(productId);
@@ -48,7 +48,7 @@ export function createProductNames(sources: ProductNameSources): ProductNames {
       cache.set(productId, { name, untilMs: performance.now() + lifetimeMs });
       return name;
     } finally {
-      underWay.delete(productId);
+      inFlight.delete(productId);
     }
   }
 
@@ -56,8 +56,8 @@ export function createProductNames(sources: ProductNameSources): ProductNames {
     async nameOf(productId) {
       const cached = cache.get(productId);
       if (cached !== undefined && performance.now() < cached.untilMs) return cached.name;
-      const lookup = underWay.get(productId) ?? lookUpAndCache(productId);
-      underWay.set(productId, lookup);
+      const lookup = inFlight.get(productId) ?? lookUpAndCache(productId);
+      inFlight.set(productId, lookup);
       return await lookup;
     },
   };

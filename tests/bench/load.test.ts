@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { wholeAnswer } from '../../bench/load/connection.ts';
+import { completeAnswer } from '../../bench/load/connection.ts';
 import type { Job, Requests } from '../../bench/load/job.ts';
 import { prepareRequests } from '../../bench/load/outgoing.ts';
 import { renewals, resultOfRenewals } from '../../bench/load/renewals.ts';
@@ -105,12 +105,12 @@ test('a few customers have most of the renewals, and most of these change nothin
 
 test('a response is complete with its whole body, for every kind of length', () => {
   const head = 'HTTP/1.1 200 OK\r\nContent-Length: 4';
-  expect(wholeAnswer(`${head}\r\n`)).toBeNull();
-  expect(wholeAnswer(`${head}\r\n\r\nnul`)).toBeNull();
-  expect(wholeAnswer(`${head}\r\n\r\nnull`)).toEqual({ status: 200, head, body: 'null' });
+  expect(completeAnswer(`${head}\r\n`)).toBeNull();
+  expect(completeAnswer(`${head}\r\n\r\nnul`)).toBeNull();
+  expect(completeAnswer(`${head}\r\n\r\nnull`)).toEqual({ status: 200, head, body: 'null' });
   const chunked = 'HTTP/1.1 500 Oh\r\ntransfer-encoding: chunked\r\n\r\n4\r\nnull\r\n';
-  expect(wholeAnswer(chunked)).toBeNull();
-  expect(wholeAnswer(`${chunked}0\r\n\r\n`)?.status).toBe(500);
+  expect(completeAnswer(chunked)).toBeNull();
+  expect(completeAnswer(`${chunked}0\r\n\r\n`)?.status).toBe(500);
 });
 
 async function listen(listener: RequestListener): Promise<string> {
@@ -128,8 +128,8 @@ async function bodyOfRequest(request: IncomingMessage): Promise<Buffer> {
 }
 
 const send = async (job: Pick<Job, 'url'> & Partial<Job> & { requests: Requests }) => {
-  const whole = { connections: 4, seconds: 60, ratePerSecond: null, ...job };
-  return await runJob(whole, prepareRequests(whole));
+  const complete = { connections: 4, seconds: 60, ratePerSecond: null, ...job };
+  return await runJob(complete, prepareRequests(complete));
 };
 
 const events = (first: number, count: number): Requests => ({

@@ -19,7 +19,7 @@ import { retentionReport } from '../../bench/report/retention-report.ts';
 import { ratioToBest, summarize } from '../../bench/report/summary.ts';
 import type { System } from '../../bench/systems/system.ts';
 
-const SOUND: Measured = {
+const VALID: Measured = {
   answered: 1_000,
   failures: {},
   elapsedMs: 1_000,
@@ -39,7 +39,7 @@ const sample = (system: string, round: number, perSecond: number): Sample => ({
   system,
   round,
   name: 'events',
-  measured: { ...SOUND, perSecond },
+  measured: { ...VALID, perSecond },
 });
 
 const unused: Omit<System, 'name' | 'title' | 'isPeer'> = {
@@ -205,11 +205,11 @@ test('the console report has the slowest page and the failed ones', () => {
     problem: null,
   };
   const context = { options: readOptions(['console']), machine: 'two cores' };
-  const sound = consoleReport({ pages: [page], statisticsSeconds: null }, context);
-  expect(sound).toContain('| overview | 20 ms | 300 ms | 12.3 kB |');
-  expect(sound).toContain('| the slowest page, median | ≤ 100 ms | 20 ms | yes |');
-  expect(sound).toContain('| … worst case | ≤ 100 ms | 300 ms | **no** |');
-  expect(sound).toContain('All pages were complete.');
+  const valid = consoleReport({ pages: [page], statisticsSeconds: null }, context);
+  expect(valid).toContain('| overview | 20 ms | 300 ms | 12.3 kB |');
+  expect(valid).toContain('| the slowest page, median | ≤ 100 ms | 20 ms | yes |');
+  expect(valid).toContain('| … worst case | ≤ 100 ms | 300 ms | **no** |');
+  expect(valid).toContain('All pages were complete.');
   const missing = { ...page, problem: '/ was answered 404' };
   const failed = consoleReport({ pages: [page, missing], statisticsSeconds: 7 }, context);
   expect(failed).toContain('**Failed:** / was answered 404');
@@ -265,8 +265,11 @@ test("a process's times are parsed behind any name, with those of its children",
 });
 
 test('the command line selects a whole step or a part of it, or is wrong', () => {
-  expect(readOptions([])).toMatchObject({ step: 'compare', only: null, isWhole: true });
-  expect(readOptions(['growth', '--teams', '10'])).toMatchObject({ teams: 10, isWhole: false });
+  expect(readOptions([])).toMatchObject({ step: 'compare', only: null, hasDefaultOptions: true });
+  expect(readOptions(['growth', '--teams', '10'])).toMatchObject({
+    teams: 10,
+    hasDefaultOptions: false,
+  });
   expect(readOptions(['--only', 'instep,floor']).only).toEqual(['instep', 'floor']);
   expect(readOptions(['--against', 'HEAD~1'])).toMatchObject({
     against: 'HEAD~1',

@@ -23,7 +23,7 @@ test('two at the same time on an empty database both succeed', async () => {
   expect(second).toContain('nothing');
 });
 
-test("other commands don't migrate your database and say what to do", async () => {
+test("other commands don't migrate your database, and say what to do", async () => {
   const environment = { DATABASE_URL: (await createEmptyDatabase()).href };
   const { code, stdout, stderr } = await runInstep(['user', 'show', '1'], environment);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });

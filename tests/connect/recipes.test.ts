@@ -20,7 +20,7 @@ const account = await openAccount();
 const { database, environment } = account;
 const apis = useStripeApis();
 
-/** Where the packages of the recipes are found. */
+/** The folder in which the recipes find their packages. */
 const folder = mkdtempSync(join(tmpdir(), 'instep-recipes-'));
 mkdirSync(join(folder, 'node_modules'));
 for (const name of ['stripe', 'pg']) {
@@ -75,7 +75,7 @@ test('a late redirect that writes an old plan is repaired by the reconciliation'
 test('a customer that is created before the checkout needs no redirect', async () => {
   const { startCheckout } = await load('Create the customer before the checkout');
   const requests: { path: string | undefined; key: unknown; body: string }[] = [];
-  const { url } = await apis.startOdd(async (request, response) => {
+  const { url } = await apis.startWith(async (request, response) => {
     let body = '';
     for await (const chunk of request) body += chunk;
     requests.push({ path: request.url, key: request.headers['idempotency-key'], body });

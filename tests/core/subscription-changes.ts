@@ -35,7 +35,7 @@ export function deletion(after: JsonObject): SubscriptionChange {
   return { ...event(after), isDeletion: true };
 }
 
-/** What Stripe's API returns once the second is over. */
+/** A snapshot from Stripe's API after the second is over. */
 export function snapshot(after: JsonObject): SubscriptionChange {
   return { ...event(after), isSnapshot: true };
 }

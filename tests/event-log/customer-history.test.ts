@@ -35,11 +35,11 @@ test('explains every event, with the plans that the team had before and after it
       }
       let turn = 0;
       for await (const event of searchLog(query, { customerId }, 'oldest first')) {
-        const { reasons, plans: told, teams } = await explainEvent(query, event, 'newest');
+        const { reasons, plans: explained, teams } = await explainEvent(query, event, 'newest');
         expect(reasons[0]?.code).not.toBe('no-longer-known');
-        expect(told?.before ?? NO_PLAN).toEqual(plans[turn]);
+        expect(explained?.before ?? NO_PLAN).toEqual(plans[turn]);
         turn += 1;
-        expect(told?.after ?? NO_PLAN).toEqual(plans[turn]);
+        expect(explained?.after ?? NO_PLAN).toEqual(plans[turn]);
         expect(teams).toMatchObject([{ id: teamId, plan: plans.at(-1) }]);
       }
       expect(turn).toBe(events.length);
@@ -52,9 +52,12 @@ test('explains every event, with the plans that the team had before and after it
       } as const;
       const { entries } = await explainHistory(query, { ...history, limit: 20 });
       expect(entries.length).toBe(events.length);
-      for (const { event, reasons, plans: told } of entries) {
+      for (const { event, reasons, plans: explained } of entries) {
         const alone = await explainEvent(query, event, 'newest');
-        expect({ reasons, plans: told }).toEqual({ reasons: alone.reasons, plans: alone.plans });
+        expect({ reasons, plans: explained }).toEqual({
+          reasons: alone.reasons,
+          plans: alone.plans,
+        });
       }
     },
   );

@@ -274,9 +274,9 @@ describe.each(postgresServers)('$name', (server) => {
         for (const { commit } of open) await commit();
         await sumLogTwice();
         for (const slotSeconds of SLOTS_SECONDS) {
-          const { rows, isWhole } = await shown(slotSeconds);
+          const { rows, isComplete } = await shown(slotSeconds);
           const expected = await expectedFigures(slotSeconds, pruned);
-          expect(isWhole).toBe(true);
+          expect(isComplete).toBe(true);
           expect(sorted(rows)).toEqual(sorted(expected));
         }
       },
@@ -285,10 +285,10 @@ describe.each(postgresServers)('$name', (server) => {
   });
 
   const totals = async (slotSeconds: SlotSeconds) => {
-    const { rows, isWhole } = await shown(slotSeconds);
+    const { rows, isComplete } = await shown(slotSeconds);
     const total = (outcome: LoggedOutcome) =>
       rows.reduce((sum, one) => sum + (one.outcome === outcome ? one.count : 0), 0);
-    return { applied: total('applied'), parked: total('parked'), isWhole };
+    return { applied: total('applied'), parked: total('parked'), isComplete };
   };
 
   test('events that are not in the statistics yet are counted', async () => {
@@ -298,13 +298,13 @@ describe.each(postgresServers)('$name', (server) => {
       ]);
     await log({});
     for (const slotSeconds of SLOTS_SECONDS) {
-      expect(await totals(slotSeconds)).toEqual({ applied: 1, parked: 0, isWhole: true });
+      expect(await totals(slotSeconds)).toEqual({ applied: 1, parked: 0, isComplete: true });
     }
     await sumLogTwice();
     await log({ ageMs: 50_000 });
     await log({ outcome: 'parked' });
     for (const slotSeconds of SLOTS_SECONDS) {
-      expect(await totals(slotSeconds)).toEqual({ applied: 2, parked: 1, isWhole: true });
+      expect(await totals(slotSeconds)).toEqual({ applied: 2, parked: 1, isComplete: true });
     }
   });
 
@@ -314,12 +314,12 @@ describe.each(postgresServers)('$name', (server) => {
     await sumStatistics(options, AbortSignal.abort());
     await sumStatistics(options, AbortSignal.abort());
     const half = await totals(7_200);
-    expect(half.isWhole).toBe(false);
+    expect(half.isComplete).toBe(false);
     expect(half.applied).toBeGreaterThan(0);
     expect(half.applied).toBeLessThan(25_000);
     expect((await shown(7_200)).rows[0]?.startsAtMs).toBeGreaterThan(oldest.getTime());
     await sumLogTwice();
-    expect(await totals(7_200)).toEqual({ applied: 25_000, parked: 0, isWhole: true });
+    expect(await totals(7_200)).toEqual({ applied: 25_000, parked: 0, isComplete: true });
   });
 
   test('a parked event that was decided and pruned at once no longer counts', async () => {

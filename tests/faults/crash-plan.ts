@@ -1,7 +1,7 @@
 import type { Database, Query } from '../../src/postgres/database.ts';
 import { DatabaseUnavailable } from '../../src/postgres/errors.ts';
 
-/** Where a process dies: before or after its n-th await of an outside operation. */
+/** The point at which a process dies: before or after its n-th await of an outside operation. */
 export type CrashPoint = { readonly at: number; readonly side: 'before' | 'after' };
 
 /** A process that dies at one point, and from then on does nothing. */

@@ -35,11 +35,11 @@ export class EmbeddedService {
   }
 
   /** Stops the server, and opens its database. */
-  async stop<Result>(look: (database: Database) => Promise<Result>): Promise<Result> {
+  async stop<Result>(inspect: (database: Database) => Promise<Result>): Promise<Result> {
     await this.server.stop();
     const embedded = await openEmbeddedPostgres({ dataFolder: this.#dataFolder, onNotice });
     try {
-      return await look(this.database);
+      return await inspect(this.database);
     } finally {
       await this.database.close();
       await embedded.release();

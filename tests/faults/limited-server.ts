@@ -7,14 +7,14 @@ export type LimitedServer = { readonly url: string; readonly instep: SpawnedInst
 /** Whether the limits of another process can be set. */
 export const canLimit = () => spawnSync('prlimit', ['--version']).status === 0;
 
-/** Starts the real server with a limit of the files, sockets among them, that it may have open. */
+/** Starts the real server with a limit of open files, including sockets. */
 export async function startLimitedServer(
   cluster: PostgresCluster,
   openFiles: number,
 ): Promise<LimitedServer> {
   await cluster.start();
   const instep = spawnInstep(['serve'], { ...SETTINGS, DATABASE_URL: cluster.url.href });
-  // Long before it has loaded its modules and reads the limit.
+  // This happens long before the server has loaded its modules and reads the limit.
   const { status } = spawnSync('prlimit', [`--pid=${instep.process.pid}`, `--nofile=${openFiles}`]);
   if (status !== 0) throw new Error(`prlimit ended with ${status}`);
   await instep.writes(/"listening"/);

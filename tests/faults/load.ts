@@ -9,7 +9,7 @@ import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { HEADERS, WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
-/** What a sender that behaves like Stripe has observed. */
+/** The observations of a sender that behaves like Stripe. */
 export type Figures = {
   /** Events that were answered 200. */
   readonly acknowledged: number;
@@ -23,7 +23,7 @@ export type Figures = {
 
 export type Load = {
   readonly acknowledged: number;
-  /** Waits for this many more events with a 200, and returns for how long. Throws if none arrives. */
+  /** Waits for this many more events with a 200, and returns the duration. Throws if none arrives. */
   untilMore(count: number): Promise<{ readonly waitedMs: number }>;
   /** Waits for an attempt that is not answered 200. */
   untilRefused(): Promise<void>;
@@ -34,7 +34,7 @@ export type Load = {
 };
 
 export type LoadOptions = {
-  /** Where the next attempt goes. */
+  /** The URL of the next attempt. */
   readonly url: () => string;
   readonly senders?: number;
   readonly teams?: number;
@@ -53,10 +53,10 @@ export type LoadOptions = {
 
 const STATUSES = ['active', 'trialing', 'past_due', 'active', 'canceled', 'unpaid'] as const;
 const FIRST_SECOND = 1_700_000_000;
-/** Stripe waits for hours; here a short pause is enough. */
+/** Stripe waits up to hours; here a short pause is enough. */
 const RETRY_AFTER_MS = 25;
 const POLL_MS = 10;
-/** One in this many sends repeats one of the most recently acknowledged events. */
+/** The share of sends that repeat one of the most recently acknowledged events. */
 const DUPLICATE = 0.1;
 const REMEMBERED = 500;
 /** Longer than any outage in the tests. */
@@ -70,7 +70,7 @@ type Team = {
 
 let loads = 0;
 
-/** Posts signed events from several senders, each one again until it is answered 200. */
+/** Posts signed events from several senders, and repeats each one until it is answered 200. */
 export async function startLoad(database: Database, options: LoadOptions): Promise<Load> {
   const { senders = 8, timeoutMs = 20_000, onRefused = () => undefined } = options;
   loads += 1;
@@ -191,7 +191,7 @@ async function addTeams(database: Database, name: string, count: number): Promis
   );
 }
 
-/** Makes an event at Stripe, each in a second of its own, so that the order is known. */
+/** Creates an event at Stripe, each in its own second, so that the order is known. */
 function happen({ customerId, truth }: Team, createdSeconds: number, random: Random) {
   const change = {
     createdSeconds,

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 export type Use = { readonly files: number; readonly megabytes: number };
 
-export const canTellUse = () => process.platform === 'linux';
+export const canMeasureUse = () => process.platform === 'linux';
 
 /** The number of open files and the private memory of a process. */
 export function useOf(pid: number): Use {

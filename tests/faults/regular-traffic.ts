@@ -30,7 +30,7 @@ export type RegularTraffic = {
 
 const SENDERS = 2;
 const READERS = 4;
-/** Between a reader's answer and its next request. */
+/** The pause between a reader's answer and its next request. */
 const PAUSE_MS = 20;
 /** REQUEST_DEADLINE_MS, which the server promises, and some time for a busy machine. */
 const TIMEOUT_MS = 5_000 + 5_000;

@@ -1,4 +1,4 @@
-/** A fault, and the promise that the service keeps in spite of it. */
+/** A fault, and the promise that the service keeps despite it. */
 export type Scenario = {
   /** The fault. */
   readonly fault: string;

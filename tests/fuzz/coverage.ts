@@ -40,35 +40,35 @@ export class Coverage {
     for (const { url, functions } of this.#counts()) {
       if (!WATCHED.test(url)) continue;
       const { starts, reached } = this.#scriptOf(url, functions);
-      const painted = new Uint8Array(reached.length);
+      const ran = new Uint8Array(reached.length);
       let isNamedUntil = 0;
       // Functions and blocks come before those nested in them, so the innermost count wins.
       for (const { functionName, ranges } of functions) {
         if (functionName !== '') isNamedUntil = Math.max(isNamedUntil, ranges[0]?.endOffset ?? 0);
         for (const { startOffset, endOffset, count } of ranges) {
-          painted.fill(count > 0 ? 1 : 0, startOffset, endOffset);
+          ran.fill(count > 0 ? 1 : 0, startOffset, endOffset);
           if (startOffset < isNamedUntil) starts.add(startOffset);
           work += count;
         }
       }
-      scripts.set(url, painted);
+      scripts.set(url, ran);
     }
     return { scripts, work };
   }
 
   /** Whether any of this code has not been learned yet. */
   isNew({ scripts }: Reached): boolean {
-    return [...scripts].some(([url, painted]) => {
+    return [...scripts].some(([url, ran]) => {
       const known = this.#scripts.get(url)?.reached;
-      return painted.some((isReached, offset) => isReached === 1 && known?.[offset] !== 1);
+      return ran.some((isReached, offset) => isReached === 1 && known?.[offset] !== 1);
     });
   }
 
   learn({ scripts }: Reached): void {
-    for (const [url, painted] of scripts) {
+    for (const [url, ran] of scripts) {
       const known = this.#scripts.get(url)?.reached;
       if (known === undefined) continue;
-      for (const [offset, isReached] of painted.entries()) known[offset] ||= isReached;
+      for (const [offset, isReached] of ran.entries()) known[offset] ||= isReached;
     }
   }
 

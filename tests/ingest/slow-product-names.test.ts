@@ -35,7 +35,7 @@ test.concurrent.each([
   ['sends nothing', sendsNothing],
   ['sends a few bytes now and then', sendsLittle],
 ])('an event waits for 2 seconds at most when the API %s', async (_, listener) => {
-  const { retrieve } = await apis.startOdd(listener);
+  const { retrieve } = await apis.startWith(listener);
   const ingest = openPipeline(store.database, retrieve);
   expect(await timeToApply(ingest, 'prod_slow')).toBeLessThan(4_000);
   // The next event does not wait for the missing name.
@@ -43,7 +43,7 @@ test.concurrent.each([
 });
 
 test.concurrent('an event that needs no name does not wait for one that does', async () => {
-  const { retrieve } = await apis.startOdd(sendsNothing);
+  const { retrieve } = await apis.startWith(sendsNothing);
   const ingest = openPipeline(store.database, retrieve);
   const order: string[] = [];
   const waiting = timeToApply(ingest, 'prod_slow').then(() => order.push('named'));
@@ -53,7 +53,7 @@ test.concurrent('an event that needs no name does not wait for one that does', a
 });
 
 test.concurrent('events wait for their names at the same time', async () => {
-  const { retrieve } = await apis.startOdd(sendsNothing);
+  const { retrieve } = await apis.startWith(sendsNothing);
   const ingest = openPipeline(store.database, retrieve);
   const products = Array.from({ length: 30 }, (_, index) => `prod_slow_${index % 15}`);
   const times = await Promise.all(products.map((product) => timeToApply(ingest, product)));

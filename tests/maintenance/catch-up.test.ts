@@ -203,7 +203,7 @@ test('continues only when everything before is stored, and resumes where it stop
   await expect(instance()).rejects.toThrow(DatabaseUnavailable);
   expect(await seenBy(setting)).toMatchObject({
     seenSeconds: null,
-    underWay: { cursor: idOf(bodies[150] ?? '') },
+    unfinishedRun: { cursor: idOf(bodies[150] ?? '') },
   });
 
   isDown = false;
@@ -213,7 +213,7 @@ test('continues only when everything before is stored, and resumes where it stop
   await setting.instance(shaky)();
   expect(setting.calls[before]?.get('starting_after')).toBe(idOf(bodies[150] ?? ''));
   expect(await logOf(setting)).toHaveLength(250);
-  expect(await seenBy(setting)).toEqual({ seenSeconds: expect.any(Number), underWay: null });
+  expect(await seenBy(setting)).toEqual({ seenSeconds: expect.any(Number), unfinishedRun: null });
   // Events that arrived meanwhile are left to the next run.
   await setting.instance(shaky)();
   expect(await logOf(setting)).toHaveLength(251);

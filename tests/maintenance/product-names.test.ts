@@ -67,16 +67,16 @@ describe.each(postgresServers)('product names on $name', (server) => {
   });
 
   test('take one call at a time for each product, even if many events are waiting', async () => {
-    const underWay = new Map<string, number>();
+    const inFlight = new Map<string, number>();
     const calls: string[] = [];
     let most = 0;
-    const { retrieve } = await apis.startOdd((request, response) => {
+    const { retrieve } = await apis.startWith((request, response) => {
       const path = request.url ?? '';
       calls.push(path);
-      underWay.set(path, (underWay.get(path) ?? 0) + 1);
-      most = Math.max(most, underWay.get(path) ?? 0);
+      inFlight.set(path, (inFlight.get(path) ?? 0) + 1);
+      most = Math.max(most, inFlight.get(path) ?? 0);
       setTimeout(() => {
-        underWay.set(path, (underWay.get(path) ?? 0) - 1);
+        inFlight.set(path, (inFlight.get(path) ?? 0) - 1);
         response.setHeader('Content-Type', 'application/json').end('{"name":"Gamma"}');
       }, 100);
     });
@@ -110,7 +110,7 @@ describe.each(postgresServers)('product names on $name', (server) => {
     ],
   ])('the team gets its plan without a name when the API %s', async (_, listener) => {
     const productId = newProduct();
-    const { retrieve } = await apis.startOdd(listener);
+    const { retrieve } = await apis.startWith(listener);
     const ingest = openPipeline(store.database, retrieve);
     expect(await nameBy(ingest, productId)).toBeNull();
     // Stored without a name, so that maintenance looks it up later.

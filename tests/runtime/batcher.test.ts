@@ -25,14 +25,14 @@ test('items that arrive during a batch form the next one, in the order of arriva
 });
 
 test('runs one batch at a time', async () => {
-  let underWay = 0;
+  let inFlight = 0;
   const batcher = new Batcher<number, number>({
     name: 'batch',
     run: async (items) => {
-      underWay += 1;
-      expect(underWay).toBe(1);
+      inFlight += 1;
+      expect(inFlight).toBe(1);
       await new Promise((resolve) => setImmediate(resolve));
-      underWay -= 1;
+      inFlight -= 1;
       return items;
     },
     maxBatch: 2,

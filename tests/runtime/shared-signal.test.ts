@@ -9,10 +9,10 @@ test.each([
   ['calls', (signal: AbortSignal) => abortAfter(LONG_MS, signal, (own) => once(own))],
 ])('any number of %s end with one signal, without a warning of a leak', async (_, wait) => {
   const warnings: string[] = [];
-  const hear = ({ name }: Error) => warnings.push(name);
-  process.on('warning', hear);
+  const onWarning = ({ name }: Error) => warnings.push(name);
+  process.on('warning', onWarning);
   onTestFinished(() => {
-    process.off('warning', hear);
+    process.off('warning', onWarning);
   });
   const stopping = new AbortController();
   const waiting = Array.from({ length: 20 }, () => wait(stopping.signal));

@@ -5,7 +5,7 @@ import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { createFolder, SETTINGS } from '../support/process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
-import { lookAtOutput } from '../support/secrets/leaks.ts';
+import { checkOutput } from '../support/secrets/leaks.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
 const PROGRAM = new URL('../../dist/cli/instep.js', import.meta.url).pathname;
@@ -28,7 +28,7 @@ async function startServer() {
   });
   while (!written.includes('"listening"')) await once(child.stdout, 'data');
   const [, address] = /"url":"([^"]+)"/.exec(written) ?? [];
-  lookAtOutput(['serve'], written);
+  checkOutput(['serve'], written);
   child.stdout.pause();
   return {
     child,

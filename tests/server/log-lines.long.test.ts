@@ -15,7 +15,7 @@ const IN_PAYLOAD = 'canaryPayload';
 
 const apis = useStripeApis();
 /** Stripe's own errors repeat a part of the key; this one repeats all of it. */
-const api = await apis.startOdd((request, response) => {
+const api = await apis.startWith((request, response) => {
   const error = { type: 'invalid_request_error', message: request.headers.authorization };
   response.writeHead(401).end(JSON.stringify({ error }));
 });

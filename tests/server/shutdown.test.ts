@@ -76,14 +76,14 @@ describe('SIGINT', () => {
 
   test('ends a server with silent and idle connections', async () => {
     const silent = openConnection(service.url);
-    const begun = openConnection(service.url);
-    begun.write('GET /healthz HTTP/1.1\r\nHost');
+    const incomplete = openConnection(service.url);
+    incomplete.write('GET /healthz HTTP/1.1\r\nHost');
     const kept = openConnection(service.url);
     kept.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
     await kept.receives(/ok/);
 
     expect(await service.process.stop('SIGINT')).toBe(0);
-    for (const connection of [silent, begun, kept]) await connection.closed();
+    for (const connection of [silent, incomplete, kept]) await connection.closed();
     const messages = service.process.lines.map((line) => JSON.parse(line).msg);
     expect(messages.slice(-2)).toEqual(['shutting down', 'stopped']);
   });

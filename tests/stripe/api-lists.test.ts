@@ -82,12 +82,12 @@ test.each([
   [{ status: 500 }, { status: 500, retryAfterMs: null, isForbidden: false, isRefused: false }],
   [{ status: 403 }, { status: 403, isForbidden: true }],
   [{ status: 400 }, { status: 400, isRefused: true }],
-])('an answer %j has the properties of its failure', async (answered, told) => {
+])('an answer %j has the properties of its failure', async (answered, expected) => {
   fault = answered;
   const failed = await api.listCustomers({ cursor: null }).catch((error: unknown) => error);
   fault = undefined;
   expect(failed).toBeInstanceOf(StripeApiFailed);
-  expect(failed).toMatchObject(told);
+  expect(failed).toMatchObject(expected);
 });
 
 test('fails when the answer is not a list', async () => {

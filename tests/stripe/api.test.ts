@@ -18,7 +18,7 @@ const apis = useStripeApis();
 
 test('requests the product with the key in the newest API version, and returns its name', async () => {
   const requests: unknown[] = [];
-  const { retrieve } = await apis.startOdd((request, response) => {
+  const { retrieve } = await apis.startWith((request, response) => {
     const { authorization, 'stripe-version': version } = request.headers;
     requests.push([request.method, request.url, authorization, version]);
     response.end('{"id":"prod_1","object":"product","name":"Gold"}');
@@ -35,7 +35,7 @@ test('knows the API version of the SDK', () => {
 
 test('an unusual id stays within its path segment', async () => {
   const paths: unknown[] = [];
-  const { retrieve } = await apis.startOdd((request, response) => {
+  const { retrieve } = await apis.startWith((request, response) => {
     paths.push(request.url);
     response.writeHead(404).end('{"error":{}}');
   });
@@ -92,7 +92,7 @@ describe('the error explains the failure when the API', () => {
     ],
     ['hangs up in the middle', hangUpInTheMiddle, /closed the connection before its answer was/],
   ])('%s', async (_, listener, message) => {
-    const { retrieve } = await apis.startOdd(listener);
+    const { retrieve } = await apis.startWith(listener);
     const error = await retrieve('prod_1').catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: 'STRIPE_API_FAILED' });
     if (typeof message === 'string') expect(error).toHaveProperty('message', message);
@@ -123,7 +123,7 @@ describe('the error explains the failure when the API', () => {
   });
 
   test('does not speak TLS', async () => {
-    const { url } = await apis.startOdd((_, response) => void response.end());
+    const { url } = await apis.startWith((_, response) => void response.end());
     const baseUrl = new URL(url.replace('http', 'https'));
     const api = createStripeApi({ secretKey: API_KEY, baseUrl });
     await expect(api.retrieveProductName('prod_1')).rejects.toThrow(
@@ -159,7 +159,7 @@ describe('a call that takes too long', () => {
     const arrived = new Promise<void>((resolve) => {
       arrive = resolve;
     });
-    const { url } = await apis.startOdd((_, response) => {
+    const { url } = await apis.startWith((_, response) => {
       response.writeHead(200, { 'Content-Type': 'application/json' });
       const dripping = setInterval(() => response.write(' '), 50);
       response.once('close', () => {

@@ -19,7 +19,7 @@ function notificationIn(context: unknown) {
 
 async function retrieveFrom(answer: object) {
   const contexts: unknown[] = [];
-  const { url } = await apis.startOdd((request, response) => {
+  const { url } = await apis.startWith((request, response) => {
     contexts.push(request.headers['stripe-context']);
     response.end(JSON.stringify(answer));
   });

@@ -10,7 +10,7 @@ export type Listing = {
   readonly subscriptions: readonly ListedSubscription[];
   /** How many subscriptions could not be read. */
   readonly unreadable: number;
-  /** Where the next page begins; `null` after the last one. */
+  /** The next page begins after the subscription with this id; `null` after the last page. */
   readonly cursor: string | null;
 };
 

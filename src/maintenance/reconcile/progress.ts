@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { InstepError } from '../../runtime/errors.ts';
 
-const whole = v.pipe(v.number(), v.integer());
-const count = v.optional(v.pipe(whole, v.minValue(0)), 0);
+const integer = v.pipe(v.number(), v.integer());
+const count = v.optional(v.pipe(integer, v.minValue(0)), 0);
 
 const countsShape = v.object({
   subscriptions: count,
@@ -30,12 +30,12 @@ export function added(counts: Counts, found: Partial<Counts>): Counts {
 
 const progressShape = v.object({
   phase: v.picklist(['listing', 'comparing', 'done']),
-  beganAtMs: whole,
+  beganAtMs: integer,
   isDryRun: v.boolean(),
   /** The listing continues after this subscription; `null`: at the beginning. */
   cursor: v.nullable(v.string()),
   /** The comparison continues after this team; `null`: at the beginning. */
-  afterTeamId: v.nullable(v.union([whole, v.string()])),
+  afterTeamId: v.nullable(v.union([integer, v.string()])),
   counts: countsShape,
 });
 

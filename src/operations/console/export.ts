@@ -126,7 +126,7 @@ export async function* jsonArrayOf(items: AsyncIterable<string>): AsyncGenerator
   yield '\n]\n';
 }
 
-/** A time as it stands in a file. */
+/** A time in the format of exported files. */
 export function exportedTime(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
 }

@@ -5,7 +5,7 @@ import { InstepError } from '../../runtime/errors.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 import { sizeOf } from './database-server.ts';
 
-/** What a host answered: its state, or why there is none. */
+/** A host's answer: its state, or the error. */
 export type Host = { readonly name: string; readonly answer: Replication | InstepError };
 
 type Reached = { readonly name: string; readonly answer: Replication };

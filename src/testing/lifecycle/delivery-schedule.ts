@@ -60,15 +60,15 @@ const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
 const LATENCY_MS = 50;
 
-/** The delays before the first retries of a delivery; later ones come every twelve hours. */
+/** The delays before the first retries of a delivery; later ones follow every 12 hours. */
 const BACK_OFF_MS = [2_000, 5 * 60_000, 0.5 * HOUR_MS, 2 * HOUR_MS, 5 * HOUR_MS, 10 * HOUR_MS];
 
 /** Below 1, so that every delivery succeeds eventually. */
 const MAX_PROBABILITY = 0.9;
 
 /**
- * Schedules the deliveries of events, with these faults. Every event is delivered at least once.
- * Each round draws the probability of each fault as well, so that rounds differ more from each other.
+ * Schedules the deliveries of events, with these faults. Every event is delivered at least once. Each round
+ * also draws the probability of each fault, so that rounds differ more from each other.
  */
 export function scheduleDeliveries(
   events: readonly Deliverable[],

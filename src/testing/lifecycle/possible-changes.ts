@@ -3,7 +3,7 @@ import { PRODUCTS, type Status, type Subscription } from './subscription.ts';
 
 /** A change that can happen to a subscription. */
 export type PossibleChange = {
-  /** Not before this time. */
+  /** The change happens at this time or later. */
   readonly dueAtSeconds?: number;
   readonly isDeletion?: true;
   apply(atSeconds: number, random: Random): Partial<Subscription>;

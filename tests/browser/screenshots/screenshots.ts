@@ -11,7 +11,7 @@ import { NOW_MS, setUp } from './scenery.ts';
 
 const DOCS = resolve(import.meta.dirname, '../../../docs/img');
 
-/** `SCREENSHOTS=folder npm run screenshots` takes whole pages in all sizes, to look at. */
+/** `SCREENSHOTS=folder npm run screenshots` takes complete pages in all sizes, for review. */
 const FOLDER = process.env.SCREENSHOTS ?? DOCS;
 const MAX_BYTES = 150_000;
 

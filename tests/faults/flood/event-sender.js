@@ -1,5 +1,5 @@
-// A process that posts signed events without a pause, and at once sends again each one that is not
-// answered 200. Started by events.ts; plain JavaScript, because Node 20 runs no TypeScript.
+// A process that posts signed events without a pause, and immediately resends each one that is not answered
+// 200. Started by events.ts; plain JavaScript, because Node 20 runs no TypeScript.
 import { connect } from 'node:net';
 import { createSignedEvents } from './signed-events.js';
 
@@ -7,7 +7,7 @@ const options = JSON.parse(process.argv[2] ?? '');
 const { url, connections } = options;
 /** The number of profiles requested between two events, and the user's cookie. */
 const { profilesPerEvent = 0, cookie = '' } = options;
-/** Whatever comes first. */
+/** The flood ends with the first of these limits. */
 const { durationMs = Number.POSITIVE_INFINITY, requests = Number.POSITIVE_INFINITY } = options;
 const { host, hostname, port } = new URL(url);
 /** How often the process reports its progress. */
@@ -49,7 +49,7 @@ function sendOnOneConnection() {
       sentAtMs = performance.now();
       socket.write(profilesLeft > 0 ? askForProfile : event.request);
     };
-    const hear = (piece) => {
+    const onData = (piece) => {
       received += piece;
       const end = received.indexOf(HEAD_END);
       const length = Number(/content-length: (\d+)/i.exec(received)?.[1] ?? 0);
@@ -70,7 +70,7 @@ function sendOnOneConnection() {
       received = '';
       send();
     };
-    socket.setEncoding('latin1').on('connect', send).on('data', hear);
+    socket.setEncoding('latin1').on('connect', send).on('data', onData);
     // A starved server closes connections early; the sender opens another one.
     socket.on('error', () => socket.destroy()).on('close', () => resolve());
   });

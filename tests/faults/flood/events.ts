@@ -67,7 +67,7 @@ export type RateFlood = EventFlood & {
 
 export type RateFloodOptions = {
   readonly url: string;
-  /** At most. */
+  /** The maximum number of connections. */
   readonly connections: number;
   readonly durationMs: number;
   readonly ratePerSecond: number;

@@ -7,7 +7,7 @@ const FLOODER = fileURLToPath(new URL('flooder.js', import.meta.url));
 
 export type FloodOptions = {
   readonly count: number;
-  /** What new connections send, in rotation. */
+  /** The texts that new connections send, in rotation. */
   readonly texts: readonly string[];
   /** When it is sent again: after the answer, or at this interval in milliseconds. Default: never. */
   readonly again?: 'answered' | number;
@@ -47,28 +47,28 @@ export function createFlood(url: string): Flood {
   });
   let sent = 0;
 
-  function tell(command: string, options = {}): Promise<FloodState> {
+  function request(command: string, options = {}): Promise<FloodState> {
     sent += 1;
     const number = sent;
     return new Promise((resolve, reject) => {
       const early = () => reject(new Error(`the process ended before ${command} did`));
-      const hear = (answer: { readonly number: number; readonly result: FloodState }) => {
+      const onMessage = (answer: { readonly number: number; readonly result: FloodState }) => {
         if (answer.number !== number) return;
-        child.off('message', hear);
+        child.off('message', onMessage);
         child.off('exit', early);
         resolve(answer.result);
       };
-      child.on('message', hear);
+      child.on('message', onMessage);
       child.once('exit', early);
       child.send({ number, command, options });
     });
   }
 
   return {
-    open: (options) => tell('open', { atOnce: options.count, ...options, host, port }),
-    state: () => tell('state'),
-    quiet: () => tell('quiet'),
-    close: () => tell('close'),
+    open: (options) => request('open', { atOnce: options.count, ...options, host, port }),
+    state: () => request('state'),
+    quiet: () => request('quiet'),
+    close: () => request('close'),
     async end() {
       const exited = once(child, 'exit');
       child.kill('SIGKILL');

@@ -25,7 +25,7 @@ const refusedMs = [];
 const odd = [];
 let sent = 0;
 let unsent = 0;
-let underWay = 0;
+let inFlight = 0;
 let open = 0;
 let broken = 0;
 
@@ -34,13 +34,13 @@ const buffer = Buffer.allocUnsafe(65_536);
 
 function openConnection() {
   const connection = { socket: null, event: null, sentAtMs: 0, answeredAtMs: 0, received: '' };
-  const hear = (length) => {
+  const onData = (length) => {
     connection.received += buffer.latin1Slice(0, length);
     // Each answer is a JSON object, and no header contains a brace.
     if (connection.received.endsWith('}')) settle(connection);
     return true;
   };
-  const onread = { buffer, callback: hear };
+  const onread = { buffer, callback: onData };
   connection.socket = connect({ host, port: Number(port), noDelay: true, onread });
   connection.socket
     .on('error', () => connection.socket.destroy())
@@ -49,7 +49,7 @@ function openConnection() {
       if (connection.event === null) idle.splice(idle.indexOf(connection), 1);
       else {
         broken += 1;
-        underWay -= 1;
+        inFlight -= 1;
         again.push(connection.event);
       }
     });
@@ -72,7 +72,7 @@ function send() {
   connection.event = again.pop() ?? nextEvent();
   connection.sentAtMs = performance.now();
   connection.socket.write(connection.event.request);
-  underWay += 1;
+  inFlight += 1;
   sent += 1;
 }
 
@@ -82,7 +82,7 @@ function settle(connection) {
   const tookMs = connection.answeredAtMs - sentAtMs;
   connection.received = '';
   connection.event = null;
-  underWay -= 1;
+  inFlight -= 1;
   idle.push(connection);
   if (received.startsWith('HTTP/1.1 200 ')) {
     acceptedMs.push(tookMs);
@@ -101,11 +101,11 @@ const timer = setInterval(() => {
   const due = (Math.min(elapsedMs, durationMs) * ratePerSecond) / 1_000;
   while (sent + unsent < due) send();
   const isOver = elapsedMs >= durationMs;
-  if (isOver && (underWay === 0 || elapsedMs >= durationMs + LAST_ANSWER_MS)) finish();
+  if (isOver && (inFlight === 0 || elapsedMs >= durationMs + LAST_ANSWER_MS)) finish();
 }, TICK_MS);
 
 function finish() {
   clearInterval(timer);
   const seen = { accepted, acceptedMs, refusedMs, profiles: 0, broken, odd };
-  process.send?.({ ...seen, sent, unsent, unanswered: underWay }, () => process.exit());
+  process.send?.({ ...seen, sent, unsent, unanswered: inFlight }, () => process.exit());
 }

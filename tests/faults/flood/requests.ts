@@ -26,7 +26,7 @@ export type Flooded = {
 };
 
 /** PostgreSQL's processes report their statistics once a second. */
-const TOLD_AFTER_MS = 1_200;
+const REPORTED_AFTER_MS = 1_200;
 const REOPEN_AFTER_MS = 10;
 
 /** Runs a flood of requests, first alone and then beside regular requests. */
@@ -36,7 +36,7 @@ export async function floodWithRequests(options: RequestsOptions): Promise<Flood
   const transactionsBefore = await countTransactions(database);
   const again = 'answered';
   await flood.open({ count: connections, texts, again, reopenAfterMs: REOPEN_AFTER_MS });
-  await sleep(TOLD_AFTER_MS);
+  await sleep(REPORTED_AFTER_MS);
   const { answered: alone } = await flood.state();
   const transactions = (await countTransactions(database)) - transactionsBefore;
 

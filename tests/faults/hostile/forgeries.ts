@@ -2,7 +2,7 @@ import type { Random } from '../../../src/testing/random.ts';
 
 /** Valid credentials, which the server accepts. */
 export type Genuine = {
-  /** Of the `Stripe-Signature` header, for the body. */
+  /** The value of the `Stripe-Signature` header for the body. */
   readonly signature: string;
   readonly body: string;
   /** A session's token. */
@@ -34,7 +34,7 @@ function forgedWebhook(random: Random, { signature, body }: Genuine): Buffer {
     () => `${time.toUpperCase()},${hash.toUpperCase()}`,
     () => random.pick(['', ',', '=', ',,,=', 't', 'v1', 't=v1,v1=t', '\u00ff', 't=1 v1=2']),
   ])();
-  // A genuine signature of another body is none.
+  // A genuine signature of another body is not valid for this one.
   const isOther = random.chance(0.1);
   const head = isOther ? signature : forged;
   const sent = isOther ? `${body} ` : body;
@@ -79,7 +79,7 @@ function changed(text: string, random: Random): string {
   return `${text.slice(0, at)}${other}${text.slice(at + 1)}`;
 }
 
-/** The request's bytes, for a connection of its own. */
+/** The request's bytes, for a separate connection. */
 export function requestOf(
   start: string,
   headers: readonly string[],

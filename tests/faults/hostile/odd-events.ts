@@ -6,14 +6,14 @@ const ODD_TEXTS = [
   ...['', ' ', '\0', 'a\0b', '\ud800', '\udfff', '\u2028', '\u0085', '\u001b[31m', '💥', 'null'],
   ...["'; drop table teams; --", '__proto__', 'constructor', 'sub_\r\nX: y', '../../etc/passwd'],
 ];
-/** Texts that `JSON.stringify` would not write. */
+/** JSON that `JSON.stringify` would not write. */
 const ODD_LITERALS = [
   ...['1e999', '123456789012345678901234567890', '"\\ud83d"', '"\\u0000"', '-', '01', '.5', 'NaN'],
   ...['{"__proto__":{"status":"active"}}', '{"a":1,"a":2}', '[1,]', '"\t"', 'tru', ''],
 ];
 const MARK = '"instep-odd-value"';
 
-/** The body of an event with one or two odd members, as a holder of the secret could send. */
+/** The body of an event with one or two odd members, which a holder of the secret could send. */
 export function makeOddEvent(random: Random, customerId: string): Buffer {
   const event: unknown = JSON.parse(eventBody({ customerId }));
   let text = JSON.stringify(random.chance(0.03) ? oddValue(random) : event);

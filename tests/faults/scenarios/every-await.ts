@@ -46,13 +46,13 @@ export const everyAwait: Scenario = {
 };
 
 let runs = 0;
-/** With fewer, half a batch could be lost without an effect on the team. */
+/** With fewer events, half a batch could be lost without an effect on the team. */
 const EVENTS = 6;
 /** The first event is a batch of its own, while the others form the next. */
 const BATCH = 3;
 
 /** The n-th short history with a second that only the API can order. */
-function historyWithTie(n: number, name: string): History {
+function historyWithAmbiguousSecond(n: number, name: string): History {
   let found = 0;
   for (let seed = 1; ; seed += 1) {
     for (const { lifecycle, format } of createWorld(seed, `${name}_${seed}`)) {
@@ -80,7 +80,7 @@ class Life {
 
   constructor(database: Database, point: CrashPoint, seed: number) {
     runs += 1;
-    this.history = historyWithTie(seed, `await_${runs}`);
+    this.history = historyWithAmbiguousSecond(seed, `await_${runs}`);
     this.#account.add(this.history);
     this.#database = database;
     this.#plan = new CrashPlan(point);
@@ -124,7 +124,7 @@ class Life {
     }
   }
 
-  /** The state of a process, which is lost with it. */
+  /** The state of a process, which is lost when the process dies. */
   start() {
     const plan = this.#plan;
     const account = this.#account;

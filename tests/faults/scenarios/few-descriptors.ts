@@ -12,10 +12,10 @@ const DESCRIPTORS = 256;
 const CONNECTIONS = 600;
 const FLOOD_MS = 500;
 const CALM_MS = 300;
-/** The lines of a flood, one a second, and those of product name lookups and maintenance. */
+/** One line per second about the flood, and the lines of product name lookups and maintenance. */
 const MAX_LINES_A_FLOOD = 30;
 
-/** What the connections of a flood send before they go silent; one kind per flood. */
+/** The texts that the connections of a flood send before they go silent; one kind per flood. */
 const KINDS: readonly (readonly string[])[] = [
   [''],
   ['GET /api/user HTTP/1.1\r\nHost: x\r\nX-Slow: '],

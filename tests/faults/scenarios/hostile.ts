@@ -114,7 +114,8 @@ async function exchangeInTime(url: string, kind: Kind, bytes: Uint8Array): Promi
   const connection = openConnection(url);
   const late = setTimeout(() => connection.destroy(), DEADLINE_MS);
   connection.write(bytes);
-  // A request that ends early gets no answer, and the end of a malformed one can't be known.
+  // The end of a malformed request is undefined, so its sending side is closed. A request that ends early
+  // gets no answer.
   if (kind === 'malformed') connection.halfClose();
   const startedAtMs = Date.now();
   const received = await connection.closed();

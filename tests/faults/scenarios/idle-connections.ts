@@ -3,7 +3,7 @@ import { connectionsWithin, readOpenFilesLimit } from '../../../src/server/open-
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { startInstep } from '../../support/process/instep-process.ts';
 import { createFlood, type Flood } from '../flood/flood.ts';
-import { canTellUse, useOf } from '../process-use.ts';
+import { canMeasureUse, useOf } from '../process-use.ts';
 import { expectServed, shareServed, slowestMs, startRegularTraffic } from '../regular-traffic.ts';
 import type { Scenario } from '../scenario.ts';
 
@@ -14,7 +14,7 @@ const HELD_MS = 1_000;
 const OPENED_AT_ONCE = 50;
 /** Connections left for regular requests. */
 const OTHERS = 100;
-/** The memory that warming up takes, and the memory per connection. */
+/** The memory for warming up, and per connection. */
 const MAX_GROWTH_MB = 100;
 const MAX_KILOBYTES = 24;
 const GIVE_UP_AFTER_MS = 60_000;
@@ -27,7 +27,7 @@ export const idleConnections: Scenario = {
     'all of them are kept, 99.9 % of other requests are served, memory is bounded, and ' +
     'connections that send nothing more are closed without a trace',
   times: { short: 500, long: 10_000 },
-  isPossible: canTellUse,
+  isPossible: canMeasureUse,
   async run({ times, onProgress }) {
     const count = Math.min(times, connectionsWithin(readOpenFilesLimit()) - OTHERS);
     if (count < times) process.stderr.write(`ulimit -n allows for ${count} connections only\n`);

@@ -9,7 +9,7 @@ import type { Scenario } from '../scenario.ts';
 
 const MAX_LIFE_MS = 500;
 
-/** Each in its turn. */
+/** The kinds of outages, which take turns. */
 const OUTAGES: readonly ((cluster: PostgresCluster) => Promise<void>)[] = [
   async (cluster) => {
     await cluster.end('SIGKILL');

@@ -6,8 +6,8 @@ import { startLoad } from '../load.ts';
 import type { Scenario } from '../scenario.ts';
 
 const MAX_LIFE_MS = 400;
-/** One of this many servers is killed before it listens. */
-const STILLBORN = 0.25;
+/** The share of servers that are killed before they listen. */
+const KILLED_EARLY = 0.25;
 const MAX_START_MS = 500;
 
 export const killServer: Scenario = {
@@ -24,7 +24,7 @@ export const killServer: Scenario = {
     for (let done = 1; done <= times; done += 1) {
       await sleep(random.next() * MAX_LIFE_MS);
       await server.stop('SIGKILL');
-      if (random.chance(STILLBORN)) {
+      if (random.chance(KILLED_EARLY)) {
         const stillborn = spawnInstep(['serve'], { ...SETTINGS, DATABASE_URL: url.href });
         await sleep(random.next() * MAX_START_MS);
         await stillborn.stop('SIGKILL');

@@ -10,7 +10,10 @@ import { eventBody } from '../../support/stripe/events.ts';
 import { startLoad } from '../load.ts';
 import type { Scenario } from '../scenario.ts';
 
-/** The faults with their durations. A statement that hangs at the end hangs until the server's timeout. */
+/**
+ * The faults with their durations. A statement that hangs when the fault ends continues to hang until the
+ * server's timeout.
+ */
 const FAULTS: readonly (readonly [Behavior, number])[] = [
   ['slow', 1_500],
   ['mute', 200],
@@ -23,7 +26,7 @@ const DEADLINE_MS = 5_000;
 /** The time that a busy machine adds between the server's deadline and the sender's clock. */
 const MARGIN_MS = 3_000;
 const CALM_MS = 300;
-/** As many as the server's connections, so that each of them is used. */
+/** The number of the server's connections, so that each of them is used. */
 const CHECKS = 10;
 
 export const network: Scenario = {
@@ -57,7 +60,7 @@ export const network: Scenario = {
         await sleep(durationMs);
         await proxy.become('forward');
         slowestMs = Math.max(slowestMs, await untilAccepted(server.url, behavior));
-        await expectSound(server.url, behavior);
+        await expectUsable(server.url, behavior);
         onProgress?.(done + 1);
       }
       await load.finish();
@@ -88,7 +91,7 @@ async function untilAccepted(url: string, behavior: Behavior): Promise<number> {
 }
 
 /** Each lookup uses its own connection, so a broken connection would fail one. */
-async function expectSound(url: string, behavior: Behavior): Promise<void> {
+async function expectUsable(url: string, behavior: Behavior): Promise<void> {
   const check = async () => (await fetch(`${url}/readyz`)).status;
   const checks = await Promise.all(Array.from({ length: CHECKS }, check));
   const posts = await Promise.all(Array.from({ length: CHECKS }, () => post(url)));

@@ -4,7 +4,7 @@ import { startInstep } from '../../support/process/instep-process.ts';
 import { type EventFlood, floodAtRate, floodWithEvents } from '../flood/events.ts';
 import { startProfileReader } from '../flood/profiles.ts';
 import { percentile } from '../percentile.ts';
-import { canTellUse, useOf } from '../process-use.ts';
+import { canMeasureUse, useOf } from '../process-use.ts';
 import { expectServed, slowestMs } from '../regular-traffic.ts';
 import type { RunOptions, Scenario } from '../scenario.ts';
 
@@ -14,7 +14,7 @@ const CALM_MS = 3_000;
 /** The factor of the overload. Each event uses a connection without a pending answer. */
 const TIMES_TOO_MUCH = 10;
 const MAX_CONNECTIONS = 4_096;
-/** Thousands of connections take some memory; an unbounded queue would take more within seconds. */
+/** Thousands of connections need some memory, but an unbounded queue would exceed this within seconds. */
 const MAX_MB = 512;
 
 type Overload = Pick<Scenario, 'fault' | 'promise'> & {
@@ -41,7 +41,7 @@ export const overload = createOverload({
 
 /** A scenario of an overload with this additional load. */
 export function createOverload({ fault, promise, burden }: Overload): Scenario {
-  return { fault, promise, times: { short: 4, long: 60 }, isPossible: canTellUse, run };
+  return { fault, promise, times: { short: 4, long: 60 }, isPossible: canMeasureUse, run };
 
   async function run({ times: seconds, onProgress }: RunOptions) {
     const { url: databaseUrl, database } = await createDatabase();
@@ -78,7 +78,7 @@ export function createOverload({ fault, promise, burden }: Overload): Scenario {
     const mostMegabytes = Math.max(...megabytes);
     if (odd.length > 0) throw new Error(`${odd.length} odd answers, the first: ${odd[0]}`);
     if (flood.unanswered > 0) throw new Error(`${flood.unanswered} events got no answer`);
-    // Events that took too long are answered 503 as well.
+    // Events that took too long are also answered 503.
     if (!server.lines.some((line) => line.includes('QUEUE_FULL'))) {
       throw new Error('nothing was refused by admission: the flood was too small');
     }

@@ -8,7 +8,7 @@ import { spawnInstep } from '../../support/process/instep-process.ts';
 import { API_KEY } from '../../support/secrets/canaries.ts';
 import { openPipeline } from '../../support/service/pipelines.ts';
 import { received } from '../../support/stripe/events.ts';
-import { canTellUse, peakMegabytesOf } from '../process-use.ts';
+import { canMeasureUse, peakMegabytesOf } from '../process-use.ts';
 import type { Scenario } from '../scenario.ts';
 
 const CHUNK = 500;
@@ -16,9 +16,9 @@ const PAGE = 100;
 /** Stripe's rate limit in test mode. */
 const CALLS_PER_SECOND = 25;
 const MAX_MEGABYTES = 200;
-/** As long as Stripe's ids. */
+/** Makes the objects as large as Stripe's. */
 const METADATA = { note: 'x'.repeat(2_000) };
-/** The rate that shows that the limit of ten calls a second was kept, if there were enough calls. */
+/** The minimum rate for a limit of ten calls per second, if there were enough calls. */
 const MIN_CALLS_PER_SECOND = 8;
 const ENOUGH_CALLS = 1_000;
 
@@ -35,7 +35,7 @@ export const reconcile: Scenario = {
     'instep reconcile finds and repairs exactly these teams, stays within its rate limit, ' +
     `and uses at most ${MAX_MEGABYTES} MB`,
   times: { short: 2_000, long: 100_000 },
-  isPossible: canTellUse,
+  isPossible: canMeasureUse,
   async run({ times, onProgress }) {
     const { url, database } = await createDatabase();
     const subscriptions = await prepare(database, times, onProgress);
@@ -133,7 +133,7 @@ function eventOf(number: number) {
   });
 }
 
-/** The exit code of `instep reconcile` when it finds drift and leaves it. */
+/** The exit code of `instep reconcile` when it leaves drift. */
 const DRIFT = 3;
 
 type Found = { readonly kind: string; readonly customerId: string; readonly cause?: Cause };

@@ -3,12 +3,12 @@ import { createDatabase } from '../../support/postgres/test-database.ts';
 import { startInstep } from '../../support/process/instep-process.ts';
 import { sessionCookie } from '../../support/service/session-cookie.ts';
 import { floodWithEvents } from '../flood/events.ts';
-import { canTellUse, useOf } from '../process-use.ts';
+import { canMeasureUse, useOf } from '../process-use.ts';
 import type { Scenario } from '../scenario.ts';
 
 const CONNECTIONS = 32;
 const PROFILES_PER_EVENT = 19;
-/** The memory that warming up takes: caches and compiled code. */
+/** The memory for warming up: caches and compiled code. */
 const MAX_GROWTH_MB = 100;
 /** The number of connections varies; a leak would add one for each of many events. */
 const MAX_MORE_FILES = 64;
@@ -20,7 +20,7 @@ export const soak: Scenario = {
   promise: 'open files and memory stay constant',
   times: { short: 10_000, long: 20_000_000 },
   isQuick: true,
-  isPossible: canTellUse,
+  isPossible: canMeasureUse,
   async run({ times, onProgress }) {
     const { url, database } = await createDatabase();
     const server = await startInstep({ DATABASE_URL: url.href });

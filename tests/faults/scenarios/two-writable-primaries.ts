@@ -8,7 +8,7 @@ import { addSignedIn, readProfile } from '../regular-traffic.ts';
 import type { Scenario } from '../scenario.ts';
 
 const STALE_MS = 3_000;
-/** For a machine that is busy with other tests. */
+/** Tolerates a machine that is busy with other tests. */
 const MARGIN_MS = 3_000;
 const POLL_MS = 20;
 /** Acknowledged events after each step, so that the step lasts a while. */

@@ -39,7 +39,7 @@ export const unsignedFlood: Scenario = {
     });
     const refusals = () =>
       server.lines.filter((line) => line.includes('signature verification failed'));
-    // The last line stands for all requests of its second.
+    // The last line counts all requests of its second.
     await vi.waitFor(() => expect(counted(refusals())).toBeGreaterThanOrEqual(sum(answered)));
     await server.stop();
     await database.close();

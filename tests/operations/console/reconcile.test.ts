@@ -103,9 +103,9 @@ test('a run on another instance is shown, and no second one starts', async () =>
         set holder = 'another', held_until = now() + interval '1 minute', started_at = now()
       where name = 'reconcile'`,
   );
-  const told = await pages.get('/reconcile');
-  expect(told.text).toContain('Running on another instance Starting…');
-  expect(told.html).toContain('hx-trigger');
+  const shown = await pages.get('/reconcile');
+  expect(shown.text).toContain('Running on another instance Starting…');
+  expect(shown.html).toContain('hx-trigger');
   await pages.post('/reconcile', { mode: 'dry run' });
   await sleep(200);
   expect((await pages.get('/reconcile')).text).toContain(

@@ -9,7 +9,7 @@ import {
   openExaminedAccount,
 } from '../../support/stripe/examined-account.ts';
 
-/** What the doctor finds about Stripe. */
+/** The doctor's findings about Stripe. */
 async function examineStripe(
   account: Awaited<ReturnType<typeof openExaminedAccount>>,
   more: Readonly<Record<string, string>> = {},
@@ -213,7 +213,7 @@ describe('event destinations', () => {
     webhook_endpoint: { url: ENDPOINT.url },
   };
 
-  /** What the doctor says about the endpoints when these are all destinations. */
+  /** The doctor's findings about the endpoints when these are all destinations. */
   async function endpointsWith(...destinations: (ApiObject & Record<string, unknown>)[]) {
     const account = await openExaminedAccount();
     account.webhookEndpoints.delete('we_1');

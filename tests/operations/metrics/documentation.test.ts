@@ -7,11 +7,11 @@ import { eventBody } from '../../support/stripe/events.ts';
 
 const DOCS = resolve(import.meta.dirname, '../../../docs');
 
-const whole = v.pipe(v.number(), v.integer());
-const width = v.pipe(whole, v.minValue(1), v.maxValue(24));
-const place = v.object({ x: whole, y: whole, w: width, h: whole });
+const integer = v.pipe(v.number(), v.integer());
+const width = v.pipe(integer, v.minValue(1), v.maxValue(24));
+const place = v.object({ x: integer, y: integer, w: width, h: integer });
 const target = v.object({ refId: v.string(), expr: v.string(), legendFormat: v.string() });
-const panel = { id: whole, title: v.string(), gridPos: place };
+const panel = { id: integer, title: v.string(), gridPos: place };
 const chartShape = v.object({
   ...panel,
   type: v.picklist(['stat', 'timeseries']),
@@ -23,7 +23,7 @@ const chartShape = v.object({
 });
 const dashboardShape = v.object({
   title: v.string(),
-  schemaVersion: whole,
+  schemaVersion: integer,
   templating: v.object({ list: v.array(v.object({ name: v.string(), type: v.string() })) }),
   panels: v.array(v.union([chartShape, v.object({ ...panel, type: v.literal('row') })])),
 });

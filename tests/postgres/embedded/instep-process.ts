@@ -54,15 +54,15 @@ export class InstepProcess {
   }
 
   open(): Promise<Opened> {
-    return this.#tell<Opened>('open');
+    return this.#request<Opened>('open');
   }
 
   ensureRunning(): Promise<void> {
-    return this.#tell<void>('ensureRunning');
+    return this.#request<void>('ensureRunning');
   }
 
   release(): Promise<void> {
-    return this.#tell<void>('release');
+    return this.#request<void>('release');
   }
 
   /** Simulates Ctrl-C in its terminal. */
@@ -78,7 +78,7 @@ export class InstepProcess {
     await exited;
   }
 
-  #tell<Result>(command: string): Promise<Result> {
+  #request<Result>(command: string): Promise<Result> {
     this.#sent += 1;
     const number = this.#sent;
     const child = this.#child;

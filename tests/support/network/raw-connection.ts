@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { lookAtAnswer } from '../secrets/leaks.ts';
+import { checkResponse } from '../secrets/leaks.ts';
 
 /** A connection on which a test can send any bytes. */
 export type RawConnection = {
@@ -26,7 +26,7 @@ export function openConnection(url: string): RawConnection {
     for (const look of waiting) look();
   };
   const ended = () => {
-    if (!isClosed) lookAtAnswer(url, received);
+    if (!isClosed) checkResponse(url, received);
     isClosed = true;
     socket.end();
     changed();

@@ -119,7 +119,7 @@ export class PostgresCluster {
   async freeze(): Promise<() => void> {
     const rows = await this.ask<{ pid: number }>('select pid from pg_stat_activity');
     const pids = [this.#process?.pid, ...rows.map(({ pid }) => pid)].filter((pid) => pid != null);
-    const tell = (signal: NodeJS.Signals) => {
+    const signalAll = (signal: NodeJS.Signals) => {
       for (const pid of pids) {
         try {
           process.kill(pid, signal);
@@ -129,8 +129,8 @@ export class PostgresCluster {
         }
       }
     };
-    tell('SIGSTOP');
-    return () => tell('SIGCONT');
+    signalAll('SIGSTOP');
+    return () => signalAll('SIGCONT');
   }
 
   /** Runs one statement on a new connection. */

@@ -3,7 +3,7 @@ import { openDatabase } from '../../../src/postgres/database.ts';
 import { migrate } from '../../../src/postgres/migrate.ts';
 import { PostgresCluster } from './postgres-cluster.ts';
 
-/** Run on the standby. Waiting for its end can conflict with the recovery that goes on. */
+/** Run on the standby. Waiting for its end can conflict with the ongoing recovery. */
 export const PROMOTE = 'select pg_promote(wait => false)';
 
 /** A primary with Instep's tables, and its synchronous standby. */
@@ -43,7 +43,7 @@ export async function join(primary: PostgresCluster, standby: PostgresCluster): 
 
 type Promotion = (primary: PostgresCluster, standby: PostgresCluster) => Promise<void>;
 
-/** How long a primary that was cut off goes on beside the new one. */
+/** How long a primary that was cut off continues beside the new one. */
 const OVERLAP_MS = 500;
 
 /** The ways in which the standby takes over. */

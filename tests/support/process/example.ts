@@ -4,7 +4,7 @@ import { cpSync, symlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll } from 'vitest';
-import { lookAtOutput } from '../secrets/leaks.ts';
+import { checkOutput } from '../secrets/leaks.ts';
 import { freePort } from './free-port.ts';
 import { createFolder, SETTINGS } from './instep-process.ts';
 
@@ -42,7 +42,7 @@ export function copyExamples(name: string): string {
 export async function runNpm(folder: string, args: readonly string[], settings: Environment = {}) {
   const environment = { cwd: folder, env: environmentOf(settings) };
   const { stdout, stderr } = await run('npm', args, environment);
-  lookAtOutput(args, stdout + stderr);
+  checkOutput(args, stdout + stderr);
   return stdout;
 }
 
@@ -73,7 +73,7 @@ export async function startWithNpm(
     stops.delete(stop);
     if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
     await closed;
-    lookAtOutput([script], output);
+    checkOutput([script], output);
   }
   stops.add(stop);
   for (;;) {

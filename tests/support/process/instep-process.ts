@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { afterAll } from 'vitest';
 import { API_KEY, AUTH_SECRET, WEBHOOK_SECRET } from '../secrets/canaries.ts';
-import { lookAtOutput } from '../secrets/leaks.ts';
+import { checkOutput } from '../secrets/leaks.ts';
 
 const PROGRAM = new URL('../../../dist/cli/instep.js', import.meta.url).pathname;
 
@@ -59,7 +59,7 @@ function spawnCommand(args: readonly string[], options: ReturnType<typeof proces
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   for (const stream of [child.stdout, child.stderr]) {
-    onLine(stream, (line) => lookAtOutput(args, line));
+    onLine(stream, (line) => checkOutput(args, line));
   }
   running.add(child);
   child.once('exit', () => running.delete(child));
@@ -82,8 +82,8 @@ export function runInstep(
   return new Promise((resolve) => {
     const options = { ...processOptions(environment, folder), timeout: 30_000 };
     execFile(process.execPath, [PROGRAM, ...args], options, (error, stdout, stderr) => {
-      lookAtOutput(args, stdout);
-      lookAtOutput(args, stderr);
+      checkOutput(args, stdout);
+      checkOutput(args, stderr);
       const code = error === null ? 0 : (error.code ?? error.signal ?? 'unknown');
       resolve({ code, stdout, stderr });
     });
@@ -215,16 +215,16 @@ export async function startInstep(
 }
 
 /** Only a line feed ends a line, so that no other character can forge one. */
-function onLine(stream: Readable, hear: (line: string) => void): void {
+function onLine(stream: Readable, handle: (line: string) => void): void {
   let rest = '';
   stream.setEncoding('utf8');
   stream.on('data', (text: string) => {
     const lines = (rest + text).split('\n');
     rest = lines.pop() ?? '';
-    for (const line of lines) hear(line);
+    for (const line of lines) handle(line);
   });
   stream.on('end', () => {
-    if (rest !== '') hear(rest);
+    if (rest !== '') handle(rest);
   });
 }
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll } from 'vitest';
 
-/** A port of loopback that something else listens on, for the tests of a file. */
+/** A loopback port that is already in use, for the tests of a file. */
 export function useTakenPort(): () => string {
   const holder = createServer().listen(0, '127.0.0.1');
   beforeAll(async () => {

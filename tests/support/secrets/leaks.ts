@@ -27,7 +27,7 @@ for (const after of [afterEach, afterAll]) {
 }
 
 /** Searches a text for secrets. The running test fails if there is one. */
-function look(where: string, text: string, mayHold: (secret: string, line: string) => boolean) {
+function search(where: string, text: string, mayHold: (secret: string, line: string) => boolean) {
   for (const line of text.split('\n')) {
     for (const [secret] of line.matchAll(SECRET)) {
       if (!mayHold(secret, line)) leaks.push(`${secret} in ${where}: ${line}`);
@@ -36,18 +36,18 @@ function look(where: string, text: string, mayHold: (secret: string, line: strin
 }
 
 /** Checks the output of the command with these arguments. */
-export function lookAtOutput(args: readonly string[], text: string): void {
+export function checkOutput(args: readonly string[], text: string): void {
   const command = args.join(' ');
   const mayHold = (secret: string) => WRITES_TOKEN.test(command) && secret.startsWith('eyJ');
-  look(`the output of instep ${command}`, text, mayHold);
+  search(`the output of instep ${command}`, text, mayHold);
 }
 
 /** Checks the response from this URL. */
-export function lookAtAnswer(url: string, text: string): void {
+export function checkResponse(url: string, text: string): void {
   const mayHold = (secret: string, line: string) =>
     (OF_PROFILE.test(secret) && PROFILE.test(line)) ||
     (OF_PAYLOAD.test(secret) && PAYLOAD.test(url));
-  look(`the answer of ${url}`, text, mayHold);
+  search(`the answer of ${url}`, text, mayHold);
 }
 
 const { fetch } = globalThis;
@@ -61,9 +61,9 @@ globalThis.fetch = async (...request) => {
   const { pathname } = new URL(resource instanceof Request ? resource.url : resource);
   if (OF_STRIPE.test(pathname)) return await fetch(resource, init);
   const response = await fetch(resource, init);
-  lookAtAnswer(response.url, JSON.stringify([...response.headers]));
+  checkResponse(response.url, JSON.stringify([...response.headers]));
   // The test itself notices a response that is cut off.
-  lookAtAnswer(
+  checkResponse(
     response.url,
     await response
       .clone()

@@ -11,7 +11,7 @@ import type { RunningServer } from '../../../src/server/listener.ts';
 import { createStripeApi } from '../../../src/stripe/api.ts';
 import { connect, createDatabase } from '../postgres/test-database.ts';
 import { API_KEY } from '../secrets/canaries.ts';
-import { lookAtOutput } from '../secrets/leaks.ts';
+import { checkOutput } from '../secrets/leaks.ts';
 
 export type ConsoleServiceOptions = {
   readonly token?: string;
@@ -39,7 +39,7 @@ export function useConsole({
     database = databaseUrl === undefined ? (await createDatabase()).database : connect(databaseUrl);
     const logger = createLogger('info', {
       write(line) {
-        lookAtOutput(['the console'], line);
+        checkOutput(['the console'], line);
         lines.push(JSON.parse(line));
       },
     });

@@ -13,7 +13,7 @@ import { signWebhook } from '../../../src/testing/sign-webhook.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { SETTINGS } from '../process/instep-process.ts';
 import { HEADERS, WEBHOOK_SECRET } from '../secrets/canaries.ts';
-import { lookAtAnswer } from '../secrets/leaks.ts';
+import { checkResponse } from '../secrets/leaks.ts';
 
 /**
  * A server in the test's process with its own database, and its metrics. `reach` can put a proxy between
@@ -54,7 +54,7 @@ export function useMetrics(
     /** Every value, by name and labels as exposed. */
     async values(): Promise<ReadonlyMap<string, number>> {
       const text = await instep.metrics.expose();
-      lookAtAnswer('/metrics', text);
+      checkResponse('/metrics', text);
       return valuesIn(text);
     },
 

@@ -27,7 +27,7 @@ export function useStripeApis() {
     },
 
     /** An API with a handler of the test. */
-    async startOdd(listener: RequestListener) {
+    async startWith(listener: RequestListener) {
       const server = createServer(listener).listen(0, '127.0.0.1');
       await once(server, 'listening');
       servers.push({ close: () => server.close(() => undefined).closeAllConnections() });

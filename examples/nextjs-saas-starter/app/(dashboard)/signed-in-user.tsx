@@ -3,7 +3,7 @@
 import type { User } from 'instep';
 import { useEffect, useState } from 'react';
 
-/** As the starter does it: the browser asks `/api/user`, which Instep answers. */
+/** As in the starter, the browser requests `/api/user`, which Instep answers. */
 export function SignedInUser() {
   const [user, setUser] = useState<User | null>(null);
   useEffect(() => {

@@ -4,7 +4,7 @@ import postgres from 'postgres';
 
 const sql = postgres(process.env.POSTGRES_URL, { onnotice: () => undefined });
 
-/** Ada's team has paid before: its checkout stored the customer id. Grace's has not. */
+/** Ada's team has paid before, so its checkout stored the customer id. Grace's team has not. */
 const PEOPLE = [
   { name: 'Ada', email: 'ada@example.com', team: 'Acme', customer: 'cus_acme' },
   { name: 'Grace', email: 'grace@example.com', team: 'Flow', customer: null },

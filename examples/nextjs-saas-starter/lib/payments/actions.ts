@@ -8,9 +8,9 @@ import { teams } from '@/lib/db/schema';
 import { stripe } from './stripe';
 
 /**
- * Sends the user to Stripe's checkout. The team has its customer id before that, so Instep finds the
- * team of every event, and nothing depends on whether the browser comes back. There is no route that
- * writes the plan after checkout: Instep does that.
+ * Sends the user to Stripe's checkout. The team has its customer id before that, so Instep finds the team of
+ * every event, and nothing depends on the browser's return. There is no route that writes the plan after
+ * checkout: Instep does that.
  */
 export async function checkout(form: FormData) {
   const user = await getUser();

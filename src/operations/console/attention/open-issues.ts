@@ -73,7 +73,7 @@ export function subjectOf(issue: OpenIssue): string {
   return teamId === null ? `customer:${customerId}` : `team:${teamId}`;
 }
 
-/** Where a page begins: after the last row of the page before. */
+/** The start of a page: after the last row of the previous page. */
 export type Cursor = { readonly source: number; readonly after: string };
 
 export type PageOfIssues = {

@@ -1,6 +1,6 @@
 type Link = { readonly href: string; readonly text: string };
 
-/** Each is missing where there is no such page. */
+/** A link is left out if there is no such page. */
 export type PagerProps = {
   readonly first?: Link | false;
   readonly previous?: Link | false;

@@ -20,8 +20,8 @@ const SHORT_ID_LENGTH = 24;
 const ID_END_LENGTH = 6;
 
 /**
- * An untrusted id. The style sheet shortens a long one in the middle, because its start and its end tell ids
- * apart; selecting, copying and searching the page use the whole id.
+ * An untrusted id. The style sheet shortens a long one in the middle, because its start and its end
+ * distinguish ids; selecting, copying and searching the page use the whole id.
  */
 export function Id({ text }: { readonly text: string }) {
   if (text.length <= SHORT_ID_LENGTH) return <bdi class="id">{text}</bdi>;

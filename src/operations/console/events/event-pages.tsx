@@ -137,7 +137,7 @@ type PageEndProps = { readonly fields: FilterFields; readonly page: PageOfEvents
 
 type Whole = { readonly isLogEmpty: boolean; readonly isForward: boolean };
 
-/** What else there is when the page is not full. */
+/** The end of a page that is not full: whether there can be more events. */
 function PageEnd({ fields, page, isLogEmpty, isForward }: PageEndProps & Whole) {
   if (isLogEmpty) {
     return (

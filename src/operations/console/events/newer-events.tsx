@@ -5,8 +5,8 @@ import { Live } from '../components/live.tsx';
 import { type FilterFields, filterUrl } from './event-filter.ts';
 
 /**
- * What was in the log when a page was rendered. An event gets its position before it is committed,
- * so the next events to appear may have smaller positions than the newest on the page.
+ * The extent of the log when a page was rendered. An event gets its position before it is committed, so the
+ * next events to appear may have smaller positions than the newest on the page.
  */
 export type Baseline = { readonly after: number; readonly count: number };
 

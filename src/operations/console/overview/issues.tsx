@@ -28,7 +28,7 @@ export type SyncState = {
   readonly counts: IssueCounts;
   /** The last reconciliation, finished or not. */
   readonly reconciled: Progress | null;
-  /** Of the last events. */
+  /** The origins of the last events. */
   readonly origins: readonly EventOrigin[];
   /** The mode of the API key; `null` when its prefix does not show it. */
   readonly keyMode: Mode | null;

@@ -53,7 +53,7 @@ async function readOverview(options: OverviewOptions, range: Range, nowMs: numbe
   const { query } = database;
   const sinceMs = firstSlotMs(range, nowMs);
   const request = { slotSeconds: range.slotSeconds, sinceMs };
-  const [{ rows, isWhole }, runs, counts, state] = await Promise.all([
+  const [{ rows, isComplete }, runs, counts, state] = await Promise.all([
     // In a transaction, plans prefer indexes: the planner does not know how few rows are not summed yet.
     database.transaction((inTransaction) => readStatistics(inTransaction, request)),
     readRuns(query),
@@ -61,7 +61,7 @@ async function readOverview(options: OverviewOptions, range: Range, nowMs: numbe
     readState(options),
   ]);
   const marks = marksOf(runs, nowMs).filter(({ untilMs }) => untilMs >= sinceMs);
-  return { slots: seriesOf(rows, range, nowMs), marks, isWhole, counts, state, nowMs };
+  return { slots: seriesOf(rows, range, nowMs), marks, isComplete, counts, state, nowMs };
 }
 
 /** How many of the last events are read for their origin. */
@@ -90,7 +90,16 @@ type ControlsProps = { readonly range: Range; readonly isLive: boolean };
 type OverviewProps = Awaited<ReturnType<typeof readOverview>> & ControlsProps;
 
 /** The part of the page that is refreshed. */
-function Overview({ slots, marks, isWhole, counts, state, nowMs, range, isLive }: OverviewProps) {
+function Overview({
+  slots,
+  marks,
+  isComplete,
+  counts,
+  state,
+  nowMs,
+  range,
+  isLive,
+}: OverviewProps) {
   const issues = issuesOf(state, nowMs);
   const hasEvents = state.health.lastReceivedMs !== null;
   return (
@@ -99,7 +108,7 @@ function Overview({ slots, marks, isWhole, counts, state, nowMs, range, isLive }
       {hasEvents ? (
         <div class="panels">
           <Panel title={`Events per ${range.slot}`} id="panel-events">
-            {!isWhole && <p class="quiet">Older events are still being counted.</p>}
+            {!isComplete && <p class="quiet">Older events are still being counted.</p>}
             <EventsChart {...{ slots, range, marks }} />
             <Marks marks={marks} />
           </Panel>

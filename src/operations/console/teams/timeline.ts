@@ -9,7 +9,7 @@ export type Timeline = {
   readonly bars: readonly Bar[];
   readonly barsTop: number;
   readonly ticks: readonly { readonly x: number; readonly atMs: number }[];
-  /** Where lanes and bars end: now, or before the first of the newer events. */
+  /** The end of lanes and bars: now, or before the first of the newer events. */
   readonly end: number;
 };
 
