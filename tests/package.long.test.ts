@@ -9,12 +9,12 @@ const run = promisify(execFile);
 const ROOT = resolve(import.meta.dirname, '..');
 const folders: string[] = [];
 function folder(): string {
-  const made = mkdtempSync(join(tmpdir(), 'instep-package-'));
-  folders.push(made);
-  return made;
+  const created = mkdtempSync(join(tmpdir(), 'instep-package-'));
+  folders.push(created);
+  return created;
 }
 afterAll(() => {
-  for (const made of folders) rmSync(made, { recursive: true, force: true });
+  for (const created of folders) rmSync(created, { recursive: true, force: true });
 });
 
 /** `dist` is built already, and must not change while other tests run. */

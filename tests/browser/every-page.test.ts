@@ -51,9 +51,9 @@ beforeAll(async () => {
   const createdSeconds = Date.UTC(2026, 0, 2, 20, 30) / 1_000;
   const subscriptionId = `sub_${HOSTILE.script}`;
   const productId = `prod_${HOSTILE.rightToLeft}`;
-  const made = { customerId, subscriptionId, productId };
-  await instep.happen({ ...made, eventId: HOSTILE.attribute, createdSeconds });
-  await instep.happen({ ...made, eventId: `${HOSTILE.attribute} 2`, status: HOSTILE.script });
+  const fields = { customerId, subscriptionId, productId };
+  await instep.happen({ ...fields, eventId: HOSTILE.attribute, createdSeconds });
+  await instep.happen({ ...fields, eventId: `${HOSTILE.attribute} 2`, status: HOSTILE.script });
   await instep.happen({ customerId: HOSTILE.entity, eventId: HOSTILE.rightToLeft });
   await instep.happen({ customerId: 'cus_long', subscriptionId: `sub_${HOSTILE.long}` });
   await instep.happen({ customerId: `${HOSTILE.image} 2`, eventId: 'evt_parked' });

@@ -19,13 +19,13 @@ async function teamWithHistory(): Promise<ApplicationId> {
   const mine = { customerId, subscriptionId: 'sub_mine', createdSeconds: 100 };
   const other = { customerId, subscriptionId: 'sub_other', createdSeconds: 200 };
   const previousAttributes = { status: 'trialing' };
-  for (const made of [
+  for (const fields of [
     { ...mine, status: 'trialing' },
     { ...mine, status: 'active', previousAttributes },
     { ...other, status: 'canceled' },
     { ...other, status: 'active', createdSeconds: 150 },
   ]) {
-    await service.postSigned(eventBody(made));
+    await service.postSigned(eventBody(fields));
   }
   return teamId;
 }

@@ -6,8 +6,8 @@ const service = useService();
 
 async function team() {
   const { teamId, customerId } = await service.addTeam();
-  const send = async (made: Parameters<typeof eventBody>[0]) => {
-    const body = eventBody({ customerId, ...made });
+  const send = async (fields: Parameters<typeof eventBody>[0]) => {
+    const body = eventBody({ customerId, ...fields });
     expect((await service.postSigned(body)).status).toBe(200);
     return body;
   };

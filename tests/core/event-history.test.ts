@@ -3,9 +3,9 @@ import { EventHistory } from '../../src/core/event-history.ts';
 import type { SubscriptionChange, SubscriptionEvent } from '../../src/core/subscription-event.ts';
 import { event } from './subscription-changes.ts';
 
-function at(createdSeconds: number, made: Partial<SubscriptionEvent> = {}): SubscriptionChange {
+function at(createdSeconds: number, fields: Partial<SubscriptionEvent> = {}): SubscriptionChange {
   const change = event({ status: 'active' });
-  return { ...change, subscription: { ...change.subscription, createdSeconds, ...made } };
+  return { ...change, subscription: { ...change.subscription, createdSeconds, ...fields } };
 }
 
 function keysOf(events: readonly SubscriptionChange[]): string[] {
@@ -31,8 +31,8 @@ test.each([
   ['customer', { customerId: 'cus_2' }],
   ['subscription', { subscriptionId: 'sub_2' }],
   ['missing subscription', { subscriptionId: null }],
-])('keeps events with another %s separate', (_, made) => {
-  const [one, other] = [at(10), at(10, made)];
+])('keeps events with another %s separate', (_, fields) => {
+  const [one, other] = [at(10), at(10, fields)];
   const history = new EventHistory([one, other]);
   expect(history.secondOf(one.subscription).events).toEqual([one]);
   expect(history.secondOf(other.subscription).events).toEqual([other]);

@@ -7,8 +7,8 @@ import { deletion, event, lastOf, permutations, snapshot } from './subscription-
 
 /** The change from one status to another, `second` seconds after the start. */
 function change(from: string, to: string, second = 10): SubscriptionChange {
-  const made = event({ status: to }, { status: from });
-  return { ...made, subscription: { ...made.subscription, createdSeconds: second } };
+  const base = event({ status: to }, { status: from });
+  return { ...base, subscription: { ...base.subscription, createdSeconds: second } };
 }
 
 const failed = change('active', 'unpaid');

@@ -26,10 +26,14 @@ test('explains every event, with the plans that the team had before and after it
     async (events) => {
       const { teamId, customerId } = await store.addTeam();
       const plans = [await store.planOf(teamId)];
-      for (const { replaced, ...made } of events) {
+      for (const { replaced, ...fields } of events) {
         const previousAttributes = replaced === null ? undefined : { status: replaced };
         await ingest([
-          receivedEvent({ customerId, ...made, ...(previousAttributes && { previousAttributes }) }),
+          receivedEvent({
+            customerId,
+            ...fields,
+            ...(previousAttributes && { previousAttributes }),
+          }),
         ]);
         plans.push(await store.planOf(teamId));
       }

@@ -20,11 +20,11 @@ type Logged = readonly [
 
 /** A log of these events; the n-th one has the id `evt_n` and the position n. */
 function logOf(events: readonly Logged[]): EventRow[] {
-  return events.map(([outcome, second, status, made = {}], index) => {
+  return events.map(([outcome, second, status, fields = {}], index) => {
     const position = index + 1;
     const createdSeconds = CREATED + second;
     const eventId = `evt_${position}`;
-    const event = received(eventBody({ eventId, createdSeconds, status, ...made }));
+    const event = received(eventBody({ eventId, createdSeconds, status, ...fields }));
     return {
       position,
       key: event.key,

@@ -22,8 +22,8 @@ describe.each(postgresServers)('$name', (server) => {
   test('prunes events that no longer count, and keeps the rest', async () => {
     const { teamId, customerId } = await store.addTeam();
     const ingest = openPipeline(store.database);
-    const deliver = async (eventId: string, made: object, change: object = {}) => {
-      const body = { ...JSON.parse(eventBody({ customerId, eventId, ...made })), ...change };
+    const deliver = async (eventId: string, fields: object, change: object = {}) => {
+      const body = { ...JSON.parse(eventBody({ customerId, eventId, ...fields })), ...change };
       await ingest([received(JSON.stringify(body), RECEIVED_MS)]);
     };
     const at = (second: number, status: string) => ({ createdSeconds: CREATED + second, status });

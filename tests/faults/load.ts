@@ -204,6 +204,6 @@ function happen({ customerId, truth }: Team, createdSeconds: number, random: Ran
   return { ...change, customerId };
 }
 
-function bodyOf({ productName: _, ...made }: ReturnType<typeof happen>, eventId: string): string {
-  return eventBody({ ...made, eventId });
+function bodyOf({ productName: _, ...fields }: ReturnType<typeof happen>, eventId: string): string {
+  return eventBody({ ...fields, eventId });
 }

@@ -14,8 +14,8 @@ const scenario = {
   run: async () => ({}),
 };
 
-function report(made: Partial<Report> = {}): Report {
-  return { name: 'one', scenario, times: 500, figures: { kills: 1_000, lost: 0 }, ...made };
+function report(fields: Partial<Report> = {}): Report {
+  return { name: 'one', scenario, times: 500, figures: { kills: 1_000, lost: 0 }, ...fields };
 }
 
 const rowsOf = (page: string) => page.split('\n').filter((line) => line.startsWith('| a '));

@@ -70,8 +70,8 @@ describe.each(postgresServers)('$name', (server) => {
 
     const property = fc.asyncProperty(anyDelivery, async ({ events, order }) => {
       const teams = await Promise.all(Array.from({ length: CUSTOMERS }, () => store.addTeam()));
-      const received = events.map(({ customer, ...made }) =>
-        receivedEvent({ ...made, customerId: teams[customer]?.customerId ?? '' }),
+      const received = events.map(({ customer, ...fields }) =>
+        receivedEvent({ ...fields, customerId: teams[customer]?.customerId ?? '' }),
       );
       await Promise.all(
         order.map((index, turn) => acceptors[turn % 2]?.([received[index] as ReceivedEvent])),

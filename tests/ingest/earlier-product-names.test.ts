@@ -10,8 +10,8 @@ const SECOND = 1_700_000_000;
 test("a team that returns to an earlier event of a cycle gets the name of that event's product", async () => {
   const { teamId, customerId } = await store.addTeam();
   const ingest = openPipeline(store.database, async (productId) => `The plan of ${productId}`);
-  const deliver = (made: Parameters<typeof receivedEvent>[0]) =>
-    ingest([receivedEvent({ customerId, subscriptionId: 'sub_1', ...made })]);
+  const deliver = (fields: Parameters<typeof receivedEvent>[0]) =>
+    ingest([receivedEvent({ customerId, subscriptionId: 'sub_1', ...fields })]);
   await deliver({
     createdSeconds: SECOND,
     status: 'active',

@@ -38,7 +38,7 @@ test('a late event decides an order that a snapshot without an effect left open'
 async function snapshotOf(customer: string, status: string): Promise<ReceivedEvent> {
   const known = await readEventIds(store.database.query, [keysOfSecond(SECOND, 'sub_1')]);
   const takenAtMs = (SECOND + 10) * 1_000;
-  const made = makeSnapshot(
+  const snapshot = makeSnapshot(
     { id: 'sub_1', customer, status, items: { data: [] } },
     {
       createdSeconds: SECOND,
@@ -47,6 +47,6 @@ async function snapshotOf(customer: string, status: string): Promise<ReceivedEve
       nonce: () => customer,
     },
   );
-  if (made === null) throw new RangeError('the snapshot can be read');
-  return { ...made.event, body: made.body, receivedAtMs: takenAtMs, source: 'log' };
+  if (snapshot === null) throw new RangeError('the snapshot can be read');
+  return { ...snapshot.event, body: snapshot.body, receivedAtMs: takenAtMs, source: 'log' };
 }

@@ -18,9 +18,9 @@ function plan(status: string) {
 }
 
 function event(status: string): EventWithProductName & { readonly kind: 'readable' } {
-  const made = receivedEvent({ status, createdSeconds: CREATED });
-  if (made.kind !== 'readable') throw new RangeError('not readable');
-  return { ...made, productName: null };
+  const received = receivedEvent({ status, createdSeconds: CREATED });
+  if (received.kind !== 'readable') throw new RangeError('not readable');
+  return { ...received, productName: null };
 }
 
 /** Two events of one second without replaced values: the team follows the later one. */
@@ -40,14 +40,20 @@ function known(events: readonly (typeof one)[]): StoredState {
 
 function snapshotWith(observedKeys: readonly string[]): EventWithProductName {
   const shown: Json = { id: 'sub_1', customer: 'cus_1', status: 'canceled' };
-  const made = makeSnapshot(shown, {
+  const snapshot = makeSnapshot(shown, {
     createdSeconds: CREATED,
     observedKeys: new Set(observedKeys),
     takenAtMs: (CREATED + 10) * 1_000,
     nonce: () => 'nonce',
   });
-  if (made === null) throw new RangeError('unreadable');
-  return { ...made.event, body: made.body, receivedAtMs: 0, source: 'log', productName: null };
+  if (snapshot === null) throw new RangeError('unreadable');
+  return {
+    ...snapshot.event,
+    body: snapshot.body,
+    receivedAtMs: 0,
+    source: 'log',
+    productName: null,
+  };
 }
 
 describe('a snapshot', () => {

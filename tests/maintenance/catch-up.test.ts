@@ -28,10 +28,10 @@ const BEGIN_SECONDS = NOW_SECONDS - 20 * DAY_SECONDS;
 
 let count = 0;
 /** An event from some days ago, each a minute later than the one before. */
-const nextEvent = (made: Parameters<typeof eventBody>[0] = {}) => {
+const nextEvent = (fields: Parameters<typeof eventBody>[0] = {}) => {
   count += 1;
   const eventId = `evt_${String(count).padStart(5, '0')}`;
-  return eventBody({ eventId, createdSeconds: BEGIN_SECONDS + count * 60, ...made });
+  return eventBody({ eventId, createdSeconds: BEGIN_SECONDS + count * 60, ...fields });
 };
 
 type Setting = {

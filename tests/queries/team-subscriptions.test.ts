@@ -49,8 +49,8 @@ describe.each(postgresServers)('instep.team_subscriptions on $name', (server) =>
     ]);
 
   /** Delivers an event with these members in its subscription. */
-  async function deliver(made: Parameters<typeof eventBody>[0], members: object) {
-    const event = JSON.parse(eventBody(made));
+  async function deliver(fields: Parameters<typeof eventBody>[0], members: object) {
+    const event = JSON.parse(eventBody(fields));
     Object.assign(event.data.object, members);
     await openPipeline(store.database)([received(JSON.stringify(event))]);
   }

@@ -249,9 +249,9 @@ describe('a batch', () => {
 describe("a call of Stripe's API", () => {
   test('is part of the request whose event needs the name', async () => {
     const { customerId } = await newTeam();
-    const made = { customerId, productId: 'prod_traced', eventId: 'evt_named_product' };
-    expect(await post(eventBody(made))).toBe(200);
-    const request = await spans.find(WEBHOOK, (await lineWith({ eventId: made.eventId })).isOfIt);
+    const fields = { customerId, productId: 'prod_traced', eventId: 'evt_named_product' };
+    expect(await post(eventBody(fields))).toBe(200);
+    const request = await spans.find(WEBHOOK, (await lineWith({ eventId: fields.eventId })).isOfIt);
     const call = spans
       .partsOf(request)
       .find(({ kind, name }) => kind === SpanKind.CLIENT && /^GET/.test(name));

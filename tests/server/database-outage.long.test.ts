@@ -94,8 +94,8 @@ test('loses nothing that was answered 200 during repeated outages', async () => 
       count += 1;
       const number = count;
       const eventId = `evt_outage_${number}`;
-      const made = { eventId, customerId, subscriptionId: `sub_${number}` };
-      const { status } = await post(eventBody(made));
+      const fields = { eventId, customerId, subscriptionId: `sub_${number}` };
+      const { status } = await post(eventBody(fields));
       answered.push({ eventId, status });
       if (status === 200) last = number;
     }

@@ -27,8 +27,8 @@ beforeEach(() => {
 });
 
 /** An event at Stripe, and the notification that announces it. */
-function announce(made: Parameters<typeof eventBody>[0]) {
-  const event = JSON.parse(eventBody(made));
+function announce(fields: Parameters<typeof eventBody>[0]) {
+  const event = JSON.parse(eventBody(fields));
   events.set(event);
   return { event, notification: JSON.stringify(createEventNotification(event)) };
 }

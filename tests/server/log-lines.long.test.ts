@@ -48,8 +48,8 @@ function post(body: string, signature = sign(body)): Promise<Response> {
 }
 
 /** An event with these members in its subscription. */
-function bodyWith(made: Parameters<typeof eventBody>[0], members: object = {}): string {
-  const event = JSON.parse(eventBody(made));
+function bodyWith(fields: Parameters<typeof eventBody>[0], members: object = {}): string {
+  const event = JSON.parse(eventBody(fields));
   Object.assign(event.data.object, members);
   return JSON.stringify(event);
 }
@@ -82,14 +82,14 @@ test('writes one line per event with its id, type, customer, teams, outcome and 
     ['evt_log_3', 'unchanged', { customerId, createdSeconds: 30, status: 'past_due' }],
     ['evt_log_4', 'parked', { customerId: unmatched }],
   ] as const;
-  for (const [eventId, outcome, made] of expected) {
-    expect((await post(bodyWith({ ...made, eventId }))).status).toBe(200);
+  for (const [eventId, outcome, fields] of expected) {
+    expect((await post(bodyWith({ ...fields, eventId }))).status).toBe(200);
     expect(await lineOf(eventId)).toEqual({
       level: outcome === 'parked' ? 'error' : 'info',
       time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
       eventId,
       type: 'customer.subscription.updated',
-      customerId: made.customerId,
+      customerId: fields.customerId,
       teamIds: outcome === 'parked' ? [] : [teamId],
       outcome,
       durationMs: expect.any(Number),

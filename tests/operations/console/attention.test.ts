@@ -29,9 +29,9 @@ beforeEach(async () => {
 
 /** Parks the event of a payment. Returns its customer. */
 async function park(customerId: string): Promise<string> {
-  const made = { customerId, subscriptionId: `sub_${customerId}`, productId: 'prod_pro' };
+  const fields = { customerId, subscriptionId: `sub_${customerId}`, productId: 'prod_pro' };
   const createdSeconds = secondsAgo(3_600);
-  await ingest([received(eventBody({ ...made, createdSeconds }), Date.now() - 60 * MINUTE_MS)]);
+  await ingest([received(eventBody({ ...fields, createdSeconds }), Date.now() - 60 * MINUTE_MS)]);
   return customerId;
 }
 
@@ -42,10 +42,13 @@ const newTeam = (name: string, customerId: string | null = null) =>
 async function arrange(name: string, { isMissed = false } = {}): Promise<ApplicationId> {
   const customerId = `cus_${name}`;
   const teamId = await newTeam(name, customerId);
-  const made = { customerId, subscriptionId: `sub_${name}`, productId: 'prod_pro' };
-  await account.happen({ ...made, createdSeconds: secondsAgo(600) });
+  const fields = { customerId, subscriptionId: `sub_${name}`, productId: 'prod_pro' };
+  await account.happen({ ...fields, createdSeconds: secondsAgo(600) });
   if (isMissed) {
-    await account.happen({ ...made, status: 'canceled', createdSeconds: secondsAgo(60) }, 'missed');
+    await account.happen(
+      { ...fields, status: 'canceled', createdSeconds: secondsAgo(60) },
+      'missed',
+    );
   }
   return teamId;
 }

@@ -17,8 +17,8 @@ function newCustomer(): string {
 const addTeamOf = (customerId: string) => addTeam(database.query, { name: 'Acme', customerId });
 
 /** Ingests an event. Returns its position in the log. */
-async function deliver(made: Parameters<typeof eventBody>[0]): Promise<number> {
-  return await deliverBody(eventBody(made));
+async function deliver(fields: Parameters<typeof eventBody>[0]): Promise<number> {
+  return await deliverBody(eventBody(fields));
 }
 
 async function deliverBody(body: string): Promise<number> {
@@ -150,8 +150,13 @@ test('the title names the event', async () => {
 
 test("Stripe's ids link to its dashboard in the mode of the key", async () => {
   const customerId = newCustomer();
-  const made = { eventId: 'evt_1A', customerId, subscriptionId: 'sub_"/../x', productId: 'prod_2' };
-  const event = JSON.parse(eventBody({ ...made, createdSeconds: 1_000 }));
+  const fields = {
+    eventId: 'evt_1A',
+    customerId,
+    subscriptionId: 'sub_"/../x',
+    productId: 'prod_2',
+  };
+  const event = JSON.parse(eventBody({ ...fields, createdSeconds: 1_000 }));
   const position = await deliverBody(JSON.stringify({ ...event, livemode: undefined }));
   const hrefsOn = async (service: ConsoleService) => {
     const { html } = await service.get(`/events/${position}`);

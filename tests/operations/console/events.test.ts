@@ -20,10 +20,10 @@ const clockMs = () => {
 const pages = await openConsole(database, { clockMs });
 
 async function deliver(
-  made: Partial<SubscriptionEventFields>,
+  fields: Partial<SubscriptionEventFields>,
   receivedAtMs = Date.now(),
 ): Promise<void> {
-  await ingest([received(eventBody(made), receivedAtMs)]);
+  await ingest([received(eventBody(fields), receivedAtMs)]);
 }
 
 const positionsIn = (html: string) =>

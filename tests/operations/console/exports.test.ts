@@ -178,15 +178,15 @@ describe('a team for support', () => {
 
 describe('a file', () => {
   const logger = createLogger('silent');
-  let made = 0;
+  let created = 0;
   let isOver = false;
 
   async function* endless() {
-    made = 0;
+    created = 0;
     isOver = false;
     try {
       for (;;) {
-        made += 1;
+        created += 1;
         yield 'x'.repeat(32_768);
       }
     } finally {
@@ -214,7 +214,7 @@ describe('a file', () => {
     const reader = (await file(endless())).body?.getReader();
     for (let chunks = 1; chunks <= 5; chunks += 1) {
       await reader?.read();
-      expect(made).toBeLessThanOrEqual(chunks + 2);
+      expect(created).toBeLessThanOrEqual(chunks + 2);
     }
     await reader?.cancel();
     expect(isOver).toBe(true);

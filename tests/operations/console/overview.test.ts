@@ -26,13 +26,20 @@ async function load(path = '/'): Promise<string> {
 
 let ingest: Ingest;
 
-type Made = Parameters<typeof eventBody>[0] & { receivedAgoMs?: number; delaySeconds?: number };
+type EventFields = Parameters<typeof eventBody>[0] & {
+  receivedAgoMs?: number;
+  delaySeconds?: number;
+};
 
 /** Ingests an event that was received some time ago, with some delay. */
-async function deliver({ receivedAgoMs = 0, delaySeconds = 2, ...made }: Made): Promise<void> {
+async function deliver({
+  receivedAgoMs = 0,
+  delaySeconds = 2,
+  ...fields
+}: EventFields): Promise<void> {
   const receivedAtMs = service.clock.nowMs - receivedAgoMs;
   const createdSeconds = Math.floor(receivedAtMs / 1_000) - delaySeconds;
-  await ingest([received(eventBody({ createdSeconds, ...made }), receivedAtMs)]);
+  await ingest([received(eventBody({ createdSeconds, ...fields }), receivedAtMs)]);
 }
 
 beforeEach(async () => {

@@ -20,11 +20,11 @@ type Account = Awaited<ReturnType<typeof openAccount>>;
 /** A team that keeps its plan because it missed the cancellation. */
 async function drift(account: Account, name: string): Promise<ApplicationId> {
   const customerId = `cus_${name}`;
-  const made = { customerId, subscriptionId: `sub_${name}`, productId: 'prod_pro' };
+  const fields = { customerId, subscriptionId: `sub_${name}`, productId: 'prod_pro' };
   const teamId = await account.addTeam(customerId);
-  await account.happen({ ...made, createdSeconds: BEGIN_SECONDS });
+  await account.happen({ ...fields, createdSeconds: BEGIN_SECONDS });
   const end = { createdSeconds: BEGIN_SECONDS + 60, status: 'canceled' };
-  await account.happen({ ...made, ...end }, 'missed');
+  await account.happen({ ...fields, ...end }, 'missed');
   return teamId;
 }
 

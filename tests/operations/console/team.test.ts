@@ -9,7 +9,7 @@ const { database, ingest } = account;
 const apiBase = account.environment.STRIPE_API_BASE ?? '';
 const pages = await openConsole(database, { apiBase });
 
-type Made = NonNullable<Parameters<typeof eventBody>[0]>;
+type EventFields = NonNullable<Parameters<typeof eventBody>[0]>;
 
 const BEGIN_SECONDS = 1_790_000_000;
 let count = 0;
@@ -20,7 +20,7 @@ async function arrange(name = 'Acme') {
   const customerId = `cus_${count}`;
   const subscriptionId = `sub_${count}`;
   const teamId = await addTeam(database.query, { name, customerId });
-  const made = (secondsLater: number, more: Made): Made => ({
+  const fieldsOf = (secondsLater: number, more: EventFields): EventFields => ({
     ...{ customerId, subscriptionId, productId: 'prod_pro' },
     createdSeconds: BEGIN_SECONDS + secondsLater,
     ...more,
@@ -28,10 +28,10 @@ async function arrange(name = 'Acme') {
   return {
     teamId,
     subscriptionId,
-    deliver: (secondsLater: number, more: Made = {}) =>
-      ingest([received(eventBody(made(secondsLater, more)), Date.now())]),
-    happen: (secondsLater: number, more: Made, how?: 'delivered' | 'missed') =>
-      account.happen(made(secondsLater, more), how),
+    deliver: (secondsLater: number, more: EventFields = {}) =>
+      ingest([received(eventBody(fieldsOf(secondsLater, more)), Date.now())]),
+    happen: (secondsLater: number, more: EventFields, how?: 'delivered' | 'missed') =>
+      account.happen(fieldsOf(secondsLater, more), how),
     read: async () => (await pages.get(`/teams/${teamId}`)).text,
   };
 }

@@ -62,11 +62,11 @@ export function useBrowsedInstep(environment: Environment = {}) {
 
     /** Changes a subscription at Stripe. Delivers the event unless it is missed. */
     async happen(
-      made: Partial<SubscriptionEventFields>,
+      fields: Partial<SubscriptionEventFields>,
       delivery: 'delivered' | 'missed' = 'delivered',
     ) {
       const createdSeconds = Math.floor(Date.now() / 1_000);
-      const body = eventBody({ createdSeconds, productId: 'prod_pro', ...made });
+      const body = eventBody({ createdSeconds, productId: 'prod_pro', ...fields });
       subscriptions.set(JSON.parse(body).data.object);
       if (delivery === 'delivered') await post(body);
     },

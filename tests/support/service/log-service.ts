@@ -33,10 +33,10 @@ export function useLog() {
 
     /** Ingests an event, as if it had been received at that time. */
     async deliver(
-      made: Partial<SubscriptionEventFields>,
+      fields: Partial<SubscriptionEventFields>,
       receivedAtMs = Date.now(),
     ): Promise<void> {
-      await ingest([received(eventBody(made), receivedAtMs)]);
+      await ingest([received(eventBody(fields), receivedAtMs)]);
     },
 
     /** Ingests any body. */

@@ -9,7 +9,7 @@ import { MEMBERS } from '../secrets/canaries.ts';
 let count = 0;
 
 /** The body of an event as Stripe sends it, with defaults for what the test does not set. */
-export function eventBody(made: Partial<SubscriptionEventFields> = {}): string {
+export function eventBody(fields: Partial<SubscriptionEventFields> = {}): string {
   count += 1;
   const event = createSubscriptionEvent({
     eventId: `evt_${count}`,
@@ -19,7 +19,7 @@ export function eventBody(made: Partial<SubscriptionEventFields> = {}): string {
     subscriptionId: 'sub_1',
     status: 'active',
     productId: 'prod_1',
-    ...made,
+    ...fields,
   });
   Object.assign(event.data.object, MEMBERS);
   return JSON.stringify(event);
@@ -36,6 +36,6 @@ export function received(body: string, receivedAtMs = 1_700_000_000_000): Receiv
 }
 
 /** An event as the ingest pipeline receives it. */
-export function receivedEvent(made: Partial<SubscriptionEventFields> = {}): ReceivedEvent {
-  return received(eventBody(made));
+export function receivedEvent(fields: Partial<SubscriptionEventFields> = {}): ReceivedEvent {
+  return received(eventBody(fields));
 }

@@ -12,7 +12,7 @@ import { API_KEY } from '../secrets/canaries.ts';
 import { openPipeline } from '../service/pipelines.ts';
 import { eventBody, received } from './events.ts';
 
-type Made = NonNullable<Parameters<typeof eventBody>[0]>;
+type EventFields = NonNullable<Parameters<typeof eventBody>[0]>;
 
 export type ReconciledAccount = {
   readonly database: Database;
@@ -28,7 +28,7 @@ export type ReconciledAccount = {
   addTeam(customerId: string): Promise<ApplicationId>;
   planOf(teamId: ApplicationId): ReturnType<typeof readTeam>;
   /** Changes a subscription at Stripe. Delivers the event unless it is missed. */
-  happen(made: Made, how?: 'delivered' | 'missed'): Promise<void>;
+  happen(fields: EventFields, how?: 'delivered' | 'missed'): Promise<void>;
   reconcile(...args: string[]): Promise<{ code: number | string; lines: string[]; stderr: string }>;
 };
 
@@ -69,8 +69,8 @@ export async function openAccount(): Promise<ReconciledAccount> {
     environment,
     addTeam: (customerId) => addTeam(database.query, { name: 'Team', customerId }),
     planOf: (teamId) => readTeam(database.query, teamId),
-    async happen(made, how = 'delivered') {
-      const body = eventBody(made);
+    async happen(fields, how = 'delivered') {
+      const body = eventBody(fields);
       const { object } = JSON.parse(body).data;
       const before = subscriptions.get(object.id);
       subscriptions.set({ ...object, created: before?.created ?? object.created });
