@@ -7,10 +7,10 @@ import { API_KEY, AUTH_SECRET, WEBHOOK_SECRET } from './settings.ts';
 import type { System } from './system.ts';
 
 /** The compiled command. */
-export const PROGRAM = fileURLToPath(new URL('../../../../dist/cli/instep.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../../../dist/cli/instep.js', import.meta.url));
 
 /** The command's settings apart from the database. */
-export function instepEnvironment(stripeApiBase: string): Record<string, string> {
+function instepEnvironment(stripeApiBase: string): Record<string, string> {
   return {
     STRIPE_SECRET_KEY: API_KEY,
     STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,

@@ -65,12 +65,13 @@ export function createLazyService(options: HandlerOptions): LazyService {
 
   /** Reads the configuration on the first request, because a build imports the app without one. */
   function resolve(): InstepOptions {
+    if (resolved !== undefined) return resolved;
     const { environment = process.env, paths: _paths, ...given } = options;
     // The configuration knows nothing of the app's pool, so a missing DATABASE_URL is not an error.
     const read =
       given.pool === undefined ? environment : { ...environment, DATABASE_URL: 'embedded' };
     const config = given.config ?? readConfig(read);
-    resolved ??= { ...given, config, logger: given.logger ?? createLogger(config.logLevel) };
+    resolved = { ...given, config, logger: given.logger ?? createLogger(config.logLevel) };
     return resolved;
   }
 

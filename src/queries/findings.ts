@@ -181,7 +181,7 @@ export async function readFindings(query: Query, page: FindingsPage): Promise<Op
 }
 
 /** Counting stops here. */
-export const MAX_COUNTED_FINDINGS = 1_000;
+const MAX_COUNTED_FINDINGS = 1_000;
 
 const COUNT_FINDINGS = (tables: ApplicationTables) => `
       select problem, count(*) as count

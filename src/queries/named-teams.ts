@@ -50,7 +50,7 @@ const READ_TEAMS_BY_ID = (tables: ApplicationTables) => `
        order by id`;
 
 /** These teams, in the order of their ids. */
-export async function readTeamsById(
+async function readTeamsById(
   query: Query,
   ids: readonly ApplicationId[],
 ): Promise<NamedTeam[]> {

@@ -42,7 +42,7 @@ export const formExpired = () =>
     'Nothing was changed. Reload the page and send the form again.',
   );
 
-export const fromOtherSite = () =>
+const fromOtherSite = () =>
   new PageProblem(
     403,
     'This form came from another site',
