@@ -24,7 +24,6 @@ export type StepResult = {
   /**
    * Whether every response was correct, everything acknowledged was stored, and nothing is slower than in the
    * commit to compare with.
-   *
    */
   readonly isValid: boolean;
 };

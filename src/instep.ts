@@ -40,7 +40,6 @@ export type Instep = {
   /**
    * Runs the maintenance jobs that are due, and resolves when they are done or soon after `budgetMs`. For
    * `maintenance: 'on-demand'`.
-   *
    */
   runMaintenance(budgetMs: number): Promise<void>;
   /** Metrics of this process in the text format of Prometheus. */
@@ -74,7 +73,6 @@ export type InstepOptions = {
   /**
    * An existing `pg` pool of the app, used instead of connections of our own. It limits their number, and
    * stays open on close. Each transaction sets our timeouts.
-   *
    */
   readonly pool?: DatabasePool;
   /** `background` by default. */

@@ -35,7 +35,6 @@ export type HandlerMethods = {
   /**
    * Runs the maintenance jobs that are due, and resolves when they are done or soon after `budgetMs`. With
    * `maintenance: 'on-demand'`, call it on a schedule.
-   *
    */
   runMaintenance(budgetMs: number): Promise<void>;
   /**

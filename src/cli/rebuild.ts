@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { readPlanSelection } from '../config/config.ts';
+import type { ApplicationId } from '../core/application-id.ts';
 import { type Difference, rebuild } from '../event-log/rebuild.ts';
 import { counted } from '../operations/count-text.ts';
 import { applicationId } from './arguments.ts';
@@ -8,7 +9,7 @@ import { printMessage } from './output.ts';
 import { planChanges } from './plan-table.ts';
 import { withDatabase } from './with-database.ts';
 
-type RebuildOptions = { team?: number; dryRun?: boolean; json?: boolean };
+type RebuildOptions = { team?: ApplicationId; dryRun?: boolean; json?: boolean };
 
 export function rebuildCommand(): Command {
   return createCommand(

@@ -11,7 +11,6 @@ export type EventsOfSecond = {
   /**
    * The last arrival with an effect, if it has no `created`. Such an event counts as of its arrival, in the
    * second of its receipt, and is not ordered by cause.
-   *
    */
   readonly undatedEnd: SubscriptionEvent | null;
   neighbors(): Neighbors;

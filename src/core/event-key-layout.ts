@@ -50,3 +50,9 @@ export function keysOfSameSecond(key: string): KeyRange {
   const second = key.slice(0, SECOND_LENGTH);
   return { low: `${second}-0000-000000000000`, high: `${second}-ffff-ffffffffffff` };
 }
+
+/** The ranges of keys in the seconds of these keys, each once, so that they do not overlap. */
+export function rangesOfSeconds(keys: readonly string[]): KeyRange[] {
+  const ranges = keys.map(keysOfSameSecond);
+  return [...new Map(ranges.map((range) => [range.low, range])).values()];
+}

@@ -1,5 +1,5 @@
 import type { ApplicationId } from '../core/application-id.ts';
-import { keysOfSameSecond } from '../core/event-key-layout.ts';
+import { rangesOfSeconds } from '../core/event-key-layout.ts';
 import type { LoggedEvent } from '../core/logged-event.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import type { TeamPlan } from '../core/transition.ts';
@@ -84,11 +84,9 @@ async function readStored(
   events: readonly EventWithProductName[],
   customerIds: readonly string[],
 ): Promise<Stored> {
-  const ranges = new Map(
-    events.map(({ key }) => keysOfSameSecond(key)).map((range) => [range.low, range]),
-  );
+  const ranges = rangesOfSeconds(events.map(({ key }) => key));
   const [log, customers] = await Promise.all([
-    readLog(query, [...ranges.values()]),
+    readLog(query, ranges),
     readCustomers(query, customerIds),
   ]);
   return { log, customers };

@@ -31,7 +31,6 @@ export type StoredState = {
   /**
    * The batch's events that are logged already, and others of their subscriptions and seconds, in the order
    * of arrival; also those of the neighboring seconds, once they are needed.
-   *
    */
   readonly logged: readonly StoredEvent[];
   /** The names of products, by id. */

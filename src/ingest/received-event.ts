@@ -10,7 +10,6 @@ export type ReceivedEvent = (ReadableEvent | UnreadableEvent | SnapshotEvent) & 
   /**
    * `delivery`: Stripe sent it. `list`: Stripe's API listed it. `log`: it comes from Instep itself, as a
    * replayed event or a snapshot. Only `delivery` counts as a delivery.
-   *
    */
   readonly source: 'delivery' | 'log' | 'list';
 };

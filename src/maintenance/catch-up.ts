@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { keysOfSameSecond } from '../core/event-key-layout.ts';
+import { rangesOfSeconds } from '../core/event-key-layout.ts';
 import type { Json } from '../core/json.ts';
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../ingest/received-event.ts';
@@ -124,10 +124,7 @@ async function store(
     if (event.kind !== 'readable' && event.kind !== 'unreadable') return [];
     return [{ ...event, body: Buffer.from(text), receivedAtMs, source: 'list' }];
   });
-  const ranges = new Map(
-    events.map(({ key }) => keysOfSameSecond(key)).map((range) => [range.low, range]),
-  );
-  const known = await readEventIds(query, [...ranges.values()]);
+  const known = await readEventIds(query, rangesOfSeconds(events.map(({ key }) => key)));
   const keys = new Set(known.map(({ key }) => key));
   const unknown = recognize(events, known).filter(({ key }) => !keys.has(key));
   const missed = unknown.length === 0 ? [] : await withoutPruned(unknown, query);

@@ -32,7 +32,6 @@ export type Database = {
   /**
    * Commits the statements of `work`, or rolls all of them back if it throws. Statements that `work` does not
    * await one by one are sent together. After a conflict with another transaction, `work` is repeated.
-   *
    */
   transaction<Result>(work: Work<Result>): Promise<Result>;
   poolUse(): PoolUse;

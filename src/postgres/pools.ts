@@ -22,7 +22,6 @@ export type PoolsOptions = {
   /**
    * The app's own pool, used instead of `connections` and `pool`. The app controls its size and the settings
    * of its sessions, so each transaction sets our timeouts for itself.
-   *
    */
   readonly existing?: DatabasePool | undefined;
   /** One for each server; which of them is the primary can change at any time. */
@@ -109,7 +108,6 @@ export class Pools {
    * Takes a broken connection out of its pool, together with all connections that are as old: after a
    * failover, or with a server that hangs, they are broken as well. The connection keeps its place in the
    * pool until its backend has ended, so that there are never more backends than places.
-   *
    */
   async discard(client: pg.PoolClient): Promise<void> {
     if (this.#trusted.has(client)) {
@@ -164,7 +162,6 @@ export class Pools {
   /**
    * The `verify` option of a pool could do the same, but if the caller that waits for the connection gives up
    * first, the pool loses the connection.
-   *
    */
   async #check(client: pg.PoolClient): Promise<void> {
     this.#checked.add(client);

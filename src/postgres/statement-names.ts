@@ -13,7 +13,6 @@ export class StatementNames {
   /**
    * The name to prepare a statement under. It contains a hash of the text, so that a connection shared by
    * several clients never runs another version's statement of the same name.
-   *
    */
   nameOf(name: string, text: string): string | undefined {
     if (this.#names === null) return undefined;

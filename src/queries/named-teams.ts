@@ -35,28 +35,17 @@ export function toNamedTeam(row: NamedTeamRow): NamedTeam {
   return { id, name, customerId, plan, lostPlan };
 }
 
-/** The team with this id, or `null`. */
-export async function readNamedTeam(query: Query, id: ApplicationId): Promise<NamedTeam | null> {
-  return (await readTeamsById(query, [id]))[0] ?? null;
-}
-
-const READ_TEAMS_BY_ID = (tables: ApplicationTables) => `
+const READ_NAMED_TEAM = (tables: ApplicationTables) => `
       select ${NAMED_TEAM}
         from ${teamsWithLostPlans(tables)}
-       where id = any (array(
-               select ${idFrom(tables.teams.idType, 'asked.id')}
-                 from unnest($1::text[]) as asked (id)
-             ))
-       order by id`;
+       where id = ${idFrom(tables.teams.idType, '$1::text')}`;
 
-/** These teams, in the order of their ids. */
-async function readTeamsById(
-  query: Query,
-  ids: readonly ApplicationId[],
-): Promise<NamedTeam[]> {
-  const name = 'read_teams_by_id';
-  const rows = await query<NamedTeamRow>({ name, text: READ_TEAMS_BY_ID, values: [ids] });
-  return rows.map(toNamedTeam);
+/** The team with this id, or `null`. */
+export async function readNamedTeam(query: Query, id: ApplicationId): Promise<NamedTeam | null> {
+  const values = [id];
+  const name = 'read_named_team';
+  const [row] = await query<NamedTeamRow>({ name, text: READ_NAMED_TEAM, values });
+  return row === undefined ? null : toNamedTeam(row);
 }
 
 const READ_NAMED_TEAMS_OF = (tables: ApplicationTables) => `

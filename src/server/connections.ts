@@ -36,7 +36,6 @@ export function limitConnections(server: Server, options: ConnectionsOptions): C
    * Connections with an unfinished request get half of the places, so that they and idle connections can't
    * displace each other. Idle connections that were used more than once, such as those of load balancers and
    * Stripe, stay longest.
-   *
    */
   function leastUseful(): Socket | undefined {
     const unfinished: Socket[] = [];

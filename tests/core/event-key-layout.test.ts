@@ -3,6 +3,7 @@ import {
   FIRST_DATED_KEY,
   formatEventKey,
   keysOfSameSecond,
+  rangesOfSeconds,
 } from '../../src/core/event-key-layout.ts';
 
 const PARTS = {
@@ -41,4 +42,14 @@ test('the range of a second includes any content of the same time and subscripti
 test('an event without a time is alone in its range', () => {
   const key = formatEventKey({ ...PARTS, createdSeconds: null });
   expect(keysOfSameSecond(key)).toEqual({ low: key, high: key });
+});
+
+test('the ranges of several keys include each second once', () => {
+  const first = formatEventKey(PARTS);
+  const sameSecond = formatEventKey({ ...PARTS, contentHash: '00000000000000000001' });
+  const later = formatEventKey({ ...PARTS, createdSeconds: PARTS.createdSeconds + 1 });
+  expect(rangesOfSeconds([first, later, sameSecond])).toEqual([
+    keysOfSameSecond(first),
+    keysOfSameSecond(later),
+  ]);
 });

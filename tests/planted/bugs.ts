@@ -7,7 +7,6 @@ export type PlantedBug = {
   /**
    * The level that can detect it: `store` for SQL and concurrency; `unit` for a second safeguard, whose loss
    * no history reveals.
-   *
    */
   readonly level: 'core' | 'store' | 'unit';
 };

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import type { ApplicationId } from '../../core/application-id.ts';
 import type { LoggedOutcome } from '../../core/logged-event.ts';
 import { readNewestPosition, searchLog } from '../../event-log/search.ts';
 import { tailLog } from '../../event-log/tail.ts';
@@ -17,7 +18,7 @@ import { outcomeOption, sinceOption, typeOption } from './options.ts';
 
 type ListOptions = {
   customer?: string;
-  team?: number;
+  team?: ApplicationId;
   type?: string;
   outcome?: LoggedOutcome;
   since?: number;

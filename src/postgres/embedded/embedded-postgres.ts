@@ -12,7 +12,6 @@ export type EmbeddedPostgres = {
    * Starts the server again if it has ended (killed, crashed, stopped by another process). Resolves at once
    * if it is running. Concurrent calls share one start.
    * @throws PostgresUnreachable, PostgresStartFailed, and the other errors of `errors.ts`
-   *
    */
   ensureRunning(): Promise<void>;
   /**
