@@ -1,5 +1,6 @@
 // Runs after npm install in a clone, and at npm start without a build: builds if the development dependencies
-// are installed. Otherwise an existing build stays. TypeScript is not a sign of them, because it is also an optional peer of valibot.
+// are installed. Otherwise an existing build stays. TypeScript alone does not show that they are installed,
+// because it is also an optional peer of valibot.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
