@@ -1,7 +1,7 @@
-/** Every event changes its team, once; or nearly all are renewals (`renewals.ts`). */
+/** `changes`: each event changes its team and is sent once. `renewals`: see `renewals.ts`. */
 export type EventMix = 'changes' | 'renewals';
 
-/** The requests of a job: each delivery is sent once, profile reads repeat. */
+/** The requests of a job. Each delivery is sent once; profile reads repeat. */
 export type Requests =
   | {
       readonly kind: 'events';

@@ -13,22 +13,22 @@ import {
   subscriptionIdOf,
 } from './subscription-event.ts';
 
-/** Of all deliveries. */
+/** Shares of all deliveries. */
 const DUPLICATES = 0.05;
 const LATE = 0.02;
-/** Of all events: pairs within one second whose order only the seconds around them show. */
+/** The share of events in pairs within one second. Only the neighboring seconds show their order. */
 const AMBIGUOUS = 0.01;
-/** Of all events; the others change nothing in the team. */
+/** The share of the other events that change their team; the rest are plain renewals. */
 const CHANGES = 0.1;
 
-/** How many deliveries a late event arrives behind its place. */
+/** The number of deliveries that overtake a late event. */
 const LATE_BY = 1_000;
-/** A duplicate repeats one of so many deliveries. */
+/** A duplicate repeats one of this many recent deliveries. */
 const REPEATABLE = 1_000;
 
 /**
- * Deliveries as in reality, without end: nearly all events are renewals, a few customers have most of
- * them (Zipf's law), and some arrive twice, late, or in one second with another one.
+ * An endless sequence of realistic deliveries: nearly all events are renewals, a few customers have most of
+ * them (Zipf's law), and some events arrive twice, late, or share a second with another one.
  */
 export function* renewals(teams: number): Generator<EventContent, never> {
   const random = createRandom(teams);
@@ -55,7 +55,7 @@ export function* renewals(teams: number): Generator<EventContent, never> {
     } else {
       const team = pickTeam(teams, random);
       const before = newest.get(team);
-      // A late event can be the one that shows the order of a pair.
+      // No pair while an event is late, because the order of the pair may depend on it.
       if (before !== undefined && !lateTeams.has(team) && random.chance(AMBIGUOUS / 2)) {
         const [there, back] = pairAfter(before, number);
         number += 2;
@@ -75,7 +75,7 @@ export function* renewals(teams: number): Generator<EventContent, never> {
   }
 }
 
-/** The first team has the most events, the second one half as many, the third one a third, … */
+/** The second team has half as many events as the first one, the third team a third, and so on. */
 function pickTeam(teams: number, random: Random): number {
   return Math.floor((teams + 1) ** random.next());
 }
@@ -107,7 +107,7 @@ function eventAfter(
   };
 }
 
-/** The other status and back within one second. */
+/** Two events of one second: a change to the other status, and back. */
 function pairAfter(before: EventContent, number: number): [EventContent, EventContent] {
   const createdSeconds = secondAfter(before, number);
   const status = otherStatus(before.status);
@@ -127,11 +127,11 @@ function secondAfter(before: EventContent | undefined, number: number): number {
   return Math.max(secondOf(number), (before?.createdSeconds ?? 0) + 1);
 }
 
-/** What so many deliveries lead to. */
+/** What a system must have stored after a number of deliveries. */
 export type RenewalsResult = {
-  /** How many different events they were. */
+  /** The number of events without duplicates. */
   readonly events: number;
-  /** The newest event of each customer that has one. */
+  /** The newest event of each customer with events. */
   readonly newest: readonly EventContent[];
 };
 
@@ -143,7 +143,7 @@ export function resultOfRenewals(deliveries: number, teams: number): RenewalsRes
     const { value } = all.next();
     eventIds.add(value.eventId);
     const known = newest.get(value.team);
-    // Of a pair, the event with the greater id is the second one.
+    // The second event of a pair has the greater id.
     if (known === undefined || known.eventId < value.eventId) newest.set(value.team, value);
   }
   return { events: eventIds.size, newest: [...newest.values()] };

@@ -7,7 +7,7 @@ export type SignedRequests = {
   readonly secret: string;
 };
 
-/** Creates the bytes of a webhook request by the content of its event, signed now. */
+/** Returns a function that creates the bytes of a webhook request, signed with the current time. */
 export function createSigner({ host, path, secret }: SignedRequests) {
   const key = createSecretKey(secret, 'utf8');
   return (content: EventContent): Buffer => {

@@ -1,4 +1,4 @@
-/** The content of an event of the load. */
+/** What distinguishes the events of the load. */
 export type EventContent = {
   readonly eventId: string;
   readonly team: number;

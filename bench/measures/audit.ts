@@ -9,8 +9,8 @@ export type Audit = {
 };
 
 /**
- * Compares the database with all acknowledged events, because a fast wrong response is worthless. Events
- * that arrive late or twice are lost on systems without an order: their wrong customers are counted.
+ * Compares the database with all acknowledged events, because a fast wrong response is worthless. Systems
+ * that do not order events get late and repeated ones wrong, so their wrong customers are only counted.
  */
 export async function auditEvents(prepared: PreparedSystem): Promise<Audit> {
   const { system, database, mix } = prepared;

@@ -143,7 +143,7 @@ const ATTENTION: readonly ConsolePage[] = [
   { name: '… as a file', path: '/actions?format=csv', isFile: true },
 ];
 
-/** The lists that are sorted, of as many teams as can be. */
+/** The sorted lists, with as many teams as the console can sort. */
 export async function sortedPages(_: Ask, teams: number): Promise<ConsolePage[]> {
   const orders = ['name', '-name', 'status', '-status', 'plan', '-plan', 'customer', '-id'];
   return [

@@ -9,7 +9,7 @@ import { seedConsole } from './seed-console.ts';
 import { untilStatisticsComplete } from './until-statistics-complete.ts';
 
 export type MeasuredPage = ConsolePage & {
-  /** The times from the request to the last byte, or to the first one of a file. */
+  /** The times from the request to the last byte, or to the first byte of a file. */
   readonly timesMs: readonly number[];
   readonly bytes: number;
   /** The response instead of the page. */
@@ -30,7 +30,7 @@ export type ConsoleOptions = {
 
 const TIMES = 50;
 
-/** As many as can be sorted. */
+/** The most teams that the console sorts. */
 const SORTED_TEAMS = 20_000;
 
 /** Requests every page of the console over a long log. */
@@ -78,7 +78,7 @@ async function measurePages(
   }
 }
 
-/** The list shows the counts, and decides by them whether it can be sorted. */
+/** The list of teams shows these counts, and can be sorted only if they are small enough. */
 async function untilTeamsCounted(ask: Ask): Promise<void> {
   const deadlineMs = performance.now() + 60_000;
   while (performance.now() < deadlineMs) {

@@ -5,28 +5,30 @@ import type { Ask, BenchDatabase } from '../database/bench-postgres.ts';
 import { canMeasureUse, useOf } from '../processes/process-tree.ts';
 import { writtenBytes } from './event-bytes.ts';
 
-/** What the deletion of a log's expired events took. */
+/** The costs of deleting a log's expired events. */
 export type DeletionCosts = {
   readonly deleted: number;
-  /** The events that it deleted a second without any load. */
+  /** The events deleted per second without any load. */
   readonly perSecond: number;
-  /** Bytes of the write-ahead log for each event. */
+  /** Bytes of the write-ahead log per event. */
   readonly writtenBytes: number;
-  /** PostgreSQL's processor time for each event; `null` where it is not known. */
+  /** PostgreSQL's processor time per event; `null` if unknown. */
   readonly postgresCpuUs: number | null;
   readonly deadRows: number;
   readonly vacuumSeconds: number;
-  /** The expired events that the ordering rule still needs, and how long the next run examines them. */
+  /**
+   * The expired events that the ordering rule still needs, and how long the next run takes to examine them.
+   */
   readonly kept: number;
   readonly nextRunSeconds: number;
 };
 
-/** Longer than any of the statements takes. */
+/** No statement takes this long. */
 const STATEMENT_TIMEOUT_MS = 60_000;
 const LOOK_AGAIN_MS = 10;
 const SECOND_MS = 1_000;
 
-/** Deletes the expired events of a log, as maintenance does, except that it can rest. */
+/** Deletes the expired events of a log as maintenance does, but can be interrupted. */
 export class Deletion {
   readonly #database: Database;
   readonly #ask: Ask;
@@ -56,7 +58,7 @@ export class Deletion {
     this.#work ??= this.#prune();
   }
 
-  /** Deletes the other expired events, without any other load, and then vacuums the log. */
+  /** Deletes the remaining expired events without any load, and then vacuums the log. */
   async complete(postgresPid: number | null): Promise<DeletionCosts> {
     const deletedBefore = this.#deleted;
     const writtenBefore = await writtenBytes(this.#ask);

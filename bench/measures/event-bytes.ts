@@ -51,7 +51,7 @@ async function sizesOf(database: BenchDatabase): Promise<{ stored: number; writt
   return { stored: Number(row?.bytes), written: await writtenBytes(database.ask) };
 }
 
-/** How long the write-ahead log has become. */
+/** The bytes written to the write-ahead log so far. */
 export async function writtenBytes(ask: Ask): Promise<number> {
   const [row] = await ask<{ bytes: string }>(
     `select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') as bytes`,

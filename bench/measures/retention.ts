@@ -13,7 +13,7 @@ import { insertEvents, LOAD_TIMES, seedHistory } from './seed-history.ts';
 import { ServerRun } from './server-run.ts';
 import { Summing } from './summing.ts';
 
-/** What else happens while a load is measured. */
+/** The other work during the measurement of a load. */
 export const PHASES = {
   summingRests: 'without summing',
   summing: 'while statistics are summed',
@@ -24,7 +24,7 @@ export const PHASES = {
 
 export type RetentionMeasures = {
   readonly samples: readonly Sample[];
-  /** The events that were added to the statistics in a second, beside the load. */
+  /** The events added to the statistics per second, under load. */
   readonly summedPerSecond: number;
   readonly deletion: DeletionCosts;
   /** The console's pages while events are deleted, and afterwards. */
@@ -32,18 +32,18 @@ export type RetentionMeasures = {
     readonly during: readonly MeasuredPage[];
     readonly after: readonly MeasuredPage[];
   };
-  /** The growth of the log by as many new events as were deleted, relative to its size. */
+  /** How much the log grows, relative to its size, when as many new events arrive as were deleted. */
   readonly growthByReplacement: number;
 };
 
-/** A quarter of the log is older than the retention. The statistics hold most of the rest. */
+/** A quarter of the log is older than the retention. */
 const LOG_DAYS = 14;
 export const RETENTION_DAYS = 10.5;
 const DAY_MS = 86_400_000;
 
 const PAGE_TIMES = 10;
 
-/** Measures a long log while its statistics are summed, and while a quarter of it is deleted. */
+/** Measures the load on a long log while its statistics are summed, and while a quarter of it is deleted. */
 export async function measureRetention(
   { options, postgres, stripeApiBase, onSample }: CompareOptions,
   print: (text: string) => void,
@@ -111,7 +111,7 @@ export async function measureRetention(
   }
 }
 
-/** Its server deletes no events by itself, and counts those that are sent. */
+/** Instep that deletes no events by itself, with a log that already has this many events. */
 function withLongLog(instep: System, events: number, opsPort: string): System {
   return {
     ...instep,
@@ -130,13 +130,13 @@ function withLongLog(instep: System, events: number, opsPort: string): System {
   };
 }
 
-/** Of a tenth of the customers, no event is deleted: their states are older than all of them. */
+/** A tenth of the customers keep all their events, because their states are older than every event. */
 const KEEP_TENTH = `
   update instep.subscriptions
      set created_at = to_timestamp(${LOAD_TIMES.firstSeconds} - 1)
    where customer_id like '%7'`;
 
-/** Fills the log with events that arrived evenly over its days. */
+/** Fills the log with events that arrived at a constant rate. */
 async function fillLog(
   prepared: PreparedSystem,
   { events, teams }: { readonly events: number; readonly teams: number },
@@ -152,7 +152,7 @@ async function fillLog(
   prepared.eventsSent = events;
 }
 
-/** Adds this many events. Returns the growth of the log, relative to its size. */
+/** Adds events. Returns the growth of the log, relative to its size. */
 async function replace({ database, eventsSent, teams }: PreparedSystem, count: number) {
   const { ask } = database;
   const before = await logBytes(ask);

@@ -10,7 +10,7 @@ const DAYS = 7;
 /** One event in a thousand is of the busy team; one in five thousand is of a customer without a team. */
 export const BUSY_TEAM = 1;
 
-/** Soon after it was created. */
+/** Shortly after each event was created. */
 const RECEIVED_AT = `to_timestamp(created) + (0.4 + number % 40 * 0.1) * interval '1 second'`;
 
 /**
@@ -85,7 +85,7 @@ const LOST_PLANS = `
     from lost
    where customer_id = provider_customer_id`;
 
-/** As many as are stored. */
+/** The most findings that Instep stores. */
 const FINDINGS = `
   insert into instep.findings (customer_id, team_id, problem)
   select provider_customer_id, id::text,
@@ -99,7 +99,7 @@ const AMBIGUOUS = `
      set is_order_ambiguous = true
    where customer_id like 'cus_Bench%7777'`;
 
-/** A year of a busy team of operators. */
+/** The actions of busy operators in a year. */
 const ACTIONS = `
   insert into instep.operator_actions (form_id, subject, action, is_done, result, acted_at)
   select gen_random_uuid(), 'team:' || number, case number % 3 when 0 then 'dismiss' else 'compare' end,

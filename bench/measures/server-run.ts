@@ -94,7 +94,7 @@ export class ServerRun {
     return await this.#send(options, { kind: 'profiles', path, users });
   }
 
-  /** Both at the same time, each with half of the connections. Their costs can't be told apart. */
+  /** Sends both at once, each on half of the connections. Their costs cannot be told apart. */
   async sendMixed({ connections, seconds }: LoadOptions) {
     const half = { connections: Math.ceil(connections / 2), seconds };
     const [events, profiles] = await Promise.all([

@@ -6,18 +6,18 @@ const DEADLINE_MS = 60_000;
 const SECOND_MS = 1_000;
 
 /**
- * A running server sums the statistics of a log backwards from the newest event. It rests while the
- * database says that it has reached the first one.
+ * Controls how a running server sums the statistics of a log, which it does backwards from the newest event.
+ * It rests while the database claims that it has reached the first event.
  */
 export class Summing {
   readonly #ask: Ask;
-  /** The position up to which the log is not summed, while it rests. */
+  /** The position at which summing continues after the rest. */
   #restsAt = 0;
   #resumedAtMs: number | null = null;
   #activeMs = 0;
   #summed = 0;
 
-  /** Of a server that has just started. */
+  /** For a server that has just started. */
   constructor(ask: Ask) {
     this.#ask = ask;
   }
@@ -36,7 +36,7 @@ export class Summing {
     this.#restsAt = position;
   }
 
-  /** Returns when the server has noticed. */
+  /** Resolves when the server has noticed. */
   async resume(): Promise<void> {
     if (this.#restsAt === 0) throw new Error('the statistics are complete: use more --events');
     await this.#ask('update instep.statistics_progress set after_position = $1', [this.#restsAt]);
@@ -44,7 +44,7 @@ export class Summing {
     this.#resumedAtMs = performance.now();
   }
 
-  /** Events per second, beside the load. */
+  /** Events per second under load. */
   perSecond(): number {
     return (this.#summed * SECOND_MS) / this.#activeMs;
   }

@@ -1,5 +1,5 @@
-// The two routes in the shape of the Next.js SaaS Starter, on bare node:http: Stripe's SDK verifies, one
-// statement finds the team and another one updates it. No log, no order, nothing shared by requests.
+// The two routes as the Next.js SaaS Starter has them, on bare node:http: Stripe's SDK verifies the
+// signature, one statement finds the team and another one updates it. No log, no order, no batches.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { jwtVerify } from 'jose';
 import pg from 'pg';

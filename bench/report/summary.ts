@@ -12,7 +12,7 @@ export type Summary = {
   readonly serverCpuUs: number | null;
   readonly postgresCpuUs: number | null;
   readonly senderCpuUs: number | null;
-  /** The maximum of all rounds, as the next one. */
+  /** The maximum of all rounds, like the next one. */
   readonly peakMegabytes: number | null;
   readonly wrongCustomers: number;
   /** The problems of all rounds. With any of them, the numbers are invalid. */

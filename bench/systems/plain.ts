@@ -5,7 +5,7 @@ import type { System } from './system.ts';
 
 const SERVER = fileURLToPath(new URL('../plain/server.js', import.meta.url));
 
-/** The two routes as an app has them without Instep. */
+/** The two routes as an app without Instep has them. */
 export const plain: System = {
   name: 'plain',
   title: 'a plain handler',

@@ -1,8 +1,8 @@
-// What must be true at the end: every acknowledged event is stored once, and every team follows the
-// newest of its events with an effect.
+// What must be true at the end: every acknowledged event is stored once, and every team has the plan of its
+// newest event with an effect.
 import { TEAM_CUSTOMERS } from './load.js';
 
-/** It reads all events. */
+/** The audit reads all events. */
 const AUDIT_TIMEOUT_MS = 30_000;
 
 export async function addTeams(query) {
@@ -13,7 +13,9 @@ export async function addTeams(query) {
   );
 }
 
-/** @returns a line for each event that is not stored once, and for each team that is wrong */
+/**
+ * @returns a line for each event that is not stored once, and for each wrong team
+ */
 export async function audit({ events, acknowledged }, query) {
   const logged = await query(
     'select event_id, count(*)::integer as count from instep.events group by event_id',

@@ -1,5 +1,5 @@
-// Runs on the host `client`, once the network exists: starts the cluster, posts and reads while faults
-// happen, and audits.
+// Runs on the host `client`, once the network exists: starts the cluster, sends requests while faults happen,
+// and audits the result.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { addTeams, audit } from './audit.js';
 import { startCluster } from './cluster.js';

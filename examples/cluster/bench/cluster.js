@@ -15,7 +15,7 @@ import { nodeWithRole, untilHealthy } from './patroni.js';
 import { Program } from './program.js';
 import { INSTEP } from './requirements.js';
 
-/** No Stripe is asked for anything: the network has none. */
+/** Stripe cannot be reached from this network. */
 const WITHOUT_STRIPE = {
   STRIPE_API_BASE: 'http://127.0.0.1:1',
   CATCH_UP_INTERVAL: 'off',
@@ -34,7 +34,7 @@ export async function startCluster({ folder, programs }) {
   const user = postgresUser();
   const { PATH } = process.env;
 
-  /** A folder on a host with these files. */
+  /** Creates a host's folder with these files. */
   function folderOf(host, files) {
     const path = join(folder, host);
     mkdirSync(path, { recursive: true });
@@ -103,7 +103,7 @@ export async function startCluster({ folder, programs }) {
   return { nodes, haproxies, pgbouncer, insteps };
 }
 
-/** What a person does once, as the superuser, on a new cluster. */
+/** Does what a person does once, as the superuser, on a new cluster. */
 async function createDatabase() {
   const { username, password, pathname } = new URL(instepEnvironment(1).DATABASE_URL);
   const { address } = await nodeWithRole('leader');

@@ -22,7 +22,7 @@ export function nodeEnvironment({ name, address }) {
   return { ...parseEnv(textOf('etcd.env')), ...parseEnv(own) };
 }
 
-/** The environment of an instance by one of the three paths, which count from 0. */
+/** The environment of an instance that uses one of the three paths, which are numbered from 0. */
 export function instepEnvironment(path) {
   const text = textOf('instep.env');
   const urls = [...text.matchAll(/^#?DATABASE_URL=(.*)$/gm)].map(([, url]) => url);

@@ -1,5 +1,5 @@
-// A number in the user's profile that grows on the primary. It shows how old each profile is that
-// Instep returns.
+// Increases a number in the user's profile on the primary. The number shows how old a profile is that Instep
+// returns.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { query } from './database.js';
 
@@ -12,9 +12,9 @@ export async function addUser() {
   return id;
 }
 
-/** Counts until `finish`. */
+/** Counts until `finish` is called. */
 export function startCounter(userId) {
-  /** Each number, and when it was committed. */
+  /** When each number was committed. */
   const commits = [];
   let isOver = false;
 
@@ -24,7 +24,7 @@ export function startCounter(userId) {
         await query('update users set name = $1 where id = $2', [`${number}`, userId]);
         commits.push({ number, atMs: performance.now() });
       } catch {
-        // No node is the primary now. Whether this number was stored is unknown, so it doesn't count.
+        // No node is the primary now. It is unknown whether this number was stored, so it is ignored.
       }
       await sleep(PAUSE_MS);
     }
@@ -40,7 +40,7 @@ export function startCounter(userId) {
   };
 }
 
-/** How long a newer number had been committed when the oldest of these reads began. */
+/** For how long, at most, a newer number had been committed when one of these reads began. */
 export function stalestMs(reads, commits) {
   const ages = reads.map(({ number, beganAtMs }) => {
     const newer = commits.find((commit) => commit.number > number);

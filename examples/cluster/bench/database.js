@@ -4,7 +4,7 @@ import { instepEnvironment } from './configuration.js';
 import { NODES } from './hosts.js';
 
 const ANSWER_TIMEOUT_MS = 1_000;
-/** PostgreSQL's routine that warns that no synchronous standby has the commit. */
+/** The routine of PostgreSQL that warns when no synchronous standby has a commit. */
 const STANDBY_WAIT = 'SyncRepWaitForLSN';
 
 const { username, password, pathname } = new URL(instepEnvironment(1).DATABASE_URL);
@@ -40,7 +40,7 @@ async function queryOn({ address }, text, values, timeoutMs) {
     if (!isOnTwoNodes) throw new Error(`${address} has no synchronous standby`);
     return result.rows;
   } finally {
-    // A server that is frozen never closes its end.
+    // A frozen server never closes its end.
     client.connection.stream.destroy();
   }
 }

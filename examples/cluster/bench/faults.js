@@ -1,4 +1,4 @@
-// What happens to the cluster, and how long it may answer nothing.
+// The faults, and how long the cluster may fail to answer during each of them.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TTL_MS } from './configuration.js';
 import { BEHIND_HAPROXY } from './load.js';
@@ -9,15 +9,15 @@ const SWITCHOVER_GOAL_MS = 6_000;
 const FAILOVER_GOAL_MS = TTL_MS + 5_000;
 const RESTART_GOAL_MS = 1_000;
 
-/** A failover is over by then. */
+/** Every failover takes less than this. */
 const FAILOVER_MS = FAILOVER_GOAL_MS + 5_000;
 const SHORT_MS = 6_000;
-/** Between restarts: what was restarted is in use again. */
+/** Between restarts, so that the restarted program is in use again. */
 const SETTLE_MS = 4_000;
 
 /**
- * `inject` starts the fault and returns what ends it, if anything has to. It lasts for `lastsMs`. The
- * goal is for `paths`; the others lead through something that is itself restarted.
+ * `inject` starts the fault, and returns a function that ends it, if that is necessary, after `lastsMs`. The
+ * goal applies to `paths`; the other paths lead through a program that is itself restarted.
  */
 export const FAULTS = [
   {
@@ -108,12 +108,14 @@ export const FAULTS = [
     name: 'PgBouncer restarted',
     goalMs: RESTART_GOAL_MS,
     lastsMs: SHORT_MS,
-    // As Debian's unit stops it: 1.23 and newer wait for all clients after SIGTERM.
+    // Debian's unit does the same, because 1.23 and newer wait for all clients after SIGTERM.
     inject: ({ pgbouncer }) => pgbouncer.restart('SIGINT'),
   },
 ];
 
-/** @returns what starts it again */
+/**
+ * @returns a function that starts it again
+ */
 function killMachine(nodes, { name }) {
   signalOn(name, 'SIGKILL');
   const { etcd, patroni } = nodes.get(name);
@@ -130,7 +132,7 @@ async function inTurn(programs, restart) {
   }
 }
 
-/** The primary, made the leader of etcd as well: the worst case when it fails. */
+/** Makes the primary the leader of etcd as well, which is the worst case when it fails. */
 async function leadingNode() {
   const node = await nodeWithRole('leader');
   await leadEtcd(node);

@@ -4,14 +4,14 @@ export const NODES = ['node1', 'node2', 'node3'].map((name, index) => ({
   address: `10.77.0.${11 + index}`,
 }));
 
-/** Each instance reaches the database by another path, in the order of instep.env. */
+/** Each instance reaches the database by a different path, in the order of instep.env. */
 export const INSTANCES = ['direct', 'HAProxy', 'PgBouncer'].map((path, index) => ({
   name: `instep${index + 1}`,
   address: `10.77.0.${21 + index}`,
   path,
 }));
 
-/** Where the load comes from, with an HAProxy in front of all instances. */
+/** The source of the load, with an HAProxy in front of all instances. */
 export const CLIENT = { name: 'client', address: '10.77.0.31' };
 
 export const HOSTS = [...NODES, ...INSTANCES, CLIENT];

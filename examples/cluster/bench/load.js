@@ -1,5 +1,5 @@
-// Signed events and profile reads, by every path at once. A sender repeats an event until it is
-// answered with 200, as Stripe does.
+// Sends signed events and profile reads by every path at once. Like Stripe, a sender repeats an event until
+// it is answered with 200.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SignJWT } from 'jose';
@@ -24,21 +24,21 @@ const TEAMS = 16;
 const PRODUCTS = 3;
 /** Longer than REQUEST_DEADLINE_MS. */
 const ANSWER_TIMEOUT_MS = 6_000;
-/** After each answer. Stripe would wait for hours to repeat an event. */
+/** After each answer. Stripe would wait for hours before it repeats an event. */
 const PAUSE_MS = 40;
-/** One in this many events is sent once more. */
+/** One in this many events is sent twice. */
 const REPEATED = 10;
 const STATUSES = ['active', 'trialing', 'past_due', 'canceled', 'active', 'unpaid'];
 const FIRST_SECOND = 1_700_000_000;
 
 export const TEAM_CUSTOMERS = Array.from({ length: TEAMS }, (_, index) => `cus_cluster_${index}`);
 
-/** Posts and reads until `finish`. */
+/** Sends requests until `finish` is called. */
 export async function startLoad({ userId }) {
-  /** All events that were made, in the order of Stripe's clock. */
+  /** All events, in the order of Stripe's clock. */
   const events = [];
   const acknowledged = new Set();
-  /** The number in each profile that was read, and when the request began. */
+  /** The number in each profile, and when its request began. */
   const reads = [];
   /** When each path answered with 200. */
   const answers = PATHS.map(({ path }) => ({ path, eventsAtMs: [], profilesAtMs: [] }));

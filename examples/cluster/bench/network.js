@@ -1,10 +1,10 @@
-// A network of its own: each host is a network namespace, and all of them are plugged into one bridge.
-// Nothing leads out of it.
+// A separate network: each host is a network namespace, and all of them are connected to one bridge. Nothing
+// leads out of it.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 const PREFIX = 'instep-';
-/** Holds the bridge, and the end of each host's cable. */
+/** The namespace of the bridge, where each host's cable ends. */
 const LAN = `${PREFIX}lan`;
 
 const ip = (...args) => execFileSync('ip', args, { encoding: 'utf8', stdio: 'pipe' });
@@ -42,7 +42,7 @@ export function removeNetwork() {
   }
 }
 
-/** The command that runs a command on a host. */
+/** Wraps a command so that it runs on a host. */
 export function commandOn(host, command, user) {
   const asUser = user === undefined ? [] : ['--setuid', `${user.uid}`, '--setgid', `${user.gid}`];
   return ['nsenter', `--net=/run/netns/${PREFIX}${host}`, ...asUser, '--', ...command];
@@ -65,7 +65,7 @@ function programOf(pid) {
   try {
     return readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
   } catch {
-    // It has ended.
+    // The process has ended.
     return undefined;
   }
 }
@@ -75,7 +75,7 @@ function signal(pids, name) {
     try {
       process.kill(pid, name);
     } catch (error) {
-      // It ended by itself.
+      // ESRCH: the process had already ended.
       if (error.code !== 'ESRCH') throw error;
     }
   }

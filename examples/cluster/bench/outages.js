@@ -1,4 +1,4 @@
-// How long each path gave no answer, as a table.
+// Computes how long each path did not answer, and prints that as a table.
 
 /** The longest time without an answer, between two moments. */
 export function longestGapMs(answersAtMs, fromMs, untilMs) {
@@ -11,7 +11,7 @@ export function longestGapMs(answersAtMs, fromMs, untilMs) {
   return longestMs;
 }
 
-/** For each path, the longest time in which it answered no event, or no profile. */
+/** For each path, the longest time without an answered event or without an answered profile read. */
 export function outagesOf(answers, fromMs, untilMs) {
   return answers.map(({ eventsAtMs, profilesAtMs }) =>
     Math.max(...[eventsAtMs, profilesAtMs].map((atMs) => longestGapMs(atMs, fromMs, untilMs))),

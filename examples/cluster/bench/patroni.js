@@ -1,11 +1,11 @@
-// Patroni's REST API, and etcd's.
+// Uses the REST APIs of Patroni and etcd.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RESTAPI_PASSWORD } from './configuration.js';
 import { NODES } from './hosts.js';
 
 const ANSWER_TIMEOUT_MS = 2_000;
 const POLL_MS = 200;
-/** A copy of the database for a node that can't be rewound takes the longest. */
+/** What takes longest is copying the database to a node that cannot be rewound. */
 const HEALTHY_TIMEOUT_MS = 120_000;
 
 async function ask(address, path, options = {}) {
@@ -16,7 +16,7 @@ async function ask(address, path, options = {}) {
   return text;
 }
 
-/** The members as the first node that answers knows them. */
+/** The members of the cluster, from the first node that answers. */
 async function members() {
   const answers = NODES.map(({ address }) => ask(`${address}:8008`, '/cluster'));
   return JSON.parse(await Promise.any(answers)).members;
@@ -40,7 +40,7 @@ export async function switchOver() {
   });
 }
 
-/** Waits for a primary, a synchronous standby and another one, and for a complete etcd. */
+/** Waits until there are a primary, a synchronous standby and another standby, and etcd is complete. */
 export async function untilHealthy() {
   const giveUpAtMs = Date.now() + HEALTHY_TIMEOUT_MS;
   for (;;) {

@@ -1,4 +1,4 @@
-// One program on one host. Everything that it writes goes to a log file.
+// One program on one host. Its output goes to a log file.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync } from 'node:fs';
@@ -15,24 +15,24 @@ export class Program {
     this.#options = options;
   }
 
-  /** Starts it, again if it has ended. */
+  /** Starts the program, also when it has ended before. */
   start() {
     const { host, command, user, env, folder, name } = this.#options;
     const log = openSync(join(folder, `${host}-${name}.log`), 'a');
     const [program, ...args] = commandOn(host, command, user);
     const stdio = ['ignore', log, log];
-    // A session of its own, so that Ctrl-C reaches only the bench.
+    // In a session of its own, so that Ctrl-C reaches only the bench.
     this.#child = spawn(program, args, { env, stdio, detached: true, cwd: folder });
     this.#exited = once(this.#child, 'exit');
     this.#isStopping = false;
     void this.#exited.then(([code]) => {
-      // A signal is one of the faults.
+      // The code is null after a signal, which is one of the faults.
       if (code !== null && !this.#isStopping)
         throw new Error(`${host}: ${name} exited with ${code}`);
     });
   }
 
-  /** Asks it to end, and waits until it has. */
+  /** Sends the signal, and waits until the program has ended. */
   async stop(signal) {
     this.#isStopping = true;
     this.#child.kill(signal);

@@ -1,11 +1,11 @@
-// What this machine must have, and what of it is missing.
+// Finds the programs that this machine must have.
 import { execFileSync } from 'node:child_process';
 import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 export const INSTEP = new URL('../../../dist/cli/instep.js', import.meta.url).pathname;
 
-/** Programs and Debian's packages with them. */
+/** The programs, and the Debian packages that contain them. */
 const PACKAGES = {
   ip: 'iproute2',
   nsenter: 'util-linux',
@@ -17,7 +17,9 @@ const INSTALL =
   'apt-get install --no-install-recommends ' +
   `${Object.values(PACKAGES).join(' ')} postgresql patroni python3-etcd`;
 
-/** 3.0.2 can take a lost leader key back, and acknowledged commits are discarded. */
+/**
+ * 3.0.2 can take a lost leader key back, which discards acknowledged commits.
+ */
 const OLDEST_PATRONI = [3, 0, 3];
 
 const POSTGRESQL = '/usr/lib/postgresql';
