@@ -302,8 +302,9 @@ describe('a run of a maintenance job', () => {
 describe('a log line outside requests names no trace', () => {
   test('when a connection outlived the request that opened it', async () => {
     const { customerId } = await newTeam();
+    // Waits until they have ended: a connection that is still ending could serve the request below.
     const end = `
-      select pg_terminate_backend(pid)
+      select pg_terminate_backend(pid, 10000)
         from pg_stat_activity
        where datname = current_database()
          and pid <> pg_backend_pid()`;
