@@ -14,6 +14,7 @@ let pages: ConsoleService;
 beforeAll(async () => {
   const { database } = await createDatabase();
   await addTeam(database.query, { name: 'Tables', customerId: CUSTOMER });
+  await addTeam(database.query, { name: 'Another team', customerId: null });
   const events = Array.from({ length: 60 }, (_, index) =>
     receivedEvent({
       customerId: CUSTOMER,
@@ -67,4 +68,18 @@ test('on a phone each row is a card that shows time, outcome and event', async (
     expect(box?.x).toBeGreaterThanOrEqual(x);
     expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(x + width);
   }
+});
+
+test('on a phone the teams are sorted, without scripts', async () => {
+  const page = await browser.newPage({ viewport: PHONE, javaScriptEnabled: false });
+  await page.goto(`${pages.url}/teams`);
+  const firstTeam = page.getByRole('row').nth(1).getByRole('link');
+  expect(await firstTeam.innerText()).toBe('Tables');
+  await page.getByRole('link', { name: 'Team', exact: true }).click();
+  expect(await firstTeam.innerText()).toBe('Another team');
+  await page.getByRole('link', { name: 'Team', exact: true }).click();
+  expect(await firstTeam.innerText()).toBe('Tables');
+  expect(await page.getByRole('columnheader', { name: 'Team' }).getAttribute('aria-sort')).toBe(
+    'descending',
+  );
 });

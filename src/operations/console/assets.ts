@@ -5,8 +5,22 @@ import { Hono } from 'hono';
 import { etag } from 'hono/etag';
 
 const SCRIPT = 'text/javascript; charset=utf-8';
-const ours = (name: string) => new URL(`./assets/${name}`, import.meta.url);
 const htmx = createRequire(import.meta.url).resolve('htmx.org/dist/htmx.min.js');
+
+/** The parts of `style.css`, in their order. */
+const STYLES = [
+  'base',
+  'header',
+  'panels',
+  'tables',
+  'notices',
+  'forms',
+  'lists',
+  'charts',
+  'timeline',
+  'payload',
+  'print',
+];
 
 const CONTENT_TYPES = {
   'style.css': 'text/css; charset=utf-8',
@@ -23,11 +37,21 @@ type AssetName = keyof typeof CONTENT_TYPES;
 /** Read once, because they change only with the program. */
 const assets = new Map(
   Object.entries(CONTENT_TYPES).map(([name, contentType]) => {
-    const body = readFileSync(name === 'htmx.js' ? htmx : ours(name), 'utf8');
+    const body = readAsset(name);
     const version = createHash('sha256').update(body).digest('base64url').slice(0, 16);
     return [name, { body, contentType, version }];
   }),
 );
+
+function readAsset(name: string): string {
+  if (name === 'htmx.js') return readFileSync(htmx, 'utf8');
+  if (name === 'style.css') return STYLES.map((part) => readOurs(`styles/${part}.css`)).join('');
+  return readOurs(name);
+}
+
+function readOurs(path: string): string {
+  return readFileSync(new URL(`./assets/${path}`, import.meta.url), 'utf8');
+}
 
 /** The address of a file; it changes with the content. */
 export function assetUrl(name: AssetName): string {

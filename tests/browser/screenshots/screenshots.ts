@@ -1,121 +1,84 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { addTeam } from '../../../src/queries/teams.ts';
 import type { FakeStripeApi } from '../../../src/testing/stripe-api/server.ts';
-import { expectText, PHONE, useBrowser } from '../../support/browser/browser.ts';
-import { type ConsoleService, openConsole } from '../../support/browser/console-pages.ts';
+import { PHONE, useBrowser } from '../../support/browser/browser.ts';
+import { openConsole } from '../../support/browser/console-pages.ts';
+import { layoutProblems } from '../../support/browser/layout.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { OPERATIONS_TOKEN } from '../../support/secrets/canaries.ts';
+import { openPipeline } from '../../support/service/pipelines.ts';
+import { receivedEvent } from '../../support/stripe/events.ts';
+import { type Consoles, DOCS_SHOTS, OTHER_SHOTS } from './pages.ts';
+import { addProblems, type Problems } from './problems.ts';
 import { NOW_MS, setUp } from './scenery.ts';
 
 const DOCS = resolve(import.meta.dirname, '../../../docs/img');
 
-/** `SCREENSHOTS=folder npm run screenshots` takes complete pages in all sizes, for review. */
+/** `SCREENSHOTS=folder npm run screenshots` takes each page and state in all sizes, for review. */
 const FOLDER = process.env.SCREENSHOTS ?? DOCS;
+const isForDocs = FOLDER === DOCS;
+
+/** `FONT='Liberation Sans'` shows the pages in the metrics of Arial. */
+const FONT = process.env.FONT;
 const MAX_BYTES = 150_000;
+
+const DESK = { width: 1_120, height: 800 };
+const EXTENTS = [1_440, 1_280, PHONE.width].map((width) => ({ width, height: 900 }));
+const SCHEMES = ['light', 'dark'] as const;
+const THEMES = isForDocs
+  ? ([
+      ['light', DESK, 'light'],
+      ['dark', DESK, 'dark'],
+      ['phone', PHONE, 'dark'],
+    ] as const)
+  : EXTENTS.flatMap((extent) =>
+      SCHEMES.map((scheme) => [`${extent.width}-${scheme}`, extent, scheme] as const),
+    );
 
 const browser = useBrowser();
 let stripe: FakeStripeApi;
-let service: ConsoleService;
-let guarded: ConsoleService;
+let consoles: Consoles;
+let problems: Problems | null = null;
 
 beforeAll(async () => {
   mkdirSync(FOLDER, { recursive: true });
-  const { database } = await createDatabase();
-  stripe = await setUp(database);
-  service = await openConsole(database, { apiBase: stripe.url, now: () => NOW_MS });
-  guarded = await openConsole(database, { token: OPERATIONS_TOKEN });
+  const [demo, empty, calm] = await Promise.all([
+    createDatabase(),
+    createDatabase(),
+    createDatabase(),
+  ]);
+  stripe = await setUp(demo.database);
+  if (!isForDocs) problems = await addProblems(demo.database);
+  await addTeam(calm.database.query, { name: 'Calm', customerId: 'cus_calm' });
+  await openPipeline(calm.database)([receivedEvent({ customerId: 'cus_calm' })]);
+  const options = { apiBase: stripe.url, now: () => NOW_MS };
+  consoles = {
+    demo: await openConsole(demo.database, options),
+    guarded: await openConsole(demo.database, { apiBase: stripe.url, token: OPERATIONS_TOKEN }),
+    empty: await openConsole(empty.database, options),
+    calm: await openConsole(calm.database, options),
+  };
 });
 afterAll(() => stripe?.close());
 
-const DESK = { width: 1120, height: 800 };
-const THEMES: [string, BrowserContextOptions][] =
-  FOLDER === DOCS
-    ? [
-        ['light', { viewport: DESK }],
-        ['dark', { viewport: DESK, colorScheme: 'dark' }],
-        ['phone', { viewport: PHONE, colorScheme: 'dark' }],
-      ]
-    : [1_440, 1_280, PHONE.width].flatMap((width) =>
-        (['light', 'dark'] as const).map((colorScheme): [string, BrowserContextOptions] => [
-          `${width}-${colorScheme}`,
-          { viewport: { width, height: 900 }, colorScheme },
-        ]),
-      );
+const SHOTS = isForDocs ? DOCS_SHOTS : [...DOCS_SHOTS, ...OTHER_SHOTS];
 
-/** How to get to each page from the overview. */
-const PAGES: [string, (page: Page) => Promise<void>][] = [
-  [
-    'login',
-    async (page) => {
-      await page.goto(guarded.url);
-    },
-  ],
-  ['overview', async () => undefined],
-  ['attention', (page) => goTo(page, 'Attention')],
-  ['teams', (page) => goTo(page, 'Teams')],
-  [
-    'team',
-    async (page) => {
-      await goTo(page, 'Teams');
-      await page.getByRole('link', { name: "Ada's team" }).click();
-    },
-  ],
-  ['events', (page) => goTo(page, 'Events')],
-  [
-    'event',
-    async (page) => {
-      await page.goto(new URL('/events?outcome=stale', service.url).href);
-      await page.getByRole('link', { name: /^evt_/ }).first().click();
-    },
-  ],
-  [
-    'reconcile',
-    async (page) => {
-      await goTo(page, 'Reconcile');
-      await page.getByRole('button', { name: 'Start a dry run' }).click();
-      await expectText(page).toContain('Finished');
-      await goTo(page, 'Reconcile');
-    },
-  ],
-];
-
-/** Pages that are not in the docs. */
-const OTHER_PAGES: [string, string][] = [
-  ['overview-day', '/?range=day&live=off'],
-  ['overview-week', '/?range=week&live=off'],
-  ['search', '/search?q=team'],
-  ['team-compared', '/teams/1?compare=yes'],
-  ['team-with-many-events', '/teams/2'],
-  ['events-none', '/events?event=evt_none'],
-  ['events-filter', '/events?from=yesterday'],
-  ['repair', '/reconcile/repair'],
-  ['problem', '/nothing'],
-];
-
-if (FOLDER !== DOCS) {
-  for (const [name, path] of OTHER_PAGES) {
-    PAGES.push([name, async (page) => void (await page.goto(new URL(path, service.url).href))]);
-  }
-}
-
-async function goTo(page: Page, area: string): Promise<void> {
-  await page.getByRole('navigation', { name: 'Areas' }).getByRole('link', { name: area }).click();
-}
-
-test.each(PAGES)('%s', async (name, goThere) => {
-  for (const [theme, options] of THEMES) {
-    const page = await browser.newPage({ ...options, reducedMotion: 'reduce' });
-    await page.goto(new URL('/?live=off', service.url).href);
-    await goThere(page);
-    await page.waitForLoadState('networkidle');
+test.each(SHOTS)('$name', async ({ name, open }) => {
+  const page = await browser.newPage({ viewport: DESK, reducedMotion: 'reduce' });
+  await open(page, consoles, problems);
+  if (FONT) await page.evaluate(`document.documentElement.style.fontFamily = '${FONT}'`);
+  for (const [theme, extent, colorScheme] of THEMES) {
     // The timeline is below the first screen.
-    if (name === 'team' && FOLDER === DOCS) {
-      await page.setViewportSize({ ...(page.viewportSize() ?? DESK), height: 1_230 });
-    }
+    const height = name === 'team' && isForDocs ? 1_230 : extent.height;
+    await page.setViewportSize({ ...extent, height });
+    await page.emulateMedia({ colorScheme });
+    await page.waitForLoadState('networkidle');
     const path = join(FOLDER, `${name}-${theme}.png`);
-    await page.screenshot({ path, fullPage: FOLDER !== DOCS });
-    if (FOLDER === DOCS) expect(statSync(path).size).toBeLessThan(MAX_BYTES);
+    await page.screenshot({ path, fullPage: !isForDocs });
+    if (isForDocs) expect(statSync(path).size).toBeLessThan(MAX_BYTES);
+    else expect.soft(await layoutProblems(page)).toEqual([]);
   }
+  browser.takeProblems();
 });

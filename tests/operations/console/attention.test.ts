@@ -237,7 +237,7 @@ describe('a team that is out of sync', () => {
   test('is repaired, which clears the alarm of the overview', async () => {
     const teamId = await arrange('Acme', { isMissed: true });
     await compareAll();
-    expect((await pages.get('/')).text).toContain('1 team out of sync with Stripe.');
+    expect((await pages.get('/')).text).toContain('1 team is out of sync with Stripe.');
     const { text } = await send([['one', `repair team:${teamId}`]]);
     expect(text).toContain(`Done team ${teamId} : The team was repaired.`);
     expect((await planOf(teamId))?.subscriptionStatus).toBe('canceled');
@@ -395,5 +395,5 @@ test('the list of actions has pages, the newest first', async () => {
   expect(text).toMatch(/repair team 1 Result\. – .* repair team 50 Result\./);
   expect(text).not.toContain('team 51');
   const next = /href="([^"]*)" rel="next"/.exec(html)?.[1] ?? '';
-  expect(await list(next)).toMatch(/team 51 Result\. .* repair failed team 60 Result\./);
+  expect(await list(next)).toMatch(/team 51 Result\. .* repair team 60 failed Result\./);
 });

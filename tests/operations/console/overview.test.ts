@@ -113,7 +113,9 @@ describe('charts', () => {
     expect(page).toMatch(
       /Delivery delay[\s\S]*<tr><th scope="row"><a id="delay-\d+" href="\/events\?from=[^"]+"><time[^>]*>[^<]+<\/time><\/a><\/th>/,
     );
-    expect(page).toContain('<td data-label="p50">≤ 4 s</td><td data-label="p99">≤ 4 s</td>');
+    expect(page).toContain(
+      '<td class="end" data-label="p50">≤ 4 s</td><td class="end" data-label="p99">≤ 4 s</td>',
+    );
     expect(page).toMatch(/role="img" aria-labelledby="events-title events-description"/);
   });
 
@@ -230,10 +232,7 @@ describe('an issue has a remedy', () => {
     await deliver({ customerId: 'cus_unknown' });
     expect(await load()).toContain(GREEN);
     service.clock.nowMs += 11 * MINUTE_MS;
-    await expectIssue(
-      'Parked events: 1. No team has their customers.',
-      'href="/attention?kind=parked"',
-    );
+    await expectIssue('1 parked event belongs to no team.', 'href="/attention?kind=parked"');
   });
 
   test.each([
@@ -314,10 +313,10 @@ describe('an issue has a remedy', () => {
   });
 
   test.each([
-    ['missed event', '1 team out of sync with Stripe.', 'out+of+sync'],
-    ['changed by hand', '1 team changed by something other than Instep.', 'changed+by+hand'],
-    ['plan refused', '1 team whose plan the database refuses.', 'plan+refused'],
-    ['unknown customer', '1 team whose customer Stripe does not know.', 'unknown+customer'],
+    ['missed event', '1 team is out of sync with Stripe.', 'out+of+sync'],
+    ['changed by hand', '1 team was changed by something other than Instep.', 'changed+by+hand'],
+    ['plan refused', '1 team has a plan that the database refuses.', 'plan+refused'],
+    ['unknown customer', '1 team has a customer that Stripe does not know.', 'unknown+customer'],
   ])('a finding of a comparison: %s', async (problem, sentence, kind) => {
     await run(
       `insert into instep.findings (customer_id, team_id, problem)
@@ -334,7 +333,7 @@ describe('an issue has a remedy', () => {
       `insert into instep.findings (customer_id, team_id, problem)
        values ('cus_new', '', 'customer without a team')`,
     );
-    await expectIssue('1 customer with a subscription but no team.', 'Link a team to each.');
+    await expectIssue('1 customer has a subscription but no team.', 'Link a team to each.');
     await run(`update teams set provider_customer_id = 'cus_new'`);
     expect(await load()).toContain(GREEN);
   });

@@ -45,9 +45,10 @@ export function KeptFormPage({ title, form }: { readonly title: string; readonly
         {form.fields.map(([name, value]) => (
           <input type="hidden" name={name} value={value} />
         ))}
-        <p>
-          <Button kind="main">Send again</Button> <a href="/">Cancel</a>
-        </p>
+        <div class="toolbar">
+          <Button kind="main">Send again</Button>
+          <a href="/">Cancel</a>
+        </div>
       </PostForm>
     </Page>
   );

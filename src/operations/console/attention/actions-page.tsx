@@ -52,11 +52,11 @@ export function actionsPage({ database: { query }, logger }: ConsoleOptions): Ho
 function cellsOf({ actedAtMicroseconds, action, subject, isDone, result, note }: RecordedAction) {
   return [
     <Time ms={Math.floor(actedAtMicroseconds / 1_000)} />,
-    <>
-      {action} {!isDone && <Badge tone="bad">failed</Badge>}
-    </>,
+    action,
     <SubjectLink subject={subject} />,
-    <UntrustedText text={result} maxLength={400} />,
+    <>
+      {!isDone && <Badge tone="bad">failed</Badge>} <UntrustedText text={result} maxLength={400} />
+    </>,
     <OptionalText text={note} maxLength={500} />,
   ];
 }

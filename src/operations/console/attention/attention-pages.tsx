@@ -150,7 +150,7 @@ function IssueForm({ page: { issues, next }, kind, cursor, areSelected }: IssueF
       {/* The Enter key presses a form's first button. */}
       <button type="submit" name="action" value="link" hidden />
       <IssueTable issues={issues} areSelected={areSelected} />
-      <div class="row">
+      <div class="toolbar">
         <a href={issuesUrl(kind, { ...here, ...(areSelected ? {} : { select: 'all' }) })}>
           {areSelected ? 'Uncheck all rows' : `Check all ${issues.length} rows`}
         </a>

@@ -3,13 +3,12 @@ import { whyUnreadable } from '../../../event-log/explain.ts';
 import { MAX_COUNTED_OF_CUSTOMER } from '../../../queries/open-issues.ts';
 import { changeOf } from '../../../stripe/parse-logged-event.ts';
 import { countText } from '../../count-text.ts';
-import { reasonText } from '../../reason-text.ts';
 import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { Button } from '../components/form.tsx';
 import { Table } from '../components/table.tsx';
 import { Id, Time, UntrustedText } from '../components/text.tsx';
 import { CustomerLink } from '../events/event-table.tsx';
-import { EventLink } from '../events/event-text.tsx';
+import { EventLink, ReasonText } from '../events/event-text.tsx';
 import { Changes } from '../reconcile/finding-table.tsx';
 import { teamName, teamUrl } from '../teams/find-teams.ts';
 import { type IssueKind, type OpenIssue, subjectOf, teamOf } from './open-issues.ts';
@@ -110,7 +109,7 @@ function Who({ issue }: { readonly issue: OpenIssue }) {
 
 function Why({ issue }: { readonly issue: OpenIssue }) {
   if ('event' in issue) {
-    return <UntrustedText text={reasonText(whyUnreadable(issue.event))} maxLength={400} />;
+    return <ReasonText reason={whyUnreadable(issue.event)} />;
   }
   if ('ambiguity' in issue) {
     return (

@@ -9,7 +9,7 @@ type ExportLinksProps = {
 export function ExportLinks({ url }: ExportLinksProps) {
   const separator = url.includes('?') ? '&' : '?';
   return (
-    <p class="exports">
+    <p>
       Export all as{' '}
       {EXPORT_FORMATS.map((format, index) => (
         <>

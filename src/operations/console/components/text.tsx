@@ -16,7 +16,7 @@ export function UntrustedText({ text, maxLength = 120 }: UntrustedTextProps) {
   return <bdi title={text.slice(0, MAX_TOOLTIP_LENGTH)}>{`${start}…`}</bdi>;
 }
 
-const SHORT_ID_LENGTH = 24;
+const SHORT_ID_LENGTH = 20;
 const ID_END_LENGTH = 6;
 
 /**
@@ -77,7 +77,7 @@ export function Zone() {
 }
 
 /** How much of a time is shown. `times.js` has a format for each name. */
-export type TimeFormat = 'full' | 'clock' | 'minute' | 'weekday';
+export type TimeFormat = 'full' | 'slot' | 'clock' | 'minute' | 'weekday';
 
 export type TimeProps = { readonly ms: number; readonly format?: TimeFormat };
 
@@ -134,6 +134,8 @@ function inUtc(exact: string, format: TimeFormat): string {
   switch (format) {
     case 'full':
       return exact.slice(0, 19).replace('T', ' ');
+    case 'slot':
+      return exact.slice(0, 16).replace('T', ' ');
     case 'clock':
       return exact.slice(11, 19);
     case 'minute':

@@ -8,7 +8,6 @@ import type { EventRow } from '../../../queries/search-events.ts';
 import { originOfBody } from '../../../stripe/event-origin.ts';
 import type { Mode } from '../../../stripe/key-kind.ts';
 import { countText, durationText } from '../../count-text.ts';
-import { reasonText } from '../../reason-text.ts';
 import { act } from '../attention/act.ts';
 import { ActionSummary } from '../attention/action-summary.tsx';
 import { issuesUrl } from '../attention/open-issues.ts';
@@ -25,7 +24,7 @@ import { queryNumber, queryText } from '../query-parameters.ts';
 import type { ConsoleEnv } from '../request-context.ts';
 import { teamUrl } from '../teams/find-teams.ts';
 import { CustomerFact } from './event-table.tsx';
-import { eventUrl } from './event-text.tsx';
+import { eventUrl, ReasonText } from './event-text.tsx';
 import { Payload } from './payload.tsx';
 
 /** `/events/:position`: an event's outcome with the reason, its content, and a replay. */
@@ -100,7 +99,7 @@ type EventPageProps = {
 
 function EventPage({ event, explained, acted }: EventPageProps) {
   const { position, eventId, outcome, body } = event;
-  const [first = '', ...remarks] = explained.reasons.map(reasonText);
+  const [first, ...remarks] = explained.reasons;
   const plans = planRows(explained);
   return (
     <Page
@@ -111,11 +110,11 @@ function EventPage({ event, explained, acted }: EventPageProps) {
       <ActionSummary actions={acted} />
       <Panel title="Decision" id="decision">
         <p class="lead">
-          <OutcomeBadge outcome={outcome} /> <UntrustedText text={first} maxLength={600} />
+          <OutcomeBadge outcome={outcome} /> {first && <ReasonText reason={first} />}
         </p>
         {remarks.map((remark) => (
           <p>
-            <UntrustedText text={remark} maxLength={600} />
+            <ReasonText reason={remark} />
           </p>
         ))}
         {plans.length > 0 && <PlanTable label="The team's plan" rows={plans} />}

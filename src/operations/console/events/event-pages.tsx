@@ -111,7 +111,7 @@ function FilterForm({ fields, filter, errors }: FilterFormProps) {
   });
   return (
     <search aria-label="Events">
-      <form method="get" action="/events" class="row">
+      <form method="get" action="/events" class="filter">
         <TimeField label="From" name="from" ms={filter?.sinceMs} error={errors?.from} />
         <TimeField label="Until" name="until" ms={filter?.untilMs} error={errors?.until} />
         <Select

@@ -192,10 +192,10 @@ export function Figures({ id, label, columns, range, slots, valuesOf }: FiguresP
       <summary id={`${id}-figures`}>In figures</summary>
       <Table
         label={label}
-        columns={['From', ...columns]}
+        columns={['From', ...columns.map((name) => ({ name, class: 'end' as const }))]}
         rows={slots.map((slot) => [
           <a id={`${id}-${slot.startsAtMs}`} href={eventsUrl(slot, range)}>
-            <Time ms={slot.startsAtMs} />
+            <Time ms={slot.startsAtMs} format="slot" />
           </a>,
           ...valuesOf(slot),
         ])}

@@ -71,9 +71,9 @@ function* parkedIssues({ health }: SyncState, nowMs: number): Generator<Issue> {
   if (parkedSinceMs === null || nowMs - parkedSinceMs < PARKED_LONG_MS) return;
   const count = countText(parkedEvents, MAX_COUNTED_PARKED);
   yield {
-    problem: `Parked events: ${count}. No team has their customers.`,
+    problem: `${count} parked ${parkedEvents === 1 ? 'event belongs' : 'events belong'} to no team.`,
     remedy: 'Link each customer to its team.',
-    link: { path: issuesUrl('parked'), text: 'Parked events' },
+    link: { path: issuesUrl('parked'), text: RESOLVE },
   };
 }
 
@@ -83,8 +83,8 @@ function* deliveryIssues({ health, counts }: SyncState, nowMs: number): Generato
   if (unreadable > 0) {
     yield {
       problem: `${countText(unreadable, MAX_COUNTED_ISSUES)} ${unreadable === 1 ? 'event' : 'events'} could not be read.`,
-      remedy: 'Upgrade Instep and replay them, or report it.',
-      link: { path: issuesUrl('unreadable'), text: 'Unreadable events' },
+      remedy: 'Upgrade Instep and replay. If that does not help, report the problem.',
+      link: { path: issuesUrl('unreadable'), text: RESOLVE },
     };
   }
   if (undeliveredSinceMs !== null && nowMs - undeliveredSinceMs > UNDELIVERED_LONG_MS) {
@@ -96,6 +96,9 @@ function* deliveryIssues({ health, counts }: SyncState, nowMs: number): Generato
     };
   }
 }
+
+/** The text of links to what needs attention. */
+const RESOLVE = 'Resolve';
 
 const LAST_EVENTS = { path: '/events', text: 'Last events' };
 
@@ -134,7 +137,7 @@ function* maintenanceIssues(
     yield {
       problem: `${counted(unknownOrders, 'subscription')} ${have} same-second events whose order is unknown.`,
       remedy: "Run instep doctor to check the access to Stripe's API.",
-      link: { path: issuesUrl('unknown order'), text: 'Unknown orders' },
+      link: { path: issuesUrl('unknown order'), text: RESOLVE },
     };
   }
   if (unresolvedProducts > 0) {
@@ -157,24 +160,45 @@ function* maintenanceIssues(
   }
 }
 
+/** What comparisons found: the sentence after one and after several, and the remedy. */
 const FINDINGS = [
-  ['out of sync', 'team', 'out of sync with Stripe', 'Compare and repair.'],
-  ['changed by hand', 'team', 'changed by something other than Instep', 'Compare and repair.'],
-  ['plan refused', 'team', 'whose plan the database refuses', 'See the server log.'],
+  [
+    'out of sync',
+    'team is out of sync with Stripe.',
+    'teams are out of sync with Stripe.',
+    'Compare and repair.',
+  ],
+  [
+    'changed by hand',
+    'team was changed by something other than Instep.',
+    'teams were changed by something other than Instep.',
+    'Compare and repair.',
+  ],
+  [
+    'plan refused',
+    'team has a plan that the database refuses.',
+    'teams have a plan that the database refuses.',
+    'The server log has the reason.',
+  ],
   [
     'customer without a team',
-    'customer',
-    'with a subscription but no team',
+    'customer has a subscription but no team.',
+    'customers have a subscription but no team.',
     'Link a team to each.',
   ],
-  ['unknown customer', 'team', 'whose customer Stripe does not know', 'Link the right customer.'],
+  [
+    'unknown customer',
+    'team has a customer that Stripe does not know.',
+    'teams have a customer that Stripe does not know.',
+    'Link the right customer.',
+  ],
 ] as const;
 
 function findingIssues({ counts }: SyncState): Issue[] {
-  return FINDINGS.filter(([kind]) => counts[kind] > 0).map(([kind, noun, what, remedy]) => ({
-    problem: `${counted(counts[kind], noun)} ${what}.`,
+  return FINDINGS.filter(([kind]) => counts[kind] > 0).map(([kind, one, several, remedy]) => ({
+    problem: `${countText(counts[kind])} ${counts[kind] === 1 ? one : several}`,
     remedy,
-    link: { path: issuesUrl(kind), text: 'Resolve' },
+    link: { path: issuesUrl(kind), text: RESOLVE },
   }));
 }
 

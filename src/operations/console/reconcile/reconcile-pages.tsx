@@ -48,10 +48,10 @@ export function reconcilePages(options: ConsoleOptions, services: ReconcileServi
           Compares all teams with Stripe again and repairs differences. Newer events win over
           Stripe's list. A team that was changed by hand gets the plan from its events.
         </p>
-        <StartForm mode="repair" isDisabled={false} />
-        <p>
+        <div class="toolbar">
+          <StartForm mode="repair" isDisabled={false} />
           <a href="/reconcile">Cancel</a>
-        </p>
+        </div>
       </Page>,
     ),
   );

@@ -50,7 +50,7 @@ export function HistoryPanel({ team, history, limit, before }: HistoryProps) {
         </nav>
       )}
       {entries.length === 0 ? (
-        <Notice kind="empty" title="The log has no such event of this customer" />
+        <Notice kind="empty" title={isNewest ? 'No events yet' : 'No older events'} />
       ) : (
         <>
           <TimelineChart entries={entries} isNewest={isNewest} />

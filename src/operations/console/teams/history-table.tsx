@@ -1,10 +1,9 @@
 import { isSamePlan } from '../../../core/transition.ts';
 import type { HistoryEntry } from '../../../event-log/customer-history.ts';
-import { reasonText } from '../../reason-text.ts';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Table } from '../components/table.tsx';
 import { Id, Time, UntrustedText } from '../components/text.tsx';
-import { EventLink, shortType } from '../events/event-text.tsx';
+import { EventLink, ReasonText, shortType } from '../events/event-text.tsx';
 import { shortPlan } from './timeline.ts';
 
 const COLUMNS = [
@@ -65,9 +64,9 @@ function Effect({ entry }: { readonly entry: HistoryEntry }) {
           </strong>
         </div>
       )}
-      {entry.reasons.map(reasonText).map((reason) => (
+      {entry.reasons.map((reason) => (
         <div class="quiet">
-          <UntrustedText text={reason} maxLength={400} />
+          <ReasonText reason={reason} />
         </div>
       ))}
     </>

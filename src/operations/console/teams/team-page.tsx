@@ -121,7 +121,7 @@ function TeamPage({ record, comparison, acted, limit }: TeamPageProps) {
       area="Teams"
     >
       {comparison === null && <ActionSummary actions={acted} />}
-      <p class="exports">
+      <p>
         <a href={`${teamUrl(id)}/export`} download>
           Export for support
         </a>{' '}

@@ -195,7 +195,7 @@ function factsOf({ customerId, plan, lostPlan }: NamedTeam): readonly Fact[] {
     [
       'Plan',
       lostPlan === null ? (
-        <OptionalText text={plan.planName} maxLength={120} />
+        <OptionalText text={plan.planName} fallback="none" maxLength={120} />
       ) : (
         <LostPlanText {...lostPlan} />
       ),

@@ -1,0 +1,230 @@
+import type { Page } from 'playwright-core';
+import { expectText } from '../../support/browser/browser.ts';
+import type { ConsoleService } from '../../support/browser/console-pages.ts';
+import { OPERATIONS_TOKEN } from '../../support/secrets/canaries.ts';
+import type { Problems } from './problems.ts';
+
+export type Consoles = {
+  /** With the data of the demo. */
+  readonly demo: ConsoleService;
+  /** The same, behind a login. */
+  readonly guarded: ConsoleService;
+  /** Of a new database. */
+  readonly empty: ConsoleService;
+  /** With one team, which is in sync. */
+  readonly calm: ConsoleService;
+};
+
+/** A page to take pictures of, and how to get there. */
+export type Shot = {
+  readonly name: string;
+  readonly open: (page: Page, consoles: Consoles, problems: Problems | null) => Promise<void>;
+};
+
+/** A page of the demo that an address leads to. */
+function at(name: string, path: string): Shot {
+  return { name, open: async (page, { demo }) => void (await page.goto(demo.url + path)) };
+}
+
+function ofEmpty(name: string, path: string): Shot {
+  return { name, open: async (page, { empty }) => void (await page.goto(empty.url + path)) };
+}
+
+function ofTeam(name: string, team: keyof Problems, rest = ''): Shot {
+  return {
+    name,
+    async open(page, { demo }, problems) {
+      await page.goto(`${demo.url}/teams/${problems?.[team]}${rest}`);
+    },
+  };
+}
+
+async function openTeam(page: Page, demo: ConsoleService, name: string): Promise<void> {
+  await page.goto(`${demo.url}/teams?search=${encodeURIComponent(name)}`);
+  await page.getByRole('main').getByRole('link', { name }).click();
+}
+
+async function press(page: Page, name: string): Promise<void> {
+  await page.getByRole('main').getByRole('button', { name }).first().click();
+  await page.waitForLoadState();
+}
+
+async function logIn(page: Page, token = OPERATIONS_TOKEN): Promise<void> {
+  await page.getByLabel('Token').fill(token);
+  await press(page, 'Log in');
+}
+
+/** The pictures in the docs. */
+export const DOCS_SHOTS: readonly Shot[] = [
+  { name: 'login', open: async (page, { guarded }) => void (await page.goto(guarded.url)) },
+  at('overview', '/?live=off'),
+  at('attention', '/attention'),
+  at('teams', '/teams'),
+  { name: 'team', open: (page, { demo }) => openTeam(page, demo, "Ada's team") },
+  at('events', '/events'),
+  {
+    name: 'event',
+    async open(page, { demo }) {
+      await page.goto(`${demo.url}/events?outcome=stale`);
+      await page.getByRole('link', { name: /^evt_/ }).first().click();
+    },
+  },
+  {
+    name: 'reconcile',
+    async open(page, { demo }) {
+      await page.goto(`${demo.url}/reconcile`);
+      await press(page, 'Start a dry run');
+      await expectText(page).toContain('Finished');
+    },
+  },
+];
+
+/** Every other page, and every other state of a page. */
+export const OTHER_SHOTS: readonly Shot[] = [
+  {
+    name: 'login-wrong',
+    async open(page, { guarded }) {
+      await page.goto(guarded.url);
+      await logIn(page, 'not the token');
+    },
+  },
+  {
+    name: 'login-kept-form',
+    async open(page, { guarded }) {
+      await page.goto(`${guarded.url}/login?next=/events`);
+      await logIn(page);
+      await page.getByRole('link', { name: /^evt_/ }).first().click();
+      await page.getByRole('button', { name: 'Replay' }).waitFor();
+      await page.context().clearCookies();
+      await press(page, 'Replay');
+      await logIn(page);
+    },
+  },
+  {
+    name: 'overview-logged-in',
+    async open(page, { guarded }) {
+      await page.goto(guarded.url);
+      await logIn(page);
+    },
+  },
+  at('overview-day', '/?range=day&live=off'),
+  at('overview-week', '/?range=week&live=off'),
+  {
+    name: 'overview-crosshair',
+    async open(page, { demo }) {
+      await page.goto(`${demo.url}/?live=off`);
+      await page.locator('.crosshair').first().focus();
+      for (let step = 0; step < 20; step += 1) await page.keyboard.press('ArrowLeft');
+    },
+  },
+  {
+    name: 'overview-figures',
+    async open(page, { demo }) {
+      await page.goto(`${demo.url}/?live=off`);
+      for (const summary of await page.getByText('In figures').all()) await summary.click();
+    },
+  },
+  {
+    name: 'overview-outdated',
+    async open(page, { demo }) {
+      await page.goto(demo.url);
+      await page.route(/range=hour/, (route) => route.abort());
+      await page.evaluate(`htmx.trigger('#overview', 'refresh')`);
+      await expectText(page).toContain('Retrying');
+    },
+  },
+  { name: 'overview-in-sync', open: async (page, { calm }) => void (await page.goto(calm.url)) },
+  ofEmpty('overview-empty', '/'),
+  at('attention-selected', '/attention?select=all'),
+  at('attention-kind', '/attention?kind=parked'),
+  ofEmpty('attention-empty', '/attention'),
+  {
+    name: 'attention-no-row',
+    async open(page, { demo }) {
+      await page.goto(`${demo.url}/attention`);
+      await press(page, 'Compare');
+    },
+  },
+  ofEmpty('teams-empty', '/teams'),
+  at('teams-filtered', '/teams?status=canceled&plan=Pro'),
+  at('teams-none', '/teams?search=nobody'),
+  ofTeam('team-two-subscriptions', 'twoSubscriptions'),
+  ofTeam('team-compared', 'twoSubscriptions', '?compare=yes'),
+  ofTeam('team-without-customer', 'withoutCustomer'),
+  ofTeam('team-without-events', 'withoutEvents'),
+  ofTeam('team-hostile', 'hostile'),
+  ofTeam('team-busy', 'busy'),
+  {
+    name: 'team-older',
+    async open(page, { demo }, problems) {
+      await page.goto(`${demo.url}/teams/${problems?.busy}`);
+      await page.getByRole('link', { name: 'Older events' }).click();
+    },
+  },
+  {
+    name: 'team-out-of-sync',
+    async open(page, { demo }) {
+      await openTeam(page, demo, 'Foxglove Legal');
+      await press(page, 'Compare with Stripe');
+    },
+  },
+  {
+    name: 'team-changed-by-hand',
+    async open(page, { demo }) {
+      await openTeam(page, demo, 'Moonraker Sails');
+    },
+  },
+  ofEmpty('events-empty', '/events'),
+  at('events-none', '/events?event=evt_none'),
+  at('events-invalid', '/events?from=yesterday&team=999'),
+  ...['applied', 'unchanged', 'parked', 'unreadable'].map((outcome) => ({
+    name: `event-${outcome}`,
+    async open(page: Page, { demo }: Consoles) {
+      await page.goto(`${demo.url}/events?outcome=${outcome}`);
+      await page.getByRole('row').nth(1).getByRole('link').first().click();
+      await page.getByText(/^Show all/).click();
+    },
+  })),
+  {
+    name: 'event-replayed',
+    async open(page, { demo }) {
+      await page.goto(`${demo.url}/events?outcome=applied`);
+      await page.getByRole('row').nth(1).getByRole('link').first().click();
+      await press(page, 'Replay');
+    },
+  },
+  at('search', '/search?q=team'),
+  at('search-customer', '/search?q=cus_9f2Kd0aXqPq7Zs'),
+  at('search-none', '/search?q=nothing+like+this'),
+  ofEmpty('reconcile-empty', '/reconcile'),
+  at('reconcile-repair', '/reconcile/repair'),
+  at('not-found', '/nothing'),
+  {
+    name: 'form-expired',
+    async open(page, { demo }) {
+      await page.goto(`${demo.url}/reconcile`);
+      await page.evaluate(`document.querySelector('[name=csrf]').value = ''`);
+      await press(page, 'Start a dry run');
+    },
+  },
+  {
+    name: 'attention-acted',
+    async open(page, { demo }) {
+      await page.goto(`${demo.url}/attention?select=all`);
+      await press(page, 'Compare');
+      await page.goto(`${demo.url}/attention?select=all`);
+      await page.getByRole('button', { name: 'Compare' }).last().click();
+      await expectText(page).toMatch(/failed|done/);
+    },
+  },
+  at('actions', '/actions'),
+  ofEmpty('actions-empty', '/actions'),
+  {
+    name: 'reconcile-repaired',
+    async open(page, { demo }) {
+      await page.goto(`${demo.url}/reconcile/repair`);
+      await press(page, 'Compare and repair');
+      await expectText(page).toContain('Finished');
+    },
+  },
+];

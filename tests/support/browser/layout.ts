@@ -1,0 +1,73 @@
+import type { Page } from 'playwright-core';
+
+/** Texts that are cut off at the side, and texts that cover each other. */
+export async function layoutProblems(page: Page): Promise<string[]> {
+  return await page.evaluate<string[]>(FIND_PROBLEMS);
+}
+
+const FIND_PROBLEMS = `(() => {
+  const NOT_SHOWN = 'title, desc, template, noscript, .skip';
+  const problems = new Set();
+  const shown = [];
+
+  for (const node of textNodes()) {
+    const element = node.parentElement;
+    const clip = clipOf(element);
+    if (clip === null) continue;
+    const name = node.data.trim().slice(0, 40);
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    for (const { left, right, top, bottom } of range.getClientRects()) {
+      const [above, below] = [Math.max(top, clip.top), Math.min(bottom, clip.bottom)];
+      if (right - left < 1 || below - above < 3) continue;
+      if (left < clip.left - 1 || right > clip.right + 1) problems.add('cut off: ' + name);
+      // A sticky header covers the rows that scroll below it.
+      const layer = element.closest('thead');
+      shown.push({ node, layer, name, left, right, top: above, bottom: below });
+    }
+  }
+
+  shown.sort((one, other) => one.top - other.top);
+  for (const [index, one] of shown.entries()) {
+    for (const other of shown.slice(index + 1)) {
+      if (other.top > one.bottom - 3) break;
+      const width = Math.min(one.right, other.right) - Math.max(one.left, other.left);
+      const isBeside = one.node === other.node || one.layer !== other.layer || width <= 1;
+      if (!isBeside) problems.add('overlap: ' + one.name + ' | ' + other.name);
+    }
+  }
+  return [...problems];
+
+  function* textNodes() {
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      const { data, parentElement } = walker.currentNode;
+      if (data.trim() === '' || parentElement.closest(NOT_SHOWN) !== null) continue;
+      const how = { opacityProperty: true, visibilityProperty: true };
+      if (parentElement.checkVisibility(how)) yield walker.currentNode;
+    }
+  }
+
+  /** Where a text can be seen; null where it is shortened on purpose or scrolls sideways. */
+  function clipOf(element) {
+    const clip = {
+      left: 0,
+      right: document.documentElement.clientWidth,
+      top: -Infinity,
+      bottom: Infinity,
+    };
+    for (let one = element; one !== document.body; one = one.parentElement) {
+      const { overflowX, textOverflow } = getComputedStyle(one);
+      const { left, right, top, bottom } = one.getBoundingClientRect();
+      if (right - left <= 1 || textOverflow === 'ellipsis') return null;
+      const isPart = one instanceof SVGElement && !one.matches('svg, foreignObject');
+      if (overflowX === 'visible' || isPart) continue;
+      if (overflowX === 'auto' && one.matches('.timeline .scroll, .json')) return null;
+      clip.left = Math.max(clip.left, left);
+      clip.right = Math.min(clip.right, right);
+      clip.top = Math.max(clip.top, top);
+      clip.bottom = Math.min(clip.bottom, bottom);
+    }
+    return clip;
+  }
+})()`;
