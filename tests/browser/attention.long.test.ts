@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
-import { expectText, seriousViolations, useBrowser } from '../support/browser/browser.ts';
+import { axeViolations, expectText, useBrowser } from '../support/browser/browser.ts';
 
 const browser = useBrowser();
 const instep = useBrowsedInstep();
@@ -33,7 +33,7 @@ test.each([
   await page.getByRole('button', { name: 'Link and replay' }).last().click();
   await expectText(page.getByRole('status')).toContain(`${COUNT} done`);
   await expectText(page).toContain('No team needs attention');
-  if (javaScriptEnabled) expect(await seriousViolations(page)).toEqual([]);
+  if (javaScriptEnabled) expect(await axeViolations(page)).toEqual([]);
 
   const sent = 'select count(*) as count from instep.operator_actions';
   const before = await instep.database.query(sent);

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
 import { addTeam } from '../../src/queries/teams.ts';
-import { expectText, PHONE, seriousViolations, useBrowser } from '../support/browser/browser.ts';
+import { axeViolations, expectText, PHONE, useBrowser } from '../support/browser/browser.ts';
 import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
@@ -79,7 +79,7 @@ test('the arrow keys move it, Enter shows the events, and a refresh leaves it at
   expect(await delay.inputValue()).toBe('56');
   expect(await readouts(page)).toContain('15 Oct 2026, 00:28: no events');
   expect(await page.evaluate('document.activeElement.id')).toBe('events-crosshair');
-  expect(await seriousViolations(page)).toEqual([]);
+  expect(await axeViolations(page)).toEqual([]);
   await page.keyboard.press('Enter');
   await page.waitForURL(/\/events\?from=2026-10-14T15%3A28&until=2026-10-14T15%3A29$/);
 });

@@ -1,13 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { ApplicationId } from '../../src/core/application-id.ts';
 import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
-import {
-  DESKTOP,
-  overhang,
-  PHONE,
-  seriousViolations,
-  useBrowser,
-} from '../support/browser/browser.ts';
+import { axeViolations, DESKTOP, overhang, PHONE, useBrowser } from '../support/browser/browser.ts';
 import { layoutProblems } from '../support/browser/layout.ts';
 import { HOSTILE } from '../support/stripe/hostile-texts.ts';
 import { isComplete } from '../support/test-length.ts';
@@ -72,15 +66,15 @@ beforeAll(async () => {
 const CHECKED = PAGES.filter((_, index) => isComplete || index % 5 === 0);
 
 describe.each(CHECKED)('%s', (_, path, untrusted) => {
-  test('axe finds nothing serious, in light, dark and on a phone', async () => {
+  test('axe finds nothing, in light, dark and on a phone', async () => {
     // In the middle of a transition the contrast is undefined.
     const page = await browser.newPage({ reducedMotion: 'reduce' });
     await page.goto(instep.url + path());
-    expect(await seriousViolations(page)).toEqual([]);
+    expect(await axeViolations(page)).toEqual([]);
     await page.emulateMedia({ colorScheme: 'dark' });
-    expect(await seriousViolations(page)).toEqual([]);
+    expect(await axeViolations(page)).toEqual([]);
     await page.setViewportSize(PHONE);
-    expect(await seriousViolations(page)).toEqual([]);
+    expect(await axeViolations(page)).toEqual([]);
   });
 
   test('fits a phone and a desktop: no text is cut off or covers another one', async () => {

@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
 import {
+  axeViolations,
   expectText,
   overhang,
   PHONE,
-  seriousViolations,
   useBrowser,
 } from '../support/browser/browser.ts';
 
@@ -54,7 +54,7 @@ test('the filters are accessible, and fit a phone', async () => {
   const page = await browser.newPage({ reducedMotion: 'reduce', viewport: PHONE });
   await page.goto(`${instep.url}/teams?status=unpaid&sort=-plan`);
   await expectText(page).toContain('Dahlia');
-  expect(await seriousViolations(page)).toEqual([]);
+  expect(await axeViolations(page)).toEqual([]);
   expect(await overhang(page)).toBe(0);
 });
 

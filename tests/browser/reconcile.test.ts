@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
-import { expectText, seriousViolations, useBrowser } from '../support/browser/browser.ts';
+import { axeViolations, expectText, useBrowser } from '../support/browser/browser.ts';
 
 const browser = useBrowser();
 const instep = useBrowsedInstep();
@@ -17,14 +17,14 @@ test('a dry run finds a missed event and changes nothing; the repair asks first'
   await page.goto(`${instep.url}/reconcile`);
   await page.getByRole('button', { name: 'Start a dry run' }).click();
   await expectText(page).toMatch(/An event was missed\..*\s+status from trialing to active/);
-  expect(await seriousViolations(page)).toEqual([]);
+  expect(await axeViolations(page)).toEqual([]);
   const team = await browser.newPage();
   await team.goto(`${instep.url}/teams/${teamId}`);
   await expectText(team).toContain('The team has had Pro (trialing) since');
 
   await page.getByRole('link', { name: /^Repair 1 team/ }).click();
   await expectText(page).toContain('Repair all teams that are out of sync?');
-  expect(await seriousViolations(page)).toEqual([]);
+  expect(await axeViolations(page)).toEqual([]);
   await page.getByRole('button', { name: 'Compare and repair' }).click();
   await expectText(page).toContain('1 repaired');
   await team.reload();

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
-import { expectText, seriousViolations, useBrowser } from '../support/browser/browser.ts';
+import { axeViolations, expectText, useBrowser } from '../support/browser/browser.ts';
 
 const browser = useBrowser();
 const instep = useBrowsedInstep();
@@ -36,7 +36,7 @@ test('what happened between two times of the day takes 3 actions, in the chosen 
   // The address means the same in every zone.
   expect(new URL(page.url()).searchParams.get('from')).toBe(`${DAY}T14:00`);
   expect(await page.locator('td time').first().textContent()).toMatch(/, 23:09:00$/);
-  expect(await seriousViolations(page)).toEqual([]);
+  expect(await axeViolations(page)).toEqual([]);
 
   await page.getByRole('button', { name: 'Use UTC' }).click();
   await expectText(page.getByRole('banner')).toContain('Times in UTC');

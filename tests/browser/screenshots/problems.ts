@@ -63,7 +63,7 @@ export async function addProblems(database: Database): Promise<Problems> {
   const plan = { planName: 'Pro', providerProductId: 'prod_pro', subscriptionStatus: 'active' };
   await query(
     `insert into instep.findings (customer_id, team_id, problem, plan, should_be)
-     select 'cus_silent', $1::text, 'repair refused', to_jsonb(row), $2::jsonb
+     select 'cus_silent', $1::text, 'plan refused', to_jsonb(row), $2::jsonb
        from (
               select provider_subscription_id as "providerSubscriptionId",
                      provider_product_id as "providerProductId",

@@ -90,7 +90,7 @@ export function expectText(where: Page | Locator) {
 }
 
 /** What axe finds on the page, however serious. */
-export async function seriousViolations(page: Page): Promise<string[]> {
+export async function axeViolations(page: Page): Promise<string[]> {
   if (!(await page.evaluate<boolean>('"axe" in window'))) await page.evaluate(axe);
   const { violations } = await page.evaluate<AxeResults>('axe.run()');
   return violations.flatMap(({ id, nodes }) =>
