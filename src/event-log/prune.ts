@@ -9,7 +9,7 @@ export type PruneOptions = {
   readonly onProgress?: (pruned: number) => void;
 };
 
-/** The share of the time that steps take at most, so that other work goes first. */
+/** Steps take at most this share of the time, so that other work comes first. */
 const SHARE = 0.1;
 
 /**

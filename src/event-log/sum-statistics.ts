@@ -22,7 +22,7 @@ export type SumStatisticsOptions = {
 /** The number of events per step, which takes tens of milliseconds. */
 const STEP = 10_000;
 
-/** The share of the time that steps take at most, so that other work goes first. */
+/** Steps take at most this share of the time, so that other work comes first. */
 const SHARE = 0.05;
 
 /** How often the open transactions that write to the log are read. */

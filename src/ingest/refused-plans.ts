@@ -9,13 +9,13 @@ const MAX_QUEUED = 1_000;
 const PAUSE_MS = 1_000;
 
 export type RefusedPlans = {
-  /** Returns at once. What can't be stored is noted again when Stripe sends the event again. */
+  /** Returns immediately. A plan that can't be stored is noted again when Stripe sends its event again. */
   note(changes: readonly PlanChange[], createdSeconds: number): void;
 };
 
 /**
- * Stores the plans that the database refused, for the operators, with one statement a second at most: a
- * constraint that refuses every event must not slow down the events of other teams.
+ * Stores the plans that the database refused for the operators, with at most one statement per second, so
+ * that a constraint that refuses every plan does not slow down the events of other teams.
  */
 export function createRefusedPlans(query: Query): RefusedPlans {
   const batcher = new Batcher<FoundProblem, undefined>({
@@ -31,11 +31,11 @@ export function createRefusedPlans(query: Query): RefusedPlans {
     },
   });
   return {
-    note(changes, beganSeconds) {
+    note(changes, createdSeconds) {
       for (const { team, shouldBe } of changes) {
         const { id: teamId, customerId, plan } = team;
         const refused = { problem: 'plan refused', teamId, customerId, plan, shouldBe } as const;
-        batcher.add({ ...refused, beganSeconds }).catch(() => undefined);
+        batcher.add({ ...refused, beganSeconds: createdSeconds }).catch(() => undefined);
       }
     },
   };

@@ -3,7 +3,7 @@ import { scheduleCall } from '../queries/turns.ts';
 import { pause } from '../runtime/pause.ts';
 import type { StripeApi } from '../stripe/api.ts';
 
-/** Stripe's API for background calls, which are spaced evenly in time, in all processes of a database. */
+/** Stripe's API for background calls. The calls of all processes of a database are spaced evenly in time. */
 export function limitRate(api: StripeApi, query: Query): StripeApi {
   function limited<From, Result>(call: (from: From, signal?: AbortSignal) => Promise<Result>) {
     return async (from: From, signal?: AbortSignal): Promise<Result> => {

@@ -5,9 +5,9 @@ export type Settings = Readonly<Record<string, string | number | readonly string
 
 /**
  * The settings that statements and the parsing of their results rely on, whatever the database or the role
- * sets: the format of times, UTC for times without a zone (`column-values.ts`), the format of bytes, null in
- * an array as a null and not as text, and a warning of a commit that no standby has. Plans
- * are not compiled: that never pays, although a table without an index looks as if it would.
+ * sets: the format of times, UTC for times without a zone (`column-values.ts`), the format of bytes, nulls in
+ * arrays, and the warning about a commit that no standby has. Plans are not compiled (`jit`): PostgreSQL
+ * would compile the statements on a table without an index, which never pays.
  */
 export const SESSION_SETTINGS: Settings = {
   datestyle: 'ISO',

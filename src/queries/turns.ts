@@ -37,9 +37,8 @@ export async function endTurn(query: Query, job: string): Promise<void> {
 const CALL_INTERVAL = "interval '100 milliseconds'";
 
 /**
- * Schedules the next call to Stripe's API, after all those that were scheduled before. Returns the
- * milliseconds until then. A call more than a minute ahead was scheduled before the server's clock was
- * set back, and counts no longer.
+ * Schedules a call to Stripe's API after all calls scheduled so far. Returns the milliseconds until then. A
+ * call scheduled more than a minute ahead is ignored, because the server's clock has been set back since.
  */
 export async function scheduleCall(query: Query): Promise<number> {
   const [row] = await query<{ waitMs: number }>({

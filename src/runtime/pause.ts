@@ -15,12 +15,12 @@ export async function pause(delayMs: number, options: PauseOptions = {}): Promis
   await sleep(delayMs, undefined, options).catch(() => undefined);
 }
 
-/** A step that took unusually long, as in a process that was stopped, delays the next one no longer. */
+/** The longest rest, because a step can seem to take hours when its process is frozen. */
 const LONGEST_REST_MS = 10_000;
 
 /**
- * Rests after a step of background work that began at `beganMs` (by `performance.now`), so that such
- * steps take at most this share of the time.
+ * Rests after a step of background work that began at `beganMs` (by `performance.now`), so that these steps
+ * take at most `share` of the time.
  */
 export async function rest(
   { beganMs, share }: { readonly beganMs: number; readonly share: number },

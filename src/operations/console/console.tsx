@@ -19,7 +19,7 @@ import { teamPages } from './teams/team-pages.tsx';
 export function createConsole(options: ConsoleOptions): Hono<ConsoleEnv> {
   const { database, ingest, nameOf, planSelection, logger, now, clockMs, nonce, metrics } = options;
   const app = new Hono<ConsoleEnv>();
-  // The same limit as in maintenance.
+  // Shares its limit with maintenance.
   const api = limitRate(options.api, database.query);
   const services = { database, ingest, api, nameOf, planSelection, logger, now, clockMs, nonce };
   app.use(contextStorage(), asVisitor(options.keyMode), safeHeaders, withinDeadline, smallBody);

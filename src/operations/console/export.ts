@@ -14,7 +14,7 @@ export type ExportedList<Column extends string> = {
   readonly rows: AsyncIterable<Readonly<Record<Column, Value>>>;
 };
 
-/** The format that a list was asked for; `null`: as a page. */
+/** The requested format of a list; `null`: a page. */
 export function exportFormatOf(context: Context): ExportFormat | null {
   return EXPORT_FORMATS.find((format) => format === context.req.query('format')) ?? null;
 }
@@ -77,7 +77,7 @@ const CHUNK_LENGTH = 32_768;
 
 async function* inChunks(parts: AsyncIterable<string>): AsyncGenerator<string, void, undefined> {
   let chunk = '';
-  // At once, so that a download begins while the first row is still searched.
+  // The first chunk can have any length, so that the download begins before the first row is found.
   let least = 0;
   for await (const part of parts) {
     chunk += part;

@@ -6,7 +6,7 @@ const COLUMNS = ['acted_at', 'action', 'subject', 'is_done', 'result', 'note'] a
 
 type Column = (typeof COLUMNS)[number];
 
-/** What operators did, the newest first. */
+/** The actions of operators, the newest first. */
 export function exportedActions(query: Query): ExportedList<Column> {
   return { name: 'actions', columns: COLUMNS, rows: rowsOf(query) };
 }

@@ -1,6 +1,6 @@
 import type { Problem } from '../../../queries/findings.ts';
 
-/** Why a comparison found a team or a customer, in a sentence. */
+/** A sentence for each problem. */
 export const REASONS: Readonly<Record<Problem, string>> = {
   'missed event': 'An event was missed.',
   'never seen': 'No event of the subscription was ever received.',

@@ -46,8 +46,8 @@ export function IdLink({ href, id }: IdLinkProps) {
 }
 
 /**
- * An untrusted text within a title or a sentence that is no markup: short, and without characters that
- * would reverse the rest.
+ * An untrusted text as a part of a plain-text title or sentence: short, and without characters that would
+ * reverse the rest.
  */
 export function plainText(text: string, maxLength = 80): string {
   const plain = text.slice(0, 1_000).replace(/[\p{Cc}\p{Cf}]/gu, '');

@@ -124,7 +124,7 @@ async function customerOf(
   return { id: found.customerId };
 }
 
-/** A subscription keeps its customer, and an index has the events of a customer. */
+/** The customer of a subscription, which never changes. An index finds the events of a customer. */
 async function customerOfSubscription(query: Query, id: string): Promise<string | undefined> {
   if (id === '') return undefined;
   const [only, ...others] = await readCustomerIdsOf(query, id, 2);

@@ -126,7 +126,7 @@ function labelsOf(marks: readonly Mark[], shareOf: (mark: Mark) => number) {
   return labels;
 }
 
-/** The time of an address; slots begin at whole minutes. */
+/** A time as it is written in addresses; slots begin at whole minutes. */
 export const minuteAt = (ms: number) => new Date(ms).toISOString().slice(0, 16);
 
 /** The events page with the events of a slot. */

@@ -44,7 +44,7 @@ export function overviewPage({ database, keyMode, now, clockMs }: ConsoleOptions
 }
 
 type OverviewOptions = Pick<ConsoleOptions, 'database' | 'keyMode'> & {
-  /** Rejects when no write is committed. */
+  /** Rejects when the database commits no write. */
   readonly checkWrites: () => Promise<void>;
 };
 

@@ -118,7 +118,7 @@ function ProgressBar({ progress }: { readonly progress: StepProgress | null }) {
   );
 }
 
-/** How many findings are in view. */
+/** The number of findings on the page. */
 const MAX_SHOWN = 200;
 
 function Findings({ found, isOver }: { readonly found: Found; readonly isOver: boolean }) {

@@ -17,7 +17,7 @@ export type RunState =
 
 type Begun = { readonly isDryRun: boolean; readonly beganAtMs: number; readonly found: Found };
 
-/** With more of them the configuration is wrong, and not the teams. */
+/** If there are more findings, the configuration is wrong and not the teams. */
 const MAX_FOUND = 10_000;
 
 /** Listing ten million subscriptions takes half of this. */

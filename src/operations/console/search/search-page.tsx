@@ -67,7 +67,7 @@ async function search(query: Query, text: string, clockMs: () => number): Promis
     // Its events possibly had no effect so far, and no index covers them.
     return { url: filterUrl('/events', { subscription: text }) };
   }
-  // The list continues a search that ran out of time.
+  // The list of teams continues a search that ran out of time.
   if (exact.length === 0 && page.searchedTo !== null) return { url: teamsUrl({ search: text }) };
   return openOnly({ teams: page.teams, customers }, exact);
 }
