@@ -73,7 +73,7 @@ function renewalsOf(teams: number, count: number): EventContent[] {
   return Array.from({ length: count }, () => all.next().value);
 }
 
-test('renewals end in one state of each customer, in whichever order they arrive', () => {
+test('renewals lead to one state per customer, in any order of arrival', () => {
   const count = 20_000;
   const delivered = renewalsOf(TEAMS, count).map((content) => parseReadable(bodyOf(content)));
   const { events, newest } = resultOfRenewals(count, TEAMS);

@@ -159,7 +159,7 @@ test('the audit finds missing events and wrong customers', async () => {
     const { problems, wrongCustomers } = await auditEvents(prepared(1, 'unpaid', { mix }));
     expect([problems.length, wrongCustomers]).toEqual([1, 1]);
   }
-  // Only a system with an order is expected to come to the right state.
+  // Only a system that orders events must reach the right state.
   const unordered = prepared(1, 'unpaid', { mix: 'renewals', keepsOrder: false });
   expect(await auditEvents(unordered)).toEqual({ problems: [], wrongCustomers: 1 });
 });

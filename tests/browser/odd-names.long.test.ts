@@ -42,7 +42,7 @@ test.each(NAMES)('a name that is %s opens its team from every list', async (kind
   }
 });
 
-test('no odd name widens a page, on a phone either', async () => {
+test('no odd name widens a page, not even on a phone', async () => {
   for (const viewport of [PHONE, { width: 1_280, height: 800 }]) {
     const page = await browser.newPage({ viewport });
     for (const path of ['/teams', '/attention', ...[...ids.values()].map((id) => `/teams/${id}`)]) {

@@ -10,7 +10,7 @@ const textOf = (name: string) => readFileSync(join(FOLDER, name), 'utf8');
 const matches = (text: string, pattern: RegExp) =>
   new Set([...text.matchAll(pattern)].map(([match]) => match));
 
-/** Runs it where no program is installed, so it never gets as far as building a network. */
+/** Runs the bench where no program is installed, so that it stops before it builds a network. */
 function run(args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
   const { status, stderr } = spawnSync(process.execPath, [join(FOLDER, 'run'), ...args], {
     encoding: 'utf8',

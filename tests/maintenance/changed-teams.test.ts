@@ -128,7 +128,7 @@ test.each([
   expect(await open()).toEqual([]);
 });
 
-test('a name that a comparison with Stripe found is still found', async () => {
+test('the finding of a wrong plan name is kept until the name is repaired', async () => {
   const teamId = await arrange();
   await change("plan_name = 'Professional'", teamId);
   await reconcileCustomer('cus_1', { ...services, isDryRun: true }, signal);

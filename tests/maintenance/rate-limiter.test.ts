@@ -48,7 +48,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(Date.now()).toBeGreaterThanOrEqual(firstMs + 600);
   });
 
-  test("goes on when the database server's clock is set back", async () => {
+  test("continues when the database server's clock is set back", async () => {
     const { retrieveProductName } = limitRate(api, store.database.query);
     await retrieveProductName('prod_1');
     await moveLastCall('1 hour');
@@ -56,7 +56,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await readLastCallMs()).toBeLessThan(Date.now() + 60_000);
   });
 
-  test('a call that waits for its time ends with its signal', async () => {
+  test('a waiting call ends when its signal is aborted', async () => {
     const signals: (AbortSignal | undefined)[] = [];
     const { retrieveProductName } = limitRate(
       {

@@ -106,7 +106,7 @@ describe('a form that was sent after its session had expired', () => {
     for (const [name, value] of fields) expect(page).toContain(`name="${name}" value="${value}"`);
   });
 
-  test('keeps every row of a whole page, with its team', async () => {
+  test('keeps every row of a full page, with its team', async () => {
     const operator = guarded.newOperator();
     const fields = Array.from({ length: 50 }, (_, row): [string, string][] => {
       const subject = `customer:cus_${String(row * 7919).padStart(14, 'Q')}`;

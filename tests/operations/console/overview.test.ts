@@ -288,7 +288,7 @@ describe('an issue has a remedy', () => {
     expect(await load()).toContain(GREEN);
   });
 
-  test('writes that are not committed, while everything can be read', async () => {
+  test('writes that are not committed, although everything can be read', async () => {
     const { database } = service;
     const transaction: Database['transaction'] = (work) =>
       database.transaction((query, atCommit) =>
