@@ -69,15 +69,15 @@ const PRODUCTS = `
          now()
     from generate_series(0, 2) as number`;
 
-/** Every twentieth team has lost its plan. */
+/** Every second team has lost its plan, as in an old application. */
 const LOST_PLANS = `
   with lost as (
     update teams
        set provider_subscription_id = null,
            provider_product_id      = null,
            plan_name                = null,
-           subscription_status      = case id % 80 when 0 then 'canceled' else 'unpaid' end
-     where id % 20 = 0
+           subscription_status      = case id % 40 when 0 then 'canceled' else 'unpaid' end
+     where id % 2 = 0
     returning provider_customer_id, subscription_status
   )
   update instep.subscriptions

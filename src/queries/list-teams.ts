@@ -3,7 +3,13 @@ import type { Query } from '../postgres/database.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from './id-from-text.ts';
 import { NAMED_TEAM, type NamedTeam, type NamedTeamRow, toNamedTeam } from './named-teams.ts';
-import { FACETS, hasProblem, LOST_PLAN, type TeamProblem } from './team-facets.ts';
+import {
+  allTeamsWithLostPlans,
+  FACETS,
+  hasProblem,
+  LOST_PLAN,
+  type TeamProblem,
+} from './team-facets.ts';
 
 /** A team must match every given member. */
 export type TeamFilter = {
@@ -66,40 +72,55 @@ export async function listTeams(query: Query, list: TeamList): Promise<ListedTea
 }
 
 function textOf(
-  { teams }: ApplicationTables,
-  { sort, isDescending }: TeamOrder,
+  tables: ApplicationTables,
+  order: TeamOrder,
   conditions: readonly string[],
   cursor: string | null,
 ): string {
+  const { idType, rows } = tables.teams;
+  const { sort, isDescending } = order;
   const direction = isDescending ? 'desc' : 'asc';
   const beyond = isDescending ? '<' : '>';
-  const cursorId = cursor === null ? null : idFrom(teams.idType, `${cursor}::text`);
-  const isById = sort === 'id';
-  const keys = isById ? ['teams.id'] : [SORTS[sort], 'teams.id'];
+  const cursorId = cursor === null ? null : idFrom(idType, `${cursor}::text`);
+  const keys = sort === 'id' ? ['teams.id'] : [SORTS[sort], 'teams.id'];
   const key = keys.join(', ');
-  const ofCursor = `(select ${key} from examined as teams ${LOST_PLAN} where teams.id = ${cursorId})`;
-  const where = [
-    ...conditions,
-    ...(isById || cursor === null ? [] : [`(${key}) ${beyond} ${ofCursor}`]),
-  ];
   const orderBy = keys.map((one) => `${one} ${direction}`).join(', ');
   // Joined for the teams of the page only, unless the plan decides which they are.
-  const needsPlan = [key, ...where].some((one) => one.includes('lost_'));
+  const needsPlan = [key, ...conditions].some((one) => one.includes('lost_'));
+  if (sort !== 'id') {
+    const afterCursor =
+      cursorId === null
+        ? []
+        : [
+            `(${key}) ${beyond} (select ${key} from ${rows} as teams ${LOST_PLAN} where teams.id = ${cursorId})`,
+          ];
+    return `
+      with page as materialized (
+        select teams.*
+          from ${needsPlan ? allTeamsWithLostPlans(tables) : `${rows} as teams`}
+         ${whereOf([...conditions, ...afterCursor])}
+         order by ${orderBy}
+         limit $1
+      )
+      select null as "examinedTo", ${NAMED_TEAM}
+        from page as teams ${needsPlan ? '' : LOST_PLAN}
+       order by ${orderBy}`;
+  }
   return `
       with examined as materialized (
         select *
-          from ${teams.rows} as teams
-         ${isById && cursorId !== null ? `where id ${beyond} ${cursorId}` : ''}
-         ${isById ? `order by id ${direction} limit ${EXAMINED}` : ''}
+          from ${rows} as teams
+         ${cursorId === null ? '' : `where id ${beyond} ${cursorId}`}
+         order by id ${direction}
+         limit ${EXAMINED}
       ), page as materialized (
         select teams.*
           from examined as teams ${needsPlan ? LOST_PLAN : ''}
-         ${where.length === 0 ? '' : `where ${where.join(' and ')}`}
+         ${whereOf(conditions)}
          order by ${orderBy}
          limit $1
       ), found as (
-        select ${NAMED_TEAM},
-               row_number() over (order by ${orderBy}) as place
+        select ${NAMED_TEAM}
           from page as teams ${LOST_PLAN}
       )
       select last.id as "examinedTo", found.*
@@ -107,13 +128,17 @@ function textOf(
                select (
                         select id
                           from examined
-                         ${isById ? `order by id ${direction} offset ${EXAMINED - 1}` : 'where false'}
+                         order by id ${direction}
+                        offset ${EXAMINED - 1}
                          limit 1
                       ) as id
              ) as last
         left join found on true
-       order by place`;
+       order by found.id ${direction}`;
 }
+
+const whereOf = (conditions: readonly string[]) =>
+  conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`;
 
 function conditionsOf(
   { text, status, plan, product, problem }: TeamFilter,

@@ -130,7 +130,10 @@ export async function countEvents(
   return row?.count ?? 0;
 }
 
-/** The given conditions only, because a plan for any combination would use no index. */
+/**
+ * The given conditions only, because a plan for any combination would use no index. Event and invoice ids have
+ * none, because it would cost every event a write to another random page, for a search that people make rarely.
+ */
 function conditionsOf(
   filter: EventFilter,
   firstParameter: number,

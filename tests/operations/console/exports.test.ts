@@ -2,6 +2,7 @@ import { Hono } from 'hono';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { ApplicationId } from '../../../src/core/application-id.ts';
 import { exportList, sendFile } from '../../../src/operations/console/export.ts';
+import { countTeamsInTurn } from '../../../src/queries/team-counts.ts';
 import { addTeam } from '../../../src/queries/teams.ts';
 import { createLogger } from '../../../src/runtime/logging.ts';
 import { openConsole } from '../../support/browser/console-pages.ts';
@@ -34,6 +35,7 @@ beforeAll(async () => {
   );
   await ingest(events);
   await ingest([receivedEvent({ eventId: 'evt_parked', customerId: 'cus_nobody' })]);
+  await countTeamsInTurn(query);
 });
 
 async function download(path: string) {

@@ -46,30 +46,33 @@ async function search(query: Query, text: string, clockMs: () => number): Promis
   if (text.startsWith('prod_')) return { url: teamsUrl({ product: text }) };
   if (text.startsWith('in_')) return await findInvoice(query, text, clockMs);
   const { teams, customerIds } = await findByCustomer(query, text, MAX_TEAMS);
-  // A subscription with only parked events is found only in the log.
-  const filter = { outcome: 'parked', subscriptionId: text } as const;
-  const parked = await readPageOfEvents(query, {
-    filter,
-    before: null,
-    limit: MAX_EVENTS,
-    clockMs,
-  });
-  const parkedIds = parked.events.flatMap(({ customerId }) => customerId ?? []);
+  const isSubscription = text.startsWith('sub_');
+  const parkedIds = isSubscription ? await findParked(query, text, clockMs) : [];
   const customers = await readTeamless(query, [...customerIds, ...parkedIds], teams, clockMs);
   if (teams.length + customers.length > 0) return openOnly({ teams, customers }, teams);
+  // Its events possibly had no effect so far, and no index covers them.
+  if (isSubscription) return { url: filterUrl('/events', { subscription: text }) };
   const order = { sort: 'id', isDescending: false } as const;
   const request = { filter: { text }, order, start: null, limit: MAX_TEAMS, clockMs };
   const page = await findTeams(query, request);
   const exact = page.teams.filter(
     ({ id, name }) => String(id) === text || name?.toLowerCase() === text.toLowerCase(),
   );
-  if (page.teams.length === 0 && text.startsWith('sub_')) {
-    // Its events possibly had no effect so far, and no index covers them.
-    return { url: filterUrl('/events', { subscription: text }) };
-  }
   // The list of teams continues a search that ran out of time.
   if (exact.length === 0 && page.searchedTo !== null) return { url: teamsUrl({ search: text }) };
   return openOnly({ teams: page.teams, customers }, exact);
+}
+
+/** The customers of a subscription's parked events: one with only these is found only in the log. */
+async function findParked(
+  query: Query,
+  subscriptionId: string,
+  clockMs: () => number,
+): Promise<string[]> {
+  const filter = { outcome: 'parked', subscriptionId } as const;
+  const request = { filter, before: null, limit: MAX_EVENTS, clockMs };
+  const { events } = await readPageOfEvents(query, request);
+  return events.flatMap(({ customerId }) => customerId ?? []);
 }
 
 /** The page of the only customer whose events name this invoice; otherwise the list of these events. */

@@ -26,7 +26,7 @@ import { TeamTable } from './team-table.tsx';
 const LIMIT = 50;
 
 /** With more teams, ordering all of them would take too long. */
-const MAX_SORTED = 20_000;
+const MAX_SORTED = 10_000;
 
 /** `/teams`: the list of teams, with filters and a search; and each team's page. */
 export function teamPages(options: ConsoleOptions, services: ActionServices): Hono {
@@ -38,9 +38,11 @@ export function teamPages(options: ConsoleOptions, services: ActionServices): Ho
     const parameter = (name: string) => req.query(name);
     const start = readStart(parameter);
     const counts = await readTeamCounts(query);
-    const canSort = countAll(counts) <= MAX_SORTED;
+    const canSort = counts !== null && countAll(counts) <= MAX_SORTED;
     const given = readTeamFields(parameter);
-    const fields = canSort ? given : { ...given, sort: '' };
+    // Ids have an index.
+    const isById = teamOrderOf(given).sort === 'id';
+    const fields = canSort || isById ? given : { ...given, sort: '' };
     const filter = teamFilterOf(fields);
     const order = teamOrderOf(fields);
     const format = exportFormatOf(context);
@@ -52,7 +54,7 @@ export function teamPages(options: ConsoleOptions, services: ActionServices): Ho
       <Page title="Teams" area="Teams">
         <SearchForm fields={fields} />
         <TeamFacets fields={fields} counts={counts} nowMs={now()} />
-        {!canSort && (
+        {counts !== null && !canSort && (
           <p class="quiet">Sorted by id. Up to {countText(MAX_SORTED)} teams can be sorted.</p>
         )}
         <div id="results">
@@ -68,9 +70,8 @@ export function teamPages(options: ConsoleOptions, services: ActionServices): Ho
   return app.route('/', teamPage(options, services));
 }
 
-/** 0 before the first count. */
-function countAll(counts: TeamCounts | null): number {
-  return (counts?.groups ?? []).reduce((sum, { teams }) => sum + teams, 0);
+function countAll({ groups }: TeamCounts): number {
+  return groups.reduce((sum, { teams }) => sum + teams, 0);
 }
 
 function SearchForm({ fields }: { readonly fields: TeamFields }) {
