@@ -30,7 +30,7 @@ export function createGauges(options: GaugesOptions, clockSkewSeconds: () => num
     return [
       gauge(
         'instep_clock_skew_seconds',
-        'How far our clock was ahead of the time in the last signature when it arrived, transit included.',
+        'How far this clock was ahead of the time in the last valid signature, network delay included.',
         clockSkewSeconds(),
       ),
       gaugeBy(
@@ -41,7 +41,7 @@ export function createGauges(options: GaugesOptions, clockSkewSeconds: () => num
       ),
       gauge(
         'instep_queued_events_limit',
-        'How many events can wait in the lane ready before more are answered 503.',
+        'Number of events that can wait in the lane ready. Further events are answered with 503.',
         limit,
       ),
       gaugeBy(
@@ -62,22 +62,22 @@ export function createGauges(options: GaugesOptions, clockSkewSeconds: () => num
       ),
       gauge(
         'instep_parked_events',
-        'Parked events: no team has their customer id. Counted up to 10000.',
+        'Parked events, counted up to 10000: no team has their customer id.',
         health?.parkedEvents,
       ),
       gauge(
         'instep_known_customer_parked_events',
-        'Parked events of customers that a team had before. Counted up to 10000.',
+        'Parked events of customers that once had a team, counted up to 10000.',
         health?.parkedOfKnownCustomers,
       ),
       gauge(
         'instep_ambiguous_subscriptions',
-        'Subscriptions whose same-second events have had no known order for ten minutes.',
+        'Subscriptions whose same-second order has been ambiguous for ten minutes.',
         health?.ambiguousSubscriptions,
       ),
       gauge(
         'instep_nameless_products',
-        'Products without a name. The plans of their teams have no name either.',
+        'Products without a name. Teams with these products have no plan name either.',
         health?.namelessProducts,
       ),
       gauge(

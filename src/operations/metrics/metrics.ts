@@ -35,7 +35,7 @@ function createSeries() {
     ),
     events: new Counter(
       'instep_events_total',
-      'Signed events by type, outcome and source. delivery: Stripe delivered it. list: it was missed, and found in the list of Stripe. log: it was replayed, or is a snapshot.',
+      "Signed events by type, outcome and source. delivery: Stripe delivered it. list: it was missed and found in Stripe's list. log: it was replayed, or is a snapshot.",
     ),
     eventFailures: new Counter(
       'instep_event_failures_total',
@@ -43,7 +43,7 @@ function createSeries() {
     ),
     eventMismatches: new Counter(
       'instep_mismatched_events_total',
-      'Events of a mode or account other than that of the API key. They are applied.',
+      'Events whose mode or account differs from the API key. They are applied.',
     ),
     deliveryDelays: new Histogram(
       'instep_event_delivery_delay_seconds',
@@ -52,7 +52,7 @@ function createSeries() {
     ),
     signatureFailures: new Counter(
       'instep_signature_failures_total',
-      'Webhooks without a valid signature, or with one that is too old.',
+      'Webhooks without a valid signature, or with a signature that is too old.',
     ),
     batchSizes: new Histogram(
       'instep_batch_events',
