@@ -91,6 +91,10 @@ type Bench = {
     load: { readonly events: readonly object[]; readonly acknowledged: ReadonlySet<string> },
     query: Query,
   ): Promise<{ readonly lost: readonly string[]; readonly wrong: readonly string[] }>;
+  isMet(
+    paths: readonly string[],
+    row: { readonly fault: object; readonly outagesMs: readonly number[] },
+  ): boolean;
   longestGapMs(answersAtMs: readonly number[], fromMs: number, untilMs: number): number;
   stalestMs(
     reads: readonly { readonly number: number; readonly beganAtMs: number }[],
@@ -109,6 +113,15 @@ test('an outage lasts from one answer to the next, also before the first and aft
   expect(longestGapMs([160], 100, 170)).toBe(60);
   expect(longestGapMs([110], 100, 170)).toBe(60);
   expect(longestGapMs([], 100, 170)).toBe(70);
+});
+
+test('a goal is for every path, unless the fault names the paths', async () => {
+  const isMet = await load('outages.js', 'isMet');
+  const paths = ['direct', 'HAProxy'];
+  const outagesMs = [1_001, 1_000];
+  expect(isMet(paths, { fault: { goalMs: 1_001 }, outagesMs })).toBe(true);
+  expect(isMet(paths, { fault: { goalMs: 1_000 }, outagesMs })).toBe(false);
+  expect(isMet(paths, { fault: { goalMs: 1_000, paths: ['HAProxy'] }, outagesMs })).toBe(true);
 });
 
 test('a profile is as stale as the first newer number that was committed before the request', async () => {

@@ -73,10 +73,10 @@ export async function leadEtcd({ name }) {
       JSON.parse(
         await ask(`${address}:2379`, path, { method: 'POST', body: JSON.stringify(body) }),
       );
-    const { members } = await post('/v3/cluster/member/list', {});
     const { header, leader } = await post('/v3/maintenance/status', {});
     if (header.member_id !== leader) continue;
-    const targetID = members.find((member) => member.name === name).ID;
+    const { members: all } = await post('/v3/cluster/member/list', {});
+    const targetID = all.find((member) => member.name === name).ID;
     if (targetID !== leader) await post('/v3/maintenance/transfer-leadership', { targetID });
     return;
   }
