@@ -68,30 +68,31 @@ export function retentionReport(
     }),
   );
   return [
-    `Measured with \`npm run bench -- retention\` on ${machine}. ${count(events)} events in the log, with ` +
-      `short bodies, that arrived in two weeks; ${count(teams)} teams and users. A quarter of the events is ` +
-      `older than the retention. Each load in turns with and without the work beside it, ${rounds} ` +
-      `rounds, each measurement ${seconds} s. ` +
+    `Measured with \`npm run bench -- retention\` on ${machine}. The database had ${count(teams)} teams and ` +
+      `users, and ${count(events)} events with short bodies in the log, which arrived in two weeks. A ` +
+      'quarter of them was older than the retention. Each load was measured alternately with and ' +
+      `without the work beside it, in ${rounds} rounds of ${seconds} s each. ` +
       (problems.length === 0
         ? 'All measurements were valid.'
         : `**Failed:** ${problems.join('; ')}`),
     goalsTable(goals),
     table(['', 'per second', 'p50', 'p99', 'server', 'PostgreSQL'], rows),
     table(
-      ['', ''],
+      ['', 'measured'],
       [
-        ['events added to the statistics, beside the load', `${figure(summedPerSecond)} a second`],
-        ['events deleted', count(deletion.deleted)],
         [
-          '… without other load',
-          `${figure(deletion.perSecond)} a second, ${figure((deletion.perSecond * MONTH_SECONDS) / 1e9)} billion a month`,
+          'events added to the statistics, beside the load',
+          `${figure(summedPerSecond)} per second`,
         ],
-        ["… PostgreSQL's processor time", `${figure(deletion.postgresCpuUs, ' µs')} an event`],
-        ['… written to the WAL', `${figure(deletion.writtenBytes)} bytes an event`],
-        ['dead rows at the end', count(deletion.deadRows)],
-        ['vacuum', figure(deletion.vacuumSeconds, ' s')],
+        ['events deleted', count(deletion.deleted)],
+        ['… without other load', `${figure(deletion.perSecond)} per second`],
+        ['… in a month', `${figure((deletion.perSecond * MONTH_SECONDS) / 1e9)} billion`],
+        ["… PostgreSQL's CPU time per event", figure(deletion.postgresCpuUs, ' µs')],
+        ['… written to the WAL per event', figure(deletion.writtenBytes, ' bytes')],
+        ['dead rows after the deletion', count(deletion.deadRows)],
+        ['time of a vacuum', figure(deletion.vacuumSeconds, ' s')],
         ['expired events that stay, because the ordering rule needs them', count(deletion.kept)],
-        ['the next run, which examines these', figure(deletion.nextRunSeconds, ' s')],
+        ['time of the next run, which examines them', figure(deletion.nextRunSeconds, ' s')],
       ],
     ),
   ].join('\n\n');

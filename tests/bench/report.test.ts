@@ -248,7 +248,8 @@ test('the retention report has the decrease in each round and the figures of the
   );
   expect(report).toContain('during the deletion, median | ≤ 100 ms | 20 ms | yes |');
   expect(report).toContain('| … and afterwards | ≤ 100 ms | 300 ms | **no** |');
-  expect(report).toContain('| … without other load | 4,000 a second, 10.4 billion a month |');
+  expect(report).toContain('| … without other load | 4,000 per second |');
+  expect(report).toContain('| … in a month | 10.4 billion |');
   const missing = { ...page, problem: '/events was answered 404' };
   const failed = { ...measures, pages: { during: [missing], after: [page] } };
   expect(retentionReport(failed, context)).toContain('**Failed:** /events was answered 404');

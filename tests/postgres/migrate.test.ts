@@ -70,6 +70,22 @@ describe.each(postgresServers)('$name', (server) => {
     expect(names).toEqual(['instep.events', 'public.teams', 'public.users']);
   });
 
+  test('bodies of events are compressed, with lz4 where PostgreSQL has it', async () => {
+    const [database] = (await openNew(server)) as [Database];
+    await migrate(database);
+    await database.query(
+      `insert into instep.events (key, type, received_at, deliveries, outcome, body)
+       values (gen_random_uuid(), 'type', now(), 1, 'unreadable',
+               convert_to(repeat('"cancel_at_period_end": false,', 100), 'UTF8'))`,
+    );
+    const [stored] = await database.query<{ method: string; hasLz4: boolean }>(
+      `select pg_column_compression(body) as method, 'lz4' = any (enumvals) as "hasLz4"
+         from instep.events
+         join pg_settings on name = 'default_toast_compression'`,
+    );
+    expect(stored?.method).toBe(stored?.hasLz4 ? 'lz4' : 'pglz');
+  });
+
   test("no table is created beside an application's tables that follow our schema on the search path", async () => {
     const url = await createEmptyDatabase(server);
     url.searchParams.set('options', '-c search_path=instep,app');

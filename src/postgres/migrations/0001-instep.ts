@@ -95,13 +95,13 @@ create table instep.events (
   body            bytea       not null
 );
 
--- The default compression, pglz, costs more than the rest of the insert.
+-- lz4 takes half of the time of pglz, the default, where PostgreSQL was built with it.
 do $$
 begin
   alter table instep.events alter column body set compression lz4;
 exception
   when feature_not_supported then
-    alter table instep.events alter column body set storage external;
+    null;
 end
 $$;
 
