@@ -69,7 +69,7 @@ const PRODUCTS = `
          now()
     from generate_series(0, 2) as number`;
 
-/** Every second team has lost its plan, as in an old application. */
+/** Every second team has lost its plan, as can happen in an old application. */
 const LOST_PLANS = `
   with lost as (
     update teams

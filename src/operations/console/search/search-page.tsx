@@ -50,7 +50,7 @@ async function search(query: Query, text: string, clockMs: () => number): Promis
   const parkedIds = isSubscription ? await findParked(query, text, clockMs) : [];
   const customers = await readTeamless(query, [...customerIds, ...parkedIds], teams, clockMs);
   if (teams.length + customers.length > 0) return openOnly({ teams, customers }, teams);
-  // Its events possibly had no effect so far, and no index covers them.
+  // Its events may have had no effect so far, and no index covers them.
   if (isSubscription) return { url: filterUrl('/events', { subscription: text }) };
   const order = { sort: 'id', isDescending: false } as const;
   const request = { filter: { text }, order, start: null, limit: MAX_TEAMS, clockMs };
@@ -63,7 +63,10 @@ async function search(query: Query, text: string, clockMs: () => number): Promis
   return openOnly({ teams: page.teams, customers }, exact);
 }
 
-/** The customers of a subscription's parked events: one with only these is found only in the log. */
+/**
+ * The customers of a subscription's parked events. A subscription with only parked events is found only in
+ * the log.
+ */
 async function findParked(
   query: Query,
   subscriptionId: string,
