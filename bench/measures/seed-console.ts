@@ -69,7 +69,7 @@ const PRODUCTS = `
          now()
     from generate_series(0, 2) as number`;
 
-/** Every second team has lost its plan, as can happen in an old application. */
+/** Many of the oldest teams have lost their plans, and some of the others. */
 const LOST_PLANS = `
   with lost as (
     update teams
@@ -77,7 +77,8 @@ const LOST_PLANS = `
            provider_product_id      = null,
            plan_name                = null,
            subscription_status      = case id % 40 when 0 then 'canceled' else 'unpaid' end
-     where id % 2 = 0
+     where id % 20 = 0
+        or id % 2 = 0 and id <= 10000
     returning provider_customer_id, subscription_status
   )
   update instep.subscriptions
