@@ -12,7 +12,7 @@ import { printData, printMessage } from './output.ts';
 type TriggerOptions = {
   customer: string;
   status?: string;
-  subscription: string;
+  subscription?: string;
   product: string;
   id?: string;
   created?: number;
@@ -40,7 +40,10 @@ export function triggerCommand(): Command {
     .argument('<type>', 'event type, such as customer.subscription.updated')
     .requiredOption('--customer <id>', 'customer id')
     .option('--status <status>', 'status (default: active, or canceled for a deleted event)')
-    .option('--subscription <id>', 'subscription id', 'sub_example')
+    .option(
+      '--subscription <id>',
+      'subscription id (default: one for the customer, such as sub_123)',
+    )
     .option('--product <id>', 'product id', 'prod_example')
     .option('--id <id>', 'event id (default: a new one)')
     .option('--created <seconds>', 'time of the event, in seconds since 1970', positiveInteger)

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 /** The content of the event. Only the customer is required. */
 export type SubscriptionEventFields = {
   readonly customerId: string;
+  /** Default: one for each customer, as tables of apps can require, such as `sub_1` of `cus_1`. */
   readonly subscriptionId?: string | undefined;
   readonly productId?: string | undefined;
   /** Default: `active`, or `canceled` for a deletion. */
@@ -37,7 +38,8 @@ export function createSubscriptionEvent(
   fields: SubscriptionEventFields,
   now: () => number = Date.now,
 ) {
-  const { customerId, subscriptionId = 'sub_example', productId = 'prod_example' } = fields;
+  const { customerId, productId = 'prod_example' } = fields;
+  const { subscriptionId = customerId.replace(/^(?:cus_)?/, 'sub_') } = fields;
   const { createdSeconds = Math.floor(now() / 1_000), previousAttributes } = fields;
   const status = fields.status ?? (fields.type?.endsWith('.deleted') ? 'canceled' : 'active');
   const isEnded = status === 'canceled';
