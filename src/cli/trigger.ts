@@ -7,7 +7,7 @@ import { signedRequest } from '../testing/sign-webhook.ts';
 import { createSubscriptionEvent } from '../testing/subscription-event.ts';
 import { positiveInteger } from './arguments.ts';
 import { createCommand } from './create-command.ts';
-import { printData, printMessage } from './output.ts';
+import { printData } from './output.ts';
 
 type TriggerOptions = {
   customer: string;
@@ -27,9 +27,6 @@ class TriggerFailed extends InstepError {
 
 /** Longer than `REQUEST_DEADLINE_MS` by default. */
 const DEADLINE_SECONDS = 10;
-
-/** How long to wait silently. */
-const SILENT_MS = 1_000;
 
 export function triggerCommand(): Command {
   return createCommand(
@@ -70,7 +67,6 @@ async function trigger(type: string, options: TriggerOptions): Promise<void> {
 }
 
 async function post(url: string, request: RequestInit) {
-  const notice = setTimeout(() => printMessage(`waiting for ${url}`), SILENT_MS);
   const signal = AbortSignal.timeout(DEADLINE_SECONDS * 1_000);
   try {
     const response = await fetch(url, { ...request, signal });
@@ -80,7 +76,5 @@ async function post(url: string, request: RequestInit) {
       ? `did not answer within ${DEADLINE_SECONDS} seconds: is it Instep that listens there?`
       : 'cannot be reached: is the server running? Name its address with HOST and PORT, or with --url';
     throw new TriggerFailed(`${url} ${problem}`, { cause });
-  } finally {
-    clearTimeout(notice);
   }
 }

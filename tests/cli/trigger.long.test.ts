@@ -87,20 +87,16 @@ test('exits with 1 and a remedy when there is no server', async () => {
   );
 });
 
-test('says what it is waiting for, and gives up, when nothing answers', async () => {
+test('gives up when nothing answers', async () => {
   const silent = createServer().listen(0, '127.0.0.1');
   await once(silent, 'listening');
   const { port } = silent.address() as AddressInfo;
-  const url = `http://127.0.0.1:${port}/api/stripe/webhook`;
-  const args = ['--customer', 'cus_any'];
-  const { code, stderr } = await trigger(UPDATED, args, { PORT: `${port}` });
-  expect({ code, stderr: stderr.split('\n') }).toEqual({
+  const { code, stderr } = await trigger(UPDATED, ['--customer', 'cus_any'], { PORT: `${port}` });
+  expect({ code, stderr }).toEqual({
     code: 1,
-    stderr: [
-      `waiting for ${url}`,
-      `instep: ${url} did not answer within 10 seconds: is it Instep that listens there? [TRIGGER_FAILED]`,
-      '',
-    ],
+    stderr:
+      `instep: http://127.0.0.1:${port}/api/stripe/webhook did not answer within 10 seconds: ` +
+      'is it Instep that listens there? [TRIGGER_FAILED]\n',
   });
   silent.close();
 });
