@@ -77,6 +77,7 @@ export async function setUp(database: Database): Promise<FakeStripeApi> {
             ('0.2.0', $1::timestamptz - interval '16 min', $1::timestamptz)`,
     [new Date(NOW_MS)],
   );
+  await query('update instep.findings set found_at = $1', [new Date(NOW_MS - 60_000)]);
   await query('update instep.team_counts set counted_at = $1', [new Date(NOW_MS - 4_000)]);
   return stripe;
 }

@@ -22,9 +22,9 @@ const isForDocs = FOLDER === DOCS;
 
 /** `FONT='Liberation Sans'` shows the pages in the metrics of Arial. */
 const FONT = process.env.FONT;
-const MAX_BYTES = 150_000;
+const MAX_BYTES = 200_000;
 
-const DESK = { width: 1_120, height: 800 };
+const DESK = { width: 1_280, height: 800 };
 const EXTENTS = [1_440, 1_280, PHONE.width].map((width) => ({ width, height: 900 }));
 const SCHEMES = ['light', 'dark'] as const;
 const THEMES = isForDocs
