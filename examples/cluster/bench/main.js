@@ -32,7 +32,12 @@ async function main() {
         'killed. Remove them with examples/cluster/run --remove\n',
     );
   }
-  return await runBench({ programs, only: options.only });
+  // Imported only here, because it imports the build of Instep.
+  const { FAULTS } = await import('./faults.js');
+  const { only = '' } = options;
+  if (!FAULTS.some(({ name }) => name.includes(only)))
+    return refuse(`No fault's name has this text: ${only}\n`);
+  return await runBench({ programs, only });
 }
 
 async function runBench(options) {
