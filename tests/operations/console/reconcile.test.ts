@@ -165,3 +165,15 @@ test('findings are escaped', async () => {
   expect(html).not.toContain('<script>alert');
   expect(text).toContain(customerId);
 });
+
+test('more findings than are shown are exported', async () => {
+  const { account, pages } = await arrange();
+  for (let number = 0; number < 201; number += 1) {
+    const made = { customerId: `cus_${number}`, subscriptionId: `sub_${number}` };
+    await account.happen({ ...made, createdSeconds: BEGIN_SECONDS }, 'missed');
+  }
+  await pages.post('/reconcile', { mode: 'dry run' });
+  expect((await settled(pages)).text).toContain('Showing the first 200 of 201.');
+  const findings = await (await pages.fetch('/reconcile/findings?format=json')).json();
+  expect(findings).toHaveLength(201);
+});

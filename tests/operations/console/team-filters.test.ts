@@ -159,6 +159,7 @@ test('more teams than can be sorted in time are listed by id', async () => {
   expect(text).toContain('Sorted by id. Up to 10,000 teams can be sorted.');
   expect(html).not.toContain('aria-sort');
   expect((await namesOn('/teams?sort=name')).slice(0, 3)).toEqual(['Delta', 'Alpha', 'Charlie']);
+  expect((await namesOn('/teams?sort=-id'))[0]).toBe('Many');
 });
 
 async function idsOn(path: string): Promise<string[]> {
