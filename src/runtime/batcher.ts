@@ -73,7 +73,13 @@ export class Batcher<Item, Result> {
     if (batch.length === 0) return;
     try {
       const results = await this.#run(batch);
-      for (const [index, result] of results.entries()) batch[index]?.resolve(result);
+      const resolveAll = () => {
+        for (const [index, result] of results.entries()) batch[index]?.resolve(result);
+      };
+      // The next batch sends its first statements before these items are answered, so that the
+      // database works meanwhile.
+      if (this.#queue.length > 0) setImmediate(resolveAll);
+      else resolveAll();
     } catch (error) {
       if (batch.length > 1 && this.#options.isWorthSplitting?.(error)) {
         for (const one of batch) await this.#settle([one]);

@@ -15,19 +15,11 @@ export class DeadlineExceeded extends InstepError {
  * The promise's own result, or `DeadlineExceeded` after `deadlineMs`. The work itself continues: for work
  * that can be aborted, use `abortAfter`.
  */
-export async function withDeadline<Value>(
-  promise: Promise<Value>,
-  deadlineMs: number,
-): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new DeadlineExceeded(deadlineMs)), deadlineMs);
+export function withDeadline<Value>(promise: Promise<Value>, deadlineMs: number): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new DeadlineExceeded(deadlineMs)), deadlineMs);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
   });
-  try {
-    return await Promise.race([promise, deadline]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /**

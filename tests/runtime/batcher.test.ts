@@ -41,6 +41,24 @@ test('runs one batch at a time', async () => {
   await Promise.all(Array.from({ length: 20 }, (_, item) => batcher.add(item)));
 });
 
+test('the next batch sends its statements before the items of the batch before are answered', async () => {
+  const order: string[] = [];
+  const batcher = new Batcher<number, number>({
+    name: 'batch',
+    run: async (items) => {
+      // A pool hands out its connections on the next tick.
+      await new Promise<void>((resolve) => process.nextTick(resolve));
+      order.push(`send ${items}`);
+      await new Promise((resolve) => setImmediate(resolve));
+      return items;
+    },
+    maxBatch: 2,
+    maxQueued: 10,
+  });
+  await Promise.all([1, 2, 3].map(async (item) => order.push(`answer ${await batcher.add(item)}`)));
+  expect(order).toEqual(['send 1', 'send 2,3', 'answer 1', 'answer 2', 'answer 3']);
+});
+
 test('a bad item fails alone', async () => {
   const { open, opened } = gate();
   const run: Run = async (items) => {
