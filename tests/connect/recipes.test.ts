@@ -134,8 +134,8 @@ describe('an endpoint for other events', async () => {
 });
 
 test('a trigger reports a plan that an event changes, and no other event', async () => {
-  const { watchPlans } = await load('React to a changed plan');
-  await database.query(codeOf('React to a changed plan', 'sql'));
+  const { watchPlans } = await load('React to a plan change');
+  await database.query(codeOf('React to a plan change', 'sql'));
   const teamId = await account.addTeam('cus_watched');
   const otherId = await account.addTeam('cus_end');
   const reported: string[] = [];
