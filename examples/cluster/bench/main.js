@@ -10,7 +10,7 @@ import { commandOn, createNetwork, existingNamespaces, removeNetwork } from './n
 import { explain, findRequirements } from './requirements.js';
 
 const USAGE = `usage: examples/cluster/run [--only TEXT]   only the faults whose name has this text
-       examples/cluster/run --remove        what a killed run has left behind
+       examples/cluster/run --remove        end what a killed run has left running
 `;
 const FAILED = 1;
 const UNUSABLE = 2;
@@ -29,7 +29,7 @@ async function main() {
   if (existingNamespaces().length > 0) {
     return refuse(
       `The namespaces ${existingNamespaces().join(', ')} exist: another run is active, or one was ` +
-        'killed. Remove them with examples/cluster/run --remove\n',
+        'killed. In that case: examples/cluster/run --remove\n',
     );
   }
   // Imported only here, because it imports the build of Instep.
