@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
+import { countTeamsInTurn } from '../../src/queries/team-counts.ts';
 import { addTeam } from '../../src/queries/teams.ts';
 import { overhang, PHONE, useBrowser } from '../support/browser/browser.ts';
 import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
@@ -23,6 +24,8 @@ beforeAll(async () => {
     }),
   );
   await openPipeline(database)(events);
+  // Teams are sorted once it is known how many there are.
+  await countTeamsInTurn(database.query);
   pages = await openConsole(database);
 });
 
