@@ -20,7 +20,7 @@ export function doctorCommand(): Command {
     'check configuration, Stripe, database and event log',
     'instep doctor --url https://your.app/api/stripe/webhook',
   )
-    .option('--url <url>', 'check that this webhook URL is registered at Stripe', webUrl)
+    .option('--url <url>', 'check that this webhook URL is registered with Stripe', webUrl)
     .option('--json', 'print a JSON line for each check')
     .action(doctor);
 }

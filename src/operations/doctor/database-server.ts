@@ -80,7 +80,7 @@ export function checkDurability({ fsync }: Pick<ServerState, 'fsync'>): Check {
 export function checkSpace(databaseBytes: number, freeBytes: number | null): Check {
   const used = `the database takes ${sizeOf(databaseBytes)}`;
   if (freeBytes === null) return ok('disk space', used);
-  const finding = `${used}, ${sizeOf(freeBytes)} are free`;
+  const finding = `${used}; ${sizeOf(freeBytes)} is free`;
   const advice = 'free some space: while the disk is full, events are answered 503';
   if (freeBytes < MINIMUM_FREE_BYTES) return failure('disk space', finding, advice);
   if (freeBytes < LOW_FREE_BYTES) return warning('disk space', finding, advice);

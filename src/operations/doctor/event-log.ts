@@ -104,7 +104,7 @@ function checkReadable({ unreadableEvents }: Health): Check[] {
 }
 
 const SERVER_ASKS =
-  'check that the server runs, which asks Stripe, and see the lines about the API';
+  'check that the server is running, because it asks Stripe for the names, and see the lines about the API';
 
 function checkAmbiguousOrder({ ambiguousSubscriptions: count }: Health): Check {
   const name = 'event order';
