@@ -102,8 +102,8 @@ describe('the list', () => {
                   where customer_id = 'cus_ByHand'`);
     const text = await list();
     for (const row of [
-      /ByHand cus_ByHand changed by hand .* UTC Something other than Instep has changed the team\. status from trialing to active Repair/,
-      /Missed cus_Missed out of sync .* UTC An event was missed\. status from active to canceled .*Repair/,
+      /ByHand cus_ByHand changed by hand .* UTC Something other than Instep has changed the team\. Repair would change: status from trialing to active Repair/,
+      /Missed cus_Missed out of sync .* UTC An event was missed\. Repair would change: status from active to canceled .*Repair/,
       /Stranger cus_stranger unknown customer .* UTC Stripe does not know this customer\. .* Compare/,
       /cus_parked parked .* UTC No team has this customer\. 1 event waits\. The newest says active for prod_pro \. Link and replay/,
       /sub_ByHand has same-second events whose order is unknown\. .* Compare/,
@@ -205,6 +205,19 @@ describe('a parked customer', () => {
     expect(text).toContain(`Failed cus_1 : ${message}`);
     expect(text).toContain('1 event waits.');
     expect((await account.planOf(takenId))?.customerId).toBe('cus_other');
+  });
+
+  test('is linked to the team with exactly this name, although others contain it', async () => {
+    await park('cus_1');
+    await newTeam('Twin One');
+    const teamId = await newTeam('Twin');
+    await newTeam('Twin Two');
+    const { text } = await send([
+      ['one', 'link customer:cus_1'],
+      ['team customer:cus_1', 'Twin'],
+    ]);
+    expect(text).toContain(`Linked to Twin (team ${teamId}).`);
+    expect((await planOf(teamId))?.planName).toBe('Pro');
   });
 
   test('is replayed when a team has it', async () => {

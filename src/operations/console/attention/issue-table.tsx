@@ -1,4 +1,5 @@
 import type { Child } from 'hono/jsx';
+import { isSamePlan } from '../../../core/transition.ts';
 import { whyUnreadable } from '../../../event-log/explain.ts';
 import { MAX_COUNTED_OF_CUSTOMER } from '../../../queries/open-issues.ts';
 import { changeOf } from '../../../stripe/parse-logged-event.ts';
@@ -161,7 +162,12 @@ function WhyFound({ finding }: Extract<OpenIssue, { finding: unknown }>) {
   return (
     <>
       {REASONS[problem]}
-      {plan !== null && shouldBe !== null && <Changes is={plan} shouldBe={shouldBe} />}
+      {plan !== null && shouldBe !== null && (
+        <>
+          {!isSamePlan(plan, shouldBe) && ' Repair would change:'}
+          <Changes is={plan} shouldBe={shouldBe} />
+        </>
+      )}
     </>
   );
 }

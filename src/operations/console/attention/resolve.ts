@@ -109,7 +109,13 @@ async function link(
   return { isDone, result: `Linked to ${name} (team ${found.id}). ${result}` };
 }
 
-/** The team with this id, or the only one with such a name; otherwise what is wrong with the text. */
+/** The largest number of teams among which the one with exactly this name is looked for. */
+const MAX_CANDIDATES = 100;
+
+/**
+ * The team with this id, the only one with exactly this name, or the only one whose name contains the text;
+ * otherwise what is wrong with the text.
+ */
 async function findTeam(
   text: string,
   { database: { query }, clockMs }: ActionServices,
@@ -118,11 +124,12 @@ async function findTeam(
   const byId = await readNamedTeam(query, text);
   if (byId !== null) return byId;
   const order = { sort: 'id', isDescending: false } as const;
-  const request = { filter: { text }, order, start: null, limit: 2, clockMs };
-  const { teams, searchedTo } = await findTeams(query, request);
-  const [only, other] = teams;
-  if (only === undefined && searchedTo === null) return `There is no team ${text}.`;
-  const isOnly = only !== undefined && other === undefined && searchedTo === null;
+  const request = { filter: { text }, order, start: null, limit: MAX_CANDIDATES, clockMs };
+  const { teams, after, searchedTo } = await findTeams(query, request);
+  if (teams.length === 0 && searchedTo === null) return `There is no team ${text}.`;
+  const exact = teams.filter(({ name }) => name === text);
+  const [only, other] = exact.length > 0 ? exact : teams;
+  const isOnly = only !== undefined && other === undefined && after === null;
   return isOnly ? only : `Several teams match ${text}. Enter the team's id.`;
 }
 
