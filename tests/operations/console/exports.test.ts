@@ -137,7 +137,7 @@ describe('a team for support', () => {
     const { html } = await pages.get(`/teams/${teamId}`);
     expect(html).toContain(`href="/teams/${teamId}/export"`);
     const { text, disposition } = await download(`/teams/${teamId}/export`);
-    expect(disposition).toBe(`attachment; filename="team.json"`);
+    expect(disposition).toBe(`attachment; filename="team-${teamId}.json"`);
     const exported = JSON.parse(text);
     expect(exported).toMatchObject({
       bodies: 'redacted',

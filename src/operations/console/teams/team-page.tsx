@@ -76,7 +76,8 @@ export function teamPage(options: ConsoleOptions, services: ActionServices): Hon
     // The key is discarded afterwards.
     const pseudonymOf = isOriginal ? null : pseudonymsWith(nonce());
     const parts = exportTeam(query, { record, nowMs: now(), pseudonymOf });
-    return sendFile(context, { name: 'team.json', contentType: 'application/json', parts }, logger);
+    const name = `team-${encodeURIComponent(team.id)}.json`;
+    return sendFile(context, { name, contentType: 'application/json', parts }, logger);
   });
 
   // After a session has ended, a form that is sent again leads here.
