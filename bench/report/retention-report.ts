@@ -1,13 +1,11 @@
 import type { MeasuredPage } from '../measures/console.ts';
-import { LOADS } from '../measures/measure-system.ts';
 import { PHASES, type RetentionMeasures } from '../measures/retention.ts';
 import type { Options } from '../options.ts';
 import { figure, table } from './format.ts';
 import { goalsTable } from './goals.ts';
 import { median } from './median.ts';
-import { ratioToBest, summarize } from './summary.ts';
+import { decreaseGoals, phasesTable } from './phases.ts';
 
-const NAMES = [LOADS.events, LOADS.profiles] as const;
 const MONTH_SECONDS = 30 * 86_400;
 
 /** What statistics and deletion cost, for docs/performance.md. */
@@ -19,15 +17,7 @@ export function retentionReport(
   const { events, teams, rounds, seconds } = options;
   const count = (number: number) => Math.round(number).toLocaleString('en');
   const decrease = (phase: string, rest: string, most: number) =>
-    NAMES.map((name) => {
-      const ratio = ratioToBest(samples, name, phase, [rest]);
-      return {
-        title: `${name} per second: decrease ${phase}`,
-        target: { most },
-        unit: ' %',
-        measured: ratio === null ? null : (1 - ratio) * 100,
-      };
-    });
+    decreaseGoals(samples, { phase, rest, title: phase, most });
   const slowest = (all: readonly MeasuredPage[]) => {
     const page = all.toSorted((one, other) => medianOf(other) - medianOf(one))[0];
     return page === undefined ? null : medianOf(page);
@@ -54,19 +44,6 @@ export function retentionReport(
     },
     { ...pageGoal, title: '… and afterwards', measured: slowest(pages.after) },
   ];
-  const rows = NAMES.flatMap((name) =>
-    Object.values(PHASES).map((phase) => {
-      const summary = summarize(samples, name, phase);
-      return [
-        `${name}, ${phase}`,
-        figure(summary?.perSecond ?? null),
-        figure(summary?.p50Ms ?? null, ' ms'),
-        figure(summary?.p99Ms ?? null, ' ms'),
-        figure(summary?.serverCpuUs ?? null, ' µs'),
-        figure(summary?.postgresCpuUs ?? null, ' µs'),
-      ];
-    }),
-  );
   return [
     `Measured with \`npm run bench -- retention\` on ${machine}. The database had ${count(teams)} teams and ` +
       `users, and ${count(events)} events with short bodies in the log, which arrived in two weeks. A ` +
@@ -76,7 +53,7 @@ export function retentionReport(
         ? 'All measurements were valid.'
         : `**Failed:** ${problems.join('; ')}`),
     goalsTable(goals),
-    table(['', 'per second', 'p50', 'p99', 'server', 'PostgreSQL'], rows),
+    phasesTable(samples, Object.values(PHASES)),
     table(
       ['', 'measured'],
       [
