@@ -1,3 +1,4 @@
+import type { PlanSelection } from '../../src/core/plan-selection.ts';
 import { catchUp } from '../../src/maintenance/catch-up.ts';
 import { withLease } from '../../src/maintenance/lease.ts';
 import { type Job, startMaintenance } from '../../src/maintenance/worker.ts';
@@ -24,23 +25,23 @@ const EXPIRE_LEASES = `
 export class Instance {
   readonly #process = new FreezableProcess();
   readonly #name: string;
-  readonly #pool: Database;
+  readonly #database: Database;
   readonly #clockSkewMs: number;
-  readonly #acceptors: Readonly<Record<'newest' | 'best', Acceptor>>;
+  readonly #acceptors: Readonly<Record<PlanSelection, Acceptor>>;
 
   constructor(name: string, { open, ...options }: FleetOptions) {
     this.#name = name;
-    this.#pool = open();
+    this.#database = this.#process.uses(open());
     this.#clockSkewMs = Math.round((options.random.next() * 2 - 1) * MAX_CLOCK_SKEW_MS);
-    const database = this.#process.uses(this.#pool);
-    const acceptor = (planSelection: 'newest' | 'best'): Acceptor => ({
+    const database = this.#database;
+    const acceptor = (planSelection: PlanSelection): Acceptor => ({
       ingest: openUnreliablePipeline(database, { ...options, planSelection }),
       clockSkewMs: this.#clockSkewMs,
     });
     this.#acceptors = { newest: acceptor('newest'), best: acceptor('best') };
   }
 
-  acceptor(planSelection: 'newest' | 'best'): Acceptor {
+  acceptor(planSelection: PlanSelection): Acceptor {
     return this.#acceptors[planSelection];
   }
 
@@ -50,8 +51,8 @@ export class Instance {
     const calls = this.#process;
     const own: CatchUpOptions = {
       ...options,
-      database: calls.uses(this.#pool),
-      query: calls.uses(this.#pool).query,
+      database: this.#database,
+      query: this.#database.query,
       ingest: this.#acceptors[planSelection].ingest,
       now: () => now() + this.#clockSkewMs,
       api: {
@@ -77,7 +78,7 @@ export class Instance {
   }
 
   async close(): Promise<void> {
-    await this.#pool.close();
+    await this.#database.close();
   }
 
   /** Catch-up in one instance at a time. Every world has its own clock, so each run reads the whole list. */
