@@ -7,7 +7,7 @@ const PAGE = 200;
 
 const PSEUDONYM = /^redacted_[0-9a-f]{16}$/;
 
-/** Returns a pseudonym for any text. Without the key, nobody can find the text by trying candidates. */
+/** Returns a pseudonym for any text. Without the key, the text can't be found by trying candidates. */
 export function pseudonymsWith(key: string | Uint8Array): (text: string) => string {
   return (text) => {
     if (PSEUDONYM.test(text)) return text;

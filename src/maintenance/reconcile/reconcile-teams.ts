@@ -55,8 +55,8 @@ export async function reconcileTeams(
 }
 
 /**
- * Asks Stripe again before it considers a team to have no subscription: Stripe may not know the customer
- * because the key belongs to another account, or the customer may have subscribed since the listing.
+ * Asks Stripe again before it considers a team to have no subscription: the customer can be unknown there
+ * because the key belongs to another account, or can have subscribed since the listing.
  */
 async function confirm(
   drifts: readonly Drift[],

@@ -147,7 +147,7 @@ export const OTHER_SHOTS: readonly Shot[] = [
   },
   ofEmpty('teams-empty', '/teams'),
   at('teams-filtered', '/teams?status=canceled&plan=Pro'),
-  at('teams-none', '/teams?search=nobody'),
+  at('teams-none', '/teams?search=unknown'),
   ofTeam('team-two-subscriptions', 'twoSubscriptions'),
   ofTeam('team-compared', 'twoSubscriptions', '?compare=yes'),
   ofTeam('team-without-customer', 'withoutCustomer'),

@@ -15,8 +15,8 @@ const MAX_WAITING = 20;
 export type TokenCheck = ReturnType<typeof createTokenCheck>;
 
 /**
- * Checks a token. Each wrong one waits twice as long as the one before, whoever sends it. The right one never
- * waits, so the attempts of others can't lock an operator out.
+ * Checks a token. Each wrong one waits twice as long as the one before, no matter who sends it. The right one
+ * never waits, so the attempts of others can't lock an operator out.
  *
  * @throws PageProblem 429 for a wrong token while 20 others wait, which bounds the memory
  */
