@@ -216,6 +216,7 @@ function logEntry(
   const received = event.kind === 'unreadable' ? null : event.subscription;
   const subscription = parked?.change?.subscription ?? received;
   return {
+    position: parked?.position ?? null,
     key,
     eventId,
     type,

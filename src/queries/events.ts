@@ -6,6 +6,8 @@ import { columnArrays } from './column-arrays.ts';
 
 /** An event as it is written to the log. */
 export type LogEntry = {
+  /** The position of an event that was parked when it was decided; `null` assigns the next one. */
+  readonly position: number | null;
   readonly key: string;
   readonly eventId: string | null;
   readonly type: string;
@@ -157,8 +159,8 @@ const ofDecision = (column: string) =>
 
 /**
  * Writes events to the log, each once. If an event is already there, this counts its deliveries, and changes
- * its outcome only if it was parked. It then also stores the times that the decision was based on, because
- * another transaction can have parked the event meanwhile.
+ * its outcome only if it was parked. It then also stores the position and the times that the decision was
+ * based on, because another transaction can have parked the event meanwhile.
  */
 export async function logEvents(query: Query, entries: readonly LogEntry[]): Promise<void> {
   await query({
@@ -169,24 +171,25 @@ export async function logEvents(query: Query, entries: readonly LogEntry[]): Pro
     // PostgreSQL's time.
     text: `
       with arrived as materialized (
-        select nextval('instep.events_position_seq') as position, event.*
+        select coalesce(known_position, nextval('instep.events_position_seq')) as position, event.*
           from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[],
-                      $7::bigint[], $8::integer[], $9::text[], $10::integer[], $11::integer[])
+                      $7::bigint[], $8::integer[], $9::text[], $10::bigint[], $11::integer[],
+                      $12::integer[])
             as event (key, event_id, type, customer_id, subscription_id, created_seconds,
-                      received_ms, deliveries, outcome, body_start, body_bytes)
+                      received_ms, deliveries, outcome, known_position, body_start, body_bytes)
       )
       insert into instep.events as logged
              (position, key, event_id, type, customer_id, subscription_id, created_at,
               received_at, deliveries, outcome, body)
-             overriding system value
       select position, key, event_id, type, customer_id, subscription_id,
              to_timestamp(created_seconds), to_timestamp(received_ms / 1000.0), deliveries,
-             outcome, substring($12::bytea from body_start for body_bytes)
+             outcome, substring($13::bytea from body_start for body_bytes)
         from arrived
        order by key
           on conflict (key) do update
          set deliveries  = logged.deliveries + excluded.deliveries,
              outcome     = ${ofDecision('outcome')},
+             position    = ${ofDecision('position')},
              created_at  = ${ofDecision('created_at')},
              received_at = ${ofDecision('received_at')}`,
     values: [
@@ -201,6 +204,7 @@ export async function logEvents(query: Query, entries: readonly LogEntry[]): Pro
         'receivedAtMs',
         'deliveries',
         'outcome',
+        'position',
       ),
       ...columnArrays(placesOf(entries), 'start', 'bytes'),
       Buffer.concat(entries.map(({ body }) => body)),

@@ -23,7 +23,6 @@ const GAP = 200_000;
 const INSERT = `
   insert into instep.events (position, key, event_id, type, customer_id, subscription_id,
                              created_at, received_at, deliveries, outcome, body)
-         overriding system value
   select case when n > $1 - 10 then n + $3::bigint * (n - $1 + 10) else n end,
          gen_random_uuid(), 'evt_' || n, 'customer.subscription.updated',
          'cus_' || n % 1000, 'sub_1', to_timestamp($2 + n), to_timestamp($2 + n), 1,

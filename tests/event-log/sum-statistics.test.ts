@@ -68,6 +68,7 @@ const anyAction = fc.oneof(
 function entryOf({ ageMs, delaySeconds, deliveries, outcome }: AnyEvent): LogEntry {
   const receivedAtMs = NOW_MS - ageMs;
   return {
+    position: null,
     key: randomUUID(),
     eventId: null,
     type: 'customer.subscription.updated',

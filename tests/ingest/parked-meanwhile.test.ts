@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { ApplicationId } from '../../src/core/application-id.ts';
 import { rebuild } from '../../src/event-log/rebuild.ts';
 import { applyBatch } from '../../src/ingest/apply-batch.ts';
 import type { ReceivedEvent } from '../../src/ingest/received-event.ts';
@@ -33,19 +34,42 @@ async function applyInOpenTransaction(event: ReceivedEvent): Promise<() => Promi
   };
 }
 
+async function expectRebuildChangesNothing(teamId: ApplicationId): Promise<void> {
+  for await (const found of rebuild(store.database, { ...OPTIONS, teamId, isDryRun: true })) {
+    expect.unreachable(JSON.stringify(found));
+  }
+}
+
+function undatedBody(customerId: string, status: string): string {
+  return JSON.stringify({ ...JSON.parse(eventBody({ customerId, status })), created: null });
+}
+
 test('an event without a time that is parked while it is decided gets the time of the decision', async () => {
   const customerId = store.newCustomer();
-  const body = JSON.stringify({
-    ...JSON.parse(eventBody({ customerId, status: 'active' })),
-    created: null,
-  });
+  const body = undatedBody(customerId, 'active');
   const park = await applyInOpenTransaction(received(body, RECEIVED_MS + 60_000));
   const teamId = await addTeam(store.database.query, { name: 'Linked', customerId });
   const decide = await applyInOpenTransaction(received(body, RECEIVED_MS));
   await park();
   await decide();
   expect(await store.logOf(customerId)).toMatchObject([{ outcome: 'applied', deliveries: 2 }]);
-  for await (const found of rebuild(store.database, { ...OPTIONS, teamId, isDryRun: true })) {
-    expect.unreachable(JSON.stringify(found));
-  }
+  await expectRebuildChangesNothing(teamId);
+});
+
+test('an event that is parked while it is decided gets the position of the decision', async () => {
+  const customerId = store.newCustomer();
+  const createdSeconds = RECEIVED_MS / 1_000;
+  const canceled = received(eventBody({ customerId, status: 'canceled', createdSeconds }));
+  const park = await applyInOpenTransaction(canceled);
+  const teamId = await addTeam(store.database.query, { name: 'Linked', customerId });
+  const active = received(undatedBody(customerId, 'active'), RECEIVED_MS);
+  await (await applyInOpenTransaction(active))();
+  const decide = await applyInOpenTransaction(canceled);
+  await park();
+  await decide();
+  expect(await store.logOf(customerId)).toMatchObject([
+    { outcome: 'applied' },
+    { outcome: 'applied' },
+  ]);
+  await expectRebuildChangesNothing(teamId);
 });

@@ -170,7 +170,6 @@ describe('newer events', () => {
     const notice = noticeIn((await pages.get('/events')).html);
     await database.query(
       `insert into instep.events (position, key, type, received_at, deliveries, outcome, body)
-       overriding system value
        values ($1, gen_random_uuid(), 'customer.subscription.updated', now(), 1, 'unreadable', '')`,
       [positions[0]?.position],
     );
