@@ -5,6 +5,7 @@ import type { ApplicationTables } from '../postgres/tables/application-tables.ts
 import { contractColumn } from '../postgres/tables/fields.ts';
 import { columnArrays } from './column-arrays.ts';
 import { isNotDismissed } from './operator-actions.ts';
+import type { Team } from './teams.ts';
 
 /** A problem of a team or a customer. */
 export const PROBLEMS = [
@@ -150,14 +151,17 @@ const OPEN = ({ teams }: ApplicationTables) => `
            'found_at',
          )}`;
 
-const READ_FINDINGS = (tables: ApplicationTables) => `
+const FINDING = `
       select problem,
              customer_id as "customerId",
              team.id as "teamId",
              finding.plan,
              should_be as "shouldBe",
              extract(epoch from began_at)::bigint as "beganSeconds",
-             (extract(epoch from coalesce(began_at, found_at)) * 1000)::bigint as "sinceMs"
+             (extract(epoch from coalesce(began_at, found_at)) * 1000)::bigint as "sinceMs"`;
+
+const READ_FINDINGS = (tables: ApplicationTables) => `
+      ${FINDING}
       ${OPEN(tables)}
          and customer_id > $2
        order by customer_id
@@ -178,6 +182,25 @@ export async function readFindings(query: Query, page: FindingsPage): Promise<Op
     text: READ_FINDINGS,
     values: [page.problems, page.afterCustomerId, page.limit],
   });
+}
+
+const READ_FINDING_OF = (tables: ApplicationTables) => `
+      ${FINDING}
+      ${OPEN(tables)}
+         and customer_id = $2
+         and team_id = $3`;
+
+/** What is wrong with a team according to its last comparison, if that still holds. */
+export async function readFindingOf(
+  query: Query,
+  { id, customerId }: Pick<Team, 'id' | 'customerId'>,
+): Promise<OpenFinding | null> {
+  const [finding = null] = await query<OpenFinding>({
+    name: 'read_finding_of',
+    text: READ_FINDING_OF,
+    values: [null, customerId, String(id)],
+  });
+  return finding;
 }
 
 /** Counting stops here. */

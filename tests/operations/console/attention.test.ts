@@ -102,9 +102,9 @@ describe('the list', () => {
                   where customer_id = 'cus_ByHand'`);
     const text = await list();
     for (const row of [
-      /ByHand cus_ByHand changed by hand .* UTC Something other than Instep has changed the team\. Repair would change: status from trialing to active Repair/,
+      /ByHand cus_ByHand changed by hand .* UTC The team was changed by hand, not by an event\. Repair would change: status from trialing to active Repair/,
       /Missed cus_Missed out of sync .* UTC An event was missed\. Repair would change: status from active to canceled .*Repair/,
-      /Stranger cus_stranger unknown customer .* UTC Stripe does not know this customer\. .* Compare/,
+      /Stranger cus_stranger unknown customer .* UTC Stripe does not know this customer\. .* Link and replay/,
       /cus_parked parked .* UTC No team has this customer\. 1 event waits\. The newest says active for prod_pro \. Link and replay/,
       /sub_ByHand has same-second events whose order is unknown\. .* Compare/,
       /evt_odd unreadable .* UTC data\.object: .* Replay/,
@@ -162,7 +162,7 @@ describe('a parked customer', () => {
     const subject = `customer:${customerId}`;
     const { text } = await send([
       ['one', `link ${subject}`],
-      [`team ${subject}`, 'driftwood'],
+      [`link ${subject}`, 'driftwood'],
     ]);
     expect(text).toContain(
       `Done cus_1 : Linked to Driftwood Couriers (team ${teamId}). 1 event replayed: 1 applied.`,
@@ -177,7 +177,7 @@ describe('a parked customer', () => {
     for (let number = 1; number <= 20; number += 1) {
       const teamId = await newTeam(`Team ${number}`);
       teamIds.push(teamId);
-      fields.push([`team customer:${await park(`cus_${number}`)}`, String(teamId)]);
+      fields.push([`link customer:${await park(`cus_${number}`)}`, String(teamId)]);
     }
     const { text } = await send(fields);
     expect(text).toContain('20 done');
@@ -200,7 +200,7 @@ describe('a parked customer', () => {
     const takenId = await newTeam('Taken', 'cus_other');
     const { text } = await send([
       ['one', 'link customer:cus_1'],
-      ['team customer:cus_1', team],
+      ['link customer:cus_1', team],
     ]);
     expect(text).toContain(`Failed cus_1 : ${message}`);
     expect(text).toContain('1 event waits.');
@@ -214,7 +214,7 @@ describe('a parked customer', () => {
     await newTeam('Twin Two');
     const { text } = await send([
       ['one', 'link customer:cus_1'],
-      ['team customer:cus_1', 'Twin'],
+      ['link customer:cus_1', 'Twin'],
     ]);
     expect(text).toContain(`Linked to Twin (team ${teamId}).`);
     expect((await planOf(teamId))?.planName).toBe('Pro');
@@ -313,6 +313,48 @@ describe('a team that is out of sync', () => {
     await query("update teams set provider_product_id = 'prod_gift' where id = $1", [teamId]);
     await changeByHand(teamId);
     expect(await list()).toContain('changed by hand');
+  });
+});
+
+describe('a team whose customer Stripe does not know', () => {
+  async function link(teamId: ApplicationId, customerId: string): Promise<string> {
+    const subject = `team:${teamId}`;
+    const { text } = await send([
+      ['one', `link ${subject}`],
+      [`link ${subject}`, customerId],
+    ]);
+    return text;
+  }
+
+  test('is linked to the right customer, whose events are replayed', async () => {
+    const teamId = await newTeam('Stranger', 'cus_typo');
+    await park('cus_right');
+    await compareAll();
+    expect(await link(teamId, 'cus_right')).toContain(
+      `Done team ${teamId} : Linked to cus_right. 1 event replayed: 1 applied.`,
+    );
+    expect(await list()).toContain(EMPTY);
+    expect(await account.planOf(teamId)).toMatchObject({
+      customerId: 'cus_right',
+      plan: { planName: 'Pro' },
+    });
+  });
+
+  test.each([
+    ['a text that is no id', 'Stranger', "Enter the customer's id at Stripe."],
+    ['the customer of another team', 'cus_Acme', 'The database refused to link Stranger.'],
+  ])('is not linked to %s', async (_, customerId, message) => {
+    await arrange('Acme');
+    const teamId = await newTeam('Stranger', 'cus_typo');
+    await compareAll();
+    expect(await link(teamId, customerId)).toContain(`Failed team ${teamId} : ${message}`);
+    expect((await account.planOf(teamId))?.customerId).toBe('cus_typo');
+  });
+
+  test('is the only one that can be linked to another customer', async () => {
+    const teamId = await arrange('Acme');
+    expect(await link(teamId, 'cus_right')).toContain('Acme has another customer already.');
+    expect((await account.planOf(teamId))?.customerId).toBe('cus_Acme');
   });
 });
 

@@ -112,7 +112,7 @@ describe('a form that was sent after its session had expired', () => {
       const subject = `customer:cus_${String(row * 7919).padStart(14, 'Q')}`;
       return [
         ['row', subject],
-        [`team ${subject}`, `The team number ${row}`],
+        [`link ${subject}`, `The team number ${row}`],
       ];
     }).flat();
     const sent = await operator.post('/attention', [...fields, ['action', 'link']]);

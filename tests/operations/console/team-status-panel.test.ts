@@ -25,6 +25,8 @@ test.each([
         followed: { ...followed, status },
         since: { seconds: followed.createdSeconds, isExact: true },
       },
+      finding: null,
+      waiting: null,
       notes: [],
       planSelection: 'newest',
     }),

@@ -49,14 +49,47 @@ describe('the reason for the plan', () => {
     );
   });
 
-  test('says that the team has no customer, and how to link one', async () => {
+  test('says that the team has no customer, and which customers wait for a team', async () => {
     const teamId = await addTeam(database.query, { name: 'New', customerId: null });
-    const { text } = await pages.get(`/teams/${teamId}`);
-    expect(text).toContain('no plan The team has no customer yet, so no event applies to it.');
-    expect(text).toContain(`npx instep team link ${teamId} --customer cus_…`);
-    const linked = await pages.post(`/teams/${teamId}/link`, { customer: 'cus_of_new' });
-    expect(linked.text).toContain(`Done cus_of_new : Linked to New (team ${teamId}).`);
-    expect((await account.planOf(teamId))?.customerId).toBe('cus_of_new');
+    const path = `/teams/${teamId}`;
+    expect((await pages.get(path)).text).toContain(
+      'no plan This team has no Stripe customer yet, so it gets no plan. No customer waits for a team.',
+    );
+    const paid = { customerId: 'cus_paid', subscriptionId: 'sub_paid', productId: 'prod_pro' };
+    await ingest([received(eventBody(paid), Date.now())]);
+    const { html, text } = await pages.get(path);
+    expect(text).toContain('1 customer with parked events waits for a team.');
+    expect(text).toMatch(/cus_paid .* UTC No team has this customer\. 1 event waits\./);
+    expect(html).toContain('href="/attention?kind=parked"');
+    expect(html).toContain('name="customer" value="cus_paid"');
+    expect(text).not.toMatch(/provider_|npx/);
+    const linked = await pages.post(`${path}/link`, { customer: 'cus_paid' });
+    expect(linked.text).toContain(
+      `Done team ${teamId} : Linked to cus_paid. 1 event replayed: 1 applied.`,
+    );
+    expect(linked.text).toContain('The team has had Pro');
+  });
+
+  test('keeps a customer that could not be linked, with the error', async () => {
+    const teamId = await addTeam(database.query, { name: 'New', customerId: null });
+    const { html } = await pages.post(`/teams/${teamId}/link`, { customer: 'Acme' });
+    expect(html).toMatch(/<input[^>]* value="Acme"[^>]*aria-invalid="true"/);
+    expect(html).toMatch(/<p class="error"[^>]*>Enter the customer&#39;s id at Stripe\./);
+  });
+
+  test('says that Stripe does not know the customer, and links another one', async () => {
+    const { deliver, read, teamId } = await arrange();
+    await deliver(0);
+    expect(await read()).toContain('has a plan The team has had Pro');
+    await pages.get(`/teams/${teamId}?compare=yes`);
+    const text = await read();
+    expect(text).toMatch(
+      /Current plan unknown customer Stripe does not know this customer\. .* Link another customer The team has had Pro/,
+    );
+    expect(text).not.toContain('has a plan');
+    const linked = await pages.post(`/teams/${teamId}/link`, { customer: 'cus_other' });
+    expect(linked.text).toContain('Linked to cus_other.');
+    expect(await read()).not.toContain('unknown customer');
   });
 
   test('says that no event was received', async () => {
@@ -121,15 +154,16 @@ describe('the reason for the plan', () => {
     expect(await read()).toContain('The name of product prod_nameless is unknown.');
   });
 
-  test('says that something else has changed the team', async () => {
+  test('says that the team was changed by hand', async () => {
     const { deliver, read, teamId } = await arrange();
     await deliver(0);
     await database.query("update teams set subscription_status = 'canceled' where id = $1", [
       teamId,
     ]);
     const text = await read();
-    expect(text).toContain('out of sync The team has no plan (canceled) , but its events say Pro');
-    expect(text).toContain(`npx instep rebuild --team ${teamId}`);
+    expect(text).toContain(
+      'changed by hand The team has no plan (canceled) , but its events say Pro . Compare this team with Stripe',
+    );
   });
 });
 

@@ -1,5 +1,6 @@
 import { recordActions } from '../../../queries/operator-actions.ts';
-import { type ActionRequest, type ActionServices, resolve } from './resolve.ts';
+import type { ActionRequest, ActionServices } from './action.ts';
+import { resolve } from './resolve.ts';
 
 /**
  * Performs the action of a form, row by row, and records it with the results. Returns the id under which the

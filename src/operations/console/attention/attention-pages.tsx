@@ -12,6 +12,7 @@ import { Page } from '../page.tsx';
 import { badRequest } from '../problems.tsx';
 import { queryNumber, queryText } from '../query-parameters.ts';
 import { act } from './act.ts';
+import { ACTIONS, type ActionServices } from './action.ts';
 import { ActionSummary } from './action-summary.tsx';
 import { exportedIssues } from './export-issues.ts';
 import { countIssues, type IssueCounts } from './issue-counts.ts';
@@ -24,7 +25,6 @@ import {
   type PageOfIssues,
   readOpenIssues,
 } from './open-issues.ts';
-import { ACTIONS, type ActionServices } from './resolve.ts';
 import { readSelection } from './selection.ts';
 
 const LIMIT = 50;

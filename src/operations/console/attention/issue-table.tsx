@@ -12,12 +12,12 @@ import { CustomerLink } from '../events/event-table.tsx';
 import { EventLink, ReasonText } from '../events/event-text.tsx';
 import { Changes } from '../reconcile/finding-table.tsx';
 import { teamName, teamUrl } from '../teams/find-teams.ts';
+import type { Action } from './action.ts';
 import { type IssueKind, type OpenIssue, subjectOf, teamOf } from './open-issues.ts';
 import { REASONS } from './reasons.ts';
-import type { Action } from './resolve.ts';
-import { TEAM_FIELD } from './selection.ts';
+import { LINK_FIELD } from './selection.ts';
 
-const TONES: Readonly<Record<IssueKind, Tone>> = {
+export const TONES: Readonly<Record<IssueKind, Tone>> = {
   'out of sync': 'bad',
   'changed by hand': 'bad',
   'plan refused': 'bad',
@@ -33,7 +33,7 @@ export const ACTIONS_OF: Readonly<Record<IssueKind, readonly Action[]>> = {
   'out of sync': ['repair', 'compare', 'dismiss'],
   'changed by hand': ['repair', 'compare', 'dismiss'],
   'plan refused': ['repair', 'compare', 'dismiss'],
-  'unknown customer': ['compare', 'dismiss'],
+  'unknown customer': ['link', 'compare', 'dismiss'],
   'customer without a team': ['link', 'dismiss'],
   parked: ['link', 'replay', 'dismiss'],
   'unknown order': ['compare', 'dismiss'],
@@ -108,7 +108,8 @@ function Who({ issue }: { readonly issue: OpenIssue }) {
   );
 }
 
-function Why({ issue }: { readonly issue: OpenIssue }) {
+/** Why the issue is on the list, in a sentence. */
+export function Why({ issue }: { readonly issue: OpenIssue }) {
   if ('event' in issue) {
     return <ReasonText reason={whyUnreadable(issue.event)} />;
   }
@@ -177,15 +178,16 @@ type ResolutionProps = { readonly issue: OpenIssue; readonly subject: string };
 /** The main action of a row, with its field. */
 function Resolution({ issue, subject }: ResolutionProps) {
   const action = mainActionOf(issue);
+  const isOfTeam = issue.kind === 'unknown customer';
   return (
     <>
       {action === 'link' && (
         <input
           type="text"
-          name={`${TEAM_FIELD}${subject}`}
+          name={`${LINK_FIELD}${subject}`}
           maxlength={200}
-          placeholder="Team id or name"
-          aria-label={`Team for ${labelOf(subject)}`}
+          placeholder={isOfTeam ? 'Customer id (cus_…)' : 'Team id or name'}
+          aria-label={`${isOfTeam ? 'Customer' : 'Team'} for ${labelOf(subject)}`}
           autocomplete="off"
         />
       )}

@@ -6,7 +6,7 @@ export function LinkCustomerForm({ customerId }: { readonly customerId: string }
     <PostForm action="/attention" class="row">
       <div class="field">
         <label>
-          Team id or name <input type="text" name="team" maxlength={200} required />
+          Team id or name <input type="text" name="link" maxlength={200} required />
         </label>
       </div>
       <Button kind="main" name="one" value={`link customer:${customerId}`}>

@@ -1,5 +1,5 @@
 import { queryText } from '../query-parameters.ts';
-import { ACTIONS, type Action, type ActionRequest } from './resolve.ts';
+import { ACTIONS, type Action, type ActionRequest } from './action.ts';
 
 /** The rows that a form of the list selects, and what to do about them. */
 export type Selection = {
@@ -15,7 +15,7 @@ const MAX_SUBJECT_LENGTH = 300;
 
 /**
  * Reads a form of the list: the button of one row, or a button for all selected rows. To link, a row
- * is also selected by its team. `null` when nothing is selected.
+ * is also selected by the text in its field. `null` when nothing is selected.
  */
 export function readSelection(form: FormData): Selection | null {
   const [ofRow = '', ...subject] = queryText(form.get('one')).split(' ');
@@ -28,20 +28,20 @@ export function readSelection(form: FormData): Selection | null {
   const requests = known.slice(0, MAX_ROWS).map((subject) => ({
     action,
     subject,
-    team: queryText(form.get(`${TEAM_FIELD}${subject}`) ?? form.get('team')),
+    linkTo: queryText(form.get(`${LINK_FIELD}${subject}`) ?? form.get('link')),
   }));
   return { requests, note: queryText(form.get('note')) || null };
 }
 
-/** The name of a row's field for its team begins like this. */
-export const TEAM_FIELD = 'team ';
+/** The name of a row's field for its team or its customer begins like this. */
+export const LINK_FIELD = 'link ';
 
 function selectedRows(form: FormData, action: Action): Set<string> {
   const selected = new Set(form.getAll('row').map(queryText).filter(Boolean));
   if (action !== 'link') return selected;
   for (const [name, value] of form) {
-    if (name.startsWith(TEAM_FIELD) && queryText(value) !== '') {
-      selected.add(name.slice(TEAM_FIELD.length));
+    if (name.startsWith(LINK_FIELD) && queryText(value) !== '') {
+      selected.add(name.slice(LINK_FIELD.length));
     }
   }
   return selected;

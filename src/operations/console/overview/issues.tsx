@@ -190,7 +190,7 @@ const FINDINGS = [
     'unknown customer',
     'team has a customer that Stripe does not know.',
     'teams have a customer that Stripe does not know.',
-    'Link the right customer.',
+    'Link the right customer to each.',
   ],
 ] as const;
 

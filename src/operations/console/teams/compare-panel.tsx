@@ -64,8 +64,9 @@ function Result({ comparison }: { readonly comparison: Comparison }) {
   if (finding.kind !== 'drift') {
     return (
       <p>
-        Stripe does not know customer <UntrustedText text={finding.customerId} />. Check that
-        STRIPE_SECRET_KEY belongs to the same account and mode.
+        Stripe does not know customer <UntrustedText text={finding.customerId} />.{' '}
+        <a href="#link">Link another customer</a>. If Stripe knows none of your customers, check the
+        account and the mode of STRIPE_SECRET_KEY.
       </p>
     );
   }

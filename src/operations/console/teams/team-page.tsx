@@ -1,12 +1,14 @@
 import { type Context, Hono } from 'hono';
 import { type CustomerHistory, explainHistory } from '../../../event-log/customer-history.ts';
 import { pseudonymsWith } from '../../../event-log/redact.ts';
+import { type OpenFinding, readFindingOf } from '../../../queries/findings.ts';
 import { type NamedTeam, readNamedTeam } from '../../../queries/named-teams.ts';
 import { type RecordedAction, readActionsOf } from '../../../queries/operator-actions.ts';
 import { type KnownCustomers, readCustomers } from '../../../queries/subscriptions.ts';
 import { act } from '../attention/act.ts';
+import type { ActionServices } from '../attention/action.ts';
 import { ActionSummary } from '../attention/action-summary.tsx';
-import type { ActionServices } from '../attention/resolve.ts';
+import { readWaitingCustomers, type WaitingCustomers } from '../attention/waiting-customers.tsx';
 import { Panel } from '../components/panels.tsx';
 import { UntrustedText } from '../components/text.tsx';
 import { sendFile } from '../export.ts';
@@ -19,7 +21,7 @@ import { type Comparison, compareTeam } from './compare-team.ts';
 import { exportTeam } from './export-team.ts';
 import { teamName, teamUrl } from './find-teams.ts';
 import { HistoryPanel, historyLimit, OlderPage } from './history-panel.tsx';
-import { LinkPanel } from './link-panel.tsx';
+import { type LinkFailure, LinkPanel } from './link-panel.tsx';
 import { SubscriptionTable } from './subscription-table.tsx';
 import { type TeamRecord, teamStatusOf } from './team-status.ts';
 import { TeamStatusPanel } from './team-status-panel.tsx';
@@ -64,8 +66,13 @@ export function teamPage(options: ConsoleOptions, services: ActionServices): Hon
     const isCompared = req.query('compare') !== undefined;
     const comparison = isCompared ? await compareTeam(team, services, { isDryRun: true }) : null;
     const acted = await readActionsOf(query, queryText(req.query('done')));
+    // After the comparison, which stores what it finds.
+    const finding = await readFindingOf(query, team);
+    const isLinkable = team.customerId === null || finding?.problem === 'unknown customer';
+    const waiting = isLinkable ? await readWaitingCustomers(query) : null;
+    const entered = queryText(req.query('customer'));
     const record = { team, known, history, planSelection };
-    return html(<TeamPage {...{ record, comparison, acted, limit }} />);
+    return html(<TeamPage {...{ record, finding, waiting, entered, comparison, acted, limit }} />);
   });
 
   app.get('/:id/export', async (context) => {
@@ -95,9 +102,10 @@ export function teamPage(options: ConsoleOptions, services: ActionServices): Hon
   app.post('/:id/link', async (context) => {
     const { id } = await readTeam(context);
     const { customer } = await context.req.parseBody();
-    const subject = `customer:${queryText(customer)}`;
-    const formId = await act([{ action: 'link', subject, team: String(id) }], null, services);
-    return context.redirect(`${teamUrl(id)}?done=${formId}`, 303);
+    const linkTo = queryText(customer);
+    const done = await act([{ action: 'link', subject: `team:${id}`, linkTo }], null, services);
+    const parameters = new URLSearchParams({ done, customer: linkTo });
+    return context.redirect(`${teamUrl(id)}?${parameters}`, 303);
   });
 
   return app;
@@ -105,13 +113,20 @@ export function teamPage(options: ConsoleOptions, services: ActionServices): Hon
 
 type TeamPageProps = {
   readonly record: TeamRecord;
+  /** What the last comparison found, if it still holds. */
+  readonly finding: OpenFinding | null;
+  /** `null` unless the team needs a customer. */
+  readonly waiting: WaitingCustomers | null;
+  /** The customer that was entered to be linked. */
+  readonly entered: string;
   readonly comparison: Comparison | null;
   readonly acted: readonly RecordedAction[];
   /** The number of events to show. */
   readonly limit: number;
 };
 
-function TeamPage({ record, comparison, acted, limit }: TeamPageProps) {
+function TeamPage(props: TeamPageProps) {
+  const { record, finding, waiting, entered, comparison, acted, limit } = props;
   const { team, known, history, planSelection } = record;
   const { id, customerId } = team;
   const customer = customerId === null ? undefined : known.customers.get(customerId);
@@ -133,8 +148,8 @@ function TeamPage({ record, comparison, acted, limit }: TeamPageProps) {
           </a>
         </span>
       </p>
-      <TeamStatusPanel team={team} planSelection={planSelection} {...teamStatusOf(record)} />
-      {customerId === null && <LinkPanel team={team} />}
+      <TeamStatusPanel {...{ team, finding, waiting, planSelection }} {...teamStatusOf(record)} />
+      {waiting !== null && <LinkPanel {...{ team, waiting }} failure={failureOf(acted, entered)} />}
       {customerId !== null && <ComparePanel {...{ team, comparison, acted }} />}
       {customer !== undefined && (
         <Panel title="Known subscriptions" id="subscriptions">
@@ -144,6 +159,12 @@ function TeamPage({ record, comparison, acted, limit }: TeamPageProps) {
       {customerId !== null && <HistoryPanel {...{ team, history, limit }} before={null} />}
     </Page>
   );
+}
+
+/** The last form to link the team, if it failed. */
+function failureOf([acted]: readonly RecordedAction[], customer: string): LinkFailure | null {
+  if (acted === undefined || acted.action !== 'link' || acted.isDone) return null;
+  return { customer, error: acted.result };
 }
 
 function TeamHeading({ team }: { readonly team: NamedTeam }) {

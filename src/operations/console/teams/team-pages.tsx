@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { readTeamCounts, type TeamCounts } from '../../../queries/team-counts.ts';
 import { countText } from '../../count-text.ts';
-import type { ActionServices } from '../attention/resolve.ts';
+import type { ActionServices } from '../attention/action.ts';
 import { ExportLinks } from '../components/export-links.tsx';
 import { Button, Field } from '../components/form.tsx';
 import { autoLoad, Pager } from '../components/pager.tsx';

@@ -1,6 +1,11 @@
 import type { PlanSelection } from '../../../core/plan-selection.ts';
 import type { SubscriptionEvent } from '../../../core/subscription-event.ts';
+import type { OpenFinding } from '../../../queries/findings.ts';
 import type { NamedTeam } from '../../../queries/named-teams.ts';
+import { TONES } from '../attention/issue-table.tsx';
+import { KIND_OF_PROBLEM } from '../attention/open-issues.ts';
+import { REASONS } from '../attention/reasons.ts';
+import { WaitingCounts, type WaitingCustomers } from '../attention/waiting-customers.tsx';
 import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { type Fact, Facts, Panel } from '../components/panels.tsx';
 import { StripeId } from '../components/stripe-id.tsx';
@@ -12,19 +17,42 @@ import { shortPlan } from './timeline.ts';
 
 export type TeamStatusPanelProps = {
   readonly team: NamedTeam;
+  /** What the last comparison found, if it still holds. */
+  readonly finding: OpenFinding | null;
+  /** `null` unless the team needs a customer. */
+  readonly waiting: WaitingCustomers | null;
   readonly status: TeamStatus;
   readonly notes: readonly TeamNote[];
   readonly planSelection: PlanSelection;
 };
 
 /** Why a team has its plan or none, readable within ten seconds. */
-export function TeamStatusPanel({ team, status, notes, planSelection }: TeamStatusPanelProps) {
+export function TeamStatusPanel({
+  finding,
+  planSelection,
+  notes,
+  ...reason
+}: TeamStatusPanelProps) {
+  const { team, status } = reason;
   const { word, tone } = BADGES[status.kind];
+  // Both compare the row with its events.
+  const isSaid = status.kind === 'changed by hand' && finding?.problem === status.kind;
   return (
     <Panel title="Current plan" id="plan">
-      <p class="lead">
-        <Badge tone={tone}>{word}</Badge> <Reason team={team} status={status} />
-      </p>
+      {finding === null || isSaid ? (
+        <p class="lead">
+          <Badge tone={tone}>{word}</Badge> <Reason {...reason} />
+        </p>
+      ) : (
+        <>
+          <p class="lead">
+            <Found finding={finding} />
+          </p>
+          <p>
+            <Reason {...reason} />
+          </p>
+        </>
+      )}
       {notes.map((note) => (
         <p>
           <Note note={note} planSelection={planSelection} />
@@ -41,17 +69,33 @@ const BADGES = {
   unlinked: { word: 'no plan', tone: 'warning' },
   'no events': { word: 'no events', tone: 'warning' },
   'no effect': { word: 'no plan', tone: 'warning' },
-  'out of sync': { word: 'out of sync', tone: 'bad' },
+  'changed by hand': { word: 'changed by hand', tone: 'bad' },
 } as const satisfies Record<TeamStatus['kind'], { readonly word: string; readonly tone: Tone }>;
 
-function Reason({ team, status }: Pick<TeamStatusPanelProps, 'team' | 'status'>) {
+/** A problem under the name that it has on the list of issues, and where to resolve it. */
+function Found({ finding: { problem } }: { readonly finding: OpenFinding }) {
+  const kind = KIND_OF_PROBLEM[problem];
+  return (
+    <>
+      <Badge tone={TONES[kind]}>{kind}</Badge> {REASONS[problem]}{' '}
+      {problem === 'unknown customer' ? (
+        <a href="#link">Link another customer</a>
+      ) : (
+        <a href="#comparison">Compare this team with Stripe</a>
+      )}
+    </>
+  );
+}
+
+type ReasonProps = Pick<TeamStatusPanelProps, 'team' | 'status' | 'waiting'>;
+
+function Reason({ team, status, waiting }: ReasonProps) {
   switch (status.kind) {
     case 'unlinked':
       return (
         <>
-          The team has no customer yet, so no event applies to it. Your app stores the customer in
-          teams.provider_customer_id at checkout. To link one by hand:{' '}
-          <code>npx instep team link {team.id} --customer cus_…</code>
+          This team has no Stripe customer yet, so it gets no plan.{' '}
+          {waiting !== null && <WaitingCounts {...waiting} />} <a href="#link">Link its customer</a>
         </>
       );
     case 'no events':
@@ -95,16 +139,14 @@ function Reason({ team, status }: Pick<TeamStatusPanelProps, 'team' | 'status'>)
           .
         </>
       );
-    case 'out of sync':
+    case 'changed by hand':
       return (
         <>
           The team has <UntrustedText text={shortPlan(team.plan)} />, but its events say{' '}
           <strong>
             <UntrustedText text={shortPlan(status.shouldBe)} />
           </strong>
-          . Something other than Instep has changed it.{' '}
-          <a href="#comparison">Compare this team with Stripe</a>, or run{' '}
-          <code>npx instep rebuild --team {team.id}</code>
+          . <a href="#comparison">Compare this team with Stripe</a>, then repair it.
         </>
       );
   }

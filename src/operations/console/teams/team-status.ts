@@ -24,8 +24,8 @@ export type TeamStatus =
   | { readonly kind: 'no effect'; readonly last: SubscriptionEvent }
   | ({ readonly kind: 'has plan' } & Followed)
   | ({ readonly kind: 'lost plan' } & Followed)
-  /** The row differs from its events: something else has written it. */
-  | { readonly kind: 'out of sync'; readonly shouldBe: TeamPlan };
+  /** The row differs from its events: someone, or the application, has written it. */
+  | { readonly kind: 'changed by hand'; readonly shouldBe: TeamPlan };
 
 type Followed = { readonly followed: SubscriptionEvent; readonly since: Since };
 
@@ -68,7 +68,7 @@ function statusOf(
   }
   // The name can arrive later, or be the application's own.
   if (!isSamePlan({ ...shouldBe, planName: null }, { ...team.plan, planName: null })) {
-    return { kind: 'out of sync', shouldBe };
+    return { kind: 'changed by hand', shouldBe };
   }
   const kind = effectOf(followed.status) === 'grants' ? 'has plan' : 'lost plan';
   return { kind, followed, since: sinceOf(team.plan, followed, history) };
