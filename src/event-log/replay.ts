@@ -1,8 +1,7 @@
 import type { ApplicationId } from '../core/application-id.ts';
-import type { Ingest } from '../ingest/pipeline.ts';
+import { type Ingest, isOfOneEvent } from '../ingest/pipeline.ts';
 import type { ReceivedEvent, Result } from '../ingest/received-event.ts';
 import type { Query } from '../postgres/database.ts';
-import { DatabaseBusy, DatabaseRefused } from '../postgres/errors.ts';
 import type { EventRow } from '../queries/search-events.ts';
 import { parseAgain, readableEventOf } from '../stripe/parse-logged-event.ts';
 import { readEventAt } from './search.ts';
@@ -82,10 +81,6 @@ async function replayAlone(
 function leftOut(event: EventRow): Replayed {
   const outcome = event.outcome === 'unreadable' ? 'unreadable' : 'left out';
   return { event, outcome, teamIds: [], error: null };
-}
-
-function isOfOneEvent(error: unknown): error is Error {
-  return error instanceof DatabaseRefused || error instanceof DatabaseBusy;
 }
 
 /** The event for the ingest pipeline; `null` for a snapshot or an unreadable event. */

@@ -64,8 +64,10 @@ const LONGEST_LOCK_PAUSE_MS = 50;
  */
 const MAX_WAIT_MS = 300;
 
-/** Errors that one event can cause for its whole batch. */
-const ERRORS_OF_ONE_EVENT = [DatabaseBusy, DatabaseConflict, DatabaseRefused];
+/** Whether one event can have caused the error of its whole batch. */
+export function isOfOneEvent(error: unknown): error is Error {
+  return [DatabaseBusy, DatabaseConflict, DatabaseRefused].some((kind) => error instanceof kind);
+}
 
 /** Opens the pipeline into a database. Product names come from there and from Stripe's API. */
 export function createIngestPipeline(options: IngestPipelineOptions): IngestPipeline {
@@ -94,7 +96,7 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
       maxBatch: MAX_BATCH,
       maxQueued,
       timeoutMs,
-      isWorthSplitting: (error) => ERRORS_OF_ONE_EVENT.some((kind) => error instanceof kind),
+      isWorthSplitting: isOfOneEvent,
       async run(events) {
         const startedAtMs = performance.now();
         try {
