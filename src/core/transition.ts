@@ -36,6 +36,9 @@ export function hasPlan({ subscriptionStatus, ...fields }: TeamPlan): boolean {
   return isGranted || Object.values(fields).some((field) => field !== null);
 }
 
+/** The statuses of a subscription that has ended: no other status follows. */
+export const FINAL_STATUSES: readonly string[] = ['canceled', 'incomplete_expired'];
+
 /** The effect of a status on a team: it grants the plan, clears it, or changes nothing. */
 export type Effect = 'grants' | 'clears' | 'none';
 

@@ -1,5 +1,6 @@
 import type { ApplicationId } from '../core/application-id.ts';
 import type { ListedSubscription } from '../core/listed-subscription.ts';
+import { FINAL_STATUSES } from '../core/transition.ts';
 import type { Query } from '../postgres/database.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { columnArrays } from './column-arrays.ts';
@@ -165,7 +166,7 @@ const READ_TEAMLESS_CUSTOMERS = ({ teams }: ApplicationTables) => `
         from instep.listed_subscriptions as listed
        where customer_id > $1
          and subscription_id <> ''
-         and status not in ('canceled', 'incomplete_expired')
+         and status <> all ($3::text[])
          and not exists (
                select
                  from ${teams.rows} as teams
@@ -183,7 +184,7 @@ export async function readTeamlessCustomers(
   return await query<TeamlessCustomer>({
     name: 'read_teamless_customers',
     text: READ_TEAMLESS_CUSTOMERS,
-    values: [afterId, limit],
+    values: [afterId, limit, FINAL_STATUSES],
   });
 }
 

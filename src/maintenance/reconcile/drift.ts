@@ -2,7 +2,14 @@ import type { Customer } from '../../core/customer.ts';
 import type { ListedSubscription } from '../../core/listed-subscription.ts';
 import { followedEvent, type PlanSelection, teamPlan } from '../../core/plan-selection.ts';
 import type { SubscriptionEvent } from '../../core/subscription-event.ts';
-import { effectOf, hasPlan, isSamePlan, NO_PLAN, type TeamPlan } from '../../core/transition.ts';
+import {
+  effectOf,
+  FINAL_STATUSES,
+  hasPlan,
+  isSamePlan,
+  NO_PLAN,
+  type TeamPlan,
+} from '../../core/transition.ts';
 import type { Problem } from '../../queries/findings.ts';
 import type { LinkedTeam } from '../../queries/teams.ts';
 
@@ -114,7 +121,7 @@ function isKnown(
 }
 
 function isAlive({ status, endedSeconds }: ListedSubscription): boolean {
-  return endedSeconds === null && status !== 'canceled';
+  return endedSeconds === null && !FINAL_STATUSES.includes(status);
 }
 
 /** All live subscriptions get the same second, because nothing shows which of them changed last. */

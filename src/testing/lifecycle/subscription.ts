@@ -54,9 +54,7 @@ export type CustomerLifecycle = {
   readonly changes: readonly LifecycleChange[];
 };
 
-const TERMINAL: readonly Status[] = ['canceled', 'incomplete_expired'];
-
-/** Whether the subscription can't change any more. */
-export function hasEnded({ status }: Subscription): boolean {
-  return TERMINAL.includes(status);
+/** Whether a subscription with this status can't change any more. */
+export function isFinal(status: unknown): boolean {
+  return status === 'canceled' || status === 'incomplete_expired';
 }

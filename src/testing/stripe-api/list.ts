@@ -1,10 +1,9 @@
+import { isFinal } from '../lifecycle/subscription.ts';
 import type { ApiCollection, ApiObject } from './collection.ts';
 import { type ApiResponse, invalidParameter, notFound, ok } from './responses.ts';
 
 const MAX_LIMIT = 100;
 const DEFAULT_LIMIT = 10;
-
-const ENDED: readonly unknown[] = ['canceled', 'incomplete_expired'];
 
 /** One page of a list: the objects after the cursor that match the filter, the newest first. */
 export function listObjects(
@@ -47,7 +46,7 @@ function filtersOf(kind: string, parameters: URLSearchParams): Filter[] {
   if (types.length > 0) filters.push(({ type }) => types.includes(String(type)));
   const status = parameters.get('status');
   if (kind === 'subscription' && status === null) {
-    filters.push((object) => !ENDED.includes(object.status));
+    filters.push((object) => !isFinal(object.status));
   } else if (status !== null && status !== 'all') filters.push((one) => one.status === status);
   return filters;
 }
