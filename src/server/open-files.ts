@@ -1,7 +1,11 @@
 import { readFileSync } from 'node:fs';
 
-/** About 20 files of Node, 10 connections to PostgreSQL, and a few to Stripe's API. */
-const RESERVED = 40;
+/**
+ * About 20 files of Node, 10 connections to PostgreSQL, a few to Stripe's API, and up to 80 modules: those of
+ * maintenance and the console are loaded while the port is open. Node opens them all at once, and never loads a
+ * module again that it could not open.
+ */
+const RESERVED = 120;
 const MIN_CONNECTIONS = 8;
 
 /** The number of files, sockets included, that the process can have open; only known on Linux. */
