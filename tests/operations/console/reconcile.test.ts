@@ -74,7 +74,9 @@ test('a dry run finds drift and changes nothing; a repair asks for confirmation 
   expect(csv.split('\r\n')[2]).toBe('customer without a team,,cus_teamless,,,,,,');
 
   const asked = await pages.get('/reconcile/repair');
-  expect(asked.text).toContain('Repair all teams that are out of sync?');
+  expect(asked.text).toMatch(
+    /Repair all teams that are out of sync\? Team Change Why Team status from active to canceled .* An event was missed\./,
+  );
   expect(await statusOf(account, teamId)).toBe('active');
   await pages.post('/reconcile', { mode: 'repair' });
   expect((await settled(pages)).text).toMatch(/Repair Started .* Teams out of sync 1 1 repaired/);
@@ -82,6 +84,19 @@ test('a dry run finds drift and changes nothing; a repair asks for confirmation 
 
   await pages.post('/reconcile', { mode: 'dry run' });
   expect((await settled(pages)).text).toContain('Teams out of sync none');
+});
+
+test('the question before a repair lists the first teams of the last dry run', async () => {
+  const { account, pages } = await arrange();
+  expect((await pages.get('/reconcile/repair')).text).toContain(
+    'To see which teams would change, start a dry run first.',
+  );
+  for (let number = 0; number < 52; number += 1) await drift(account, `drifted_${number}`);
+  await pages.post('/reconcile', { mode: 'dry run' });
+  await settled(pages);
+  const { html, text } = await pages.get('/reconcile/repair');
+  expect(html.match(/href="\/teams\/\d+"/g)).toHaveLength(50);
+  expect(text).toContain('And 2 more teams.');
 });
 
 test('progress is shown, and only one run is active at a time', async () => {

@@ -6,8 +6,9 @@ import { exportFormatOf, exportList } from '../export.ts';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
 import { exportedFindings } from './export-findings.ts';
+import { RepairQuestion, readToRepair } from './repair-question.tsx';
 import { ReconcileRun } from './run.ts';
-import { type OtherRuns, RunStatus, StartForm } from './run-status.tsx';
+import { type OtherRuns, RunStatus } from './run-status.tsx';
 
 /** `/reconcile`: compares all teams with Stripe, and repairs those that are out of sync. */
 export function reconcilePages(options: ConsoleOptions, services: ReconcileServices): Hono {
@@ -41,19 +42,8 @@ export function reconcilePages(options: ConsoleOptions, services: ReconcileServi
 
   app.get('/run', async ({ html }) => html(await runStatus()));
 
-  app.get('/repair', ({ html }) =>
-    html(
-      <Page title="Repair all teams that are out of sync?" area="Reconcile">
-        <p>
-          Compares all teams with Stripe again and repairs differences. Newer events win over
-          Stripe's list. A team that was changed by hand gets the plan from its events.
-        </p>
-        <div class="toolbar">
-          <StartForm mode="repair" isDisabled={false} />
-          <a href="/reconcile">Cancel</a>
-        </div>
-      </Page>,
-    ),
+  app.get('/repair', async ({ html }) =>
+    html(<RepairQuestion toRepair={await readToRepair(query, run.state)} />),
   );
 
   app.post('/', async ({ req, redirect }) => {

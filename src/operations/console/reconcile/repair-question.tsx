@@ -1,0 +1,85 @@
+import type { Child } from 'hono/jsx';
+import type { Finding } from '../../../maintenance/reconcile/finding.ts';
+import type { Query } from '../../../postgres/database.ts';
+import { type NamedTeam, readNamedTeamsOf } from '../../../queries/named-teams.ts';
+import { counted } from '../../count-text.ts';
+import { Table } from '../components/table.tsx';
+import { UntrustedText } from '../components/text.tsx';
+import { Page } from '../page.tsx';
+import { teamName, teamUrl } from '../teams/find-teams.ts';
+import { CauseText, Changes } from './finding-table.tsx';
+import type { RunState } from './run.ts';
+import { StartForm } from './run-status.tsx';
+
+type Drift = Extract<Finding, { kind: 'drift' }>;
+
+/** The teams that a repair would change, according to the last dry run. */
+export type ToRepair = {
+  /** The first ones, with the names of their teams. */
+  readonly first: readonly { readonly drift: Drift; readonly team: NamedTeam | undefined }[];
+  readonly count: number;
+};
+
+const MAX_LISTED = 50;
+
+/** Reads what a repair would change; `null` unless this process has finished a dry run. */
+export async function readToRepair(query: Query, state: RunState): Promise<ToRepair | null> {
+  if (state.kind !== 'done' || !state.isDryRun) return null;
+  const drifts = state.found.first.filter((finding) => finding.kind === 'drift');
+  const listed = drifts.slice(0, MAX_LISTED);
+  const customerIds = listed.map(({ customerId }) => customerId);
+  const teams = await readNamedTeamsOf(query, customerIds, 10 * MAX_LISTED);
+  const first = listed.map((drift) => ({
+    drift,
+    team: teams.find(({ id }) => id === drift.teamId),
+  }));
+  return { first, count: state.counts.drifts };
+}
+
+/** Asks before all teams are repaired, and shows what will change. */
+export function RepairQuestion({ toRepair }: { readonly toRepair: ToRepair | null }) {
+  return (
+    <Page title="Repair all teams that are out of sync?" area="Reconcile">
+      {toRepair === null ? (
+        <p>
+          To see which teams would change, <a href="/reconcile">start a dry run</a> first.
+        </p>
+      ) : (
+        <TeamsToRepair {...toRepair} />
+      )}
+      <p>
+        Compares all teams with Stripe again and repairs differences. Newer events win over Stripe's
+        list. A team that was changed by hand gets the plan from its events.
+      </p>
+      <div class="toolbar">
+        <StartForm mode="repair" isDisabled={false} />
+        <a href="/reconcile">Cancel</a>
+      </div>
+    </Page>
+  );
+}
+
+function TeamsToRepair({ first, count }: ToRepair) {
+  if (first.length === 0) return <p>The last dry run found no team to repair.</p>;
+  return (
+    <>
+      <Table
+        label="Teams to repair"
+        columns={['Team', 'Change', { name: 'Why', class: 'wide' }]}
+        rows={first.map(cellsOf)}
+      />
+      {count > first.length && <p>And {counted(count - first.length, 'more team')}.</p>}
+    </>
+  );
+}
+
+function cellsOf({ drift, team }: ToRepair['first'][number]): Child[] {
+  const name = team === undefined ? `Team ${drift.teamId}` : teamName(team);
+  return [
+    <a href={teamUrl(drift.teamId)}>
+      <UntrustedText text={name} maxLength={60} />
+    </a>,
+    <Changes {...drift} />,
+    <CauseText finding={drift} />,
+  ];
+}
