@@ -26,8 +26,8 @@ const PAGE = 500;
 const progressShape = v.object({ afterTeamId: v.nullable(v.union([v.number(), v.string()])) });
 
 /**
- * Finds teams whose plan something other than Instep has changed, for the operators. It does not ask Stripe:
- * reconciliation does, and repairs the plans that Stripe does not confirm.
+ * Finds teams that were changed by hand: something other than Instep has changed their plan. It does not ask
+ * Stripe: reconciliation does, and repairs the plans that Stripe does not confirm.
  */
 export function createChangedTeamsJob(options: ChangedTeamsOptions): Job['run'] {
   const { query, planSelection, nonce, clockMs } = options;

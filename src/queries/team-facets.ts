@@ -1,8 +1,12 @@
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
+import { problemsOf } from './findings.ts';
 
 /** The problems of teams that a list can be filtered by. */
 export const TEAM_PROBLEMS = [
   'out of sync',
+  'changed by hand',
+  'plan refused',
+  'unknown customer',
   'ambiguous order',
   'parked events',
   'plan without a name',
@@ -30,15 +34,23 @@ const STATUS = `
     else 'other'
   end`;
 
-const PROBLEMS: Readonly<Record<TeamProblem, string>> = {
-  // According to the last comparison.
-  'out of sync': `
+/** Whether the last comparison found a problem of this kind. */
+const isFound = (kind: TeamProblem) => `
     exists (
       select
         from instep.findings as finding
        where finding.customer_id = teams.provider_customer_id
          and finding.team_id = teams.id::text
-    )`,
+         and finding.problem in (${problemsOf(kind)
+           .map((problem) => `'${problem}'`)
+           .join(', ')})
+    )`;
+
+const PROBLEMS: Readonly<Record<TeamProblem, string>> = {
+  'out of sync': isFound('out of sync'),
+  'changed by hand': isFound('changed by hand'),
+  'plan refused': isFound('plan refused'),
+  'unknown customer': isFound('unknown customer'),
   'ambiguous order': `
     exists (
       select

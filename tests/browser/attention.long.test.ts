@@ -42,18 +42,41 @@ test.each([
   expect(await instep.database.query(sent)).toEqual(before);
 });
 
-test('the Enter key in a field links its own row', async () => {
+test('the Enter key in a field links only its own row, and the others keep their text', async () => {
   const customerId = 'cus_enter';
   await instep.happen({ customerId, subscriptionId: 'sub_enter' });
-  await instep.happen({ customerId: 'cus_other', subscriptionId: 'sub_other' });
+  await instep.happen({ customerId: 'cus_before', subscriptionId: 'sub_before' });
   await instep.addTeam('Entered');
+  await instep.addTeam('Other');
   const page = await browser.newPage();
   await page.goto(`${instep.url}/attention`);
   const field = page.getByLabel(`Team for customer:${customerId}`);
+  const other = page.getByLabel('Team for customer:cus_before');
+  await other.fill('Other');
+  await field.fill('Nobody');
+  await field.press('Enter');
+  await expectText(page.getByRole('row', { name: customerId })).toContain(
+    'There is no team Nobody.',
+  );
+  await expect.poll(() => field.inputValue()).toBe('Nobody');
+  expect(await axeViolations(page)).toEqual([]);
   await field.fill('Entered');
   await field.press('Enter');
   await expectText(page).toContain('Linked to Entered');
-  await expectText(page.getByRole('row', { name: 'cus_other' })).toContain('1 event waits.');
+  await expectText(page.getByRole('row', { name: 'cus_before' })).toContain('1 event waits.');
+  expect(await other.inputValue()).toBe('Other');
+});
+
+test('without scripts the Enter key links no row', async () => {
+  await instep.happen({ customerId: 'cus_plain', subscriptionId: 'sub_plain' });
+  await instep.addTeam('Plain');
+  const page = await browser.newPage({ javaScriptEnabled: false });
+  await page.goto(`${instep.url}/attention`);
+  const field = page.getByLabel('Team for customer:cus_plain');
+  await field.fill('Plain');
+  await field.press('Enter');
+  await page.reload();
+  await expectText(page.getByRole('row', { name: 'cus_plain' })).toContain('1 event waits.');
 });
 
 test('a customer who paid is given the plan from the search, in 2 actions', async () => {

@@ -220,6 +220,43 @@ describe('a parked customer', () => {
     expect((await planOf(teamId))?.planName).toBe('Pro');
   });
 
+  test('keeps what was entered if it is not linked, with the error beside it', async () => {
+    for (const customerId of ['cus_1', 'cus_2']) await park(customerId);
+    const fieldOf = (html: string, customerId: string) =>
+      new RegExp(`<input[^>]*name="link customer:${customerId}"[^>]*>`).exec(html)?.[0];
+    const pressed = await send([
+      ['one', 'link customer:cus_1'],
+      ['link customer:cus_1', 'Nobody'],
+      ['link customer:cus_2', 'Acme'],
+    ]);
+    expect(fieldOf(pressed.html, 'cus_1')).toMatch(/value="Nobody".* aria-invalid="true"/);
+    expect(pressed.text).toMatch(/Failed cus_1 .* Link and replay There is no team Nobody\./);
+    expect(fieldOf(pressed.html, 'cus_2')).toMatch(/value="Acme"/);
+    expect(fieldOf(pressed.html, 'cus_2')).not.toContain('aria-invalid');
+
+    await newTeam('Acme');
+    const { html, text, url } = await send([
+      ['action', 'link'],
+      ['link customer:cus_1', 'Nobody'],
+      ['link customer:cus_2', 'Acme'],
+    ]);
+    expect(text).toContain('1 of 2 failed');
+    expect(fieldOf(html, 'cus_1')).toContain('value="Nobody"');
+    expect(url).not.toContain('cus_2');
+  });
+
+  test('stays on its page of the list', async () => {
+    await park('cus_1');
+    await park('cus_2');
+    const { url, text } = await send([
+      ['source', '1'],
+      ['after', 'cus_1'],
+      ['one', 'replay customer:cus_2'],
+    ]);
+    expect(url).toMatch(/\?source=1&after=cus_1&done=/);
+    expect(text).not.toContain('cus_1 parked');
+  });
+
   test('is replayed when a team has it', async () => {
     await park('cus_1');
     const teamId = await newTeam('Acme', 'cus_1');
@@ -231,8 +268,11 @@ describe('a parked customer', () => {
     expect((await planOf(teamId))?.planName).toBe('Pro');
   });
 
-  test('is dismissed with a note, which dismisses its events', async () => {
+  test('is dismissed with a note, which deletes its events', async () => {
     await park('cus_1');
+    expect(await list()).toMatch(
+      /Dismiss and delete parked events .* It deletes a customer's parked events, which can't be undone, .* note stay under What operators did/,
+    );
     const { text } = await send([
       ['row', 'customer:cus_1'],
       ['note', 'test account'],
@@ -303,13 +343,14 @@ describe('a team that is out of sync', () => {
   test('stays dismissed until it changes', async () => {
     const teamId = await arrange('ByHand');
     await changeByHand(teamId);
+    expect(await list()).not.toContain('delete');
     await send([
       ['row', `team:${teamId}`],
       ['action', 'dismiss'],
     ]);
     await changeByHand(teamId);
     expect(await list()).toContain(EMPTY);
-    expect((await pages.get('/')).text).not.toContain('something other than Instep');
+    expect((await pages.get('/')).text).not.toContain('changed by hand');
     await query("update teams set provider_product_id = 'prod_gift' where id = $1", [teamId]);
     await changeByHand(teamId);
     expect(await list()).toContain('changed by hand');

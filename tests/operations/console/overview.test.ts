@@ -229,10 +229,18 @@ describe('an issue has a remedy', () => {
     ]);
 
   test('parked events, after 10 minutes', async () => {
+    const attention = () => load('/attention?kind=parked');
     await deliver({ customerId: 'cus_unknown' });
-    expect(await load()).toContain(GREEN);
+    const young = await load();
+    expect(young).toContain(GREEN);
+    expect(young).toContain('1 customer has had parked events for less than 10 minutes.');
+    expect(young).toContain('id="just-parked" href="/attention?kind=parked"');
+    expect(await attention()).toContain('Parked (1)');
     service.clock.nowMs += 11 * MINUTE_MS;
-    await expectIssue('1 parked event belongs to no team.', 'href="/attention?kind=parked"');
+    await deliver({ customerId: 'cus_unknown_too' });
+    await expectIssue('2 customers have parked events.', 'href="/attention?kind=parked"');
+    expect(await load()).not.toContain('less than 10 minutes');
+    expect(await attention()).toContain('Parked (2)');
   });
 
   test.each([
@@ -314,7 +322,7 @@ describe('an issue has a remedy', () => {
 
   test.each([
     ['missed event', '1 team is out of sync with Stripe.', 'out+of+sync'],
-    ['changed by hand', '1 team was changed by something other than Instep.', 'changed+by+hand'],
+    ['changed by hand', '1 team was changed by hand.', 'changed+by+hand'],
     ['plan refused', '1 team has a plan that the database refuses.', 'plan+refused'],
     ['unknown customer', '1 team has a customer that Stripe does not know.', 'unknown+customer'],
   ])('a finding of a comparison: %s', async (problem, sentence, kind) => {

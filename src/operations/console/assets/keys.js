@@ -8,6 +8,14 @@ document.addEventListener('keydown', (event) => {
   field.focus();
 });
 
+// In a row with a field, the Enter key presses the row's button.
+document.addEventListener('keydown', (event) => {
+  if (event.key !== 'Enter' || event.isComposing) return;
+  if (!event.target.matches('td input[type="text"]')) return;
+  event.preventDefault();
+  event.target.closest('tr').querySelector('[name="one"]').click();
+});
+
 // Copy buttons need a secure context and this script.
 if (navigator.clipboard !== undefined) {
   for (const button of document.querySelectorAll('[data-copy]')) button.hidden = false;

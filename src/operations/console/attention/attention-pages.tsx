@@ -1,8 +1,6 @@
 import { Hono } from 'hono';
 import { readHealth } from '../../../queries/health.ts';
-import { MAX_COUNTED_ISSUES } from '../../../queries/open-issues.ts';
 import { readActionsOf } from '../../../queries/operator-actions.ts';
-import { countText } from '../../count-text.ts';
 import { ExportLinks } from '../components/export-links.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { Pager } from '../components/pager.tsx';
@@ -12,11 +10,11 @@ import { Page } from '../page.tsx';
 import { badRequest } from '../problems.tsx';
 import { queryNumber, queryText } from '../query-parameters.ts';
 import { act } from './act.ts';
-import { ACTIONS, type ActionServices } from './action.ts';
+import { ACTIONS, type Action, type ActionServices } from './action.ts';
 import { ActionSummary } from './action-summary.tsx';
 import { exportedIssues } from './export-issues.ts';
-import { countIssues, type IssueCounts } from './issue-counts.ts';
-import { ACTIONS_OF, BUTTONS, IssueTable } from './issue-table.tsx';
+import { countIssues, type IssueCounts, issueCountText } from './issue-counts.ts';
+import { ACTIONS_OF, BUTTONS, IssueTable, type IssueTableProps } from './issue-table.tsx';
 import {
   type Cursor,
   ISSUE_KINDS,
@@ -25,7 +23,7 @@ import {
   type PageOfIssues,
   readOpenIssues,
 } from './open-issues.ts';
-import { readSelection } from './selection.ts';
+import { readSelection, readTexts, textParameters } from './selection.ts';
 
 const LIMIT = 50;
 
@@ -41,14 +39,17 @@ export function attentionPages(services: ActionServices): Hono {
     if (format !== null) {
       return exportList(context, format, exportedIssues(query, kind), services.logger);
     }
-    const source = queryNumber(req.query('source'));
-    const cursor = source === null ? null : { source, after: queryText(req.query('after')) };
+    const cursor = readCursor(req.query('source'), req.query('after'));
     const [page, counts, acted] = await Promise.all([
       readOpenIssues(query, { kind, cursor, limit: LIMIT }),
       readHealth(query).then((health) => countIssues(query, health)),
       readActionsOf(query, queryText(req.query('done'))),
     ]);
     const areSelected = req.query('select') === 'all';
+    const texts = readTexts(new URL(req.url).searchParams);
+    const errors = new Map(
+      acted.flatMap(({ subject, isDone, result }) => (isDone ? [] : [[subject, result]])),
+    );
     return html(
       <Page title="Needs attention" area="Attention">
         <ActionSummary actions={acted} />
@@ -57,7 +58,7 @@ export function attentionPages(services: ActionServices): Hono {
           <NoIssues isFiltered={kind !== null || cursor !== null} />
         ) : (
           <>
-            <IssueForm {...{ page, kind, cursor, areSelected }} />
+            <IssueForm {...{ page, kind, cursor, areSelected, texts, errors }} />
             <ExportLinks url={issuesUrl(kind)} />
           </>
         )}
@@ -76,10 +77,20 @@ export function attentionPages(services: ActionServices): Hono {
     }
     const formId = await act(selection.requests, selection.note, services);
     const kind = ISSUE_KINDS.find((one) => one === form.get('kind')) ?? null;
-    return redirect(issuesUrl(kind, { done: formId }), 303);
+    const here = cursorParameters(readCursor(form.get('source'), form.get('after')));
+    const texts = readTexts(form);
+    for (const { subject, isDone } of await readActionsOf(query, formId)) {
+      if (isDone) texts.delete(subject);
+    }
+    return redirect(issuesUrl(kind, { ...here, done: formId, ...textParameters(texts) }), 303);
   });
 
   return app;
+}
+
+function readCursor(source: unknown, after: unknown): Cursor | null {
+  const number = queryNumber(source);
+  return number === null ? null : { source: number, after: queryText(after) };
 }
 
 const cursorParameters = (cursor: Cursor | null): Readonly<Record<string, string>> =>
@@ -98,7 +109,7 @@ function Kinds({ counts, current }: KindsProps) {
       </a>
       {kinds.map((kind) => (
         <a href={issuesUrl(kind)} aria-current={kind === current ? 'true' : undefined}>
-          {NAMES[kind]} ({countText(counts[kind], MAX_COUNTED_ISSUES)})
+          {NAMES[kind]} ({issueCountText(counts, kind)})
         </a>
       ))}
     </nav>
@@ -132,24 +143,33 @@ function NoIssues({ isFiltered }: { readonly isFiltered: boolean }) {
   );
 }
 
+/** The actions that change teams or delete events. */
+const DANGERS: ReadonlySet<Action> = new Set(['repair', 'dismiss']);
+
+const DISMISS_AND_DELETE = 'Dismiss and delete parked events';
+
 type IssueFormProps = {
   readonly page: PageOfIssues;
   readonly kind: IssueKind | null;
   readonly cursor: Cursor | null;
-  readonly areSelected: boolean;
-};
+} & Omit<IssueTableProps, 'issues'>;
 
-function IssueForm({ page: { issues, next }, kind, cursor, areSelected }: IssueFormProps) {
+function IssueForm({ page: { issues, next }, kind, cursor, ...rows }: IssueFormProps) {
+  const { areSelected } = rows;
   const actions = ACTIONS.filter((action) =>
     issues.some((issue) => ACTIONS_OF[issue.kind].includes(action)),
   );
   const here = cursorParameters(cursor);
+  const haveEvents = issues.some(({ kind }) => kind === 'parked');
   return (
     <PostForm action="/attention">
       <input type="hidden" name="kind" value={kind ?? ''} />
-      {/* The Enter key presses a form's first button. */}
-      <button type="submit" name="action" value="link" hidden />
-      <IssueTable issues={issues} areSelected={areSelected} />
+      {Object.entries(here).map(([name, value]) => (
+        <input type="hidden" name={name} value={value} />
+      ))}
+      {/* The Enter key presses a form's first button. In a row, a script presses the row's button. */}
+      <button type="submit" hidden disabled />
+      <IssueTable issues={issues} {...rows} />
       <div class="toolbar">
         <a href={issuesUrl(kind, { ...here, ...(areSelected ? {} : { select: 'all' }) })}>
           {areSelected ? 'Uncheck all rows' : `Check all ${issues.length} rows`}
@@ -165,16 +185,18 @@ function IssueForm({ page: { issues, next }, kind, cursor, areSelected }: IssueF
                 aria-label="Note for dismissing"
               />
             )}
-            <Button name="action" value={action} kind={action === 'repair' ? 'danger' : 'quiet'}>
-              {BUTTONS[action]}
+            <Button name="action" value={action} kind={DANGERS.has(action) ? 'danger' : 'quiet'}>
+              {action === 'dismiss' && haveEvents ? DISMISS_AND_DELETE : BUTTONS[action]}
             </Button>
           </>
         ))}
       </div>
       <p class="quiet">
-        Link applies to every row with a team; the other buttons apply to the selected rows. A
-        dismissed row stays hidden until it changes. The parked events of a dismissed customer are
-        deleted, unless a team had the customer before.
+        Link applies to every row with a text; the other buttons apply to the selected rows. Dismiss
+        hides a row until it changes.{' '}
+        {haveEvents &&
+          "It deletes a customer's parked events, which can't be undone, unless a team had the customer before. "}
+        The action and its note stay under <a href="/actions">What operators did</a> for a year.
       </p>
       <Pager
         first={cursor !== null && { href: issuesUrl(kind), text: 'First' }}

@@ -1,11 +1,24 @@
 import type { Query } from '../../../postgres/database.ts';
-import { countFindings } from '../../../queries/findings.ts';
-import type { Health } from '../../../queries/health.ts';
-import { countOtherIssues } from '../../../queries/open-issues.ts';
-import { type IssueKind, KIND_OF_PROBLEM } from './open-issues.ts';
+import { countFindings, KIND_OF_PROBLEM, MAX_COUNTED_FINDINGS } from '../../../queries/findings.ts';
+import { type Health, MAX_COUNTED_PARKED } from '../../../queries/health.ts';
+import { countOtherIssues, MAX_COUNTED_ISSUES } from '../../../queries/open-issues.ts';
+import { countText } from '../../count-text.ts';
+import type { IssueKind } from './open-issues.ts';
 
-/** How many issues of each kind are open. Counting stops at a few hundred. */
+/** How many issues of each kind are open. */
 export type IssueCounts = Readonly<Record<IssueKind, number>>;
+
+/** Where counting stops. */
+const MOST: Readonly<Partial<Record<IssueKind, number>>> = {
+  parked: MAX_COUNTED_PARKED,
+  'unknown order': MAX_COUNTED_ISSUES,
+  unreadable: MAX_COUNTED_ISSUES,
+};
+
+/** The number of issues of a kind: `2`, or `100+` where counting stopped. */
+export function issueCountText(counts: IssueCounts, kind: IssueKind): string {
+  return countText(counts[kind], MOST[kind] ?? MAX_COUNTED_FINDINGS);
+}
 
 export async function countIssues(
   query: Query,

@@ -60,29 +60,36 @@ const COLUMNS = [
 export type IssueTableProps = {
   readonly issues: readonly OpenIssue[];
   readonly areSelected: boolean;
+  /** The texts in the rows' fields, by subject. */
+  readonly texts: ReadonlyMap<string, string>;
+  /** Why the last action on a row failed. */
+  readonly errors: ReadonlyMap<string, string>;
 };
 
 /** The rows of the list. The surrounding form sends those that are selected. */
-export function IssueTable({ issues, areSelected }: IssueTableProps) {
-  const rows = issues.map((issue) => cellsOf(issue, areSelected));
+export function IssueTable({ issues, ...state }: IssueTableProps) {
+  const rows = issues.map((issue, index) => cellsOf(issue, `row-${index}`, state));
   return <Table label="Issues" columns={COLUMNS} rows={rows} />;
 }
 
-function cellsOf(issue: OpenIssue, isSelected: boolean): Child[] {
+type RowState = Omit<IssueTableProps, 'issues'>;
+
+function cellsOf(issue: OpenIssue, id: string, { areSelected, texts, errors }: RowState): Child[] {
   const subject = subjectOf(issue);
+  const input = { id, text: texts.get(subject), error: errors.get(subject) };
   return [
     <input
       type="checkbox"
       name="row"
       value={subject}
-      checked={isSelected}
+      checked={areSelected}
       aria-label={`Row of ${labelOf(subject)}`}
     />,
     <Who issue={issue} />,
     <Badge tone={TONES[issue.kind]}>{issue.kind}</Badge>,
     <Time ms={issue.sinceMs} />,
     <Why issue={issue} />,
-    <Resolution issue={issue} subject={subject} />,
+    <Resolution issue={issue} subject={subject} {...input} />,
   ];
 }
 
@@ -173,10 +180,18 @@ function WhyFound({ finding }: Extract<OpenIssue, { finding: unknown }>) {
   );
 }
 
-type ResolutionProps = { readonly issue: OpenIssue; readonly subject: string };
+type ResolutionProps = {
+  readonly issue: OpenIssue;
+  readonly subject: string;
+  readonly id: string;
+  /** What was entered. */
+  readonly text: string | undefined;
+  /** Why the last action failed. */
+  readonly error: string | undefined;
+};
 
 /** The main action of a row, with its field. */
-function Resolution({ issue, subject }: ResolutionProps) {
+function Resolution({ issue, subject, id, text, error }: ResolutionProps) {
   const action = mainActionOf(issue);
   const isOfTeam = issue.kind === 'unknown customer';
   return (
@@ -185,15 +200,23 @@ function Resolution({ issue, subject }: ResolutionProps) {
         <input
           type="text"
           name={`${LINK_FIELD}${subject}`}
+          value={text}
           maxlength={200}
           placeholder={isOfTeam ? 'Customer id (cus_…)' : 'Team id or name'}
           aria-label={`${isOfTeam ? 'Customer' : 'Team'} for ${labelOf(subject)}`}
           autocomplete="off"
+          aria-describedby={error && `${id}-error`}
+          aria-invalid={error && 'true'}
         />
       )}
       <Button name="one" value={`${action} ${subject}`}>
         {BUTTONS[action]}
       </Button>
+      {error !== undefined && (
+        <p class="error" id={`${id}-error`}>
+          <UntrustedText text={error} maxLength={400} />
+        </p>
+      )}
     </>
   );
 }

@@ -1,9 +1,9 @@
 import type { ApplicationId } from '../../../core/application-id.ts';
 import type { Query } from '../../../postgres/database.ts';
 import {
+  KIND_OF_PROBLEM,
   type OpenFinding,
-  PROBLEMS,
-  type Problem,
+  problemsOf,
   readFindings,
 } from '../../../queries/findings.ts';
 import { type NamedTeam, readNamedTeamsOf } from '../../../queries/named-teams.ts';
@@ -28,17 +28,6 @@ export const ISSUE_KINDS = [
   'unreadable',
 ] as const;
 export type IssueKind = (typeof ISSUE_KINDS)[number];
-
-export const KIND_OF_PROBLEM: Readonly<Record<Problem, IssueKind>> = {
-  'missed event': 'out of sync',
-  'never seen': 'out of sync',
-  'no subscription': 'out of sync',
-  'changed by hand': 'changed by hand',
-  'another plan name': 'changed by hand',
-  'plan refused': 'plan refused',
-  'unknown customer': 'unknown customer',
-  'customer without a team': 'customer without a team',
-};
 
 /** The address of the list, or of a part of it. */
 export function issuesUrl(
@@ -145,9 +134,6 @@ const SOURCES: readonly Source[] = [
     },
   },
 ];
-
-const problemsOf = (kind: IssueKind): Problem[] =>
-  PROBLEMS.filter((problem) => KIND_OF_PROBLEM[problem] === kind);
 
 type OfCustomer = { readonly customerId: string; readonly sinceMs: number };
 type Without<Issue> = Issue extends OpenIssue

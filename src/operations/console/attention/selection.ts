@@ -1,5 +1,5 @@
 import { queryText } from '../query-parameters.ts';
-import { ACTIONS, type Action, type ActionRequest } from './action.ts';
+import { ACTIONS, type ActionRequest } from './action.ts';
 
 /** The rows that a form of the list selects, and what to do about them. */
 export type Selection = {
@@ -21,14 +21,18 @@ export function readSelection(form: FormData): Selection | null {
   const [ofRow = '', ...subject] = queryText(form.get('one')).split(' ');
   const action = ACTIONS.find((one) => one === (ofRow || form.get('action')));
   if (action === undefined) return null;
-  const subjects =
-    ofRow === '' ? selectedRows(form, action) : new Set([subject.join(' ')].filter(Boolean));
+  const texts = readTexts(form);
+  const ofAll = () => [
+    ...form.getAll('row').map(queryText),
+    ...(action === 'link' ? texts.keys() : []),
+  ];
+  const subjects = new Set((ofRow === '' ? ofAll() : [subject.join(' ')]).filter(Boolean));
   const known = [...subjects].filter(({ length }) => length <= MAX_SUBJECT_LENGTH);
   if (known.length === 0) return null;
   const requests = known.slice(0, MAX_ROWS).map((subject) => ({
     action,
     subject,
-    linkTo: queryText(form.get(`${LINK_FIELD}${subject}`) ?? form.get('link')),
+    linkTo: texts.get(subject) ?? queryText(form.get('link')),
   }));
   return { requests, note: queryText(form.get('note')) || null };
 }
@@ -36,13 +40,27 @@ export function readSelection(form: FormData): Selection | null {
 /** The name of a row's field for its team or its customer begins like this. */
 export const LINK_FIELD = 'link ';
 
-function selectedRows(form: FormData, action: Action): Set<string> {
-  const selected = new Set(form.getAll('row').map(queryText).filter(Boolean));
-  if (action !== 'link') return selected;
-  for (const [name, value] of form) {
-    if (name.startsWith(LINK_FIELD) && queryText(value) !== '') {
-      selected.add(name.slice(LINK_FIELD.length));
-    }
+/** The texts that were entered in the rows, by subject: in a form, or in the address of the list. */
+export function readTexts(fields: FormData | URLSearchParams): Map<string, string> {
+  const texts = new Map<string, string>();
+  for (const [name, value] of fields) {
+    const text = queryText(value);
+    if (name.startsWith(LINK_FIELD) && text !== '') texts.set(name.slice(LINK_FIELD.length), text);
   }
-  return selected;
+  return texts;
+}
+
+/** A longer address is possibly refused by a proxy. */
+const MAX_TEXTS_LENGTH = 6_000;
+
+/** The texts as parameters for the address of the list, as far as they fit in. */
+export function textParameters(texts: ReadonlyMap<string, string>): Record<string, string> {
+  const parameters: Record<string, string> = {};
+  let length = 0;
+  for (const [subject, text] of texts) {
+    length += encodeURIComponent(`${LINK_FIELD}${subject}=${text}&`).length;
+    if (length > MAX_TEXTS_LENGTH) break;
+    parameters[`${LINK_FIELD}${subject}`] = text;
+  }
+  return parameters;
 }

@@ -1,13 +1,11 @@
 import type { Child } from 'hono/jsx';
 import type { Query } from '../../../postgres/database.ts';
 import { readHealth } from '../../../queries/health.ts';
-import { MAX_COUNTED_ISSUES } from '../../../queries/open-issues.ts';
-import { countText } from '../../count-text.ts';
 import { Button } from '../components/form.tsx';
 import { StripeId } from '../components/stripe-id.tsx';
 import { Table } from '../components/table.tsx';
 import { Time } from '../components/text.tsx';
-import { countIssues, type IssueCounts } from './issue-counts.ts';
+import { countIssues, type IssueCounts, issueCountText } from './issue-counts.ts';
 import { Why } from './issue-table.tsx';
 import { issuesUrl, type OpenIssue, readOpenIssues } from './open-issues.ts';
 
@@ -49,7 +47,7 @@ export function WaitingCounts({ counts }: Pick<WaitingCustomers, 'counts'>) {
         <>
           {index > 0 && ' and '}
           <a href={issuesUrl(kind)}>
-            {countText(counts[kind], MAX_COUNTED_ISSUES)} {TEXTS[kind][counts[kind] === 1 ? 0 : 1]}
+            {issueCountText(counts, kind)} {TEXTS[kind][counts[kind] === 1 ? 0 : 1]}
           </a>
         </>
       ))}{' '}

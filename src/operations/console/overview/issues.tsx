@@ -1,12 +1,11 @@
 import type { Progress } from '../../../maintenance/reconcile/progress.ts';
-import { type Health, MAX_COUNTED_PARKED } from '../../../queries/health.ts';
+import type { Health } from '../../../queries/health.ts';
 import type { LeasedJobState } from '../../../queries/leased-jobs.ts';
-import { MAX_COUNTED_ISSUES } from '../../../queries/open-issues.ts';
 import { durationOf } from '../../../runtime/duration.ts';
 import { type EventOrigin, type Mismatch, mismatchOf } from '../../../stripe/event-origin.ts';
 import type { Mode } from '../../../stripe/key-kind.ts';
 import { counted, countText } from '../../count-text.ts';
-import type { IssueCounts } from '../attention/issue-counts.ts';
+import { type IssueCounts, issueCountText } from '../attention/issue-counts.ts';
 import { issuesUrl } from '../attention/open-issues.ts';
 import { WhenCurrent, WhenOutdated } from '../components/live.tsx';
 import { Time } from '../components/text.tsx';
@@ -66,23 +65,30 @@ function* writeIssues({ areWritesCommitted }: SyncState): Generator<Issue> {
   };
 }
 
-function* parkedIssues({ health }: SyncState, nowMs: number): Generator<Issue> {
-  const { parkedEvents, parkedSinceMs } = health;
-  if (parkedSinceMs === null || nowMs - parkedSinceMs < PARKED_LONG_MS) return;
-  const count = countText(parkedEvents, MAX_COUNTED_PARKED);
+function* parkedIssues(state: SyncState, nowMs: number): Generator<Issue> {
+  const { counts } = state;
+  if (counts.parked === 0 || areJustParked(state, nowMs)) return;
   yield {
-    problem: `${count} parked ${parkedEvents === 1 ? 'event belongs' : 'events belong'} to no team.`,
+    problem: `${customersHave(counts)} parked events.`,
     remedy: 'Link each customer to its team.',
     link: { path: issuesUrl('parked'), text: RESOLVE },
   };
 }
+
+/** Whether all parked events are too young to be an issue. */
+function areJustParked({ health: { parkedSinceMs } }: SyncState, nowMs: number): boolean {
+  return parkedSinceMs !== null && nowMs - parkedSinceMs < PARKED_LONG_MS;
+}
+
+const customersHave = (counts: IssueCounts): string =>
+  `${issueCountText(counts, 'parked')} ${counts.parked === 1 ? 'customer has' : 'customers have'}`;
 
 function* deliveryIssues({ health, counts }: SyncState, nowMs: number): Generator<Issue> {
   const { undeliveredSinceMs } = health;
   const { unreadable } = counts;
   if (unreadable > 0) {
     yield {
-      problem: `${countText(unreadable, MAX_COUNTED_ISSUES)} ${unreadable === 1 ? 'event' : 'events'} could not be read.`,
+      problem: `${issueCountText(counts, 'unreadable')} ${unreadable === 1 ? 'event' : 'events'} could not be read.`,
       remedy: 'Upgrade Instep and replay. If that does not help, report the problem.',
       link: { path: issuesUrl('unreadable'), text: RESOLVE },
     };
@@ -170,8 +176,8 @@ const FINDINGS = [
   ],
   [
     'changed by hand',
-    'team was changed by something other than Instep.',
-    'teams were changed by something other than Instep.',
+    'team was changed by hand.',
+    'teams were changed by hand.',
     'Compare and repair.',
   ],
   [
@@ -196,27 +202,35 @@ const FINDINGS = [
 
 function findingIssues({ counts }: SyncState): Issue[] {
   return FINDINGS.filter(([kind]) => counts[kind] > 0).map(([kind, one, several, remedy]) => ({
-    problem: `${countText(counts[kind])} ${counts[kind] === 1 ? one : several}`,
+    problem: `${issueCountText(counts, kind)} ${counts[kind] === 1 ? one : several}`,
     remedy,
     link: { path: issuesUrl(kind), text: RESOLVE },
   }));
 }
 
-type IssueListProps = { readonly issues: readonly Issue[]; readonly nowMs: number };
+type IssueListProps = {
+  readonly issues: readonly Issue[];
+  readonly state: SyncState;
+  readonly nowMs: number;
+};
 
 /** One sentence on whether anything needs attention, then the issues. */
-export function IssueList({ issues, nowMs }: IssueListProps) {
+export function IssueList({ issues, state, nowMs }: IssueListProps) {
+  const justParked = areJustParked(state, nowMs) && <JustParked counts={state.counts} />;
   if (issues.length === 0) {
     return (
-      <p class="health good">
-        <WhenCurrent>
-          <strong>All teams are in sync.</strong> No action needed.
-        </WhenCurrent>
-        <WhenOutdated>
-          All teams were in sync at <Time ms={nowMs} format="clock" />. The current state is
-          unknown.
-        </WhenOutdated>
-      </p>
+      <div class="health good">
+        <p>
+          <WhenCurrent>
+            <strong>All teams are in sync.</strong> No action needed.
+          </WhenCurrent>
+          <WhenOutdated>
+            All teams were in sync at <Time ms={nowMs} format="clock" />. The current state is
+            unknown.
+          </WhenOutdated>
+        </p>
+        {justParked}
+      </div>
     );
   }
   const count = issues.length === 1 ? '1 issue needs' : `${issues.length} issues need`;
@@ -237,6 +251,20 @@ export function IssueList({ issues, nowMs }: IssueListProps) {
           </li>
         ))}
       </ul>
+      {justParked}
     </section>
+  );
+}
+
+/** Customers that are on the list of issues although nobody has to do anything yet. */
+function JustParked({ counts }: Pick<SyncState, 'counts'>) {
+  return (
+    <p>
+      {customersHave(counts)} had parked events for less than 10 minutes. Most get their team by
+      then.{' '}
+      <a id="just-parked" href={issuesUrl('parked')}>
+        Show
+      </a>
+    </p>
   );
 }

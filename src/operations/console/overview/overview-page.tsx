@@ -104,7 +104,7 @@ function Overview({
   const hasEvents = state.health.lastReceivedMs !== null;
   return (
     <Live id="overview" url={isLive ? urlOf(range, isLive) : null} intervalSeconds={5} atMs={nowMs}>
-      {(issues.length > 0 || hasEvents) && <IssueList issues={issues} nowMs={nowMs} />}
+      {(issues.length > 0 || hasEvents) && <IssueList {...{ issues, state, nowMs }} />}
       {hasEvents ? (
         <div class="panels">
           <Panel title={`Events per ${range.slot}`} id="panel-events">

@@ -37,11 +37,11 @@ export function LinkPanel({ team: { id, customerId }, waiting, failure }: LinkPa
         />
         <Button kind="main">Link and replay</Button>
       </PostForm>
-      <p>
-        <WaitingCounts {...waiting} />
-      </p>
       {waiting.issues.length > 0 && (
         <PostForm action={action}>
+          <p>
+            <WaitingCounts {...waiting} />
+          </p>
           <WaitingTable {...waiting} />
         </PostForm>
       )}

@@ -1,9 +1,8 @@
 import type { PlanSelection } from '../../../core/plan-selection.ts';
 import type { SubscriptionEvent } from '../../../core/subscription-event.ts';
-import type { OpenFinding } from '../../../queries/findings.ts';
+import { KIND_OF_PROBLEM, type OpenFinding } from '../../../queries/findings.ts';
 import type { NamedTeam } from '../../../queries/named-teams.ts';
 import { TONES } from '../attention/issue-table.tsx';
-import { KIND_OF_PROBLEM } from '../attention/open-issues.ts';
 import { REASONS } from '../attention/reasons.ts';
 import { WaitingCounts, type WaitingCustomers } from '../attention/waiting-customers.tsx';
 import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
