@@ -97,6 +97,7 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
       maxQueued,
       timeoutMs,
       isWorthSplitting: isOfOneEvent,
+      startsNextFirst: true,
       async run(events) {
         const startedAtMs = performance.now();
         try {

@@ -16,6 +16,11 @@ export type BatcherOptions<Item, Result> = {
   readonly maxQueued: number;
   /** An item that has waited longer is dropped, because its caller has given up. */
   readonly timeoutMs?: number;
+  /**
+   * Whether the next batch sends its first statements before the items of the last one are answered, so that
+   * the database works meanwhile. This makes batches smaller, so it only pays if they take long there.
+   */
+  readonly startsNextFirst?: boolean;
   /** Whether some items of a failed batch could succeed one by one. */
   readonly isWorthSplitting?: (error: unknown) => boolean;
 };
@@ -76,9 +81,7 @@ export class Batcher<Item, Result> {
       const resolveAll = () => {
         for (const [index, result] of results.entries()) batch[index]?.resolve(result);
       };
-      // The next batch sends its first statements before these items are answered, so that the
-      // database works meanwhile.
-      if (this.#queue.length > 0) setImmediate(resolveAll);
+      if (this.#options.startsNextFirst && this.#queue.length > 0) setImmediate(resolveAll);
       else resolveAll();
     } catch (error) {
       if (batch.length > 1 && this.#options.isWorthSplitting?.(error)) {

@@ -54,6 +54,7 @@ test('the next batch sends its statements before the items of the batch before a
     },
     maxBatch: 2,
     maxQueued: 10,
+    startsNextFirst: true,
   });
   await Promise.all([1, 2, 3].map(async (item) => order.push(`answer ${await batcher.add(item)}`)));
   expect(order).toEqual(['send 1', 'send 2,3', 'answer 1', 'answer 2', 'answer 3']);
