@@ -25,7 +25,7 @@ export {
   DatabaseUnavailable,
   DatabaseUnusable,
 } from './postgres/errors.ts';
-export { SchemaNewer, SchemaOutdated } from './postgres/migrate.ts';
+export { SchemaInUse, SchemaNewer, SchemaOutdated } from './postgres/migrate.ts';
 export type {
   DeclaredTable,
   DeclaredTables,

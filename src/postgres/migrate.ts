@@ -1,5 +1,7 @@
 import { InstepError } from '../runtime/errors.ts';
+import { retry } from '../runtime/retry.ts';
 import type { Database, Query } from './database.ts';
+import { sqlState } from './errors.ts';
 import { MIGRATIONS, type Migration } from './migrations.ts';
 
 /** A newer Instep has migrated the database, and this one can't work with it. */
@@ -12,8 +14,24 @@ export class SchemaOutdated extends InstepError {
   readonly code = 'SCHEMA_OUTDATED';
 }
 
+/** A migration must change a table that another session is using for a long time. */
+export class SchemaInUse extends InstepError {
+  readonly code = 'SCHEMA_IN_USE';
+}
+
 /** An arbitrary number that every instance locks. */
 const MIGRATION_LOCK = 4_673_837;
+
+/**
+ * A backup locks every table that it reads until it ends. While a migration waits for such a table, events wait
+ * behind the migration. So it waits only briefly, lets them pass, and tries again.
+ */
+const TABLE_LOCK_TIMEOUT_MS = 500;
+const RETRY_AFTER_MS = 500;
+const GIVE_UP_AFTER_MS = 60_000;
+
+/** PostgreSQL's `lock_not_available`. */
+const LOCK_TIMEOUT_STATE = '55P03';
 
 export type MigrateOptions = {
   /** Whether to create the application's tables when it has neither; true when left out. */
@@ -21,6 +39,8 @@ export type MigrateOptions = {
   readonly migrations?: readonly Migration[];
   /** Checks the migrated database, in the same transaction: when it throws, nothing has changed. */
   readonly verify?: (query: Query) => Promise<unknown>;
+  /** How long to try to lock the tables; a minute when left out. */
+  readonly giveUpAfterMs?: number;
 };
 
 /**
@@ -28,7 +48,8 @@ export type MigrateOptions = {
  * several instances start at once, one migrates and the others wait for it. Returns the names of the
  * migrations that it ran.
  *
- * @throws SchemaNewer when the database is too new for the program, and the errors of `verify`
+ * @throws SchemaNewer when the database is too new for the program, SchemaInUse when a table stays locked, and
+ * the errors of `verify`
  */
 export async function migrate(
   database: Database,
@@ -36,6 +57,7 @@ export async function migrate(
     migrations = MIGRATIONS,
     verify = async () => undefined,
     createsTables = true,
+    giveUpAfterMs = GIVE_UP_AFTER_MS,
   }: MigrateOptions = {},
 ): Promise<string[]> {
   // Without pending migrations, this needs only the privilege to read the ledger.
@@ -43,21 +65,44 @@ export async function migrate(
     await verify(database.query);
     return [];
   }
-  return await database.transaction(async (query) => {
-    // Held by the transaction and not by the session, so that it works through PgBouncer.
-    await query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
-    await query(`select set_config('instep.creates_tables', $1, true)`, [String(createsTables)]);
-    const pending = await readPending(query, migrations);
-    for (const { version, name, sql, compatibleFrom } of pending) {
-      await query(sql);
-      await query(
-        'insert into instep.migrations (version, name, compatible_from) values ($1, $2, $3)',
-        [version, name, compatibleFrom],
-      );
-    }
-    await verify(query);
-    return pending.map(({ name }) => name);
-  });
+  const giveUpAtMs = performance.now() + giveUpAfterMs;
+  return await retry(
+    () =>
+      database.transaction(async (query) => {
+        // Held by the transaction and not by the session, so that it works through PgBouncer.
+        await query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+        await query(
+          `select set_config('instep.creates_tables', $1, true), set_config('lock_timeout', $2, true)`,
+          [String(createsTables), String(TABLE_LOCK_TIMEOUT_MS)],
+        );
+        const pending = await readPending(query, migrations);
+        for (const migration of pending) await run(query, migration);
+        await verify(query);
+        return pending.map(({ name }) => name);
+      }),
+    {
+      isRetryable: (error) => error instanceof SchemaInUse && performance.now() < giveUpAtMs,
+      firstPauseMs: RETRY_AFTER_MS,
+      longestPauseMs: RETRY_AFTER_MS,
+    },
+  );
+}
+
+async function run(query: Query, { version, name, sql, compatibleFrom }: Migration): Promise<void> {
+  try {
+    await query(sql);
+  } catch (cause) {
+    if (sqlState(cause) !== LOCK_TIMEOUT_STATE) throw cause;
+    throw new SchemaInUse(
+      `another session, such as a backup, uses a table that ${name} must change, so nothing was ` +
+        'changed: try again when that session has ended',
+      { cause },
+    );
+  }
+  await query(
+    'insert into instep.migrations (version, name, compatible_from) values ($1, $2, $3)',
+    [version, name, compatibleFrom],
+  );
 }
 
 /**

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Database } from '../../src/postgres/database.ts';
 import { checkSchema, migrate, SchemaNewer } from '../../src/postgres/migrate.ts';
 import { MIGRATIONS } from '../../src/postgres/migrations.ts';
@@ -157,6 +157,54 @@ describe.each(postgresServers)('$name', (server) => {
     expect(rows).toEqual([]);
     expect(await migrate(database)).toEqual(NAMES);
     await expect(migrate(database, { verify })).rejects.toThrow('does not fit');
+  });
+
+  /** Holds the lock of a backup until `work` is done. */
+  async function whileBackupRuns(database: Database, work: () => Promise<unknown>) {
+    await database.transaction(async (query) => {
+      await query('lock table instep.products in access share mode');
+      await work();
+    });
+  }
+
+  const CHANGE = {
+    version: NAMES.length + 1,
+    name: 'change',
+    sql: 'alter table instep.products add column change text',
+    compatibleFrom: NAMES.length,
+  };
+
+  test('statements pass a migration that waits for the end of a backup', async () => {
+    const [database, other] = (await openNew(server, 2)) as [Database, Database];
+    await migrate(database);
+    let migrated: Promise<string[]> | undefined;
+    await whileBackupRuns(other, async () => {
+      migrated = migrate(database, { migrations: [...MIGRATIONS, CHANGE] });
+      await vi.waitFor(async () => {
+        const waiting = await other.query(
+          `select from pg_locks where relation = 'instep.products'::regclass and not granted`,
+        );
+        expect(waiting).toHaveLength(1);
+      });
+      await other.query(`insert into instep.products (product_id) values ('prod_1')`);
+    });
+    expect(await migrated).toEqual(['change']);
+  });
+
+  test('a migration that can never lock its tables says why, and leaves the database unchanged', async () => {
+    const [database, other] = (await openNew(server, 2)) as [Database, Database];
+    await migrate(database);
+    await whileBackupRuns(other, async () => {
+      const migrated = migrate(database, {
+        migrations: [...MIGRATIONS, CHANGE],
+        giveUpAfterMs: 0,
+      });
+      await expect(migrated).rejects.toMatchObject({
+        code: 'SCHEMA_IN_USE',
+        message: expect.stringMatching(/backup, uses a table that change must change/),
+      });
+    });
+    expect(await ledgerOf(database)).toEqual(LEDGER);
   });
 
   test("a database that is newer than the program is refused with the migration's name, and left unchanged", async () => {
