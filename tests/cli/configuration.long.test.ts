@@ -130,7 +130,7 @@ test('the first log line names the database, without its password', async () => 
 test('the server reads .env as well', async () => {
   const { url, database } = await createDatabase();
   const folder = folderWith(`DATABASE_URL='${url.href}'\nPROFILE_PASSWORD_HASH=omit\n`);
-  const instep = await startInstep({ AUTH_SECRET: 'a short one' }, folder);
+  const instep = await startInstep({ AUTH_SECRET: 'a short one' }, { folder });
   expect(await instep.logged({ level: 'warn' })).toMatchObject({
     msg: expect.stringContaining('AUTH_SECRET is shorter than 32 bytes'),
   });

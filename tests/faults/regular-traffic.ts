@@ -39,6 +39,7 @@ const TIMEOUT_MS = 5_000 + 5_000;
 export async function startRegularTraffic(
   database: Database,
   url: string,
+  senders = SENDERS,
 ): Promise<RegularTraffic> {
   const attempts: Attempt[] = [];
   let isOver = false;
@@ -55,7 +56,7 @@ export async function startRegularTraffic(
 
   const load = await startLoad(database, {
     url: () => url,
-    senders: SENDERS,
+    senders,
     timeoutMs: TIMEOUT_MS,
     onAttempt: (attempt) => attempts.push({ what: 'event', ...attempt }),
   });

@@ -16,6 +16,7 @@ import { overload } from './scenarios/overload.ts';
 import { overloadOfProcessor } from './scenarios/overload-of-processor.ts';
 import { reconcile } from './scenarios/reconcile.ts';
 import { rollingRestarts } from './scenarios/rolling-restarts.ts';
+import { rollingUpgrade } from './scenarios/rolling-upgrade.ts';
 import { shutdown } from './scenarios/shutdown.ts';
 import { slowSockets } from './scenarios/slow-sockets.ts';
 import { soak } from './scenarios/soak.ts';
@@ -29,6 +30,7 @@ export const CRASHES: Scenarios = {
   'kill-server': killServer,
   'two-servers': twoServers,
   'rolling-restarts': rollingRestarts,
+  'rolling-upgrade': rollingUpgrade,
   shutdown,
   'every-await': everyAwait,
 };

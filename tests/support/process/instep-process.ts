@@ -53,8 +53,12 @@ afterAll(() => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-function spawnCommand(args: readonly string[], options: ReturnType<typeof processOptions>) {
-  const child = spawn(process.execPath, [PROGRAM, ...args], {
+function spawnCommand(
+  args: readonly string[],
+  options: ReturnType<typeof processOptions>,
+  program = PROGRAM,
+) {
+  const child = spawn(process.execPath, [program, ...args], {
     ...options,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -156,15 +160,23 @@ export type InstepProcess = {
  */
 const UNEXPECTED = 1;
 
+export type StartOptions = {
+  /** The working directory; by default, a new folder. */
+  readonly folder?: string;
+  /** The compiled program; by default, that of `dist`. */
+  readonly program?: string;
+};
+
 /**
- * Starts the real server, with `SETTINGS` unless the environment says otherwise, in a folder of
- * its own or in this one, and waits until it listens.
+ * Starts the real server, with `SETTINGS` unless the environment says otherwise, and waits until it
+ * listens.
  */
 export async function startInstep(
   environment: Environment,
-  folder?: string,
+  { folder, program }: StartOptions = {},
 ): Promise<InstepProcess> {
-  const child = spawnCommand(['serve'], processOptions({ ...SETTINGS, ...environment }, folder));
+  const options = processOptions({ ...SETTINGS, ...environment }, folder);
+  const child = spawnCommand(['serve'], options, program);
   const lines: string[] = [];
   const stdoutLines: string[] = [];
   const waiting = new Set<() => void>();

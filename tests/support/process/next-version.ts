@@ -1,0 +1,53 @@
+import { appendFileSync, cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { MIGRATIONS } from '../../../src/postgres/migrations.ts';
+import { VERSION } from '../../../src/runtime/version.ts';
+import { createFolder } from './instep-process.ts';
+
+/** A compiled version of the program. */
+export type ProgramVersion = {
+  readonly folder: string;
+  readonly program: string;
+  readonly version: string;
+  /** The version of its newest migration. */
+  readonly schema: number;
+};
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+
+export const currentVersion: ProgramVersion = {
+  folder: ROOT,
+  program: join(ROOT, 'dist/cli/instep.js'),
+  version: VERSION,
+  schema: MIGRATIONS.length,
+};
+
+/**
+ * Creates the version after this one: a copy with a higher version number and with one more migration, which
+ * adds a column with an index to the event log.
+ */
+export function createNextVersion(former: ProgramVersion): ProgramVersion {
+  const folder = createFolder();
+  const [major, minor] = former.version.split('.');
+  const version = `${major}.${Number(minor) + 1}.0`;
+  const schema = former.schema + 1;
+
+  cpSync(join(former.folder, 'dist'), join(folder, 'dist'), { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  for (const file of ['package.json', 'dist/runtime/version.js']) {
+    const text = readFileSync(join(former.folder, file), 'utf8');
+    writeFileSync(join(folder, file), text.replace(former.version, version));
+  }
+  const migration = {
+    version: schema,
+    name: `${String(schema).padStart(4, '0')}_column`,
+    sql: `
+      alter table instep.events add column column_${schema} text;
+      create index events_column_${schema} on instep.events (column_${schema})
+        where column_${schema} is not null;`,
+    compatibleFrom: former.schema,
+  };
+  const migrations = join(folder, 'dist/postgres/migrations.js');
+  appendFileSync(migrations, `MIGRATIONS.push(${JSON.stringify(migration)});\n`);
+  return { folder, program: join(folder, 'dist/cli/instep.js'), version, schema };
+}
