@@ -15,7 +15,7 @@ export {
 export type { ApplicationId } from './core/application-id.ts';
 export type { PlanSelection } from './core/plan-selection.ts';
 export type { Instep, InstepOptions } from './instep.ts';
-export type { MaintenanceMode } from './maintenance/on-demand.ts';
+export type { MaintenanceMode } from './maintenance/open-maintenance.ts';
 export type { Exposition } from './operations/metrics/exposition.ts';
 export type { DatabasePool } from './postgres/database-pool.ts';
 export {

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { type Config, configWarnings, describeDatabase } from './config/config.ts';
 import { checkedTables } from './config/tables.ts';
-import { createIngestPipeline, type Ingest } from './ingest/pipeline.ts';
-import { createOnDemandMaintenance, type MaintenanceMode } from './maintenance/on-demand.ts';
+import { createIngestPipeline, type Ingest, type IngestPipeline } from './ingest/pipeline.ts';
+import { type MaintenanceMode, openMaintenance } from './maintenance/open-maintenance.ts';
 import { createRunsJob } from './maintenance/runs.ts';
-import { startMaintenance } from './maintenance/worker.ts';
 import type { Exposition } from './operations/metrics/exposition.ts';
 import { createMetrics, type Metrics } from './operations/metrics/metrics.ts';
 import { connectToServer, type DatabaseServer } from './postgres/connect.ts';
-import type { Query } from './postgres/database.ts';
+import type { Database, Query } from './postgres/database.ts';
 import type { DatabasePool } from './postgres/database-pool.ts';
 import { checkSchema } from './postgres/migrate.ts';
 import type { DeclaredTables } from './postgres/tables/application-tables.ts';
@@ -18,9 +17,12 @@ import { prepareDatabase } from './queries/prepare-database.ts';
 import type { Logger } from './runtime/logging.ts';
 import { outsideSpans } from './runtime/tracing.ts';
 import { createFetchHandler } from './server/fetch-handler.ts';
+import { readinessHandler } from './server/health.ts';
 import type { Handler } from './server/http-message.ts';
 import { createIngestWebhook, type IngestWebhook } from './server/ingest-webhook.ts';
 import { createRouter } from './server/router.ts';
+import { userHandler } from './server/user.ts';
+import { createWebhookProcessor, webhookHandler } from './server/webhook.ts';
 import { createWriteCheck } from './server/write-check.ts';
 import { createSessionReader } from './sessions/session-reader.ts';
 import { secretKeys } from './sessions/token.ts';
@@ -83,9 +85,6 @@ export type InstepOptions = {
 
 const MAX_CONNECTIONS = 10;
 
-/** Delays loading the jobs' modules, so that neither the start nor the first requests wait for them. */
-const MAINTENANCE_STARTS_AFTER_MS = 500;
-
 /** Logs which database is used, and the warnings about the configuration. */
 export function logSettings({ config, logger, pool }: InstepOptions): void {
   const database =
@@ -94,44 +93,13 @@ export function logSettings({ config, logger, pool }: InstepOptions): void {
   for (const warning of configWarnings(config)) logger.warn(warning);
 }
 
-/** Connects to the database, migrates it, checks the application's tables and starts maintenance. */
-export async function openService({
-  config,
-  logger,
-  tables = config.database.tables,
-  maxConnections = MAX_CONNECTIONS,
-  pool,
-  maintenance = 'background',
-  now = Date.now,
-}: InstepOptions): Promise<Service> {
-  const onConnectionError = (err: Error) => logger.warn({ err }, 'database connection lost');
-  const notice = (message: string) => logger.info(message);
-  const server = await connectToServer({
-    ...config.database,
-    pool,
-    tables: checkedTables(tables),
-    notice,
-  });
-  try {
-    await Promise.all([
-      prepareDatabase(server, onConnectionError),
-      // Load them now: during a flood of connections no file could be opened.
-      maintenance === 'background' && import('./maintenance/jobs.ts'),
-    ]);
-  } catch (error) {
-    await server.release();
-    throw error;
-  }
-
+/** Opens a service from the bottom up: the database, the ingest pipeline, maintenance, the endpoints. */
+export async function openService(options: InstepOptions): Promise<Service> {
+  const { config, logger, maintenance: mode = 'background', now = Date.now } = options;
   // Shorter than the deadline of the request, so that the error names the cause.
   const timeoutMs = Math.ceil(config.requestDeadlineMs * 0.8);
-  const database = server.open({
-    maxConnections,
-    statementTimeoutMs: timeoutMs,
-    onConnectionError,
-  });
+  const { server, database } = await openDatabase(options, timeoutMs);
   const { query } = database;
-  const { maxQueuedEvents: maxQueued, planSelection } = config;
   const metrics = createMetrics({
     queued: () => pipeline.queued(),
     poolUse: database.poolUse,
@@ -145,12 +113,12 @@ export async function openService({
     database,
     api,
     logger,
-    planSelection,
-    maxQueued,
+    planSelection: config.planSelection,
+    maxQueued: config.maxQueuedEvents,
     timeoutMs,
     instrumentation: metrics,
   });
-  const { ingest, productNames } = pipeline;
+  const { ingest } = pipeline;
 
   const loadJobs = async () => {
     const { createJobs } = await import('./maintenance/jobs.ts');
@@ -158,8 +126,8 @@ export async function openService({
       database,
       ingest,
       api,
-      productNames,
-      planSelection,
+      productNames: pipeline.productNames,
+      planSelection: config.planSelection,
       logger,
       now,
       nonce: randomUUID,
@@ -168,57 +136,36 @@ export async function openService({
       retentionMs: config.eventRetentionMs,
     });
     // On demand, Instep does not run between requests.
-    return maintenance === 'background' ? [...jobs, createRunsJob(query)] : jobs;
+    return mode === 'background' ? [...jobs, createRunsJob(query)] : jobs;
   };
-  const jobOptions = { logger, instrumentation: metrics };
-  const onDemand = createOnDemandMaintenance(
-    maintenance === 'off' ? async () => [] : loadJobs,
-    jobOptions,
-  );
-  const worker =
-    maintenance === 'background'
-      ? startMaintenance(loadJobs, { ...jobOptions, startAfterMs: MAINTENANCE_STARTS_AFTER_MS })
-      : onDemand;
+  const maintenance = openMaintenance(mode, loadJobs, { logger, instrumentation: metrics });
 
-  const checkWrites = createWriteCheck({
-    lastCommitMs: pipeline.lastCommitMs,
-    // Requests share this commit, so it belongs to no request's span.
-    commit: () => outsideSpans(() => commitNothing(database)),
-    clockMs: () => performance.now(),
-  });
-  let isShuttingDown = false;
-  const { requestDeadlineMs } = config;
-  const webhook = {
+  const processWebhook = createWebhookProcessor({
+    verifySignature: createSignatureVerifier(config.webhookSecrets, metrics),
     ingest,
     retrieveEvent: createEventRetrieval(stripeApi),
     keyMode: keyKindOf(config.stripeApi.secretKey).mode,
     hasRoom: pipeline.hasRoom,
     instrumentation: metrics,
     logger,
-    now,
     nonce: randomUUID,
     maxBodyBytes: config.maxBodyBytes,
-    requestDeadlineMs,
-  };
+    requestDeadlineMs: config.requestDeadlineMs,
+  });
+  let isShuttingDown = false;
   const handle = createRouter({
-    user: {
+    user: userHandler({
       readSession: createSessionReader(secretKeys(config.authSecrets), now),
-      findUser: createUserLookup(query, maxQueued),
+      findUser: createUserLookup(query, config.maxQueuedEvents),
       includePasswordHash: config.includePasswordHash,
-      requestDeadlineMs,
-    },
-    webhook: {
-      ...webhook,
-      verifySignature: createSignatureVerifier(config.webhookSecrets, now, metrics),
-    },
-    readiness: {
+      requestDeadlineMs: config.requestDeadlineMs,
+    }),
+    webhook: webhookHandler(processWebhook, now),
+    readiness: readinessHandler({
       isShuttingDown: () => isShuttingDown,
-      async checkDatabase() {
-        await checkSchema(query);
-        await checkWrites();
-      },
+      checkDatabase: createDatabaseCheck(database, pipeline),
       logger,
-    },
+    }),
     instrumentation: metrics,
     logger,
   });
@@ -226,20 +173,57 @@ export async function openService({
   return {
     handle,
     fetch: createFetchHandler(handle),
-    ingest: createIngestWebhook({ ...webhook, webhookSecrets: config.webhookSecrets }),
-    runMaintenance: (budgetMs) => onDemand.runDue(budgetMs),
+    ingest: createIngestWebhook(processWebhook, now),
+    runMaintenance: maintenance.runDue,
     metrics,
     query,
     ingestEvents: ingest,
     databaseServer: server,
     stopBeingReady() {
       isShuttingDown = true;
-      void worker.stop();
+      void maintenance.stop();
     },
     async close() {
-      await Promise.all([worker.stop(), onDemand.stop()]);
+      await maintenance.stop();
       await database.close();
       await server.release();
     },
+  };
+}
+
+/** Connects to the database, migrates it and checks the application's tables. */
+async function openDatabase(options: InstepOptions, statementTimeoutMs: number) {
+  const { config, logger, pool, maxConnections = MAX_CONNECTIONS } = options;
+  const onConnectionError = (err: Error) => logger.warn({ err }, 'database connection lost');
+  const server = await connectToServer({
+    ...config.database,
+    pool,
+    tables: checkedTables(options.tables ?? config.database.tables),
+    notice: (message) => logger.info(message),
+  });
+  try {
+    await prepareDatabase(server, onConnectionError);
+  } catch (error) {
+    await server.release();
+    throw error;
+  }
+  const database = server.open({ maxConnections, statementTimeoutMs, onConnectionError });
+  return { server, database };
+}
+
+/** Returns a check whether the schema fits and writes are committed. */
+function createDatabaseCheck(
+  database: Database,
+  { lastCommitMs }: IngestPipeline,
+): () => Promise<void> {
+  const checkWrites = createWriteCheck({
+    lastCommitMs,
+    // Requests share this commit, so it belongs to no request's span.
+    commit: () => outsideSpans(() => commitNothing(database)),
+    clockMs: () => performance.now(),
+  });
+  return async () => {
+    await checkSchema(database.query);
+    await checkWrites();
   };
 }

@@ -8,14 +8,7 @@ import {
   runOnce,
 } from './worker.ts';
 
-/**
- * `background`: maintenance runs for as long as the process lives. `on-demand`: it runs after a webhook if
- * the framework supports that, and in calls of `runMaintenance`. `off`: it never runs, because another
- * process does it.
- */
-export type MaintenanceMode = 'background' | 'on-demand' | 'off';
-
-export type OnDemandMaintenance = MaintenanceWorker & {
+export type Maintenance = MaintenanceWorker & {
   /** Runs the jobs that are due, and resolves when they are done or soon after `budgetMs`. */
   runDue(budgetMs: number): Promise<void>;
 };
@@ -28,7 +21,7 @@ export type OnDemandMaintenance = MaintenanceWorker & {
 export function createOnDemandMaintenance(
   loadJobs: LoadJobs,
   options: MaintenanceOptions,
-): OnDemandMaintenance {
+): Maintenance {
   const stopping = new AbortController();
   let jobs: readonly Job[] | undefined;
   const ranAtMs = new Map<Job, number>();

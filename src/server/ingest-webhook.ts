@@ -1,6 +1,5 @@
-import { createSignatureVerifier } from '../stripe/signature.ts';
 import { Problem } from './problems.ts';
-import { WEBHOOK_PATH, type WebhookOptions, webhookHandler } from './webhook.ts';
+import type { ProcessWebhook } from './webhook.ts';
 
 export type IngestWebhookOptions = {
   /** When it was received; now by default. A signature is valid for 5 minutes from its creation. */
@@ -21,22 +20,15 @@ export type IngestWebhook = (
 ) => Promise<void>;
 
 export function createIngestWebhook(
-  options: Omit<WebhookOptions, 'verifySignature'> & { readonly webhookSecrets: readonly string[] },
+  processWebhook: ProcessWebhook,
+  now: () => number,
 ): IngestWebhook {
   return async (rawBody, signature, { receivedAt } = {}) => {
-    const now = receivedAt === undefined ? options.now : () => receivedAt.getTime();
-    const { webhookSecrets, instrumentation } = options;
-    const verifySignature = createSignatureVerifier(webhookSecrets, now, instrumentation);
-    const body = typeof rawBody === 'string' ? Buffer.from(rawBody) : rawBody;
-    const request = {
-      method: 'POST',
-      path: WEBHOOK_PATH,
-      header: (name: string) => (name === 'stripe-signature' ? signature : null),
-      body: async () => body,
-    };
+    const bytes = typeof rawBody === 'string' ? Buffer.from(rawBody) : rawBody;
+    const receivedAtMs = receivedAt?.getTime() ?? now();
     const identify = () => undefined;
     try {
-      await webhookHandler({ ...options, now, verifySignature })(request, identify);
+      await processWebhook({ signature, receivedAtMs, body: async () => bytes }, identify);
     } catch (error) {
       throw error instanceof Problem && error.cause instanceof Error ? error.cause : error;
     }

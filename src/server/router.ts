@@ -4,17 +4,16 @@ import type { Instrumentation } from '../runtime/instrumentation.ts';
 import { limitLines } from '../runtime/line-limiter.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { inSpanOfCaller, markFailed, type SpanDescription } from '../runtime/tracing.ts';
-import { healthHandler, type ReadinessOptions, readinessHandler } from './health.ts';
+import { healthHandler } from './health.ts';
 import type { Endpoint, Handler, HttpResponse } from './http-message.ts';
 import { internalProblem, methodNotAllowed, notFound, Problem, unavailable } from './problems.ts';
 import { BodyAlreadyRead } from './read-body.ts';
-import { type UserOptions, userHandler } from './user.ts';
-import { WEBHOOK_PATH, type WebhookOptions, webhookHandler } from './webhook.ts';
+import { WEBHOOK_PATH } from './webhook.ts';
 
 export type RouterOptions = {
-  readonly user: UserOptions;
-  readonly webhook: WebhookOptions;
-  readonly readiness: ReadinessOptions;
+  readonly user: Endpoint;
+  readonly webhook: Endpoint;
+  readonly readiness: Endpoint;
   readonly instrumentation: Instrumentation;
   readonly logger: Logger;
 };
@@ -39,10 +38,10 @@ export function createRouter(options: RouterOptions): Handler {
   }
 
   const routes = [
-    route('GET', '/api/user', userHandler(user)),
-    route('POST', WEBHOOK_PATH, webhookHandler(webhook)),
+    route('GET', '/api/user', user),
+    route('POST', WEBHOOK_PATH, webhook),
     route('GET', '/healthz', healthHandler),
-    route('GET', '/readyz', readinessHandler(readiness)),
+    route('GET', '/readyz', readiness),
   ];
   const byPath = new Map(routes.map((route) => [route.path, route]));
 

@@ -15,7 +15,7 @@ import {
   type UnreadableEvent,
 } from '../stripe/parse-event.ts';
 import { SignatureInvalid, type VerifySignature } from '../stripe/signature.ts';
-import { type Endpoint, jsonResponse } from './http-message.ts';
+import { type Endpoint, type HttpRequest, jsonResponse } from './http-message.ts';
 import { signatureProblem } from './problems.ts';
 
 export type WebhookOptions = {
@@ -28,8 +28,6 @@ export type WebhookOptions = {
   readonly hasRoom: () => boolean;
   readonly instrumentation: Instrumentation;
   readonly logger: Logger;
-  /** In milliseconds since 1970. */
-  readonly now: () => number;
   readonly nonce: () => string;
   readonly maxBodyBytes: number;
   readonly requestDeadlineMs: number;
@@ -41,10 +39,30 @@ export const WEBHOOK_PATH = '/api/stripe/webhook';
 
 const RECEIVED = jsonResponse({ received: true });
 
+/** A webhook as it was received. */
+export type Webhook = {
+  readonly signature: string | null;
+  /** In milliseconds since 1970. A signature is valid for 5 minutes from its creation. */
+  readonly receivedAtMs: number;
+  readonly body: HttpRequest['body'];
+};
+
+/** Verifies a webhook, and stores its event if it has one. `identify` names the event, for the log. */
+export type ProcessWebhook = (webhook: Webhook, identify: (ids: object) => void) => Promise<void>;
+
 /** `POST /api/stripe/webhook` (docs/contract.md). */
-export function webhookHandler(options: WebhookOptions): Endpoint {
+export function webhookHandler(processWebhook: ProcessWebhook, now: () => number): Endpoint {
+  return async (request, identify) => {
+    const signature = request.header('stripe-signature');
+    const body = (limitBytes: number) => request.body(limitBytes);
+    await processWebhook({ signature, receivedAtMs: now(), body }, identify);
+    return RECEIVED;
+  };
+}
+
+export function createWebhookProcessor(options: WebhookOptions): ProcessWebhook {
   const { verifySignature, ingest, retrieveEvent, hasRoom, instrumentation, logger } = options;
-  const { keyMode, now, nonce, maxBodyBytes, requestDeadlineMs } = options;
+  const { keyMode, nonce, maxBodyBytes, requestDeadlineMs } = options;
 
   function refuse(): never {
     const error = new QueueFull('too many events are already waiting');
@@ -95,13 +113,12 @@ export function webhookHandler(options: WebhookOptions): Endpoint {
     await ingest([{ body, receivedAtMs, source: 'delivery', ...event }]);
   }
 
-  return async (request, identify) => {
-    const receivedAtMs = now();
+  return async ({ signature, receivedAtMs, body: readBody }, identify) => {
     // Checked before any work is done: a flood must not take time from the events that are stored.
     if (!hasRoom()) refuse();
     // Checked before the body is read, because anyone can send half a body.
-    const verify = check(() => verifySignature(request.header('stripe-signature')));
-    const body = await request.body(maxBodyBytes);
+    const verify = check(() => verifySignature(signature, receivedAtMs));
+    const body = await readBody(maxBodyBytes);
     const event = check(() => parseEvent(verify(body), { receivedAtMs, nonce }));
     identify({
       eventId: event.eventId,
@@ -130,6 +147,5 @@ export function webhookHandler(options: WebhookOptions): Endpoint {
         logger.error({ eventId: event.eventId, reason: event.reason }, 'body is not an event');
         break;
     }
-    return RECEIVED;
   };
 }

@@ -2,7 +2,10 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { DatabaseRefused, DatabaseUnavailable } from '../../src/postgres/errors.ts';
 import { NO_INSTRUMENTATION } from '../../src/runtime/instrumentation.ts';
 import { createLogger } from '../../src/runtime/logging.ts';
+import { readinessHandler } from '../../src/server/health.ts';
 import { createRouter } from '../../src/server/router.ts';
+import { userHandler } from '../../src/server/user.ts';
+import { createWebhookProcessor, webhookHandler } from '../../src/server/webhook.ts';
 import { createSignatureVerifier } from '../../src/stripe/signature.ts';
 import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { eventBody } from '../support/stripe/events.ts';
@@ -23,27 +26,27 @@ function serve(error: Error = new DatabaseUnavailable('connection refused')) {
   const away = async () => {
     throw error;
   };
+  const processWebhook = createWebhookProcessor({
+    verifySignature: createSignatureVerifier([SECRET]),
+    ingest: away,
+    retrieveEvent: away,
+    keyMode: null,
+    hasRoom: () => true,
+    instrumentation: NO_INSTRUMENTATION,
+    logger,
+    nonce: () => 'nonce',
+    maxBodyBytes: 100_000,
+    requestDeadlineMs: 1_000,
+  });
   const handle = createRouter({
-    user: {
+    user: userHandler({
       readSession: async () => 1,
       findUser: away,
       includePasswordHash: true,
       requestDeadlineMs: 1_000,
-    },
-    webhook: {
-      verifySignature: createSignatureVerifier([SECRET], Date.now),
-      ingest: away,
-      retrieveEvent: away,
-      keyMode: null,
-      hasRoom: () => true,
-      instrumentation: NO_INSTRUMENTATION,
-      logger,
-      now: Date.now,
-      nonce: () => 'nonce',
-      maxBodyBytes: 100_000,
-      requestDeadlineMs: 1_000,
-    },
-    readiness: { isShuttingDown: () => false, checkDatabase: away, logger },
+    }),
+    webhook: webhookHandler(processWebhook, Date.now),
+    readiness: readinessHandler({ isShuttingDown: () => false, checkDatabase: away, logger }),
     instrumentation: NO_INSTRUMENTATION,
     logger,
   });

@@ -7,8 +7,8 @@ import { repetitions } from '../support/test-length.ts';
 
 const NOW_MS = 1_700_000_000_000;
 const SECRET = 'whsec_current';
-const verifySignature = createSignatureVerifier([SECRET, 'whsec_next'], () => NOW_MS);
-const verify = (body: Uint8Array, header: string | null) => verifySignature(header)(body);
+const verifySignature = createSignatureVerifier([SECRET, 'whsec_next']);
+const verify = (body: Uint8Array, header: string | null) => verifySignature(header, NOW_MS)(body);
 const bytes = (text: string) => new TextEncoder().encode(text);
 const sign = (body: string, secret = SECRET, atMs = NOW_MS) => signWebhook(body, secret, atMs);
 
