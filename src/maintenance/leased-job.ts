@@ -17,7 +17,10 @@ export type LeasedJobOptions = {
   readonly run: (dueAfterMs: number, signal: AbortSignal) => Promise<unknown>;
 };
 
-/** Runs a job that reads Stripe's lists from time to time, in one instance at a time. */
+/**
+ * Runs a job that reads Stripe's lists from time to time, in one instance at a time. If the key lacks
+ * permission, it warns, and rests for the interval.
+ */
 export function createLeasedJob(options: LeasedJobOptions): Job['run'] {
   const { name, logger, intervalMs, isDueAfterOutage, run } = options;
   const { clockMs = () => performance.now() } = options;
@@ -34,12 +37,10 @@ export function createLeasedJob(options: LeasedJobOptions): Job['run'] {
       if (err instanceof Stopped) return;
       if (err instanceof DatabaseUnavailable) outageEndMs = clockMs();
       if (!(err instanceof StripeApiFailed && err.isForbidden)) throw err;
-      if (forbiddenUntilMs === Number.NEGATIVE_INFINITY) {
-        logger.warn(
-          { job: name, err },
-          'STRIPE_SECRET_KEY lacks permission to read subscriptions, events or customers',
-        );
-      }
+      logger.warn(
+        { job: name, err },
+        'STRIPE_SECRET_KEY lacks permission to read subscriptions, events or customers',
+      );
       forbiddenUntilMs = clockMs() + intervalMs;
     }
   };
