@@ -41,14 +41,16 @@ const COUNT_TEAMS = (tables: ApplicationTables) => `
 
 /**
  * Counts the teams, unless an instance did so within the last 10 seconds. The application's table can be
- * large, without an index, or a view, so counting takes up to 1 % of the time.
+ * large, without an index, or a view, so counting takes up to 1 % of the time. A claim assumes twice the time
+ * of the last count, up to 36 seconds, so that counts that fail become rarer, up to one an hour.
  */
 export async function countTeamsInTurn(query: Query): Promise<void> {
   const claimed = await query({
     name: 'claim_team_count',
     text: `
       update instep.team_counts
-         set counted_at = now()
+         set counted_at = now(),
+             took       = least(greatest(took * 2, interval '100 milliseconds'), interval '36 seconds')
        where counted_at < now() - greatest(took * 100, interval '10 seconds')
       returning counted_at`,
   });

@@ -56,6 +56,30 @@ describe.each(postgresServers)('$name', (server) => {
     });
   });
 
+  test('a count that fails is retried less and less often, until one succeeds', async () => {
+    await run(`alter table teams rename to accounts`);
+    await run(`create view teams as select * from accounts where 1 / id > 1`);
+    await run(`insert into accounts (id, name) values (0, 'a')`);
+    const attempts: number[] = [];
+    const countAfter = async (seconds: number) => {
+      await run(`update instep.team_counts
+                    set counted_at = counted_at - interval '${seconds} seconds'`);
+      await countTeamsInTurn(store.database.query);
+    };
+    try {
+      for (let seconds = 11; attempts.length < 4; seconds += 11) {
+        await countAfter(11).catch(() => attempts.push(seconds));
+      }
+    } finally {
+      await run('drop view teams; alter table accounts rename to teams');
+    }
+    expect(attempts).toEqual([11, 22, 44, 88]);
+    await countAfter(3_600);
+    await run(`insert into teams (name) values ('b')`);
+    await countAfter(11);
+    expect(await countByStatus()).toEqual({ none: 2 });
+  });
+
   test('a table with columns of the application is counted by the plan alone', async () => {
     await run(`alter table teams add status text default 'open', add customer_id text`);
     try {
