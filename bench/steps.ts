@@ -63,7 +63,7 @@ export const STEPS: Readonly<Record<Step, (context: StepOptions) => Promise<Step
   async console({ machine, print, ...context }) {
     const measured = await measureConsole(context, print);
     const report = consoleReport(measured, { options: context.options, machine });
-    return { report, chart: null, isValid: measured.pages.every(({ problem }) => !problem) };
+    return { report, chart: null, isValid: measured.every(({ problem }) => !problem) };
   },
 
   async retention({ machine, print, ...context }) {

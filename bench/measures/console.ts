@@ -4,9 +4,9 @@ import type { Ask, BenchPostgres } from '../database/bench-postgres.ts';
 import type { Options } from '../options.ts';
 import { startServer } from '../processes/server-process.ts';
 import { createInstep } from '../systems/instep.ts';
+import { completeStatistics } from './complete-statistics.ts';
 import { type ConsolePage, consolePages, sortedPages } from './console-pages.ts';
 import { seedConsole } from './seed-console.ts';
-import { untilStatisticsComplete } from './until-statistics-complete.ts';
 
 export type MeasuredPage = ConsolePage & {
   /** The times from the request to the last byte, or to the first byte of a file. */
@@ -14,12 +14,6 @@ export type MeasuredPage = ConsolePage & {
   readonly bytes: number;
   /** The response instead of the page. */
   readonly problem: string | null;
-};
-
-export type ConsoleMeasures = {
-  readonly pages: readonly MeasuredPage[];
-  /** How long the statistics of the log took; `null` when they were complete before. */
-  readonly statisticsSeconds: number | null;
 };
 
 export type ConsoleOptions = {
@@ -37,12 +31,12 @@ const SORTED_TEAMS = 10_000;
 export async function measureConsole(
   context: ConsoleOptions,
   print: (text: string) => void,
-): Promise<ConsoleMeasures> {
+): Promise<MeasuredPage[]> {
   const { events, teams } = context.options;
   const whole = await measurePages('console', { events, teams }, consolePages, context, print);
   const few = { events: Math.min(events, SORTED_TEAMS * 10), teams: Math.min(teams, SORTED_TEAMS) };
   const sorted = await measurePages('console-sorted', few, sortedPages, context, print);
-  return { ...whole, pages: [...whole.pages, ...sorted.pages] };
+  return [...whole, ...sorted];
 }
 
 async function measurePages(
@@ -51,28 +45,27 @@ async function measurePages(
   pagesOf: (ask: Ask, teams: number) => Promise<readonly ConsolePage[]>,
   { postgres, stripeApiBase }: ConsoleOptions,
   print: (text: string) => void,
-): Promise<ConsoleMeasures> {
+): Promise<MeasuredPage[]> {
   const { url: databaseUrl, ask } = await postgres.open(database);
   const instep = createInstep(stripeApiBase, 1);
   await instep.prepare(databaseUrl, ask, { teams: 0, users: 0 });
   await seedConsole(ask, size, (logged) =>
     print(`${logged.toLocaleString('en')} events in the log`),
   );
+  await completeStatistics(databaseUrl);
 
   const port = String(await freePort());
   const command = instep.server(databaseUrl);
   const environment = { ...command.environment, OPS_PORT: port };
   const server = await startServer({ ...command, environment });
   try {
-    const statisticsSeconds = await untilStatisticsComplete(ask, print);
     await untilTeamsCounted(ask);
-    const pages = await requestPages(await pagesOf(ask, size.teams), {
+    return await requestPages(await pagesOf(ask, size.teams), {
       origin: `http://127.0.0.1:${port}`,
       times: TIMES,
       onPage: ({ name, timesMs }) =>
         print(`${name}: ${Math.round(Math.max(...timesMs))} ms worst case`),
     });
-    return { pages, statisticsSeconds };
   } finally {
     await server.stop();
   }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pruneLog } from '../../src/event-log/prune.ts';
 import { type Database, openDatabase, type Query } from '../../src/postgres/database.ts';
+import { pruneEvents } from '../../src/queries/prune-events.ts';
 import type { Ask, BenchDatabase } from '../database/bench-postgres.ts';
 import { canMeasureUse, useOf } from '../processes/process-tree.ts';
 import { writtenBytes } from './event-bytes.ts';
@@ -27,6 +28,9 @@ export type DeletionCosts = {
 const STATEMENT_TIMEOUT_MS = 60_000;
 const LOOK_AGAIN_MS = 10;
 const SECOND_MS = 1_000;
+
+/** How long the deletion is measured without any load. */
+const ALONE_MS = 60_000;
 
 /** Deletes the expired events of a log as maintenance does, but can be interrupted. */
 export class Deletion {
@@ -55,18 +59,25 @@ export class Deletion {
 
   async resume(): Promise<void> {
     this.#isResting = false;
-    this.#work ??= this.#prune();
+    this.#work ??= this.#prune(this.#stopping.signal);
   }
 
-  /** Deletes the remaining expired events without any load, and then vacuums the log. */
+  /**
+   * Deletes events without any load for a while, then the remaining expired ones without pauses, and vacuums
+   * the log.
+   */
   async complete(postgresPid: number | null): Promise<DeletionCosts> {
     const deletedBefore = this.#deleted;
     const writtenBefore = await writtenBytes(this.#ask);
     const cpuBefore = cpuMsOf(postgresPid);
-    const seconds = await secondsOf(() => this.resume().then(() => this.#work));
+    await this.resume();
+    const seconds = await secondsOf(() => Promise.race([this.#work, sleep(ALONE_MS)]));
     const alone = this.#deleted - deletedBefore;
     const cpuMs = cpuMsOf(postgresPid);
     const written = (await writtenBytes(this.#ask)) - writtenBefore;
+    this.#stopping.abort();
+    await this.#work;
+    await this.#deleteWithoutPauses();
     const [rows] = await this.#ask<{ dead: string }>(
       `select n_dead_tup as dead
          from pg_stat_user_tables
@@ -81,7 +92,7 @@ export class Deletion {
       deadRows: Number(rows?.dead),
       vacuumSeconds: await secondsOf(() => this.#ask('vacuum instep.events')),
       kept: await this.#countExpired(),
-      nextRunSeconds: await secondsOf(() => this.#prune()),
+      nextRunSeconds: await secondsOf(() => this.#prune(new AbortController().signal)),
     };
   }
 
@@ -92,7 +103,17 @@ export class Deletion {
     await this.#database.close();
   }
 
-  #prune(): Promise<number> {
+  async #deleteWithoutPauses(): Promise<void> {
+    let afterPosition: number | null = 0;
+    while (afterPosition !== null) {
+      const step = { afterPosition, cutoffMs: this.#cutoffMs };
+      const { count, lastPosition } = await pruneEvents(this.#database.query, step);
+      this.#deleted += count;
+      afterPosition = lastPosition;
+    }
+  }
+
+  #prune(signal: AbortSignal): Promise<number> {
     const query: Query = async (statement, values) => {
       while (this.#isResting) await sleep(LOOK_AGAIN_MS);
       return await this.#database.query(statement, values);
@@ -101,7 +122,7 @@ export class Deletion {
     const onProgress = (pruned: number) => {
       this.#deleted = before + pruned;
     };
-    return pruneLog({ query, cutoffMs: this.#cutoffMs, onProgress }, this.#stopping.signal);
+    return pruneLog({ query, cutoffMs: this.#cutoffMs, onProgress }, signal);
   }
 
   async #countExpired(): Promise<number> {

@@ -1,10 +1,9 @@
-import { startServer } from '../processes/server-process.ts';
 import { createInstep } from '../systems/instep.ts';
-import { type PreparedSystem, prepareSystem } from '../systems/prepared-system.ts';
+import { prepareSystem } from '../systems/prepared-system.ts';
 import type { CompareOptions, Sample } from './compare.ts';
+import { completeStatistics } from './complete-statistics.ts';
 import { measureSystem } from './measure-system.ts';
 import { LOAD_TIMES, seedHistory } from './seed-history.ts';
-import { untilStatisticsComplete } from './until-statistics-complete.ts';
 
 export const SMALL = { teams: 1_000, users: 1_000 };
 
@@ -29,7 +28,7 @@ export async function measureGrowth(
     print(`${logged.toLocaleString('en')} events in the log`),
   );
   large.eventsSent = events;
-  await completeStatistics(large, print);
+  await completeStatistics(large.database.url);
 
   const samples: Sample[] = [];
   const asked = { ...options, measures: ['events', 'profiles'] as const };
@@ -46,17 +45,4 @@ export async function measureGrowth(
     }
   }
   return samples;
-}
-
-/** A server that ran while the log grew would already have complete statistics. */
-async function completeStatistics(
-  { system, database }: PreparedSystem,
-  print: (text: string) => void,
-) {
-  const server = await startServer(system.server(database.url));
-  try {
-    await untilStatisticsComplete(database.ask, print);
-  } finally {
-    await server.stop();
-  }
 }

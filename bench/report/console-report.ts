@@ -1,4 +1,4 @@
-import type { ConsoleMeasures } from '../measures/console.ts';
+import type { MeasuredPage } from '../measures/console.ts';
 import type { Options } from '../options.ts';
 import { figure, table } from './format.ts';
 import { goalsTable } from './goals.ts';
@@ -8,7 +8,7 @@ const BYTES_PER_KILOBYTE = 1_000;
 
 /** The load times of all pages, for docs/performance.md. */
 export function consoleReport(
-  { pages, statisticsSeconds }: ConsoleMeasures,
+  pages: readonly MeasuredPage[],
   { options, machine }: { readonly options: Options; readonly machine: string },
 ): string {
   const { events, teams } = options;
@@ -29,9 +29,6 @@ export function consoleReport(
       `${count(teams)} teams (10,000 for sorted lists), and ${count(events)} events from one week in the log. Each page was ` +
       `requested ${pages[0]?.timesMs.length} times in sequence, and timed from the request to the ` +
       'last byte, or to the first one of a file. ' +
-      (statisticsSeconds === null
-        ? ''
-        : `The statistics of the log were complete ${figure(statisticsSeconds, ' s')} after the start. `) +
       (problems.length === 0 ? 'All pages were complete.' : `**Failed:** ${problems.join('; ')}`),
     goalsTable(goals),
     table(

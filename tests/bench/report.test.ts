@@ -205,13 +205,13 @@ test('the console report has the slowest page and the failed ones', () => {
     problem: null,
   };
   const context = { options: readOptions(['console']), machine: 'two cores' };
-  const valid = consoleReport({ pages: [page], statisticsSeconds: null }, context);
+  const valid = consoleReport([page], context);
   expect(valid).toContain('| overview | 20 ms | 300 ms | 12.3 kB |');
   expect(valid).toContain('| the slowest page, median | ≤ 100 ms | 20 ms | yes |');
   expect(valid).toContain('| … worst case | ≤ 100 ms | 300 ms | **no** |');
   expect(valid).toContain('All pages were complete.');
   const missing = { ...page, problem: '/ was answered 404' };
-  const failed = consoleReport({ pages: [page, missing], statisticsSeconds: 7 }, context);
+  const failed = consoleReport([page, missing], context);
   expect(failed).toContain('**Failed:** / was answered 404');
 });
 
