@@ -1,4 +1,5 @@
 import type { Context } from 'hono';
+import type { Query } from '../../postgres/database.ts';
 import type { Logger } from '../../runtime/logging.ts';
 
 export const EXPORT_FORMATS = ['csv', 'json'] as const;
@@ -32,6 +33,14 @@ export function exportList<Column extends string>(
   return sendFile(context, { name: `${name}.${format}`, contentType, parts }, logger);
 }
 
+/** Queries for a download: once it is cancelled, a long search sends no more statements. */
+export function whileConnected({ req }: Context, query: Query): Query {
+  return async (statement, values) => {
+    req.raw.signal.throwIfAborted();
+    return await query(statement, values);
+  };
+}
+
 export type SentFile = {
   readonly name: string;
   readonly contentType: string;
@@ -57,7 +66,8 @@ export function sendFile(
           if (done) controller.close();
           else controller.enqueue(encoder.encode(value));
         } catch (error) {
-          logger.error({ err: error, file: name }, 'operations request failed');
+          const isCancelled = context.req.raw.signal.aborted;
+          if (!isCancelled) logger.error({ err: error, file: name }, 'operations request failed');
           controller.error(error);
         }
       },

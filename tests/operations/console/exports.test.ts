@@ -1,7 +1,11 @@
+import { once } from 'node:events';
+import { get } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Hono } from 'hono';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import type { ApplicationId } from '../../../src/core/application-id.ts';
 import { exportList, sendFile } from '../../../src/operations/console/export.ts';
+import type { Query } from '../../../src/postgres/database.ts';
 import { countTeamsInTurn } from '../../../src/queries/team-counts.ts';
 import { addTeam } from '../../../src/queries/teams.ts';
 import { createLogger } from '../../../src/runtime/logging.ts';
@@ -77,6 +81,28 @@ test('all teams of a filter are exported in their order', async () => {
   const names: string[] = JSON.parse(json.text).map(({ name }: { name: string }) => name);
   expect(names).toHaveLength(12);
   expect(names[0]).toBe('Team 159');
+});
+
+test('a cancelled download ends its search', async () => {
+  let searches = 0;
+  // No end of the table is ever reached.
+  const query: Query = async (statement, values) => {
+    if (typeof statement === 'string' || statement.name !== 'list_teams') {
+      return await database.query(statement, values);
+    }
+    searches += 1;
+    await sleep(1);
+    return await database.query('select null as id, \'1\' as "examinedTo"');
+  };
+  const { url } = await openConsole({ ...database, query });
+  const download = get(`${url}/teams?plan=Unknown&format=csv`).on('error', () => undefined);
+  await once(download, 'response');
+  download.destroy();
+  await vi.waitFor(async () => {
+    const before = searches;
+    await sleep(50);
+    expect(searches).toBe(before);
+  });
 });
 
 test('everything that needs attention is exported, also by kind', async () => {

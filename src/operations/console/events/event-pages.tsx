@@ -9,7 +9,7 @@ import { Button, Field, Select, TimeField } from '../components/form.tsx';
 import { autoLoad, Pager } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
 import { Time } from '../components/text.tsx';
-import { exportFormatOf, exportList } from '../export.ts';
+import { exportFormatOf, exportList, whileConnected } from '../export.ts';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
 import { badRequest } from '../problems.tsx';
@@ -52,7 +52,10 @@ export function eventPages(options: ConsoleOptions): Hono {
       );
     }
     const format = exportFormatOf(context);
-    if (format !== null) return exportList(context, format, exportedEvents(query, filter), logger);
+    if (format !== null) {
+      const list = exportedEvents(whileConnected(context, query), filter);
+      return exportList(context, format, list, logger);
+    }
     const before = queryNumber(req.query('before'));
     const after = queryNumber(req.query('after'));
     const newest = await readNewestPosition(query);

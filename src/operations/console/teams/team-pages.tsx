@@ -6,7 +6,7 @@ import { ExportLinks } from '../components/export-links.tsx';
 import { Button, Field } from '../components/form.tsx';
 import { autoLoad, Pager } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
-import { exportFormatOf, exportList } from '../export.ts';
+import { exportFormatOf, exportList, whileConnected } from '../export.ts';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
 import { exportedTeams } from './export-teams.ts';
@@ -47,7 +47,8 @@ export function teamPages(options: ConsoleOptions, services: ActionServices): Ho
     const order = teamOrderOf(fields);
     const format = exportFormatOf(context);
     if (format !== null) {
-      return exportList(context, format, exportedTeams(query, { filter, order }), logger);
+      const list = exportedTeams(whileConnected(context, query), { filter, order });
+      return exportList(context, format, list, logger);
     }
     const page = await findTeams(query, { filter, order, start, limit: LIMIT, clockMs });
     return html(
