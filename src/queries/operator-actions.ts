@@ -71,6 +71,28 @@ export async function readActionsOf(query: Query, formId: string): Promise<Recor
   });
 }
 
+/** The subject of actions that link a team to its customer, and a part of their results. */
+export type RecordedLink = { readonly subject: string; readonly resultPart: string };
+
+/** When an operator last made one of these links, in milliseconds since 1970; `null`: never. */
+export async function readLinkedMs(
+  query: Query,
+  links: readonly RecordedLink[],
+): Promise<number | null> {
+  const [row] = await query<{ linkedMs: number | null }>({
+    name: 'read_linked_ms',
+    text: `
+      select (extract(epoch from max(acted_at)) * 1000)::bigint as "linkedMs"
+        from instep.operator_actions as acted
+        join unnest($1::text[], $2::text[]) as link (subject, result_part)
+          on acted.subject = link.subject
+         and strpos(acted.result, link.result_part) > 0
+       where acted.action = 'link'`,
+    values: columnArrays(links, 'subject', 'resultPart'),
+  });
+  return row?.linkedMs ?? null;
+}
+
 /** The newest actions before a time in microseconds since 1970; `null`: the newest of all. */
 export async function readActions(
   query: Query,

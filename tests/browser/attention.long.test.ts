@@ -91,5 +91,5 @@ test('a customer who paid is given the plan from the search, in 2 actions', asyn
   await page.getByRole('button', { name: 'Link and replay' }).click();
   await expectText(page).toContain(`Linked to Paid (team ${teamId}).`);
   await page.goto(`${instep.url}/teams/${teamId}`);
-  await expectText(page).toContain('The team has had Pro');
+  await expectText(page).toContain('The team has Pro');
 });

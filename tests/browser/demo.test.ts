@@ -39,7 +39,7 @@ test('the reason why a team has no plan is at most 3 clicks away', async () => {
   await click(page.getByRole('link', { name: 'Teams' }));
   await click(page.locator(`a[href="/teams/${teamId}"]`));
   await expectText(page.getByRole('region', { name: 'Current plan' })).toMatch(
-    /no plan Subscription sub_\w+ was canceled\. The team has had no plan since \w{3} \d+/,
+    /no plan Subscription sub_\w+ was canceled\. The customer has had no plan since \w{3} \d+/,
   );
   expect(clicks).toBeLessThanOrEqual(3);
 });

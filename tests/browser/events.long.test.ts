@@ -24,7 +24,7 @@ test('a parked event is applied by a replay once a team has its customer', async
     .getByRole('link', { name: `team ${id}` })
     .first()
     .click();
-  await expectText(page).toContain('The team has had Pro since');
+  await expectText(page).toContain('The team has Pro. Its customer has had it since');
 });
 
 test('a replay does not change an event that was already decided', async () => {

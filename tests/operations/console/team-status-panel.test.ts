@@ -13,9 +13,15 @@ const followed: SubscriptionEvent = {
 };
 
 test.each([
-  ['canceled', 'was canceled. The'],
-  ['unpaid', 'is unpaid: Stripe has stopped retrying its payments. The'],
-  ['suspended', 'has the status suspended, which clears the plan. The'],
+  ['canceled', 'was canceled. The customer has had no plan since'],
+  [
+    'unpaid',
+    'is unpaid: Stripe has stopped retrying its payments. The customer has had no plan since',
+  ],
+  [
+    'suspended',
+    'has the status suspended, which clears the plan. The customer has had no plan since',
+  ],
 ])('a team whose subscription has the clearing status %s reads: %s', (status, text) => {
   const html = String(
     TeamStatusPanel({
@@ -23,7 +29,7 @@ test.each([
       status: {
         kind: 'lost plan',
         followed: { ...followed, status },
-        since: { seconds: followed.createdSeconds, isExact: true },
+        since: { seconds: followed.createdSeconds, isExact: true, delay: null },
       },
       finding: null,
       waiting: null,

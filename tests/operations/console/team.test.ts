@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { ApplicationId } from '../../../src/core/application-id.ts';
 import { addTeam } from '../../../src/queries/teams.ts';
 import { openConsole } from '../../support/browser/console-pages.ts';
 import { eventBody, received } from '../../support/stripe/events.ts';
@@ -44,9 +45,41 @@ describe('the reason for the plan', () => {
     await deliver(2 * 86_400, { status: 'active' });
     expect(await read()).toMatch(
       new RegExp(
-        `has a plan The team has had Pro since 2026-09-22 .* UTC , through subscription ${subscriptionId}`,
+        `has a plan The team has Pro \\. Its customer has had it since 2026-09-22 .* UTC , through subscription ${subscriptionId} \\.`,
       ),
     );
+  });
+
+  test.each([
+    ['its page', (teamId: ApplicationId) => [`/teams/${teamId}/link`, {}] as const],
+    [
+      'its customer',
+      (teamId: ApplicationId) =>
+        ['/attention', { one: 'link customer:cus_late', team: String(teamId) }] as const,
+    ],
+  ])('says when an operator linked the team from %s, later than the plan', async (_, linkOf) => {
+    await database.query("update teams set provider_customer_id = null where name = 'Other'");
+    const teamId = await addTeam(database.query, { name: 'Late', customerId: null });
+    const { deliver } = await arrange();
+    const subscription = { customerId: 'cus_late', subscriptionId: `sub_late_${count}` };
+    await deliver(count, subscription);
+    const [path, form] = linkOf(teamId);
+    await pages.post(path, { customer: 'cus_late', ...form });
+    const { text } = await pages.get(`/teams/${teamId}`);
+    expect(text).toMatch(
+      /The team has Pro \. Its customer has had it since 2026-09-21 .* UTC , through subscription sub_late_\d+ \. An operator linked the customer to this team on 20/,
+    );
+    // Another team has the customer now.
+    await database.query('update teams set provider_customer_id = null where id = $1', [teamId]);
+    const other = await addTeam(database.query, { name: 'Other', customerId: 'cus_late' });
+    await deliver(count + 1, subscription);
+    expect((await pages.get(`/teams/${other}`)).text).not.toContain('An operator linked');
+  });
+
+  test('says when an event arrived that came late', async () => {
+    const { deliver, read } = await arrange();
+    await deliver(Math.floor(Date.now() / 1_000) - 3_600 - BEGIN_SECONDS);
+    expect(await read()).toMatch(/through subscription sub_\d+ \. Instep received the event on 20/);
   });
 
   test('says that the team has no customer, and which customers wait for a team', async () => {
@@ -67,7 +100,7 @@ describe('the reason for the plan', () => {
     expect(linked.text).toContain(
       `Done team ${teamId} : Linked to cus_paid. 1 event replayed: 1 applied.`,
     );
-    expect(linked.text).toContain('The team has had Pro');
+    expect(linked.text).toContain('The team has Pro');
   });
 
   test('keeps a customer that could not be linked, with the error', async () => {
@@ -80,11 +113,11 @@ describe('the reason for the plan', () => {
   test('says that Stripe does not know the customer, and links another one', async () => {
     const { deliver, read, teamId } = await arrange();
     await deliver(0);
-    expect(await read()).toContain('has a plan The team has had Pro');
+    expect(await read()).toContain('has a plan The team has Pro');
     await pages.get(`/teams/${teamId}?compare=yes`);
     const text = await read();
     expect(text).toMatch(
-      /Current plan unknown customer Stripe does not know this customer\. .* Link another customer The team has had Pro/,
+      /Current plan unknown customer Stripe does not know this customer\. .* Link another customer The team has Pro/,
     );
     expect(text).not.toContain('has a plan');
     const linked = await pages.post(`/teams/${teamId}/link`, { customer: 'cus_other' });
@@ -111,7 +144,7 @@ describe('the reason for the plan', () => {
     await deliver(86_400, { type: 'customer.subscription.deleted', status: 'canceled' });
     expect(await read()).toMatch(
       new RegExp(
-        `no plan Subscription ${subscriptionId} was canceled. The team has had no plan since 2026-09-22`,
+        `no plan Subscription ${subscriptionId} was canceled. The customer has had no plan since 2026-09-22`,
       ),
     );
   });

@@ -1,7 +1,9 @@
+import type { ApplicationId } from '../../../core/application-id.ts';
 import { fillEmptyTeams } from '../../../ingest/fill-empty-teams.ts';
 import { DatabaseRefused } from '../../../postgres/errors.ts';
 import { readFindingOf } from '../../../queries/findings.ts';
 import { type NamedTeam, readNamedTeam } from '../../../queries/named-teams.ts';
+import type { RecordedLink } from '../../../queries/operator-actions.ts';
 import { linkTeam } from '../../../queries/teams.ts';
 import { plainText } from '../components/text.tsx';
 import { findTeams, teamName } from '../teams/find-teams.ts';
@@ -35,6 +37,14 @@ export async function linkTeamTo(
   const finding = await readFindingOf(query, team);
   const canReplace = finding?.problem === 'unknown customer';
   return await linkAndReplay({ team, customerId, linkedTo: customerId, canReplace }, services);
+}
+
+/** How the actions that link the team to the customer are recorded, on the team or on the customer. */
+export function recordedLinks(teamId: ApplicationId, customerId: string): readonly RecordedLink[] {
+  return [
+    { subject: `team:${teamId}`, resultPart: `Linked to ${customerId}.` },
+    { subject: `customer:${customerId}`, resultPart: `(team ${teamId}).` },
+  ];
 }
 
 type Link = {

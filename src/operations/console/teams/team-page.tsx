@@ -3,11 +3,16 @@ import { type CustomerHistory, explainHistory } from '../../../event-log/custome
 import { pseudonymsWith } from '../../../event-log/redact.ts';
 import { type OpenFinding, readFindingOf } from '../../../queries/findings.ts';
 import { type NamedTeam, readNamedTeam } from '../../../queries/named-teams.ts';
-import { type RecordedAction, readActionsOf } from '../../../queries/operator-actions.ts';
-import { type KnownCustomers, readCustomers } from '../../../queries/subscriptions.ts';
+import {
+  type RecordedAction,
+  readActionsOf,
+  readLinkedMs,
+} from '../../../queries/operator-actions.ts';
+import { readCustomers } from '../../../queries/subscriptions.ts';
 import { act } from '../attention/act.ts';
 import type { ActionServices } from '../attention/action.ts';
 import { ActionSummary } from '../attention/action-summary.tsx';
+import { recordedLinks } from '../attention/link.ts';
 import { readWaitingCustomers, type WaitingCustomers } from '../attention/waiting-customers.tsx';
 import { Panel } from '../components/panels.tsx';
 import { UntrustedText } from '../components/text.tsx';
@@ -26,7 +31,7 @@ import { SubscriptionTable } from './subscription-table.tsx';
 import { type TeamRecord, teamStatusOf } from './team-status.ts';
 import { TeamStatusPanel } from './team-status-panel.tsx';
 
-const NOTHING_KNOWN: KnownCustomers = { customers: new Map(), names: new Map() };
+const NOTHING_KNOWN = { known: { customers: new Map(), names: new Map() }, linkedMs: null };
 const NO_HISTORY: CustomerHistory = { entries: [], before: null, prunedBeforeMs: null };
 
 /** `/teams/:id`: why a team has its plan or none, its history, and a comparison with Stripe. */
@@ -50,8 +55,12 @@ export function teamPage(options: ConsoleOptions, services: ActionServices): Hon
     return await explainHistory(query, request);
   }
 
-  async function readKnown({ customerId }: NamedTeam): Promise<KnownCustomers> {
-    return customerId === null ? NOTHING_KNOWN : await readCustomers(query, [customerId]);
+  async function readRecord(team: NamedTeam, history: CustomerHistory): Promise<TeamRecord> {
+    const { customerId } = team;
+    if (customerId === null) return { team, history, planSelection, ...NOTHING_KNOWN };
+    const known = await readCustomers(query, [customerId]);
+    const linkedMs = await readLinkedMs(query, recordedLinks(team.id, customerId));
+    return { team, history, planSelection, known, linkedMs };
   }
 
   app.get('/:id', async (context) => {
@@ -62,7 +71,7 @@ export function teamPage(options: ConsoleOptions, services: ActionServices): Hon
     const history = await readHistory(team, { before, limit });
     const part = { team, history, limit, before };
     if (before !== null) return html(<OlderPage {...part} />);
-    const known = await readKnown(team);
+    const record = await readRecord(team, history);
     const isCompared = req.query('compare') !== undefined;
     const comparison = isCompared ? await compareTeam(team, services, { isDryRun: true }) : null;
     const acted = await readActionsOf(query, queryText(req.query('done')));
@@ -71,14 +80,13 @@ export function teamPage(options: ConsoleOptions, services: ActionServices): Hon
     const isLinkable = team.customerId === null || finding?.problem === 'unknown customer';
     const waiting = isLinkable ? await readWaitingCustomers(query) : null;
     const entered = queryText(req.query('customer'));
-    const record = { team, known, history, planSelection };
     return html(<TeamPage {...{ record, finding, waiting, entered, comparison, acted, limit }} />);
   });
 
   app.get('/:id/export', async (context) => {
     const team = await readTeam(context);
     const history = await readHistory(team, { before: null, limit: historyLimit(undefined) });
-    const record = { team, known: await readKnown(team), history, planSelection };
+    const record = await readRecord(team, history);
     const isOriginal = context.req.query('bodies') === 'original';
     // The key is discarded afterwards.
     const pseudonymOf = isOriginal ? null : pseudonymsWith(nonce());

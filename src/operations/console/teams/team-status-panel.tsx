@@ -115,18 +115,19 @@ function Reason({ team, status, waiting }: ReasonProps) {
     case 'has plan':
       return (
         <>
-          The team has had{' '}
+          The team has{' '}
           <strong>
             <UntrustedText text={shortPlan(team.plan)} />
-          </strong>{' '}
-          <SinceText since={status.since} />, through subscription <Id of={status.followed} />.
+          </strong>
+          . Its customer has had it <SinceText {...status.since} />, through subscription{' '}
+          <Id of={status.followed} />.<DelayText {...status.since} />
         </>
       );
     case 'lost plan':
       return (
         <>
           Subscription <Id of={status.followed} /> <Clearing status={status.followed.status} />. The
-          team has had no plan <SinceText since={status.since} />
+          customer has had no plan <SinceText {...status.since} />
           {team.lostPlan !== null && (
             <>
               ; before, it had{' '}
@@ -135,7 +136,7 @@ function Reason({ team, status, waiting }: ReasonProps) {
               </strong>
             </>
           )}
-          .
+          .<DelayText {...status.since} />
         </>
       );
     case 'changed by hand':
@@ -170,10 +171,24 @@ function meaningOf(status: string): string {
   return ', which has no effect.';
 }
 
-function SinceText({ since: { seconds, isExact } }: { readonly since: Since }) {
+function SinceText({ seconds, isExact }: Since) {
   return (
     <>
       {isExact ? 'since' : 'since at least'} <Time ms={seconds * 1_000} />
+    </>
+  );
+}
+
+/** Why the team's plan is younger than its customer's. */
+function DelayText({ delay }: Since) {
+  if (delay === null) return null;
+  return (
+    <>
+      {' '}
+      {delay.kind === 'linked'
+        ? 'An operator linked the customer to this team on'
+        : 'Instep received the event on'}{' '}
+      <Time ms={delay.untilMs} />.
     </>
   );
 }

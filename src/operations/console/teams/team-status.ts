@@ -12,6 +12,8 @@ export type TeamRecord = {
   readonly known: KnownCustomers;
   readonly history: CustomerHistory;
   readonly planSelection: PlanSelection;
+  /** When an operator linked the team to its customer; `null`: the application did, or nobody. */
+  readonly linkedMs: number | null;
 };
 
 /** Why a team has a plan, or has none. */
@@ -29,8 +31,14 @@ export type TeamStatus =
 
 type Followed = { readonly followed: SubscriptionEvent; readonly since: Since };
 
-/** In seconds since 1970. If it is not exact, the change can be older. */
-export type Since = { readonly seconds: number; readonly isExact: boolean };
+/** Since when the customer has had its plan, or none, by Stripe's clock. */
+export type Since = {
+  /** In seconds since 1970. If it is not exact, the change can be older. */
+  readonly seconds: number;
+  readonly isExact: boolean;
+  /** Why the team followed much later; `null`: it did not, or the reason is unknown. */
+  readonly delay: { readonly kind: 'linked' | 'received'; readonly untilMs: number } | null;
+};
 
 /** An additional explanation of a team's plan. */
 export type TeamNote =
@@ -56,7 +64,7 @@ export function teamStatusOf(record: TeamRecord) {
 }
 
 function statusOf(
-  { team, known, history, planSelection }: TeamRecord,
+  { team, known, history, planSelection, linkedMs }: TeamRecord,
   customer: Customer,
   followed: SubscriptionEvent | null,
 ): TeamStatus {
@@ -71,7 +79,7 @@ function statusOf(
     return { kind: 'changed by hand', shouldBe };
   }
   const kind = effectOf(followed.status) === 'grants' ? 'has plan' : 'lost plan';
-  return { kind, followed, since: sinceOf(team.plan, followed, history) };
+  return { kind, followed, since: sinceOf(team.plan, followed, history, linkedMs) };
 }
 
 function* notesOn(
@@ -99,15 +107,33 @@ function* notesOn(
 }
 
 /** Later events can have renewed the plan, so it dates from the first event that gave or cleared it. */
-function sinceOf(plan: TeamPlan, followed: SubscriptionEvent, history: CustomerHistory): Since {
+function sinceOf(
+  plan: TeamPlan,
+  followed: SubscriptionEvent,
+  history: CustomerHistory,
+  linkedMs: number | null,
+): Since {
   let seconds = followed.createdSeconds;
+  let receivedMs = seconds * 1_000;
+  let isExact = false;
   for (const { event, subscription, plans } of history.entries.toReversed()) {
     if (event.outcome !== 'applied' || plans === null) continue;
-    if (!isSameEntitlement(plans.after, plan)) break;
+    if (isExact || !isSameEntitlement(plans.after, plan)) break;
     seconds = subscription.createdSeconds;
-    if (!isSameEntitlement(plans.before, plan)) return { seconds, isExact: true };
+    receivedMs = event.receivedAtMs;
+    isExact = !isSameEntitlement(plans.before, plan);
   }
-  return { seconds, isExact: false };
+  return { seconds, isExact, delay: delayOf(seconds, receivedMs, linkedMs) };
+}
+
+/** Shorter delays are as usual. */
+const LATE_MS = 60_000;
+
+/** An event that arrives before the link is parked until then. */
+function delayOf(seconds: number, receivedMs: number, linkedMs: number | null): Since['delay'] {
+  if (linkedMs !== null && linkedMs > receivedMs) return { kind: 'linked', untilMs: linkedMs };
+  const isLate = receivedMs - seconds * 1_000 > LATE_MS;
+  return isLate ? { kind: 'received', untilMs: receivedMs } : null;
 }
 
 function isSameEntitlement(one: TeamPlan | null, other: TeamPlan): boolean {
