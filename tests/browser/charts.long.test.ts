@@ -47,13 +47,13 @@ test('one crosshair follows the mouse over both charts, and a click shows the ev
   const { x, y } = await pointOf(page, 39);
   await page.mouse.move(x, y);
   expect(await readouts(page)).toEqual([
-    '15 Oct 2026, 00:10: 1 applied',
-    '15 Oct 2026, 00:10: p50 ≤ 0.5 s, p99 ≤ 0.5 s',
+    'The minute from 15 Oct 2026, 00:10: 1 applied',
+    'The minute from 15 Oct 2026, 00:10: p50 ≤ 0.5 s, p99 ≤ 0.5 s',
   ]);
   await page.mouse.move(...(Object.values(await pointOf(page, 0)) as [number, number]));
   expect(await readouts(page)).toEqual([
-    '14 Oct 2026, 23:31: no events',
-    '14 Oct 2026, 23:31: no events',
+    'The minute from 14 Oct 2026, 23:31: no events',
+    'The minute from 14 Oct 2026, 23:31: no events',
   ]);
   await page.mouse.click(x, y);
   await page.waitForURL(/\/events\?from=2026-10-14T15%3A10&until=2026-10-14T15%3A11$/);
@@ -67,7 +67,9 @@ test('the arrow keys move it, Enter shows the events, and a refresh leaves it at
   await page.keyboard.press('ArrowLeft');
   await page.keyboard.press('ArrowLeft');
   expect(await delay.inputValue()).toBe('57');
-  expect(await events.getAttribute('aria-valuetext')).toBe('15 Oct 2026, 00:28: no events');
+  expect(await events.getAttribute('aria-valuetext')).toBe(
+    'The minute from 15 Oct 2026, 00:28: no events',
+  );
 
   await page.evaluate('document.querySelector("#overview").dataset.old = "yes"');
   nowMs = NOW_MS + 60_000;
@@ -77,7 +79,7 @@ test('the arrow keys move it, Enter shows the events, and a refresh leaves it at
   nowMs = NOW_MS;
   expect(await events.inputValue()).toBe('56');
   expect(await delay.inputValue()).toBe('56');
-  expect(await readouts(page)).toContain('15 Oct 2026, 00:28: no events');
+  expect(await readouts(page)).toContain('The minute from 15 Oct 2026, 00:28: no events');
   expect(await page.evaluate('document.activeElement.id')).toBe('events-crosshair');
   expect(await axeViolations(page)).toEqual([]);
   await page.keyboard.press('Enter');

@@ -107,6 +107,23 @@ describe('charts', () => {
     expect(await load()).toContain('2 in total: 2 applied');
   });
 
+  test('sum up the same range in every legend, description and table, and name it', async () => {
+    await deliver({ receivedAgoMs: 5 * MINUTE_MS, delaySeconds: 3 });
+    await deliver({ receivedAgoMs: 50 * MINUTE_MS, createdSeconds: 1_000 });
+    await deliver({ delaySeconds: 0 });
+    const page = await load();
+    const text = page.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
+    expect(text).toMatch(/Last hour: applied 2 unchanged 0 stale 1 parked 0 unreadable 0/);
+    expect(text).toMatch(/Last hour: p50 ≤ 4 s p99 ≤ \d+ days? late/);
+    expect(text).toMatch(/to its receipt\. Last hour: p50 ≤ 4 s, p99 ≤ \d+ days?\./);
+    expect(text).toContain(
+      'In figures, per minute From applied unchanged stale parked unreadable Last hour 2 0 1 0 0',
+    );
+    expect(text).toMatch(/In figures, per minute From p50 p99 Last hour ≤ 4 s ≤ \d+ days?/);
+    expect(page).toContain('The minute from <time');
+    expect(await load('/?range=week')).toContain('Last week:');
+  });
+
   test('have tables with their figures', async () => {
     await deliver({ delaySeconds: 3 });
     const page = await load();

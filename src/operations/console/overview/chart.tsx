@@ -104,7 +104,7 @@ export function Chart(props: ChartProps) {
         ))}
       </svg>
       <p class="readout">
-        <time class="slot" />: <span />
+        The {range.slot} from <time class="slot" />: <span />
       </p>
     </div>
   );
@@ -143,6 +143,8 @@ function explanationsOf({ startsAtMs }: Slot, { slotSeconds }: Range, marks: rea
 }
 
 export type LegendProps = {
+  /** The time that the values are of. */
+  readonly range: Range;
   /** How a mark is drawn, its name, and its value. */
   readonly marks: readonly {
     readonly drawing: Child;
@@ -153,9 +155,10 @@ export type LegendProps = {
   }[];
 };
 
-export function Legend({ marks }: LegendProps) {
+export function Legend({ range, marks }: LegendProps) {
   return (
     <ul class="legend">
+      <li class="quiet">Last {range.name}:</li>
       {marks.map(({ drawing, name, value, href }) => (
         <li>
           <svg viewBox="0 0 16 10" aria-hidden="true">
@@ -182,23 +185,26 @@ export type FiguresProps = {
   readonly range: Range;
   readonly slots: readonly Slot[];
   readonly valuesOf: (slot: Slot) => readonly (string | number)[];
+  /** The values of the whole range. */
+  readonly total: readonly (string | number)[];
 };
 
 /** The numbers behind a chart, with links to the events. */
-export function Figures({ id, label, columns, range, slots, valuesOf }: FiguresProps) {
+export function Figures({ id, label, columns, range, slots, valuesOf, total }: FiguresProps) {
+  const rows = slots.map((slot) => [
+    <a id={`${id}-${slot.startsAtMs}`} href={eventsUrl(slot, range)}>
+      <Time ms={slot.startsAtMs} format="slot" />
+    </a>,
+    ...valuesOf(slot),
+  ]);
   return (
     <details class="figures" id={`${id}-details`}>
       {/* htmx restores the focus by id. */}
-      <summary id={`${id}-figures`}>In figures</summary>
+      <summary id={`${id}-figures`}>In figures, per {range.slot}</summary>
       <Table
         label={label}
         columns={['From', ...columns.map((name) => ({ name, class: 'end' as const }))]}
-        rows={slots.map((slot) => [
-          <a id={`${id}-${slot.startsAtMs}`} href={eventsUrl(slot, range)}>
-            <Time ms={slot.startsAtMs} format="slot" />
-          </a>,
-          ...valuesOf(slot),
-        ])}
+        rows={[[`Last ${range.name}`, ...total], ...rows]}
         hasRowNames
       />
     </details>

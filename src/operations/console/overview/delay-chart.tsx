@@ -2,7 +2,7 @@ import { DELAY_BOUNDS_SECONDS } from '../../../queries/delay-buckets.ts';
 import { durationOf } from '../../../runtime/duration.ts';
 import { Badge } from '../components/badges.tsx';
 import { CHART_HEIGHT, Chart, type ChartProps, Figures, Legend } from './chart.tsx';
-import type { Slot } from './series.ts';
+import type { Delays } from './series.ts';
 
 const LEAST_SECONDS = DELAY_BOUNDS_SECONDS[0] ?? 0.25;
 
@@ -13,43 +13,37 @@ const LATE_SECONDS = 64;
 const TOPS_SECONDS = [4, 16, 100, 900, 3_600, 14_400, 129_600, 2_073_600];
 
 const LINES = [
-  { name: 'p50', secondsOf: (slot: Slot) => slot.p50Seconds },
-  { name: 'p99', secondsOf: (slot: Slot) => slot.p99Seconds },
+  { name: 'p50', secondsOf: ({ p50Seconds }: Delays) => p50Seconds },
+  { name: 'p99', secondsOf: ({ p99Seconds }: Delays) => p99Seconds },
 ] as const;
 
-type DelayChartProps = Pick<ChartProps, 'slots' | 'range' | 'marks'>;
+type DelayChartProps = Pick<ChartProps, 'slots' | 'range' | 'marks'> & {
+  /** Of the whole range. */
+  readonly delays: Delays;
+};
 
 /** The delay from Stripe's creation of an event to its receipt, on a logarithmic scale. */
-export function DelayChart({ slots, range, marks }: DelayChartProps) {
+export function DelayChart({ slots, delays, range, marks }: DelayChartProps) {
   const worst = Math.max(LEAST_SECONDS, ...slots.map(({ p99Seconds }) => p99Seconds ?? 0));
   const top = TOPS_SECONDS.find((seconds) => seconds >= worst) ?? worst;
-  const newest = slots.findLast(({ p50Seconds }) => p50Seconds !== null);
   return (
     <>
       <Legend
+        range={range}
         marks={LINES.map(({ name, secondsOf }) => ({
           drawing: <path class={`line-${name}`} d="M0 5H16" />,
           name,
-          value: (
-            <Delay
-              seconds={newest === undefined ? null : secondsOf(newest)}
-              isJudged={name === 'p99'}
-            />
-          ),
+          value: <Delay seconds={secondsOf(delays)} isJudged={name === 'p99'} />,
         }))}
       />
       <Chart
         id="delay"
         title={`Delivery delay per ${range.slot}, 50th and 99th percentile`}
-        description={`From the creation of an event at Stripe to its receipt. 99th percentile ${boundText(worst)}.`}
+        description={`From the creation of an event at Stripe to its receipt. Last ${range.name}: ${textOf(delays)}.`}
         levels={[top, Math.sqrt(top * LEAST_SECONDS), LEAST_SECONDS].map(delayText)}
         unit="Delay, log scale; late beyond 1 minute"
-        emptyText={newest === undefined ? `No delays in the last ${range.name}` : null}
-        textOf={(slot) =>
-          slot.p50Seconds === null
-            ? 'no events'
-            : LINES.map(({ name, secondsOf }) => `${name} ${boundText(secondsOf(slot))}`).join(', ')
-        }
+        emptyText={delays.p50Seconds === null ? `No delays in the last ${range.name}` : null}
+        textOf={textOf}
         {...{ range, slots, marks }}
       >
         <Late top={top} />
@@ -71,10 +65,18 @@ export function DelayChart({ slots, range, marks }: DelayChartProps) {
         columns={LINES.map(({ name }) => name)}
         range={range}
         slots={slots.filter(({ p50Seconds }) => p50Seconds !== null)}
-        valuesOf={(slot) => LINES.map(({ secondsOf }) => boundText(secondsOf(slot)))}
+        valuesOf={boundTexts}
+        total={boundTexts(delays)}
       />
     </>
   );
+}
+
+const boundTexts = (delays: Delays) => LINES.map(({ secondsOf }) => boundText(secondsOf(delays)));
+
+function textOf(delays: Delays): string {
+  if (delays.p50Seconds === null) return 'no events';
+  return LINES.map(({ name, secondsOf }) => `${name} ${boundText(secondsOf(delays))}`).join(', ');
 }
 
 type DelayProps = { readonly seconds: number | null; readonly isJudged: boolean };

@@ -20,6 +20,7 @@ export function EventsChart({ slots, range, marks }: EventsChartProps) {
   return (
     <>
       <Legend
+        range={range}
         marks={LOGGED_OUTCOMES.map((outcome) => ({
           drawing: <path class={`bar-${outcome}`} d="M0 0H16V10H0z" />,
           name: outcome,
@@ -49,6 +50,7 @@ export function EventsChart({ slots, range, marks }: EventsChartProps) {
         range={range}
         slots={slots.filter(countOf)}
         valuesOf={(slot) => LOGGED_OUTCOMES.map((outcome) => slot.counts[outcome])}
+        total={LOGGED_OUTCOMES.map((outcome) => counts[outcome])}
       />
     </>
   );

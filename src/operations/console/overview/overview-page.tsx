@@ -20,7 +20,7 @@ import { EventsChart } from './events-chart.tsx';
 import { HealthFacts, TeamStatuses } from './health-facts.tsx';
 import { IssueList, issuesOf, type SyncState } from './issues.tsx';
 import { Marks, marksOf } from './marks.tsx';
-import { firstSlotMs, RANGES, type Range, rangeOf, seriesOf } from './series.ts';
+import { delaysOf, firstSlotMs, RANGES, type Range, rangeOf, seriesOf } from './series.ts';
 
 /** `GET /`: what needs attention, and the events that arrive. */
 export function overviewPage({ database, keyMode, now, clockMs }: ConsoleOptions): Hono {
@@ -61,7 +61,8 @@ async function readOverview(options: OverviewOptions, range: Range, nowMs: numbe
     readState(options),
   ]);
   const marks = marksOf(runs, nowMs).filter(({ untilMs }) => untilMs >= sinceMs);
-  return { slots: seriesOf(rows, range, nowMs), marks, isComplete, counts, state, nowMs };
+  const slots = seriesOf(rows, range, nowMs);
+  return { slots, delays: delaysOf(rows), marks, isComplete, counts, state, nowMs };
 }
 
 /** How many of the last events are read for their origin. */
@@ -92,6 +93,7 @@ type OverviewProps = Awaited<ReturnType<typeof readOverview>> & ControlsProps;
 /** The part of the page that is refreshed. */
 function Overview({
   slots,
+  delays,
   marks,
   isComplete,
   counts,
@@ -113,7 +115,7 @@ function Overview({
             <Marks marks={marks} />
           </Panel>
           <Panel title="Delivery delay" id="panel-delay">
-            <DelayChart {...{ slots, range, marks }} />
+            <DelayChart {...{ slots, delays, range, marks }} />
           </Panel>
         </div>
       ) : (

@@ -67,13 +67,13 @@ export function ticksOf({ slotSeconds, slots, tickSeconds }: Range, firstMs: num
 
 type Counts = Readonly<Record<LoggedOutcome, number>>;
 
-export type Slot = {
+/** Upper bounds of the delay of 50 % and 99 % of the events; `null` without any. */
+export type Delays = { readonly p50Seconds: number | null; readonly p99Seconds: number | null };
+
+export type Slot = Delays & {
   /** In milliseconds since 1970. */
   readonly startsAtMs: number;
   readonly counts: Counts;
-  /** Upper bounds of the delay of 50 % and 99 % of the events; `null` without any. */
-  readonly p50Seconds: number | null;
-  readonly p99Seconds: number | null;
 };
 
 /** All slots of a range, oldest first, also those without events. */
@@ -86,13 +86,12 @@ export function seriesOf(rows: readonly StatisticsRow[], range: Range, nowMs: nu
   return Array.from({ length: range.slots }, (_, index) => {
     const startsAtMs = firstMs + index * range.slotSeconds * 1_000;
     const found = bySlot.get(startsAtMs) ?? [];
-    return {
-      startsAtMs,
-      counts: countsOf(found),
-      p50Seconds: percentile(found, 0.5),
-      p99Seconds: percentile(found, 0.99),
-    };
+    return { startsAtMs, counts: countsOf(found), ...delaysOf(found) };
   });
+}
+
+export function delaysOf(rows: readonly StatisticsRow[]): Delays {
+  return { p50Seconds: percentile(rows, 0.5), p99Seconds: percentile(rows, 0.99) };
 }
 
 function countsOf(rows: readonly Pick<StatisticsRow, 'outcome' | 'count'>[]): Counts {
