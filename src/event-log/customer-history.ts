@@ -2,10 +2,10 @@ import type { ApplicationId } from '../core/application-id.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import type { SubscriptionChange, SubscriptionEvent } from '../core/subscription-event.ts';
 import type { Query } from '../postgres/database.ts';
+import { type NamedTeam, readNamedTeamsOf } from '../queries/named-teams.ts';
 import { readProductNames } from '../queries/products.ts';
 import { readPrunedBefore } from '../queries/prune-events.ts';
 import { type EventRow, readEvents } from '../queries/search-events.ts';
-import { type LinkedTeam, readTeamsOf } from '../queries/teams.ts';
 import { type Explanation, explainLog } from './explain.ts';
 import { type ParsedEvent, parseLog } from './parsed-event.ts';
 
@@ -38,7 +38,7 @@ export type ExplainedEvent = Explanation & {
   /** The content of the event; `null` when it was unreadable. */
   readonly change: SubscriptionChange | null;
   /** The teams that have the event's customer now. */
-  readonly teams: readonly LinkedTeam[];
+  readonly teams: readonly NamedTeam[];
 };
 
 /**
@@ -46,6 +46,9 @@ export type ExplainedEvent = Explanation & {
  * reason for an event can be unknown.
  */
 const EVENTS_AROUND = 250;
+
+/** A customer has more than one team only by accident. */
+const MAX_TEAMS = 1_000;
 
 const WHOLE_LOG = { after: 0, upTo: Number.MAX_SAFE_INTEGER };
 
@@ -79,7 +82,7 @@ export async function explainEvent(
   planSelection: PlanSelection,
 ): Promise<ExplainedEvent> {
   const { customerId, position } = event;
-  const teams = customerId === null ? [] : await readTeamsOf(query, [customerId]);
+  const teams = customerId === null ? [] : await readNamedTeamsOf(query, [customerId], MAX_TEAMS);
   const log = customerId === null ? [] : parseLog(await readAround(query, customerId, position));
   const names = await readNames(query, log);
   const prunedBeforeMs = await readPrunedBefore(query);

@@ -46,6 +46,7 @@ describe('the decision', () => {
       'stale A newer event of the same subscription had already arrived: evt_end (position 1), created 16 minutes later.',
     );
     expect(html).toContain(`href="/teams/${teamId}"`);
+    expect(text.match(new RegExp(`Acme team ${teamId}`, 'g'))).toHaveLength(2);
   });
 
   test('shows the plan before and after, and marks what changed', async () => {
@@ -54,7 +55,9 @@ describe('the decision', () => {
     await deliver({ customerId, createdSeconds: 1_000, status: 'trialing' });
     const position = await deliver({ customerId, createdSeconds: 2_000, status: 'active' });
     const { text } = await pages.get(`/events/${position}`);
-    expect(text).toMatch(/Before trialing – prod_1 sub_1 After active changed – prod_1 sub_1/);
+    expect(text).toMatch(
+      /When Status .* Before the event trialing – prod_1 sub_1 After the event active changed – prod_1 sub_1/,
+    );
   });
 
   test('shows the delay and the number of deliveries', async () => {

@@ -63,6 +63,7 @@ test('a dry run finds drift and changes nothing; a repair asks for confirmation 
     /cus_teamless No team has this customer\. Its subscriptions are active/,
   );
   expect(found.html).toContain(`href="/teams/${teamId}"`);
+  expect(found.text).toContain(`Team team ${teamId} cus_drifted An event was missed.`);
   expect(await statusOf(account, teamId)).toBe('active');
 
   const findings = await (await pages.fetch('/reconcile/findings?format=json')).json();

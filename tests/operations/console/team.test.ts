@@ -51,29 +51,28 @@ describe('the reason for the plan', () => {
   });
 
   test.each([
-    ['its page', (teamId: ApplicationId) => [`/teams/${teamId}/link`, {}] as const],
+    ['team', (id: ApplicationId, customer: string) => [`/teams/${id}/link`, { customer }] as const],
     [
-      'its customer',
-      (teamId: ApplicationId) =>
-        ['/attention', { one: 'link customer:cus_late', team: String(teamId) }] as const,
+      'customer',
+      (id: ApplicationId, customer: string) =>
+        ['/attention', { one: `link customer:${customer}`, team: String(id) }] as const,
     ],
-  ])('says when an operator linked the team from %s, later than the plan', async (_, linkOf) => {
-    await database.query("update teams set provider_customer_id = null where name = 'Other'");
-    const teamId = await addTeam(database.query, { name: 'Late', customerId: null });
+  ])('says when an operator linked a %s that had the plan before', async (subject, linkOf) => {
     const { deliver } = await arrange();
-    const subscription = { customerId: 'cus_late', subscriptionId: `sub_late_${count}` };
-    await deliver(count, subscription);
-    const [path, form] = linkOf(teamId);
-    await pages.post(path, { customer: 'cus_late', ...form });
-    const { text } = await pages.get(`/teams/${teamId}`);
-    expect(text).toMatch(
-      /The team has Pro \. Its customer has had it since 2026-09-21 .* UTC , through subscription sub_late_\d+ \. An operator linked the customer to this team on 20/,
+    const customerId = `cus_of_late_${subject}`;
+    const teamId = await addTeam(database.query, { name: 'Late', customerId: null });
+    await deliver(0, { customerId });
+    await pages.post(...linkOf(teamId, customerId));
+    expect((await pages.get(`/teams/${teamId}`)).text).toMatch(
+      /The team has Pro \. Its customer has had it since 2026-09-21 .* UTC , through subscription sub_\d+ \. An operator linked the customer to this team on 20/,
     );
     // Another team has the customer now.
     await database.query('update teams set provider_customer_id = null where id = $1', [teamId]);
-    const other = await addTeam(database.query, { name: 'Other', customerId: 'cus_late' });
-    await deliver(count + 1, subscription);
-    expect((await pages.get(`/teams/${other}`)).text).not.toContain('An operator linked');
+    const other = await addTeam(database.query, { name: 'Other', customerId });
+    await deliver(60, { customerId });
+    const { text } = await pages.get(`/teams/${other}`);
+    expect(text).toContain('Its customer has had it since');
+    expect(text).not.toContain('An operator linked');
   });
 
   test('says when an event arrived that came late', async () => {
@@ -296,6 +295,9 @@ describe('the comparison with Stripe', () => {
     await happen(60, { status: 'canceled' }, 'missed');
     const compared = await pages.get(`/teams/${teamId}?compare=yes`);
     expect(compared.text).toContain('The team is out of sync with Stripe. An event was missed.');
+    expect(compared.text).toMatch(
+      /Source Status .* Your database active Pro .* Stripe canceled differs – differs – differs/,
+    );
     expect(compared.text).toContain('Repair this team');
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('active');
 

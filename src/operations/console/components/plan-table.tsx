@@ -11,12 +11,17 @@ export type PlanRow = {
   readonly comparedWith?: TeamPlan;
 };
 
-const COLUMNS = ['When', 'Status', 'Plan', 'Product', 'Subscription'];
-
-type PlanTableProps = { readonly label: string; readonly rows: readonly PlanRow[] };
+type PlanTableProps = {
+  readonly label: string;
+  /** The heading of the rows' names. */
+  readonly namesAre: string;
+  readonly rows: readonly PlanRow[];
+  /** Marks a difference. */
+  readonly mark: 'changed' | 'differs';
+};
 
 /** Plans below each other, with the differences marked. */
-export function PlanTable({ label, rows }: PlanTableProps) {
+export function PlanTable({ label, namesAre, rows, mark }: PlanTableProps) {
   const cellsOf = ({ name, plan, comparedWith = plan }: PlanRow): Child[] => [
     name,
     ...PLAN_FIELDS.map((field) => (
@@ -26,9 +31,10 @@ export function PlanTable({ label, rows }: PlanTableProps) {
         ) : (
           <OptionalText text={plan[field]} />
         )}
-        {comparedWith[field] !== plan[field] && <span class="changed"> changed</span>}
+        {comparedWith[field] !== plan[field] && <span class="changed"> {mark}</span>}
       </>
     )),
   ];
-  return <Table label={label} columns={COLUMNS} rows={rows.map(cellsOf)} hasRowNames />;
+  const columns = [namesAre, 'Status', 'Plan', 'Product', 'Subscription'];
+  return <Table label={label} columns={columns} rows={rows.map(cellsOf)} hasRowNames />;
 }

@@ -1,5 +1,4 @@
 import { type Context, Hono } from 'hono';
-import type { ApplicationId } from '../../../core/application-id.ts';
 import { NO_PLAN } from '../../../core/transition.ts';
 import { type ExplainedEvent, explainEvent } from '../../../event-log/customer-history.ts';
 import { readEventAt } from '../../../event-log/search.ts';
@@ -22,7 +21,7 @@ import { Page } from '../page.tsx';
 import { notFound } from '../problems.tsx';
 import { queryNumber, queryText } from '../query-parameters.ts';
 import type { ConsoleEnv } from '../request-context.ts';
-import { teamUrl } from '../teams/find-teams.ts';
+import { TeamLink } from '../teams/team-link.tsx';
 import { CustomerFact } from './event-table.tsx';
 import { eventUrl, ReasonText } from './event-text.tsx';
 import { Payload } from './payload.tsx';
@@ -117,7 +116,9 @@ function EventPage({ event, explained, acted }: EventPageProps) {
             <ReasonText reason={remark} />
           </p>
         ))}
-        {plans.length > 0 && <PlanTable label="The team's plan" rows={plans} />}
+        {plans.length > 0 && (
+          <PlanTable label="The team's plan" namesAre="When" mark="changed" rows={plans} />
+        )}
         <PostForm action={`${eventUrl(position)}/replay`}>
           <p class="quiet">
             Processes this event again. Events that were already decided do not change.
@@ -170,31 +171,18 @@ function planRows({ plans, teams }: ExplainedEvent): readonly PlanRow[] {
     plans === null
       ? []
       : [
-          { name: 'Before', plan: before },
-          { name: 'After', plan: after, comparedWith: before },
+          { name: 'Before the event', plan: before },
+          { name: 'After the event', plan: after, comparedWith: before },
         ];
-  const now = teams.map(({ id, plan }) => ({
+  const now = teams.map((team) => ({
     name: (
       <>
-        Now, <TeamLinks ids={[id]} />
+        Now, <TeamLink id={team.id} team={team} />
       </>
     ),
-    plan,
+    plan: team.plan,
   }));
   return [...decided, ...now];
-}
-
-function TeamLinks({ ids }: { readonly ids: readonly ApplicationId[] }) {
-  return (
-    <>
-      {ids.map((id, index) => (
-        <>
-          {index > 0 && ', '}
-          <a href={teamUrl(id)}>team {id}</a>
-        </>
-      ))}
-    </>
-  );
 }
 
 function factsOf(event: EventRow, { teams, change }: ExplainedEvent): readonly Fact[] {
@@ -203,7 +191,16 @@ function factsOf(event: EventRow, { teams, change }: ExplainedEvent): readonly F
   return [
     ['Id', <StripeId text={eventId} />],
     ['Type', type],
-    ['Team', teams.length === 0 ? 'none' : <TeamLinks ids={teams.map(({ id }) => id)} />],
+    [
+      'Team',
+      teams.length === 0
+        ? 'none'
+        : teams.map((team) => (
+            <div>
+              <TeamLink id={team.id} team={team} />
+            </div>
+          )),
+    ],
     ['Customer', <CustomerFact customerId={customerId} />],
     ['Subscription', <StripeId text={subscriptionId} />],
     ['Status', subscription ? <StatusBadge status={subscription.status} /> : 'unknown'],

@@ -1,12 +1,14 @@
 import type { Child } from 'hono/jsx';
+import type { ApplicationId } from '../../../core/application-id.ts';
 import type { TeamPlan } from '../../../core/transition.ts';
 import type { Finding } from '../../../maintenance/reconcile/finding.ts';
+import type { NamedTeam } from '../../../queries/named-teams.ts';
 import { REASONS } from '../attention/reasons.ts';
 import { Badge } from '../components/badges.tsx';
 import { Table } from '../components/table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
 import { CustomerLink } from '../events/event-table.tsx';
-import { teamUrl } from '../teams/find-teams.ts';
+import { TeamLink } from '../teams/team-link.tsx';
 
 type Drift = Extract<Finding, { kind: 'drift' }>;
 
@@ -31,18 +33,27 @@ export function CauseText({
 
 const COLUMNS = ['Team', 'Customer', 'Finding', 'Repair', 'Since', 'State'] as const;
 
+export type FindingTableProps = {
+  readonly findings: readonly Finding[];
+  /** The teams that have the findings' customers now. */
+  readonly teams: readonly NamedTeam[];
+};
+
 /** The findings of a reconciliation. */
-export function FindingTable({ findings }: { readonly findings: readonly Finding[] }) {
-  return <Table label="Findings" columns={COLUMNS} rows={findings.map(cellsOf)} />;
+export function FindingTable({ findings, teams }: FindingTableProps) {
+  const byId = new Map(teams.map((team) => [team.id, team]));
+  const rows = findings.map((finding) => cellsOf(finding, byId));
+  return <Table label="Findings" columns={COLUMNS} rows={rows} />;
 }
 
-function cellsOf(finding: Finding): Child[] {
+function cellsOf(finding: Finding, teams: ReadonlyMap<ApplicationId, NamedTeam>): Child[] {
   const customer = <CustomerLink customerId={finding.customerId} />;
   if (finding.kind === 'customer without a team') {
     const statuses = <UntrustedText text={finding.statuses.join(', ')} />;
     return ['–', customer, <>No team has this customer. Its subscriptions are {statuses}.</>];
   }
-  const team = <a href={teamUrl(finding.teamId)}>{finding.teamId}</a>;
+  const { teamId } = finding;
+  const team = <TeamLink id={teamId} team={teams.get(teamId)} />;
   if (finding.kind === 'unknown customer') {
     return [team, customer, "Stripe does not know the team's customer."];
   }

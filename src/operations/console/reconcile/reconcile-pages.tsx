@@ -2,13 +2,17 @@ import { Hono } from 'hono';
 import type { ReconcileServices } from '../../../maintenance/reconcile/options.ts';
 import { readProgress } from '../../../maintenance/reconcile/progress.ts';
 import { readLeasedJob } from '../../../queries/leased-jobs.ts';
+import { readNamedTeamsOf } from '../../../queries/named-teams.ts';
 import { exportFormatOf, exportList } from '../export.ts';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
 import { exportedFindings } from './export-findings.ts';
 import { RepairQuestion, readToRepair } from './repair-question.tsx';
 import { ReconcileRun } from './run.ts';
-import { type OtherRuns, RunStatus } from './run-status.tsx';
+import { type OtherRuns, RunStatus, shownOf } from './run-status.tsx';
+
+/** A customer has more than one team only by accident. */
+const MAX_TEAMS = 1_000;
 
 /** `/reconcile`: compares all teams with Stripe, and repairs those that are out of sync. */
 export function reconcilePages(options: ConsoleOptions, services: ReconcileServices): Hono {
@@ -36,9 +40,13 @@ export function reconcilePages(options: ConsoleOptions, services: ReconcileServi
     ),
   );
 
-  const runStatus = async () => (
-    <RunStatus state={run.state} others={await readOtherRuns()} nowMs={now()} />
-  );
+  async function runStatus() {
+    const { state } = run;
+    const shown = state.kind === 'none' ? [] : shownOf(state.found);
+    const customerIds = shown.map(({ customerId }) => customerId);
+    const teams = await readNamedTeamsOf(query, customerIds, MAX_TEAMS);
+    return <RunStatus {...{ state, teams }} others={await readOtherRuns()} nowMs={now()} />;
+  }
 
   app.get('/run', async ({ html }) => html(await runStatus()));
 

@@ -4,9 +4,8 @@ import type { Query } from '../../../postgres/database.ts';
 import { type NamedTeam, readNamedTeamsOf } from '../../../queries/named-teams.ts';
 import { counted } from '../../count-text.ts';
 import { Table } from '../components/table.tsx';
-import { UntrustedText } from '../components/text.tsx';
 import { Page } from '../page.tsx';
-import { teamName, teamUrl } from '../teams/find-teams.ts';
+import { TeamLink } from '../teams/team-link.tsx';
 import { CauseText, Changes } from './finding-table.tsx';
 import type { RunState } from './run.ts';
 import { StartForm } from './run-status.tsx';
@@ -74,11 +73,8 @@ function TeamsToRepair({ first, count }: ToRepair) {
 }
 
 function cellsOf({ drift, team }: ToRepair['first'][number]): Child[] {
-  const name = team === undefined ? `Team ${drift.teamId}` : teamName(team);
   return [
-    <a href={teamUrl(drift.teamId)}>
-      <UntrustedText text={name} maxLength={60} />
-    </a>,
+    <TeamLink id={drift.teamId} team={team} />,
     <Changes {...drift} />,
     <CauseText finding={drift} />,
   ];

@@ -1,5 +1,6 @@
 import type { StepProgress } from '../../../maintenance/reconcile/options.ts';
 import type { Counts, Progress } from '../../../maintenance/reconcile/progress.ts';
+import type { NamedTeam } from '../../../queries/named-teams.ts';
 import { counted, countText } from '../../count-text.ts';
 import { Badge } from '../components/badges.tsx';
 import { ExportLinks } from '../components/export-links.tsx';
@@ -42,12 +43,14 @@ export type OtherRuns = {
 
 export type RunStatusProps = {
   readonly state: RunState;
+  /** The teams that have the customers of the findings on the page. */
+  readonly teams: readonly NamedTeam[];
   readonly others: OtherRuns;
   readonly nowMs: number;
 };
 
 /** The state of the reconciliation. It refreshes itself every second while one is running. */
-export function RunStatus({ state, others, nowMs }: RunStatusProps) {
+export function RunStatus({ state, teams, others, nowMs }: RunStatusProps) {
   const isLive = state.kind === 'running' || others.isRunning;
   return (
     <Live id="run" url={isLive ? '/reconcile/run' : null} intervalSeconds={1} atMs={nowMs}>
@@ -57,7 +60,7 @@ export function RunStatus({ state, others, nowMs }: RunStatusProps) {
           <p role="status">{progressText(others.progress)}</p>
         </Panel>
       )}
-      {state.kind !== 'none' && <OwnRun state={state} />}
+      {state.kind !== 'none' && <OwnRun state={state} teams={teams} />}
       {state.kind === 'none' && !others.isRunning && <LastRun {...others} />}
       {isLive && (
         <noscript>
@@ -70,9 +73,11 @@ export function RunStatus({ state, others, nowMs }: RunStatusProps) {
   );
 }
 
-type StartedRun = Exclude<RunState, { kind: 'none' }>;
+type OwnRunProps = Pick<RunStatusProps, 'teams'> & {
+  readonly state: Exclude<RunState, { kind: 'none' }>;
+};
 
-function OwnRun({ state }: { readonly state: StartedRun }) {
+function OwnRun({ state, teams }: OwnRunProps) {
   const { isDryRun, beganAtMs, found } = state;
   return (
     <Panel title={isDryRun ? 'Dry run' : 'Repair'} id="own-run">
@@ -101,7 +106,7 @@ function OwnRun({ state }: { readonly state: StartedRun }) {
           </a>
         </p>
       )}
-      <Findings found={found} isOver={state.kind !== 'running'} />
+      <Findings found={found} teams={teams} isOver={state.kind !== 'running'} />
     </Panel>
   );
 }
@@ -118,15 +123,22 @@ function ProgressBar({ progress }: { readonly progress: StepProgress | null }) {
   );
 }
 
-/** The number of findings on the page. */
 const MAX_SHOWN = 200;
 
-function Findings({ found, isOver }: { readonly found: Found; readonly isOver: boolean }) {
+/** The findings that the page shows. */
+export const shownOf = ({ first }: Found) => first.slice(0, MAX_SHOWN);
+
+type FindingsProps = Pick<RunStatusProps, 'teams'> & {
+  readonly found: Found;
+  readonly isOver: boolean;
+};
+
+function Findings({ found, teams, isOver }: FindingsProps) {
   const { first, count } = found;
   if (count === 0) return isOver ? null : <p class="quiet">No findings yet.</p>;
   return (
     <>
-      <FindingTable findings={first.slice(0, MAX_SHOWN)} />
+      <FindingTable findings={shownOf(found)} teams={teams} />
       {count > MAX_SHOWN && (
         <p>
           Showing the first {countText(MAX_SHOWN)} of {countText(count)}.

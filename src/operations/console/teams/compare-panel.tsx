@@ -84,9 +84,11 @@ function Result({ comparison }: { readonly comparison: Comparison }) {
       </p>
       <PlanTable
         label="Differences"
+        namesAre="Source"
+        mark="differs"
         rows={[
-          { name: 'Now', plan: is },
-          { name: 'At Stripe', plan: shouldBe, comparedWith: is },
+          { name: 'Your database', plan: is },
+          { name: 'Stripe', plan: shouldBe, comparedWith: is },
         ]}
       />
     </>
