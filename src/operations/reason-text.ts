@@ -1,72 +1,106 @@
 import type { EventReference, Reason } from '../event-log/reason.ts';
 import { durationText } from './count-text.ts';
 
-/** Explains in one sentence why an event has its outcome, and what to do if anything. */
+/** A part of the sentence that explains a reason: text, a command to run, or an event. */
+export type ReasonPart = string | { readonly command: string } | { readonly event: EventReference };
+
+/** The same sentence as `reasonParts`, in plain text. */
 export function reasonText(reason: Reason): string {
+  return reasonParts(reason).map(partText).join('');
+}
+
+function partText(part: ReasonPart): string {
+  if (typeof part === 'string') return part;
+  if ('command' in part) return `\`${part.command}\``;
+  const { event } = part;
+  return event.position === null ? nameOf(event) : `${nameOf(event)} (position ${event.position})`;
+}
+
+/** What an event is called in a sentence. */
+export function nameOf({ position, eventId, isSnapshot }: EventReference): string {
+  if (position === null) return 'an event that is no longer in the log';
+  return eventId ?? (isSnapshot ? "a snapshot from Stripe's API" : 'an event without an id');
+}
+
+/** Explains in one sentence why an event has its outcome, and what to do if anything. */
+export function reasonParts(reason: Reason): readonly ReasonPart[] {
   switch (reason.code) {
     case 'unreadable':
-      return `${reason.problem ?? 'The stored body is not a subscription event'}.`;
+      return [`${reason.problem ?? 'The stored body is not a subscription event'}.`];
     case 'readable-now':
-      return (
-        'This event could not be read when it arrived. This version of Instep can read it: ' +
-        `run \`instep events replay ${reason.position}\`.`
-      );
+      return [
+        'This event could not be read when it arrived. This version of Instep can read it: run ',
+        { command: `instep events replay ${reason.position}` },
+        '.',
+      ];
     case 'no-team':
-      return (
-        `No team has the customer ${reason.customerId}. The event is applied as soon as one does: ` +
-        `run \`instep team link ID --customer ${reason.customerId}\`.`
-      );
+      return [
+        `No team has the customer ${reason.customerId}. The event is applied as soon as one does: run `,
+        { command: `instep team link ID --customer ${reason.customerId}` },
+        '.',
+      ];
     case 'team-linked-since':
-      return (
+      return [
         `No team had the customer when the event arrived. Team ${reason.teamIds.join(', ')} has it ` +
-        'now, and a running server applies the event within seconds.'
-      );
+          'now, and a running server applies the event within seconds.',
+      ];
     case 'no-longer-known':
-      return (
+      return [
         'The log no longer shows why: events around this one were pruned or were decided in ' +
-        'another order, or TEAM_PLAN was different.'
-      );
+          'another order, or TEAM_PLAN was different.',
+      ];
     case 'newest-event':
-      return `It was the customer's newest event, and ${effect(reason)}.`;
+      return [`It was the customer's newest event, and ${effect(reason)}.`];
     case 'best-subscription':
-      return `Its subscription was the customer's best one (TEAM_PLAN=best), and ${effect(reason)}.`;
+      return [
+        `Its subscription was the customer's best one (TEAM_PLAN=best), and ${effect(reason)}.`,
+      ];
     case 'shown-by-stripe':
-      return `Stripe's API returned the subscription in this state, and ${effect(reason)}.`;
+      return [`Stripe's API returned the subscription in this state, and ${effect(reason)}.`];
     case 'decided-order-of-second':
-      return (
-        'It showed in which order the events of one second happened: the team follows ' +
-        `${nameOf(reason.last)}, which came last.`
-      );
+      return [
+        'It showed in which order the events of one second happened: the team follows ',
+        { event: reason.last },
+        ', which came last.',
+      ];
     case 'no-longer-best':
-      return (
-        "Its subscription is no longer the customer's best one: the team follows " +
-        `${nameWithSubscription(reason.followed)}.`
-      );
+      return [
+        "Its subscription is no longer the customer's best one: the team follows ",
+        ...withSubscription(reason.followed),
+        '.',
+      ];
     case 'newer-event':
       return newerEvent(reason);
     case 'earlier-in-second':
-      return `Of the ${reason.eventCount} events in its second, ${nameOf(reason.last)} came last.`;
+      return [
+        `Of the ${reason.eventCount} events in its second, `,
+        { event: reason.last },
+        ' came last.',
+      ];
     case 'status-without-effect':
-      return `The status ${reason.status} neither grants a plan nor clears it.`;
+      return [`The status ${reason.status} neither grants a plan nor clears it.`];
     case 'better-subscription':
-      return (
-        `The team kept ${nameWithSubscription(reason.followed)}, the customer's best subscription ` +
-        '(TEAM_PLAN=best).'
-      );
+      return [
+        'The team kept ',
+        ...withSubscription(reason.followed),
+        ", the customer's best subscription (TEAM_PLAN=best).",
+      ];
     case 'ambiguous-order':
-      return (
+      return [
         `The order of the ${reason.eventCount} events in its second is ambiguous. The later arrival ` +
-        "counts until Stripe's API is asked."
-      );
+          "counts until Stripe's API is asked.",
+      ];
     case 'decided-later':
-      return reason.isMaybePruned
-        ? 'It was parked at first, or the events known when it arrived have been pruned.'
-        : 'It was parked at first, and was decided when a team had its customer.';
+      return [
+        reason.isMaybePruned
+          ? 'It was parked at first, or the events known when it arrived have been pruned.'
+          : 'It was parked at first, and was decided when a team had its customer.',
+      ];
     case 'earlier-events-pruned':
-      return (
+      return [
         `Events received before ${new Date(reason.prunedBeforeMs).toISOString()} may have been ` +
-        'pruned, so earlier events may be missing here.'
-      );
+          'pruned, so earlier events may be missing here.',
+      ];
   }
 }
 
@@ -76,28 +110,24 @@ function effect({ status, effect }: WithEffect): string {
   return `the status ${status} ${effect === 'grants' ? 'gives the team its plan' : 'takes the plan away'}`;
 }
 
-function newerEvent(reason: Extract<Reason, { code: 'newer-event' }>): string {
+function newerEvent(reason: Extract<Reason, { code: 'newer-event' }>): readonly ReasonPart[] {
   const { newer, isSameSubscription, secondsLater, isLaterArrival } = reason;
   if (secondsLater === 0) {
-    return (
-      `In the same second ${nameWithSubscription(newer)} counts: of two subscriptions, the one that ` +
-      'gives a plan, then the one with the larger id.'
-    );
+    return [
+      'In the same second ',
+      ...withSubscription(newer),
+      ' counts: of two subscriptions, the one that gives a plan, then the one with the larger id.',
+    ];
   }
   const subscription = isSameSubscription ? 'the same subscription' : newer.subscriptionId;
   const known = isLaterArrival ? 'arrived before this one was decided' : 'had already arrived';
-  return (
-    `A newer event of ${subscription ?? 'no subscription'} ${known}: ${nameOf(newer)}, created ` +
-    `${durationText(secondsLater)} later.`
-  );
+  return [
+    `A newer event of ${subscription ?? 'no subscription'} ${known}: `,
+    { event: newer },
+    `, created ${durationText(secondsLater)} later.`,
+  ];
 }
 
-function nameOf({ position, eventId, isSnapshot }: EventReference): string {
-  if (position === null) return 'an event that is no longer in the log';
-  const unnamed = isSnapshot ? "a snapshot from Stripe's API" : 'an event without an id';
-  return `${eventId ?? unnamed} (position ${position})`;
-}
-
-function nameWithSubscription(event: EventReference): string {
-  return `${nameOf(event)} of ${event.subscriptionId ?? 'no subscription'}`;
+function withSubscription(event: EventReference): readonly ReasonPart[] {
+  return [{ event }, ` of ${event.subscriptionId ?? 'no subscription'}`];
 }

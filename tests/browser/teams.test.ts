@@ -46,13 +46,13 @@ test('a stale event says why, on its own page and on that of its team', async ()
   const at = (secondsAgo: number) => ({ createdSeconds: NOW_SECONDS - secondsAgo, customerId });
   await instep.happen({ ...at(60), eventId: 'evt_newer' });
   await instep.happen({ ...at(300), eventId: 'evt_older', status: 'unpaid' });
-  const reason = /had already arrived: evt_newer \(position \d+\)/;
+  const reason = /had already arrived: evt_newer, created/;
 
   const page = await browser.newPage();
   await page.goto(`${instep.url}/teams/${teamId}`);
   const row = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'evt_older' }) });
   expect(await row.innerText()).toMatch(reason);
-  await row.getByRole('link').click();
+  await row.getByRole('link', { name: 'evt_older' }).click();
   const decision = page.getByRole('region', { name: 'Decision' });
   await expectText(decision).toMatch(reason);
   expect(await decision.innerText()).toContain('stale');

@@ -43,8 +43,10 @@ describe('the decision', () => {
     const position = await deliver({ customerId, createdSeconds: 1_000, status: 'active' });
     const { text, html } = await pages.get(`/events/${position}`);
     expect(text).toContain(
-      'stale A newer event of the same subscription had already arrived: evt_end (position 1), created 16 minutes later.',
+      'stale A newer event of the same subscription had already arrived: evt_end , created 16 minutes later.',
     );
+    expect(html).toContain('<a href="/events/1"><bdi>evt_end</bdi></a>');
+    expect(text).toContain(`Number in the log ${position}, in the order of arrival`);
     expect(html).toContain(`href="/teams/${teamId}"`);
     expect(text.match(new RegExp(`Acme team ${teamId}`, 'g'))).toHaveLength(2);
   });
@@ -251,6 +253,6 @@ test.each(['/events/999999', '/events/0', '/events/x', '/events/9999999999999999
   async (path) => {
     const { status, text } = await pages.get(path);
     expect(status).toBe(404);
-    expect(text).toContain('There is no event at this position');
+    expect(text).toContain('There is no event with this number');
   },
 );

@@ -36,7 +36,7 @@ export function eventPage(options: ConsoleOptions): Hono<ConsoleEnv> {
     const position = queryNumber(context.req.param('position'));
     const event = position === null ? null : await readEventAt(query, position);
     if (event === null) {
-      throw notFound('There is no event at this position. It may have been pruned from the log.');
+      throw notFound('There is no event with this number. It may have been pruned from the log.');
     }
     return event;
   }
@@ -102,7 +102,7 @@ function EventPage({ event, explained, acted }: EventPageProps) {
   const plans = planRows(explained);
   return (
     <Page
-      title={`Event ${eventId ?? `at position ${position}`}`}
+      title={`Event ${eventId ?? position}`}
       heading={<EventHeading event={event} />}
       area="Events"
     >
@@ -156,7 +156,7 @@ function EventPage({ event, explained, acted }: EventPageProps) {
 }
 
 function EventHeading({ event: { eventId, position } }: { readonly event: EventRow }) {
-  if (eventId === null) return `Event at position ${position}`;
+  if (eventId === null) return `Event ${position}`;
   return (
     <>
       Event <UntrustedText text={eventId} maxLength={80} />
@@ -209,6 +209,7 @@ function factsOf(event: EventRow, { teams, change }: ExplainedEvent): readonly F
     ['Received', <Time ms={receivedAtMs} />],
     ['Delay', createdAtMs === null ? 'unknown' : delayText(receivedAtMs - createdAtMs)],
     ['Deliveries', countText(event.deliveries)],
+    ['Number in the log', `${event.position}, in the order of arrival`],
   ];
 }
 

@@ -1,7 +1,7 @@
 import type { Reason } from '../../../event-log/reason.ts';
 import type { EventRow } from '../../../queries/search-events.ts';
 import { DELETED_TYPE, SNAPSHOT_TYPE } from '../../../stripe/handled-event-type.ts';
-import { reasonText } from '../../reason-text.ts';
+import { nameOf, type ReasonPart, reasonParts } from '../../reason-text.ts';
 import { IdLink, isVisible, UntrustedText } from '../components/text.tsx';
 
 export function eventUrl(position: number): string {
@@ -13,7 +13,7 @@ type EventLinkProps = { readonly event: Pick<EventRow, 'eventId' | 'position'> }
 export function EventLink({ event: { eventId, position } }: EventLinkProps) {
   const isNamed = eventId !== null && isVisible(eventId);
   if (isNamed) return <IdLink href={eventUrl(position)} id={eventId} />;
-  return <a href={eventUrl(position)}>at position {position}</a>;
+  return <a href={eventUrl(position)}>event {position}</a>;
 }
 
 /** A type in one or two words. */
@@ -22,20 +22,27 @@ export function shortType(type: string): string {
   return type === DELETED_TYPE ? 'deleted' : 'updated';
 }
 
-/** Why an event had its outcome. A command to run is between backticks. */
+/** Why an event had its outcome. */
 export function ReasonText({ reason }: { readonly reason: Reason }) {
-  const [before = '', command, after = ''] = reasonText(reason).split('`');
   return (
     <>
-      <UntrustedText text={before} maxLength={600} />
-      {command !== undefined && (
-        <>
-          <code>
-            <UntrustedText text={command} maxLength={400} />
-          </code>
-          {after}
-        </>
-      )}
+      {reasonParts(reason).map((part) => (
+        <Part part={part} />
+      ))}
     </>
   );
+}
+
+function Part({ part }: { readonly part: ReasonPart }) {
+  if (typeof part === 'string') return <UntrustedText text={part} maxLength={600} />;
+  if ('command' in part) {
+    return (
+      <code>
+        <UntrustedText text={part.command} maxLength={400} />
+      </code>
+    );
+  }
+  const { position } = part.event;
+  const name = <UntrustedText text={nameOf(part.event)} maxLength={100} />;
+  return position === null ? name : <a href={eventUrl(position)}>{name}</a>;
 }

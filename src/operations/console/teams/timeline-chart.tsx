@@ -95,7 +95,7 @@ function LaneDrawing({ lane, end }: { readonly lane: Lane; readonly end: number 
 
 function MarkDrawing({ mark, y }: { readonly mark: Mark; readonly y: number }) {
   const { event, subscription } = mark.entry;
-  const name = cut(event.eventId ?? `position ${event.position}`, MAX_LABEL);
+  const name = cut(event.eventId ?? `event ${event.position}`, MAX_LABEL);
   const label = `${name}: ${shortType(event.type)}, ${cut(subscription.status, MAX_LABEL)}, ${event.outcome}`;
   return (
     <a
