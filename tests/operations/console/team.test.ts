@@ -55,14 +55,15 @@ describe('the reason for the plan', () => {
     [
       'customer',
       (id: ApplicationId, customer: string) =>
-        ['/attention', { one: `link customer:${customer}`, team: String(id) }] as const,
+        ['/attention', { one: `link customer:${customer}`, link: String(id) }] as const,
     ],
   ])('says when an operator linked a %s that had the plan before', async (subject, linkOf) => {
     const { deliver } = await arrange();
     const customerId = `cus_of_late_${subject}`;
     const teamId = await addTeam(database.query, { name: 'Late', customerId: null });
     await deliver(0, { customerId });
-    await pages.post(...linkOf(teamId, customerId));
+    const [path, form] = linkOf(teamId, customerId);
+    await pages.post(path, form);
     expect((await pages.get(`/teams/${teamId}`)).text).toMatch(
       /The team has Pro \. Its customer has had it since 2026-09-21 .* UTC , through subscription sub_\d+ \. An operator linked the customer to this team on 20/,
     );
