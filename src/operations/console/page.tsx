@@ -22,6 +22,8 @@ export type PageProps = PropsWithChildren<{
   readonly heading?: Child;
   /** The current entry of the navigation. */
   readonly area: (typeof AREAS)[number]['name'] | null;
+  /** The text that was searched for, on the page of its results. */
+  readonly search?: string | undefined;
 }>;
 
 /**
@@ -51,7 +53,7 @@ const HTMX_CONFIG = JSON.stringify({
 });
 
 /** The frame of every page. */
-export function Page({ title, heading = title, area, children }: PageProps) {
+export function Page({ title, heading = title, area, search, children }: PageProps) {
   return (
     <>
       {raw('<!doctype html>')}
@@ -74,7 +76,7 @@ export function Page({ title, heading = title, area, children }: PageProps) {
           <a class="skip" href="#main">
             Skip to content
           </a>
-          <Header area={area} />
+          <Header area={area} search={search} />
           <main id="main" tabindex={-1}>
             <div id="notice" role="alert" />
             <template id="unreachable">
@@ -91,7 +93,7 @@ export function Page({ title, heading = title, area, children }: PageProps) {
   );
 }
 
-function Header({ area }: Pick<PageProps, 'area'>) {
+function Header({ area, search }: Pick<PageProps, 'area' | 'search'>) {
   const { viewer } = currentRequest();
   return (
     <header class="bar">
@@ -112,6 +114,7 @@ function Header({ area }: Pick<PageProps, 'area'>) {
               id="search"
               type="search"
               name="q"
+              value={search}
               maxlength={300}
               placeholder="Search ( / )"
               aria-label="Search events, customers, subscriptions, invoices, products and teams"

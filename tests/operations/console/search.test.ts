@@ -143,6 +143,12 @@ test('part of a name lists the teams', async () => {
   expect(text).toMatch(/Acme Rockets .* Acme Anvils/);
 });
 
+test('the search box keeps the text on the page of its results', async () => {
+  const { html } = await pages.get(`/search?q=${encodeURIComponent('"acme')}`);
+  expect(html).toMatch(/<input id="search"[^>]* value="&quot;acme"/);
+  expect((await pages.get('/teams')).html).not.toMatch(/<input id="search"[^>]* value=/);
+});
+
 test.each(['nobody', 'prod_x', '%', '\0', '\u202e<script>alert(1)</script>'])(
   'a search without results says what to enter: %j',
   async (text) => {

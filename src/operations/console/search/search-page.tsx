@@ -137,6 +137,7 @@ function SearchPage({ text, teams, customers }: SearchPageProps) {
         </>
       }
       area={null}
+      search={text}
     >
       {teams.length > 0 && <TeamTable teams={teams} sorted={null} />}
       {teams.length === MAX_TEAMS && (
