@@ -6,8 +6,9 @@ import { changeOf } from '../../../stripe/parse-logged-event.ts';
 import { countText } from '../../count-text.ts';
 import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { Button } from '../components/form.tsx';
+import { Id } from '../components/id.tsx';
 import { Table } from '../components/table.tsx';
-import { Id, Time, UntrustedText } from '../components/text.tsx';
+import { Time, UntrustedText } from '../components/text.tsx';
 import { CustomerLink } from '../events/event-table.tsx';
 import { EventLink, ReasonText } from '../events/event-text.tsx';
 import { Changes } from '../reconcile/finding-table.tsx';
@@ -69,7 +70,8 @@ export type IssueTableProps = {
 /** The rows of the list. The surrounding form sends those that are selected. */
 export function IssueTable({ issues, ...state }: IssueTableProps) {
   const rows = issues.map((issue, index) => cellsOf(issue, `row-${index}`, state));
-  return <Table label="Issues" columns={COLUMNS} rows={rows} />;
+  const ids = issues.map((issue) => ('event' in issue ? issue.event.eventId : issue.customerId));
+  return <Table label="Issues" columns={COLUMNS} rows={rows} ids={ids} />;
 }
 
 type RowState = Omit<IssueTableProps, 'issues'>;

@@ -1,4 +1,5 @@
 import type { Child } from 'hono/jsx';
+import { DistinctIds, type ListedIds } from './id.tsx';
 
 export type Column =
   | string
@@ -20,6 +21,8 @@ export type TableProps = {
   readonly label: string;
   readonly columns: readonly Column[];
   readonly rows: readonly (readonly Child[])[];
+  /** The ids in the rows, which are shortened as far as they stay distinguishable. */
+  readonly ids?: ListedIds;
   /** Whether the first cell names its row. */
   readonly hasRowNames?: boolean;
 };
@@ -28,7 +31,7 @@ export type TableProps = {
 const MAX_PHONE_COLUMNS = 3;
 
 /** A dense table. If it is wider than the page, it scrolls, also by keyboard. */
-export function Table({ label, columns, rows, hasRowNames = false }: TableProps) {
+export function Table({ label, columns, rows, ids = [], hasRowNames = false }: TableProps) {
   const all = columns.map((column) => (typeof column === 'string' ? { name: column } : column));
   const [names, classes] = [all.map((column) => column.name), all.map((column) => column.class)];
   return (
@@ -44,19 +47,21 @@ export function Table({ label, columns, rows, hasRowNames = false }: TableProps)
           </tr>
         </thead>
         <tbody>
-          {rows.map((cells) => (
-            <tr>
-              {cells.map((cell, index) =>
-                hasRowNames && index === 0 ? (
-                  <th scope="row">{cell}</th>
-                ) : (
-                  <td class={classes[index]} data-label={names[index]}>
-                    {cell}
-                  </td>
-                ),
-              )}
-            </tr>
-          ))}
+          <DistinctIds ids={ids}>
+            {rows.map((cells) => (
+              <tr>
+                {cells.map((cell, index) =>
+                  hasRowNames && index === 0 ? (
+                    <th scope="row">{cell}</th>
+                  ) : (
+                    <td class={classes[index]} data-label={names[index]}>
+                      {cell}
+                    </td>
+                  ),
+                )}
+              </tr>
+            ))}
+          </DistinctIds>
         </tbody>
       </table>
     </section>

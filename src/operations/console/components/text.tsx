@@ -1,7 +1,7 @@
 import type { PropsWithChildren } from 'hono/jsx';
 
 /** Longer text gets no tooltip. */
-const MAX_TOOLTIP_LENGTH = 2_000;
+export const MAX_TOOLTIP_LENGTH = 2_000;
 
 export type UntrustedTextProps = { readonly text: string; readonly maxLength?: number };
 
@@ -14,35 +14,6 @@ export function UntrustedText({ text, maxLength = 120 }: UntrustedTextProps) {
   if (characters.length <= maxLength) return <bdi>{text}</bdi>;
   const start = characters.slice(0, maxLength).join('');
   return <bdi title={text.slice(0, MAX_TOOLTIP_LENGTH)}>{`${start}…`}</bdi>;
-}
-
-const SHORT_ID_LENGTH = 20;
-const ID_END_LENGTH = 6;
-
-/**
- * An untrusted id. The style sheet shortens a long one in the middle, because its start and its end
- * distinguish ids; selecting, copying and searching the page use the whole id.
- */
-export function Id({ text }: { readonly text: string }) {
-  if (text.length <= SHORT_ID_LENGTH) return <bdi class="id">{text}</bdi>;
-  const characters = [...text.slice(0, MAX_TOOLTIP_LENGTH)];
-  return (
-    <bdi class="id" title={characters.join('')}>
-      <span>{characters.slice(0, -ID_END_LENGTH).join('')}</span>
-      {characters.slice(-ID_END_LENGTH).join('')}
-    </bdi>
-  );
-}
-
-type IdLinkProps = { readonly href: string; readonly id: string };
-
-/** A link with an id as its text. The label keeps screen readers from splitting a shortened id. */
-export function IdLink({ href, id }: IdLinkProps) {
-  return (
-    <a href={href} aria-label={id.slice(0, 100).toWellFormed()}>
-      <Id text={id} />
-    </a>
-  );
 }
 
 /**

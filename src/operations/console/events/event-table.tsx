@@ -1,9 +1,11 @@
+import type { SubscriptionEvent } from '../../../core/subscription-event.ts';
 import type { EventRow } from '../../../queries/search-events.ts';
 import { changeOf } from '../../../stripe/parse-logged-event.ts';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
+import { Id, IdLink } from '../components/id.tsx';
 import { StripeId } from '../components/stripe-id.tsx';
 import { Table } from '../components/table.tsx';
-import { Id, IdLink, Time } from '../components/text.tsx';
+import { Time } from '../components/text.tsx';
 import { filterUrl } from './event-filter.ts';
 import { EventLink, shortType } from './event-text.tsx';
 
@@ -19,12 +21,22 @@ const COLUMNS = [
 ] as const;
 
 export function EventTable({ events }: { readonly events: readonly EventRow[] }) {
-  return <Table label="Events" columns={COLUMNS} rows={events.map(cellsOf)} />;
+  const rows = events.map((event) => ({ event, subscription: changeOf(event)?.subscription }));
+  const ids = rows.flatMap(({ event: { eventId, customerId }, subscription }) => [
+    eventId,
+    customerId,
+    subscription?.productId,
+  ]);
+  return <Table label="Events" columns={COLUMNS} rows={rows.map(cellsOf)} ids={ids} />;
 }
 
-function cellsOf(event: EventRow) {
+type Row = {
+  readonly event: EventRow;
+  readonly subscription: SubscriptionEvent | undefined;
+};
+
+function cellsOf({ event, subscription }: Row) {
   const { type, customerId, outcome, deliveries, receivedAtMs } = event;
-  const subscription = changeOf(event)?.subscription;
   return [
     <Time ms={receivedAtMs} />,
     <OutcomeBadge outcome={outcome} />,

@@ -2,7 +2,8 @@ import type { Reason } from '../../../event-log/reason.ts';
 import type { EventRow } from '../../../queries/search-events.ts';
 import { DELETED_TYPE, SNAPSHOT_TYPE } from '../../../stripe/handled-event-type.ts';
 import { nameOf, type ReasonPart, reasonParts } from '../../reason-text.ts';
-import { IdLink, isVisible, UntrustedText } from '../components/text.tsx';
+import { IdLink } from '../components/id.tsx';
+import { isVisible, UntrustedText } from '../components/text.tsx';
 
 export function eventUrl(position: number): string {
   return `/events/${position}`;

@@ -43,7 +43,8 @@ export type FindingTableProps = {
 export function FindingTable({ findings, teams }: FindingTableProps) {
   const byId = new Map(teams.map((team) => [team.id, team]));
   const rows = findings.map((finding) => cellsOf(finding, byId));
-  return <Table label="Findings" columns={COLUMNS} rows={rows} />;
+  const ids = findings.map(({ customerId }) => customerId);
+  return <Table label="Findings" columns={COLUMNS} rows={rows} ids={ids} />;
 }
 
 function cellsOf(finding: Finding, teams: ReadonlyMap<ApplicationId, NamedTeam>): Child[] {

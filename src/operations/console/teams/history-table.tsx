@@ -1,8 +1,9 @@
 import { isSamePlan } from '../../../core/transition.ts';
 import type { HistoryEntry } from '../../../event-log/customer-history.ts';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
+import { Id } from '../components/id.tsx';
 import { Table } from '../components/table.tsx';
-import { Id, Time, UntrustedText } from '../components/text.tsx';
+import { Time, UntrustedText } from '../components/text.tsx';
 import { EventLink, ReasonText, shortType } from '../events/event-text.tsx';
 import { shortPlan } from './timeline.ts';
 
@@ -25,7 +26,12 @@ export function rowId({ position }: { readonly position: number }): string {
 /** The events of a customer, newest first. */
 export function HistoryTable({ entries }: HistoryTableProps) {
   const rows = entries.toReversed().map(cellsOf);
-  return <Table label="History, newest first" columns={COLUMNS} rows={rows} />;
+  const ids = entries.flatMap(({ event, subscription }) => [
+    event.eventId,
+    subscription.productId,
+    subscription.subscriptionId,
+  ]);
+  return <Table label="History, newest first" columns={COLUMNS} rows={rows} ids={ids} />;
 }
 
 function cellsOf(entry: HistoryEntry) {

@@ -1,8 +1,9 @@
 import type { TeamOrder, TeamSort } from '../../../queries/list-teams.ts';
 import type { LostPlan, NamedTeam } from '../../../queries/named-teams.ts';
 import { StatusBadge } from '../components/badges.tsx';
+import { Id } from '../components/id.tsx';
 import { type Sort, Table } from '../components/table.tsx';
-import { Id, OptionalText, UntrustedText } from '../components/text.tsx';
+import { OptionalText, UntrustedText } from '../components/text.tsx';
 import { teamName, teamUrl } from './find-teams.ts';
 import { sortText, type TeamFields, teamsUrl } from './team-filter.ts';
 
@@ -27,7 +28,8 @@ export function TeamTable({ teams, sorted }: TeamTableProps) {
     ...column,
     sort: sorted === null ? undefined : sortBy(sort, sorted),
   }));
-  return <Table label="Teams" columns={columns} rows={teams.map(cellsOf)} />;
+  const ids = teams.map(({ customerId }) => customerId);
+  return <Table label="Teams" columns={columns} rows={teams.map(cellsOf)} ids={ids} />;
 }
 
 function sortBy(sort: TeamSort, { fields, order }: Sorted): Sort {
