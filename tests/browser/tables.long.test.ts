@@ -16,6 +16,10 @@ beforeAll(async () => {
   const { database } = await createDatabase();
   await addTeam(database.query, { name: 'Tables', customerId: CUSTOMER });
   await addTeam(database.query, { name: 'Another team', customerId: null });
+  const parked = Array.from({ length: 20 }, (_, index) =>
+    receivedEvent({ customerId: `cus_parked_${index}` }),
+  );
+  await openPipeline(database)(parked);
   const events = Array.from({ length: 60 }, (_, index) =>
     receivedEvent({
       customerId: CUSTOMER,
@@ -71,6 +75,26 @@ test('on a phone each row is a card that shows time, outcome and event', async (
     expect(box?.x).toBeGreaterThanOrEqual(x);
     expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(x + width);
   }
+});
+
+test.each([
+  ['the links to other pages', '/events', '.pages', 'td:nth-child(3) a'],
+  ['the buttons for selected rows', '/attention', '.toolbar', 'input[type="checkbox"]'],
+])('on a phone %s stay in view, below what has the focus', async (_, path, sticky, focused) => {
+  const page = await browser.newPage({ viewport: PHONE });
+  await page.goto(pages.url + path);
+  const [buttons, elements] = [page.locator(sticky), page.locator(focused)];
+  const last = (await elements.count()) - 1;
+  expect(last).toBeGreaterThan(15);
+  for (const index of [0, 5, last - 1, last, 10]) {
+    await elements.nth(index).focus();
+    const bar = await buttons.boundingBox();
+    const box = await elements.nth(index).boundingBox();
+    expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(bar?.y ?? 0);
+    expect((bar?.y ?? 0) + (bar?.height ?? 0)).toBeLessThanOrEqual(PHONE.height);
+    expect(bar?.height).toBeLessThan(PHONE.height / 8);
+  }
+  expect(await overhang(page)).toBe(0);
 });
 
 test('on a phone the teams are sorted, without scripts', async () => {

@@ -21,8 +21,8 @@ const FIND_PROBLEMS = `(() => {
       const [above, below] = [Math.max(top, clip.top), Math.min(bottom, clip.bottom)];
       if (right - left < 1 || below - above < 3) continue;
       if (left < clip.left - 1 || right > clip.right + 1) problems.add('cut off: ' + name);
-      // A sticky header covers the rows that scroll below it.
-      const layer = element.closest('thead');
+      // Sticky headers and buttons cover the rows that scroll below them.
+      const layer = element.closest('thead, .toolbar, .pages');
       shown.push({ node, layer, name, left, right, top: above, bottom: below });
     }
   }
@@ -62,7 +62,7 @@ const FIND_PROBLEMS = `(() => {
       if (right - left <= 1 || textOverflow === 'ellipsis') return null;
       const isPart = one instanceof SVGElement && !one.matches('svg, foreignObject');
       if (overflowX === 'visible' || isPart) continue;
-      if (overflowX === 'auto' && one.matches('.timeline .scroll, .json')) return null;
+      if (overflowX === 'auto' && one.matches('.timeline .scroll, .json, .toolbar')) return null;
       clip.left = Math.max(clip.left, left);
       clip.right = Math.min(clip.right, right);
       clip.top = Math.max(clip.top, top);

@@ -30,7 +30,10 @@ export function actionsPage({ database: { query }, logger }: ConsoleOptions): Ho
       <Page title="What operators did" area="Attention">
         <p>Actions in this console during the last year. Commands are not listed.</p>
         {actions.length > 0 ? (
-          <Table label="Actions" columns={COLUMNS} rows={actions.map(cellsOf)} />
+          <>
+            <ExportLinks url="/actions" />
+            <Table label="Actions" columns={COLUMNS} rows={actions.map(cellsOf)} />
+          </>
         ) : (
           <Notice kind="empty" title={before === null ? 'No actions yet' : 'No older actions'} />
         )}
@@ -43,7 +46,6 @@ export function actionsPage({ database: { query }, logger }: ConsoleOptions): Ho
             }
           }
         />
-        {actions.length > 0 && <ExportLinks url="/actions" />}
       </Page>,
     );
   });

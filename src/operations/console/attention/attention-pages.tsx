@@ -58,8 +58,8 @@ export function attentionPages(services: ActionServices): Hono {
           <NoIssues isFiltered={kind !== null || cursor !== null} />
         ) : (
           <>
-            <IssueForm {...{ page, kind, cursor, areSelected, texts, errors }} />
             <ExportLinks url={issuesUrl(kind)} />
+            <IssueForm {...{ page, kind, cursor, areSelected, texts, errors }} />
           </>
         )}
         <p>

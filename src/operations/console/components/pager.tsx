@@ -11,7 +11,7 @@ export type PagerProps = {
 export function Pager({ first, previous, next }: PagerProps) {
   if (!first && !previous && !next) return null;
   return (
-    <nav class="pager" aria-label="Pages">
+    <nav class="pager pages" aria-label="Pages">
       {first && <a href={first.href}>{first.text}</a>}
       {previous && (
         <a href={previous.href} rel="prev">

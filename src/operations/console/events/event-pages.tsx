@@ -69,7 +69,12 @@ export function eventPages(options: ConsoleOptions): Hono {
         {form}
         {baseline && <NewerEvents {...{ fields, baseline, newer: 0, nowMs }} />}
         <div id="results">
-          {page.events.length > 0 && <EventTable events={page.events} />}
+          {page.events.length > 0 && (
+            <>
+              <ExportLinks url={filterUrl('/events', fields)} />
+              <EventTable events={page.events} />
+            </>
+          )}
           <PageEnd
             fields={fields}
             page={page}
@@ -77,7 +82,6 @@ export function eventPages(options: ConsoleOptions): Hono {
             isForward={after !== null}
           />
           <EventPager fields={fields} page={page} />
-          {page.events.length > 0 && <ExportLinks url={filterUrl('/events', fields)} />}
         </div>
       </Page>,
     );

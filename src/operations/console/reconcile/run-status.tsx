@@ -138,13 +138,13 @@ function Findings({ found, teams, isOver }: FindingsProps) {
   if (count === 0) return isOver ? null : <p class="quiet">No findings yet.</p>;
   return (
     <>
+      {isOver && count === first.length && <ExportLinks url="/reconcile/findings" />}
       <FindingTable findings={shownOf(found)} teams={teams} />
       {count > MAX_SHOWN && (
         <p>
           Showing the first {countText(MAX_SHOWN)} of {countText(count)}.
         </p>
       )}
-      {isOver && count === first.length && <ExportLinks url="/reconcile/findings" />}
       {isOver && count > first.length && (
         <p>To get all of them: npx instep reconcile --dry-run --json</p>
       )}

@@ -60,10 +60,12 @@ export function teamPages(options: ConsoleOptions, services: ActionServices): Ho
         )}
         <div id="results">
           {page.teams.length > 0 && (
-            <TeamTable teams={page.teams} sorted={canSort ? { fields, order } : null} />
+            <>
+              <ExportLinks url={teamsUrl(fields)} />
+              <TeamTable teams={page.teams} sorted={canSort ? { fields, order } : null} />
+            </>
           )}
           <PageEnd page={page} fields={fields} start={start} />
-          {page.teams.length > 0 && <ExportLinks url={teamsUrl(fields)} />}
         </div>
       </Page>,
     );
