@@ -39,7 +39,8 @@ const BUDGET_MS = 30;
 /** The number of events that one statement examines, within a few milliseconds. */
 const RANGE = 5_000;
 
-/** The same for a search in their bodies. */
+/** The same for a customer's events, which are on separate pages of the table, and for a search in bodies. */
+const RANGE_OF_CUSTOMER = 1_000;
 const RANGE_OF_BODIES = 500;
 
 /**
@@ -99,21 +100,23 @@ async function search(
     events.push(...(await readEvents(query, filter, range, wanted)));
     if (events.length > limit) break;
     if (clockMs() - startedAtMs < BUDGET_MS) continue;
-    return { events, reached: await readReached(query, range, order, bounds) };
+    const { customerId } = filter;
+    return { events, reached: await readReached(query, range, { order, customerId }, bounds) };
   }
   return { events, reached: null };
 }
 
-/** The last event of a range in this order; `null` when nothing of the log is left after it. */
+/** The last event of a range in this order; `null` when nothing is left to search after it. */
 async function readReached(
   query: Query,
   range: PositionRange,
-  order: SortOrder,
+  { order, customerId }: { readonly order: SortOrder } & Pick<EventFilter, 'customerId'>,
   bounds: PositionRange,
 ) {
   const rest =
     order === 'newest first' ? { ...bounds, upTo: range.after } : { ...bounds, after: range.upTo };
-  if ((await readPositionRange(query, rest, { order, limit: 1 })) === null) return null;
+  const left = await readPositionRange(query, rest, { order, limit: 1, customerId });
+  if (left === null) return null;
   const backwards = order === 'newest first' ? 'oldest first' : 'newest first';
   const [last] = await readEvents(query, {}, range, { order: backwards, limit: 1 });
   return last ?? null;
@@ -133,16 +136,20 @@ async function searchParked(
   return await readEventsAt(query, { outcome, ...others }, wanted, page);
 }
 
-/** One range with all events of the filter's period, if the filter has no other condition. */
+/** One range with all events of the filter's period and customer, if the filter has no other condition. */
 async function* pageRangesOf(
   query: Query,
   filter: EventFilter,
   bounds: PositionRange,
   order: SortOrder,
 ) {
-  const { sinceMs: _, untilMs: __, ...others } = filter;
+  const { sinceMs: _, untilMs: __, customerId: ___, ...others } = filter;
   const isEverything = Object.values(others).every((one) => one === undefined);
-  const size = filter.invoiceId === undefined ? RANGE : RANGE_OF_BODIES;
   if (isEverything) yield bounds;
-  else yield* rangesOf(query, filter, bounds, { order, size });
+  else yield* rangesOf(query, filter, bounds, { order, size: sizeOf(filter) });
+}
+
+function sizeOf({ customerId, invoiceId }: EventFilter): number {
+  if (invoiceId !== undefined) return RANGE_OF_BODIES;
+  return customerId === undefined ? RANGE : RANGE_OF_CUSTOMER;
 }

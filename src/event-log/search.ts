@@ -81,23 +81,19 @@ export async function* eventsWithin(
 
 export type RangesOptions = {
   readonly order: SortOrder;
-  /** The maximum number of events in a range, where no index finds the events. */
+  /** The maximum number of events in a range; of the customer's events, if the filter has a customer. */
   readonly size: number;
 };
 
 /** The parts of a range that can have matching events. Events of a customer have an index. */
 export async function* rangesOf(
   query: Query,
-  filter: EventFilter,
+  { customerId }: EventFilter,
   bounds: PositionRange,
   { order, size }: RangesOptions,
 ): AsyncGenerator<PositionRange> {
-  if (filter.customerId !== undefined) {
-    yield bounds;
-    return;
-  }
   for (let rest = bounds; ; ) {
-    const range = await readPositionRange(query, rest, { order, limit: size });
+    const range = await readPositionRange(query, rest, { order, limit: size, customerId });
     if (range === null) return;
     yield range;
     rest =

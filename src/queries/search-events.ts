@@ -163,12 +163,16 @@ function conditionsOf(
   };
 }
 
-/** The part of a range that holds its first events in this order; `null` when there are none. */
+/**
+ * The part of a range that holds its first events in this order, or those of a customer; `null` when there
+ * are none.
+ */
 export async function readPositionRange(
   query: Query,
   { after, upTo }: PositionRange,
-  { order, limit }: Page,
+  { order, limit, customerId }: Page & Pick<EventFilter, 'customerId'>,
 ): Promise<PositionRange | null> {
+  const ofCustomer = conditionsOf({ customerId }, 4);
   const [row] = await query<PositionRange | { upTo: null }>({
     name: 'read_position_range',
     text: `
@@ -178,10 +182,11 @@ export async function readPositionRange(
                  from instep.events
                 where position > $1
                   and position <= $2
+                  ${ofCustomer.sql}
                 order by position ${DIRECTIONS[order]}
                 limit $3
              ) as first`,
-    values: [after, upTo, limit],
+    values: [after, upTo, limit, ...ofCustomer.values],
   });
   return row === undefined || row.upTo === null ? null : row;
 }

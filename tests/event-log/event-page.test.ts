@@ -68,6 +68,27 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await searchAll({ ...parked, type: 'nothing' })).toEqual([]);
   });
 
+  test('a search among the events of one customer stops when time runs out', async () => {
+    await logEvents(20_100);
+    const { query } = store.database;
+    const filter = { customerId: 'cus_3', outcome: 'unreadable' } as const;
+    let nowMs = 0;
+    const clockMs = () => (nowMs += 1_000);
+    const reached: (number | null)[] = [];
+    let before: number | null = null;
+    do {
+      const page = await readPageOfEvents(query, { filter, before, limit: LIMIT, clockMs });
+      expect(page.events).toEqual([]);
+      reached.push(page.searchedToMs);
+      before = page.before;
+    } while (before !== null);
+    const ofCustomer = Array.from({ length: 20_100 }, (_, index) => 20_100 - index).filter(
+      (position) => position % 7 === 3,
+    );
+    const [first = 0, second = 0] = [ofCustomer[999], ofCustomer[1_999]];
+    expect(reached).toEqual([first * 1_000, second * 1_000, null]);
+  });
+
   test('leaves out an event that was decided between two pages', async () => {
     await logEvents(200);
     await run(`update instep.events set outcome = 'applied' where position > 20`);
