@@ -12,7 +12,7 @@ export type SimulatedDatabase = {
 };
 
 /**
- * Runs a simulation on its own embedded database, which is removed afterwards, or on the one of this
+ * Runs a simulation on its own embedded database, which is removed afterward, or on the one of this
  * URL, which keeps the data of the simulation.
  */
 export async function withSimulatedDatabase<Result>(

@@ -13,7 +13,7 @@ type Received = {
 /**
  * One statement is one transaction and one round trip. The bodies are sent as one byte string with their
  * offsets: `pg` writes an array of them as hexadecimal text of twice the length, which costs PostgreSQL twice
- * the time and the server 20 % more.
+ * the time and the server 20% more.
  */
 const STORE = `
   with logged as (

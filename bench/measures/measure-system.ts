@@ -7,10 +7,10 @@ import { type Measured, ServerRun } from './server-run.ts';
 /** The names of the measurements under load. */
 export const LOADS = {
   events: 'events',
-  eventsInTime: 'events at 70 %',
+  eventsInTime: 'events at 70%',
   oneEvent: 'events, one at a time',
   profiles: 'profiles',
-  profilesInTime: 'profiles at 70 %',
+  profilesInTime: 'profiles at 70%',
   renewals: 'renewals',
   eventsMixed: 'events beside profiles',
   profilesMixed: 'profiles beside events',

@@ -19,7 +19,7 @@ export const PHASES = {
   summing: 'while statistics are summed',
   deletionRests: 'without deletion',
   deletion: 'while events are deleted',
-  afterwards: 'after the deletion',
+  afterward: 'after the deletion',
 } as const;
 
 export type RetentionMeasures = {
@@ -27,7 +27,7 @@ export type RetentionMeasures = {
   /** The events added to the statistics per second, under load. */
   readonly summedPerSecond: number;
   readonly deletion: DeletionCosts;
-  /** The console's pages while events are deleted, and afterwards. */
+  /** The console's pages while events are deleted, and afterward. */
   readonly pages: {
     readonly during: readonly MeasuredPage[];
     readonly after: readonly MeasuredPage[];
@@ -96,7 +96,7 @@ export async function measureRetention(
     const during = await measurePages();
     const costs = await deletion.complete(postgres.pid);
     print(`${costs.deleted.toLocaleString('en')} events deleted`);
-    for (let round = 1; round <= rounds; round += 1) await measure(PHASES.afterwards, round);
+    for (let round = 1; round <= rounds; round += 1) await measure(PHASES.afterward, round);
     const after = await measurePages();
     return {
       samples,

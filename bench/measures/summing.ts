@@ -6,7 +6,7 @@ const DEADLINE_MS = 60_000;
 const SECOND_MS = 1_000;
 
 /**
- * Controls how a running server sums the statistics of a log, which it does backwards from the newest event.
+ * Controls how a running server sums the statistics of a log, which it does backward from the newest event.
  * It rests while the database claims that it has reached the first event.
  */
 export class Summing {

@@ -16,7 +16,7 @@ export function bytesTable(all: ReadonlyMap<string, EventBytes>): string {
     figure(bytes.written),
   ]);
   return table(
-    ['', 'raw body', 'stored', 'stored / body', 'a million events', 'written to the WAL'],
+    ['', 'raw body', 'stored', 'stored / body', 'per million events', 'written to the WAL'],
     rows,
   );
 }

@@ -21,7 +21,7 @@ export function comparisonReport(
   const sound =
     problems.length === 0
       ? `All ${samples} measurements were valid: every response was correct, and everything ` +
-        'acknowledged was in the database afterwards.'
+        'acknowledged was in the database afterward.'
       : `**Some measurements failed:**\n\n${problems.join('\n')}`;
   return [
     `Measured with \`npm run bench\` on ${machine}, in ${rounds} rounds with ${connections} ` +
@@ -41,9 +41,9 @@ export function comparisonReport(
     loadsTable(comparison, LOADS.eventsMixed),
     'Profile reads, with the other half:',
     loadsTable(comparison, LOADS.profilesMixed),
-    '### Events at 70 % of the maximum rate',
+    '### Events at 70% of the maximum rate',
     loadsTable(comparison, LOADS.eventsInTime),
-    '### Profile reads at 70 % of the maximum rate',
+    '### Profile reads at 70% of the maximum rate',
     loadsTable(comparison, LOADS.profilesInTime),
     '### Events, one at a time',
     loadsTable(comparison, LOADS.oneEvent),

@@ -78,12 +78,12 @@ export function goalsOf(comparison: Comparison): Goal[] {
       measured: one === null || commitMs === null ? null : one.p50Ms / commitMs,
     },
     {
-      title: 'events at 70 % of the maximum rate: p99 / p50',
+      title: 'events at 70% of the maximum rate: p99 / p50',
       target: { most: 5 },
       measured: tail(LOADS.eventsInTime),
     },
     {
-      title: 'profiles at 70 % of the maximum rate: p99 / p50',
+      title: 'profiles at 70% of the maximum rate: p99 / p50',
       target: { most: 5 },
       measured: tail(LOADS.profilesInTime),
     },

@@ -4,7 +4,7 @@ import { figure, NONE, table } from './format.ts';
 import { ratioToBest, type Summary, summarize } from './summary.ts';
 
 const HEAD = ['', 'per second', 'vs. floor', 'p50', 'p99', 'p99 / p50'];
-const COSTS = ['server', 'PostgreSQL', 'sender', 'a million', 'peak'];
+const COSTS = ['server', 'PostgreSQL', 'sender', 'per million', 'peak'];
 const WRONG = 'wrong customers';
 
 /** The medians of one measurement, a row for each system that has it. */

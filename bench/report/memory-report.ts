@@ -37,7 +37,7 @@ export function memoryReport(
     {
       title: 'growth from the second to the last fifth of the time',
       target: { most: 5 },
-      unit: ' %',
+      unit: '%',
       measured: growthPercent(resident),
     },
   ];

@@ -16,7 +16,7 @@ export function decreaseGoals(
     return {
       title: `${name} per second: decrease ${title}`,
       target: { most },
-      unit: ' %',
+      unit: '%',
       measured: ratio === null ? null : (1 - ratio) * 100,
     };
   });

@@ -30,11 +30,11 @@ export function retentionReport(
   const goals = [
     ...decrease(PHASES.summing, PHASES.summingRests, 5),
     ...decrease(PHASES.deletion, PHASES.deletionRests, 10),
-    ...decrease(PHASES.afterwards, PHASES.deletionRests, 10),
+    ...decrease(PHASES.afterward, PHASES.deletionRests, 10),
     {
       title: 'size of the log: increase by as many new events as were deleted',
       target: { most: 5 },
-      unit: ' %',
+      unit: '%',
       measured: measures.growthByReplacement * 100,
     },
     {
@@ -42,7 +42,7 @@ export function retentionReport(
       title: 'slowest page of the console during the deletion, median',
       measured: slowest(pages.during),
     },
-    { ...pageGoal, title: '… and afterwards', measured: slowest(pages.after) },
+    { ...pageGoal, title: '… and afterward', measured: slowest(pages.after) },
   ];
   return [
     `Measured with \`npm run bench -- retention\` on ${machine}. The database had ${count(teams)} teams and ` +

@@ -9,7 +9,7 @@ export type PrimaryAndStandby = {
   open(options: PoolOptions): Database;
 };
 
-/** Runs a simulation on a migrated primary and its synchronous standby, which are removed afterwards. */
+/** Runs a simulation on a migrated primary and its synchronous standby, which are removed afterward. */
 export async function withPrimaryAndStandby<Result>(
   work: (pair: PrimaryAndStandby) => Promise<Result>,
 ): Promise<Result> {

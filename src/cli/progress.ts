@@ -34,7 +34,7 @@ export function createProgress(options: ProgressOptions): Progress {
   };
 }
 
-/** `████░░░░  43 %  43,200 of 100,000 subscriptions, 998/s, 57 s left` */
+/** `████░░░░  43%  43,200 of 100,000 subscriptions, 998/s, 57 s left` */
 export function progressLine(
   { unit, total, hasRate = false }: ProgressOptions,
   done: number,
@@ -46,7 +46,7 @@ export function progressLine(
   if (total === null || done > total) return `${count} ${unit}${rate}`;
   const share = total === 0 ? 1 : done / total;
   const bar = '█'.repeat(Math.round(share * WIDTH)).padEnd(WIDTH, '░');
-  const percent = `${Math.floor(share * 100)} %`.padStart(5);
+  const percent = `${Math.floor(share * 100)}%`.padStart(4);
   const left = isFast ? `, ${durationOf((total - done) / perSecond)} left` : '';
   const of = `${count} of ${total.toLocaleString('en')} ${unit}`;
   return `${paint('green', bar)} ${percent}  ${of}${rate}${left}`;

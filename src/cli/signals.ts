@@ -5,7 +5,7 @@ export const SIGNALS = [...STOP_SIGNALS, 'SIGHUP'] as const;
 
 /**
  * Resolves with the first signal that asks the process to end. A second SIGINT or SIGTERM ends it at once,
- * without losing any event that was answered 200.
+ * without losing any event that got a 200.
  */
 export function nextSignal(): Promise<string> {
   return new Promise((resolve) => {

@@ -39,7 +39,7 @@ export function triggerCommand(): Command {
     .option('--status <status>', 'status (default: active, or canceled for a deleted event)')
     .option(
       '--subscription <id>',
-      'subscription id (default: one for the customer, such as sub_123)',
+      'subscription id (default: derived from the customer id, such as sub_123)',
     )
     .option('--product <id>', 'product id', 'prod_example')
     .option('--id <id>', 'event id (default: a new one)')
@@ -61,20 +61,20 @@ async function trigger(type: string, options: TriggerOptions): Promise<void> {
     createdSeconds: options.created,
     eventId: options.id ?? `evt_${randomBytes(12).toString('hex')}`,
   });
-  const { status, answer } = await post(url, signedRequest(event, webhookSecrets[0]));
-  printData({ eventId: event.id, status, answer }, options);
-  if (status !== 200) throw new TriggerFailed(`the server answered ${status}`);
+  const { status, response } = await post(url, signedRequest(event, webhookSecrets[0]));
+  printData({ eventId: event.id, status, response }, options);
+  if (status !== 200) throw new TriggerFailed(`the server responded with ${status}`);
 }
 
 async function post(url: string, request: RequestInit) {
   const signal = AbortSignal.timeout(DEADLINE_SECONDS * 1_000);
   try {
     const response = await fetch(url, { ...request, signal });
-    return { status: response.status, answer: await response.text() };
+    return { status: response.status, response: await response.text() };
   } catch (cause) {
     const problem = signal.aborted
-      ? `did not answer within ${DEADLINE_SECONDS} seconds: is it Instep that listens there?`
-      : 'cannot be reached: is the server running? Name its address with HOST and PORT, or with --url';
+      ? `did not answer within ${DEADLINE_SECONDS} seconds: is Instep listening there?`
+      : "can't be reached: is the server running? Name its address with HOST and PORT, or with --url";
     throw new TriggerFailed(`${url} ${problem}`, { cause });
   }
 }

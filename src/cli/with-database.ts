@@ -17,7 +17,7 @@ type Server = {
   readonly prepare: () => Promise<string[]>;
 };
 
-/** Runs work on the configured database server, and releases the server afterwards. */
+/** Runs work on the configured database server, and releases the server afterward. */
 export async function withServer<Result>(
   work: (server: Server) => Promise<Result>,
 ): Promise<Result> {

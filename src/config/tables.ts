@@ -48,7 +48,7 @@ function parseTables(text: string): DeclaredTables | string {
   try {
     value = JSON.parse(text.trimStart().startsWith('{') ? text : readFileSync(text, 'utf8'));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : 'it cannot be read';
+    const reason = error instanceof Error ? error.message : "it can't be read";
     return `must be JSON such as ${EXAMPLE}, or the path of a file with it (${reason})`;
   }
   return checked(value);

@@ -117,8 +117,8 @@ async function readReached(
     order === 'newest first' ? { ...bounds, upTo: range.after } : { ...bounds, after: range.upTo };
   const left = await readPositionRange(query, rest, { order, limit: 1, customerId });
   if (left === null) return null;
-  const backwards = order === 'newest first' ? 'oldest first' : 'newest first';
-  const [last] = await readEvents(query, {}, range, { order: backwards, limit: 1 });
+  const backward = order === 'newest first' ? 'oldest first' : 'newest first';
+  const [last] = await readEvents(query, {}, range, { order: backward, limit: 1 });
   return last ?? null;
 }
 

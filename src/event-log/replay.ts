@@ -21,7 +21,7 @@ const BATCH = 200;
 
 /**
  * Processes logged events again, in this order. It is idempotent: events that were decided do not
- * change. A parked event is decided when a team has its customer now, and an unreadable event when
+ * change. A parked event is decided when a team is now linked to its customer, and an unreadable event when
  * this version can read it.
  *
  * @throws the errors of the database, except those that one event causes

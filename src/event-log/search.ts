@@ -40,13 +40,13 @@ export async function* searchLog(
 }
 
 /**
- * The events with this id, oldest first. No index covers ids, so the log is searched backwards until a range
+ * The events with this id, oldest first. No index covers ids, so the log is searched backward until a range
  * has one.
  */
 export async function findEvents(query: Query, eventId: string): Promise<EventRow[]> {
   const filter = { eventId };
-  const backwards = { order: 'newest first', size: RANGE } as const;
-  for await (const range of rangesOf(query, filter, WHOLE_LOG, backwards)) {
+  const backward = { order: 'newest first', size: RANGE } as const;
+  for await (const range of rangesOf(query, filter, WHOLE_LOG, backward)) {
     const found = await readEvents(query, filter, range, { order: 'oldest first', limit: PAGE });
     if (found.length > 0) return found;
   }

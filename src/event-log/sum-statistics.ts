@@ -32,8 +32,8 @@ const WRITERS_INTERVAL_MS = 50;
 const WRITERS_DEADLINE_MS = 10_000;
 
 /**
- * Adds the log to the statistics: forwards the events since the last run, and backwards from the
- * first one, as far as the statistics go. Each event is added once, because a step begins only when
+ * Adds events to the statistics: those since the last run, and then older ones, backward from the first
+ * counted event, as far as the statistics go. Each event is added once, because a step begins only when
  * every event in it has been committed.
  */
 export async function sumStatistics(

@@ -4,7 +4,7 @@ import { type ListenerOptions, openListener, type RunningServer } from '../serve
 export type ListenForOperatorsOptions = Pick<ListenerOptions, 'host' | 'port' | 'logger'>;
 
 export type OperatorsListener = RunningServer & {
-  /** Serves these pages. Until then every request is answered 503. */
+  /** Serves these pages. Until then every request gets a 503. */
   show(fetch: (request: Request) => Response | Promise<Response>): Promise<void>;
 };
 

@@ -14,7 +14,7 @@ import type { Exposition } from './metrics/exposition.ts';
 /** The operators' listener, in a process that serves the public or supervises those that do. */
 export type Operations = {
   readonly url: string;
-  /** Shows the pages of this database. Until then every request is answered 503. */
+  /** Shows the pages of this database. Until then every request gets a 503. */
   show(server: DatabaseServer, metrics: Exposition): Promise<void>;
   /** Answers pending requests, within `deadlineMs`, and disconnects from the database. */
   close(deadlineMs: number): Promise<void>;

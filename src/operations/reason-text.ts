@@ -35,14 +35,14 @@ export function reasonParts(reason: Reason): readonly ReasonPart[] {
       ];
     case 'no-team':
       return [
-        `No team has the customer ${reason.customerId}. The event is applied as soon as one does: run `,
+        `No team is linked to customer ${reason.customerId}. The event is applied as soon as one is: run `,
         { command: `instep team link ID --customer ${reason.customerId}` },
         '.',
       ];
     case 'team-linked-since':
       return [
-        `No team had the customer when the event arrived. Team ${reason.teamIds.join(', ')} has it ` +
-          'now, and a running server applies the event within seconds.',
+        `No team was linked to the customer when the event arrived. Team ${reason.teamIds.join(', ')} is ` +
+          'linked now, and a running server applies the event within seconds.',
       ];
     case 'no-longer-known':
       return [
@@ -94,7 +94,7 @@ export function reasonParts(reason: Reason): readonly ReasonPart[] {
       return [
         reason.isMaybePruned
           ? 'It was parked at first, or the events known when it arrived have been pruned.'
-          : 'It was parked at first, and was decided when a team had its customer.',
+          : 'It was parked at first, and was decided when a team was linked to its customer.',
       ];
     case 'earlier-events-pruned':
       return [

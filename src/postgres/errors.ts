@@ -2,7 +2,7 @@ import type { ApplicationId } from '../core/application-id.ts';
 import { DeadlineExceeded } from '../runtime/deadline.ts';
 import { InstepError } from '../runtime/errors.ts';
 
-/** The database cannot be reached, is too slow, or is not able to write now: try again later. */
+/** The database can't be reached, is too slow, or is not able to write now: try again later. */
 export class DatabaseUnavailable extends InstepError {
   readonly code = 'DATABASE_UNAVAILABLE';
 }
@@ -46,7 +46,7 @@ const BUSY_STATES = new Set(['55P03', '57014']);
 
 /**
  * Converts an error of `pg` into one of the errors above, by its SQLSTATE. An unknown error counts as
- * unavailable, so that the event is answered 503 and sent again.
+ * unavailable, so that the event gets a 503 and is sent again.
  */
 export function databaseError(cause: unknown): InstepError {
   if (cause instanceof DeadlineExceeded) {

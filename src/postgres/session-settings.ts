@@ -20,7 +20,7 @@ export const SESSION_SETTINGS: Settings = {
 
 /**
  * One statement for each setting: `set local timezone = 'UTC'`. Turns `synchronous_commit` on only if it is
- * off: a commit must be on disk before an event is answered with 200.
+ * off: a commit must be on disk before the 200 is sent.
  */
 export function setStatements(command: 'set' | 'set local', settings: Settings): string {
   const waitForDisk = `

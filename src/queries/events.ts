@@ -36,7 +36,7 @@ export const LOGGED_EVENT = `
 
 /**
  * The events of these ranges, as `event`. A range yields up to 1,000 events, more than any customer has in a
- * second. The order and the limit make the planner use the index: it expects any range to hold 0.5 % of the
+ * second. The order and the limit make the planner use the index: it expects any range to hold 0.5% of the
  * table, and would otherwise read the whole table rather than look up 64 ranges.
  */
 const EVENTS_IN_RANGES = `

@@ -130,7 +130,7 @@ const DISMISS_PARKED_BATCH = ({ teams }: ApplicationTables) => `
 
 /**
  * Dismisses parked events whose customer has no team, and returns how many. Those of a customer who had a
- * team stay in the log, because they count again once a team has that customer: without them the stored state
+ * team stay in the log, because they count again once a team is linked to that customer: without them the stored state
  * of the customer is outdated. Those of other customers are deleted, and catch-up does not treat them as
  * missed.
  */

@@ -41,7 +41,7 @@ const COUNT_TEAMS = (tables: ApplicationTables) => `
 
 /**
  * Counts the teams, unless an instance did so within the last 10 seconds. The application's table can be
- * large, without an index, or a view, so counting takes up to 1 % of the time. A claim assumes twice the time
+ * large, without an index, or a view, so counting takes up to 1% of the time. A claim assumes twice the time
  * of the last count, up to 36 seconds, so that counts that fail become rarer, up to one an hour.
  */
 export async function countTeamsInTurn(query: Query): Promise<void> {

@@ -233,7 +233,7 @@ const ADD_TEAM = (tables: ApplicationTables) => {
 /**
  * Adds a team, and returns its id.
  *
- * @throws DatabaseRefused when another team has the customer, or the table has other required columns
+ * @throws DatabaseRefused when another team is linked to the customer, or the table has other required columns
  */
 export async function addTeam(
   query: Query,
@@ -268,7 +268,7 @@ const LINK_TEAM = ({ teams: { name, column, idType, touch } }: ApplicationTables
  * Links a team to a customer, unless it has another customer that must not be replaced. Returns whether it
  * was linked.
  *
- * @throws DatabaseRefused when another team has the customer
+ * @throws DatabaseRefused when another team is linked to the customer
  */
 export async function linkTeam(
   query: Query,

@@ -2,7 +2,7 @@ import type { Query } from '../postgres/database.ts';
 
 /**
  * Takes the turn of a job that reads all teams: one instance at a time, 3 seconds or more after the last
- * turn. The application's table can be large and without an index, so reading it takes up to 2 % of the time.
+ * turn. The application's table can be large and without an index, so reading it takes up to 2% of the time.
  * Returns whether it is this instance's turn.
  */
 export async function takeTurn(query: Query, job: string): Promise<boolean> {

@@ -6,7 +6,7 @@ export type Instrumentation = {
   signatureMatched(timestampSeconds: number): void;
   signatureRejected(): void;
   eventProcessed(event: ProcessedEvent): void;
-  /** An event of another mode or account than the API key's has arrived. */
+  /** An event from another mode or account than the API key's has arrived. */
   eventMismatched(mismatch: string): void;
   /** An event was refused, or could not be stored. Stripe sends it again. */
   eventFailed(error: unknown): void;

@@ -79,9 +79,9 @@ export function createWebhookProcessor(options: WebhookOptions): ProcessWebhook 
     logger.error(members, 'webhook signature verification failed'),
   );
 
-  // Otherwise every event of an endpoint in another mode would write a line.
+  // Otherwise every event from an endpoint in another mode would write a line.
   const writeMismatch = limitLines((members) =>
-    logger.warn(members, 'event of another mode or account applied'),
+    logger.warn(members, 'event from another mode or account applied'),
   );
 
   function reportMismatch({ eventId, type, origin }: Delivered): void {
@@ -102,7 +102,7 @@ export function createWebhookProcessor(options: WebhookOptions): ProcessWebhook 
     }
   }
 
-  /** Without its event, a notification is answered with 503, so that Stripe sends it again. */
+  /** Without its event, a notification gets a 503, so that Stripe sends it again. */
   async function ingestNotified(notification: EventNotification, receivedAtMs: number) {
     const { event, body } = await retrieveEvent(notification, { receivedAtMs, nonce }).catch(
       (error: unknown) => {

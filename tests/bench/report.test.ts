@@ -241,13 +241,13 @@ test('the retention report has the decrease in each round and the figures of the
   const context = { options: readOptions(['retention']), machine: 'two cores' };
   const report = retentionReport(measures, context);
   expect(report).toContain(
-    '| events per second: decrease while statistics are summed | ≤ 5 % | 4 % | yes |',
+    '| events per second: decrease while statistics are summed | ≤ 5% | 4% | yes |',
   );
   expect(report).toContain(
-    '| events per second: decrease while events are deleted | ≤ 10 % | 10 % | yes |',
+    '| events per second: decrease while events are deleted | ≤ 10% | 10% | yes |',
   );
   expect(report).toContain('during the deletion, median | ≤ 100 ms | 20 ms | yes |');
-  expect(report).toContain('| … and afterwards | ≤ 100 ms | 300 ms | **no** |');
+  expect(report).toContain('| … and afterward | ≤ 100 ms | 300 ms | **no** |');
   expect(report).toContain('| … without other load | 4,000 per second |');
   expect(report).toContain('| … in a month | 10.4 billion |');
   const missing = { ...page, problem: '/events was answered 404' };

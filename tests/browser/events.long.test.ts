@@ -6,14 +6,14 @@ import { expectText, useBrowser } from '../support/browser/browser.ts';
 const browser = useBrowser();
 const instep = useBrowsedInstep();
 
-test('a parked event is applied by a replay once a team has its customer', async () => {
+test('a parked event is applied by a replay once a team is linked to its customer', async () => {
   const customerId = 'cus_parked';
   await instep.happen({ eventId: 'evt_parked', customerId });
   const page = await browser.newPage();
   await page.goto(`${instep.url}/events?outcome=parked`);
   await page.getByRole('link', { name: 'evt_parked' }).click();
   await page.getByRole('button', { name: 'Replay' }).click();
-  await expectText(page).toContain('The event is still parked: no team has its customer.');
+  await expectText(page).toContain('The event is still parked: no team is linked to its customer.');
 
   await instep.addTeam('Parked', customerId);
   await page.getByRole('button', { name: 'Replay' }).click();

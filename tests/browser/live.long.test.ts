@@ -111,7 +111,7 @@ test('a page whose updates are off says so, and is not green, after a minute', a
   expect(await isGray(page)).toBe(true);
 });
 
-test('selected text stays selected, and updates continue afterwards', async () => {
+test('selected text stays selected, and updates continue afterward', async () => {
   const page = await browser.newPage();
   await page.clock.install();
   await page.goto(pages.url);

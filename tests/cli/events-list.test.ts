@@ -73,7 +73,7 @@ test('prints a line for each event', async () => {
   const { stdout, stderr } = await log.events(['list']);
   expect(stderr).toBe('');
   const [head, ...lines] = stdout.trimEnd().split('\n');
-  expect(head).toMatch(/^position +received +event +type +status +customer +outcome +times$/);
+  expect(head).toMatch(/^position +received +event +type +status +customer +outcome +deliveries$/);
   const received = '\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\dZ';
   const patterns = [
     'evt_6 +deleted +- +- +unreadable +1',

@@ -110,7 +110,7 @@ test('applies TEAM_PLAN', async () => {
 test('shows what to do about parked and unreadable events', async () => {
   await log.deliver({ customerId: 'cus_nobody', eventId: 'evt_parked' });
   const parked = await log.events(['show', 'evt_parked']);
-  expect(parked.stdout).toMatch(/^No team has the customer cus_nobody\..* `instep team link/m);
+  expect(parked.stdout).toMatch(/^No team is linked to customer cus_nobody\..* `instep team link/m);
   expect(parked.stdout).not.toMatch(/before/);
   await log.deliverBody('{"id":"evt_odd","type":"customer.subscription.deleted","data":7}');
   const unreadable = await log.events(['show', 'evt_odd']);

@@ -26,7 +26,7 @@ test('signs and posts an event that changes the team', async () => {
   expect(JSON.parse(ended.stdout)).toEqual({
     eventId: expect.stringMatching(/^evt_\w+$/),
     status: 200,
-    answer: '{"received":true}',
+    response: '{"received":true}',
   });
   expect(await service.planOf(teamId)).toEqual({
     providerSubscriptionId: 'sub_t',
@@ -61,7 +61,7 @@ test('a deletion has the status canceled', async () => {
   expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'canceled' });
 });
 
-test('--url sends to another address, where an unhandled type is answered 200', async () => {
+test('--url sends to another address, where an unhandled type gets a 200', async () => {
   const url = `${service.url}/api/stripe/webhook`;
   const args = ['--customer', 'cus_any', '--url', url];
   const { code, stdout } = await trigger('invoice.paid', args, { PORT: '1' });
@@ -75,14 +75,14 @@ test('a response other than 200 exits with 1', async () => {
   const { code, stdout, stderr } = await trigger(UPDATED, args, secret);
   expect(code).toBe(1);
   expect(JSON.parse(stdout)).toMatchObject({ status: 400 });
-  expect(stderr).toBe('instep: the server answered 400 [TRIGGER_FAILED]\n');
+  expect(stderr).toBe('instep: the server responded with 400 [TRIGGER_FAILED]\n');
 });
 
 test('exits with 1 and a remedy when there is no server', async () => {
   const { code, stdout, stderr } = await trigger(UPDATED, ['--customer', 'cus_any'], { PORT: '1' });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toBe(
-    'instep: http://127.0.0.1:1/api/stripe/webhook cannot be reached: ' +
+    "instep: http://127.0.0.1:1/api/stripe/webhook can't be reached: " +
       'is the server running? Name its address with HOST and PORT, or with --url [TRIGGER_FAILED]\n',
   );
 });
@@ -96,7 +96,7 @@ test('gives up when nothing answers', async () => {
     code: 1,
     stderr:
       `instep: http://127.0.0.1:${port}/api/stripe/webhook did not answer within 10 seconds: ` +
-      'is it Instep that listens there? [TRIGGER_FAILED]\n',
+      'is Instep listening there? [TRIGGER_FAILED]\n',
   });
   silent.close();
 });

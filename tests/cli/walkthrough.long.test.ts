@@ -20,7 +20,7 @@ const { object } = createSubscriptionEvent({
 
 /** Text, or a command whose output follows it. */
 const STEPS = [
-  'Add a team with its customer id, and post the event of its first payment:',
+  'Add a team with its customer id, and post the event for its first payment:',
   '$ team add --name Acme --customer cus_123',
   `$ ${TRIGGER} --product prod_pro --id evt_2 --created 1790000060`,
   '$ team show 1',

@@ -17,7 +17,6 @@ test('signing secrets are read only where webhooks are verified, signed or check
     'cli/trigger.ts',
     'instep.ts',
     'operations/doctor/configuration.ts',
-    'server/ingest-webhook.ts',
   ]);
 });
 

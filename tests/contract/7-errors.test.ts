@@ -32,7 +32,7 @@ test.each([
   ['12 kB of an id', event({ ...base, id: 'x'.repeat(12_000) })],
   ['a huge number', { ...event(base), created: 1e300 }],
   ['a list as the items', event({ ...base, items: [] })],
-])('7 signed, but of an unknown shape, is answered 200 and logged: %s', async (_, body) => {
+])('7 signed, but of an unknown shape, gets a 200 and logged: %s', async (_, body) => {
   const { teamId } = await service.addTeam();
   await service.database.query('update teams set provider_customer_id = null');
   await service.database.query(`update teams set provider_customer_id = 'cus_7' where id = $1`, [
@@ -57,7 +57,7 @@ test.each([
   ['null', null],
   ['a list', []],
   ['no type', { id: 'evt_odd', data: {} }],
-])('7 signed JSON that is not an event is answered 200 and logged: %s', async (_, body) => {
+])('7 signed JSON that is not an event gets a 200 and logged: %s', async (_, body) => {
   const before = service.process.lines.length;
   const response = await service.postSigned(JSON.stringify(body));
   expect(response.status).toBe(200);
@@ -70,7 +70,7 @@ test.each([
   });
 });
 
-test('7 signed JSON nested 20,000 deep, or with a prototype, is answered 200', async () => {
+test('7 signed JSON nested 20,000 deep, or with a prototype, gets a 200', async () => {
   const nested = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
   const text = JSON.stringify(event(base));
   for (const body of [

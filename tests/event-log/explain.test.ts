@@ -210,7 +210,7 @@ describe('stale', () => {
     const explained = explainAt(1, log);
     expect(textOf(explained)).toEqual([
       'A newer event of the same subscription arrived before this one was decided: evt_2 (position 2), created 100 seconds later.',
-      'It was parked at first, and was decided when a team had its customer.',
+      'It was parked at first, and was decided when a team was linked to its customer.',
     ]);
     expect(statuses(explained)).toEqual(['canceled', 'canceled']);
   });
@@ -231,10 +231,10 @@ test('says for a parked event how to link a team, or that it is about to be appl
   const unlinked = explainAt(1, log, { teamIds: [] });
   expect(unlinked.plans).toBeNull();
   expect(textOf(unlinked)).toEqual([
-    'No team has the customer cus_1. The event is applied as soon as one does: run `instep team link ID --customer cus_1`.',
+    'No team is linked to customer cus_1. The event is applied as soon as one is: run `instep team link ID --customer cus_1`.',
   ]);
   expect(whyAt(1, log)).toEqual([
-    'No team had the customer when the event arrived. Team 7 has it now, and a running server applies the event within seconds.',
+    'No team was linked to the customer when the event arrived. Team 7 is linked now, and a running server applies the event within seconds.',
   ]);
 });
 

@@ -126,7 +126,7 @@ describe.each(postgresServers)('$name', (server) => {
   const whole = useDatabase(server);
   const pruned = useDatabase(server);
 
-  test('pruning at any moment changes no team, whatever events arrive afterwards', async () => {
+  test('pruning at any moment changes no team, whatever events arrive afterward', async () => {
     const acceptors = [openPipeline(whole.database), openPipeline(pruned.database)] as const;
     let deleted = 0;
     const property = fc.asyncProperty(anyStory, async ({ isLinked, events, actions }) => {

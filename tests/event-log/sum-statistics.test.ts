@@ -309,7 +309,7 @@ describe.each(postgresServers)('$name', (server) => {
     }
   });
 
-  test('adds a long log from its newest event backwards, and reports until it is complete', async () => {
+  test('adds a long log from its newest event backward, and reports until it is complete', async () => {
     const oldest = await logMany(store.database, 25_000);
     const options = { database: store.database, now: () => NOW_MS, clockMs: () => 0 };
     await sumStatistics(options, AbortSignal.abort());

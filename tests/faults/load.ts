@@ -11,9 +11,9 @@ import { eventBody } from '../support/stripe/events.ts';
 
 /** The observations of a sender that behaves like Stripe. */
 export type Figures = {
-  /** Events that were answered 200. */
+  /** Events that got a 200. */
   readonly acknowledged: number;
-  /** Attempts that were not answered 200, and were repeated. */
+  /** Attempts that did not get a 200, and were repeated. */
   readonly repeated: number;
   /** Events that were sent again after a 200. */
   readonly duplicates: number;
@@ -25,9 +25,9 @@ export type Load = {
   readonly acknowledged: number;
   /** Waits for this many more events with a 200, and returns the duration. Throws if none arrives. */
   untilMore(count: number): Promise<{ readonly waitedMs: number }>;
-  /** Waits for an attempt that is not answered 200. */
+  /** Waits for an attempt that does not get a 200. */
   untilRefused(): Promise<void>;
-  /** Starts no new events, and repeats the running ones until each is answered 200. */
+  /** Starts no new events, and repeats the running ones until each gets a 200. */
   finish(): Promise<void>;
   /** After `finish`: checks that every event is logged and every team is as the auditor expects. */
   audit(database: Database): Promise<Figures>;
@@ -41,7 +41,7 @@ export type LoadOptions = {
   readonly seed?: number;
   /** How long an attempt waits for its answer. */
   readonly timeoutMs?: number;
-  /** Called for each attempt that was not answered 200, with its status or network error. */
+  /** Called for each attempt that did not get a 200, with its status or network error. */
   readonly onRefused?: (reason: number | string) => void;
   /** Called for each attempt. */
   readonly onAttempt?: (attempt: {
@@ -70,7 +70,7 @@ type Team = {
 
 let loads = 0;
 
-/** Posts signed events from several senders, and repeats each one until it is answered 200. */
+/** Posts signed events from several senders, and repeats each one until it gets a 200. */
 export async function startLoad(database: Database, options: LoadOptions): Promise<Load> {
   const { senders = 8, timeoutMs = 20_000, onRefused = () => undefined } = options;
   loads += 1;

@@ -99,7 +99,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(new Set(rows.map(({ transaction }) => transaction)).size).toBe(1);
   });
 
-  test('applies a parked event that arrives again once a team has its customer', async () => {
+  test('applies a parked event that arrives again once a team is linked to its customer', async () => {
     const ingest = openPipeline(store.database);
     const { teamId, customerId } = await store.addTeam();
     const link = (to: string | null) =>

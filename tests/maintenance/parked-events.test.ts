@@ -125,7 +125,7 @@ test('parked events have a retention', async () => {
   expect(await parkedCustomers()).toEqual(['cus_new']);
 });
 
-test('parked events of a customer who had a team stay until a team has that customer again', async () => {
+test('parked events of a customer who had a team stay until a team is linked to that customer again', async () => {
   await store.database.query('truncate instep.events');
   await store.database.query(`update instep.pruning set started_at = '-infinity'`);
   const { query } = store.database;

@@ -79,7 +79,7 @@ describe.each(OUTAGES)('while the database is unreachable: %s', (behavior) => {
   });
 });
 
-test('loses nothing that was answered 200 during repeated outages', async () => {
+test('loses nothing that got a 200 during repeated outages', async () => {
   const { id } = await service.addUser();
   const cookie = await service.cookieOf(id);
   const teams = await Promise.all(Array.from({ length: 4 }, () => service.addTeam()));
@@ -87,7 +87,7 @@ test('loses nothing that was answered 200 during repeated outages', async () => 
   let isOver = false;
   let count = 0;
 
-  /** Returns the number of the last event that was answered 200. */
+  /** Returns the number of the last event that got a 200. */
   async function send(customerId: string): Promise<number> {
     let last = 0;
     while (!isOver) {
@@ -124,7 +124,7 @@ test('loses nothing that was answered 200 during repeated outages', async () => 
   for (const [index, { teamId }] of teams.entries()) {
     const plan = await service.planOf(teamId);
     const number = Number(plan?.providerSubscriptionId?.slice('sub_'.length));
-    // A newer event that was answered 503 can still have been stored.
+    // A newer event that got a 503 can still have been stored.
     expect(number).toBeGreaterThanOrEqual(last[index] ?? Number.NaN);
   }
 });

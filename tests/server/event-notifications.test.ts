@@ -80,27 +80,24 @@ describe('a notification without the event (thin payload)', () => {
     ['the key is refused', '/v2/', 401],
     ['Stripe does not know it', '/v2/', 404],
     ['its event can’t be retrieved', '/v1/events/', 500],
-  ])(
-    'is answered with 503 while %s, and applied when it is sent again',
-    async (_, path, status) => {
-      const { teamId, customerId } = await service.addTeam();
-      const { notification } = announce({ customerId });
-      fault = (called) => (called.startsWith(path) ? { status } : undefined);
-      const response = await service.postSigned(notification);
-      expect(response.status).toBe(503);
-      expect(await undescribed('POST /api/stripe/webhook', response)).toBeNull();
-      const { id } = JSON.parse(notification);
-      expect(await service.process.logged({ msg: 'request failed', eventId: id })).toMatchObject({
-        type: 'v1.customer.subscription.updated',
-        err: { code: 'STRIPE_API_FAILED' },
-      });
-      fault = undefined;
-      expect((await service.postSigned(notification)).status).toBe(200);
-      expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
-    },
-  );
+  ])('gets a 503 while %s, and applied when it is sent again', async (_, path, status) => {
+    const { teamId, customerId } = await service.addTeam();
+    const { notification } = announce({ customerId });
+    fault = (called) => (called.startsWith(path) ? { status } : undefined);
+    const response = await service.postSigned(notification);
+    expect(response.status).toBe(503);
+    expect(await undescribed('POST /api/stripe/webhook', response)).toBeNull();
+    const { id } = JSON.parse(notification);
+    expect(await service.process.logged({ msg: 'request failed', eventId: id })).toMatchObject({
+      type: 'v1.customer.subscription.updated',
+      err: { code: 'STRIPE_API_FAILED' },
+    });
+    fault = undefined;
+    expect((await service.postSigned(notification)).status).toBe(200);
+    expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+  });
 
-  test('of another type is answered with 200 and ignored', async () => {
+  test('of another type gets a 200 and is ignored', async () => {
     const { notification } = announce({ type: 'invoice.paid' });
     expect((await service.postSigned(notification)).status).toBe(200);
     expect(eventCalls()).toEqual([]);

@@ -44,7 +44,7 @@ describe('SIGTERM during requests', () => {
 describe('SIGTERM under load', () => {
   const service = useService();
 
-  test('stores everything that was answered 200, and exits with 0', async () => {
+  test('stores everything that got a 200, and exits with 0', async () => {
     const { customerId } = await service.addTeam();
     const answered: string[] = [];
     let count = 0;

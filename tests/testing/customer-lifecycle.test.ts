@@ -44,7 +44,7 @@ function withoutNull(value: Json | undefined): string {
   });
 }
 
-test('time never goes backwards, and events have whole seconds', () => {
+test('time never goes backward, and events have whole seconds', () => {
   for (const { events } of histories) {
     for (const [index, { atMs, createdSeconds, body }] of events.entries()) {
       expect(createdSeconds).toBe(Math.floor(atMs / 1_000));

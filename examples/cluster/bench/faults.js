@@ -29,13 +29,13 @@ export const FAULTS = [
     inject: switchOver,
   },
   {
-    name: "kill -9 of everything on the primary's machine, which also leads etcd",
+    name: "everything killed (kill -9) on the primary's machine, which is also the etcd leader",
     goalMs: FAILOVER_GOAL_MS,
     lastsMs: FAILOVER_MS,
     inject: async ({ nodes }) => killMachine(nodes, await leadingNode()),
   },
   {
-    name: 'kill -9 of PostgreSQL on the primary',
+    name: 'PostgreSQL killed (kill -9) on the primary',
     goalMs: FAILOVER_GOAL_MS,
     lastsMs: FAILOVER_MS,
     async inject() {
@@ -65,7 +65,7 @@ export const FAULTS = [
     },
   },
   {
-    name: "the primary's machine cut off from the network, which also leads etcd",
+    name: "the primary's machine, which is also the etcd leader, cut off from the network",
     goalMs: SILENT_FAILOVER_GOAL_MS,
     lastsMs: FAILOVER_MS,
     async inject() {
@@ -75,7 +75,7 @@ export const FAULTS = [
     },
   },
   {
-    name: "kill -9 of everything on the synchronous standby's machine",
+    name: "everything killed (kill -9) on the synchronous standby's machine",
     goalMs: FAILOVER_GOAL_MS,
     lastsMs: FAILOVER_MS,
     inject: async ({ nodes }) => killMachine(nodes, await nodeWithRole('sync_standby')),

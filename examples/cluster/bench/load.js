@@ -1,5 +1,5 @@
 // Sends signed events and profile reads by every path at once. Like Stripe, a sender repeats an event until
-// it is answered with 200.
+// it gets a 200.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SignJWT } from 'jose';
@@ -40,7 +40,7 @@ export async function startLoad({ userId }) {
   const acknowledged = new Set();
   /** The number in each profile, and when its request began. */
   const reads = [];
-  /** When each path answered with 200. */
+  /** When each path responded with 200. */
   const answers = PATHS.map(({ path }) => ({ path, eventsAtMs: [], profilesAtMs: [] }));
   const headers = { cookie: await signIn(userId) };
   let isOver = false;

@@ -10,7 +10,7 @@ const COLUMNS = [
   ['status', 10],
   ['customer', 18],
   ['outcome', 10],
-  ['times', 5],
+  ['deliveries', 10],
 ] as const;
 
 /** The column headings of `eventLine`. */

@@ -14,6 +14,7 @@ export function typeOption(): Option {
 }
 
 export function sinceOption(): Option {
-  const help = 'only events received within the last 2h or 30d, or since 2026-05-31T10:00Z';
+  const help =
+    'only events received since this time: an age such as 2h or 30d, or a time such as 2026-05-31T10:00Z';
   return new Option('--since <time>', help).argParser(timeSince);
 }

@@ -19,7 +19,7 @@ export function eventsRedactCommand(): Command {
 }
 
 async function redact({ customer, json = false }: RedactOptions): Promise<void> {
-  // The key is discarded afterwards.
+  // The key is discarded afterward.
   const pseudonymOf = pseudonymsWith(randomBytes(32));
   const redacted = await withDatabase(({ query }) => redactEvents(query, customer, pseudonymOf));
   printData({ customer, redacted }, { json });

@@ -101,7 +101,7 @@ function problemOf(error: Error): PageProblem {
   if (error instanceof PageProblem) return error;
   const reason = error.message.charAt(0).toUpperCase() + error.message.slice(1);
   if (error instanceof DatabaseUnavailable) {
-    const meanwhile = 'Events are answered 503 until it is back; Stripe sends them again.';
+    const meanwhile = 'Events get a 503 until it is back, and Stripe sends them again.';
     return new PageProblem(503, 'PostgreSQL does not answer', `${reason}. ${meanwhile}`);
   }
   if (error instanceof DatabaseBusy || error instanceof DeadlineExceeded) {

@@ -81,7 +81,7 @@ export function checkSpace(databaseBytes: number, freeBytes: number | null): Che
   const used = `the database takes ${sizeOf(databaseBytes)}`;
   if (freeBytes === null) return ok('disk space', used);
   const finding = `${used}; ${sizeOf(freeBytes)} is free`;
-  const advice = 'free some space: while the disk is full, events are answered 503';
+  const advice = 'free some space: while the disk is full, events get a 503';
   if (freeBytes < MINIMUM_FREE_BYTES) return failure('disk space', finding, advice);
   if (freeBytes < LOW_FREE_BYTES) return warning('disk space', finding, advice);
   return ok('disk space', finding);

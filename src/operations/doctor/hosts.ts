@@ -90,6 +90,6 @@ function checkStandbys(primary: Replication, isOne: boolean): Check[] {
     const finding = `${setting}, but ${role} can't see which standbys are connected`;
     return [warning('standby', finding, `as a superuser: grant pg_read_all_stats to ${role};`)];
   }
-  const finding = `${setting}, and none of them is connected: no write is committed, each event is answered 503`;
+  const finding = `${setting}, and none of them is connected: no write is committed, and every event gets a 503`;
   return [failure('standby', finding, 'start such a standby, or correct the names')];
 }

@@ -41,7 +41,7 @@ export function createGauges(options: GaugesOptions, clockSkewSeconds: () => num
       ),
       gauge(
         'instep_queued_events_limit',
-        'Number of events that can wait in the lane ready. Further events are answered with 503.',
+        'Number of events that can wait in the lane ready. Further events get a 503.',
         limit,
       ),
       gaugeBy(

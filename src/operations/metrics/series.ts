@@ -5,7 +5,7 @@ type Labels = Readonly<Record<string, string>>;
 
 /**
  * The values of one metric, one for each set of labels. Those of prom-client check and join labels at each
- * observation, which took 2.5 % of the time of a profile request.
+ * observation, which took 2.5% of the time of a profile request.
  */
 abstract class Series<Value> {
   readonly #name: string;

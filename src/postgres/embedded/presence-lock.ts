@@ -27,7 +27,7 @@ export type PresenceLock = {
    * `lost` when it was gone already
    */
   leave(): Promise<'last' | 'not last' | 'lost'>;
-  /** Ends the connection. Afterwards the server has forgotten it and its lock. */
+  /** Ends the connection. Afterward the server has forgotten it and its lock. */
   close(): Promise<void>;
 };
 

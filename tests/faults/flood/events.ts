@@ -15,7 +15,7 @@ const FIRST_SECOND = 1_700_000_000;
 const SAMPLE = JSON.parse(bodyOf(contentOf(0, 1)));
 
 export type EventFlood = {
-  /** Events that were answered 200. All are in the log, and every team is correct. */
+  /** Events that got a 200. All are in the log, and every team is correct. */
   readonly acknowledged: number;
   readonly acceptedMs: readonly number[];
   readonly refusedMs: readonly number[];
@@ -28,7 +28,7 @@ export type EventFlood = {
 };
 
 type SenderReport<Flood extends EventFlood> = Omit<Flood, 'acknowledged'> & {
-  /** The ids of the events that were answered 200. */
+  /** The ids of the events that got a 200. */
   readonly accepted: readonly string[];
 };
 
@@ -111,7 +111,7 @@ async function addTeams(database: Database, name: string): Promise<void> {
 
 /**
  * Every acknowledged event is in the log, and every team follows the newest event there. That event
- * can have been refused: an event that took too long is answered 503 and still stored.
+ * can have been refused: an event that took too long gets a 503 and is still stored.
  */
 async function audit(database: Database, name: string, accepted: readonly string[]): Promise<void> {
   const logged = await database.query<{ event_id: string; customer_id: string; status: string }>(

@@ -86,15 +86,15 @@ class Life {
     this.#plan = new CrashPlan(point);
   }
 
-  /** Returns whether the process died. Afterwards every team is correct. */
+  /** Returns whether the process died. Afterward every team is correct. */
   async live(): Promise<boolean> {
     const { customerId, events } = this.history;
     const { query } = this.#database;
     const teamId = await addTeam(query, { name: customerId, customerId: null });
-    const backwards = events.toReversed();
-    for (let index = 0; index < backwards.length; index += BATCH) {
-      if (index + BATCH >= backwards.length / 2) await linkTeam(query, teamId, customerId);
-      const batch = backwards.slice(index, index + BATCH);
+    const backward = events.toReversed();
+    for (let index = 0; index < backward.length; index += BATCH) {
+      if (index + BATCH >= backward.length / 2) await linkTeam(query, teamId, customerId);
+      const batch = backward.slice(index, index + BATCH);
       for (const { subscriptionId } of batch) {
         this.#account.advanceTo(subscriptionId, Number.MAX_SAFE_INTEGER - 1_000);
       }

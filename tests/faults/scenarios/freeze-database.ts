@@ -14,7 +14,7 @@ export const freezeDatabase: Scenario = {
   fault: 'PostgreSQL is frozen (SIGSTOP) for the given number of seconds under load',
   promise:
     'every request is answered in time, nothing acknowledged is lost, and service resumes ' +
-    'afterwards',
+    'afterward',
   times: { short: 3, long: 30 },
   isQuick: true,
   async run({ times: seconds, onProgress }) {
@@ -43,7 +43,7 @@ export const freezeDatabase: Scenario = {
       await server.stop();
       const figures = await load.audit(database);
       const others = [...refusals.keys()].filter((reason) => reason !== 503);
-      if (others.length > 0) throw new Error(`not answered 503: ${others.join(', ')}`);
+      if (others.length > 0) throw new Error(`not 503: ${others.join(', ')}`);
       return { seconds, ...figures, 'ms until answered again': waitedMs };
     } finally {
       await database.close();

@@ -24,7 +24,7 @@ export const idleConnections: Scenario = {
     'the given number of connections stay open after their first response and send a request ' +
     'now and then',
   promise:
-    'all of them are kept, 99.9 % of other requests are served, memory is bounded, and ' +
+    'all of them are kept, 99.9% of other requests are served, memory is bounded, and ' +
     'connections that send nothing more are closed without a trace',
   times: { short: 500, long: 10_000 },
   isPossible: canMeasureUse,

@@ -66,7 +66,7 @@ export const network: Scenario = {
       await load.finish();
       await server.stop();
       const others = [...refusals].filter((reason) => reason !== 503);
-      if (others.length > 0) throw new Error(`not answered 503: ${others.join(', ')}`);
+      if (others.length > 0) throw new Error(`not 503: ${others.join(', ')}`);
       const figures = await load.audit(database);
       return { faults: times, ...figures, 'ms at most until the next write': slowestMs };
     } finally {

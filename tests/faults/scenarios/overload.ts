@@ -78,7 +78,7 @@ export function createOverload({ fault, promise, burden }: Overload): Scenario {
     const mostMegabytes = Math.max(...megabytes);
     if (odd.length > 0) throw new Error(`${odd.length} odd answers, the first: ${odd[0]}`);
     if (flood.unanswered > 0) throw new Error(`${flood.unanswered} events got no answer`);
-    // Events that took too long are also answered 503.
+    // Events that took too long also get a 503.
     if (!server.lines.some((line) => line.includes('QUEUE_FULL'))) {
       throw new Error('nothing was refused by admission: the flood was too small');
     }

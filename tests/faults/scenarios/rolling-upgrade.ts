@@ -17,8 +17,8 @@ const EVENTS_DURING_BACKUP = 100;
 export const rollingUpgrade: Scenario = {
   fault:
     'two servers behind a load balancer that checks /readyz are replaced in turn by a newer version, ' +
-    'which adds a column with an index to the event log while a backup reads the log; the upgrade is ' +
-    'rolled back halfway, and then completed',
+    'whose migration adds a column with an index to the event log while a backup reads the log; the ' +
+    'upgrade is rolled back halfway, and then completed',
   promise:
     'no request is refused, the old version stays ready and can start on the newer schema, and each ' +
     'server exits with 0',

@@ -105,7 +105,7 @@ describe('the list', () => {
       /ByHand cus_ByHand changed by hand .* UTC The team was changed by hand, not by an event\. Repair would change: status from trialing to active Repair/,
       /Missed cus_Missed out of sync .* UTC An event was missed\. Repair would change: status from active to canceled .*Repair/,
       /Stranger cus_stranger unknown customer .* UTC Stripe does not know this customer\. .* Link and replay/,
-      /cus_parked parked .* UTC No team has this customer\. 1 event waits\. The newest says active for prod_pro \. Link and replay/,
+      /cus_parked parked .* UTC No team is linked to this customer\. 1 event waits\. The newest says active for prod_pro \. Link and replay/,
       /sub_ByHand has same-second events whose order is unknown\. .* Compare/,
       /evt_odd unreadable .* UTC data\.object: .* Replay/,
     ]) {
@@ -261,7 +261,7 @@ describe('a parked customer', () => {
     await park('cus_1');
     const teamId = await newTeam('Acme', 'cus_1');
     expect(await list()).toMatch(
-      /1 event waits, although the team has the customer now\. .* Replay/,
+      /1 event waits, although the team is now linked to the customer\. .* Replay/,
     );
     const { text } = await send([['one', 'replay customer:cus_1']]);
     expect(text).toContain('1 event replayed: 1 applied.');
@@ -449,7 +449,7 @@ test('an unreadable event is replayed, and dismissed when that does not help', a
   const [row] = await query<{ position: number }>('select position from instep.events');
   const subject = `event:${row?.position}`;
   const replayed = await send([['one', `replay ${subject}`]]);
-  expect(replayed.text).toContain('This version of Instep cannot read the event either.');
+  expect(replayed.text).toContain("This version of Instep can't read the event either.");
   expect((await pages.get('/')).text).toContain('1 event could not be read.');
   await send([
     ['row', subject],

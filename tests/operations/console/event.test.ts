@@ -76,12 +76,12 @@ describe('the decision', () => {
 });
 
 describe('Replay', () => {
-  test('applies a parked event once a team has its customer', async () => {
+  test('applies a parked event once a team is linked to its customer', async () => {
     const customerId = newCustomer();
     const position = await deliver({ customerId, createdSeconds: 1_000 });
-    expect((await pages.get(`/events/${position}`)).text).toContain('parked No team has');
+    expect((await pages.get(`/events/${position}`)).text).toContain('parked No team is linked');
     const early = await pages.post(`/events/${position}/replay`);
-    expect(early.text).toContain('The event is still parked: no team has its customer.');
+    expect(early.text).toContain('The event is still parked: no team is linked to its customer.');
 
     const teamId = await addTeam(database.query, { name: 'Acme', customerId: null });
     await linkTeam(database.query, teamId, customerId);
@@ -107,7 +107,7 @@ describe('Replay', () => {
     expect((await pages.get(`/events/${position}`)).text).toContain('unreadable data.object:');
     const { text } = await pages.post(`/events/${position}/replay`);
     expect(text).toContain(
-      'This version of Instep cannot read the event either. Nothing was changed.',
+      "This version of Instep can't read the event either. Nothing was changed.",
     );
   });
 
@@ -220,7 +220,7 @@ describe('the payload', () => {
     expect(text).toContain('The body is not JSON.');
     expect(text).toContain('<b>no JSON');
     expect((await pages.post(`/events/${position}/replay`)).text).toContain(
-      'cannot read the event either',
+      "can't read the event either",
     );
   });
 

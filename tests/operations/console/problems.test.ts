@@ -85,9 +85,7 @@ describe('an unreachable database', () => {
     expect(answer.status).toBe(503);
     const html = await answer.text();
     expect(html).toContain('PostgreSQL does not answer');
-    expect(html).toContain(
-      'Connect ECONNREFUSED 127.0.0.1:1. Events are answered 503 until it is back',
-    );
+    expect(html).toContain('Connect ECONNREFUSED 127.0.0.1:1. Events get a 503 until it is back');
     expect(service.lines).toContainEqual(
       expect.objectContaining({ level: 'error', msg: 'operations request failed', path: '/asks' }),
     );

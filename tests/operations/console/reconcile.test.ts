@@ -60,7 +60,7 @@ test('a dry run finds drift and changes nothing; a repair asks for confirmation 
     /An event was missed\. Subscription: sub_drifted \. status from active to canceled/,
   );
   expect(found.text).toMatch(
-    /cus_teamless No team has this customer\. Its subscriptions are active/,
+    /cus_teamless No team is linked to this customer\. Its subscriptions are active/,
   );
   expect(found.html).toContain(`href="/teams/${teamId}"`);
   expect(found.text).toContain(`Team team ${teamId} cus_drifted An event was missed.`);

@@ -94,8 +94,8 @@ test.each(['cus_teamless', 'sub_teamless'])(
   async (text) => {
     const { status, text: shown } = await pages.get(`/search?q=${text}`);
     expect(status).toBe(200);
-    expect(shown).toContain('No team has customer cus_teamless .');
-    expect(shown).toContain('Its parked events are applied as soon as one does.');
+    expect(shown).toContain('No team is linked to customer cus_teamless .');
+    expect(shown).toContain('Its parked events are applied as soon as one is.');
     expect(shown).toContain('Team id or name Link and replay');
     expect(shown).toMatch(/parked evt_parked updated active/);
   },
@@ -121,7 +121,7 @@ test('an invoice opens the team of its customer', async () => {
 test('an invoice of a customer without a team opens its parked events', async () => {
   await ingest([invoiced('evt_paid', 'cus_paid', 'in_1Paid')]);
   const { text } = await pages.get('/search?q=in_1Paid');
-  expect(text).toContain('No team has customer cus_paid .');
+  expect(text).toContain('No team is linked to customer cus_paid .');
   expect(text).toContain('evt_paid');
 });
 

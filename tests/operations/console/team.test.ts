@@ -92,7 +92,7 @@ describe('the reason for the plan', () => {
     await ingest([received(eventBody(paid), Date.now())]);
     const { html, text } = await pages.get(path);
     expect(text).toContain('1 customer with parked events waits for a team.');
-    expect(text).toMatch(/cus_paid .* UTC No team has this customer\. 1 event waits\./);
+    expect(text).toMatch(/cus_paid .* UTC No team is linked to this customer\. 1 event waits\./);
     expect(html).toContain('href="/attention?kind=parked"');
     expect(html).toContain('name="customer" value="cus_paid"');
     expect(text).not.toMatch(/provider_|npx/);

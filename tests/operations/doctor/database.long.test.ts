@@ -8,7 +8,7 @@ import { issuesOf, openExaminedAccount } from '../../support/stripe/examined-acc
 
 const isNoEvent = (issue: string) => !issue.startsWith('warning last event');
 
-/** Runs these statements, and returns what the doctor finds afterwards. */
+/** Runs these statements, and returns what the doctor finds afterward. */
 async function examineAfter(...statements: string[]) {
   const account = await openExaminedAccount();
   for (const statement of statements) await account.database.query(statement);

@@ -60,7 +60,7 @@ test('fails when no standby that commits wait for is connected, even with a sing
   const alone = { ...PRIMARY, synchronousStandbys: 0 };
   expect(linesOf(one(alone))).toEqual([
     'failure standby: synchronous_standby_names is two, and none of them is connected: no write ' +
-      'is committed, each event is answered 503',
+      'is committed, and every event gets a 503',
   ]);
 });
 

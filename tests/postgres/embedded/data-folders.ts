@@ -15,7 +15,7 @@ const run = promisify(execFile);
 const folders: string[] = [];
 let template: { folder: string; dataFolder: string } | undefined;
 
-/** A folder for one test, which every user can enter. It is deleted afterwards, with its servers. */
+/** A folder for one test, which every user can enter. It is deleted afterward, with its servers. */
 export async function makeFolder(): Promise<string> {
   const folder = await makeOpenFolder();
   folders.push(folder);

@@ -141,15 +141,15 @@ function WhyParked({ parked, newest, teams }: Extract<OpenIssue, { parked: unkno
   if (teams.length > 0) {
     return (
       <>
-        {count}, although the team has the customer now. A running server replays them within
-        seconds, unless the database refuses them.
+        {count}, although the team is now linked to the customer. A running server replays them
+        within seconds, unless the database refuses them.
       </>
     );
   }
   const subscription = newest === null ? undefined : changeOf(newest)?.subscription;
   return (
     <>
-      No team has this customer. {count}.
+      No team is linked to this customer. {count}.
       {subscription !== undefined && (
         <>
           {' '}

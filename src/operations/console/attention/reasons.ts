@@ -11,5 +11,5 @@ export const REASONS: Readonly<Record<Problem, string>> = {
   'unknown customer':
     'Stripe does not know this customer. Link the right one. If Stripe knows none, check the account and the mode of the API key.',
   'customer without a team':
-    'The customer has a subscription at Stripe, and no team has the customer.',
+    'The customer has a subscription at Stripe but is not linked to a team.',
 };

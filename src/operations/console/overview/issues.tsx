@@ -58,8 +58,7 @@ export function issuesOf(state: SyncState, nowMs: number): Issue[] {
 function* writeIssues({ areWritesCommitted }: SyncState): Generator<Issue> {
   if (areWritesCommitted) return;
   yield {
-    problem:
-      'The database commits no writes. Events are answered with 503; Stripe sends them again.',
+    problem: 'The database commits no writes. Events get a 503, and Stripe sends them again.',
     remedy:
       'Run instep doctor to check the disk, and that a standby of synchronous_standby_names is connected.',
   };

@@ -67,7 +67,7 @@ export function ticksOf({ slotSeconds, slots, tickSeconds }: Range, firstMs: num
 
 type Counts = Readonly<Record<LoggedOutcome, number>>;
 
-/** Upper bounds of the delay of 50 % and 99 % of the events; `null` without any. */
+/** Upper bounds of the delay of 50% and 99% of the events; `null` without any. */
 export type Delays = { readonly p50Seconds: number | null; readonly p99Seconds: number | null };
 
 export type Slot = Delays & {

@@ -51,7 +51,11 @@ function cellsOf(finding: Finding, teams: ReadonlyMap<ApplicationId, NamedTeam>)
   const customer = <CustomerLink customerId={finding.customerId} />;
   if (finding.kind === 'customer without a team') {
     const statuses = <UntrustedText text={finding.statuses.join(', ')} />;
-    return ['–', customer, <>No team has this customer. Its subscriptions are {statuses}.</>];
+    return [
+      '–',
+      customer,
+      <>No team is linked to this customer. Its subscriptions are {statuses}.</>,
+    ];
   }
   const { teamId } = finding;
   const team = <TeamLink id={teamId} team={teams.get(teamId)} />;

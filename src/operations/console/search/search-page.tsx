@@ -164,8 +164,8 @@ function CustomerPanel({ customerId, events, id }: TeamlessCustomer & { readonly
   return (
     <Panel title="Customer without a team" id={id}>
       <p class="lead">
-        No team has customer <UntrustedText text={customerId} maxLength={100} />.
-        {parked > 0 && ' Its parked events are applied as soon as one does.'}
+        No team is linked to customer <UntrustedText text={customerId} maxLength={100} />.
+        {parked > 0 && ' Its parked events are applied as soon as one is.'}
       </p>
       <LinkCustomerForm customerId={customerId} />
       <EventTable events={events} />

@@ -88,7 +88,7 @@ export function teamPage(options: ConsoleOptions, services: ActionServices): Hon
     const history = await readHistory(team, { before: null, limit: historyLimit(undefined) });
     const record = await readRecord(team, history);
     const isOriginal = context.req.query('bodies') === 'original';
-    // The key is discarded afterwards.
+    // The key is discarded afterward.
     const pseudonymOf = isOriginal ? null : pseudonymsWith(nonce());
     const parts = exportTeam(query, { record, nowMs: now(), pseudonymOf });
     const name = `team-${encodeURIComponent(team.id)}.json`;

@@ -35,7 +35,7 @@ const TICK_SPACE = 28;
 /** A date with its time, in any usual font. */
 export const TICK_WIDTH = 190;
 /** Space for the last plan and the label of the end, after the last event. */
-const AFTERWARDS = TICK_WIDTH + 60;
+const AFTERWARD = TICK_WIDTH + 60;
 
 /** Lays out events by Stripe's clock: a lane per subscription, and the team's plans below. Pure. */
 export function layOutTimeline(entries: readonly HistoryEntry[]): Timeline {
@@ -44,7 +44,7 @@ export function layOutTimeline(entries: readonly HistoryEntry[]): Timeline {
   );
   const positions = positionsOf(ordered.map(({ subscription }) => subscription.createdSeconds));
   const marks = ordered.map((entry, index) => ({ entry, x: positions[index] ?? EDGE }));
-  const end = Math.max(WIDTH - EDGE, (positions.at(-1) ?? 0) + AFTERWARDS);
+  const end = Math.max(WIDTH - EDGE, (positions.at(-1) ?? 0) + AFTERWARD);
   const subscriptionIds = new Set(ordered.map(({ subscription }) => subscription.subscriptionId));
   const lanes = [...subscriptionIds].map((subscriptionId, index) => ({
     subscriptionId,
@@ -68,7 +68,7 @@ export function layOutTimeline(entries: readonly HistoryEntry[]): Timeline {
 function positionsOf(seconds: readonly number[]): number[] {
   const first = seconds[0] ?? 0;
   const span = Math.max(1, (seconds.at(-1) ?? 0) - first);
-  const room = WIDTH - 2 * EDGE - AFTERWARDS;
+  const room = WIDTH - 2 * EDGE - AFTERWARD;
   const spare = Math.max(0, room - GAP * (seconds.length - 1));
   return seconds.map((at, index) => Math.round(EDGE + index * GAP + (spare * (at - first)) / span));
 }
