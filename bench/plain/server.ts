@@ -1,4 +1,4 @@
-// The two routes as the Next.js SaaS Starter has them, on bare node:http: Stripe's SDK verifies the
+// The two routes as nextjs/saas-starter has them, on bare node:http: Stripe's SDK verifies the
 // signature, one statement finds the team and another one updates it. No log, no order, no batches.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { jwtVerify } from 'jose';

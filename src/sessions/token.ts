@@ -35,7 +35,7 @@ const timestamp = v.pipe(
   v.check(isDayOfMonth),
 );
 
-/** The claims as the Next.js SaaS Starter writes them (docs/contract.md). */
+/** The claims as nextjs/saas-starter writes them (docs/contract.md). */
 const claims = v.object({
   user: v.object({ id: userId }),
   exp: v.optional(v.pipe(v.number(), v.finite())),

@@ -11,7 +11,7 @@ import {
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 
-/** The tables of the Next.js SaaS Starter, and the view that shows its teams to Instep. */
+/** The tables of nextjs/saas-starter, and the view that shows its teams to Instep. */
 const STARTER = `
   create table users (
     id            serial primary key,

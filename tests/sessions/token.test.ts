@@ -20,7 +20,7 @@ function sign(claims: object, header: object = {}, secret = SECRET): string {
 
 const good = { user: { id: 7 }, iat: NOW, exp: NOW + 60, expires: iso(NOW + 60) };
 
-test('a token with the claims of the Next.js SaaS Starter identifies its user', async () => {
+test('a token with the claims of nextjs/saas-starter identifies its user', async () => {
   expect(await verify(sign(good))).toEqual({ userId: 7, expiresAtMs: NOW_MS + 60_000 });
 });
 

@@ -45,7 +45,7 @@ const snakeCase = (field: string) =>
 const withStripe = (field: string) => field.replace(/^provider/, 'stripe');
 
 /**
- * The conventions by which applications name columns: the contract's, the Next.js SaaS Starter's and
+ * The conventions by which applications name columns: the contract's, nextjs/saas-starter's and
  * Prisma's.
  */
 const CONVENTIONS: readonly ((field: string) => string)[] = [
