@@ -137,6 +137,17 @@ export const OTHER_SHOTS: readonly Shot[] = [
   ofEmpty('overview-empty', '/'),
   at('attention-selected', '/attention?select=all'),
   at('attention-kind', '/attention?kind=parked'),
+  {
+    name: 'attention-not-linked',
+    async open(page, { demo }) {
+      await page.goto(`${demo.url}/attention`);
+      const [team, customer] = [page.getByLabel('Team for'), page.getByLabel('Customer for')];
+      await customer.first().fill('cus_9f2Kd0aXqPq7Zs');
+      await team.first().fill('Nobody');
+      await team.first().press('Enter');
+      await expectText(page).toContain('There is no team Nobody.');
+    },
+  },
   ofEmpty('attention-empty', '/attention'),
   {
     name: 'attention-no-row',
@@ -152,6 +163,7 @@ export const OTHER_SHOTS: readonly Shot[] = [
   ofTeam('team-compared', 'twoSubscriptions', '?compare=yes'),
   ofTeam('team-without-customer', 'withoutCustomer'),
   ofTeam('team-without-events', 'withoutEvents'),
+  ofTeam('team-unknown-customer', 'unknownCustomer'),
   ofTeam('team-hostile', 'hostile'),
   ofTeam('team-busy', 'busy'),
   {
@@ -197,7 +209,15 @@ export const OTHER_SHOTS: readonly Shot[] = [
   at('search-customer', '/search?q=cus_9f2Kd0aXqPq7Zs'),
   at('search-none', '/search?q=nothing+like+this'),
   ofEmpty('reconcile-empty', '/reconcile'),
-  at('reconcile-repair', '/reconcile/repair'),
+  {
+    name: 'reconcile-repair',
+    async open(page, { demo }) {
+      await page.goto(`${demo.url}/reconcile`);
+      await press(page, 'Start a dry run');
+      await page.getByRole('link', { name: /^Repair/ }).click();
+    },
+  },
+  ofEmpty('reconcile-repair-unlisted', '/reconcile/repair'),
   at('not-found', '/nothing'),
   {
     name: 'form-expired',

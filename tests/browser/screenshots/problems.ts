@@ -15,6 +15,7 @@ export type Problems = {
   readonly twoSubscriptions: ApplicationId;
   readonly withoutCustomer: ApplicationId;
   readonly withoutEvents: ApplicationId;
+  readonly unknownCustomer: ApplicationId;
   /** Stripe knows its subscription, but no event of it has arrived. */
   readonly hostile: ApplicationId;
   /** Has more events than a page shows. */
@@ -44,7 +45,15 @@ export async function addProblems(database: Database): Promise<Problems> {
   const withoutCustomer = await addTeam(query, { name: 'Unlinked Textiles', customerId: null });
   const withoutEvents = await addTeam(query, { name: 'Silent Films', customerId: 'cus_silent' });
   const hostile = await addTeam(query, { name: HOSTILE.long, customerId: HOSTILE.entity });
-  await addTeam(query, { name: HOSTILE.rightToLeft, customerId: 'cus_rtl' });
+  const unknownCustomer = await addTeam(query, {
+    name: HOSTILE.rightToLeft,
+    customerId: 'cus_rtl',
+  });
+  await query(
+    `insert into instep.findings (customer_id, team_id, problem)
+     values ('cus_rtl', $1, 'unknown customer')`,
+    [unknownCustomer],
+  );
   await happen(3, { customerId: HOSTILE.entity, subscriptionId: `sub_${HOSTILE.script}` });
 
   const busy = await addTeam(query, { name: 'Busy Bee Honey', customerId: 'cus_busy' });
@@ -74,5 +83,5 @@ export async function addProblems(database: Database): Promise<Problems> {
             ) as row`,
     [withoutEvents, { ...plan, providerSubscriptionId: 'sub_1Silent' }],
   );
-  return { twoSubscriptions, withoutCustomer, withoutEvents, hostile, busy };
+  return { twoSubscriptions, withoutCustomer, withoutEvents, unknownCustomer, hostile, busy };
 }

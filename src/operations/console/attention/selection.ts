@@ -32,7 +32,7 @@ export function readSelection(form: FormData): Selection | null {
   const requests = known.slice(0, MAX_ROWS).map((subject) => ({
     action,
     subject,
-    linkTo: texts.get(subject) ?? queryText(form.get('link')),
+    linkTo: texts.get(subject) ?? '',
   }));
   return { requests, note: queryText(form.get('note')) || null };
 }
