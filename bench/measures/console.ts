@@ -112,10 +112,10 @@ async function requestPage(
   let bytes = 0;
   let problem: string | null = null;
   for (let time = 0; time < times; time += 1) {
-    const beganAtMs = performance.now();
+    const startedAtMs = performance.now();
     const response = await fetch(origin + page.path, { redirect: 'manual' });
     bytes = page.isFile ? await readFirst(response) : (await response.arrayBuffer()).byteLength;
-    timesMs.push(performance.now() - beganAtMs);
+    timesMs.push(performance.now() - startedAtMs);
     // A search with one exact hit redirects to its page.
     if (response.status >= 400) problem = `${page.path} was answered ${response.status}`;
   }

@@ -138,7 +138,7 @@ const cpuMsOf = (pid: number | null) =>
   pid === null || !canMeasureUse() ? null : useOf(pid).cpuMs;
 
 async function secondsOf(work: () => Promise<unknown>): Promise<number> {
-  const beganAtMs = performance.now();
+  const startedAtMs = performance.now();
   await work();
-  return (performance.now() - beganAtMs) / SECOND_MS;
+  return (performance.now() - startedAtMs) / SECOND_MS;
 }

@@ -50,8 +50,8 @@ export class Summing {
   }
 
   async #until(isReached: (position: number | null) => boolean): Promise<void> {
-    const beganAtMs = performance.now();
-    while (performance.now() - beganAtMs < DEADLINE_MS) {
+    const startedAtMs = performance.now();
+    while (performance.now() - startedAtMs < DEADLINE_MS) {
       const [row] = await this.#ask<{ position: string | null }>(
         'select max(after_position) as position from instep.statistics_progress',
       );

@@ -24,13 +24,13 @@ export async function pruneLog(
   let pruned = 0;
   let step: PruneStep = { afterPosition: 0, cutoffMs };
   while (!signal.aborted) {
-    const beganMs = performance.now();
+    const startedAtMs = performance.now();
     const { count, lastPosition } = await pruneEvents(query, step);
     pruned += count;
     onProgress?.(pruned);
     if (lastPosition === null) break;
     step = { ...step, afterPosition: lastPosition };
-    await rest({ beganMs, share: SHARE }, signal);
+    await rest({ startedAtMs, share: SHARE }, signal);
   }
   return pruned;
 }

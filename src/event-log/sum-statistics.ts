@@ -43,10 +43,10 @@ export async function sumStatistics(
   for (;;) {
     const settled = await readSettledPosition(database.query, clockMs, signal);
     if (settled === null) return;
-    const beganMs = performance.now();
+    const startedAtMs = performance.now();
     const isDone = await database.transaction((query) => sumStep(query, settled, now()));
     if (isDone || signal.aborted) return;
-    await rest({ beganMs, share: SHARE }, signal);
+    await rest({ startedAtMs, share: SHARE }, signal);
   }
 }
 

@@ -90,7 +90,7 @@ export function runOnce(
   { logger, instrumentation = NO_INSTRUMENTATION }: MaintenanceOptions,
 ): Promise<void> {
   return inRootSpan(new Set(), `maintain ${name}`, {}, async () => {
-    const beganMs = performance.now();
+    const startedAtMs = performance.now();
     let result: 'done' | 'failed' = 'done';
     try {
       await run(signal);
@@ -102,7 +102,7 @@ export function runOnce(
       }
       throw err;
     } finally {
-      instrumentation.jobEnded(name, result, performance.now() - beganMs);
+      instrumentation.jobEnded(name, result, performance.now() - startedAtMs);
     }
   });
 }

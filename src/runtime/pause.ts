@@ -19,14 +19,14 @@ export async function pause(delayMs: number, options: PauseOptions = {}): Promis
 const LONGEST_REST_MS = 10_000;
 
 /**
- * Rests after a step of background work that began at `beganMs` (by `performance.now`), so that these steps
+ * Rests after a step of background work that began at `startedAtMs` (by `performance.now`), so that these steps
  * take at most `share` of the time.
  */
 export async function rest(
-  { beganMs, share }: { readonly beganMs: number; readonly share: number },
+  { startedAtMs, share }: { readonly startedAtMs: number; readonly share: number },
   signal: AbortSignal,
 ): Promise<void> {
-  const tookMs = performance.now() - beganMs;
+  const tookMs = performance.now() - startedAtMs;
   await pause(Math.min(tookMs / share - tookMs, LONGEST_REST_MS), { signal });
 }
 

@@ -97,7 +97,7 @@ type Bench = {
   ): boolean;
   longestGapMs(answersAtMs: readonly number[], fromMs: number, untilMs: number): number;
   stalestMs(
-    reads: readonly { readonly number: number; readonly beganAtMs: number }[],
+    reads: readonly { readonly number: number; readonly startedAtMs: number }[],
     commits: readonly { readonly number: number; readonly atMs: number }[],
   ): number;
 };
@@ -127,10 +127,10 @@ test('a goal is for every path, unless the fault names the paths', async () => {
 test('a profile is as stale as the first newer number that was committed before the request', async () => {
   const stalestMs = await load('counter.js', 'stalestMs');
   const commits = [1, 2, 4].map((number) => ({ number, atMs: number * 100 }));
-  expect(stalestMs([{ number: 2, beganAtMs: 390 }], commits)).toBe(0);
-  expect(stalestMs([{ number: 1, beganAtMs: 390 }], commits)).toBe(190);
-  expect(stalestMs([{ number: 2, beganAtMs: 450 }], commits)).toBe(50);
-  expect(stalestMs([{ number: 4, beganAtMs: 900 }], commits)).toBe(0);
+  expect(stalestMs([{ number: 2, startedAtMs: 390 }], commits)).toBe(0);
+  expect(stalestMs([{ number: 1, startedAtMs: 390 }], commits)).toBe(190);
+  expect(stalestMs([{ number: 2, startedAtMs: 450 }], commits)).toBe(50);
+  expect(stalestMs([{ number: 4, startedAtMs: 900 }], commits)).toBe(0);
 });
 
 test('the audit finds each event that is not stored once, and each wrong team', async () => {

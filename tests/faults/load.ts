@@ -45,7 +45,7 @@ export type LoadOptions = {
   readonly onRefused?: (reason: number | string) => void;
   /** Called for each attempt. */
   readonly onAttempt?: (attempt: {
-    readonly beganAtMs: number;
+    readonly startedAtMs: number;
     readonly tookMs: number;
     readonly answer: number | string;
   }) => void;
@@ -105,9 +105,9 @@ export async function startLoad(database: Database, options: LoadOptions): Promi
   async function untilAcknowledged(body: string): Promise<void> {
     const giveUpAtMs = Date.now() + GIVE_UP_AFTER_MS;
     for (;;) {
-      const beganAtMs = Date.now();
+      const startedAtMs = Date.now();
       const answer = await attempt(body);
-      options.onAttempt?.({ beganAtMs, tookMs: Date.now() - beganAtMs, answer });
+      options.onAttempt?.({ startedAtMs, tookMs: Date.now() - startedAtMs, answer });
       if (answer === 200) return;
       repeated += 1;
       onRefused(answer);

@@ -12,7 +12,7 @@ import { percentile } from './percentile.ts';
 /** The result of one regular request. */
 export type Attempt = {
   readonly what: 'event' | 'profile';
-  readonly beganAtMs: number;
+  readonly startedAtMs: number;
   readonly tookMs: number;
   /** A status or a network error. 200 also means that the body was correct. */
   readonly answer: number | string;
@@ -47,9 +47,9 @@ export async function startRegularTraffic(
   async function read(): Promise<void> {
     const { id, cookie } = await addSignedIn(database);
     while (!isOver) {
-      const beganAtMs = Date.now();
+      const startedAtMs = Date.now();
       const answer = await readProfile(url, cookie, id);
-      attempts.push({ what: 'profile', beganAtMs, tookMs: Date.now() - beganAtMs, answer });
+      attempts.push({ what: 'profile', startedAtMs, tookMs: Date.now() - startedAtMs, answer });
       await sleep(PAUSE_MS);
     }
   }

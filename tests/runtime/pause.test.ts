@@ -5,7 +5,7 @@ const { signal } = new AbortController();
 
 test('a step that may take a tenth of the time is followed by a rest of nine times its length', async () => {
   const endedMs = performance.now();
-  await rest({ beganMs: endedMs - 10, share: 0.1 }, signal);
+  await rest({ startedAtMs: endedMs - 10, share: 0.1 }, signal);
   // A timer can end a millisecond early.
   expect(performance.now() - endedMs).toBeGreaterThanOrEqual(89);
 });

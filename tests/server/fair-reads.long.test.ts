@@ -111,8 +111,8 @@ test('reads from all senders at once while none is waiting', async () => {
 test('keeps a waiting connection for longer than an idle one', async () => {
   let requestMs = 0;
   const { port } = await serve(() => {
-    const beganAtMs = performance.now();
-    while (performance.now() - beganAtMs < requestMs);
+    const startedAtMs = performance.now();
+    while (performance.now() - startedAtMs < requestMs);
     return false;
   });
   const connections = connectAll(port);

@@ -42,9 +42,9 @@ export function startCounter(userId) {
 
 /** For how long, at most, a newer number had been committed when one of these reads began. */
 export function stalestMs(reads, commits) {
-  const ages = reads.map(({ number, beganAtMs }) => {
+  const ages = reads.map(({ number, startedAtMs }) => {
     const newer = commits.find((commit) => commit.number > number);
-    return newer === undefined ? 0 : beganAtMs - newer.atMs;
+    return newer === undefined ? 0 : startedAtMs - newer.atMs;
   });
   return ages.reduce((oldest, age) => Math.max(oldest, age), 0);
 }

@@ -77,9 +77,9 @@ export async function startLoad({ userId }) {
 
   async function read(url, { profilesAtMs }) {
     while (!isOver) {
-      const beganAtMs = performance.now();
+      const startedAtMs = performance.now();
       const profile = await request(`${url}/api/user`, { headers }, profilesAtMs);
-      if (profile !== null) reads.push({ number: Number(profile.name), beganAtMs });
+      if (profile !== null) reads.push({ number: Number(profile.name), startedAtMs });
     }
   }
 

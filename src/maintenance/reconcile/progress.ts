@@ -30,7 +30,7 @@ export function added(counts: Counts, found: Partial<Counts>): Counts {
 
 const progressShape = v.object({
   phase: v.picklist(['listing', 'comparing', 'done']),
-  beganAtMs: integer,
+  startedAtMs: integer,
   isDryRun: v.boolean(),
   /** The listing continues after this subscription; `null`: at the beginning. */
   cursor: v.nullable(v.string()),
@@ -74,12 +74,12 @@ export function startOf(
     afterTeamId: null,
     counts: NOTHING_COUNTED,
   } as const;
-  return { ...start, beganAtMs: nowMs, isDryRun };
+  return { ...start, startedAtMs: nowMs, isDryRun };
 }
 
 function resumable(saved: Progress | null, isDryRun: boolean, nowMs: number): Progress | null {
   if (saved === null || saved.phase === 'done') return null;
-  if (nowMs - saved.beganAtMs > RESUMABLE_MS) return null;
+  if (nowMs - saved.startedAtMs > RESUMABLE_MS) return null;
   if (saved.isDryRun === isDryRun) return saved;
   // The list of a dry run can still be used, but all teams are compared from the beginning.
   const { subscriptions, unreadable } = saved.counts;

@@ -9,12 +9,12 @@ const HARMFUL_MS = 240_000;
 
 /** The start and end of a request by our clock, and the time of the response by the other clock. */
 export type ClockReading = {
-  readonly beganMs: number;
+  readonly startedAtMs: number;
   readonly endedMs: number;
   readonly answeredMs: number;
 };
 
-const OURS: ClockReading = { beganMs: 0, endedMs: 0, answeredMs: 0 };
+const OURS: ClockReading = { startedAtMs: 0, endedMs: 0, answeredMs: 0 };
 
 /** Compares our clock with Stripe's, which dates signatures and events. */
 export function checkClock(stripe: ClockReading | null): Check {
@@ -44,8 +44,8 @@ export function checkDatabaseClock(database: ClockReading, stripe: ClockReading 
 
 /** The least time by which one clock is ahead of the other, given the duration of the requests. */
 function aheadOf(one: ClockReading, other: ClockReading): number {
-  const minMs = one.answeredMs - one.endedMs - (other.answeredMs - other.beganMs);
-  const maxMs = one.answeredMs - one.beganMs - (other.answeredMs - other.endedMs);
+  const minMs = one.answeredMs - one.endedMs - (other.answeredMs - other.startedAtMs);
+  const maxMs = one.answeredMs - one.startedAtMs - (other.answeredMs - other.endedMs);
   return minMs > 0 ? minMs : Math.min(0, maxMs);
 }
 

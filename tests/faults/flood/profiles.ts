@@ -17,10 +17,10 @@ export async function startProfileReader(database: Database, url: string): Promi
 
   async function read(): Promise<void> {
     while (!isOver) {
-      const beganAtMs = performance.now();
+      const startedAtMs = performance.now();
       const answer = await readProfile(url, cookie, id);
-      const tookMs = performance.now() - beganAtMs;
-      attempts.push({ what: 'profile', beganAtMs, tookMs, answer });
+      const tookMs = performance.now() - startedAtMs;
+      attempts.push({ what: 'profile', startedAtMs, tookMs, answer });
       await sleep(PAUSE_MS);
     }
   }

@@ -77,11 +77,11 @@ export const fewDescriptors: Scenario = {
       .filter((line) => !line.includes('"msg":"event"'));
     expect(lines.filter((line) => /EMFILE|unexpected error/.test(line))).toEqual([]);
     expect(lines.length).toBeLessThan(MAX_LINES_A_FLOOD * times);
-    const isIn = (phases: readonly Phase[], beganAtMs: number) =>
-      phases.some(({ fromMs, untilMs }) => beganAtMs >= fromMs && beganAtMs <= untilMs);
-    const during = regular.attempts.filter(({ beganAtMs }) => isIn(floods, beganAtMs));
+    const isIn = (phases: readonly Phase[], startedAtMs: number) =>
+      phases.some(({ fromMs, untilMs }) => startedAtMs >= fromMs && startedAtMs <= untilMs);
+    const during = regular.attempts.filter(({ startedAtMs }) => isIn(floods, startedAtMs));
     const after = regular.attempts.filter(
-      ({ beganAtMs }) => !isIn([...floods, ...cuts], beganAtMs),
+      ({ startedAtMs }) => !isIn([...floods, ...cuts], startedAtMs),
     );
     expectServed(during, 99);
     expectServed(after, 99.9);

@@ -44,8 +44,8 @@ export const twoWritablePrimaries: Scenario = {
         const promotedAtMs = Date.now();
         await standby.ask(`update users set deleted_at = now() where id = ${id}`);
         const deletedAtMs = Date.now();
-        for (let beganAtMs = deletedAtMs; (await read()) === 200; beganAtMs = Date.now()) {
-          stalestMs = Math.max(stalestMs, beganAtMs - deletedAtMs);
+        for (let startedAtMs = deletedAtMs; (await read()) === 200; startedAtMs = Date.now()) {
+          stalestMs = Math.max(stalestMs, startedAtMs - deletedAtMs);
           if (stalestMs > STALE_MS + MARGIN_MS) throw new Error('the deleted user is still let in');
           await sleep(POLL_MS);
         }

@@ -69,7 +69,7 @@ test.each([
 describe('the clock', () => {
   const began = 1_700_000_000_000;
   const at = (answeredMs: number, tookMs = 100) =>
-    checkClock({ beganMs: began, endedMs: began + tookMs, answeredMs });
+    checkClock({ startedAtMs: began, endedMs: began + tookMs, answeredMs });
 
   test.each([
     [0, 'ok', /^agrees with Stripe's$/],
@@ -84,7 +84,7 @@ describe('the clock', () => {
 
   describe('of the database', () => {
     const reading = (aheadMs: number, tookMs = 100) => ({
-      beganMs: began,
+      startedAtMs: began,
       endedMs: began + tookMs,
       answeredMs: began + aheadMs,
     });

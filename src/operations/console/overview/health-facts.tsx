@@ -63,8 +63,8 @@ function catchUpText(job: LeasedJobState | null, ago: Ago): string {
   return job.endedAtMs === null ? `running, started ${ago(job.startedAtMs)}` : ago(job.endedAtMs);
 }
 
-function reconciledText({ beganAtMs, counts: { drifts, repaired } }: Progress, ago: Ago): string {
-  return `${ago(beganAtMs)}: ${counted(drifts, 'team')} out of sync, ${countText(repaired)} repaired`;
+function reconciledText({ startedAtMs, counts: { drifts, repaired } }: Progress, ago: Ago): string {
+  return `${ago(startedAtMs)}: ${counted(drifts, 'team')} out of sync, ${countText(repaired)} repaired`;
 }
 
 type TeamStatusesProps = { readonly counts: TeamCounts | null; readonly nowMs: number };

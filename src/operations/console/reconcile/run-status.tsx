@@ -78,11 +78,11 @@ type OwnRunProps = Pick<RunStatusProps, 'teams'> & {
 };
 
 function OwnRun({ state, teams }: OwnRunProps) {
-  const { isDryRun, beganAtMs, found } = state;
+  const { isDryRun, startedAtMs, found } = state;
   return (
     <Panel title={isDryRun ? 'Dry run' : 'Repair'} id="own-run">
       <p role="status">
-        Started <Time ms={beganAtMs} />.{' '}
+        Started <Time ms={startedAtMs} />.{' '}
         {state.kind === 'running' ? (
           'Running.'
         ) : (
@@ -173,7 +173,7 @@ function LastRun({ progress, endedAtMs }: OtherRuns) {
   return (
     <Panel title="Last reconciliation" id="last-run">
       <p>
-        {progress.isDryRun ? 'Dry run' : 'Repair'}, started <Time ms={progress.beganAtMs} />
+        {progress.isDryRun ? 'Dry run' : 'Repair'}, started <Time ms={progress.startedAtMs} />
         {isFinished ? (
           <>
             , finished <Time ms={endedAtMs} />. Its open findings are under{' '}

@@ -15,7 +15,7 @@ export type RunState =
   | (Begun & { readonly kind: 'done'; readonly endedAtMs: number; readonly counts: Counts })
   | (Begun & { readonly kind: 'failed'; readonly endedAtMs: number; readonly reason: string });
 
-type Begun = { readonly isDryRun: boolean; readonly beganAtMs: number; readonly found: Found };
+type Begun = { readonly isDryRun: boolean; readonly startedAtMs: number; readonly found: Found };
 
 /** If there are more findings, the configuration is wrong and not the teams. */
 const MAX_FOUND = 10_000;
@@ -42,8 +42,8 @@ export class ReconcileRun {
   start(isDryRun: boolean): void {
     if (this.#state.kind === 'running') return;
     const found = { first: [], count: 0 };
-    const beganAtMs = this.#services.now();
-    this.#state = { kind: 'running', isDryRun, beganAtMs, found, progress: null };
+    const startedAtMs = this.#services.now();
+    this.#state = { kind: 'running', isDryRun, startedAtMs, found, progress: null };
     this.#background.start((signal) => this.#run(isDryRun, signal));
   }
 
@@ -82,8 +82,8 @@ export class ReconcileRun {
 
   #end(end: Ending<'done'> | Ending<'failed'>): void {
     if (this.#state.kind !== 'running') return;
-    const { isDryRun, beganAtMs, found } = this.#state;
-    this.#state = { isDryRun, beganAtMs, found, ...end };
+    const { isDryRun, startedAtMs, found } = this.#state;
+    this.#state = { isDryRun, startedAtMs, found, ...end };
   }
 }
 
