@@ -1,3 +1,4 @@
+import { durationOf } from '../runtime/duration.ts';
 import { paint } from './output.ts';
 
 export type Progress = {
@@ -9,8 +10,6 @@ export type ProgressOptions = {
   readonly unit: string;
   /** The exact or estimated total; `null` when it is unknown. */
   readonly total: number | null;
-  /** Whether to show the rate and the remaining time. */
-  readonly hasRate?: boolean;
 };
 
 const WIDTH = 30;
@@ -36,25 +35,18 @@ export function createProgress(options: ProgressOptions): Progress {
 
 /** `████░░░░  43%  43,200 of 100,000 subscriptions, 998/s, 57 s left` */
 export function progressLine(
-  { unit, total, hasRate = false }: ProgressOptions,
+  { unit, total }: ProgressOptions,
   done: number,
   perSecond: number,
 ): string {
-  const isFast = hasRate && perSecond > 0;
-  const rate = isFast ? `, ${Math.round(perSecond).toLocaleString('en')}/s` : '';
+  const isMoving = perSecond > 0;
+  const rate = isMoving ? `, ${Math.round(perSecond).toLocaleString('en')}/s` : '';
   const count = done.toLocaleString('en');
   if (total === null || done > total) return `${count} ${unit}${rate}`;
   const share = total === 0 ? 1 : done / total;
   const bar = '█'.repeat(Math.round(share * WIDTH)).padEnd(WIDTH, '░');
   const percent = `${Math.floor(share * 100)}%`.padStart(4);
-  const left = isFast ? `, ${durationOf((total - done) / perSecond)} left` : '';
+  const left = isMoving ? `, ${durationOf(((total - done) * 1_000) / perSecond)} left` : '';
   const of = `${count} of ${total.toLocaleString('en')} ${unit}`;
   return `${paint('green', bar)} ${percent}  ${of}${rate}${left}`;
-}
-
-/** `57 s`, `12 min` or `3 h 20 min`. */
-function durationOf(seconds: number): string {
-  if (seconds < 120) return `${Math.ceil(seconds)} s`;
-  const minutes = Math.ceil(seconds / 60);
-  return minutes < 120 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }

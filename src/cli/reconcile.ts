@@ -111,7 +111,7 @@ function createBars() {
   let bar: Progress | undefined;
   return {
     show({ of, done, total }: StepProgress): void {
-      if (step !== of) bar = createProgress({ unit: of, total, hasRate: true });
+      if (step !== of) bar = createProgress({ unit: of, total });
       step = of;
       bar?.show(done);
     },

@@ -7,3 +7,8 @@ export type JsonObject = { readonly [name: string]: Json };
 export function isList(value: readonly Json[] | JsonObject): value is readonly Json[] {
   return Array.isArray(value);
 }
+
+/** The value if it is an object; otherwise `null`. */
+export function asObject(value: Json | undefined): JsonObject | null {
+  return typeof value === 'object' && value !== null && !isList(value) ? value : null;
+}

@@ -1,4 +1,4 @@
-import { isList, type Json, type JsonObject } from '../core/json.ts';
+import { asObject, type JsonObject } from '../core/json.ts';
 import { abortAfter, DeadlineExceeded } from '../runtime/deadline.ts';
 import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
 import { inSpan } from '../runtime/tracing.ts';
@@ -115,8 +115,7 @@ function readAnswer(response: Response, text: string): StripeAnswer {
 
 function parseObject(text: string): JsonObject | null {
   try {
-    const value: Json = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !isList(value) ? value : null;
+    return asObject(JSON.parse(text));
   } catch {
     return null;
   }

@@ -1,4 +1,4 @@
-import { isList, type Json } from '../core/json.ts';
+import { asObject, type Json } from '../core/json.ts';
 import {
   createGet,
   type Get,
@@ -97,6 +97,6 @@ export async function getPage(get: Get, request: StripeRequest): Promise<StripeP
 
 /** The id of an object; `null` when it has none. */
 export function idOf(object: Json | undefined): string | null {
-  const isObject = typeof object === 'object' && object !== null && !isList(object);
-  return isObject && typeof object.id === 'string' ? object.id : null;
+  const id = asObject(object)?.id;
+  return typeof id === 'string' ? id : null;
 }

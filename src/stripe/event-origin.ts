@@ -1,4 +1,4 @@
-import { isList, type Json } from '../core/json.ts';
+import { asObject, type Json } from '../core/json.ts';
 import type { Mode } from './key-kind.ts';
 
 /** The mode and account of an event; `null` for what the event does not state. */
@@ -15,10 +15,7 @@ export type Mismatch = 'mode' | 'account';
 
 /** Reads the origin of an event or of its notification. */
 export function originOf(event: Json): EventOrigin {
-  if (typeof event !== 'object' || event === null || isList(event)) {
-    return { mode: null, account: null };
-  }
-  const { livemode, account, context } = event;
+  const { livemode, account, context } = asObject(event) ?? {};
   return {
     mode: typeof livemode === 'boolean' ? (livemode ? 'live' : 'test') : null,
     account: accountIn(account) ?? accountIn(context),

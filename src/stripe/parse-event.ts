@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isList, type Json, type JsonObject } from '../core/json.ts';
+import { asObject, isList, type Json } from '../core/json.ts';
 import type { SubscriptionChange } from '../core/subscription-event.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { eventKey } from './event-key.ts';
@@ -159,11 +159,6 @@ function parseJson(text: string): Json {
 function member(value: Json | undefined, name: string): Json | undefined {
   const object = asObject(value);
   return object !== null && Object.hasOwn(object, name) ? object[name] : undefined;
-}
-
-function asObject(value: Json | undefined): JsonObject | null {
-  const isObject = typeof value === 'object' && value !== null && !isList(value);
-  return isObject ? value : null;
 }
 
 /** The id if it can be stored and logged. */

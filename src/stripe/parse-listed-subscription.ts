@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isList, type Json, type JsonObject } from '../core/json.ts';
+import { asObject, type Json, type JsonObject } from '../core/json.ts';
 import type { ListedSubscription } from '../core/listed-subscription.ts';
 import { parseChange } from './parse-event.ts';
 
@@ -49,10 +49,10 @@ export function toSubscriptionJson(listed: ListedSubscription): Json {
 
 /** The details that the view `instep.team_subscriptions` shows, from any API version. */
 function detailsOf(listed: Json): JsonObject {
-  const subscription = asObject(listed);
-  const items = asObject(subscription.items).data;
-  const item = asObject(Array.isArray(items) ? items[0] : null);
-  const price = asObject(item.price ?? item.plan ?? subscription.plan);
+  const subscription = asObject(listed) ?? {};
+  const items = asObject(subscription.items)?.data;
+  const item = asObject(Array.isArray(items) ? items[0] : null) ?? {};
+  const price = asObject(item.price ?? item.plan ?? subscription.plan) ?? {};
   const { id = null, currency = null, unit_amount: amount = price.amount ?? null } = price;
   return {
     ...pick(subscription, 'cancel_at', 'cancel_at_period_end', 'current_period_end', 'trial_end'),
@@ -64,8 +64,4 @@ function detailsOf(listed: Json): JsonObject {
 
 function pick(object: JsonObject, ...names: readonly string[]): JsonObject {
   return Object.fromEntries(names.map((name) => [name, object[name] ?? null]));
-}
-
-function asObject(value: Json | undefined): JsonObject {
-  return typeof value === 'object' && value !== null && !isList(value) ? value : {};
 }
