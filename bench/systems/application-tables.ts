@@ -53,10 +53,10 @@ export async function addUsersAndTeams(ask: Ask, { users, teams }: Size): Promis
 
 /** Session cookies as the application signs them. */
 export async function signIn(users: readonly number[]): Promise<SignedIn[]> {
-  const key = new TextEncoder().encode(AUTH_SECRET);
+  const lifetime = { nowMs: Date.now(), lifetimeMs: SESSION_MS };
   return await Promise.all(
     users.map(async (user) => {
-      const token = await issueSession(user, key, { nowMs: Date.now(), lifetimeMs: SESSION_MS });
+      const token = await issueSession(user, AUTH_SECRET, lifetime);
       return { cookie: `session=${token}`, proof: `"${emailOf(user)}"` };
     }),
   );

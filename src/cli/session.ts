@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { readAuthSecrets } from '../config/config.ts';
 import type { ApplicationId } from '../core/application-id.ts';
 import { SESSION_COOKIE } from '../sessions/cookie.ts';
-import { issueSession, secretKeys } from '../sessions/token.ts';
+import { issueSession } from '../sessions/token.ts';
 import { applicationId, positiveInteger } from './arguments.ts';
 import { createCommand } from './create-command.ts';
 import { printData } from './output.ts';
@@ -30,11 +30,10 @@ export function sessionCommand(): Command {
 }
 
 async function issue({ user, days, json }: IssueOptions): Promise<void> {
-  const [key] = secretKeys(readAuthSecrets(process.env));
-  if (key === undefined) throw new RangeError('the configuration has no secret');
+  const [secret] = readAuthSecrets(process.env);
   const lifetimeMs = days * DAY_MS;
   const nowMs = Date.now();
-  const token = await issueSession(user, key, { nowMs, lifetimeMs });
+  const token = await issueSession(user, secret, { nowMs, lifetimeMs });
   const cookie = `${SESSION_COOKIE}=${token}`;
   const expires = new Date(nowMs + lifetimeMs).toISOString();
   if (json) printData({ cookie, expires }, { json });

@@ -46,7 +46,11 @@ export type SecretKeys = readonly Uint8Array[];
 
 /** The keys of `AUTH_SECRET`: its UTF-8 bytes. */
 export function secretKeys(secrets: readonly string[]): SecretKeys {
-  return secrets.map((secret) => new TextEncoder().encode(secret));
+  return secrets.map(keyOf);
+}
+
+function keyOf(secret: string): Uint8Array {
+  return new TextEncoder().encode(secret);
 }
 
 /**
@@ -92,7 +96,7 @@ function toSession(payload: JWTPayload, nowMs: number): Session | null {
  */
 export async function issueSession(
   userId: ApplicationId,
-  key: Uint8Array,
+  secret: string,
   { nowMs, lifetimeMs }: { nowMs: number; lifetimeMs: number },
 ): Promise<string> {
   const expiresAtMs = nowMs + lifetimeMs;
@@ -100,5 +104,5 @@ export async function issueSession(
     .setProtectedHeader({ alg: ALGORITHM })
     .setIssuedAt(Math.floor(nowMs / 1_000))
     .setExpirationTime(Math.floor(expiresAtMs / 1_000))
-    .sign(key);
+    .sign(keyOf(secret));
 }

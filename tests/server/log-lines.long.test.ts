@@ -1,5 +1,5 @@
 import { afterAll, expect, test, vi } from 'vitest';
-import { issueSession, secretKeys } from '../../src/sessions/token.ts';
+import { issueSession } from '../../src/sessions/token.ts';
 import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
@@ -123,9 +123,8 @@ test('writes no secret, cookie, e-mail address or payload in any failure', async
     'insert into users (email, name, password_hash) values ($1, $2, $3) returning id',
     [PROFILE.email, PROFILE.name, PROFILE.passwordHash],
   );
-  const [key] = secretKeys([AUTH_SECRET]);
   const lifetime = { nowMs: Date.now(), lifetimeMs: 60_000 };
-  const token = await issueSession(row?.id ?? 0, key as Uint8Array, lifetime);
+  const token = await issueSession(row?.id ?? 0, AUTH_SECRET, lifetime);
   const { teamId, customerId } = await service.addTeam();
   const body = () => bodyWith({ customerId });
   const profile = () => service.getUser(`session=${token}; other=${IN_COOKIE}`);

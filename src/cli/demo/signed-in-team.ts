@@ -5,7 +5,7 @@ import type { Query } from '../../postgres/database.ts';
 import { addTeam } from '../../queries/teams.ts';
 import { addUser } from '../../queries/users.ts';
 import { SESSION_COOKIE } from '../../sessions/cookie.ts';
-import { issueSession, secretKeys } from '../../sessions/token.ts';
+import { issueSession } from '../../sessions/token.ts';
 
 /** The signed-in user and her team. */
 export type SignedInTeam = {
@@ -33,8 +33,7 @@ export async function addSignedInTeam(
   });
   const teamName = `Ada's team ${suffix}`;
   const teamId = await addTeam(query, { name: teamName, customerId });
-  const [key] = secretKeys(authSecrets);
-  if (key === undefined) throw new RangeError('the configuration has no secret');
-  const token = await issueSession(userId, key, { nowMs: Date.now(), lifetimeMs: DAY_MS });
+  const lifetime = { nowMs: Date.now(), lifetimeMs: DAY_MS };
+  const token = await issueSession(userId, authSecrets[0], lifetime);
   return { suffix, teamId, teamName, customerId, cookie: `${SESSION_COOKIE}=${token}` };
 }

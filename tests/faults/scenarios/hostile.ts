@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { mapConcurrently } from '../../../simulation/map-concurrently.ts';
 import { addTeam, readTeam } from '../../../src/queries/teams.ts';
 import { addUser } from '../../../src/queries/users.ts';
-import { issueSession, secretKeys } from '../../../src/sessions/token.ts';
+import { issueSession } from '../../../src/sessions/token.ts';
 import { createRandom, type Random } from '../../../src/testing/random.ts';
 import { signWebhook } from '../../../src/testing/sign-webhook.ts';
 import { openConnection, statusesIn } from '../../support/network/raw-connection.ts';
@@ -44,8 +44,8 @@ export const hostile: Scenario = {
     const teamId = await addTeam(database.query, { name: 'Guarded', customerId: GUARDED });
     await addTeam(database.query, { name: 'Odd', customerId: 'cus_odd' });
     const before = await readTeam(database.query, teamId);
-    const [key = new Uint8Array()] = secretKeys([AUTH_SECRET]);
-    const token = await issueSession(id, key, { nowMs: Date.now(), lifetimeMs: 24 * HOUR_MS });
+    const lifetime = { nowMs: Date.now(), lifetimeMs: 24 * HOUR_MS };
+    const token = await issueSession(id, AUTH_SECRET, lifetime);
     const statuses: Record<string, number> = {};
 
     async function attack(server: InstepProcess, number: number): Promise<void> {

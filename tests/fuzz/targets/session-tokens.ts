@@ -73,7 +73,7 @@ async function isSession(token: string): Promise<boolean> {
   return session !== null;
 }
 
-const issued = await issueSession(7, KEYS[0] ?? new Uint8Array(), {
+const issued = await issueSession(7, CURRENT, {
   nowMs: NOW_MS,
   lifetimeMs: 60_000,
 });

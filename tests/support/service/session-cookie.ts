@@ -1,12 +1,11 @@
 import type { ApplicationId } from '../../../src/core/application-id.ts';
-import { issueSession, secretKeys } from '../../../src/sessions/token.ts';
+import { issueSession } from '../../../src/sessions/token.ts';
 import { AUTH_SECRET } from '../secrets/canaries.ts';
 
 const LIFETIME_MS = 86_400_000;
 
 /** The cookie of a user who signs in now, by default signed with the tests' secret. */
 export async function sessionCookie(userId: ApplicationId, secret = AUTH_SECRET): Promise<string> {
-  const [key] = secretKeys([secret]);
   const lifetime = { nowMs: Date.now(), lifetimeMs: LIFETIME_MS };
-  return `session=${await issueSession(userId, key as Uint8Array, lifetime)}`;
+  return `session=${await issueSession(userId, secret, lifetime)}`;
 }
