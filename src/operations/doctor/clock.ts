@@ -7,14 +7,14 @@ const TOLERATED_MS = 5_000;
 /** Signatures are refused from 300 s on; a late delivery has less time left. */
 const HARMFUL_MS = 240_000;
 
-/** The start and end of a request by our clock, and the time of the response by the other clock. */
+/** When a request was sent and its response received by our clock, and answered by the other clock. */
 export type ClockReading = {
-  readonly startedAtMs: number;
-  readonly endedMs: number;
-  readonly answeredMs: number;
+  readonly sentAtMs: number;
+  readonly receivedAtMs: number;
+  readonly answeredAtMs: number;
 };
 
-const OURS: ClockReading = { startedAtMs: 0, endedMs: 0, answeredMs: 0 };
+const OURS: ClockReading = { sentAtMs: 0, receivedAtMs: 0, answeredAtMs: 0 };
 
 /** Compares our clock with Stripe's, which dates signatures and events. */
 export function checkClock(stripe: ClockReading | null): Check {
@@ -44,8 +44,8 @@ export function checkDatabaseClock(database: ClockReading, stripe: ClockReading 
 
 /** The least time by which one clock is ahead of the other, given the duration of the requests. */
 function aheadOf(one: ClockReading, other: ClockReading): number {
-  const minMs = one.answeredMs - one.endedMs - (other.answeredMs - other.startedAtMs);
-  const maxMs = one.answeredMs - one.startedAtMs - (other.answeredMs - other.endedMs);
+  const minMs = one.answeredAtMs - one.receivedAtMs - (other.answeredAtMs - other.sentAtMs);
+  const maxMs = one.answeredAtMs - one.sentAtMs - (other.answeredAtMs - other.receivedAtMs);
   return minMs > 0 ? minMs : Math.min(0, maxMs);
 }
 

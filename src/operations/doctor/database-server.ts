@@ -29,9 +29,9 @@ export async function checkDatabaseServer(options: DatabaseServerOptions): Promi
   const { query, now, freeBytes, stripeClock } = options;
   // The first statement has to connect.
   await touchServer(query);
-  const startedAtMs = now();
+  const sentAtMs = now();
   const state = await readServerState(query);
-  const clock = { startedAtMs, endedMs: now(), answeredMs: state.clockMs };
+  const clock = { sentAtMs, receivedAtMs: now(), answeredAtMs: state.clockMs };
   return [
     checkLatency(await fastestRoundTrip(query, now)),
     checkVersion(state),
@@ -45,9 +45,9 @@ export async function checkDatabaseServer(options: DatabaseServerOptions): Promi
 async function fastestRoundTrip(query: Query, now: () => number): Promise<number> {
   let fastestMs = Number.POSITIVE_INFINITY;
   for (let count = 0; count < SAMPLES; count += 1) {
-    const startedAtMs = now();
+    const sentAtMs = now();
     await touchServer(query);
-    fastestMs = Math.min(fastestMs, now() - startedAtMs);
+    fastestMs = Math.min(fastestMs, now() - sentAtMs);
   }
   return fastestMs;
 }

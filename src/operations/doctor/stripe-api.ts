@@ -59,15 +59,15 @@ async function askAll(options: StripeApiOptions): Promise<Answers> {
 }
 
 async function ask(resource: Resource, { inspect, now }: StripeApiOptions): Promise<Answer> {
-  const startedAtMs = now();
+  const sentAtMs = now();
   try {
     const page = await inspect(resource);
     const { answeredSeconds } = page;
-    const endedMs = now();
+    const receivedAtMs = now();
     const clock =
       answeredSeconds === null
         ? null
-        : { startedAtMs, endedMs, answeredMs: answeredSeconds * 1_000 };
+        : { sentAtMs, receivedAtMs, answeredAtMs: answeredSeconds * 1_000 };
     return { kind: 'granted', page, clock };
   } catch (error) {
     if (error instanceof DeadlineExceeded) return { kind: 'failed', reason: error.message };

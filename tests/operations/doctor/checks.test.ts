@@ -68,8 +68,8 @@ test.each([
 
 describe('the clock', () => {
   const began = 1_700_000_000_000;
-  const at = (answeredMs: number, tookMs = 100) =>
-    checkClock({ startedAtMs: began, endedMs: began + tookMs, answeredMs });
+  const at = (answeredAtMs: number, tookMs = 100) =>
+    checkClock({ sentAtMs: began, receivedAtMs: began + tookMs, answeredAtMs });
 
   test.each([
     [0, 'ok', /^agrees with Stripe's$/],
@@ -84,9 +84,9 @@ describe('the clock', () => {
 
   describe('of the database', () => {
     const reading = (aheadMs: number, tookMs = 100) => ({
-      startedAtMs: began,
-      endedMs: began + tookMs,
-      answeredMs: began + aheadMs,
+      sentAtMs: began,
+      receivedAtMs: began + tookMs,
+      answeredAtMs: began + aheadMs,
     });
 
     test.each([
