@@ -1,6 +1,6 @@
 import { takeNewCustomers } from '../queries/new-customers.ts';
 import { readTeamsOf } from '../queries/teams.ts';
-import { endTurn, takeTurn } from '../queries/turns.ts';
+import { inTurn } from '../queries/turns.ts';
 import { createLeasedJob } from './leased-job.ts';
 import type { Finding } from './reconcile/finding.ts';
 import { listCustomer } from './reconcile/listing.ts';
@@ -39,9 +39,8 @@ export function createFirstSubscriptionsJob(services: ReconcileServices): Job['r
     intervalMs: FORBIDDEN_MS,
     isDueAfterOutage: false,
     async run(_, signal) {
-      if (!(await takeTurn(query, FIRST_SUBSCRIPTIONS_JOB))) return;
-      const customerIds = await takeNewCustomers(query, BATCH);
-      await endTurn(query, FIRST_SUBSCRIPTIONS_JOB);
+      const take = () => takeNewCustomers(query, BATCH);
+      const customerIds = (await inTurn(query, FIRST_SUBSCRIPTIONS_JOB, take)) ?? [];
       for (const customerId of customerIds) {
         if (signal.aborted) return;
         await ask(customerId, signal);

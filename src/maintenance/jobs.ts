@@ -4,7 +4,7 @@ import { fillEmptyTeams } from '../ingest/fill-empty-teams.ts';
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { Database } from '../postgres/database.ts';
 import { countTeamsInTurn } from '../queries/team-counts.ts';
-import { endTurn, takeTurn } from '../queries/turns.ts';
+import { inTurn } from '../queries/turns.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import type { ProductNames } from '../stripe/product-names.ts';
@@ -58,9 +58,8 @@ export function createJobs(options: JobsOptions): Job[] {
       name: EMPTY_TEAMS_JOB,
       intervalMs: 1_000,
       run: async () => {
-        if (!(await takeTurn(query, EMPTY_TEAMS_JOB))) return;
-        const teamIds = await fillEmptyTeams(database, planSelection);
-        await endTurn(query, EMPTY_TEAMS_JOB);
+        const fill = () => fillEmptyTeams(database, planSelection);
+        const teamIds = (await inTurn(query, EMPTY_TEAMS_JOB, fill)) ?? [];
         if (teamIds.length > 0) logger.info({ teamIds }, 'teams got the plans of their customers');
       },
     },

@@ -1,12 +1,16 @@
 import type { Query } from '../postgres/database.ts';
 
 /**
- * Takes the turn of a job that reads all teams: one instance at a time, 3 seconds or more after the last
- * turn. The application's table can be large and without an index, so reading it takes up to 2% of the time.
- * Returns whether it is this instance's turn.
+ * Does the work of a job that reads all teams, if it is this instance's turn: one instance at a time, 3 seconds
+ * or more after the last turn. The application's table can be large and without an index, so reading it takes
+ * up to 2% of the time. Work that fails counts as short. Returns `null` when it is another instance's turn.
  */
-export async function takeTurn(query: Query, job: string): Promise<boolean> {
-  const rows = await query({
+export async function inTurn<Result>(
+  query: Query,
+  job: string,
+  work: () => Promise<Result>,
+): Promise<Result | null> {
+  const taken = await query({
     name: 'take_turn',
     text: `
       update instep.leased_jobs
@@ -18,11 +22,8 @@ export async function takeTurn(query: Query, job: string): Promise<boolean> {
       returning name`,
     values: [job],
   });
-  return rows.length > 0;
-}
-
-/** Records the end of a turn. A turn that fails earlier counts as a short one. */
-export async function endTurn(query: Query, job: string): Promise<void> {
+  if (taken.length === 0) return null;
+  const result = await work();
   await query({
     name: 'end_turn',
     text: `
@@ -31,6 +32,7 @@ export async function endTurn(query: Query, job: string): Promise<void> {
        where name = $1`,
     values: [job],
   });
+  return result;
 }
 
 /** 10 calls a second, a fraction of what Stripe allows. */
