@@ -13,12 +13,12 @@ import { isWorseInEveryRound, ratiosOf, ratiosTable } from './report/ratios.ts';
 import { retentionReport } from './report/retention-report.ts';
 import { sampleLine } from './report/sample-line.ts';
 
-export type StepOptions = Omit<CompareOptions, 'onSample'> & {
+type StepOptions = Omit<CompareOptions, 'onSample'> & {
   readonly machine: string;
   readonly print: (text: string) => void;
 };
 
-export type StepResult = {
+type StepResult = {
   readonly report: string;
   readonly chart: string | null;
   /**

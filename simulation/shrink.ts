@@ -5,7 +5,7 @@ import type { Divergence } from './divergence.ts';
 import type { Failure } from './level.ts';
 
 /** One customer and the steps that repeat a divergence. */
-export type Case = Pick<Failure, 'customer' | 'steps' | 'planSelection'>;
+type Case = Pick<Failure, 'customer' | 'steps' | 'planSelection'>;
 
 /** Runs a case, and returns its divergences. */
 export type RunCase = (candidate: Case) => Promise<readonly Divergence[]>;

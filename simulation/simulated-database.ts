@@ -5,7 +5,7 @@ import { printMessage } from '../src/cli/output.ts';
 import { connectToServer, type DatabaseServer } from '../src/postgres/connect.ts';
 import { prepareDatabase } from '../src/queries/prepare-database.ts';
 
-export type SimulatedDatabase = {
+type SimulatedDatabase = {
   readonly server: DatabaseServer;
   /** The variables with which `instep serve` uses the same database. */
   readonly environment: Readonly<Record<string, string>>;

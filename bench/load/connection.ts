@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 
 export type Answer = { readonly status: number; readonly head: string; readonly body: string };
 
-export type ConnectionOptions = {
+type ConnectionOptions = {
   readonly host: string;
   readonly port: number;
   /** Receives the response to the last request; `null` when the connection ended first. */

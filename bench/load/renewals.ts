@@ -128,7 +128,7 @@ function secondAfter(before: EventContent | undefined, number: number): number {
 }
 
 /** What a system must have stored after a number of deliveries. */
-export type RenewalsResult = {
+type RenewalsResult = {
   /** The number of events without duplicates. */
   readonly events: number;
   /** The newest event of each customer with events. */

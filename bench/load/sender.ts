@@ -3,7 +3,7 @@ import type { Job } from './job.ts';
 import { type NextRequest, prepareRequests } from './outgoing.ts';
 import { runJob } from './run-job.ts';
 
-export type Message = { readonly prepare: Job } | { readonly go: true };
+type Message = { readonly prepare: Job } | { readonly go: true };
 
 /** Ends this process if the parent has ended. */
 const send = (message: object) =>

@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { bodyOf, type EventContent } from './subscription-event.ts';
 
-export type SignedRequests = {
+type SignedRequests = {
   readonly host: string;
   readonly path: string;
   readonly secret: string;

@@ -2,7 +2,7 @@ import { resultOfRenewals } from '../load/renewals.ts';
 import { type EventContent, lastContents } from '../load/subscription-event.ts';
 import type { PreparedSystem } from '../systems/prepared-system.ts';
 
-export type Audit = {
+type Audit = {
   readonly problems: readonly string[];
   /** The number of customers whose state is not that of their newest event. */
   readonly wrongCustomers: number;

@@ -38,7 +38,7 @@ export type RetentionMeasures = {
 
 /** A quarter of the log is older than the retention. */
 const LOG_DAYS = 14;
-export const RETENTION_DAYS = 10.5;
+const RETENTION_DAYS = 10.5;
 const DAY_MS = 86_400_000;
 
 const PAGE_TIMES = 10;

@@ -69,7 +69,7 @@ const TEAMS = `
    where id = team`;
 
 /** A range of the load's events, by their numbers. */
-export type EventRange = { readonly first: number; readonly count: number };
+type EventRange = { readonly first: number; readonly count: number };
 
 /** Writes a range of events into the log. */
 export async function insertEvents(

@@ -5,7 +5,7 @@ import { figure, table } from './format.ts';
 import { median } from './median.ts';
 
 /** A figure relative to that of the earlier commit in the same round: below 1 is less. */
-export type Ratio = {
+type Ratio = {
   readonly name: LoadName;
   readonly unit: string;
   readonly isLessBetter: boolean;

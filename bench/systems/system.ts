@@ -7,7 +7,7 @@ export type Size = { readonly teams: number; readonly users: number };
 /** A cookie that identifies a user, and a text that the user's profile contains. */
 export type SignedIn = { readonly cookie: string; readonly proof: string };
 
-export type ProfileReads = {
+type ProfileReads = {
   readonly path: string;
   /** Signs these users in. User numbers start at 1. */
   readonly signIn: (users: readonly number[]) => Promise<readonly SignedIn[]>;

@@ -3,7 +3,7 @@ import { type Database, openDatabase } from '../../src/postgres/database.ts';
 import type { PostgresCluster } from '../../tests/support/postgres/postgres-cluster.ts';
 import { startPair } from '../../tests/support/postgres/primary-and-standby.ts';
 
-export type PrimaryAndStandby = {
+type PrimaryAndStandby = {
   readonly servers: readonly [primary: PostgresCluster, standby: PostgresCluster];
   /** Opens a connection pool to whichever server is the primary. */
   open(options: PoolOptions): Database;

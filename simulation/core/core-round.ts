@@ -18,13 +18,13 @@ import {
 } from './customer-events.ts';
 import { type Arrival, MemoryStore } from './memory-store.ts';
 
-export type CoreRound = {
+type CoreRound = {
   readonly customers: ReadonlyMap<string, CustomerEvents>;
   readonly steps: readonly Step[];
   readonly planSelection: PlanSelection;
 };
 
-export type RoundResult = {
+type RoundResult = {
   readonly divergences: readonly Divergence[];
   /** A digest of all outcomes in their order: equal for equal rounds. */
   readonly digest: number;

@@ -8,7 +8,7 @@ import type { Arrival } from './memory-store.ts';
 export class SimulationBroken extends Error {}
 
 /** An event with the name of its product, and without it because the API is down. */
-export type EventVariants = { readonly named: Arrival; readonly unnamed: Arrival };
+type EventVariants = { readonly named: Arrival; readonly unnamed: Arrival };
 
 /** A customer's history, and its events by number: parsed once, delivered often. */
 export type CustomerEvents = {

@@ -9,7 +9,7 @@ import { shrinkFailure } from '../shrink.ts';
 import { deliveryOrders } from './delivery-orders.ts';
 import { type Alphabet, shortLifecycles } from './short-lifecycles.ts';
 
-export type EnumerationOptions = {
+type EnumerationOptions = {
   /** The number of events of a lifecycle. */
   readonly length: number;
   /** The number of deliveries in addition to the first one of each event. */
@@ -17,7 +17,7 @@ export type EnumerationOptions = {
   readonly alphabet: Alphabet;
 };
 
-export type Enumerated = {
+type Enumerated = {
   readonly lifecycles: number;
   readonly orders: number;
   readonly deliveries: number;

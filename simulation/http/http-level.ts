@@ -16,7 +16,7 @@ import { countWorlds } from '../store/store-level.ts';
 import { openWorld, type StoreWorld } from '../store/store-world.ts';
 import { Servers } from './servers.ts';
 
-export type HttpLevelOptions = LevelOptions & {
+type HttpLevelOptions = LevelOptions & {
   readonly planSelection: PlanSelection;
   /** The application's own connections to the servers' database. */
   readonly database: Database;

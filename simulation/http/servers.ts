@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import type { Random } from '../../src/testing/random.ts';
 import { SimulationBroken } from '../core/customer-events.ts';
 
-export type ServerOptions = {
+type ServerOptions = {
   /** The compiled command. */
   readonly program: string;
   readonly environment: Readonly<Record<string, string>>;

@@ -8,7 +8,7 @@ import { checkoutRecord } from '../checkout.ts';
 import { untilAvailable } from './until-available.ts';
 
 /** A step of the application, not of the provider or maintenance. */
-export type ApplicationStep = Extract<Step, { kind: 'link' | 'relink' | 'checkout' }>;
+type ApplicationStep = Extract<Step, { kind: 'link' | 'relink' | 'checkout' }>;
 
 export function isApplicationStep(step: Step): step is ApplicationStep {
   return ['link', 'relink', 'checkout'].includes(step.kind);

@@ -6,7 +6,7 @@ import { PRODUCTS } from '../../src/testing/lifecycle/subscription.ts';
 import { ApiCollection, type ApiObject } from '../../src/testing/stripe-api/collection.ts';
 import { listObjects } from '../../src/testing/stripe-api/list.ts';
 
-export class SimulatedApiDown extends InstepError {
+class SimulatedApiDown extends InstepError {
   readonly code = 'STRIPE_API_FAILED';
 }
 

@@ -17,7 +17,7 @@ import { runWorld } from './run-world.ts';
 import { SimulatedApi } from './simulated-api.ts';
 import { listedHistory, openWorld, type StoreWorld } from './store-world.ts';
 
-export type StoreLevelOptions = LevelOptions & {
+type StoreLevelOptions = LevelOptions & {
   /** Opens another connection pool to a migrated database. */
   readonly open: () => Database;
   readonly openFleet: (options: FleetOptions) => Fleet;
@@ -26,7 +26,7 @@ export type StoreLevelOptions = LevelOptions & {
   readonly now: () => number;
 };
 
-export type StoreSummary = Summary & {
+type StoreSummary = Summary & {
   /** The events that were never delivered, only listed. */
   readonly dropped: number;
   /** The events that were neither delivered nor listed. */

@@ -42,7 +42,7 @@ export type StoreCustomer = {
   readonly loss: Loss;
 };
 
-export type WorldOptions = Pick<StoreWorld, 'seed' | 'round' | 'planSelection'> & {
+type WorldOptions = Pick<StoreWorld, 'seed' | 'round' | 'planSelection'> & {
   readonly faults: Faults;
   readonly losses: Losses;
   /** Whether the times of receipt are simulated, so that some events can lack `created`. */

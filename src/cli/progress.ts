@@ -6,7 +6,7 @@ export type Progress = {
   clear(): void;
 };
 
-export type ProgressOptions = {
+type ProgressOptions = {
   readonly unit: string;
   /** The exact or estimated total; `null` when it is unknown. */
   readonly total: number | null;

@@ -2,7 +2,7 @@
 export type KeyRange = { readonly low: string; readonly high: string };
 
 /** The parts of an event's key; the hashes are SHA-256 in hex. */
-export type EventKeyParts = {
+type EventKeyParts = {
   readonly createdSeconds: number | null;
   readonly subscriptionHash: string;
   readonly contentHash: string;

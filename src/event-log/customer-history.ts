@@ -24,7 +24,7 @@ export type CustomerHistory = {
   readonly prunedBeforeMs: number | null;
 };
 
-export type HistoryRequest = {
+type HistoryRequest = {
   readonly customerId: string;
   readonly planSelection: PlanSelection;
   /** The teams that have the customer now. */

@@ -22,7 +22,7 @@ export type PageOfEvents = {
   readonly searchedToMs: number | null;
 };
 
-export type PageRequest = {
+type PageRequest = {
   readonly filter: EventFilter;
   /** Only events before this position; `null`: the newest events. */
   readonly before: number | null;

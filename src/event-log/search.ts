@@ -79,7 +79,7 @@ export async function* eventsWithin(
   }
 }
 
-export type RangesOptions = {
+type RangesOptions = {
   readonly order: SortOrder;
   /** The maximum number of events in a range; of the customer's events, if the filter has a customer. */
   readonly size: number;

@@ -11,7 +11,7 @@ import {
 import { pause, rest } from '../runtime/pause.ts';
 import { readNewestPosition } from './search.ts';
 
-export type SumStatisticsOptions = {
+type SumStatisticsOptions = {
   readonly database: Database;
   /** In milliseconds since 1970. */
   readonly now: () => number;

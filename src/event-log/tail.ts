@@ -3,7 +3,7 @@ import { type EventFilter, type EventRow, readPositions } from '../queries/searc
 import { pause } from '../runtime/pause.ts';
 import { END, eventsWithin } from './search.ts';
 
-export type TailOptions = {
+type TailOptions = {
   /** Follows the events after this position. */
   readonly after: number;
   /** A monotonic clock, in milliseconds. */

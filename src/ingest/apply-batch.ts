@@ -19,9 +19,9 @@ import { type Decision, decide, type StoredEvent } from './decide.ts';
 import type { EventWithProductName, Result } from './received-event.ts';
 import { findRepeated, recognize } from './recognize.ts';
 
-export type Transaction = { readonly query: Query; readonly atCommit: AtCommit };
+type Transaction = { readonly query: Query; readonly atCommit: AtCommit };
 
-export type ApplyOptions = {
+type ApplyOptions = {
   readonly planSelection: PlanSelection;
   /** Writes no plan names, because the application's column refused one. */
   readonly withoutNames: boolean;

@@ -1,4 +1,4 @@
-export type QueueLimitOptions = {
+type QueueLimitOptions = {
   /** The upper bound, however fast batches are. */
   readonly maxQueued: number;
   /** The longest time that the last event in the queue should wait. */

@@ -8,7 +8,7 @@ const MAX_BATCH = 500;
 const MAX_QUEUED = 1_000;
 const PAUSE_MS = 1_000;
 
-export type RefusedPlans = {
+type RefusedPlans = {
   /** Returns immediately. A plan that can't be stored is noted again when Stripe sends its event again. */
   note(changes: readonly PlanChange[], createdSeconds: number): void;
 };

@@ -11,7 +11,7 @@ import { makeSnapshot } from '../stripe/subscription-snapshot.ts';
 import { lastShownSecond } from './last-shown-second.ts';
 import type { Job } from './worker.ts';
 
-export type AmbiguousOrderOptions = {
+type AmbiguousOrderOptions = {
   readonly query: Query;
   readonly ingest: Ingest;
   readonly retrieveSubscription: StripeApi['retrieveSubscription'];
@@ -29,7 +29,7 @@ const MAX_ATTEMPTS = 3;
 const REST_MS = 60 * 60 * 1_000;
 
 /** The result of a snapshot. `too early`: the second was not over yet by Stripe's clock. */
-export type SnapshotResult = 'answered' | 'unknown' | 'too early';
+type SnapshotResult = 'answered' | 'unknown' | 'too early';
 
 /**
  * Fetches a snapshot of a subscription from Stripe's API and ingests it. It counts only if the second

@@ -7,7 +7,7 @@ import { type LinkedTeam, readLinkedTeams } from '../queries/teams.ts';
 import { withLease } from './lease.ts';
 import type { Job } from './worker.ts';
 
-export type ChangedTeamsOptions = {
+type ChangedTeamsOptions = {
   readonly query: Query;
   readonly planSelection: PlanSelection;
   readonly nonce: () => string;

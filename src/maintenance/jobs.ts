@@ -19,7 +19,7 @@ import { createReconcileJob } from './reconcile/reconcile.ts';
 import { pruneExpiredEvents } from './retention.ts';
 import type { Job } from './worker.ts';
 
-export type JobsOptions = {
+type JobsOptions = {
   readonly database: Database;
   readonly ingest: Ingest;
   readonly api: StripeApi;

@@ -4,7 +4,7 @@ import { Stopped } from '../runtime/retry.ts';
 import { StripeApiFailed } from '../stripe/api-failure.ts';
 import type { Job } from './worker.ts';
 
-export type LeasedJobOptions = {
+type LeasedJobOptions = {
   readonly name: string;
   readonly logger: Logger;
   /** How often the job runs, in all instances together. */

@@ -11,7 +11,7 @@ import {
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
 
-export type NamesOptions = {
+type NamesOptions = {
   readonly query: Query;
   readonly retrieveProductName: StripeApi['retrieveProductName'];
   readonly logger: Logger;

@@ -4,7 +4,7 @@ import type { Query } from '../postgres/database.ts';
 import { claimPruning } from '../queries/prune-events.ts';
 import type { Logger } from '../runtime/logging.ts';
 
-export type RetentionOptions = {
+type RetentionOptions = {
   readonly query: Query;
   readonly retentionMs: number;
   /** In milliseconds since 1970. */

@@ -11,7 +11,7 @@ export type ListPage = StripePage & {
   readonly tookMs: number;
 };
 
-export type ReadPagesOptions = {
+type ReadPagesOptions = {
   readonly list: (cursor: string | null, signal: AbortSignal) => Promise<StripePage>;
   /** The pages begin after this object; `null`: at the beginning. */
   readonly cursor: string | null;

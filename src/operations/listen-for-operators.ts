@@ -1,9 +1,9 @@
 import type { RequestListener } from 'node:http';
 import { type ListenerOptions, openListener, type RunningServer } from '../server/listener.ts';
 
-export type ListenForOperatorsOptions = Pick<ListenerOptions, 'host' | 'port' | 'logger'>;
+type ListenForOperatorsOptions = Pick<ListenerOptions, 'host' | 'port' | 'logger'>;
 
-export type OperatorsListener = RunningServer & {
+type OperatorsListener = RunningServer & {
   /** Serves these pages. Until then every request gets a 503. */
   show(fetch: (request: Request) => Response | Promise<Response>): Promise<void>;
 };

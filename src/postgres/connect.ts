@@ -18,7 +18,7 @@ export type PoolOptions = Pick<
   'maxConnections' | 'statementTimeoutMs' | 'onConnectionError'
 >;
 
-export type ConnectOptions = {
+type ConnectOptions = {
   /** Used instead of the database of these URLs or in this folder. */
   readonly pool?: DatabasePool | undefined;
   /** One for each server that can be the primary; none for the embedded database. */

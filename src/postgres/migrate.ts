@@ -33,7 +33,7 @@ const GIVE_UP_AFTER_MS = 60_000;
 /** PostgreSQL's `lock_not_available`. */
 const LOCK_TIMEOUT_STATE = '55P03';
 
-export type MigrateOptions = {
+type MigrateOptions = {
   /** Whether to create the application's tables when it has neither; true when left out. */
   readonly createsTables?: boolean;
   readonly migrations?: readonly Migration[];

@@ -12,13 +12,13 @@ import { type ReplicationState, readReplicationState } from './replication-state
 import { type Settings, setStatements } from './session-settings.ts';
 
 /** Timeouts that the server itself applies to a session. */
-export type ServerTimeouts = {
+type ServerTimeouts = {
   readonly statement_timeout: number;
   readonly lock_timeout: number;
   readonly idle_in_transaction_session_timeout: number;
 };
 
-export type PoolsOptions = {
+type PoolsOptions = {
   /**
    * The app's own pool, used instead of `connections` and `pool`. The app controls its size and the settings
    * of its sessions, so each transaction sets our timeouts for itself.

@@ -2,7 +2,7 @@ import { withDeadline } from '../runtime/deadline.ts';
 import { DatabaseUnavailable } from './errors.ts';
 import type { ReplicationState } from './replication-state.ts';
 
-export type PrimaryFinderOptions = {
+type PrimaryFinderOptions = {
   /** One for each server: asks it for its state. */
   readonly servers: readonly (() => Promise<ReplicationState>)[];
   /** Called for each server whose connections must no longer be used. */

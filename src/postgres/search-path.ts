@@ -1,5 +1,5 @@
 /** A database's URL without its search path, and the schemas of that path; `null` without one. */
-export type SearchPath = { readonly url: URL; readonly schemas: readonly string[] | null };
+type SearchPath = { readonly url: URL; readonly schemas: readonly string[] | null };
 
 /** In the `options` of libpq: `-c search_path=app,public`, with a backslash before spaces. */
 const OPTION = /(?:^|\s)(?:-c\s*|--)search[_-]path=((?:\\.|[^\s\\])*)/;

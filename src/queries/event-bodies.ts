@@ -1,7 +1,7 @@
 import type { Query } from '../postgres/database.ts';
 import { columnArrays } from './column-arrays.ts';
 
-export type EventBody = { readonly position: number; readonly body: Uint8Array };
+type EventBody = { readonly position: number; readonly body: Uint8Array };
 
 /** Some readable events of a customer after a position, in the order of arrival. */
 export async function readBodiesOfCustomer(

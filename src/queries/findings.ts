@@ -184,7 +184,7 @@ const READ_FINDINGS = (tables: ApplicationTables) => `
        order by customer_id
        fetch first $3 rows with ties`;
 
-export type FindingsPage = {
+type FindingsPage = {
   /** Only these problems; `null`: all. */
   readonly problems: readonly Problem[] | null;
   readonly afterCustomerId: string;

@@ -27,7 +27,7 @@ export async function readLeasedJob(query: Query, name: string): Promise<LeasedJ
   return row ?? null;
 }
 
-export type LeaseOptions = {
+type LeaseOptions = {
   /** The job is due when its last run started longer ago than this, or has not ended. */
   readonly dueAfterMs: number;
   /** How long the lease lasts, unless `saveProgress` extends it. */

@@ -34,7 +34,7 @@ export type TeamSort = keyof typeof SORTS | 'id';
 
 export type TeamOrder = { readonly sort: TeamSort; readonly isDescending: boolean };
 
-export type TeamList = {
+type TeamList = {
   readonly filter: TeamFilter;
   readonly order: TeamOrder;
   /** Only teams that come after this one in the order; `null`: all. */
@@ -43,7 +43,7 @@ export type TeamList = {
 };
 
 /** Some of the matching teams, and the last team that was examined; `null` when no others are left. */
-export type ListedTeams = {
+type ListedTeams = {
   readonly teams: readonly NamedTeam[];
   readonly examinedTo: ApplicationId | null;
 };

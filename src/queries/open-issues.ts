@@ -15,7 +15,7 @@ export type ParkedCustomer = {
 
 export const MAX_COUNTED_OF_CUSTOMER = 100;
 
-export type CustomerPage = { readonly afterCustomerId: string; readonly limit: number };
+type CustomerPage = { readonly afterCustomerId: string; readonly limit: number };
 
 const FIRST_PARKED_AFTER = (customerId: string) => `
                select customer_id

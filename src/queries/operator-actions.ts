@@ -2,7 +2,7 @@ import type { Query } from '../postgres/database.ts';
 import { columnArrays } from './column-arrays.ts';
 
 /** An operator's action on a team, a customer, a subscription or an event, and its result. */
-export type OperatorAction = {
+type OperatorAction = {
   /** Such as `team:1`, `customer:cus_1`, `subscription:sub_1` or `event:1`. */
   readonly subject: string;
   /** A verb, such as `repair`. */

@@ -11,7 +11,7 @@ export async function quoteRole(query: Query, role: string | null): Promise<stri
   return row.role;
 }
 
-export type LackingPrivileges = {
+type LackingPrivileges = {
   /** The role that lacks them, in the syntax of `grant`. */
   readonly role: string;
   /** In the syntax of `grant`: `select on instep.events`. */

@@ -12,7 +12,7 @@ export type StatisticsRow = {
   readonly count: number;
 };
 
-export type Statistics = {
+type Statistics = {
   readonly rows: readonly StatisticsRow[];
   /** Whether they are complete; otherwise maintenance is still summing the log. */
   readonly isComplete: boolean;

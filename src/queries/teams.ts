@@ -55,7 +55,7 @@ export async function lockTeams(
 }
 
 /** The teams that could be locked without waiting. */
-export type FreeTeams = {
+type FreeTeams = {
   readonly teams: readonly LinkedTeam[];
   /** The customers with a team that another transaction has locked. */
   readonly lockedCustomerIds: ReadonlySet<string>;

@@ -97,7 +97,7 @@ export async function readUser(query: Query, id: ApplicationId): Promise<User | 
   return row === undefined ? null : toUser(row);
 }
 
-export type NewUser = Pick<User, 'name' | 'email' | 'passwordHash' | 'role'>;
+type NewUser = Pick<User, 'name' | 'email' | 'passwordHash' | 'role'>;
 
 const NEW_USER = ({ users: { name, column } }: ApplicationTables) => ({
   table: name,

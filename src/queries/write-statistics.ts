@@ -13,7 +13,7 @@ const KEPT_SLOTS = 128;
 const LONGEST_KEPT_MS = Math.max(...SLOTS_SECONDS) * KEPT_SLOTS * 1_000;
 
 /** The part of the log that is in the sums; `null` until the first sum. */
-export type StatisticsProgress = { readonly summed: PositionRange | null };
+type StatisticsProgress = { readonly summed: PositionRange | null };
 
 /**
  * Locks the sums until the transaction ends, and returns what is in them. `null` when another

@@ -7,7 +7,7 @@ export class QueueFull extends InstepError {
   readonly code = 'QUEUE_FULL';
 }
 
-export type BatcherOptions<Item, Result> = {
+type BatcherOptions<Item, Result> = {
   /** The name of a batch in traces. */
   readonly name: string;
   /** Processes all items at once. The results have the order of the items. */

@@ -17,7 +17,7 @@ export type Instrumentation = {
   jobEnded(job: string, result: 'done' | 'failed', durationMs: number): void;
 };
 
-export type ProcessedEvent = {
+type ProcessedEvent = {
   /** A type that we handle, or `other`. */
   readonly type: string;
   readonly outcome: string;

@@ -58,7 +58,7 @@ export function inSpan<Result>(
 }
 
 /** The caller of a request, with its headers. */
-export type Caller = { header(name: string): string | null };
+type Caller = { header(name: string): string | null };
 
 /**
  * Does the work of a request in a span. Its parent is the active span, which the application can have

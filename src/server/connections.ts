@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-export type ConnectionsOptions = {
+type ConnectionsOptions = {
   readonly maxConnections: number;
   /** Called whenever a connection is closed to make room for another. */
   readonly onCrowded: () => void;

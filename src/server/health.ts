@@ -23,7 +23,7 @@ export async function handleWhileStarting({ path }: HttpRequest): Promise<HttpRe
   return path === '/healthz' ? await healthHandler() : unavailable().toResponse();
 }
 
-export type ReadinessOptions = {
+type ReadinessOptions = {
   readonly isShuttingDown: () => boolean;
   /** Rejects when requests can't be served. */
   readonly checkDatabase: () => Promise<void>;

@@ -51,7 +51,7 @@ export class UnfinishedBodies {
   }
 }
 
-export type BodySource = {
+type BodySource = {
   /** The value of the header `Content-Length`. */
   readonly declaredLength: string | null;
   readonly unfinished: UnfinishedBodies;

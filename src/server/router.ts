@@ -10,7 +10,7 @@ import { internalProblem, methodNotAllowed, notFound, Problem, unavailable } fro
 import { BodyAlreadyRead } from './read-body.ts';
 import { WEBHOOK_PATH } from './webhook.ts';
 
-export type RouterOptions = {
+type RouterOptions = {
   readonly user: Endpoint;
   readonly webhook: Endpoint;
   readonly readiness: Endpoint;

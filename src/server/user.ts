@@ -5,7 +5,7 @@ import { sessionToken } from '../sessions/cookie.ts';
 import type { ReadSession } from '../sessions/session-reader.ts';
 import { type Endpoint, headersWith, jsonResponse } from './http-message.ts';
 
-export type UserOptions = {
+type UserOptions = {
   readonly readSession: ReadSession;
   /** The active user of this id, or `null`. */
   readonly findUser: (userId: ApplicationId) => Promise<User | null>;

@@ -18,7 +18,7 @@ import { SignatureInvalid, type VerifySignature } from '../stripe/signature.ts';
 import { type Endpoint, type HttpRequest, jsonResponse } from './http-message.ts';
 import { signatureProblem } from './problems.ts';
 
-export type WebhookOptions = {
+type WebhookOptions = {
   readonly verifySignature: VerifySignature;
   readonly ingest: Ingest;
   readonly retrieveEvent: RetrieveNotifiedEvent;

@@ -1,7 +1,7 @@
 import { DatabaseUnavailable, DatabaseUnusable } from '../postgres/errors.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 
-export type WriteCheckOptions = {
+type WriteCheckOptions = {
   /** The time of the last commit of an event, by the same clock. */
   readonly lastCommitMs: () => number;
   /** Commits something without an effect. It has a deadline of its own. */

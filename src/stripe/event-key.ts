@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { formatEventKey, type KeyRange, keysOfSameSecond } from '../core/event-key-layout.ts';
 
 /** The identity of an event: its id and its content (docs/contract.md, rule 2). */
-export type EventIdentity = {
+type EventIdentity = {
   readonly eventId: string | null;
   readonly type: string;
   readonly createdSeconds: number | null;

@@ -1,6 +1,6 @@
 export type Mode = 'test' | 'live';
 
-export type KeyKind = {
+type KeyKind = {
   /** A restricted key has only the permissions that were ticked for it. */
   readonly isRestricted: boolean;
   /** `null` when the key's prefix does not show it. */

@@ -8,7 +8,7 @@ import {
   type UnreadableEvent,
 } from './parse-event.ts';
 
-export type NotifiedEvent = {
+type NotifiedEvent = {
   readonly event: ReadableEvent | UnreadableEvent;
   readonly body: Uint8Array;
 };

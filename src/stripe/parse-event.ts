@@ -46,14 +46,14 @@ export type EventNotification = {
 };
 
 /** An event of a type that the endpoint is not registered for. */
-export type UnhandledEvent = {
+type UnhandledEvent = {
   readonly kind: 'unhandled';
   readonly eventId: string | null;
   readonly type: string;
 };
 
 /** Signed JSON that lacks an event's type, or a notification's id. It is not stored: it names no team. */
-export type NotAnEvent = {
+type NotAnEvent = {
   readonly kind: 'not-an-event';
   readonly eventId: string | null;
   readonly reason: string;

@@ -1,7 +1,7 @@
 import { BoundedCache } from '../runtime/bounded-cache.ts';
 
 /** The sources of product names, nearest first. A cache in memory comes before both. */
-export type ProductNameSources = {
+type ProductNameSources = {
   readonly readStored: (productId: string) => Promise<string | null>;
   readonly store: (productId: string, name: string) => Promise<void>;
   /** Stripe's API; limited in time. */

@@ -14,9 +14,9 @@ export type SnapshotEvent = SubscriptionChange & {
   readonly type: typeof SNAPSHOT_TYPE;
 };
 
-export type SubscriptionSnapshot = { readonly event: SnapshotEvent; readonly body: Uint8Array };
+type SubscriptionSnapshot = { readonly event: SnapshotEvent; readonly body: Uint8Array };
 
-export type SnapshotOptions = Pick<SubscriptionChange, 'observedKeys'> & {
+type SnapshotOptions = Pick<SubscriptionChange, 'observedKeys'> & {
   /** The second whose end the snapshot shows, by Stripe's clock. */
   readonly createdSeconds: number;
   readonly takenAtMs: number;

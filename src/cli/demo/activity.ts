@@ -34,7 +34,7 @@ export type ActivityOptions = {
   readonly startMs: number;
 };
 
-export type LiveOptions = {
+type LiveOptions = {
   /** Delivers an event as Stripe does. Returns whether the response was 200. */
   readonly deliver: (body: string) => Promise<boolean>;
   readonly now: () => number;

@@ -14,7 +14,7 @@ export const PRODUCT_NAMES = {
 };
 
 /** One event of the walkthrough, with a title that says what to look for. */
-export type Scene = {
+type Scene = {
   readonly title: string;
   readonly event: SubscriptionEvent;
   /** Signed with a secret that the server doesn't have. */

@@ -35,7 +35,7 @@ export type Drift = {
   readonly snapshots: readonly DatedSubscription[];
 };
 
-export type DriftOptions = {
+type DriftOptions = {
   readonly planSelection: PlanSelection;
   /** The known names of products. */
   readonly names: ReadonlyMap<string | null, string>;

@@ -14,7 +14,7 @@ export type Listing = {
   readonly cursor: string | null;
 };
 
-export type ListingOptions = {
+type ListingOptions = {
   readonly listSubscriptions: StripeApi['listSubscriptions'];
   /** Lists this customer's subscriptions only. */
   readonly customerId?: string;

@@ -9,7 +9,7 @@ import type { Counts, Resume } from './progress.ts';
 import { reconcileAll } from './reconcile-all.ts';
 
 /** Only one reconciliation runs at a time, in all instances together. */
-export class ReconciliationRunning extends InstepError {
+class ReconciliationRunning extends InstepError {
   readonly code = 'RECONCILIATION_RUNNING';
 
   constructor() {

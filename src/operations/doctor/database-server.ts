@@ -14,7 +14,7 @@ const SLOW_MS = 50;
 const MINIMUM_FREE_BYTES = 256e6;
 const LOW_FREE_BYTES = 1e9;
 
-export type DatabaseServerOptions = {
+type DatabaseServerOptions = {
   readonly query: Query;
   /** In milliseconds since 1970. */
   readonly now: () => number;

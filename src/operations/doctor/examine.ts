@@ -7,7 +7,7 @@ import { checkConfiguration, readSettings } from './configuration.ts';
 import { checkDatabase } from './database.ts';
 import { checkStripeApi } from './stripe-api.ts';
 
-export type ExamineOptions = {
+type ExamineOptions = {
   readonly environment: Environment;
   /** The public URL of the webhook route; `null` when it was not given. */
   readonly url: URL | null;

@@ -23,7 +23,7 @@ export type StripeApiOptions = {
   readonly now: () => number;
 };
 
-export type StripeApiChecks = {
+type StripeApiChecks = {
   readonly checks: readonly Check[];
   /** When the newest event of the two types was created, in seconds since 1970; `null`: unknown. */
   readonly newestEventSeconds: number | null;

@@ -5,7 +5,7 @@ import { acquirePresenceLock, type Connection, type PresenceLock } from './prese
 import { startOrAttach } from './start-or-attach.ts';
 
 /** A PostgreSQL server, shared by all processes that open the same data folder. */
-export type EmbeddedPostgres = {
+type EmbeddedPostgres = {
   /** The connection for `pg`; it never changes. */
   readonly connection: Connection;
   /**
@@ -21,7 +21,7 @@ export type EmbeddedPostgres = {
   release(): Promise<void>;
 };
 
-export type EmbeddedPostgresOptions = {
+type EmbeddedPostgresOptions = {
   /** Holds the database (INSTEP_DATA); an absolute path, created if it does not exist. */
   readonly dataFolder: string;
   /** Shows a message to the user, such as the location of the files. */

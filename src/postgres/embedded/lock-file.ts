@@ -14,10 +14,10 @@ const UNUSED_PID = 2_147_483_647;
  * The relation of a process to a cluster: its server, another program, ended (but still with its id, because
  * its parent has not waited for it), gone, or not visible to this process.
  */
-export type ProcessIdentity = 'server' | 'other' | 'ended' | 'gone' | 'unknown';
+type ProcessIdentity = 'server' | 'other' | 'ended' | 'gone' | 'unknown';
 
 /** The process that one of PostgreSQL's lock files names. */
-export type LockHolder = {
+type LockHolder = {
   readonly pid: number;
   /** The path of its cluster, as given when it was started. */
   readonly cluster: string;

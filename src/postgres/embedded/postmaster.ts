@@ -15,7 +15,7 @@ export type Launch = {
   end(): LaunchEnd | undefined;
 };
 
-export type LaunchEnd = {
+type LaunchEnd = {
   /**
    * `locked out`: another server has the cluster, or children of a killed one still use it.
    * `ended`: it was stopped or killed. `failed`: for another reason.

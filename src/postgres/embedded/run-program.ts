@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import type { ServerUser } from './server-user.ts';
 
-export type ProgramEnd = {
+type ProgramEnd = {
   readonly succeeded: boolean;
   /** Standard output and standard error. */
   readonly output: string;

@@ -7,7 +7,7 @@ const TAIL_BYTES = 64 * 1024;
 const TAIL_LINES = 12;
 
 /** The log, and the position at which the output of a new server begins. */
-export type ServerLog = { readonly file: FileHandle; readonly beginsAt: number };
+type ServerLog = { readonly file: FileHandle; readonly beginsAt: number };
 
 /**
  * Opens the log to append to. A log of more than 10 MB becomes `<path>.1`. It belongs to PostgreSQL's user,

@@ -9,7 +9,7 @@ import {
   type Subscription,
 } from './subscription.ts';
 
-export type LifecycleOptions = {
+type LifecycleOptions = {
   readonly customerId: string;
   readonly startMs: number;
   readonly maxChanges: number;

@@ -7,7 +7,7 @@ import type { JsonObject } from './json.ts';
 import type { Shape } from './shapes.ts';
 import { scaleTime, type TimeScale } from './time-scale.ts';
 
-export type EndlessDeliveriesOptions = {
+type EndlessDeliveriesOptions = {
   readonly customerId: string;
   readonly startMs: number;
   /** Maps the times of the lifecycle to those of the events. */

@@ -2,7 +2,7 @@ import type { Random } from '../random.ts';
 import { PRODUCTS, type Status, type Subscription } from './subscription.ts';
 
 /** A change that can happen to a subscription. */
-export type PossibleChange = {
+type PossibleChange = {
   /** The change happens at this time or later. */
   readonly dueAtSeconds?: number;
   readonly isDeletion?: true;
