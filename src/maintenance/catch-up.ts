@@ -5,7 +5,7 @@ import type { Ingest } from '../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../ingest/received-event.ts';
 import { recognize } from '../ingest/recognize.ts';
 import type { Query } from '../postgres/database.ts';
-import { DatabaseRefused } from '../postgres/errors.ts';
+import { DatabaseRefused, DatabaseUnavailable } from '../postgres/errors.ts';
 import { readEventIds } from '../queries/events.ts';
 import { findPruned } from '../queries/prune-events.ts';
 import type { Logger } from '../runtime/logging.ts';
@@ -13,7 +13,7 @@ import type { StripeApi } from '../stripe/api.ts';
 import { StripeApiFailed } from '../stripe/api-failure.ts';
 import { parseEvent } from '../stripe/parse-event.ts';
 import { type LeasedRun, withLease } from './lease.ts';
-import { createLeasedJob } from './leased-job.ts';
+import { restWithoutPermission } from './rest-without-permission.ts';
 import { readPages } from './stripe-pages.ts';
 import type { Job } from './worker.ts';
 
@@ -53,19 +53,24 @@ const NOTHING_SEEN: Progress = { seenSeconds: null, unfinishedRun: null };
 export function createCatchUpJob(
   options: CatchUpOptions,
   intervalMs: number,
-  clockMs?: () => number,
+  clockMs = () => performance.now(),
 ): Job['run'] {
   const { query, logger, nonce } = options;
   const lease = { name: 'catch-up', holder: nonce() };
-  return createLeasedJob({
-    name: lease.name,
-    logger,
-    intervalMs,
-    isDueAfterOutage: true,
-    ...(clockMs && { clockMs }),
-    run: (dueAfterMs, signal) =>
-      withLease(query, { ...lease, dueAfterMs }, (run) => catchUp(run, options, signal)),
-  });
+  /** The start of this process, or the end of the last outage of the database. */
+  let outageEndMs = clockMs();
+
+  async function run(signal: AbortSignal): Promise<void> {
+    const dueAfterMs = Math.min(intervalMs, clockMs() - outageEndMs);
+    try {
+      await withLease(query, { ...lease, dueAfterMs }, (run) => catchUp(run, options, signal));
+    } catch (error) {
+      if (error instanceof DatabaseUnavailable) outageEndMs = clockMs();
+      throw error;
+    }
+  }
+
+  return restWithoutPermission(run, { job: lease.name, logger, restMs: intervalMs, clockMs });
 }
 
 /**

@@ -1,11 +1,11 @@
 import { takeNewCustomers } from '../queries/new-customers.ts';
 import { readTeamsOf } from '../queries/teams.ts';
 import { inTurn } from '../queries/turns.ts';
-import { createLeasedJob } from './leased-job.ts';
 import type { Finding } from './reconcile/finding.ts';
 import { listCustomer } from './reconcile/listing.ts';
 import type { ReconcileServices } from './reconcile/options.ts';
 import { reconcileTeams } from './reconcile/reconcile-teams.ts';
+import { restWithoutPermission } from './rest-without-permission.ts';
 import type { Job } from './worker.ts';
 
 export const FIRST_SUBSCRIPTIONS_JOB = 'first-subscriptions';
@@ -13,7 +13,7 @@ export const FIRST_SUBSCRIPTIONS_JOB = 'first-subscriptions';
 const BATCH = 50;
 
 /** How long to rest when the key lacks permission. */
-const FORBIDDEN_MS = 60 * 60 * 1_000;
+const REST_MS = 60 * 60 * 1_000;
 
 /**
  * Asks Stripe for the subscriptions of customers who are linked to a team and have no known event:
@@ -33,18 +33,14 @@ export function createFirstSubscriptionsJob(services: ReconcileServices): Job['r
     await reconcileTeams(teams, listed.subscriptions, options, signal);
   }
 
-  return createLeasedJob({
-    name: FIRST_SUBSCRIPTIONS_JOB,
-    logger,
-    intervalMs: FORBIDDEN_MS,
-    isDueAfterOutage: false,
-    async run(_, signal) {
-      const take = () => takeNewCustomers(query, BATCH);
-      const customerIds = (await inTurn(query, FIRST_SUBSCRIPTIONS_JOB, take)) ?? [];
-      for (const customerId of customerIds) {
-        if (signal.aborted) return;
-        await ask(customerId, signal);
-      }
-    },
-  });
+  async function run(signal: AbortSignal): Promise<void> {
+    const take = () => takeNewCustomers(query, BATCH);
+    const customerIds = (await inTurn(query, FIRST_SUBSCRIPTIONS_JOB, take)) ?? [];
+    for (const customerId of customerIds) {
+      if (signal.aborted) return;
+      await ask(customerId, signal);
+    }
+  }
+
+  return restWithoutPermission(run, { job: FIRST_SUBSCRIPTIONS_JOB, logger, restMs: REST_MS });
 }

@@ -1,6 +1,6 @@
 import { InstepError } from '../../runtime/errors.ts';
 import { withLease } from '../lease.ts';
-import { createLeasedJob } from '../leased-job.ts';
+import { restWithoutPermission } from '../rest-without-permission.ts';
 import type { Job } from '../worker.ts';
 import { explainFailure } from './failure.ts';
 import type { Finding } from './finding.ts';
@@ -46,15 +46,14 @@ export function createReconcileJob(services: ReconcileServices, intervalMs: numb
   const onFinding = ({ kind, ...finding }: Finding) =>
     logger[kind === 'unrecorded' ? 'info' : 'warn'](finding, kind);
   const options = { ...services, isDryRun: false, resume: 'if possible', onFinding } as const;
-  const lease = { name: JOB, holder: nonce() };
-  return createLeasedJob({
-    name: JOB,
-    logger,
-    intervalMs,
-    isDueAfterOutage: false,
-    run: (dueAfterMs, signal) =>
-      withLease(database.query, { ...lease, dueAfterMs }, async (run) => {
-        logger.info(await reconcileAll(run, options, signal), 'reconciled');
-      }),
-  });
+  const lease = { name: JOB, holder: nonce(), dueAfterMs: intervalMs };
+
+  async function run(signal: AbortSignal): Promise<void> {
+    const counts = await withLease(database.query, lease, (run) =>
+      reconcileAll(run, options, signal),
+    );
+    if (counts !== null) logger.info(counts, 'reconciled');
+  }
+
+  return restWithoutPermission(run, { job: JOB, logger, restMs: intervalMs });
 }

@@ -1,30 +1,31 @@
 import { expect, test } from 'vitest';
-import { createLeasedJob } from '../../src/maintenance/leased-job.ts';
+import { restWithoutPermission } from '../../src/maintenance/rest-without-permission.ts';
 import { createLogger } from '../../src/runtime/logging.ts';
 import { StripeApiFailed } from '../../src/stripe/api-failure.ts';
 
-const INTERVAL_MS = 60_000;
+const REST_MS = 60_000;
 
 test('a key that loses its permission a second time is reported again', async () => {
   let [nowMs, calls, isForbidden] = [0, 0, true];
   const lines: unknown[] = [];
-  const job = createLeasedJob({
-    name: 'job',
-    logger: createLogger('info', { write: (line) => lines.push(JSON.parse(line)) }),
-    intervalMs: INTERVAL_MS,
-    isDueAfterOutage: false,
-    clockMs: () => nowMs,
-    async run() {
+  const job = restWithoutPermission(
+    async () => {
       calls += 1;
       if (isForbidden) throw new StripeApiFailed('answered 403', { status: 403 });
     },
-  });
+    {
+      job: 'job',
+      logger: createLogger('info', { write: (line) => lines.push(JSON.parse(line)) }),
+      restMs: REST_MS,
+      clockMs: () => nowMs,
+    },
+  );
   const run = () => job(new AbortController().signal);
 
   await run();
   await run();
   expect([calls, lines.length]).toEqual([1, 1]);
-  nowMs += INTERVAL_MS;
+  nowMs += REST_MS;
   isForbidden = false;
   await run();
   isForbidden = true;

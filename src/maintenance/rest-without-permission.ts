@@ -1,0 +1,34 @@
+import type { Logger } from '../runtime/logging.ts';
+import { Stopped } from '../runtime/retry.ts';
+import { StripeApiFailed } from '../stripe/api-failure.ts';
+import type { Job } from './worker.ts';
+
+type RestOptions = {
+  readonly job: string;
+  readonly logger: Logger;
+  readonly restMs: number;
+  /** A monotonic clock, in milliseconds. */
+  readonly clockMs?: () => number;
+};
+
+/** Warns when the key lacks permission for a job, and lets the job rest. A job that was stopped has not failed. */
+export function restWithoutPermission(
+  run: Job['run'],
+  { job, logger, restMs, clockMs = () => performance.now() }: RestOptions,
+): Job['run'] {
+  let forbiddenUntilMs = Number.NEGATIVE_INFINITY;
+  return async (signal) => {
+    if (clockMs() < forbiddenUntilMs) return;
+    try {
+      await run(signal);
+    } catch (err) {
+      if (err instanceof Stopped) return;
+      if (!(err instanceof StripeApiFailed && err.isForbidden)) throw err;
+      logger.warn(
+        { job, err },
+        'STRIPE_SECRET_KEY lacks permission to read subscriptions, events or customers',
+      );
+      forbiddenUntilMs = clockMs() + restMs;
+    }
+  };
+}
