@@ -126,7 +126,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
       database,
       ingest,
       api,
-      productNames: pipeline.productNames,
+      nameOf: pipeline.nameOf,
       planSelection: config.planSelection,
       logger,
       now,

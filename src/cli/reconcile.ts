@@ -92,12 +92,12 @@ function openServices(database: Database): ReconcileServices {
   const api = createStripeApi(readApiConfig(process.env));
   const logger = createLogger('warn', { write: (line) => void process.stderr.write(line) });
   const options = { database, api, logger, planSelection, maxQueued: MAX_QUEUED };
-  const { ingest, productNames } = createIngestPipeline(options);
+  const { ingest, nameOf } = createIngestPipeline(options);
   return {
     database,
     ingest,
     api: limitRate(api, database.query),
-    nameOf: productNames.nameOf,
+    nameOf,
     planSelection,
     logger,
     now: Date.now,

@@ -8,7 +8,7 @@ import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumenta
 import type { Logger } from '../runtime/logging.ts';
 import { pause } from '../runtime/pause.ts';
 import type { StripeApi } from '../stripe/api.ts';
-import { createProductNames, type ProductNames } from '../stripe/product-names.ts';
+import { createNameLookup, type NameOf } from '../stripe/product-names.ts';
 import { applyBatch, type PlanChange } from './apply-batch.ts';
 import { QueueLimit } from './queue-limit.ts';
 import type { EventWithProductName, ReceivedEvent, Result } from './received-event.ts';
@@ -24,7 +24,8 @@ export type Ingest = (events: readonly ReceivedEvent[]) => Promise<readonly Resu
 
 export type IngestPipeline = {
   readonly ingest: Ingest;
-  readonly productNames: ProductNames;
+  /** Looks up the names of products. */
+  readonly nameOf: NameOf;
   /** Whether an event that arrives now would be stored in time. */
   hasRoom(): boolean;
   queued(): Queued;
@@ -73,7 +74,7 @@ export function isOfOneEvent(error: unknown): error is Error {
 export function createIngestPipeline(options: IngestPipelineOptions): IngestPipeline {
   const { database, logger, planSelection, maxQueued } = options;
   const { instrumentation = NO_INSTRUMENTATION, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
-  const productNames = createProductNames({
+  const nameOf = createNameLookup({
     readStored: (productId) => readProductName(database.query, productId),
     store: async (productId, name) => {
       await writeProductName(database.query, productId, name);
@@ -150,7 +151,7 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
     if (event.kind === 'unreadable') return { productName: null, ...event };
     const { productId, planName, status } = event.subscription;
     const isNeeded = productId !== null && planName === null && effectOf(status) === 'grants';
-    return { productName: isNeeded ? await productNames.nameOf(productId) : null, ...event };
+    return { productName: isNeeded ? await nameOf(productId) : null, ...event };
   }
 
   async function process(event: EventWithProductName, startedAtMs: number): Promise<Result> {
@@ -207,7 +208,7 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
       const named = await Promise.all(events.map(addProductName));
       return await Promise.all(named.map((event) => process(event, startedAtMs)));
     },
-    productNames,
+    nameOf,
     hasRoom: () => ready.queued < limit.count,
     lastCommitMs: () => lastCommitMs,
     queued: () => ({ ready: ready.queued, blocked: blockedEvents, limit: limit.count }),

@@ -7,7 +7,7 @@ import { countTeamsInTurn } from '../queries/team-counts.ts';
 import { inTurn } from '../queries/turns.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
-import type { ProductNames } from '../stripe/product-names.ts';
+import type { NameOf } from '../stripe/product-names.ts';
 import { createAmbiguousOrderJob } from './ambiguous-order.ts';
 import { createCatchUpJob } from './catch-up.ts';
 import { createChangedTeamsJob } from './changed-teams.ts';
@@ -23,7 +23,7 @@ type JobsOptions = {
   readonly database: Database;
   readonly ingest: Ingest;
   readonly api: StripeApi;
-  readonly productNames: ProductNames;
+  readonly nameOf: NameOf;
   /** Which of several subscriptions counts for a team. */
   readonly planSelection: PlanSelection;
   readonly logger: Logger;
@@ -43,7 +43,7 @@ const EMPTY_TEAMS_JOB = 'empty-teams';
 
 /** The jobs that find and repair everything that can be out of sync. */
 export function createJobs(options: JobsOptions): Job[] {
-  const { database, ingest, productNames, planSelection, logger, now, nonce } = options;
+  const { database, ingest, nameOf, planSelection, logger, now, nonce } = options;
   const { catchUpIntervalMs, reconcileIntervalMs, retentionMs } = options;
   const { query } = database;
   const api = limitRate(options.api, query);
@@ -91,7 +91,6 @@ export function createJobs(options: JobsOptions): Job[] {
     jobs.push({ name: 'catch-up', intervalMs: 5_000, run });
   }
   if (reconcileIntervalMs !== null) {
-    const { nameOf } = productNames;
     const reconcile = { database, ingest, api, nameOf, planSelection, logger, now, nonce };
     const run = createReconcileJob(reconcile, reconcileIntervalMs);
     jobs.push({ name: 'reconcile', intervalMs: 5_000, run });

@@ -63,12 +63,12 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
       const api = createStripeApi(config.stripeApi);
       const { planSelection, maxQueuedEvents: maxQueued } = config;
       const pipeline = { database, api, logger, planSelection, maxQueued };
-      const { ingest, productNames } = createIngestPipeline(pipeline);
+      const { ingest, nameOf } = createIngestPipeline(pipeline);
       const pages = createConsole({
         database,
         api,
         ingest,
-        nameOf: productNames.nameOf,
+        nameOf,
         planSelection,
         keyMode: keyKindOf(config.stripeApi.secretKey).mode,
         logger,

@@ -9,10 +9,8 @@ type ProductNameSources = {
   readonly onRetrieveError: (productId: string, error: unknown) => void;
 };
 
-export type ProductNames = {
-  /** The name of a product, or `null` when none is available now. */
-  nameOf(productId: string): Promise<string | null>;
-};
+/** The name of a product, or `null` when none is available now. */
+export type NameOf = (productId: string) => Promise<string | null>;
 
 const MAX_CACHED = 10_000;
 
@@ -26,7 +24,7 @@ const MISSING_LIFETIME_MS = 30 * 1_000;
  * Looks up product names in memory, in our table and at Stripe, one lookup at a time for each
  * product. When Stripe's API is slow or down, only the name is missing.
  */
-export function createProductNames(sources: ProductNameSources): ProductNames {
+export function createNameLookup(sources: ProductNameSources): NameOf {
   const cache = new BoundedCache<string, { name: string | null; untilMs: number }>(MAX_CACHED);
   const inFlight = new Map<string, Promise<string | null>>();
 
@@ -52,13 +50,11 @@ export function createProductNames(sources: ProductNameSources): ProductNames {
     }
   }
 
-  return {
-    async nameOf(productId) {
-      const cached = cache.get(productId);
-      if (cached !== undefined && performance.now() < cached.untilMs) return cached.name;
-      const lookup = inFlight.get(productId) ?? lookUpAndCache(productId);
-      inFlight.set(productId, lookup);
-      return await lookup;
-    },
+  return async (productId) => {
+    const cached = cache.get(productId);
+    if (cached !== undefined && performance.now() < cached.untilMs) return cached.name;
+    const lookup = inFlight.get(productId) ?? lookUpAndCache(productId);
+    inFlight.set(productId, lookup);
+    return await lookup;
   };
 }

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { createProductNames } from '../../src/stripe/product-names.ts';
+import { createNameLookup } from '../../src/stripe/product-names.ts';
 
 afterEach(() => void vi.useRealTimers());
 
@@ -8,7 +8,7 @@ const HOUR_MS = 3_600_000;
 test('a missing product name is looked up again after 30 seconds, even if the clock is set back', async () => {
   vi.useFakeTimers({ toFake: ['Date', 'performance'] });
   const names = [null, 'Gold'];
-  const { nameOf } = createProductNames({
+  const nameOf = createNameLookup({
     readStored: async () => null,
     store: async () => undefined,
     retrieve: async () => names.shift() ?? null,

@@ -3,6 +3,7 @@ import type { Ingest } from '../../ingest/pipeline.ts';
 import type { Database } from '../../postgres/database.ts';
 import type { Logger } from '../../runtime/logging.ts';
 import type { StripeApi } from '../../stripe/api.ts';
+import type { NameOf } from '../../stripe/product-names.ts';
 import type { Finding } from './finding.ts';
 
 /** The services that every reconciliation of a process uses. */
@@ -10,8 +11,7 @@ export type ReconcileServices = {
   readonly database: Database;
   readonly ingest: Ingest;
   readonly api: Pick<StripeApi, 'listSubscriptions' | 'listCustomers'>;
-  /** The name of a product; `null` when it is not available. */
-  readonly nameOf: (productId: string) => Promise<string | null>;
+  readonly nameOf: NameOf;
   readonly planSelection: PlanSelection;
   readonly logger: Logger;
   /** In milliseconds since 1970. */

@@ -32,7 +32,7 @@ export async function setUp(database: Database): Promise<FakeStripeApi> {
   const stripe = await startFakeStripeApi({ productNames: PRODUCT_NAMES, subscriptions });
   const api = createStripeApi({ secretKey: API_KEY, baseUrl: new URL(stripe.url) });
   const planSelection = 'newest';
-  const { ingest, productNames } = createIngestPipeline({
+  const { ingest, nameOf } = createIngestPipeline({
     database,
     api,
     logger,
@@ -63,7 +63,7 @@ export async function setUp(database: Database): Promise<FakeStripeApi> {
 
   const random = createRandom(SEED);
   const tasks = createJobs({
-    ...{ database, ingest, api, productNames, planSelection, logger, now },
+    ...{ database, ingest, api, nameOf, planSelection, logger, now },
     nonce: () => String(random.next()),
     catchUpIntervalMs: 3_600_000,
     reconcileIntervalMs: null,

@@ -48,7 +48,7 @@ export async function openConsole(
   const now = Date.now;
   const planSelection = 'newest';
   const pipeline = { database, api, logger, planSelection, maxQueued: 1_000 } as const;
-  const { ingest, productNames } = createIngestPipeline(pipeline);
+  const { ingest, nameOf } = createIngestPipeline(pipeline);
   const wait = (delayMs: number) => sleep(delayMs);
   const background = new Background();
   const app = createConsole({
@@ -64,7 +64,7 @@ export async function openConsole(
       token: null,
     },
     ...{ keyMode: 'test' as const, background, metrics: createExposition(async () => []) },
-    ...{ ingest, nameOf: productNames.nameOf },
+    ...{ ingest, nameOf },
     ...options,
   });
   const fetchPage = (request: Request) => app.fetch(request);

@@ -47,10 +47,10 @@ export function useConsole({
     const api = createStripeApi({ secretKey: API_KEY, baseUrl: new URL('http://127.0.0.1:1') });
     const planSelection = 'newest';
     const pipeline = { database, api, logger, planSelection, maxQueued: 1_000 } as const;
-    const { ingest, productNames } = createIngestPipeline(pipeline);
+    const { ingest, nameOf } = createIngestPipeline(pipeline);
     const app = createConsole({
       ingest,
-      nameOf: productNames.nameOf,
+      nameOf,
       database,
       api,
       planSelection,
