@@ -10,7 +10,7 @@ export type PruneOptions = {
 };
 
 /** Steps take at most this share of the time, so that other work comes first. */
-const SHARE = 0.1;
+const SHARE = 0.05;
 
 /**
  * Prunes the log from its beginning up to the cutoff, in small steps, until the signal is aborted.
