@@ -55,7 +55,10 @@ describe('the reason for the plan', () => {
     [
       'customer',
       (id: ApplicationId, customer: string) =>
-        ['/attention', { one: `link customer:${customer}`, link: String(id) }] as const,
+        [
+          '/attention',
+          { one: `link customer:${customer}`, [`link customer:${customer}`]: String(id) },
+        ] as const,
     ],
   ])('says when an operator linked a %s that had the plan before', async (subject, linkOf) => {
     const { deliver } = await arrange();

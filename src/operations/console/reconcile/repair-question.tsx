@@ -64,7 +64,7 @@ function TeamsToRepair({ first, count }: ToRepair) {
     <>
       <Table
         label="Teams to repair"
-        columns={['Team', 'Change', { name: 'Why', class: 'wide' }]}
+        columns={['Team', 'Change', 'Why']}
         rows={first.map(cellsOf)}
       />
       {count > first.length && <p>And {counted(count - first.length, 'more team')}.</p>}
