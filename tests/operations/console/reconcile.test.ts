@@ -76,7 +76,7 @@ test('a dry run finds drift and changes nothing; a repair asks for confirmation 
 
   const asked = await pages.get('/reconcile/repair');
   expect(asked.text).toMatch(
-    /Repair all teams that are out of sync\? Team Change Why Team team \d+ status from active to canceled .* An event was missed\./,
+    /Repair all teams that are out of sync\? Team Customer Change Why Team team \d+ cus_drifted status from active to canceled .* An event was missed\./,
   );
   expect(await statusOf(account, teamId)).toBe('active');
   await pages.post('/reconcile', { mode: 'repair' });

@@ -4,6 +4,7 @@ import type { Query } from '../../../postgres/database.ts';
 import { type NamedTeam, readNamedTeamsOf } from '../../../queries/named-teams.ts';
 import { counted } from '../../count-text.ts';
 import { Table } from '../components/table.tsx';
+import { CustomerLink } from '../events/event-table.tsx';
 import { Page } from '../page.tsx';
 import { TeamLink } from '../teams/team-link.tsx';
 import { CauseText, Changes } from './finding-table.tsx';
@@ -64,7 +65,7 @@ function TeamsToRepair({ first, count }: ToRepair) {
     <>
       <Table
         label="Teams to repair"
-        columns={['Team', 'Change', 'Why']}
+        columns={['Team', 'Customer', 'Change', { name: 'Why', class: 'wide' }]}
         rows={first.map(cellsOf)}
       />
       {count > first.length && <p>And {counted(count - first.length, 'more team')}.</p>}
@@ -75,6 +76,7 @@ function TeamsToRepair({ first, count }: ToRepair) {
 function cellsOf({ drift, team }: ToRepair['first'][number]): Child[] {
   return [
     <TeamLink id={drift.teamId} team={team} />,
+    <CustomerLink customerId={drift.customerId} />,
     <Changes {...drift} />,
     <CauseText finding={drift} />,
   ];
