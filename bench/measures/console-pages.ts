@@ -37,7 +37,7 @@ export async function consolePages(ask: Ask, teams: number): Promise<ConsolePage
     { name: '… of an unknown plan', path: '/teams?plan=unknown' },
     { name: '… of a product', path: '/teams?product=prod_Bench000000001' },
     { name: '… out of sync', path: '/teams?problem=out+of+sync' },
-    { name: '… with ambiguous order', path: '/teams?problem=ambiguous+order' },
+    { name: '… with unknown order', path: '/teams?problem=unknown+order' },
     { name: '… with parked events', path: '/teams?problem=parked+events' },
     { name: '… with a plan without a name', path: '/teams?problem=plan+without+a+name' },
     { name: '… by a common name', path: '/teams?search=Team+7' },

@@ -7,7 +7,7 @@ export const TEAM_PROBLEMS = [
   'changed by hand',
   'plan refused',
   'unknown customer',
-  'ambiguous order',
+  'unknown order',
   'parked events',
   'plan without a name',
 ] as const;
@@ -51,7 +51,7 @@ const PROBLEMS: Readonly<Record<TeamProblem, string>> = {
   'changed by hand': isFound('changed by hand'),
   'plan refused': isFound('plan refused'),
   'unknown customer': isFound('unknown customer'),
-  'ambiguous order': `
+  'unknown order': `
     exists (
       select
         from instep.subscriptions as state

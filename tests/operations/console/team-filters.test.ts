@@ -71,7 +71,7 @@ test.each([
   ['status=none', ['Foxtrot']],
   ['plan=Basic', ['Charlie', 'Echo']],
   ['product=prod_pro', ['Delta', 'Alpha', 'Bravo']],
-  ['problem=ambiguous+order', ['Echo']],
+  ['problem=unknown+order', ['Echo']],
   ['problem=out+of+sync', ['Alpha']],
   ['problem=changed+by+hand', ['Delta']],
   ['problem=parked+events', []],
@@ -85,7 +85,7 @@ test('each filter shows how many teams match it and the others', async () => {
   const { text } = await pages.get('/teams');
   expect(text).toMatch(/Status unpaid 3 /);
   expect(text).toMatch(/Plan Pro 3 Basic 2 Product prod_pro 3 prod_basic 2/);
-  for (const problem of ['out of sync', 'changed by hand', 'ambiguous order']) {
+  for (const problem of ['out of sync', 'changed by hand', 'unknown order']) {
     expect(text).toMatch(new RegExp(`Problem .*\\b${problem} 1 `));
   }
   expect(text).toMatch(/Counted \d+ seconds? ago\./);

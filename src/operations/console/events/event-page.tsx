@@ -130,9 +130,9 @@ function EventPage({ event, explained, acted }: EventPageProps) {
             <p class="quiet">
               Stops alerts about this event, if its customer will never have a team. If a team had
               the customer before, the event stays in the log, and counts once a team has the
-              customer again. Otherwise it is deleted.
+              customer again. Otherwise it is deleted, which can't be undone.
             </p>
-            <Button>Dismiss</Button>
+            <Button kind="danger">Dismiss</Button>
           </PostForm>
         )}
       </Panel>

@@ -33,7 +33,7 @@ export function SubscriptionTable({ customer, planSelection }: SubscriptionTable
           <Time ms={newest.createdSeconds * 1_000} />,
           <>
             {newest === followed && <Badge tone="accent">followed</Badge>}{' '}
-            {order === 'ambiguous' && <Badge tone="warning">ambiguous order</Badge>}
+            {order === 'ambiguous' && <Badge tone="warning">unknown order</Badge>}
           </>,
         ])}
       />

@@ -212,7 +212,7 @@ function Note({ note, planSelection }: NoteProps) {
           {SELECTION_RULES[planSelection]}
         </>
       );
-    case 'ambiguous order':
+    case 'unknown order':
       return (
         <>
           Subscription <Id of={note.subscription} /> has same-second events whose order is unknown.

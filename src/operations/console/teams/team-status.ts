@@ -45,7 +45,7 @@ export type TeamNote =
   /** Other subscriptions would grant a plan. */
   | { readonly kind: 'other live'; readonly newest: SubscriptionEvent; readonly count: number }
   /** The order of events in one second is not known yet. */
-  | { readonly kind: 'ambiguous order'; readonly subscription: SubscriptionEvent }
+  | { readonly kind: 'unknown order'; readonly subscription: SubscriptionEvent }
   /** The newest event of all has no effect. */
   | { readonly kind: 'newest without effect'; readonly newest: SubscriptionEvent }
   | { readonly kind: 'unnamed product'; readonly productId: string }
@@ -89,7 +89,7 @@ function* notesOn(
 ): Generator<TeamNote> {
   const others: SubscriptionEvent[] = [];
   for (const { newest, order } of customer.values()) {
-    if (order === 'ambiguous') yield { kind: 'ambiguous order', subscription: newest };
+    if (order === 'ambiguous') yield { kind: 'unknown order', subscription: newest };
     if (newest !== followed && effectOf(newest.status) === 'grants') others.push(newest);
   }
   const newestOther = newestOf(others);
