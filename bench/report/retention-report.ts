@@ -47,7 +47,7 @@ export function retentionReport(
   return [
     `Measured with \`npm run bench -- retention\` on ${machine}. The database had ${count(teams)} teams and ` +
       `users, and ${count(events)} events with short bodies in the log, which arrived in two weeks. A ` +
-      'quarter of them was older than the retention. Each load was measured alternately with and ' +
+      'quarter of them were older than the retention period. Each load was measured alternately with and ' +
       `without the work beside it, in ${rounds} rounds of ${seconds} s each. ` +
       (problems.length === 0
         ? 'All measurements were valid.'
