@@ -14,6 +14,7 @@ export type TeamCounts = {
 /** More groups than this are not counted separately. */
 const MAX_GROUPS = 500;
 
+/** The sum is joined, because PostgreSQL would read the clock before a subquery of the assignment. */
 const COUNT_TEAMS = (tables: ApplicationTables) => `
       with counted as (
         select ${FACETS.status} as status,
@@ -36,8 +37,9 @@ const COUNT_TEAMS = (tables: ApplicationTables) => `
          group by 1, 2, 3, 4
       )
       update instep.team_counts
-         set groups = (select coalesce(jsonb_agg(to_jsonb(grouped)), '[]') from grouped),
-             took   = clock_timestamp() - statement_timestamp()`;
+         set groups = finished.groups,
+             took   = clock_timestamp() - statement_timestamp()
+        from (select coalesce(jsonb_agg(to_jsonb(grouped)), '[]') as groups from grouped) as finished`;
 
 /**
  * Counts the teams, unless an instance did so within the last 10 seconds. The application's table can be

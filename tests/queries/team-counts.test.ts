@@ -56,6 +56,18 @@ describe.each(postgresServers)('$name', (server) => {
     });
   });
 
+  test('remembers how long a count took', async () => {
+    await run(`insert into teams (name) select 'Team ' || n from generate_series(1, 20000) as n`);
+    const startedAtMs = performance.now();
+    await countTeamsInTurn(store.database.query);
+    const tookMs = performance.now() - startedAtMs;
+    const [row] = await store.database.query<{ ms: number }>(
+      'select (extract(epoch from took) * 1000)::float8 as ms from instep.team_counts',
+    );
+    // The claim and two round trips take little of this.
+    expect(row?.ms).toBeGreaterThan(tookMs / 10);
+  });
+
   test('a count that fails is retried less and less often, until one succeeds', async () => {
     await run(`alter table teams rename to accounts`);
     await run(`create view teams as select * from accounts where 1 / id > 1`);
