@@ -33,7 +33,7 @@ export async function startBalancedServers(): Promise<BalancedServers> {
   const running: InstepProcess[] = [];
 
   async function start(options?: StartOptions): Promise<void> {
-    const environment = { DATABASE_URL: url.href, SHUTDOWN_DELAY_MS: '300' };
+    const environment = { DATABASE_URL: url.href, SHUTDOWN_DELAY_MS: '1000' };
     const server = await startInstep(environment, options);
     running.push(server);
     await balancer.add(server.url);
