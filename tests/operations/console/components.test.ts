@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Badge, StatusBadge } from '../../../src/operations/console/components/badges.tsx';
 import { Field } from '../../../src/operations/console/components/form.tsx';
-import { Time, UntrustedText } from '../../../src/operations/console/components/text.tsx';
+import { TextAt, Time, UntrustedText } from '../../../src/operations/console/components/text.tsx';
 
 const SCRIPT = '<script>alert(1)</script>';
 const ESCAPED = '&lt;script&gt;alert(1)&lt;/script&gt;';
@@ -53,6 +53,19 @@ test.each([
   expect(html).toContain(`class="badge ${tone}"`);
   expect(html).toContain(status === null ? 'no subscription' : status.replace(SCRIPT, ESCAPED));
 });
+
+test.each([
+  [0.15, 'start'],
+  [0.5, 'middle'],
+  [0.85, 'end'],
+])(
+  'a label at %f of a drawing has its anchor at the %s, so that a phone shows all of it',
+  (share, anchor) => {
+    expect(String(TextAt({ share, children: 'Wed 12:00 AM' }))).toContain(
+      `text-anchor="${anchor}"`,
+    );
+  },
+);
 
 test('a badge contains its word', () => {
   expect(String(Badge({ tone: 'good', children: 'fine' }))).toBe(

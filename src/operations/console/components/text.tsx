@@ -89,9 +89,12 @@ export type TextAtProps = PropsWithChildren<{
   readonly 'data-at'?: string;
 }>;
 
+/** Half of the longest label, "Wed 12:00 AM", as a share of the drawing on a phone. */
+const HALF_LABEL = 0.2;
+
 /** A label in a drawing, kept within its edges. */
 export function TextAt({ share, children, ...rest }: TextAtProps) {
-  const anchor = share < 0.1 ? 'start' : share > 0.9 ? 'end' : 'middle';
+  const anchor = share < HALF_LABEL ? 'start' : share > 1 - HALF_LABEL ? 'end' : 'middle';
   const x = `${Math.max(0, Number((share * 100).toFixed(3)))}%`;
   return (
     <text {...rest} x={x} y={14} text-anchor={anchor}>
