@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Customer, NO_SUBSCRIPTIONS } from '../../src/core/customer.ts';
 import { EventHistory } from '../../src/core/event-history.ts';
-import { follow } from '../../src/core/follow.ts';
+import { follow, followAll } from '../../src/core/follow.ts';
 import { type PlanSelection, teamPlan } from '../../src/core/plan-selection.ts';
 import type { SubscriptionChange, SubscriptionEvent } from '../../src/core/subscription-event.ts';
 import { planAfter, type TeamPlan } from '../../src/core/transition.ts';
@@ -265,4 +265,12 @@ test('the customer before the event is not modified', () => {
   const step = follow(customer, end, new EventHistory([end]), 'newest');
   expect(step.customer.get('sub_1')?.newest).toBe(end.subscription);
   expect(customer.get('sub_1')?.newest).toBe(example);
+});
+
+test('a whole log leads to the state after its last event', () => {
+  const common = { customerId: 'cus_1', subscriptionId: 'sub_1', productId: null, planName: null };
+  const first = { ...common, status: 'active', createdSeconds: 1 };
+  const last = { ...common, status: 'canceled', createdSeconds: 2 };
+  const customer = followAll([change(first), change(last)], 'newest');
+  expect(customer.get('sub_1')).toEqual({ newest: last, order: 'known' });
 });
