@@ -20,8 +20,8 @@ const SIDES = ['before', 'after'] as const;
 
 export const everyAwait: Scenario = {
   fault:
-    'the process crashes before and after each await in the ingest pipeline and in ' +
-    'maintenance, one after the other',
+    'the process crashes before or after each await in the ingest pipeline and in maintenance, ' +
+    'once per run',
   promise: 'everything acknowledged is stored, nothing is done twice, and every team is correct',
   isQuick: true,
   times: { short: 1, long: 40 },

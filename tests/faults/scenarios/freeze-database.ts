@@ -11,7 +11,7 @@ const DEADLINE_MS = 1_000;
 const MARGIN_MS = 5_000;
 
 export const freezeDatabase: Scenario = {
-  fault: 'PostgreSQL is frozen (SIGSTOP) for the given number of seconds under load',
+  fault: 'PostgreSQL is frozen (SIGSTOP) under load for the given number of seconds',
   promise:
     'every request is answered in time, nothing acknowledged is lost, and service resumes ' +
     'afterward',

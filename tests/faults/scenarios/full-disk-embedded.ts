@@ -11,7 +11,7 @@ const FULL_MS = 1_000;
 export const fullDiskEmbedded: Scenario = {
   fault: "the disk of the embedded PostgreSQL fills up until the database can't even start",
   promise:
-    'requests get 503 until there is space; the server restarts the database by itself; ' +
+    'requests get a 503 until there is space; the server restarts the database by itself; ' +
     'nothing acknowledged is lost',
   times: { short: 1, long: 50 },
   isPossible: canMount,

@@ -11,9 +11,9 @@ import { canMount, SmallDisk } from '../small-disk.ts';
 const FULL_MS = 1_000;
 
 export const fullDisk: Scenario = {
-  fault: 'the disk of an external PostgreSQL fills up and is freed again',
+  fault: 'the disk of an external PostgreSQL fills up, and space is freed again',
   promise:
-    'requests get 503 until there is space; service resumes by itself; nothing acknowledged ' +
+    'requests get a 503 until there is space; service resumes by itself; nothing acknowledged ' +
     'is lost',
   times: { short: 1, long: 50 },
   isPossible: canMount,

@@ -28,11 +28,11 @@ const OUTAGES: readonly ((cluster: PostgresCluster) => Promise<void>)[] = [
 
 export const killDatabase: Scenario = {
   fault:
-    'an external PostgreSQL is killed with kill -9, restarted, and made to close all ' +
-    'connections, in turn',
+    'an external PostgreSQL is killed (kill -9), restarted, or made to close all connections, ' +
+    'in turn',
   promise:
-    'requests get 503 until it is back; everything acknowledged is stored; every team is ' +
-    'correct; Instep needs no restart',
+    'requests get a 503 until the database is back; everything acknowledged is stored; every ' +
+    'team is correct; Instep needs no restart',
   times: { short: 6, long: 600 },
   isQuick: true,
   async run({ times, onProgress }) {

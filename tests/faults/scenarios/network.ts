@@ -31,11 +31,11 @@ const CHECKS = 10;
 
 export const network: Scenario = {
   fault:
-    'the network to PostgreSQL is slow, drops responses, drops everything, resets ' +
-    'connections or is down, under load',
+    'the network to PostgreSQL slows down, drops responses, drops everything, resets ' +
+    'connections or goes down, under load',
   promise:
-    'no request exceeds its deadline, nothing acknowledged is lost, everything works within ' +
-    'one deadline after the fault, and no broken connection stays in use',
+    'no request exceeds its deadline, nothing acknowledged is lost, everything works again ' +
+    'within one deadline after the fault, and no broken connection stays in use',
   times: { short: 5, long: 100 },
   async run({ times, onProgress }) {
     const cluster = await PostgresCluster.create();

@@ -9,7 +9,7 @@ const CONNECTIONS = 64;
 
 export const oneUserFlood: Scenario = {
   fault:
-    `one user requests the same profile on ${CONNECTIONS} connections as fast as possible, for ` +
+    `one user requests their profile over ${CONNECTIONS} connections as fast as possible, for ` +
     'the given number of seconds',
   promise: 'other users and events are still served',
   times: { short: 3, long: 60 },

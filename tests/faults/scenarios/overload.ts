@@ -32,10 +32,11 @@ export const FAULT =
  * (docs/decisions/0009-refuse-early-when-the-queue-is-long.md).
  */
 export const overload = createOverload({
-  fault: `${FAULT}; a trigger of the application takes 1 ms per team`,
+  fault: `${FAULT}; a trigger on the table teams takes 1 ms per row`,
   promise:
     'accepted events are stored within 1 second, others are refused within 100 ms, profiles ' +
-    'are answered as fast as before, memory stays bounded, and the rate recovers immediately',
+    'are answered almost as fast as before, memory stays bounded, and the rate recovers ' +
+    'immediately',
   burden: slowTeams,
 });
 

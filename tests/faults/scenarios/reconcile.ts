@@ -33,7 +33,7 @@ export const reconcile: Scenario = {
   fault: 'Stripe has the given number of subscriptions, and 1% of the teams have drifted',
   promise:
     'instep reconcile finds and repairs exactly these teams, stays within its rate limit, ' +
-    `and uses at most ${MAX_MEGABYTES} MB`,
+    `and uses at most ${MAX_MEGABYTES} MB of memory`,
   times: { short: 2_000, long: 100_000 },
   isPossible: canMeasureUse,
   async run({ times, onProgress }) {

@@ -17,7 +17,7 @@ const EVENTS_DURING_BACKUP = 100;
 export const rollingUpgrade: Scenario = {
   fault:
     'two servers behind a load balancer that checks /readyz are replaced in turn by a newer version, ' +
-    'whose migration adds a column with an index to the event log while a backup reads the log; the ' +
+    'whose migration adds an indexed column to the event log while a backup reads the log; the ' +
     'upgrade is rolled back halfway, and then completed',
   promise:
     'no request is refused, the old version stays ready and can start on the newer schema, and each ' +

@@ -16,7 +16,7 @@ const MAX_MORE_FILES = 64;
 const USER = { name: 'Ada', email: 'ada@example.com', passwordHash: '', role: 'member' };
 
 export const soak: Scenario = {
-  fault: 'the given number of requests in sequence; one in twenty is an event',
+  fault: 'the given number of requests are sent, and one in twenty is an event',
   promise: 'open files and memory stay constant',
   times: { short: 10_000, long: 20_000_000 },
   isQuick: true,

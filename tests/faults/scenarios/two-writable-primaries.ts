@@ -19,8 +19,8 @@ export const twoWritablePrimaries: Scenario = {
     'the synchronous standby is promoted and a user is deleted there, while the old primary stays ' +
     'up and accepts writes; then the new primary restarts',
   promise:
-    'nothing acknowledged is lost, no profile is older than 3 s, and Instep never returns to the ' +
-    'old primary',
+    'nothing acknowledged is lost, no profile is more than 3 s out of date, and Instep never ' +
+    'returns to the old primary',
   times: { short: 1, long: 50 },
   async run({ times, onProgress }) {
     let [primary, standby] = await startPair();

@@ -19,11 +19,11 @@ const MAX_TRANSACTIONS_A_POST = 0.1;
 
 export const unsignedFlood: Scenario = {
   fault:
-    `${CONNECTIONS} connections post webhooks without a valid signature (missing, forged or ` +
-    'stale, with bodies of up to 1 MiB) as fast as possible, for the given number of seconds',
+    `${CONNECTIONS} clients post webhooks with a missing, forged or stale signature and bodies ` +
+    'of up to 1 MiB, as fast as possible, for the given number of seconds',
   promise:
-    'each request is answered with 400 without a database query, other requests are still ' +
-    'served, and the log gets one line per second',
+    'each of these requests gets a 400 without a database query, other requests are still ' +
+    'served, and the log gets about one line per second',
   times: { short: 3, long: 60 },
   isQuick: true,
   async run({ times: seconds, onProgress }) {
