@@ -46,10 +46,10 @@ export const USAGE = `usage: npm run bench -- [compare|growth|memory|console|ret
   growth     compare Instep with few teams and an empty log, and with many teams and a long log
   memory     watch Instep's memory under full load
   console    measure the console's pages over a long log; DATABASE_URL keeps the log for the next run
-  retention  measure a long log while its statistics are summed, and while a quarter of it is deleted
+  retention  measure a long log while its statistics are built, and while a quarter of it is deleted
 Results are written to docs/performance.md only without options.
   --only instep,floor      only these systems
-  --against REF            compare: build this commit and run both in turns, with the ratio and its spread;
+  --against REF            compare: build this commit and run both in turn, with the ratio and its spread;
                            exit with 1 if this one is slower in every round
   --measure events,tail    only these: ${MEASURES.join(', ')}
   --rounds 3               rounds in which every system is measured

@@ -15,8 +15,8 @@ import { Summing } from './summing.ts';
 
 /** The other work during the measurement of a load. */
 export const PHASES = {
-  summingRests: 'without summing',
-  summing: 'while statistics are summed',
+  summingRests: 'while no statistics are built',
+  summing: 'while statistics are built',
   deletionRests: 'without deletion',
   deletion: 'while events are deleted',
   afterward: 'after the deletion',
@@ -43,7 +43,7 @@ const DAY_MS = 86_400_000;
 
 const PAGE_TIMES = 10;
 
-/** Measures the load on a long log while its statistics are summed, and while a quarter of it is deleted. */
+/** Measures the load on a long log while its statistics are built, and while a quarter of it is deleted. */
 export async function measureRetention(
   { options, postgres, stripeApiBase, onSample }: CompareOptions,
   print: (text: string) => void,

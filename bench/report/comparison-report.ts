@@ -27,7 +27,7 @@ export function comparisonReport(
     `Measured with \`npm run bench\` on ${machine}, in ${rounds} rounds with ${connections} ` +
       `connections. Each measurement took ${seconds} s, after a warm-up of ${warmUpSeconds} s. ` +
       sound,
-    '![Events and profile reads per second, Instep, the floor and the peers](img/performance.svg)',
+    '![Events and profile reads per second: Instep, the floor and the peers](img/performance.svg)',
     '### Goals',
     goalsTable(goalsOf(comparison)),
     `### Webhook events, ${connections} connections`,
@@ -55,13 +55,13 @@ export function comparisonReport(
     starts === null
       ? ''
       : `\`instep serve\` is ready after ${figure(median(starts.externalMs), ' ms')} with an external ` +
-        `database, and after ${figure(median(starts.embeddedMs), ' ms')} with the embedded one, which ` +
-        `it starts (medians of ${starts.externalMs.length}).`,
+        `database, and after ${figure(median(starts.embeddedMs), ' ms')} with the embedded one, ` +
+        `which it starts itself (medians of ${starts.externalMs.length}).`,
     'Bytes per event, including all tables and indexes, after a vacuum:',
     bytesTable(bytes),
     install === null
       ? ''
-      : `Installing the library installs ${install.packages} packages, including itself, and takes ` +
+      : `Installing the library adds ${install.packages} packages, including itself, and takes up ` +
         `${figure(install.megabytes, ' MB')}.`,
   ]
     .filter((part) => part !== '')

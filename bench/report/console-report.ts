@@ -28,7 +28,7 @@ export function consoleReport(
     `Measured with \`npm run bench -- console\` on ${machine}. The database had ` +
       `${count(teams)} teams (10,000 for sorted lists), and ${count(events)} events from one week in the log. Each page was ` +
       `requested ${pages[0]?.timesMs.length} times in sequence, and timed from the request to the ` +
-      'last byte, or to the first one of a file. ' +
+      'last byte of the page, or to the first byte of a file. ' +
       (problems.length === 0 ? 'All pages were complete.' : `**Failed:** ${problems.join('; ')}`),
     goalsTable(goals),
     table(

@@ -12,7 +12,7 @@ export function loadsTable({ systems, samples }: Comparison, name: LoadName): st
   const rows = systems.flatMap((system) => {
     const summary = summarize(samples, name, system.name);
     if (summary === null) return [];
-    const failed = summary.problems.length === 0 ? '' : ' **failed: see below**';
+    const failed = summary.problems.length === 0 ? '' : ' **failed: see above**';
     return [
       [
         system.title + failed,

@@ -35,7 +35,7 @@ export function memoryReport(
       measured: most(resident),
     },
     {
-      title: 'growth from the second to the last fifth of the time',
+      title: 'growth from the second fifth of the time to the last',
       target: { most: 5 },
       unit: '%',
       measured: growthPercent(resident),

@@ -48,7 +48,7 @@ export function retentionReport(
     `Measured with \`npm run bench -- retention\` on ${machine}. The database had ${count(teams)} teams and ` +
       `users, and ${count(events)} events with short bodies in the log, which arrived in two weeks. A ` +
       'quarter of them were older than the retention period. Each load was measured alternately with and ' +
-      `without the work beside it, in ${rounds} rounds of ${seconds} s each. ` +
+      `without the background work, in ${rounds} rounds of ${seconds} s each. ` +
       (problems.length === 0
         ? 'All measurements were valid.'
         : `**Failed:** ${problems.join('; ')}`),
@@ -57,19 +57,16 @@ export function retentionReport(
     table(
       ['', 'measured'],
       [
-        [
-          'events added to the statistics, beside the load',
-          `${figure(summedPerSecond)} per second`,
-        ],
+        ['events added to the statistics, under load', `${figure(summedPerSecond)} per second`],
         ['events deleted', count(deletion.deleted)],
         ['… without other load', `${figure(deletion.perSecond)} per second`],
         ['… in a month', `${figure((deletion.perSecond * MONTH_SECONDS) / 1e9)} billion`],
         ["… PostgreSQL's CPU time per event", figure(deletion.postgresCpuUs, ' µs')],
         ['… written to the WAL per event', figure(deletion.writtenBytes, ' bytes')],
         ['dead rows after the deletion', count(deletion.deadRows)],
-        ['time of a vacuum', figure(deletion.vacuumSeconds, ' s')],
+        ['duration of a vacuum', figure(deletion.vacuumSeconds, ' s')],
         ['expired events that stay, because the ordering rule needs them', count(deletion.kept)],
-        ['time of the next run, which examines them', figure(deletion.nextRunSeconds, ' s')],
+        ['duration of the next run, which examines them', figure(deletion.nextRunSeconds, ' s')],
       ],
     ),
   ].join('\n\n');

@@ -126,7 +126,7 @@ test('the report names the measurements that failed', () => {
   const failed = { ...comparison, samples: [{ ...first, measured }, ...rest] };
   const report = comparisonReport(failed, context);
   expect(report).toContain('- instep, round 1, events: 7 events are logged of 9');
-  expect(report).toContain('| instep **failed: see below** |');
+  expect(report).toContain('| instep **failed: see above** |');
 });
 
 test('the audit finds missing events and wrong customers', async () => {
@@ -241,7 +241,7 @@ test('the retention report has the decrease in each round and the figures of the
   const context = { options: readOptions(['retention']), machine: 'two cores' };
   const report = retentionReport(measures, context);
   expect(report).toContain(
-    '| events per second: decrease while statistics are summed | ≤ 5% | 4% | yes |',
+    '| events per second: decrease while statistics are built | ≤ 5% | 4% | yes |',
   );
   expect(report).toContain(
     '| events per second: decrease while events are deleted | ≤ 10% | 10% | yes |',
