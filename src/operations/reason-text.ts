@@ -1,8 +1,8 @@
 import type { EventReference, Reason } from '../event-log/reason.ts';
 import { durationText } from './count-text.ts';
 
-/** A part of the sentence that explains a reason: text, a command to run, or an event. */
-export type ReasonPart = string | { readonly command: string } | { readonly event: EventReference };
+/** A part of the sentence that explains a reason: text or an event. */
+export type ReasonPart = string | { readonly event: EventReference };
 
 /** The same sentence as `reasonParts`, in plain text. */
 export function reasonText(reason: Reason): string {
@@ -11,7 +11,6 @@ export function reasonText(reason: Reason): string {
 
 function partText(part: ReasonPart): string {
   if (typeof part === 'string') return part;
-  if ('command' in part) return `\`${part.command}\``;
   const { event } = part;
   return event.position === null ? nameOf(event) : `${nameOf(event)} (position ${event.position})`;
 }
@@ -22,22 +21,18 @@ export function nameOf({ position, eventId, isSnapshot }: EventReference): strin
   return eventId ?? (isSnapshot ? "a snapshot from Stripe's API" : 'an event without an id');
 }
 
-/** Explains in one sentence why an event has its outcome, and what to do if anything. */
+/** Explains why an event has its outcome. Commands and pages add their own way to resolve it. */
 export function reasonParts(reason: Reason): readonly ReasonPart[] {
   switch (reason.code) {
     case 'unreadable':
       return [`${reason.problem ?? 'The stored body is not a subscription event'}.`];
     case 'readable-now':
       return [
-        'This event could not be read when it arrived. This version of Instep can read it: run ',
-        { command: `instep events replay ${reason.position}` },
-        '.',
+        'This event could not be read when it arrived. Replay it: this version of Instep can read it.',
       ];
     case 'no-team':
       return [
-        `No team is linked to customer ${reason.customerId}. The event is applied as soon as one is: run `,
-        { command: `instep team link ID --customer ${reason.customerId}` },
-        '.',
+        `No team is linked to customer ${reason.customerId}. The event is applied as soon as one is.`,
       ];
     case 'team-linked-since':
       return [

@@ -1,5 +1,7 @@
 import type { Query } from '../postgres/database.ts';
+import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { columnArrays } from './column-arrays.ts';
+import { idFrom } from './id-from-text.ts';
 
 /** An operator's action on a team, a customer, a subscription or an event, and its result. */
 type OperatorAction = {
@@ -46,14 +48,33 @@ export function isNotDismissed(subject: string, since: string): string {
              )`;
 }
 
-const ACTION = `
-  form_id as "formId", subject, action, is_done as "isDone", result, note,
-  (extract(epoch from acted_at) * 1000000)::bigint as "actedAtMicroseconds"`;
-
 export type RecordedAction = OperatorAction & {
   readonly formId: string;
   readonly actedAtMicroseconds: number;
+  /** `null`: the subject is not a team, or the team is gone or has no name. */
+  readonly teamName: string | null;
 };
+
+const ACTIONS = ({ teams }: ApplicationTables) => `
+      select form_id as "formId", subject, action, is_done as "isDone", result, note,
+             (extract(epoch from acted_at) * 1000000)::bigint as "actedAtMicroseconds",
+             name as "teamName"
+        from instep.operator_actions
+        left join ${teams.rows} as teams
+          on starts_with(subject, 'team:')
+         and teams.id = ${idFrom(teams.idType, "substr(subject, length('team:') + 1)")}`;
+
+const READ_ACTIONS_OF = (tables: ApplicationTables) => `
+      ${ACTIONS(tables)}
+       where form_id = $1
+       order by subject`;
+
+const READ_ACTIONS = (tables: ApplicationTables) => `
+      ${ACTIONS(tables)}
+       where $1::bigint is null
+          or acted_at < timestamptz 'epoch' + $1::bigint * interval '1 microsecond'
+       order by acted_at desc
+       fetch first $2 rows with ties`;
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
@@ -62,11 +83,7 @@ export async function readActionsOf(query: Query, formId: string): Promise<Recor
   if (!UUID.test(formId)) return [];
   return await query<RecordedAction>({
     name: 'read_actions_of',
-    text: `
-      select ${ACTION}
-        from instep.operator_actions
-       where form_id = $1
-       order by subject`,
+    text: READ_ACTIONS_OF,
     values: [formId],
   });
 }
@@ -100,13 +117,7 @@ export async function readActions(
 ): Promise<RecordedAction[]> {
   return await query<RecordedAction>({
     name: 'read_actions',
-    text: `
-      select ${ACTION}
-        from instep.operator_actions
-       where $1::bigint is null
-          or acted_at < timestamptz 'epoch' + $1::bigint * interval '1 microsecond'
-       order by acted_at desc
-       fetch first $2 rows with ties`,
+    text: READ_ACTIONS,
     values: [before, limit],
   });
 }

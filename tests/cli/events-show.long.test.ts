@@ -117,6 +117,16 @@ test('shows what to do about parked and unreadable events', async () => {
   expect(unreadable.stdout).toMatch(/^data: expected Object\.$/m);
 });
 
+test('shows how to replay an event that can be read now', async () => {
+  await log.deliver({ customerId: 'cus_nobody', eventId: 'evt_readable' });
+  await log.database.query(
+    "update instep.events set outcome = 'unreadable' where event_id = 'evt_readable'",
+  );
+  const position = await log.positionOf('evt_readable');
+  const { stdout } = await log.events(['show', 'evt_readable']);
+  expect(stdout).toContain(`can read it. Run \`instep events replay ${position}\`.`);
+});
+
 test('--body prints the body byte for byte', async () => {
   const body = '{ "id":"evt_b", "type":"customer.subscription.deleted",\t"data": "\\u0000é" }\n';
   await log.deliverBody(body);

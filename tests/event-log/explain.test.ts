@@ -226,12 +226,12 @@ test('says that a status has no effect', () => {
   expect(statuses(explained)).toEqual(['active', 'active']);
 });
 
-test('says for a parked event how to link a team, or that it is about to be applied', () => {
+test('says for a parked event that no team is linked, or that it is about to be applied', () => {
   const log = logOf([['parked', 0, 'active']]);
   const unlinked = explainAt(1, log, { teamIds: [] });
   expect(unlinked.plans).toBeNull();
   expect(textOf(unlinked)).toEqual([
-    'No team is linked to customer cus_1. The event is applied as soon as one is: run `instep team link ID --customer cus_1`.',
+    'No team is linked to customer cus_1. The event is applied as soon as one is.',
   ]);
   expect(whyAt(1, log)).toEqual([
     'No team was linked to the customer when the event arrived. Team 7 is linked now, and a running server applies the event within seconds.',
@@ -241,7 +241,7 @@ test('says for a parked event how to link a team, or that it is about to be appl
 test('says what was unreadable, or that it can be read now', () => {
   const log = logOf([['unreadable', 0, 'active']]);
   expect(whyAt(1, log)).toEqual([
-    'This event could not be read when it arrived. This version of Instep can read it: run `instep events replay 1`.',
+    'This event could not be read when it arrived. Replay it: this version of Instep can read it.',
   ]);
   const body = Buffer.from('{"type":"customer.subscription.deleted","data":{"object":[]}}');
   const [row] = log;

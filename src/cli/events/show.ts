@@ -3,6 +3,7 @@ import { readPlanSelection } from '../../config/config.ts';
 import type { SubscriptionChange } from '../../core/subscription-event.ts';
 import { NO_PLAN, type TeamPlan } from '../../core/transition.ts';
 import { type ExplainedEvent, explainEvent } from '../../event-log/customer-history.ts';
+import type { Reason } from '../../event-log/reason.ts';
 import { reasonText } from '../../operations/reason-text.ts';
 import type { EventRow } from '../../queries/search-events.ts';
 import { createCommand } from '../create-command.ts';
@@ -36,14 +37,31 @@ export function eventsShowCommand(): Command {
 }
 
 function showJson(event: EventRow, { reasons, plans, teams }: ExplainedEvent): string {
-  const why = reasons.map(reasonText);
+  const why = reasons.map(whyText);
   const now = teams.map(({ id, plan }) => ({ teamId: id, plan }));
   return JSON.stringify({ ...JSON.parse(eventJson(event)), why, reasons, ...plans, now });
 }
 
+/** The reason, and the command that resolves it, if one does. */
+function whyText(reason: Reason): string {
+  const command = commandFor(reason);
+  return command === null ? reasonText(reason) : `${reasonText(reason)} Run \`${command}\`.`;
+}
+
+function commandFor(reason: Reason): string | null {
+  switch (reason.code) {
+    case 'no-team':
+      return `instep team link ID --customer ${reason.customerId}`;
+    case 'readable-now':
+      return `instep events replay ${reason.position}`;
+    default:
+      return null;
+  }
+}
+
 function show(event: EventRow, { reasons, change, plans, teams }: ExplainedEvent): void {
   printData(described(event, change), {});
-  process.stdout.write(`\n${reasons.map(reasonText).map(printable).join('\n')}\n`);
+  process.stdout.write(`\n${reasons.map(whyText).map(printable).join('\n')}\n`);
   if (plans === null && teams.length === 0) return;
 
   const before = plans?.before ?? NO_PLAN;

@@ -292,7 +292,7 @@ describe('a team that is out of sync', () => {
     await compareAll();
     expect((await pages.get('/')).text).toContain('1 team is out of sync with Stripe.');
     const { text } = await send([['one', `repair team:${teamId}`]]);
-    expect(text).toContain(`Done team ${teamId} : The team was repaired.`);
+    expect(text).toContain(`Done Acme team ${teamId} : The team was repaired.`);
     expect((await planOf(teamId))?.subscriptionStatus).toBe('canceled');
     expect((await pages.get('/')).text).toContain('All teams are in sync.');
   });
@@ -322,7 +322,7 @@ describe('a team that is out of sync', () => {
                    check (subscription_status <> 'canceled')`);
     try {
       const { text } = await send([['one', `repair team:${teamId}`]]);
-      expect(text).toContain('Failed team');
+      expect(text).toContain('Failed Acme team');
       expect(text).toMatch(
         /Acme cus_Acme plan refused .* The database refuses the plan of this team\./,
       );
@@ -372,7 +372,7 @@ describe('a team whose customer Stripe does not know', () => {
     await park('cus_right');
     await compareAll();
     expect(await link(teamId, 'cus_right')).toContain(
-      `Done team ${teamId} : Linked to cus_right. 1 event replayed: 1 applied.`,
+      `Done Stranger team ${teamId} : Linked to cus_right. 1 event replayed: 1 applied.`,
     );
     expect(await list()).toContain(EMPTY);
     expect(await account.planOf(teamId)).toMatchObject({
@@ -388,7 +388,7 @@ describe('a team whose customer Stripe does not know', () => {
     await arrange('Acme');
     const teamId = await newTeam('Stranger', 'cus_typo');
     await compareAll();
-    expect(await link(teamId, customerId)).toContain(`Failed team ${teamId} : ${message}`);
+    expect(await link(teamId, customerId)).toContain(`Failed Stranger team ${teamId} : ${message}`);
     expect((await account.planOf(teamId))?.customerId).toBe('cus_typo');
   });
 
@@ -409,7 +409,7 @@ describe('several rows', () => {
       ['action', 'repair'],
     ]);
     expect(text).toContain(
-      '1 of 3 failed failed team 999999 : The team no longer exists. done team',
+      '1 of 3 failed failed Team 999999 : The team no longer exists. done One team',
     );
     expect(text).toContain(EMPTY);
   });
@@ -488,8 +488,24 @@ test('the list of actions has pages, the newest first', async () => {
                       now() - number * interval '1 second'
                  from generate_series(1, 60) as number`);
   const { html, text } = await pages.get('/actions');
-  expect(text).toMatch(/repair team 1 Result\. – .* repair team 50 Result\./);
-  expect(text).not.toContain('team 51');
+  expect(text).toMatch(/repair Team 1 Result\. – .* repair Team 50 Result\./);
+  expect(text).not.toContain('Team 51');
   const next = /href="([^"]*)" rel="next"/.exec(html)?.[1] ?? '';
-  expect(await list(next)).toMatch(/team 51 Result\. .* repair team 60 failed Result\./);
+  expect(await list(next)).toMatch(/Team 51 Result\. .* repair Team 60 failed Result\./);
+});
+
+test('the list of actions names teams, and has the id of one that is gone', async () => {
+  const teamId = await newTeam('Acme');
+  await query(
+    `insert into instep.operator_actions (form_id, subject, action, is_done, result)
+     select gen_random_uuid(), subject, 'repair', true, 'Result.'
+       from unnest($1::text[]) as subject`,
+    [[`team:${teamId}`, 'team:999999', 'team:no-number', 'customer:cus_1']],
+  );
+  const { html, text } = await pages.get('/actions');
+  expect(html).toContain(`<a href="/teams/${teamId}"><bdi>Acme</bdi></a>`);
+  expect(text).toContain(`repair Acme team ${teamId} Result.`);
+  expect(text).toContain('repair Team 999999 Result.');
+  expect(text).toContain('repair Team no-number Result.');
+  expect(text).toContain('repair cus_1 Result.');
 });

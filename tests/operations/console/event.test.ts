@@ -75,6 +75,21 @@ describe('the decision', () => {
   });
 });
 
+test('a parked event is applied by linking a team to its customer on the page', async () => {
+  const customerId = newCustomer();
+  const position = await deliver({ customerId, createdSeconds: 1_000 });
+  const teamId = await addTeam(database.query, { name: 'Parked Inc', customerId: null });
+  const { html, text } = await pages.get(`/events/${position}`);
+  expect(text).toMatch(/applied as soon as one is\. Team id or name Link and replay Stops alerts/);
+  expect(html).not.toContain('<code>instep');
+  await pages.post('/attention', [
+    [`link customer:${customerId}`, 'Parked Inc'],
+    ['one', `link customer:${customerId}`],
+  ]);
+  expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('active');
+  expect((await pages.get(`/events/${position}`)).text).toMatch(/Replay (?!.*Link and replay)/);
+});
+
 describe('Replay', () => {
   test('applies a parked event once a team is linked to its customer', async () => {
     const customerId = newCustomer();

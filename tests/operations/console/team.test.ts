@@ -101,7 +101,7 @@ describe('the reason for the plan', () => {
     expect(text).not.toMatch(/provider_|npx/);
     const linked = await pages.post(`${path}/link`, { customer: 'cus_paid' });
     expect(linked.text).toContain(
-      `Done team ${teamId} : Linked to cus_paid. 1 event replayed: 1 applied.`,
+      `Done New team ${teamId} : Linked to cus_paid. 1 event replayed: 1 applied.`,
     );
     expect(linked.text).toContain('The team has Pro');
   });

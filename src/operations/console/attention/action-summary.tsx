@@ -11,8 +11,7 @@ export function ActionSummary({ actions }: { readonly actions: readonly Recorded
   if (actions.length === 1) {
     return (
       <Notice kind={first.isDone ? 'done' : 'error'} title={first.isDone ? 'Done' : 'Failed'}>
-        <SubjectLink subject={first.subject} />:{' '}
-        <UntrustedText text={first.result} maxLength={400} />
+        <SubjectLink {...first} />: <UntrustedText text={first.result} maxLength={400} />
       </Notice>
     );
   }
@@ -25,10 +24,10 @@ export function ActionSummary({ actions }: { readonly actions: readonly Recorded
         {isDone ? `${actions.length} done` : `${failed.length} of ${actions.length} failed`}
       </strong>
       <ul>
-        {rows.map(({ subject, isDone, result }) => (
+        {rows.map((action) => (
           <li>
-            <Badge tone={isDone ? 'good' : 'bad'}>{isDone ? 'done' : 'failed'}</Badge>{' '}
-            <SubjectLink subject={subject} />: <UntrustedText text={result} maxLength={400} />
+            <Badge tone={action.isDone ? 'good' : 'bad'}>{action.isDone ? 'done' : 'failed'}</Badge>{' '}
+            <SubjectLink {...action} />: <UntrustedText text={action.result} maxLength={400} />
           </li>
         ))}
       </ul>

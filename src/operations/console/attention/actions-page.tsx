@@ -51,11 +51,12 @@ export function actionsPage({ database: { query }, logger }: ConsoleOptions): Ho
   });
 }
 
-function cellsOf({ actedAtMicroseconds, action, subject, isDone, result, note }: RecordedAction) {
+function cellsOf(recorded: RecordedAction) {
+  const { actedAtMicroseconds, action, isDone, result, note } = recorded;
   return [
     <Time ms={Math.floor(actedAtMicroseconds / 1_000)} />,
     action,
-    <SubjectLink subject={subject} />,
+    <SubjectLink {...recorded} />,
     <>
       {!isDone && <Badge tone="bad">failed</Badge>} <UntrustedText text={result} maxLength={400} />
     </>,

@@ -172,7 +172,7 @@ function IssueForm({ page: { issues, next }, kind, cursor, ...rows }: IssueFormP
       <IssueTable issues={issues} {...rows} />
       <div class="toolbar">
         <a href={issuesUrl(kind, { ...here, ...(areSelected ? {} : { select: 'all' }) })}>
-          {areSelected ? 'Uncheck all rows' : `Check all ${issues.length} rows`}
+          {areSelected ? 'Uncheck all rows' : 'Check all rows'}
         </a>
         {actions.map((action) => (
           <>

@@ -1,31 +1,32 @@
+import type { RecordedAction } from '../../../queries/operator-actions.ts';
 import { UntrustedText } from '../components/text.tsx';
 import { filterUrl } from '../events/event-filter.ts';
 import { eventUrl } from '../events/event-text.tsx';
-import { teamUrl } from '../teams/find-teams.ts';
-import { parseSubject, type Subject } from './subject.ts';
+import { TeamLink } from '../teams/team-link.tsx';
+import { parseSubject } from './subject.ts';
+
+type SubjectLinkProps = Pick<RecordedAction, 'subject' | 'teamName'>;
 
 /** A link to the subject of an action. */
-export function SubjectLink({ subject: text }: { readonly subject: string }) {
+export function SubjectLink({ subject: text, teamName: name }: SubjectLinkProps) {
   const subject = parseSubject(text);
   if (subject === null) return <UntrustedText text={text} />;
   const { kind, id } = subject;
-  const isNumbered = kind === 'team' || kind === 'event';
-  return (
-    <a href={urlOf(subject)}>
-      <UntrustedText text={isNumbered ? `${kind} ${id}` : id} />
-    </a>
-  );
-}
-
-function urlOf({ kind, id }: Subject): string {
   switch (kind) {
     case 'team':
-      return teamUrl(id);
-    case 'customer':
-      return filterUrl('/events', { customer: id });
-    case 'subscription':
-      return filterUrl('/events', { subscription: id });
+      return <TeamLink id={id} team={name === null ? undefined : { id, name }} />;
     case 'event':
-      return eventUrl(Number(id));
+      return (
+        <a href={eventUrl(Number(id))}>
+          <UntrustedText text={`event ${id}`} />
+        </a>
+      );
+    case 'customer':
+    case 'subscription':
+      return (
+        <a href={filterUrl('/events', { [kind]: id })}>
+          <UntrustedText text={id} />
+        </a>
+      );
   }
 }

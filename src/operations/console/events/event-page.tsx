@@ -9,6 +9,7 @@ import type { Mode } from '../../../stripe/key-kind.ts';
 import { countText, durationText } from '../../count-text.ts';
 import { act } from '../attention/act.ts';
 import { ActionSummary } from '../attention/action-summary.tsx';
+import { LinkCustomerForm } from '../attention/link-customer-form.tsx';
 import { issuesUrl } from '../attention/open-issues.ts';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Button, PostForm } from '../components/form.tsx';
@@ -97,9 +98,10 @@ type EventPageProps = {
 };
 
 function EventPage({ event, explained, acted }: EventPageProps) {
-  const { position, eventId, outcome, body } = event;
+  const { position, eventId, customerId, outcome, body } = event;
   const [first, ...remarks] = explained.reasons;
   const plans = planRows(explained);
+  const teamlessCustomer = first?.code === 'no-team' ? customerId : null;
   return (
     <Page
       title={`Event ${eventId ?? position}`}
@@ -119,12 +121,16 @@ function EventPage({ event, explained, acted }: EventPageProps) {
         {plans.length > 0 && (
           <PlanTable label="The team's plan" namesAre="When" mark="changed" rows={plans} />
         )}
-        <PostForm action={`${eventUrl(position)}/replay`}>
-          <p class="quiet">
-            Processes this event again. Events that were already decided do not change.
-          </p>
-          <Button>Replay</Button>
-        </PostForm>
+        {teamlessCustomer !== null ? (
+          <LinkCustomerForm customerId={teamlessCustomer} />
+        ) : (
+          <PostForm action={`${eventUrl(position)}/replay`}>
+            <p class="quiet">
+              Processes this event again. Events that were already decided do not change.
+            </p>
+            <Button>Replay</Button>
+          </PostForm>
+        )}
         {outcome === 'parked' && (
           <PostForm action={`${eventUrl(position)}/dismiss`}>
             <p class="quiet">

@@ -36,13 +36,6 @@ export function ReasonText({ reason }: { readonly reason: Reason }) {
 
 function Part({ part }: { readonly part: ReasonPart }) {
   if (typeof part === 'string') return <UntrustedText text={part} maxLength={600} />;
-  if ('command' in part) {
-    return (
-      <code>
-        <UntrustedText text={part.command} maxLength={400} />
-      </code>
-    );
-  }
   const { position } = part.event;
   const name = <UntrustedText text={nameOf(part.event)} maxLength={100} />;
   return position === null ? name : <a href={eventUrl(position)}>{name}</a>;

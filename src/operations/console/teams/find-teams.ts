@@ -6,7 +6,7 @@ import { readCustomerIdsOf } from '../../../queries/subscriptions.ts';
 import { isVisible } from '../components/text.tsx';
 
 /** The team's name, or its id where the name is empty or invisible. */
-export function teamName({ id, name }: NamedTeam): string {
+export function teamName({ id, name }: Pick<NamedTeam, 'id' | 'name'>): string {
   return name !== null && isVisible(name) ? name : `Team ${id}`;
 }
 

@@ -6,7 +6,7 @@ import { teamName, teamUrl } from './find-teams.ts';
 export type TeamLinkProps = {
   readonly id: ApplicationId;
   /** `undefined`: the team is gone, or has another customer. */
-  readonly team: NamedTeam | undefined;
+  readonly team: Pick<NamedTeam, 'id' | 'name'> | undefined;
 };
 
 /** A link to a team by its name, with the id, because several teams can have the same name. */
