@@ -147,3 +147,12 @@ test('a trigger reports a plan that an event changes, and no other event', async
   expect(reported).toEqual([String(teamId), String(otherId)]);
   await client.end();
 });
+
+test('a query shows the details of the subscription beside the team', async () => {
+  const teamId = await account.addTeam('cus_details');
+  await account.happen({ customerId: 'cus_details', productId: 'prod_pro' });
+  const query = codeOf('Show more about a subscription', 'sql');
+  expect(await database.query(query.replace('= 1', `= ${teamId}`))).toEqual([
+    expect.objectContaining({ id: teamId, plan_name: 'Pro', status: 'active' }),
+  ]);
+});
