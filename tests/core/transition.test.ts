@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import {
   effectOf,
+  FINAL_STATUSES,
   hasPlan,
   isSamePlan,
   NO_PLAN,
@@ -48,6 +49,10 @@ test.each([
 ])('"%s" changes nothing', (status) => {
   expect(effectOf(status)).toBe('none');
   expect(planAfter({ ...event, status })).toBeNull();
+});
+
+test('no other status follows canceled and incomplete_expired', () => {
+  expect(FINAL_STATUSES).toEqual(['canceled', 'incomplete_expired']);
 });
 
 const plan: TeamPlan = {
