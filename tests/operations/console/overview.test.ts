@@ -142,7 +142,7 @@ describe('charts', () => {
     const page = await load();
     expect(page).toContain('Events per minute; time in <span class="zone">UTC</span>');
     expect(page).toContain(
-      'Delay of 50 % (p50) and 99 % (p99) of the events, log scale; late beyond 1 minute',
+      'Delay of 50% (p50) and 99% (p99) of the events, log scale; late beyond 1 minute',
     );
     const ticks = /<svg class="ticks"[^>]*>(.*?)<\/svg>/.exec(page)?.[1] ?? '';
     expect(ticks.match(/>\d\d:\d\d</g)).toEqual(['>14:45<', '>15:00<', '>15:15<', '>15:30<']);

@@ -41,7 +41,7 @@ export function DelayChart({ slots, delays, range, marks }: DelayChartProps) {
         title={`Delivery delay per ${range.slot}, 50th and 99th percentile`}
         description={`From the creation of an event at Stripe to its receipt. Last ${range.name}: ${textOf(delays)}.`}
         levels={[top, Math.sqrt(top * LEAST_SECONDS), LEAST_SECONDS].map(delayText)}
-        unit="Delay of 50 % (p50) and 99 % (p99) of the events, log scale; late beyond 1 minute"
+        unit="Delay of 50% (p50) and 99% (p99) of the events, log scale; late beyond 1 minute"
         emptyText={delays.p50Seconds === null ? `No delays in the last ${range.name}` : null}
         textOf={textOf}
         {...{ range, slots, marks }}
