@@ -70,7 +70,7 @@ test('--url sends to another address, where an unhandled type gets a 200', async
 });
 
 test('a response other than 200 exits with 1', async () => {
-  const secret = { STRIPE_WEBHOOK_SECRET: 'whsec_of_somebody_else' };
+  const secret = { STRIPE_WEBHOOK_SECRET: 'whsec_of_another_endpoint' };
   const args = ['--customer', 'cus_any', '--json'];
   const { code, stdout, stderr } = await trigger(UPDATED, args, secret);
   expect(code).toBe(1);

@@ -18,14 +18,14 @@ describe.each(postgresServers)('$name', (server) => {
     const ingest = openPipeline(store.database);
     const team = await store.addTeam();
     const other = await store.addTeam();
-    const nobody = store.newCustomer();
+    const unlinked = store.newCustomer();
     const of = (eventId: string, created: number, status: string, { customerId } = team) =>
       receivedEvent({ eventId, customerId, createdSeconds: created, status });
 
     const first = of('evt_first', 100, 'active');
     const second = of('evt_second', 200, 'trialing');
     const unreadable = received(UNKNOWN_SHAPE);
-    const parked = of('evt_parked', 100, 'active', { teamId: 0, customerId: nobody });
+    const parked = of('evt_parked', 100, 'active', { teamId: 0, customerId: unlinked });
     const results = await ingest([
       first,
       second,
@@ -86,7 +86,7 @@ describe.each(postgresServers)('$name', (server) => {
         row('evt_second', 'applied', 2, 200),
         row('evt_older', 'stale', 1, 150),
         row('evt_no_effect', 'unchanged', 1, 300),
-        { ...row('evt_parked', 'parked', 2, 100), customer_id: nobody },
+        { ...row('evt_parked', 'parked', 2, 100), customer_id: unlinked },
         {
           ...row('evt_unreadable', 'unreadable', 2, null),
           customer_id: null,

@@ -60,7 +60,7 @@ describe.each(OUTAGES)('while the database is unreachable: %s', (behavior) => {
       const answers = await Promise.all([post(body), getUser(cookie), post(body)]);
       for (const answer of answers) await expectUnavailable(answer);
     }
-    for (const useless of ['', 'session=x', await service.cookieOf(id, 'of somebody else')]) {
+    for (const useless of ['', 'session=x', await service.cookieOf(id, 'another secret')]) {
       const response = await getUser(useless);
       expect(response.status).toBe(200);
       expect(await response.text()).toBe('null');

@@ -143,9 +143,9 @@ export const OTHER_SHOTS: readonly Shot[] = [
       await page.goto(`${demo.url}/attention`);
       const [team, customer] = [page.getByLabel('Team for'), page.getByLabel('Customer for')];
       await customer.first().fill('cus_9f2Kd0aXqPq7Zs');
-      await team.first().fill('Nobody');
+      await team.first().fill('Missing');
       await team.first().press('Enter');
-      await expectText(page).toContain('There is no team Nobody.');
+      await expectText(page).toContain('There is no team Missing.');
     },
   },
   ofEmpty('attention-empty', '/attention'),

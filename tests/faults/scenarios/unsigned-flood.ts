@@ -73,7 +73,7 @@ function makePosts(): string[] {
   const small = eventBody({ customerId: 'cus_of_nobody' });
   const large = 'a'.repeat(MAX_BODY_BYTES);
   const nowMs = Date.now();
-  const forged = signWebhook(small, 'whsec_of_somebody_else', nowMs);
+  const forged = signWebhook(small, 'whsec_of_another_endpoint', nowMs);
   const stale = signWebhook(small, WEBHOOK_SECRET, nowMs - STALE_MS);
   return [
     ...[post(small), post(small, forged), post(small, stale), post(large)],

@@ -93,7 +93,7 @@ describe('the list', () => {
     await park('cus_parked');
     await changeByHand(await arrange('ByHand'));
     await arrange('Missed', { isMissed: true });
-    await newTeam('Stranger', 'cus_stranger');
+    await newTeam('Unknown', 'cus_unknown');
     await compareAll();
     const odd = { id: 'evt_odd', type: 'customer.subscription.updated', data: { object: 7 } };
     await ingest([received(JSON.stringify(odd), Date.now())]);
@@ -104,7 +104,7 @@ describe('the list', () => {
     for (const row of [
       /ByHand cus_ByHand changed by hand .* UTC The team was changed by hand, not by an event\. Repair would change: status from trialing to active Repair/,
       /Missed cus_Missed out of sync .* UTC An event was missed\. Repair would change: status from active to canceled .*Repair/,
-      /Stranger cus_stranger unknown customer .* UTC Stripe does not know this customer\. .* Link and replay/,
+      /Unknown cus_unknown unknown customer .* UTC Stripe does not know this customer\. .* Link and replay/,
       /cus_parked parked .* UTC No team is linked to this customer\. 1 event waits\. The newest says active for prod_pro \. Link and replay/,
       /sub_ByHand has same-second events whose order is unknown\. .* Compare/,
       /evt_odd unreadable .* UTC data\.object: .* Replay/,
@@ -186,7 +186,7 @@ describe('a parked customer', () => {
 
   test.each([
     ['no team', '', 'Enter the id or the name of the team to link.'],
-    ['a team that does not exist', 'Nobody', 'There is no team Nobody.'],
+    ['a team that does not exist', 'Missing', 'There is no team Missing.'],
     ['a name that several teams have', 'Twin', "Several teams match Twin. Enter the team's id."],
     [
       'a team with another customer',
@@ -226,22 +226,22 @@ describe('a parked customer', () => {
       new RegExp(`<input[^>]*name="link customer:${customerId}"[^>]*>`).exec(html)?.[0];
     const pressed = await send([
       ['one', 'link customer:cus_1'],
-      ['link customer:cus_1', 'Nobody'],
+      ['link customer:cus_1', 'Missing'],
       ['link customer:cus_2', 'Acme'],
     ]);
-    expect(fieldOf(pressed.html, 'cus_1')).toMatch(/value="Nobody".* aria-invalid="true"/);
-    expect(pressed.text).toMatch(/Failed cus_1 .* Link and replay There is no team Nobody\./);
+    expect(fieldOf(pressed.html, 'cus_1')).toMatch(/value="Missing".* aria-invalid="true"/);
+    expect(pressed.text).toMatch(/Failed cus_1 .* Link and replay There is no team Missing\./);
     expect(fieldOf(pressed.html, 'cus_2')).toMatch(/value="Acme"/);
     expect(fieldOf(pressed.html, 'cus_2')).not.toContain('aria-invalid');
 
     await newTeam('Acme');
     const { html, text, url } = await send([
       ['action', 'link'],
-      ['link customer:cus_1', 'Nobody'],
+      ['link customer:cus_1', 'Missing'],
       ['link customer:cus_2', 'Acme'],
     ]);
     expect(text).toContain('1 of 2 failed');
-    expect(fieldOf(html, 'cus_1')).toContain('value="Nobody"');
+    expect(fieldOf(html, 'cus_1')).toContain('value="Missing"');
     expect(url).not.toContain('cus_2');
   });
 
@@ -368,11 +368,11 @@ describe('a team whose customer Stripe does not know', () => {
   }
 
   test('is linked to the right customer, whose events are replayed', async () => {
-    const teamId = await newTeam('Stranger', 'cus_typo');
+    const teamId = await newTeam('Mistyped', 'cus_typo');
     await park('cus_right');
     await compareAll();
     expect(await link(teamId, 'cus_right')).toContain(
-      `Done Stranger team ${teamId} : Linked to cus_right. 1 event replayed: 1 applied.`,
+      `Done Mistyped team ${teamId} : Linked to cus_right. 1 event replayed: 1 applied.`,
     );
     expect(await list()).toContain(EMPTY);
     expect(await account.planOf(teamId)).toMatchObject({
@@ -382,13 +382,13 @@ describe('a team whose customer Stripe does not know', () => {
   });
 
   test.each([
-    ['a text that is no id', 'Stranger', "Enter the customer's id at Stripe."],
-    ['the customer of another team', 'cus_Acme', 'The database refused to link Stranger.'],
+    ['a text that is no id', 'Mistyped', "Enter the customer's id at Stripe."],
+    ['the customer of another team', 'cus_Acme', 'The database refused to link Mistyped.'],
   ])('is not linked to %s', async (_, customerId, message) => {
     await arrange('Acme');
-    const teamId = await newTeam('Stranger', 'cus_typo');
+    const teamId = await newTeam('Mistyped', 'cus_typo');
     await compareAll();
-    expect(await link(teamId, customerId)).toContain(`Failed Stranger team ${teamId} : ${message}`);
+    expect(await link(teamId, customerId)).toContain(`Failed Mistyped team ${teamId} : ${message}`);
     expect((await account.planOf(teamId))?.customerId).toBe('cus_typo');
   });
 
