@@ -11,7 +11,10 @@ type RestOptions = {
   readonly clockMs?: () => number;
 };
 
-/** Warns when the key lacks permission for a job, and lets the job rest. A job that was stopped has not failed. */
+/**
+ * Warns when the key lacks permission for a job, and lets the job rest. A job that was stopped has not
+ * failed.
+ */
 export function restWithoutPermission(
   run: Job['run'],
   { job, logger, restMs, clockMs = () => performance.now() }: RestOptions,

@@ -130,9 +130,9 @@ const DISMISS_PARKED_BATCH = ({ teams }: ApplicationTables) => `
 
 /**
  * Dismisses parked events whose customer has no team, and returns how many. Those of a customer who had a
- * team stay in the log, because they count again once a team is linked to that customer: without them the stored state
- * of the customer is outdated. Those of other customers are deleted, and catch-up does not treat them as
- * missed.
+ * team stay in the log, because they count again once a team is linked to that customer: without them the
+ * stored state of the customer is outdated. Those of other customers are deleted, and catch-up does not treat
+ * them as missed.
  */
 export async function dismissParkedBatch(
   query: Query,

@@ -14,7 +14,7 @@ export type TeamCounts = {
 /** More groups than this are not counted separately. */
 const MAX_GROUPS = 500;
 
-/** The sum is joined, because PostgreSQL would read the clock before a subquery of the assignment. */
+/** The groups are joined, because PostgreSQL would read the clock before a subquery of the assignment. */
 const COUNT_TEAMS = (tables: ApplicationTables) => `
       with counted as (
         select ${FACETS.status} as status,

@@ -16,7 +16,7 @@ export async function healthHandler(): Promise<HttpResponse> {
 }
 
 /**
- * Handles requests until the process is ready: `/healthz` succeeds, and every other request gets a 503
+ * Handles requests until the process is ready: `/healthz` succeeds, and every other request gets a 503,
  * so that Stripe sends its event again and load balancers choose another instance.
  */
 export async function handleWhileStarting({ path }: HttpRequest): Promise<HttpResponse> {

@@ -255,7 +255,7 @@ export function IssueList({ issues, state, nowMs }: IssueListProps) {
   );
 }
 
-/** Customers that are on the list of issues although nobody has to do anything yet. */
+/** Customers that are on the list of issues but need no action yet. */
 function JustParked({ counts }: Pick<SyncState, 'counts'>) {
   return (
     <p>

@@ -12,7 +12,7 @@ export type TeamRecord = {
   readonly known: KnownCustomers;
   readonly history: CustomerHistory;
   readonly planSelection: PlanSelection;
-  /** When an operator linked the team to its customer; `null`: the application did, or nobody. */
+  /** When an operator linked the team to its customer; `null`: no operator did. */
   readonly linkedMs: number | null;
 };
 
@@ -26,7 +26,7 @@ export type TeamStatus =
   | { readonly kind: 'no effect'; readonly last: SubscriptionEvent }
   | ({ readonly kind: 'has plan' } & Followed)
   | ({ readonly kind: 'lost plan' } & Followed)
-  /** The row differs from its events: someone, or the application, has written it. */
+  /** The row differs from its events: a person or the application has written it. */
   | { readonly kind: 'changed by hand'; readonly shouldBe: TeamPlan };
 
 type Followed = { readonly followed: SubscriptionEvent; readonly since: Since };
