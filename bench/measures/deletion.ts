@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pruneLog } from '../../src/event-log/prune.ts';
-import { type Database, openDatabase, type Query } from '../../src/postgres/database.ts';
+import type { Database, Query } from '../../src/postgres/database.ts';
 import { pruneEvents } from '../../src/queries/prune-events.ts';
 import type { Ask, BenchDatabase } from '../database/bench-postgres.ts';
+import { openInstepDatabase } from '../database/instep-database.ts';
 import { canMeasureUse, useOf } from '../processes/process-tree.ts';
 import { writtenBytes } from './event-bytes.ts';
 
@@ -24,8 +25,6 @@ export type DeletionCosts = {
   readonly nextRunSeconds: number;
 };
 
-/** No statement takes this long. */
-const STATEMENT_TIMEOUT_MS = 60_000;
 const LOOK_AGAIN_MS = 10;
 const SECOND_MS = 1_000;
 
@@ -43,12 +42,7 @@ export class Deletion {
   #deleted = 0;
 
   constructor({ url, ask }: BenchDatabase, cutoffMs: number) {
-    this.#database = openDatabase({
-      connections: [{ connectionString: url }],
-      maxConnections: 1,
-      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-      onConnectionError: () => undefined,
-    });
+    this.#database = openInstepDatabase(url);
     this.#ask = ask;
     this.#cutoffMs = cutoffMs;
   }
