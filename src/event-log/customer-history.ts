@@ -47,9 +47,6 @@ export type ExplainedEvent = Explanation & {
  */
 const EVENTS_AROUND = 250;
 
-/** A customer has more than one team only by accident. */
-const MAX_TEAMS = 1_000;
-
 const WHOLE_LOG = { after: 0, upTo: Number.MAX_SAFE_INTEGER };
 
 /** Explains the newest events of a customer. */
@@ -82,7 +79,7 @@ export async function explainEvent(
   planSelection: PlanSelection,
 ): Promise<ExplainedEvent> {
   const { customerId, position } = event;
-  const teams = customerId === null ? [] : await readNamedTeamsOf(query, [customerId], MAX_TEAMS);
+  const teams = customerId === null ? [] : await readNamedTeamsOf(query, [customerId]);
   const log = customerId === null ? [] : parseLog(await readAround(query, customerId, position));
   const names = await readNames(query, log);
   const prunedBeforeMs = await readPrunedBefore(query);

@@ -55,11 +55,14 @@ const READ_NAMED_TEAMS_OF = (tables: ApplicationTables) => `
        order by id
        limit $2`;
 
+/** A customer has more than one team only by accident. */
+const MAX_TEAMS = 1_000;
+
 /** The first teams of these customers, in the order of their ids. */
 export async function readNamedTeamsOf(
   query: Query,
   customerIds: readonly string[],
-  limit: number,
+  limit = MAX_TEAMS,
 ): Promise<NamedTeam[]> {
   const values = [customerIds, limit];
   const name = 'read_named_teams_of';

@@ -146,7 +146,7 @@ async function withTeams<Found extends OfCustomer>(
   issueOf: (one: Found) => Without<OpenIssue>,
 ): Promise<Row[]> {
   const customerIds = found.map(({ customerId }) => customerId);
-  const teams = await readNamedTeamsOf(query, customerIds, MAX_TEAMS);
+  const teams = await readNamedTeamsOf(query, customerIds);
   return found.map((one) => {
     const { customerId, sinceMs } = one;
     const own = teams.filter((team) => team.customerId === customerId);
@@ -156,9 +156,6 @@ async function withTeams<Found extends OfCustomer>(
     };
   });
 }
-
-/** A customer has more than one team only by accident. */
-const MAX_TEAMS = 1_000;
 
 export type IssuesRequest = {
   /** Only issues of this kind; `null`: all. */

@@ -11,9 +11,6 @@ import { RepairQuestion, readToRepair } from './repair-question.tsx';
 import { ReconcileRun } from './run.ts';
 import { type OtherRuns, RunStatus, shownOf } from './run-status.tsx';
 
-/** A customer has more than one team only by accident. */
-const MAX_TEAMS = 1_000;
-
 /** `/reconcile`: compares all teams with Stripe, and repairs those that are out of sync. */
 export function reconcilePages(options: ConsoleOptions, services: ReconcileServices): Hono {
   const { database, now } = options;
@@ -44,7 +41,7 @@ export function reconcilePages(options: ConsoleOptions, services: ReconcileServi
     const { state } = run;
     const shown = state.kind === 'none' ? [] : shownOf(state.found);
     const customerIds = shown.map(({ customerId }) => customerId);
-    const teams = await readNamedTeamsOf(query, customerIds, MAX_TEAMS);
+    const teams = await readNamedTeamsOf(query, customerIds);
     return <RunStatus {...{ state, teams }} others={await readOtherRuns()} nowMs={now()} />;
   }
 

@@ -28,7 +28,7 @@ export async function readToRepair(query: Query, state: RunState): Promise<ToRep
   const drifts = state.found.first.filter((finding) => finding.kind === 'drift');
   const listed = drifts.slice(0, MAX_LISTED);
   const customerIds = listed.map(({ customerId }) => customerId);
-  const teams = await readNamedTeamsOf(query, customerIds, 10 * MAX_LISTED);
+  const teams = await readNamedTeamsOf(query, customerIds);
   const first = listed.map((drift) => ({
     drift,
     team: teams.find(({ id }) => id === drift.teamId),
