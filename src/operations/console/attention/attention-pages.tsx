@@ -1,5 +1,4 @@
 import { Hono } from 'hono';
-import { readHealth } from '../../../queries/health.ts';
 import { readActionsOf } from '../../../queries/operator-actions.ts';
 import { ExportLinks } from '../components/export-links.tsx';
 import { Button, PostForm } from '../components/form.tsx';
@@ -13,7 +12,7 @@ import { act } from './act.ts';
 import { ACTIONS, type Action, type ActionServices } from './action.ts';
 import { ActionSummary } from './action-summary.tsx';
 import { exportedIssues } from './export-issues.ts';
-import { countIssues, type IssueCounts, issueCountText } from './issue-counts.ts';
+import { type IssueCounts, issueCountText, readIssueCounts } from './issue-counts.ts';
 import { ACTIONS_OF, BUTTONS, IssueTable, type IssueTableProps } from './issue-table.tsx';
 import {
   type Cursor,
@@ -42,7 +41,7 @@ export function attentionPages(services: ActionServices): Hono {
     const cursor = readCursor(req.query('source'), req.query('after'));
     const [page, counts, acted] = await Promise.all([
       readOpenIssues(query, { kind, cursor, limit: LIMIT }),
-      readHealth(query).then((health) => countIssues(query, health)),
+      readIssueCounts(query),
       readActionsOf(query, queryText(req.query('done'))),
     ]);
     const areSelected = req.query('select') === 'all';

@@ -1,6 +1,6 @@
 import type { Query } from '../../../postgres/database.ts';
 import { countFindings, KIND_OF_PROBLEM, MAX_COUNTED_FINDINGS } from '../../../queries/findings.ts';
-import { type Health, MAX_COUNTED_PARKED } from '../../../queries/health.ts';
+import { type Health, MAX_COUNTED_PARKED, readHealth } from '../../../queries/health.ts';
 import { countOtherIssues, MAX_COUNTED_ISSUES } from '../../../queries/open-issues.ts';
 import { countText } from '../../count-text.ts';
 import type { IssueKind } from './open-issues.ts';
@@ -18,6 +18,11 @@ const MOST: Readonly<Partial<Record<IssueKind, number>>> = {
 /** The number of issues of a kind: `2`, or `100+` where counting stopped. */
 export function issueCountText(counts: IssueCounts, kind: IssueKind): string {
   return countText(counts[kind], MOST[kind] ?? MAX_COUNTED_FINDINGS);
+}
+
+/** Counts the open issues of each kind. */
+export async function readIssueCounts(query: Query): Promise<IssueCounts> {
+  return await countIssues(query, await readHealth(query));
 }
 
 export async function countIssues(

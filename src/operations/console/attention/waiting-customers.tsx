@@ -1,11 +1,10 @@
 import type { Child } from 'hono/jsx';
 import type { Query } from '../../../postgres/database.ts';
-import { readHealth } from '../../../queries/health.ts';
 import { Button } from '../components/form.tsx';
 import { StripeId } from '../components/stripe-id.tsx';
 import { Table } from '../components/table.tsx';
 import { Time } from '../components/text.tsx';
-import { countIssues, type IssueCounts, issueCountText } from './issue-counts.ts';
+import { type IssueCounts, issueCountText, readIssueCounts } from './issue-counts.ts';
 import { Why } from './issue-table.tsx';
 import { issuesUrl, type OpenIssue, readOpenIssues } from './open-issues.ts';
 
@@ -24,7 +23,7 @@ const MAX_SHOWN = 10;
 export async function readWaitingCustomers(query: Query): Promise<WaitingCustomers> {
   const request = { cursor: null, limit: MAX_SHOWN };
   const [counts, ...pages] = await Promise.all([
-    readHealth(query).then((health) => countIssues(query, health)),
+    readIssueCounts(query),
     ...KINDS.map((kind) => readOpenIssues(query, { ...request, kind })),
   ]);
   const issues = pages.flatMap((page) => page.issues).filter(({ teams }) => teams.length === 0);
