@@ -1,4 +1,4 @@
-import type { Finding } from '../maintenance/reconcile/finding.ts';
+import type { DriftFinding, Finding } from '../maintenance/reconcile/finding.ts';
 import type { Counts } from '../maintenance/reconcile/progress.ts';
 import { counted, countText } from '../operations/count-text.ts';
 import { shownTime } from './events/format.ts';
@@ -24,7 +24,7 @@ export function describeFinding(finding: Finding): string {
 }
 
 /** `team 7 (cus_1): planName Pro → - (sub_1: missed event, since 2026-10-02 08:15:03Z)` */
-function describeDrift(drift: Extract<Finding, { kind: 'drift' }>): string {
+function describeDrift(drift: DriftFinding): string {
   const { teamId, customerId, is, shouldBe, subscriptionIds, cause, sinceSeconds } = drift;
   const changes = planChanges(is, shouldBe).join(', ');
   const why = subscriptionIds.length === 0 ? cause : `${subscriptionIds.join(', ')}: ${cause}`;

@@ -3,20 +3,23 @@ import { isSamePlan, type TeamPlan } from '../../core/transition.ts';
 import type { FoundProblem, Problem } from '../../queries/findings.ts';
 import type { Drift, DriftCause } from './drift.ts';
 
+/** A team has another plan than it should have. */
+export type DriftFinding = {
+  readonly kind: 'drift';
+  readonly teamId: ApplicationId;
+  readonly customerId: string;
+  readonly cause: DriftCause;
+  readonly subscriptionIds: readonly string[];
+  /** When the drift began at the earliest, in seconds since 1970; `null` when it is unknown. */
+  readonly sinceSeconds: number | null;
+  readonly is: TeamPlan;
+  readonly shouldBe: TeamPlan;
+  readonly isRepaired: boolean;
+};
+
 /** A finding of a reconciliation. */
 export type Finding =
-  | {
-      readonly kind: 'drift';
-      readonly teamId: ApplicationId;
-      readonly customerId: string;
-      readonly cause: DriftCause;
-      readonly subscriptionIds: readonly string[];
-      /** When the drift began at the earliest, in seconds since 1970; `null` when it is unknown. */
-      readonly sinceSeconds: number | null;
-      readonly is: TeamPlan;
-      readonly shouldBe: TeamPlan;
-      readonly isRepaired: boolean;
-    }
+  | DriftFinding
   /** A team has the right plan already, but an event of its customer was missed or never sent. */
   | {
       readonly kind: 'unrecorded';

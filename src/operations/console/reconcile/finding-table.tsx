@@ -1,22 +1,19 @@
 import type { Child } from 'hono/jsx';
-import type { ApplicationId } from '../../../core/application-id.ts';
 import type { TeamPlan } from '../../../core/transition.ts';
-import type { Finding } from '../../../maintenance/reconcile/finding.ts';
-import type { NamedTeam } from '../../../queries/named-teams.ts';
+import type { DriftFinding, Finding } from '../../../maintenance/reconcile/finding.ts';
 import { REASONS } from '../attention/reasons.ts';
 import { Badge } from '../components/badges.tsx';
 import { Table } from '../components/table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
 import { CustomerLink } from '../events/event-table.tsx';
 import { TeamLink } from '../teams/team-link.tsx';
-
-type Drift = Extract<Finding, { kind: 'drift' }>;
+import type { TeamsById } from './teams-of-findings.ts';
 
 /** Why a team is out of sync, as a sentence. */
 export function CauseText({
   finding: { cause, subscriptionIds },
 }: {
-  readonly finding: Pick<Drift, 'cause' | 'subscriptionIds'>;
+  readonly finding: Pick<DriftFinding, 'cause' | 'subscriptionIds'>;
 }) {
   return (
     <>
@@ -35,19 +32,17 @@ const COLUMNS = ['Team', 'Customer', 'Finding', 'Repair', 'Since', 'State'] as c
 
 export type FindingTableProps = {
   readonly findings: readonly Finding[];
-  /** The teams that have the findings' customers now. */
-  readonly teams: readonly NamedTeam[];
+  readonly teams: TeamsById;
 };
 
 /** The findings of a reconciliation. */
 export function FindingTable({ findings, teams }: FindingTableProps) {
-  const byId = new Map(teams.map((team) => [team.id, team]));
-  const rows = findings.map((finding) => cellsOf(finding, byId));
+  const rows = findings.map((finding) => cellsOf(finding, teams));
   const ids = findings.map(({ customerId }) => customerId);
   return <Table label="Findings" columns={COLUMNS} rows={rows} ids={ids} />;
 }
 
-function cellsOf(finding: Finding, teams: ReadonlyMap<ApplicationId, NamedTeam>): Child[] {
+function cellsOf(finding: Finding, teams: TeamsById): Child[] {
   const customer = <CustomerLink customerId={finding.customerId} />;
   if (finding.kind === 'customer without a team') {
     const statuses = <UntrustedText text={finding.statuses.join(', ')} />;
@@ -85,7 +80,7 @@ const FIELDS = [
 ] as const satisfies readonly (readonly [string, keyof TeamPlan])[];
 
 /** What a repair changes in the team's row. */
-export function Changes({ is, shouldBe }: Pick<Drift, 'is' | 'shouldBe'>) {
+export function Changes({ is, shouldBe }: Pick<DriftFinding, 'is' | 'shouldBe'>) {
   const changed = FIELDS.filter(([, field]) => is[field] !== shouldBe[field]);
   // The missed event may belong to a subscription that the team does not follow.
   if (changed.length === 0) return <>No change to the team.</>;

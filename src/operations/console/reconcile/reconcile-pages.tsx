@@ -2,7 +2,6 @@ import { Hono } from 'hono';
 import type { ReconcileServices } from '../../../maintenance/reconcile/options.ts';
 import { readProgress } from '../../../maintenance/reconcile/progress.ts';
 import { readLeasedJob } from '../../../queries/leased-jobs.ts';
-import { readNamedTeamsOf } from '../../../queries/named-teams.ts';
 import { exportFormatOf, exportList } from '../export.ts';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
@@ -10,6 +9,7 @@ import { exportedFindings } from './export-findings.ts';
 import { RepairQuestion, readToRepair } from './repair-question.tsx';
 import { ReconcileRun } from './run.ts';
 import { type OtherRuns, RunStatus, shownOf } from './run-status.tsx';
+import { readTeamsOf } from './teams-of-findings.ts';
 
 /** `/reconcile`: compares all teams with Stripe, and repairs those that are out of sync. */
 export function reconcilePages(options: ConsoleOptions, services: ReconcileServices): Hono {
@@ -39,9 +39,7 @@ export function reconcilePages(options: ConsoleOptions, services: ReconcileServi
 
   async function runStatus() {
     const { state } = run;
-    const shown = state.kind === 'none' ? [] : shownOf(state.found);
-    const customerIds = shown.map(({ customerId }) => customerId);
-    const teams = await readNamedTeamsOf(query, customerIds);
+    const teams = await readTeamsOf(query, state.kind === 'none' ? [] : shownOf(state.found));
     return <RunStatus {...{ state, teams }} others={await readOtherRuns()} nowMs={now()} />;
   }
 

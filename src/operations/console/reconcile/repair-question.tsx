@@ -1,7 +1,6 @@
 import type { Child } from 'hono/jsx';
-import type { Finding } from '../../../maintenance/reconcile/finding.ts';
+import type { DriftFinding } from '../../../maintenance/reconcile/finding.ts';
 import type { Query } from '../../../postgres/database.ts';
-import { type NamedTeam, readNamedTeamsOf } from '../../../queries/named-teams.ts';
 import { counted } from '../../count-text.ts';
 import { Table } from '../components/table.tsx';
 import { CustomerLink } from '../events/event-table.tsx';
@@ -10,13 +9,13 @@ import { TeamLink } from '../teams/team-link.tsx';
 import { CauseText, Changes } from './finding-table.tsx';
 import type { RunState } from './run.ts';
 import { StartForm } from './run-status.tsx';
-
-type Drift = Extract<Finding, { kind: 'drift' }>;
+import { readTeamsOf, type TeamsById } from './teams-of-findings.ts';
 
 /** The teams that a repair would change, according to the last dry run. */
 export type ToRepair = {
-  /** The first ones, with the names of their teams. */
-  readonly first: readonly { readonly drift: Drift; readonly team: NamedTeam | undefined }[];
+  /** The first ones. */
+  readonly first: readonly DriftFinding[];
+  readonly teams: TeamsById;
   readonly count: number;
 };
 
@@ -26,14 +25,8 @@ const MAX_LISTED = 50;
 export async function readToRepair(query: Query, state: RunState): Promise<ToRepair | null> {
   if (state.kind !== 'done' || !state.isDryRun) return null;
   const drifts = state.found.first.filter((finding) => finding.kind === 'drift');
-  const listed = drifts.slice(0, MAX_LISTED);
-  const customerIds = listed.map(({ customerId }) => customerId);
-  const teams = await readNamedTeamsOf(query, customerIds);
-  const first = listed.map((drift) => ({
-    drift,
-    team: teams.find(({ id }) => id === drift.teamId),
-  }));
-  return { first, count: state.counts.drifts };
+  const first = drifts.slice(0, MAX_LISTED);
+  return { first, teams: await readTeamsOf(query, first), count: state.counts.drifts };
 }
 
 /** Asks before all teams are repaired, and shows what will change. */
@@ -59,23 +52,23 @@ export function RepairQuestion({ toRepair }: { readonly toRepair: ToRepair | nul
   );
 }
 
-function TeamsToRepair({ first, count }: ToRepair) {
+function TeamsToRepair({ first, teams, count }: ToRepair) {
   if (first.length === 0) return <p>The last dry run found no team to repair.</p>;
   return (
     <>
       <Table
         label="Teams to repair"
         columns={['Team', 'Customer', 'Change', { name: 'Why', class: 'wide' }]}
-        rows={first.map(cellsOf)}
+        rows={first.map((drift) => cellsOf(drift, teams))}
       />
       {count > first.length && <p>And {counted(count - first.length, 'more team')}.</p>}
     </>
   );
 }
 
-function cellsOf({ drift, team }: ToRepair['first'][number]): Child[] {
+function cellsOf(drift: DriftFinding, teams: TeamsById): Child[] {
   return [
-    <TeamLink id={drift.teamId} team={team} />,
+    <TeamLink id={drift.teamId} team={teams.get(drift.teamId)} />,
     <CustomerLink customerId={drift.customerId} />,
     <Changes {...drift} />,
     <CauseText finding={drift} />,

@@ -1,6 +1,5 @@
 import type { StepProgress } from '../../../maintenance/reconcile/options.ts';
 import type { Counts, Progress } from '../../../maintenance/reconcile/progress.ts';
-import type { NamedTeam } from '../../../queries/named-teams.ts';
 import { counted, countText } from '../../count-text.ts';
 import { Badge } from '../components/badges.tsx';
 import { ExportLinks } from '../components/export-links.tsx';
@@ -10,6 +9,7 @@ import { Facts, Notice, Panel } from '../components/panels.tsx';
 import { Time } from '../components/text.tsx';
 import { FindingTable } from './finding-table.tsx';
 import type { Found, RunState } from './run.ts';
+import type { TeamsById } from './teams-of-findings.ts';
 
 const BUTTONS = { 'dry run': 'Start a dry run', repair: 'Compare and repair' } as const;
 
@@ -43,8 +43,8 @@ export type OtherRuns = {
 
 export type RunStatusProps = {
   readonly state: RunState;
-  /** The teams that have the customers of the findings on the page. */
-  readonly teams: readonly NamedTeam[];
+  /** The teams of the findings on the page. */
+  readonly teams: TeamsById;
   readonly others: OtherRuns;
   readonly nowMs: number;
 };
