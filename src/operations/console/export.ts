@@ -1,6 +1,7 @@
 import type { Context } from 'hono';
 import type { Query } from '../../postgres/database.ts';
 import type { Logger } from '../../runtime/logging.ts';
+import type { ConsoleOptions } from './options.ts';
 
 export const EXPORT_FORMATS = ['csv', 'json'] as const;
 
@@ -20,25 +21,21 @@ export function exportFormatOf(context: Context): ExportFormat | null {
   return EXPORT_FORMATS.find((format) => format === context.req.query('format')) ?? null;
 }
 
-/** Sends a whole list as a file. */
+/** Sends a whole list as a file. Once the download is cancelled, its search sends no more statements. */
 export function exportList<Column extends string>(
   context: Context,
   format: ExportFormat,
-  { name, columns, rows }: ExportedList<Column>,
-  logger: Logger,
+  listOf: (query: Query) => ExportedList<Column>,
+  { database, logger }: Pick<ConsoleOptions, 'database' | 'logger'>,
 ): Response {
+  const { name, columns, rows } = listOf(async (statement, values) => {
+    context.req.raw.signal.throwIfAborted();
+    return await database.query(statement, values);
+  });
   const isCsv = format === 'csv';
   const parts = isCsv ? csvOf(columns, rows) : jsonListOf(columns, rows);
   const contentType = isCsv ? 'text/csv; charset=utf-8' : 'application/json';
   return sendFile(context, { name: `${name}.${format}`, contentType, parts }, logger);
-}
-
-/** Queries for a download: once it is cancelled, a long search sends no more statements. */
-export function whileConnected({ req }: Context, query: Query): Query {
-  return async (statement, values) => {
-    req.raw.signal.throwIfAborted();
-    return await query(statement, values);
-  };
 }
 
 export type SentFile = {

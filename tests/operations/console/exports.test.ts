@@ -255,7 +255,10 @@ describe('a file', () => {
     }
     const response = await new Hono()
       .get('/', (context) =>
-        exportList(context, 'json', { name: 'a', columns: ['id'], rows: failing() }, logger),
+        exportList(context, 'json', () => ({ name: 'a', columns: ['id'], rows: failing() }), {
+          database,
+          logger,
+        }),
       )
       .request('/');
     await expect(response.text()).rejects.toThrow('the database is gone');

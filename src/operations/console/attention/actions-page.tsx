@@ -18,11 +18,12 @@ const LIMIT = 50;
 const COLUMNS = ['When', 'Action', 'Subject', { name: 'Result', class: 'wide' }, 'Note'] as const;
 
 /** `/actions`: what operators did in the console, newest first. */
-export function actionsPage({ database: { query }, logger }: ConsoleOptions): Hono {
+export function actionsPage(options: ConsoleOptions): Hono {
+  const { query } = options.database;
   return new Hono().get('/', async (context) => {
     const { req, html } = context;
     const format = exportFormatOf(context);
-    if (format !== null) return exportList(context, format, exportedActions(query), logger);
+    if (format !== null) return exportList(context, format, exportedActions, options);
     const before = queryNumber(req.query('before'));
     const actions = await readActions(query, { before, limit: LIMIT });
     const last = actions.length < LIMIT ? undefined : actions.at(-1);

@@ -36,7 +36,7 @@ export function attentionPages(services: ActionServices): Hono {
     const kind = ISSUE_KINDS.find((one) => one === req.query('kind')) ?? null;
     const format = exportFormatOf(context);
     if (format !== null) {
-      return exportList(context, format, exportedIssues(query, kind), services.logger);
+      return exportList(context, format, (query) => exportedIssues(query, kind), services);
     }
     const cursor = readCursor(req.query('source'), req.query('after'));
     const [page, counts, acted] = await Promise.all([

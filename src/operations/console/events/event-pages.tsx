@@ -9,7 +9,7 @@ import { Button, Field, Select, TimeField } from '../components/form.tsx';
 import { autoLoad, Pager } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
 import { Time } from '../components/text.tsx';
-import { exportFormatOf, exportList, whileConnected } from '../export.ts';
+import { exportFormatOf, exportList } from '../export.ts';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
 import { badRequest } from '../problems.tsx';
@@ -30,7 +30,7 @@ import { countNewer, NewerEvents, readBaseline } from './newer-events.tsx';
 
 /** `/events`: the event log, newest first, with a filter; and each event's page. */
 export function eventPages(options: ConsoleOptions): Hono {
-  const { database, now, clockMs, logger } = options;
+  const { database, now, clockMs } = options;
   const { query } = database;
   const app = new Hono();
 
@@ -53,8 +53,7 @@ export function eventPages(options: ConsoleOptions): Hono {
     }
     const format = exportFormatOf(context);
     if (format !== null) {
-      const list = exportedEvents(whileConnected(context, query), filter);
-      return exportList(context, format, list, logger);
+      return exportList(context, format, (query) => exportedEvents(query, filter), options);
     }
     const before = queryNumber(req.query('before'));
     const after = queryNumber(req.query('after'));

@@ -58,7 +58,7 @@ export function reconcilePages(options: ConsoleOptions, services: ReconcileServi
   app.get('/findings', (context) => {
     const findings = run.state.kind === 'none' ? [] : run.state.found.first;
     const format = exportFormatOf(context) ?? 'json';
-    return exportList(context, format, exportedFindings(findings), options.logger);
+    return exportList(context, format, () => exportedFindings(findings), options);
   });
 
   return app;

@@ -6,7 +6,7 @@ import { ExportLinks } from '../components/export-links.tsx';
 import { Button, Field } from '../components/form.tsx';
 import { autoLoad, Pager } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
-import { exportFormatOf, exportList, whileConnected } from '../export.ts';
+import { exportFormatOf, exportList } from '../export.ts';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
 import { exportedTeams } from './export-teams.ts';
@@ -30,7 +30,7 @@ const MAX_SORTED = 10_000;
 
 /** `/teams`: the list of teams, with filters and a search; and each team's page. */
 export function teamPages(options: ConsoleOptions, services: ActionServices): Hono {
-  const { database, clockMs, now, logger } = options;
+  const { database, clockMs, now } = options;
   const { query } = database;
   const app = new Hono();
   app.get('/', async (context) => {
@@ -47,8 +47,12 @@ export function teamPages(options: ConsoleOptions, services: ActionServices): Ho
     const order = teamOrderOf(fields);
     const format = exportFormatOf(context);
     if (format !== null) {
-      const list = exportedTeams(whileConnected(context, query), { filter, order });
-      return exportList(context, format, list, logger);
+      return exportList(
+        context,
+        format,
+        (query) => exportedTeams(query, { filter, order }),
+        options,
+      );
     }
     const page = await findTeams(query, { filter, order, start, limit: LIMIT, clockMs });
     return html(
