@@ -1,4 +1,4 @@
-import { asObject, type Json } from '../core/json.ts';
+import { asObject, isList, type Json } from '../core/json.ts';
 import {
   createGet,
   type Get,
@@ -91,7 +91,7 @@ type Query = NonNullable<StripeRequest['query']>;
 export async function getPage(get: Get, request: StripeRequest): Promise<StripePage> {
   const { body, answeredSeconds } = await get(request);
   const { data, has_more: hasMore } = body;
-  if (!Array.isArray(data)) throw new StripeApiFailed('returned no list', { status: 200 });
+  if (!isList(data)) throw new StripeApiFailed('returned no list', { status: 200 });
   return { objects: data, hasMore: hasMore === true, answeredSeconds };
 }
 

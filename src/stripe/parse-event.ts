@@ -143,7 +143,7 @@ function toChange(
 }
 
 function keysIn(value: Json | undefined): ReadonlySet<string> | null {
-  if (typeof value !== 'object' || value === null || !isList(value)) return null;
+  if (!isList(value)) return null;
   return new Set(value.filter((key) => typeof key === 'string'));
 }
 

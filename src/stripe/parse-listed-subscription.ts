@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { asObject, type Json, type JsonObject } from '../core/json.ts';
+import { asObject, isList, type Json, type JsonObject } from '../core/json.ts';
 import type { ListedSubscription } from '../core/listed-subscription.ts';
 import { parseChange } from './parse-event.ts';
 
@@ -51,7 +51,7 @@ export function toSubscriptionJson(listed: ListedSubscription): Json {
 function detailsOf(listed: Json): JsonObject {
   const subscription = asObject(listed) ?? {};
   const items = asObject(subscription.items)?.data;
-  const item = asObject(Array.isArray(items) ? items[0] : null) ?? {};
+  const item = asObject(isList(items) ? items[0] : null) ?? {};
   const price = asObject(item.price ?? item.plan ?? subscription.plan) ?? {};
   const { id = null, currency = null, unit_amount: amount = price.amount ?? null } = price;
   return {
