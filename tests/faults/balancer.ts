@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-export type Balancer = {
+type Balancer = {
   readonly url: string;
   /** Adds a server. Resolves when it is ready and gets requests. */
   add(server: string): Promise<void>;

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import type { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
 import { SETTINGS, type SpawnedInstep, spawnInstep } from '../support/process/instep-process.ts';
 
-export type LimitedServer = { readonly url: string; readonly instep: SpawnedInstep };
+type LimitedServer = { readonly url: string; readonly instep: SpawnedInstep };
 
 /** Whether the limits of another process can be set. */
 export const canLimit = () => spawnSync('prlimit', ['--version']).status === 0;

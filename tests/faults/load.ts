@@ -21,7 +21,7 @@ export type Figures = {
   readonly lost: 0;
 };
 
-export type Load = {
+type Load = {
   readonly acknowledged: number;
   /** Waits for this many more events with a 200, and returns the duration. Throws if none arrives. */
   untilMore(count: number): Promise<{ readonly waitedMs: number }>;
@@ -33,7 +33,7 @@ export type Load = {
   audit(database: Database): Promise<Figures>;
 };
 
-export type LoadOptions = {
+type LoadOptions = {
   /** The URL of the next attempt. */
   readonly url: () => string;
   readonly senders?: number;

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-export type Use = { readonly files: number; readonly megabytes: number };
+type Use = { readonly files: number; readonly megabytes: number };
 
 export const canMeasureUse = () => process.platform === 'linux';
 

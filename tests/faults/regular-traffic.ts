@@ -18,7 +18,7 @@ export type Attempt = {
   readonly answer: number | string;
 };
 
-export type RegularTraffic = {
+type RegularTraffic = {
   readonly attempts: readonly Attempt[];
   /** Waits for this many more acknowledged events. Throws if none arrives. */
   untilMore(count: number): Promise<unknown>;

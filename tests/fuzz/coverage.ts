@@ -17,7 +17,7 @@ type Script = {
   readonly starts: Set<number>;
 };
 
-export type BlockFigures = { readonly blocks: number; readonly reachedBlocks: number };
+type BlockFigures = { readonly blocks: number; readonly reachedBlocks: number };
 
 /**
  * V8's coverage of the watched scripts, block by block. It includes only scripts that are loaded later, so

@@ -15,7 +15,7 @@ export type Target = {
   readonly check: (input: string) => boolean | Promise<boolean>;
 };
 
-export type FuzzFigures = {
+type FuzzFigures = {
   readonly inputs: number;
   /** The number of accepted inputs. */
   readonly taken: number;

@@ -6,7 +6,7 @@ const MAX_LENGTH = 65_536;
 /** The pieces of many kinds of text: strings, numbers and words. */
 const PIECE = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?|\w+/gs;
 
-export type Material = {
+type Material = {
   /** Other inputs, from which parts are taken. */
   readonly corpus: readonly string[];
   /** Words with a meaning for the parser. */

@@ -16,7 +16,7 @@ export type Consoles = {
 };
 
 /** A page to take pictures of, and how to get there. */
-export type Shot = {
+type Shot = {
   readonly name: string;
   readonly open: (page: Page, consoles: Consoles, problems: Problems | null) => Promise<void>;
 };

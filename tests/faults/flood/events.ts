@@ -32,7 +32,7 @@ type SenderReport<Flood extends EventFlood> = Omit<Flood, 'acknowledged'> & {
   readonly accepted: readonly string[];
 };
 
-export type EventFloodOptions = {
+type EventFloodOptions = {
   readonly url: string;
   readonly connections: number;
   /** The limit: a duration or a number of requests. */
@@ -57,7 +57,7 @@ export function floodWithEvents(
 }
 
 /** A flood at a fixed rate, regardless of the answers. */
-export type RateFlood = EventFlood & {
+type RateFlood = EventFlood & {
   readonly sent: number;
   /** Events that were due while every connection had a pending answer. */
   readonly unsent: number;
@@ -65,7 +65,7 @@ export type RateFlood = EventFlood & {
   readonly unanswered: number;
 };
 
-export type RateFloodOptions = {
+type RateFloodOptions = {
   readonly url: string;
   /** The maximum number of connections. */
   readonly connections: number;

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 
 const FLOODER = fileURLToPath(new URL('flooder.js', import.meta.url));
 
-export type FloodOptions = {
+type FloodOptions = {
   readonly count: number;
   /** The texts that new connections send, in rotation. */
   readonly texts: readonly string[];
@@ -17,7 +17,7 @@ export type FloodOptions = {
   readonly atOnce?: number;
 };
 
-export type FloodState = {
+type FloodState = {
   readonly open: number;
   /** Connections that the server closed or refused. */
   readonly ended: number;

@@ -4,7 +4,7 @@ import { type Attempt, addSignedIn, readProfile } from '../regular-traffic.ts';
 
 const PAUSE_MS = 20;
 
-export type ProfileReader = {
+type ProfileReader = {
   /** Stops, and returns the results of all requests. */
   finish(): Promise<readonly Attempt[]>;
 };

@@ -4,7 +4,7 @@ import type { Figures } from '../load.ts';
 import { type Attempt, startRegularTraffic } from '../regular-traffic.ts';
 import { createFlood } from './flood.ts';
 
-export type RequestsOptions = {
+type RequestsOptions = {
   readonly url: string;
   readonly database: Database;
   /** Requests in rotation; each connection sends the next one after an answer. */
@@ -14,7 +14,7 @@ export type RequestsOptions = {
   readonly onProgress?: ((second: number) => void) | undefined;
 };
 
-export type Flooded = {
+type Flooded = {
   /** The number of answers to the flood by status: alone, and beside regular requests. */
   readonly alone: Readonly<Record<string, number>>;
   readonly answered: Readonly<Record<string, number>>;

@@ -8,9 +8,9 @@ const MODULE = fileURLToPath(
   new URL('../../../dist/postgres/embedded/embedded-postgres.js', import.meta.url),
 );
 
-export type Opened = { readonly connection: Connection; readonly notices: readonly string[] };
+type Opened = { readonly connection: Connection; readonly notices: readonly string[] };
 
-export type InstepProcessOptions = {
+type InstepProcessOptions = {
   /** The program, and the module with which it opens PostgreSQL; by default, those of this tree. */
   readonly program?: { readonly fixture: string; readonly module: string };
   /** The user to run it as; only for root. */
@@ -18,7 +18,7 @@ export type InstepProcessOptions = {
 };
 
 /** An error of the embedded PostgreSQL in another process. */
-export class ErrorOfProcess extends Error {
+class ErrorOfProcess extends Error {
   readonly code: string;
 
   constructor(code: string, message: string) {

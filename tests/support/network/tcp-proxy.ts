@@ -18,7 +18,7 @@ export type Behavior = 'forward' | 'refuse' | 'reset' | 'swallow' | 'mute' | 'sl
 
 const SLOW_MS = 100;
 
-export type ProxyOptions = {
+type ProxyOptions = {
   /** The delay of each chunk in the mode `slow`. */
   readonly slowMs?: number;
 };

@@ -4,7 +4,7 @@ import { chownSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-export type InstalledPostgres = {
+type InstalledPostgres = {
   readonly name: string;
   readonly url: string;
   stop(): Promise<void>;

@@ -139,7 +139,7 @@ export function spawnInstep(args: readonly string[], environment: Environment): 
   };
 }
 
-export type LogLine = Readonly<Record<string, unknown>>;
+type LogLine = Readonly<Record<string, unknown>>;
 
 export type InstepProcess = {
   readonly url: string;

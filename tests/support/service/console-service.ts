@@ -13,7 +13,7 @@ import { connect, createDatabase } from '../postgres/test-database.ts';
 import { API_KEY } from '../secrets/canaries.ts';
 import { checkOutput } from '../secrets/leaks.ts';
 
-export type ConsoleServiceOptions = {
+type ConsoleServiceOptions = {
   readonly token?: string;
   readonly metrics?: Exposition;
   /** Adds routes for the test. */

@@ -5,7 +5,7 @@ import type { Database } from '../../../src/postgres/database.ts';
 import { addTeam, readTeam } from '../../../src/queries/teams.ts';
 import { connect, createDatabase, type TestServer } from '../postgres/test-database.ts';
 
-export type LogRow = {
+type LogRow = {
   event_id: string | null;
   outcome: string;
   deliveries: number;

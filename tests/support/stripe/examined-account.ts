@@ -13,7 +13,7 @@ import { received } from './events.ts';
 
 type Examined = { readonly checks: readonly Check[]; readonly hasFailure: boolean };
 
-export type ExaminedAccount = {
+type ExaminedAccount = {
   readonly database: Database;
   readonly databaseUrl: URL;
   readonly events: ApiCollection;

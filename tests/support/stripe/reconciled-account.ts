@@ -14,7 +14,7 @@ import { eventBody, received } from './events.ts';
 
 type EventFields = NonNullable<Parameters<typeof eventBody>[0]>;
 
-export type ReconciledAccount = {
+type ReconciledAccount = {
   readonly database: Database;
   readonly ingest: Ingest;
   readonly subscriptions: ApiCollection;
