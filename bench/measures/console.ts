@@ -16,7 +16,7 @@ export type MeasuredPage = ConsolePage & {
   readonly problem: string | null;
 };
 
-export type ConsoleOptions = {
+type ConsoleOptions = {
   readonly options: Pick<Options, 'events' | 'teams'>;
   readonly postgres: BenchPostgres;
   readonly stripeApiBase: string;

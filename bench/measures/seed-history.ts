@@ -1,7 +1,7 @@
 import type { Ask } from '../database/bench-postgres.ts';
 
 /** The size and the time of the history. */
-export type History = {
+type History = {
   readonly events: number;
   readonly teams: number;
   /** When the first event was created, in seconds since 1970. */

@@ -21,7 +21,7 @@ export type Measured = Load & {
   readonly peakMegabytes: number | null;
 };
 
-export type LoadOptions = {
+type LoadOptions = {
   readonly connections: number;
   readonly seconds: number;
   readonly ratePerSecond?: number;

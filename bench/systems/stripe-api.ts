@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PLANS, productIdOf } from '../load/subscription-event.ts';
 
-export type StripeApi = { readonly url: string; close(): Promise<void> };
+type StripeApi = { readonly url: string; close(): Promise<void> };
 
 /** An account with the products of the load and no missed events. */
 export async function startStripeApi(): Promise<StripeApi> {

@@ -5,7 +5,7 @@ import type { SimulatedApi } from './simulated-api.ts';
 import { received, type StoreWorld } from './store-world.ts';
 import { untilAvailable } from './until-available.ts';
 
-export type RunOptions = {
+type RunOptions = {
   readonly acceptors: readonly Acceptor[];
   readonly api: SimulatedApi;
   readonly random: Random;

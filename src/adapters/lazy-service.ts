@@ -45,7 +45,7 @@ export type HandlerMethods = {
 };
 
 /** A service that opens on first use. */
-export type LazyService = HandlerMethods & {
+type LazyService = HandlerMethods & {
   /** Answers 503 while the service can't be opened; the log has the reason. */
   readonly handle: Handler;
   /** Whether the path is one of ours. */

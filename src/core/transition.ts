@@ -40,7 +40,7 @@ export function hasPlan({ subscriptionStatus, ...fields }: TeamPlan): boolean {
 export const FINAL_STATUSES: readonly string[] = ['canceled', 'incomplete_expired'];
 
 /** The effect of a status on a team: it grants the plan, clears it, or changes nothing. */
-export type Effect = 'grants' | 'clears' | 'none';
+type Effect = 'grants' | 'clears' | 'none';
 
 /** The effect of a status: the contract's table of transitions. A status that is not in it has none. */
 export function effectOf(status: string | null): Effect {

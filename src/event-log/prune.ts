@@ -2,7 +2,7 @@ import type { Query } from '../postgres/database.ts';
 import { type PruneStep, pruneEvents } from '../queries/prune-events.ts';
 import { rest } from '../runtime/pause.ts';
 
-export type PruneOptions = {
+type PruneOptions = {
   readonly query: Query;
   /** Events received before then are pruned, in milliseconds since 1970. */
   readonly cutoffMs: number;

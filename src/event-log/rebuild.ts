@@ -10,7 +10,7 @@ import { readCustomers, writeSubscriptions } from '../queries/subscriptions.ts';
 import { type LinkedTeam, lockTeams, readLinkedTeams, writePlans } from '../queries/teams.ts';
 import { parseLog } from './parsed-event.ts';
 
-export type RebuildOptions = {
+type RebuildOptions = {
   readonly planSelection: PlanSelection;
   /** Only this team. */
   readonly teamId?: ApplicationId | undefined;

@@ -15,7 +15,7 @@ export type Replayed = {
   readonly error: Error | null;
 };
 
-export type ReplayOptions = { readonly ingest: Ingest; readonly query: Query };
+type ReplayOptions = { readonly ingest: Ingest; readonly query: Query };
 
 const BATCH = 200;
 

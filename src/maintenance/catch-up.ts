@@ -17,7 +17,7 @@ import { restWithoutPermission } from './rest-without-permission.ts';
 import { readPages } from './stripe-pages.ts';
 import type { Job } from './worker.ts';
 
-export type CatchUpOptions = {
+type CatchUpOptions = {
   readonly query: Query;
   readonly ingest: Ingest;
   readonly listEvents: StripeApi['listEvents'];

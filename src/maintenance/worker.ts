@@ -27,7 +27,7 @@ export type MaintenanceOptions = {
   readonly instrumentation?: Instrumentation;
 };
 
-export type StartOptions = {
+type StartOptions = {
   /** How long to wait before the first run. */
   readonly startAfterMs?: number;
 };

@@ -20,7 +20,7 @@ export type Operations = {
   close(deadlineMs: number): Promise<void>;
 };
 
-export type OperationsOptions = {
+type OperationsOptions = {
   /** Neither the signing secrets nor the session secrets. */
   readonly config: Pick<Config, 'operations' | 'stripeApi' | 'planSelection' | 'maxQueuedEvents'>;
   readonly logger: Logger;

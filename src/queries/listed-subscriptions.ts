@@ -155,7 +155,7 @@ export async function countUnlistedCustomers(query: Query): Promise<number> {
 }
 
 /** A customer without a team, with the statuses of the subscriptions that have not ended. */
-export type TeamlessCustomer = {
+type TeamlessCustomer = {
   readonly customerId: string;
   readonly statuses: readonly string[];
 };

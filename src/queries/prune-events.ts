@@ -10,7 +10,7 @@ export type PruneStep = {
   readonly cutoffMs: number;
 };
 
-export type Pruned = {
+type Pruned = {
   readonly count: number;
   /** The last position that was examined; `null` when all events before the cutoff were. */
   readonly lastPosition: number | null;

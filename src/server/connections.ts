@@ -7,7 +7,7 @@ type ConnectionsOptions = {
   readonly onCrowded: () => void;
 };
 
-export type Connections = {
+type Connections = {
   /** Closes connections that have not sent a complete request head yet. Node does not consider them idle. */
   endSilent(): void;
 };

@@ -40,7 +40,7 @@ export const WEBHOOK_PATH = '/api/stripe/webhook';
 const RECEIVED = jsonResponse({ received: true });
 
 /** A webhook as it was received. */
-export type Webhook = {
+type Webhook = {
   readonly signature: string | null;
   /** In milliseconds since 1970. A signature is valid for 5 minutes from its creation. */
   readonly receivedAtMs: number;

@@ -29,7 +29,7 @@ const destinationShape = v.object({
 const elsewhereShape = v.object({ type: v.pipe(v.string(), v.notValue('webhook_endpoint')) });
 
 /** The payload that Stripe sends: the event, or a notification without its content. */
-export type Payload = 'snapshot' | 'thin';
+type Payload = 'snapshot' | 'thin';
 
 /** A registered destination of Stripe's events. */
 export type WebhookEndpoint = {

@@ -6,7 +6,7 @@ import { lastShownSecond } from '../last-shown-second.ts';
 import { type ListPage, readPages } from '../stripe-pages.ts';
 import type { ReconcileServices } from './options.ts';
 
-export type Listing = {
+type Listing = {
   readonly subscriptions: readonly ListedSubscription[];
   /** How many subscriptions could not be read. */
   readonly unreadable: number;

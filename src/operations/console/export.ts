@@ -5,7 +5,7 @@ import type { ConsoleOptions } from './options.ts';
 
 export const EXPORT_FORMATS = ['csv', 'json'] as const;
 
-export type ExportFormat = (typeof EXPORT_FORMATS)[number];
+type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
 type Value = string | number | boolean | null;
 
@@ -38,7 +38,7 @@ export function exportList<Column extends string>(
   return sendFile(context, { name: `${name}.${format}`, contentType, parts }, logger);
 }
 
-export type SentFile = {
+type SentFile = {
   readonly name: string;
   readonly contentType: string;
   readonly parts: AsyncIterable<string>;

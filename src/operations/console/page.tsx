@@ -15,7 +15,7 @@ const AREAS = [
   { name: 'Reconcile', path: '/reconcile' },
 ] as const;
 
-export type PageProps = PropsWithChildren<{
+type PageProps = PropsWithChildren<{
   /** Can be untrusted. */
   readonly title: string;
   /** The title by default. */

@@ -9,7 +9,7 @@ import { Notice } from './components/panels.tsx';
 import { Page } from './page.tsx';
 
 /** A response in place of the requested page. It shows the title and the message. */
-export class PageProblem extends InstepError {
+class PageProblem extends InstepError {
   readonly code = 'PAGE_PROBLEM';
   readonly status: ContentfulStatusCode;
   readonly title: string;

@@ -3,7 +3,7 @@ import { getContext } from 'hono/context-storage';
 import type { Mode } from '../../stripe/key-kind.ts';
 
 /** Who sent the request. A `visitor` has not logged in and sees nothing but the login. */
-export type Viewer =
+type Viewer =
   | { readonly kind: 'visitor' }
   | { readonly kind: 'local' }
   | { readonly kind: 'session'; readonly id: string }

@@ -14,7 +14,7 @@ import { counted } from '../count-text.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 
 /** The parts of the configuration; `null` for an invalid one, and for what is off. */
-export type Settings = ReturnType<typeof readSettings>;
+type Settings = ReturnType<typeof readSettings>;
 
 /** Reads each part by itself, so that an error in one does not prevent the checks of the others. */
 export function readSettings(environment: Environment) {

@@ -10,7 +10,7 @@ import { checkEventLog, type EventLogOptions } from './event-log.ts';
 import { checkHosts } from './hosts.ts';
 import { checkPrivileges, checkSchemaVersion, checkTables } from './schema.ts';
 
-export type DatabaseOptions = {
+type DatabaseOptions = {
   readonly config: DatabaseConfig;
   /** Shows a message to the user, such as the location of the files. */
   readonly notice: (message: string) => void;

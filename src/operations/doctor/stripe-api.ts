@@ -16,7 +16,7 @@ type Answer =
 
 type Answers = ReadonlyMap<Resource, Answer>;
 
-export type StripeApiOptions = {
+type StripeApiOptions = {
   readonly inspect: InspectResource;
   readonly expected: Expected;
   /** In milliseconds since 1970. */

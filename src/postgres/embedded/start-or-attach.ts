@@ -25,7 +25,7 @@ const ATTEMPT_TIMEOUT_MS = 5_000;
 const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 200;
 
-export type StartOptions = {
+type StartOptions = {
   /** How long to wait for a server that is starting, recovering or stopping. */
   readonly deadlineMs: number;
   /** Whether a running server is enough, although all of its connections are in use. */

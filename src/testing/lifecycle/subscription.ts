@@ -1,4 +1,4 @@
-export type Product = { readonly id: string; readonly name: string; readonly cents: number };
+type Product = { readonly id: string; readonly name: string; readonly cents: number };
 
 export const PRODUCTS: readonly Product[] = [
   { id: 'prod_base', name: 'Base', cents: 800 },

@@ -2,7 +2,7 @@ import { createHmac, hkdfSync } from 'node:crypto';
 import type { Context } from 'hono';
 import { deleteCookie, getSignedCookie, setSignedCookie } from 'hono/cookie';
 
-export type CookieSessionsOptions = {
+type CookieSessionsOptions = {
   readonly cookie: string;
   readonly sameSite: 'Strict' | 'Lax';
   /** Signs the cookie. */

@@ -8,7 +8,7 @@ import { type CookieSessions, deriveKey, sign } from './cookie-sessions.ts';
 import { KeptFormPage, readForm } from './kept-form.tsx';
 import { LOGIN_PATH } from './login.tsx';
 
-export type FormProtectionOptions = {
+type FormProtectionOptions = {
   readonly secret: string;
   /** The sessions of viewers who have not logged in. */
   readonly visits: CookieSessions;

@@ -6,7 +6,7 @@ import { Page } from '../page.tsx';
 import { sign } from './cookie-sessions.ts';
 
 /** A form that was not processed, kept so that the user need not enter it again. */
-export type KeptForm = {
+type KeptForm = {
   readonly path: string;
   readonly fields: readonly (readonly [name: string, value: string])[];
 };

@@ -3,7 +3,7 @@ import { isSameSecret } from '../../../runtime/same-secret.ts';
 import type { ConsoleOptions } from '../options.ts';
 import { tooManyAttempts } from '../problems.tsx';
 
-export type TokenCheckOptions = Pick<ConsoleOptions, 'clockMs' | 'wait' | 'logger'> & {
+type TokenCheckOptions = Pick<ConsoleOptions, 'clockMs' | 'wait' | 'logger'> & {
   readonly token: string;
 };
 

@@ -157,7 +157,7 @@ async function withTeams<Found extends OfCustomer>(
   });
 }
 
-export type IssuesRequest = {
+type IssuesRequest = {
   /** Only issues of this kind; `null`: all. */
   readonly kind: IssueKind | null;
   /** `null`: the first page. */

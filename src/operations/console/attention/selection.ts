@@ -2,7 +2,7 @@ import { queryText } from '../query-parameters.ts';
 import { ACTIONS, type ActionRequest } from './action.ts';
 
 /** The rows that a form of the list selects, and what to do about them. */
-export type Selection = {
+type Selection = {
   readonly requests: readonly ActionRequest[];
   readonly note: string | null;
 };

@@ -5,7 +5,7 @@ import { Zone } from './text.tsx';
 /** The name of the field that proves that a form is one of ours. */
 export const CSRF_FIELD = 'csrf';
 
-export type PostFormProps = PropsWithChildren<{
+type PostFormProps = PropsWithChildren<{
   readonly action: string;
   readonly class?: string;
 }>;
@@ -20,7 +20,7 @@ export function PostForm({ children, ...rest }: PostFormProps) {
   );
 }
 
-export type ButtonProps = PropsWithChildren<{
+type ButtonProps = PropsWithChildren<{
   /** `main` for a form's purpose, `danger` for changes to teams, `quiet` for the rest. */
   readonly kind?: 'main' | 'danger' | 'quiet';
   readonly name?: string;
@@ -37,7 +37,7 @@ export function Button({ kind = 'quiet', children, ...rest }: ButtonProps) {
   );
 }
 
-export type FieldProps = {
+type FieldProps = {
   readonly label: Child;
   readonly name: string;
   readonly type?: 'text' | 'search' | 'password' | 'datetime-local' | 'number';
@@ -79,7 +79,7 @@ export function Field({ label, name, type = 'text', maxlength = 200, ...rest }: 
   );
 }
 
-export type TimeFieldProps = Pick<FieldProps, 'name' | 'error'> & {
+type TimeFieldProps = Pick<FieldProps, 'name' | 'error'> & {
   readonly label: string;
   /** `undefined`: empty. */
   readonly ms: number | undefined;
@@ -96,7 +96,7 @@ export function TimeField({ label, ms, ...rest }: TimeFieldProps) {
   return <Field type="datetime-local" label={zoned} value={value} autocomplete="off" {...rest} />;
 }
 
-export type SelectProps = {
+type SelectProps = {
   readonly label: string;
   readonly name: string;
   /** The label of the empty choice. */

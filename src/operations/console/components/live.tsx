@@ -1,7 +1,7 @@
 import type { PropsWithChildren } from 'hono/jsx';
 import { Time } from './text.tsx';
 
-export type LiveProps = PropsWithChildren<{
+type LiveProps = PropsWithChildren<{
   readonly id: string;
   /** A page that has the part with the same id; `null`: the reader has turned updates off. */
   readonly url: string | null;

@@ -1,7 +1,7 @@
 type Link = { readonly href: string; readonly text: string };
 
 /** A link is left out if there is no such page. */
-export type PagerProps = {
+type PagerProps = {
   readonly first?: Link | false;
   readonly previous?: Link | false;
   readonly next?: Link | false;

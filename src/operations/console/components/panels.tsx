@@ -1,7 +1,7 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
 
 /** `id` is for links and for htmx; the heading's id is derived from it. */
-export type PanelProps = PropsWithChildren<{ readonly title: string; readonly id: string }>;
+type PanelProps = PropsWithChildren<{ readonly title: string; readonly id: string }>;
 
 /** A section of a page with its own heading. */
 export function Panel({ title, id, children }: PanelProps) {
@@ -29,7 +29,7 @@ export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
   );
 }
 
-export type NoticeProps = PropsWithChildren<{
+type NoticeProps = PropsWithChildren<{
   readonly title: string;
   /** `empty` takes the place of a list without entries. */
   readonly kind: 'error' | 'empty' | 'done';

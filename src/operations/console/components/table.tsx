@@ -1,7 +1,7 @@
 import type { Child } from 'hono/jsx';
 import { DistinctIds, type ListedIds } from './id.tsx';
 
-export type Column =
+type Column =
   | string
   | {
       readonly name: string;
@@ -16,7 +16,7 @@ export type Sort = {
   readonly href: string;
 };
 
-export type TableProps = {
+type TableProps = {
   /** Names the rows, for screen readers. */
   readonly label: string;
   readonly columns: readonly Column[];

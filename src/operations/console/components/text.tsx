@@ -3,7 +3,7 @@ import type { PropsWithChildren } from 'hono/jsx';
 /** Longer text gets no tooltip. */
 export const MAX_TOOLTIP_LENGTH = 2_000;
 
-export type UntrustedTextProps = { readonly text: string; readonly maxLength?: number };
+type UntrustedTextProps = { readonly text: string; readonly maxLength?: number };
 
 /**
  * A name, an id or any other text that Stripe or the application wrote. It is escaped, its writing direction
@@ -30,7 +30,7 @@ export function isVisible(text: string): boolean {
   return /[^\p{Z}\p{C}\p{M}\u115F\u1160\u2800\u3164\uFFA0]/u.test(text);
 }
 
-export type OptionalTextProps = {
+type OptionalTextProps = {
   readonly text: string | null;
   readonly fallback?: string;
   readonly maxLength?: number;
@@ -48,9 +48,9 @@ export function Zone() {
 }
 
 /** How much of a time is shown. `times.js` has a format for each name. */
-export type TimeFormat = 'full' | 'slot' | 'clock' | 'minute' | 'weekday';
+type TimeFormat = 'full' | 'slot' | 'clock' | 'minute' | 'weekday';
 
-export type TimeProps = { readonly ms: number; readonly format?: TimeFormat };
+type TimeProps = { readonly ms: number; readonly format?: TimeFormat };
 
 /** A time in UTC, which a script converts to the reader's zone. The tooltip is exact. */
 export function Time({ ms, format = 'full' }: TimeProps) {
@@ -66,7 +66,7 @@ export function Time({ ms, format = 'full' }: TimeProps) {
   );
 }
 
-export type TimeLabelProps = {
+type TimeLabelProps = {
   readonly ms: number;
   readonly format: TimeFormat;
   readonly share: number;
@@ -82,7 +82,7 @@ export function TimeLabel({ ms, format, share }: TimeLabelProps) {
   );
 }
 
-export type TextAtProps = PropsWithChildren<{
+type TextAtProps = PropsWithChildren<{
   /** The position in the drawing: 0 is the left edge, 1 the right one. */
   readonly share: number;
   readonly class?: string;

@@ -37,7 +37,7 @@ export type FilterFields = Readonly<Record<(typeof FIELDS)[number], string>>;
 export type FieldErrors = Partial<FilterFields>;
 
 /** The filter, or the errors of its fields. */
-export type ParsedFilter =
+type ParsedFilter =
   | { readonly filter: EventFilter; readonly errors: null }
   | { readonly filter: null; readonly errors: FieldErrors };
 

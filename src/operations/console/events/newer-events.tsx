@@ -8,7 +8,7 @@ import { type FilterFields, filterUrl } from './event-filter.ts';
  * The extent of the log when a page was rendered. An event gets its position before it is committed, so the
  * next events to appear may have smaller positions than the newest on the page.
  */
-export type Baseline = { readonly after: number; readonly count: number };
+type Baseline = { readonly after: number; readonly count: number };
 
 /** How far below the newest position late commits are looked for. */
 const LATE = 1_000;
@@ -33,7 +33,7 @@ export async function countNewer(
   return (await countEvents(query, filter, { after, limit: LATE + 2 * MAX_COUNTED })) - count;
 }
 
-export type NewerEventsProps = {
+type NewerEventsProps = {
   readonly fields: FilterFields;
   readonly baseline: Baseline;
   readonly newer: number;

@@ -142,7 +142,7 @@ function explanationsOf({ startsAtMs }: Slot, { slotSeconds }: Range, marks: rea
     .map(({ text }) => text);
 }
 
-export type LegendProps = {
+type LegendProps = {
   /** The time that the values are of. */
   readonly range: Range;
   /** How a mark is drawn, its name, and its value. */
@@ -178,7 +178,7 @@ export function Legend({ range, marks }: LegendProps) {
   );
 }
 
-export type FiguresProps = {
+type FiguresProps = {
   readonly id: string;
   readonly label: string;
   readonly columns: readonly string[];

@@ -12,7 +12,7 @@ import { Time } from '../components/text.tsx';
 import { teamsUrl } from '../teams/team-filter.ts';
 
 /** A problem that Instep can't repair by itself. */
-export type Issue = {
+type Issue = {
   readonly problem: string;
   readonly remedy: string;
   /** Where to see or fix it, if that is in the console. */

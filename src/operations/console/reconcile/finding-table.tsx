@@ -30,7 +30,7 @@ export function CauseText({
 
 const COLUMNS = ['Team', 'Customer', 'Finding', 'Repair', 'Since', 'State'] as const;
 
-export type FindingTableProps = {
+type FindingTableProps = {
   readonly findings: readonly Finding[];
   readonly teams: TeamsById;
 };

@@ -12,7 +12,7 @@ import { StartForm } from './run-status.tsx';
 import { readTeamsOf, type TeamsById } from './teams-of-findings.ts';
 
 /** The teams that a repair would change, according to the last dry run. */
-export type ToRepair = {
+type ToRepair = {
   /** The first ones. */
   readonly first: readonly DriftFinding[];
   readonly teams: TeamsById;

@@ -41,7 +41,7 @@ export type OtherRuns = {
   readonly endedAtMs: number | null;
 };
 
-export type RunStatusProps = {
+type RunStatusProps = {
   readonly state: RunState;
   /** The teams of the findings on the page. */
   readonly teams: TeamsById;

@@ -9,7 +9,7 @@ import { CauseText } from '../reconcile/finding-table.tsx';
 import type { Comparison } from './compare-team.ts';
 import { teamUrl } from './find-teams.ts';
 
-export type ComparePanelProps = {
+type ComparePanelProps = {
   readonly team: NamedTeam;
   readonly comparison: Comparison | null;
   /** The results of a repair before this comparison. */

@@ -6,7 +6,7 @@ import { reasonText } from '../../reason-text.ts';
 import { exportedTime, jsonArrayOf } from '../export.ts';
 import { type TeamRecord, teamStatusOf } from './team-status.ts';
 
-export type TeamExport = {
+type TeamExport = {
   readonly record: TeamRecord;
   readonly nowMs: number;
   /** Replaces personal data in bodies; `null`: bodies stay as Stripe sent them. */

@@ -16,7 +16,7 @@ export function historyLimit(text: string | undefined): number {
   return LIMITS.find((limit) => String(limit) === text) ?? LIMITS[0];
 }
 
-export type HistoryProps = {
+type HistoryProps = {
   readonly team: NamedTeam;
   readonly history: CustomerHistory;
   readonly limit: number;

@@ -8,7 +8,7 @@ import { Button, Field, PostForm } from '../components/form.tsx';
 import { Panel } from '../components/panels.tsx';
 import { teamUrl } from './find-teams.ts';
 
-export type LinkPanelProps = {
+type LinkPanelProps = {
   readonly team: NamedTeam;
   readonly waiting: WaitingCustomers;
   readonly failure: LinkFailure | null;

@@ -5,7 +5,7 @@ import { Badge, StatusBadge } from '../components/badges.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, Time } from '../components/text.tsx';
 
-export type SubscriptionTableProps = {
+type SubscriptionTableProps = {
   readonly customer: Customer;
   readonly planSelection: PlanSelection;
 };

@@ -27,7 +27,7 @@ const STATUS_NAMES: Readonly<Record<string, string>> = {
   other: 'another status',
 };
 
-export type TeamFacetsProps = {
+type TeamFacetsProps = {
   readonly fields: TeamFields;
   /** `null`: not counted yet. */
   readonly counts: TeamCounts | null;

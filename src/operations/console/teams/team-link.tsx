@@ -3,7 +3,7 @@ import type { NamedTeam } from '../../../queries/named-teams.ts';
 import { UntrustedText } from '../components/text.tsx';
 import { teamName, teamUrl } from './find-teams.ts';
 
-export type TeamLinkProps = {
+type TeamLinkProps = {
   readonly id: ApplicationId;
   /** `undefined`: the team is gone, or has another customer. */
   readonly team: Pick<NamedTeam, 'id' | 'name'> | undefined;

@@ -14,7 +14,7 @@ import type { Since, TeamNote, TeamStatus } from './team-status.ts';
 import { LostPlanText } from './team-table.tsx';
 import { shortPlan } from './timeline.ts';
 
-export type TeamStatusPanelProps = {
+type TeamStatusPanelProps = {
   readonly team: NamedTeam;
   /** What the last comparison found, if it still holds. */
   readonly finding: OpenFinding | null;

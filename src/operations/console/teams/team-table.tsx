@@ -17,7 +17,7 @@ const COLUMNS = [
 
 type Sorted = { readonly fields: TeamFields; readonly order: TeamOrder };
 
-export type TeamTableProps = {
+type TeamTableProps = {
   readonly teams: readonly NamedTeam[];
   /** The order of the list; `null` where it can't be chosen. */
   readonly sorted: Sorted | null;

@@ -19,7 +19,7 @@ const MAX_LABEL = 60;
 
 const SHOWN_OUTCOMES = ['applied', 'stale', 'unchanged', 'parked'] as const;
 
-export type TimelineChartProps = {
+type TimelineChartProps = {
   readonly entries: readonly HistoryEntry[];
   /** Whether they are the newest, so that the timeline ends now. */
   readonly isNewest: boolean;

@@ -2,7 +2,7 @@ import { effectOf, isSamePlan, type TeamPlan } from '../../../core/transition.ts
 import type { HistoryEntry } from '../../../event-log/customer-history.ts';
 
 /** The layout of a customer's history, in pixels from the top left. */
-export type Timeline = {
+type Timeline = {
   readonly width: number;
   readonly height: number;
   readonly lanes: readonly Lane[];
