@@ -1,15 +1,7 @@
 import { expect, test } from 'vitest';
 import { isSameState } from '../../src/core/customer.ts';
 import { haveSameFields, type SubscriptionEvent } from '../../src/core/subscription-event.ts';
-
-const example: SubscriptionEvent = {
-  customerId: 'cus_1',
-  subscriptionId: 'sub_1',
-  status: 'active',
-  productId: 'prod_1',
-  planName: 'Pro',
-  createdSeconds: 10,
-};
+import { example } from './subscription-changes.ts';
 
 const others: readonly [keyof SubscriptionEvent, SubscriptionEvent][] = [
   ['customerId', { ...example, customerId: 'cus_2' }],

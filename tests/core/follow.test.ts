@@ -6,7 +6,7 @@ import { follow, followAll } from '../../src/core/follow.ts';
 import { type PlanSelection, teamPlan } from '../../src/core/plan-selection.ts';
 import type { SubscriptionChange, SubscriptionEvent } from '../../src/core/subscription-event.ts';
 import { planAfter, type TeamPlan } from '../../src/core/transition.ts';
-import { event } from './subscription-changes.ts';
+import { event, example } from './subscription-changes.ts';
 
 const statuses = ['active', 'trialing', 'canceled', 'unpaid', 'past_due', 'incomplete', 'paused'];
 
@@ -95,15 +95,6 @@ test('best: the team has a live subscription as long as there is one', () => {
     }),
   );
 });
-
-const example: SubscriptionEvent = {
-  customerId: 'cus_1',
-  subscriptionId: 'sub_1',
-  status: 'active',
-  productId: 'prod_1',
-  planName: 'Pro',
-  createdSeconds: 10,
-};
 
 test("an event without an effect changes neither the team nor the state's time", () => {
   fc.assert(

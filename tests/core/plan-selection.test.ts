@@ -4,16 +4,7 @@ import { type Customer, NO_SUBSCRIPTIONS } from '../../src/core/customer.ts';
 import { canBeFromInstep, followedEvent, teamPlan } from '../../src/core/plan-selection.ts';
 import type { SubscriptionEvent } from '../../src/core/subscription-event.ts';
 import { NO_PLAN, planAfter } from '../../src/core/transition.ts';
-import { permutations } from './subscription-changes.ts';
-
-const example: SubscriptionEvent = {
-  customerId: 'cus_1',
-  subscriptionId: 'sub_1',
-  status: 'active',
-  productId: 'prod_1',
-  planName: 'Pro',
-  createdSeconds: 10,
-};
+import { example, permutations } from './subscription-changes.ts';
 
 function customerOf(events: readonly SubscriptionEvent[]): Customer {
   return new Map(

@@ -3,6 +3,16 @@ import type { JsonObject } from '../../src/core/json.ts';
 import { type LastOfSecond, lastOfSecond } from '../../src/core/same-second-order.ts';
 import type { SubscriptionChange, SubscriptionEvent } from '../../src/core/subscription-event.ts';
 
+/** An event, for tests that change some of its fields. */
+export const example: SubscriptionEvent = {
+  customerId: 'cus_1',
+  subscriptionId: 'sub_1',
+  status: 'active',
+  productId: 'prod_1',
+  planName: 'Pro',
+  createdSeconds: 10,
+};
+
 let count = 0;
 
 /** An event of one second: the subscription after it, and the values that it replaced. */
@@ -12,12 +22,10 @@ export function event(
 ): SubscriptionChange {
   const textOf = (name: string) => (typeof after[name] === 'string' ? after[name] : null);
   const subscription: SubscriptionEvent = {
-    customerId: 'cus_1',
-    subscriptionId: 'sub_1',
+    ...example,
     status: String(after.status),
     productId: textOf('product'),
     planName: textOf('name'),
-    createdSeconds: 10,
   };
   count += 1;
   return {

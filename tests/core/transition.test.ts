@@ -8,18 +8,11 @@ import {
   planAfter,
   type TeamPlan,
 } from '../../src/core/transition.ts';
-
-const event = {
-  customerId: 'cus_1',
-  subscriptionId: 'sub_1',
-  productId: 'prod_1',
-  planName: 'Pro',
-  createdSeconds: 1,
-};
+import { example } from './subscription-changes.ts';
 
 test.each(['active', 'trialing'])('%s grants the plan', (status) => {
   expect(effectOf(status)).toBe('grants');
-  expect(planAfter({ ...event, status })).toEqual({
+  expect(planAfter({ ...example, status })).toEqual({
     providerSubscriptionId: 'sub_1',
     providerProductId: 'prod_1',
     planName: 'Pro',
@@ -29,7 +22,7 @@ test.each(['active', 'trialing'])('%s grants the plan', (status) => {
 
 test.each(['canceled', 'unpaid'])('%s clears the plan', (status) => {
   expect(effectOf(status)).toBe('clears');
-  expect(planAfter({ ...event, status })).toEqual({
+  expect(planAfter({ ...example, status })).toEqual({
     providerSubscriptionId: null,
     providerProductId: null,
     planName: null,
@@ -48,7 +41,7 @@ test.each([
   '',
 ])('"%s" changes nothing', (status) => {
   expect(effectOf(status)).toBe('none');
-  expect(planAfter({ ...event, status })).toBeNull();
+  expect(planAfter({ ...example, status })).toBeNull();
 });
 
 test('no other status follows canceled and incomplete_expired', () => {
