@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Database } from '../../src/postgres/database.ts';
+import { afterAll, expect, test } from 'vitest';
 import { addTeam, readTeam } from '../../src/queries/teams.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { runInstep } from '../support/process/instep-process.ts';
@@ -7,15 +6,10 @@ import { NO_PLAN } from '../support/service/contract-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 
-let database: Database;
-let environment: { DATABASE_URL: string };
-beforeAll(async () => {
-  const created = await createDatabase();
-  database = created.database;
-  environment = { DATABASE_URL: created.url.href };
-});
-afterAll(() => database?.close());
+const { database, url } = await createDatabase();
+afterAll(() => database.close());
 
+const environment = { DATABASE_URL: url.href };
 const team = (...args: string[]) => runInstep(['team', ...args], environment);
 
 test('adds, links and shows a team', async () => {

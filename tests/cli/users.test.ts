@@ -1,18 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Database } from '../../src/postgres/database.ts';
+import { afterAll, expect, test } from 'vitest';
 import { addUser } from '../../src/queries/users.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { runInstep } from '../support/process/instep-process.ts';
 
-let database: Database;
-let environment: { DATABASE_URL: string };
-beforeAll(async () => {
-  const created = await createDatabase();
-  database = created.database;
-  environment = { DATABASE_URL: created.url.href };
-});
-afterAll(() => database?.close());
+const { database, url } = await createDatabase();
+afterAll(() => database.close());
 
+const environment = { DATABASE_URL: url.href };
 const user = (...args: string[]) => runInstep(['user', ...args], environment);
 const addTo = (email: string) =>
   addUser(database.query, { email, name: null, passwordHash: 'x', role: 'member' });
