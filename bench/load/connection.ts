@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-export type Answer = { readonly status: number; readonly head: string; readonly body: string };
+export type Answer = { readonly status: number; readonly body: string };
 
 type ConnectionOptions = {
   readonly host: string;
@@ -80,5 +80,5 @@ export function completeAnswer(received: string): Answer | null {
   const [, length] = /\r\ncontent-length: (\d+)/i.exec(head) ?? [];
   const isComplete =
     length === undefined ? body.endsWith(LAST_CHUNK) : body.length >= Number(length);
-  return isComplete ? { status: Number(head.slice(9, 12)), head, body } : null;
+  return isComplete ? { status: Number(head.slice(9, 12)), body } : null;
 }

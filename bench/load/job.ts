@@ -36,7 +36,6 @@ export type Load = {
   readonly answered: number;
   /** The count of each failure: a status, `wrong` for a wrong body, or `ended`. */
   readonly failures: Readonly<Record<string, number>>;
-  readonly elapsedMs: number;
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;

@@ -106,7 +106,6 @@ export function runJob(job: Job, nextRequest: NextRequest): Promise<Load> {
       resolve({
         answered,
         failures,
-        elapsedMs,
         perSecond: (answered * 1_000) / elapsedMs,
         p50Ms: percentile(sorted, 50),
         p99Ms: percentile(sorted, 99),

@@ -5,7 +5,6 @@ import { median, medianOfKnown } from './median.ts';
 
 /** The medians of all rounds. */
 export type Summary = {
-  readonly system: string;
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -30,7 +29,6 @@ export function summarize(
   const of = (read: (measured: Measured) => number) => median(all.map(read));
   const peaks = all.map(({ peakMegabytes }) => peakMegabytes).filter((peak) => peak !== null);
   return {
-    system,
     perSecond: of(({ perSecond }) => perSecond),
     p50Ms: of(({ p50Ms }) => p50Ms),
     p99Ms: of(({ p99Ms }) => p99Ms),

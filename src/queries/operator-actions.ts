@@ -49,14 +49,13 @@ export function isNotDismissed(subject: string, since: string): string {
 }
 
 export type RecordedAction = OperatorAction & {
-  readonly formId: string;
   readonly actedAtMicroseconds: number;
   /** `null`: the subject is not a team, or the team is gone or has no name. */
   readonly teamName: string | null;
 };
 
 const ACTIONS = ({ teams }: ApplicationTables) => `
-      select form_id as "formId", subject, action, is_done as "isDone", result, note,
+      select subject, action, is_done as "isDone", result, note,
              (extract(epoch from acted_at) * 1000000)::bigint as "actedAtMicroseconds",
              name as "teamName"
         from instep.operator_actions

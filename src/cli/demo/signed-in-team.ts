@@ -12,7 +12,6 @@ export type SignedInTeam = {
   /** Makes the ids of one demo unique in its database. */
   readonly suffix: string;
   readonly teamId: ApplicationId;
-  readonly teamName: string;
   readonly customerId: string;
   readonly cookie: string;
 };
@@ -31,9 +30,8 @@ export async function addSignedInTeam(
     passwordHash: '!',
     role: 'owner',
   });
-  const teamName = `Ada's team ${suffix}`;
-  const teamId = await addTeam(query, { name: teamName, customerId });
+  const teamId = await addTeam(query, { name: `Ada's team ${suffix}`, customerId });
   const lifetime = { nowMs: Date.now(), lifetimeMs: DAY_MS };
   const token = await issueSession(userId, authSecrets[0], lifetime);
-  return { suffix, teamId, teamName, customerId, cookie: `${SESSION_COOKIE}=${token}` };
+  return { suffix, teamId, customerId, cookie: `${SESSION_COOKIE}=${token}` };
 }
