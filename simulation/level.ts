@@ -23,7 +23,6 @@ export type LevelOptions = {
 /** A round that diverged. */
 export type Failure = {
   readonly seed: number;
-  readonly round: number;
   readonly planSelection: PlanSelection;
   readonly divergences: readonly Divergence[];
   /** The customer and the steps; when shrunk, the fewest changes and steps that still diverge. */

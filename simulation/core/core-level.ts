@@ -49,7 +49,7 @@ export async function runCoreLevel(options: LevelOptions): Promise<Summary> {
       const customerId = divergences[0]?.customerId;
       const customer = world.find(({ lifecycle }) => lifecycle.customerId === customerId);
       if (customer === undefined) continue;
-      const found = { seed, round, planSelection, divergences, customer, steps, isShrunk: false };
+      const found = { seed, planSelection, divergences, customer, steps, isShrunk: false };
       sum.failure = await shrinkFailure(found, runCoreCase);
     }
     // A sum does not depend on the order in which threads finish.

@@ -47,9 +47,8 @@ export async function enumerate(options: EnumerationOptions): Promise<Enumerated
       sum.orders += 1;
       sum.deliveries += order.length;
       if (divergences.length > 0) {
-        const found = { planSelection, divergences, customer, steps, isShrunk: false };
-        const failure = await shrinkFailure({ ...found, seed: 0, round: 0 }, runCoreCase);
-        return { ...sum, failure };
+        const found = { seed: 0, planSelection, divergences, customer, steps, isShrunk: false };
+        return { ...sum, failure: await shrinkFailure(found, runCoreCase) };
       }
     }
   }

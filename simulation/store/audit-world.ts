@@ -16,7 +16,7 @@ export async function auditWorld(
   database: Database,
   drifting: ReadonlySet<string> = new Set(),
 ): Promise<Failure | null> {
-  const { seed, round, planSelection, schedule } = world;
+  const { seed, planSelection, schedule } = world;
   for (const audited of world.customers.values()) {
     const { customer } = audited;
     const { customerId } = customer.lifecycle;
@@ -33,7 +33,7 @@ export async function auditWorld(
     const concerns = (one: object) => !('customerId' in one) || one.customerId === customerId;
     const steps = schedule.steps.filter(concerns);
     if (divergences.length > 0) {
-      return { seed, round, planSelection, divergences, customer, steps, isShrunk: false };
+      return { seed, planSelection, divergences, customer, steps, isShrunk: false };
     }
   }
   return null;

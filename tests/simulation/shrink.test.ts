@@ -61,7 +61,7 @@ function findCase(): Failure {
       const { events } = renderHistory(customer.lifecycle, customer.format);
       const { steps } = scheduleDeliveries(events, DEFAULT_FAULTS, createRandom(seed));
       const planSelection = 'best';
-      return { seed, round: 0, planSelection, divergences: [], customer, steps, isShrunk: false };
+      return { seed, planSelection, divergences: [], customer, steps, isShrunk: false };
     }
   }
 }
