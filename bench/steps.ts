@@ -8,6 +8,7 @@ import { comparisonChart, comparisonReport } from './report/comparison-report.ts
 import { consoleReport } from './report/console-report.ts';
 import { figure } from './report/format.ts';
 import { growthReport } from './report/growth-report.ts';
+import { problemLines } from './report/loads-table.ts';
 import { memoryReport } from './report/memory-report.ts';
 import { isWorseInEveryRound, ratiosOf, ratiosTable } from './report/ratios.ts';
 import { retentionReport } from './report/retention-report.ts';
@@ -33,15 +34,16 @@ export const STEPS: Readonly<Record<Step, (context: StepOptions) => Promise<Step
   async compare({ machine, print, ...context }) {
     const onSample = (sample: Sample) => print(sampleLine(sample));
     const comparison = await compare({ ...context, onSample });
+    const isSound = problemLines(comparison).length === 0;
     if (context.options.against !== null) {
       const ratios = ratiosOf(comparison.samples);
-      const isValid = areValid(comparison.samples) && !ratios.some(isWorseInEveryRound);
+      const isValid = isSound && !ratios.some(isWorseInEveryRound);
       return { report: ratiosTable(ratios), chart: null, isValid };
     }
     return {
       report: comparisonReport(comparison, { options: context.options, machine }),
       chart: comparisonChart(comparison),
-      isValid: areValid(comparison.samples),
+      isValid: isSound,
     };
   },
 

@@ -46,8 +46,13 @@ function costsOf(summary: Summary): string[] {
 }
 
 /** The problems, so that invalid numbers are not mistaken for valid ones. */
-export function problemLines({ samples }: Comparison): string[] {
-  return samples.flatMap(({ system, round, name, measured }) =>
-    measured.problems.map((problem) => `- ${system}, round ${round}, ${name}: ${problem}`),
-  );
+export function problemLines({ samples, bytes }: Comparison): string[] {
+  return [
+    ...samples.flatMap(({ system, round, name, measured }) =>
+      measured.problems.map((problem) => `- ${system}, round ${round}, ${name}: ${problem}`),
+    ),
+    ...[...bytes].flatMap(([system, { problems }]) =>
+      problems.map((problem) => `- ${system}, bytes per event: ${problem}`),
+    ),
+  ];
 }

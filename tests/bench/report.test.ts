@@ -122,9 +122,15 @@ test('the report names the measurements that failed', () => {
   const [first, ...rest] = comparison.samples;
   if (first === undefined) throw new RangeError('no sample');
   const measured = { ...first.measured, problems: ['7 events are logged of 9'] };
-  const failed = { ...comparison, samples: [{ ...first, measured }, ...rest] };
+  const failedBytes = { body: 1, stored: 1, written: 1, problems: ['8 events are logged of 9'] };
+  const failed = {
+    ...comparison,
+    samples: [{ ...first, measured }, ...rest],
+    bytes: new Map([['floor', failedBytes]]),
+  };
   const report = comparisonReport(failed, context);
   expect(report).toContain('- instep, round 1, events: 7 events are logged of 9');
+  expect(report).toContain('- floor, bytes per event: 8 events are logged of 9');
   expect(report).toContain('| instep **failed: see above** |');
 });
 
