@@ -16,7 +16,7 @@ export class LoadProcess {
   }
 
   /** Prepares and signs the requests, calls `onStart`, sends them, and returns the result. */
-  async run(job: Job, onStart: () => void = () => undefined): Promise<Load> {
+  async run(job: Job, onStart: () => void): Promise<Load> {
     this.#child.send({ prepare: job });
     await this.#receive();
     onStart();

@@ -2,6 +2,7 @@ import type { KeyRange } from '../core/event-key-layout.ts';
 import type { LoggedEvent, LoggedOutcome } from '../core/logged-event.ts';
 import type { SubscriptionEvent } from '../core/subscription-event.ts';
 import type { Query } from '../postgres/database.ts';
+import { type EventOrigin, originOfBody } from '../stripe/event-origin.ts';
 import { columnArrays } from './column-arrays.ts';
 
 /** An event as it is written to the log. */
@@ -134,10 +135,10 @@ export async function readEventsOfCustomer(
   });
 }
 
-/** The bodies of the last events that Stripe delivered, the newest first. */
-export async function readLastBodies(query: Query, limit: number): Promise<Uint8Array[]> {
+/** The origins of the last 20 events that Stripe delivered, the newest first. */
+export async function readLastOrigins(query: Query): Promise<EventOrigin[]> {
   const rows = await query<{ body: Uint8Array }>({
-    name: 'read_last_bodies',
+    name: 'read_last_origins',
     text: `
       select body
         from (
@@ -148,10 +149,9 @@ export async function readLastBodies(query: Query, limit: number): Promise<Uint8
              ) as newest
        where deliveries > 0
        order by position desc
-       limit $1`,
-    values: [limit],
+       limit 20`,
   });
-  return rows.map(({ body }) => body);
+  return rows.map(({ body }) => originOfBody(body));
 }
 
 const ofDecision = (column: string) =>

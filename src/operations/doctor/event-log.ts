@@ -1,8 +1,7 @@
 import type { Query } from '../../postgres/database.ts';
-import { readLastBodies } from '../../queries/events.ts';
+import { readLastOrigins } from '../../queries/events.ts';
 import { type Health, MAX_COUNTED_PARKED, readHealth } from '../../queries/health.ts';
 import { durationOf } from '../../runtime/duration.ts';
-import { originOfBody } from '../../stripe/event-origin.ts';
 import type { Mode } from '../../stripe/key-kind.ts';
 import { counted } from '../count-text.ts';
 import { type Check, failure, ok, warning } from './check.ts';
@@ -16,9 +15,6 @@ export type EventLogOptions = {
   readonly nowMs: number;
 };
 
-/** How many of the last events are read for their origin. */
-const ORIGIN_SAMPLE = 20;
-
 /** A younger event can still be in transit. */
 const IN_TRANSIT_MS = 10 * 60_000;
 
@@ -26,14 +22,13 @@ const IN_TRANSIT_MS = 10 * 60_000;
 export async function checkEventLog(options: EventLogOptions): Promise<Check[]> {
   const { query, keyMode, nowMs } = options;
   const health = await readHealth(query);
-  const bodies = await readLastBodies(query, ORIGIN_SAMPLE);
-  const origins = bodies.map(originOfBody);
+  const origins = await readLastOrigins(query);
   const modes = origins.flatMap(({ mode }) => mode ?? []);
   const accounts = origins.flatMap(({ account }) => account ?? []);
   return [
     checkLastEvent(health, options),
     ...checkModes(modes, keyMode),
-    ...checkAccounts(accounts, bodies.length),
+    ...checkAccounts(accounts, origins.length),
     checkParked(health, nowMs),
     ...checkReadable(health),
     checkAmbiguousOrder(health),

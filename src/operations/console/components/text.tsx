@@ -16,13 +16,16 @@ export function UntrustedText({ text, maxLength = 120 }: UntrustedTextProps) {
   return <bdi title={text.slice(0, MAX_TOOLTIP_LENGTH)}>{`${start}…`}</bdi>;
 }
 
+const MAX_PLAIN_LENGTH = 80;
+
 /**
  * An untrusted text as a part of a plain-text title or sentence: short, and without characters that would
  * reverse the rest.
  */
-export function plainText(text: string, maxLength = 80): string {
+export function plainText(text: string): string {
   const plain = text.slice(0, 1_000).replace(/[\p{Cc}\p{Cf}]/gu, '');
-  return plain.length > maxLength ? `${plain.slice(0, maxLength - 1).toWellFormed()}…` : plain;
+  if (plain.length <= MAX_PLAIN_LENGTH) return plain;
+  return `${plain.slice(0, MAX_PLAIN_LENGTH - 1).toWellFormed()}…`;
 }
 
 /** Whether a text has anything visible to click on. */

@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { readProgress } from '../../../maintenance/reconcile/progress.ts';
 import { commitNothing } from '../../../queries/commit-nothing.ts';
-import { readLastBodies } from '../../../queries/events.ts';
+import { readLastOrigins } from '../../../queries/events.ts';
 import { readHealth } from '../../../queries/health.ts';
 import { readLeasedJob } from '../../../queries/leased-jobs.ts';
 import { readStatistics } from '../../../queries/read-statistics.ts';
@@ -9,7 +9,6 @@ import { readRuns } from '../../../queries/runs.ts';
 import { readTeamCounts } from '../../../queries/team-counts.ts';
 import { outsideSpans } from '../../../runtime/tracing.ts';
 import { createWriteCheck } from '../../../server/write-check.ts';
-import { originOfBody } from '../../../stripe/event-origin.ts';
 import { countIssues } from '../attention/issue-counts.ts';
 import { Live } from '../components/live.tsx';
 import { Notice, Panel } from '../components/panels.tsx';
@@ -65,24 +64,20 @@ async function readOverview(options: OverviewOptions, range: Range, nowMs: numbe
   return { slots, delays: delaysOf(rows), marks, isComplete, counts, state, nowMs };
 }
 
-/** How many of the last events are read for their origin. */
-const ORIGIN_SAMPLE = 20;
-
 async function readState(options: OverviewOptions): Promise<SyncState> {
   const { keyMode, checkWrites } = options;
   const { query } = options.database;
-  const [health, catchUp, reconcile, bodies, areWritesCommitted] = await Promise.all([
+  const [health, catchUp, reconcile, origins, areWritesCommitted] = await Promise.all([
     readHealth(query),
     readLeasedJob(query, 'catch-up'),
     readLeasedJob(query, 'reconcile'),
-    readLastBodies(query, ORIGIN_SAMPLE),
+    readLastOrigins(query),
     checkWrites().then(
       () => true,
       () => false,
     ),
   ]);
   const counts = await countIssues(query, health);
-  const origins = bodies.map(originOfBody);
   const reconciled = readProgress(reconcile?.progress);
   return { health, counts, catchUp, reconciled, origins, keyMode, areWritesCommitted };
 }
