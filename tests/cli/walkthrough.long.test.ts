@@ -27,7 +27,7 @@ const STEPS = [
   'An older event arrives late. It changes nothing, and the log says why:',
   `$ ${TRIGGER} --status trialing --product prod_pro --id evt_1 --created 1790000000`,
   '$ events show evt_1',
-  'All teams match their events, and Stripe:',
+  'All teams match their events and Stripe:',
   '$ rebuild --dry-run',
   '$ reconcile --dry-run',
 ];
