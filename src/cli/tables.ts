@@ -19,7 +19,10 @@ export function tablesCommand(): Command {
     'show which tables and columns of your app Instep recognizes, and the grants for its role',
     'instep tables --role instep',
   )
-    .option('--role <name>', 'role to grant privileges to (default: the one that Instep connects as)')
+    .option(
+      '--role <name>',
+      'role to grant privileges to (default: the one that Instep connects as)',
+    )
     .option('--json', 'print JSON')
     .action(tables);
 }
