@@ -1,42 +1,38 @@
 import { createInstep } from '../systems/instep.ts';
-import { prepareSystem } from '../systems/prepared-system.ts';
+import { type PreparedSystem, prepareSystem } from '../systems/prepared-system.ts';
 import type { CompareOptions, Sample } from './compare.ts';
 import { completeStatistics } from './complete-statistics.ts';
 import { measureSystem } from './measure-system.ts';
-import { LOAD_TIMES, seedHistory } from './seed-history.ts';
+import { applyLastEvents, LOAD_TIMES, seedHistory } from './seed-history.ts';
 
-export const SMALL = { teams: 1_000, users: 1_000 };
+export const FEW_TEAMS = 1_000;
 
-/** The names of Instep with few teams and an empty log, and with many teams and a long log. */
-export const SIZES = { small: 'small', large: 'large' } as const;
+/** The databases: few teams and an empty log, many teams and an empty log, and many teams and a long log. */
+export const SIZES = {
+  few: 'few teams, empty log',
+  many: 'many teams, empty log',
+  long: 'many teams, long log',
+} as const;
 
-/** Measures Instep on a small database and on a large one, alternately. */
+/** Measures Instep on databases of three sizes, in turn. */
 export async function measureGrowth(
   { options, postgres, stripeApiBase, onSample }: CompareOptions,
   print: (text: string) => void,
 ): Promise<Sample[]> {
   const { events, teams } = options;
   const instep = createInstep(stripeApiBase, 1);
-  const small = await prepareSystem(instep, postgres, SMALL, { databaseName: SIZES.small });
-  const large = await prepareSystem(
-    instep,
-    postgres,
-    { teams, users: teams },
-    { databaseName: SIZES.large },
-  );
-  await seedHistory(large.database.ask, { events, teams, ...LOAD_TIMES }, (logged) =>
-    print(`${logged.toLocaleString('en')} events in the log`),
-  );
-  large.eventsSent = events;
-  await completeStatistics(large.database.url);
+  const prepare = (databaseName: string, count: number) =>
+    prepareSystem(instep, postgres, { teams: count, users: count }, { databaseName });
+  const systems: readonly (readonly [string, PreparedSystem])[] = [
+    [SIZES.few, await prepare('few', FEW_TEAMS)],
+    [SIZES.many, await prepareMany(await prepare('many', teams), events)],
+    [SIZES.long, await prepareLong(await prepare('long', teams), events, print)],
+  ];
 
   const samples: Sample[] = [];
   const asked = { ...options, measures: ['events', 'profiles'] as const };
   for (let round = 1; round <= options.rounds; round += 1) {
-    for (const [system, prepared] of [
-      [SIZES.small, small],
-      [SIZES.large, large],
-    ] as const) {
+    for (const [system, prepared] of systems) {
       await measureSystem(prepared, postgres, asked, (name, measured) => {
         const sample = { system, round, name, measured };
         samples.push(sample);
@@ -45,4 +41,24 @@ export async function measureGrowth(
     }
   }
   return samples;
+}
+
+/** The same teams as with a long log, whose events were all deleted. */
+async function prepareMany(prepared: PreparedSystem, events: number): Promise<PreparedSystem> {
+  const { database, teams } = prepared;
+  await applyLastEvents(database.ask, { events, teams, ...LOAD_TIMES });
+  return { ...prepared, eventsSent: events, eventsDeleted: events };
+}
+
+async function prepareLong(
+  prepared: PreparedSystem,
+  events: number,
+  print: (text: string) => void,
+): Promise<PreparedSystem> {
+  const { database, teams } = prepared;
+  await seedHistory(database.ask, { events, teams, ...LOAD_TIMES }, (logged) =>
+    print(`${logged.toLocaleString('en')} events in the log`),
+  );
+  await completeStatistics(database.url);
+  return { ...prepared, eventsSent: events };
 }

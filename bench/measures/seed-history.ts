@@ -97,8 +97,14 @@ export async function seedHistory(
   log = LOG,
 ): Promise<void> {
   await insertEvents(ask, log, { first: 0, count: events }, history, onLogged);
-  const { teams, firstSeconds, eventsPerSecond } = history;
-  // The last event of each team.
+  await applyLastEvents(ask, { events, ...history });
+}
+
+/** Sets each team and its subscription as if this many events had been ingested, without a log of them. */
+export async function applyLastEvents(
+  ask: Ask,
+  { events, teams, firstSeconds, eventsPerSecond }: History,
+): Promise<void> {
   const first = Math.max(0, events - teams);
   const lastTurn = [first, events - 1, teams, firstSeconds, eventsPerSecond];
   await ask(SUBSCRIPTIONS, lastTurn);

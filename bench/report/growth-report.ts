@@ -1,5 +1,5 @@
 import type { Sample } from '../measures/compare.ts';
-import { SIZES, SMALL } from '../measures/growth.ts';
+import { FEW_TEAMS, SIZES } from '../measures/growth.ts';
 import type { Options } from '../options.ts';
 import { goalsTable } from './goals.ts';
 import { decreaseGoals, phasesTable } from './phases.ts';
@@ -13,20 +13,20 @@ export function growthReport(
   const count = (number: number) => number.toLocaleString('en');
   const problems = samples.flatMap(({ measured }) => measured.problems);
   const goals = decreaseGoals(samples, {
-    phase: SIZES.large,
-    rest: SIZES.small,
-    title: 'from small to large',
+    phase: SIZES.long,
+    rest: SIZES.many,
+    title: 'from an empty log to a long one',
     most: 10,
   });
   return [
-    `Measured with \`npm run bench -- growth\` on ${machine}. The small database has ` +
-      `${count(SMALL.teams)} teams and users and an empty log. The large one has ${count(teams)} ` +
-      `teams and users, one subscription per team, and ${count(events)} events with short bodies ` +
-      `in the log. The two were measured alternately, in ${rounds} rounds of ${seconds} s each. ` +
+    `Measured with \`npm run bench -- growth\` on ${machine}. Three databases were measured in turn: with ` +
+      `${count(FEW_TEAMS)} teams and users and an empty log; with ${count(teams)} teams and users, one ` +
+      `subscription per team, and an empty log; and with the same teams and ${count(events)} events with ` +
+      `short bodies in the log. There were ${rounds} rounds of ${seconds} s each. ` +
       (problems.length === 0
         ? 'All measurements were valid.'
         : `**Failed:** ${problems.join('; ')}`),
     goalsTable(goals),
-    phasesTable(samples, [SIZES.small, SIZES.large]),
+    phasesTable(samples, Object.values(SIZES)),
   ].join('\n\n');
 }

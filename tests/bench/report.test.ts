@@ -155,6 +155,7 @@ test('the audit finds missing events and wrong customers', async () => {
     signedIn: [],
     mix,
     eventsSent: 1,
+    eventsDeleted: 0,
   });
   const sound = { problems: [], wrongCustomers: 0 };
   expect(await auditEvents(prepared(1, 'active'))).toEqual(sound);
