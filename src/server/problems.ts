@@ -25,7 +25,8 @@ export class Problem extends InstepError {
 
 export const targetInvalid = () => new Problem(400, 'The request target is not a valid path.');
 
-export const hostInvalid = () => new Problem(400, 'The Host header is not one valid host.');
+export const hostInvalid = () =>
+  new Problem(400, 'The Host header must contain exactly one valid host.');
 
 /** The contract specifies this text. */
 export const signatureProblem = (cause: Error) =>

@@ -13,21 +13,15 @@ const POST = 'POST /api/stripe/webhook HTTP/1.1';
 const request = (...lines: string[]) => `${lines.join('\r\n')}\r\n\r\n`;
 /** A request that ends its connection. */
 const last = (...lines: string[]) => request(...lines, 'Connection: close');
+const bodyOf = (response: string) => response.slice(response.indexOf('\r\n\r\n') + 4);
 const CHUNKED = 'Transfer-Encoding: chunked';
 
 describe('answers 400', () => {
   test.each([
     ['no Host', last(GET)],
-    ['two Hosts', last(GET, 'Host: x', 'Host: y')],
-    ['the same Host twice', last(GET, 'Host: x', 'Host: x')],
-    ['an invalid Host', last(GET, 'Host: a b@c/d')],
     ['a lower-case method', last('get /api/user HTTP/1.1', 'Host: x')],
     ['an unknown method', last('FETCH /api/user HTTP/1.1', 'Host: x')],
-    ['an invalid absolute target', last('GET http://[/api/user HTTP/1.1', 'Host: x')],
-    ['an absolute target with another protocol', last('GET ftp://x/api/user HTTP/1.1', 'Host: x')],
     ['no path at all', last('GET api/user HTTP/1.1', 'Host: x')],
-    ['an asterisk', last('OPTIONS * HTTP/1.1', 'Host: x')],
-    ['a backslash', last('GET /api\\user HTTP/1.1', 'Host: x')],
     ['NUL in the path', last('GET /api/\0user HTTP/1.1', 'Host: x')],
     ['NUL in a header', last(GET, 'Host: x', 'Cookie: session=\0')],
     ['a folded header', last(GET, 'Host: x', 'Cookie: a=b', ' session=c')],
@@ -47,6 +41,33 @@ describe('answers 400', () => {
   ])('%s', async (_, bytes) => {
     expect(statusesIn(await exchange(service.url, bytes))).toEqual([400]);
   });
+});
+
+describe('answers 400 and says what is invalid', () => {
+  const HOST = 'The Host header must contain exactly one valid host.';
+  const PATH = 'The request target is not a valid path.';
+  test.each([
+    ['two Hosts', last(GET, 'Host: x', 'Host: y'), HOST],
+    ['the same Host twice', last(GET, 'Host: x', 'Host: x'), HOST],
+    ['an invalid Host', last(GET, 'Host: a b@c/d'), HOST],
+    ['an invalid absolute target', last('GET http://[/api/user HTTP/1.1', 'Host: x'), PATH],
+    ['another protocol', last('GET ftp://x/api/user HTTP/1.1', 'Host: x'), PATH],
+    ['an asterisk', last('OPTIONS * HTTP/1.1', 'Host: x'), PATH],
+    ['a backslash', last('GET /api\\user HTTP/1.1', 'Host: x'), PATH],
+  ])('%s', async (_, bytes, error) => {
+    const received = await exchange(service.url, bytes);
+    expect(statusesIn(received)).toEqual([400]);
+    expect(JSON.parse(bodyOf(received))).toEqual({ error });
+  });
+});
+
+test.each([
+  ['invalid HTTP', last('get /api/user HTTP/1.1', 'Host: x'), 400],
+  ['16 kB of headers', last(GET, 'Host: x', `Cookie: session=${'x'.repeat(16_384)}`), 431],
+])('has an empty body if Node.js rejects the request: %s', async (_, bytes, status) => {
+  const received = await exchange(service.url, bytes);
+  expect(statusesIn(received)).toEqual([status]);
+  expect(bodyOf(received)).toBe('');
 });
 
 describe('answers as usual', () => {
