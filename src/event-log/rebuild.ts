@@ -16,8 +16,8 @@ type RebuildOptions = {
   readonly teamId?: ApplicationId | undefined;
   /** Yields the differences without repairing them. */
   readonly isDryRun: boolean;
-  /** Also repairs rows that the application wrote itself, since Stripe has confirmed the plan. */
-  readonly isConfirmed?: boolean;
+  /** Also repairs rows with this plan, which the application wrote and Stripe contradicts. */
+  readonly wrongPlan?: TeamPlan;
 };
 
 /** What a team has and what its events yield, or stored states that differ from the events. */
@@ -58,7 +58,7 @@ export async function* rebuild(
 async function rebuildCustomer(
   query: Query,
   customerId: string,
-  { planSelection, isDryRun, isConfirmed = false }: RebuildOptions,
+  { planSelection, isDryRun, wrongPlan }: RebuildOptions,
 ): Promise<Difference[]> {
   const teams = await lockTeams(query, [customerId]);
   const log = parseLog(await readEventsOfCustomer(query, customerId));
@@ -79,7 +79,8 @@ async function rebuildCustomer(
   const states = [...customer.values()].filter(
     (state) => !isSameState(state, before.get(state.newest.subscriptionId)),
   );
-  const isKept = (team: LinkedTeam) => !isConfirmed && !canBeFromInstep(team.plan, before);
+  const isKept = ({ plan }: LinkedTeam) =>
+    !(wrongPlan && isSamePlan(plan, wrongPlan)) && !canBeFromInstep(plan, before);
   const differences = teams.flatMap((team) => difference(team, plan, states, isKept(team)));
   if (!isDryRun && differences.length > 0) {
     if (states.length > 0) await writeSubscriptions(query, states);

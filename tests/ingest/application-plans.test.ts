@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ApplicationId } from '../../src/core/application-id.ts';
+import type { TeamPlan } from '../../src/core/transition.ts';
 import { rebuild } from '../../src/event-log/rebuild.ts';
 import { createIngestPipeline } from '../../src/ingest/pipeline.ts';
 import { createLogger } from '../../src/runtime/logging.ts';
@@ -42,8 +43,8 @@ async function teamAfterCheckout(planSelection: 'newest' | 'best') {
   return { teamId, deliver };
 }
 
-async function rebuildTeam(teamId: ApplicationId, isConfirmed: boolean) {
-  const options = { planSelection: 'newest', teamId, isDryRun: false, isConfirmed } as const;
+async function rebuildTeam(teamId: ApplicationId, wrong: { wrongPlan?: TeamPlan } = {}) {
+  const options = { planSelection: 'newest', teamId, isDryRun: false, ...wrong } as const;
   const found = [];
   for await (const difference of rebuild(store.database, options)) found.push(difference);
   return found;
@@ -69,11 +70,13 @@ describe('a plan that the application wrote', () => {
     expect(await store.planOf(best.teamId)).toMatchObject({ providerSubscriptionId: 'sub_old' });
   });
 
-  test('is kept and reported by rebuild, unless Stripe has confirmed the other plan', async () => {
+  test('is kept and reported by rebuild, unless Stripe contradicts exactly this plan', async () => {
     const { teamId } = await teamAfterCheckout('newest');
-    expect(await rebuildTeam(teamId, false)).toMatchObject([{ teamId, isKept: true }]);
+    expect(await rebuildTeam(teamId)).toMatchObject([{ teamId, isKept: true }]);
+    const formerPlan = { ...CHECKOUT, providerSubscriptionId: 'sub_former' };
+    expect(await rebuildTeam(teamId, { wrongPlan: formerPlan })).toMatchObject([{ isKept: true }]);
     expect(await store.planOf(teamId)).toEqual(CHECKOUT);
-    expect(await rebuildTeam(teamId, true)).toMatchObject([{ teamId, isKept: false }]);
+    expect(await rebuildTeam(teamId, { wrongPlan: CHECKOUT })).toMatchObject([{ isKept: false }]);
     expect(await store.planOf(teamId)).toMatchObject({ providerSubscriptionId: 'sub_old' });
   });
 });
@@ -84,7 +87,7 @@ describe('rebuild', () => {
     await deliver('active', 'sub_old', 200);
     await deliver('trialing', 'sub_other', 300);
     expect(await store.planOf(teamId)).toMatchObject({ providerSubscriptionId: 'sub_old' });
-    expect(await rebuildTeam(teamId, false)).toMatchObject([{ isKept: false }]);
+    expect(await rebuildTeam(teamId)).toMatchObject([{ isKept: false }]);
     expect(await store.planOf(teamId)).toMatchObject({ providerSubscriptionId: 'sub_other' });
   });
 
@@ -97,7 +100,7 @@ describe('rebuild', () => {
          set provider_subscription_id = 'sub_new', subscription_status = 'trialing'
        where id = $1`;
     await store.database.query(checkout, [teamId]);
-    expect(await rebuildTeam(teamId, false)).toMatchObject([{ isKept: true }]);
+    expect(await rebuildTeam(teamId)).toMatchObject([{ isKept: true }]);
     expect(await store.planOf(teamId)).toMatchObject({ providerSubscriptionId: 'sub_new' });
   });
 });

@@ -30,11 +30,12 @@ export async function reconcileTeams(
   options: ReconcileOptions,
   signal: AbortSignal,
 ): Promise<Pick<Counts, 'teams' | 'drifts' | 'repaired' | 'unrecorded'>> {
-  const drifts = await confirm(await findDrifts(teams, listed, options), options, signal);
+  const find = (some: readonly LinkedTeam[]) => findCertain(some, listed, options, signal);
+  const drifts = await find(teams);
   let open: readonly Drift[] = drifts;
   for (let round = 0; !options.isDryRun && round < ROUNDS && open.length > 0; round += 1) {
     await Promise.all(open.map((drift) => repair(drift, options)));
-    open = await findDrifts(await readAgain(open, options), listed, options);
+    open = await find(await readAgain(open, options));
   }
   const openIds = new Set(open.map(({ team }) => team.id));
   const isRepaired = ({ team }: Drift) => !openIds.has(team.id);
@@ -55,22 +56,31 @@ export async function reconcileTeams(
 }
 
 /**
- * Asks Stripe again before it considers a team to have no subscription: the customer can be unknown there
- * because the key belongs to another account, or can have subscribed since the listing.
+ * Finds the drifts of teams. The list can be older than a team's row: the application writes the plan of a new
+ * subscription, and no event announces it. So Stripe is asked again about a team whose subscription is not
+ * listed, and about one that seems to have none, because its customer can be unknown where the key belongs to
+ * another account.
  */
-async function confirm(
-  drifts: readonly Drift[],
+async function findCertain(
+  teams: readonly LinkedTeam[],
+  listed: readonly ListedSubscription[],
   options: ReconcileOptions,
   signal: AbortSignal,
 ): Promise<Drift[]> {
-  const confirmed: Drift[] = [];
-  for (const drift of drifts) {
-    const isCertain = drift.cause !== 'no subscription';
-    const listing = isCertain ? null : await listCustomer(drift.team.customerId, options, signal);
-    const isEmpty = listing?.subscriptions.length === 0 && listing.unreadable === 0;
-    if (isCertain || isEmpty) confirmed.push(drift);
+  const listedIds = new Set(listed.map(({ subscriptionId }) => subscriptionId));
+  const certain: Drift[] = [];
+  for (const drift of await findDrifts(teams, listed, options)) {
+    const { customerId, plan } = drift.team;
+    const rowId = plan.providerSubscriptionId;
+    if (drift.cause !== 'no subscription' && (rowId === null || listedIds.has(rowId))) {
+      certain.push(drift);
+      continue;
+    }
+    const now = await listCustomer(customerId, options, signal);
+    if (now === null || now.unreadable > 0) continue;
+    certain.push(...(await findDrifts([drift.team], now.subscriptions, options)));
   }
-  return confirmed;
+  return certain;
 }
 
 async function readAgain(
@@ -94,7 +104,7 @@ async function repair(drift: Drift, options: ReconcileOptions): Promise<void> {
     if (cause === 'no subscription') await clear(drift, options);
     else if (snapshots.length > 0) await ingest(snapshots.flatMap((one) => toEvent(one, options)));
     else {
-      const rebuilt = { planSelection, teamId: team.id, isDryRun: false, isConfirmed: true };
+      const rebuilt = { planSelection, teamId: team.id, isDryRun: false, wrongPlan: team.plan };
       await drain(rebuild(database, rebuilt));
     }
   } catch (err) {

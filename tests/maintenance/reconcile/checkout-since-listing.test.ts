@@ -1,0 +1,81 @@
+import { beforeEach, expect, test } from 'vitest';
+import type { ApplicationId } from '../../../src/core/application-id.ts';
+import type { Finding } from '../../../src/maintenance/reconcile/finding.ts';
+import { reconcile } from '../../../src/maintenance/reconcile/reconcile.ts';
+import { createLogger } from '../../../src/runtime/logging.ts';
+import { createStripeApi, type StripeApi } from '../../../src/stripe/api.ts';
+import { API_KEY } from '../../support/secrets/canaries.ts';
+import { openAccount } from '../../support/stripe/reconciled-account.ts';
+
+const account = await openAccount();
+const { database } = account;
+const api = createStripeApi({
+  secretKey: API_KEY,
+  baseUrl: new URL(account.environment.STRIPE_API_BASE ?? ''),
+});
+
+/** Reconciles all teams; `afterListing` runs between the complete list and the comparison. */
+async function reconcileAll(afterListing: () => Promise<void>): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  const listSubscriptions: StripeApi['listSubscriptions'] = async (from, signal) => {
+    const page = await api.listSubscriptions(from, signal);
+    if (from.customerId === undefined) await afterListing();
+    return page;
+  };
+  await reconcile(
+    {
+      database,
+      ingest: account.ingest,
+      api: { ...api, listSubscriptions },
+      nameOf: async () => null,
+      planSelection: 'newest',
+      logger: createLogger('silent'),
+      now: Date.now,
+      nonce: () => 'holder',
+      isDryRun: false,
+      resume: 'no',
+      onFinding: (finding) => findings.push(finding),
+    },
+    new AbortController().signal,
+  );
+  return findings;
+}
+
+const CHECKOUT = {
+  providerSubscriptionId: 'sub_new',
+  providerProductId: 'prod_pro',
+  planName: 'Pro',
+  subscriptionStatus: 'trialing',
+};
+
+/** Stripe creates a subscription, and the application writes its plan. No event announces it. */
+async function checkOut(customerId: string, teamId: ApplicationId): Promise<void> {
+  const trial = { subscriptionId: 'sub_new', status: 'trialing', productId: 'prod_pro' };
+  await account.happen({ customerId, ...trial }, 'missed');
+  await database.query(
+    `update teams
+        set provider_subscription_id = 'sub_new', provider_product_id = 'prod_pro',
+            plan_name = 'Pro', subscription_status = 'trialing'
+      where id = $1`,
+    [teamId],
+  );
+}
+
+beforeEach(async () => {
+  await database.query('truncate teams, instep.subscriptions, instep.events');
+  for (const subscriptionId of ['sub_old', 'sub_new']) account.subscriptions.delete(subscriptionId);
+});
+
+test.each(['delivered', 'missed'] as const)(
+  'a checkout since the listing keeps its plan if the end of the former subscription was %s',
+  async (how) => {
+    const customerId = `cus_${how}`;
+    const teamId = await account.addTeam(customerId);
+    const former = { customerId, subscriptionId: 'sub_old', createdSeconds: 1_000 };
+    await account.happen({ ...former, status: 'active' });
+    await account.happen({ ...former, status: 'canceled', createdSeconds: 2_000 }, how);
+    const findings = await reconcileAll(() => checkOut(customerId, teamId));
+    expect(await account.planOf(teamId)).toMatchObject({ plan: CHECKOUT });
+    expect(findings.filter(({ kind }) => kind === 'drift')).toEqual([]);
+  },
+);
