@@ -154,8 +154,8 @@ const NOTE_APPLIED_NAME = ({ teams }: ApplicationTables) => `
 
 /**
  * Marks a product's name as applied, unless one of its teams still lacks the name. It does so a minute after
- * the lookup at the earliest, because a transaction that began before the lookup can still write a team
- * without the name.
+ * the lookup at the earliest, because until then an instance can remember the former name, or that there is
+ * none, and write it to a team.
  */
 export async function noteAppliedName(query: Query, productId: string): Promise<void> {
   await query({

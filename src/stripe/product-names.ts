@@ -14,11 +14,11 @@ export type NameOf = (productId: string) => Promise<string | null>;
 
 const MAX_CACHED = 10_000;
 
-/** Products are renamed, so after this time another instance can know a newer name. */
-const NAME_LIFETIME_MS = 60 * 60 * 1_000;
-
-/** For this time after a failed lookup, events don't wait for another one. */
-const MISSING_LIFETIME_MS = 30 * 1_000;
+/**
+ * How long the result of a lookup is remembered: a name, because another instance can learn a newer one; and a
+ * missing one, so that events don't wait for Stripe again. `noteAppliedName` relies on it.
+ */
+const LIFETIME_MS = 30 * 1_000;
 
 /**
  * Looks up product names in memory, in our table and at Stripe, one lookup at a time for each
@@ -42,8 +42,7 @@ export function createNameLookup(sources: ProductNameSources): NameOf {
   async function lookUpAndCache(productId: string): Promise<string | null> {
     try {
       const name = await lookUp(productId);
-      const lifetimeMs = name === null ? MISSING_LIFETIME_MS : NAME_LIFETIME_MS;
-      cache.set(productId, { name, untilMs: performance.now() + lifetimeMs });
+      cache.set(productId, { name, untilMs: performance.now() + LIFETIME_MS });
       return name;
     } finally {
       inFlight.delete(productId);

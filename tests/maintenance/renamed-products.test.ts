@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { lookUpProductNames } from '../../src/maintenance/product-names.ts';
 import type { Query } from '../../src/postgres/database.ts';
 import { DatabaseUnavailable } from '../../src/postgres/errors.ts';
@@ -6,6 +6,8 @@ import { createLogger } from '../../src/runtime/logging.ts';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
+import { receivedEvent } from '../support/stripe/events.ts';
 
 const store = useDatabase(embeddedServer);
 const run = (statement: string) => store.database.query(statement);
@@ -17,6 +19,8 @@ beforeEach(async () => {
   name = 'Old';
   await run('truncate teams, instep.products');
 });
+
+afterEach(() => void vi.useRealTimers());
 
 async function addTeams(count: number): Promise<void> {
   await run(
@@ -102,6 +106,24 @@ test('several renames in a row end with the last name', async () => {
   });
   await maintain();
   expect(await planNames()).toEqual({ Newest: 1 });
+});
+
+test('another instance does not bring the former name back once the rename is complete', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  const ingest = openPipeline(store.openAnother(), async () => name);
+  const { customerId } = await store.addTeam();
+  const renew = (createdSeconds: number) =>
+    ingest([receivedEvent({ customerId, productId: 'prod_renamed', createdSeconds })]);
+  await renew(1_000);
+  await run(`update instep.products set looked_up_at = now() - interval '1 day'`);
+  name = 'New';
+  await maintain();
+  await run(`update instep.products set looked_up_at = now() - interval '61 seconds'`);
+  vi.advanceTimersByTime(61_000);
+  await maintain();
+  await renew(2_000);
+  await maintain();
+  expect(await planNames()).toEqual({ New: 1 });
 });
 
 test('a name that the table refuses is not written again', async () => {
