@@ -85,9 +85,9 @@ export async function catchUp(
   const { listEvents, logger, now } = options;
   const before = v.is(progressShape, run.progress) ? run.progress : NOTHING_SEEN;
   const nowSeconds = Math.floor(now() / 1_000);
+  // Our clock has no say in this: if it were ahead, events would be passed over for good.
   const sinceSeconds =
-    before.unfinishedRun?.sinceSeconds ??
-    Math.max((before.seenSeconds ?? 0) - MARGIN_SECONDS, nowSeconds - LISTED_SECONDS);
+    before.unfinishedRun?.sinceSeconds ?? Math.max(0, (before.seenSeconds ?? 0) - MARGIN_SECONDS);
   let { startedSeconds, cursor } = before.unfinishedRun ?? { startedSeconds: null, cursor: null };
   let [listed, missed] = [0, 0];
 
@@ -112,7 +112,7 @@ export async function catchUp(
 
   await run.complete({ seenSeconds: startedSeconds, unfinishedRun: null });
   logger[missed > 0 ? 'info' : 'debug']({ listed, missed }, 'caught up');
-  if (nowSeconds - (before.seenSeconds ?? 0) > LISTED_SECONDS) {
+  if ((startedSeconds ?? nowSeconds) - (before.seenSeconds ?? 0) > LISTED_SECONDS) {
     logger.info('Stripe lists events of the last 30 days: only reconciliation finds older changes');
   }
 }
