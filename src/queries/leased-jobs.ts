@@ -28,7 +28,10 @@ export async function readLeasedJob(query: Query, name: string): Promise<LeasedJ
 }
 
 type LeaseOptions = {
-  /** The job is due when its last run started longer ago than this, or has not ended. */
+  /**
+   * The job is due when its last run started longer ago than this, or has not ended. Times that the server's
+   * clock can't have reached are ignored, because it has been set back since.
+   */
   readonly dueAfterMs: number;
   /** How long the lease lasts, unless `saveProgress` extends it. */
   readonly leaseMs: number;
@@ -56,9 +59,13 @@ export async function acquireLease(
                           end,
              ended_at   = null
        where name = $1
-         and (held_until is null or held_until < now() or holder = $2)
+         and (held_until is null
+              or held_until < now()
+              or held_until > now() + $3 * interval '1 millisecond' + interval '1 minute'
+              or holder = $2)
          and (started_at is null
               or ended_at is null
+              or started_at > now() + interval '1 minute'
               or started_at < now() - $4 * interval '1 millisecond')
       returning progress`,
     values: [name, holder, leaseMs, dueAfterMs],

@@ -3,7 +3,8 @@ import type { Query } from '../postgres/database.ts';
 /**
  * Does the work of a job that reads all teams, if it is this instance's turn: one instance at a time, 3 seconds
  * or more after the last turn. The application's table can be large and without an index, so reading it takes
- * up to 2% of the time. Work that fails counts as short. Returns `null` when it is another instance's turn.
+ * up to 2% of the time. Work that fails counts as short. Returns `null` when it is another instance's turn. A turn
+ * more than a minute ahead is ignored, because the server's clock has been set back since.
  */
 export async function inTurn<Result>(
   query: Query,
@@ -17,6 +18,7 @@ export async function inTurn<Result>(
          set started_at = now()
        where name = $1
          and (started_at is null
+              or started_at > now() + interval '1 minute'
               or started_at < now() - interval '3 seconds'
                  and started_at < now() - coalesce((ended_at - started_at) * 50, '0'))
       returning name`,
