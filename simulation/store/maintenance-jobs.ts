@@ -31,9 +31,22 @@ export function maintenanceJobs(options: MaintenanceOptions): readonly Job[] {
   const { database, query, ingest, planSelection, api, logger, now, nonce } = options;
   const { retrieveSubscription, retrieveProductName } = api;
   const jobs: Readonly<Record<string, Job['run']>> = {
-    parked: createParkedEventsJob(query, ingest, Number.POSITIVE_INFINITY),
+    parked: createParkedEventsJob({
+      query,
+      ingest,
+      logger,
+      maxLoad: Number.POSITIVE_INFINITY,
+      restMs: 0,
+    }),
     'empty-teams': async () => void (await fillEmptyTeams(database, planSelection)),
-    'ambiguous-order': createAmbiguousOrderJob({ query, ingest, retrieveSubscription, now, nonce }),
+    'ambiguous-order': createAmbiguousOrderJob({
+      query,
+      ingest,
+      retrieveSubscription,
+      logger,
+      now,
+      nonce,
+    }),
     names: (signal) => lookUpProductNames({ query, retrieveProductName, logger }, signal),
   };
   return Object.entries(jobs).map(([name, run]) => ({ name, intervalMs: INTERVAL_MS, run }));

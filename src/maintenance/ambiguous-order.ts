@@ -1,10 +1,12 @@
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { Query } from '../postgres/database.ts';
+import { DatabaseRefused } from '../postgres/errors.ts';
 import { readEventIds } from '../queries/events.ts';
 import {
   type AmbiguousSubscription,
   readAmbiguousSubscriptions,
 } from '../queries/subscriptions.ts';
+import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { keysOfSecond } from '../stripe/event-key.ts';
 import { makeSnapshot } from '../stripe/subscription-snapshot.ts';
@@ -18,6 +20,8 @@ type AmbiguousOrderOptions = {
   readonly now: () => number;
   readonly nonce: () => string;
 };
+
+type AmbiguousOrderJobOptions = AmbiguousOrderOptions & { readonly logger: Logger };
 
 const BATCH = 50;
 
@@ -61,9 +65,23 @@ export async function takeSnapshot(
  * Fetches a snapshot of each subscription whose order of events within one second is ambiguous. If Stripe
  * does not answer, the subscription stays marked, and nothing waits for it.
  */
-export function createAmbiguousOrderJob(options: AmbiguousOrderOptions): Job['run'] {
+export function createAmbiguousOrderJob(options: AmbiguousOrderJobOptions): Job['run'] {
   /** Subscriptions that were requested and are still ambiguous. */
   const requested = new Map<string, { attempts: number; atMs: number }>();
+
+  /** A snapshot that the database refuses keeps no other subscription waiting. */
+  async function tryToTake(
+    subscription: AmbiguousSubscription,
+    signal: AbortSignal,
+  ): Promise<SnapshotResult> {
+    try {
+      return await takeSnapshot(subscription, options, signal);
+    } catch (err) {
+      if (!(err instanceof DatabaseRefused)) throw err;
+      options.logger.warn({ ...subscription, err }, 'snapshot not applied');
+      return 'answered';
+    }
+  }
 
   return async (signal) => {
     const marked = await readAmbiguousSubscriptions(options.query, BATCH + requested.size);
@@ -76,7 +94,7 @@ export function createAmbiguousOrderJob(options: AmbiguousOrderOptions): Job['ru
       const { subscriptionId } = subscription;
       const attempts = requested.get(subscriptionId)?.attempts ?? 0;
       if (attempts >= MAX_ATTEMPTS) continue;
-      const result = await takeSnapshot(subscription, options, signal);
+      const result = await tryToTake(subscription, signal);
       if (result === 'too early') continue;
       requested.set(subscriptionId, {
         attempts: result === 'unknown' ? MAX_ATTEMPTS : attempts + 1,

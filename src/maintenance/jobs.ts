@@ -52,7 +52,7 @@ export function createJobs(options: JobsOptions): Job[] {
     {
       name: 'parked-events',
       intervalMs: 1_000,
-      run: createParkedEventsJob(query, ingest),
+      run: createParkedEventsJob({ query, ingest, logger }),
     },
     {
       name: EMPTY_TEAMS_JOB,
@@ -66,7 +66,7 @@ export function createJobs(options: JobsOptions): Job[] {
     {
       name: 'ambiguous-order',
       intervalMs: 2_000,
-      run: createAmbiguousOrderJob({ query, ingest, retrieveSubscription, now, nonce }),
+      run: createAmbiguousOrderJob({ query, ingest, retrieveSubscription, logger, now, nonce }),
     },
     {
       name: 'product-names',

@@ -1,39 +1,74 @@
-import type { Ingest } from '../ingest/pipeline.ts';
+import { type Ingest, isOfOneEvent } from '../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../ingest/received-event.ts';
 import type { Query } from '../postgres/database.ts';
 import { readCustomersOfParkedEvents, readParkedEvents } from '../queries/parked-events.ts';
+import type { Logger } from '../runtime/logging.ts';
 import { readableEventOf } from '../stripe/parse-logged-event.ts';
 import type { Job } from './worker.ts';
 
+type ParkedEventsOptions = {
+  readonly query: Query;
+  readonly ingest: Ingest;
+  readonly logger: Logger;
+  /** The maximum share of one database connection's time that is spent looking for due events. */
+  readonly maxLoad?: number;
+  /** How long a customer rests whose event the database refuses, or whose team another session has locked. */
+  readonly restMs?: number;
+};
+
 const BATCH = 200;
 
-/** The maximum share of one database connection's time that is spent looking for due events. */
 const MAX_LOAD = 0.02;
 const LONGEST_PAUSE_MS = 5_000;
 
-/** Ingests parked events again once a team has their customer. */
-export function createParkedEventsJob(
-  query: Query,
-  ingest: Ingest,
-  maxLoad = MAX_LOAD,
-): Job['run'] {
+const REST_MS = 10_000;
+
+/**
+ * Ingests parked events again once a team has their customer. Customers whose events fail rest, so that they
+ * delay no others.
+ */
+export function createParkedEventsJob(options: ParkedEventsOptions): Job['run'] {
+  const { query, ingest, logger, maxLoad = MAX_LOAD, restMs = REST_MS } = options;
+  const restUntilMs = new Map<string, number>();
   let nextAtMs = 0;
+
+  function resting(): string[] {
+    for (const [customerId, untilMs] of restUntilMs) {
+      if (performance.now() >= untilMs) restUntilMs.delete(customerId);
+    }
+    return [...restUntilMs.keys()];
+  }
+
+  async function ingestOf(customerId: string, events: readonly ReceivedEvent[]): Promise<void> {
+    try {
+      await ingest(events);
+    } catch (err) {
+      if (!isOfOneEvent(err)) throw err;
+      logger.warn({ customerId, err }, 'parked events not decided');
+      restUntilMs.set(customerId, performance.now() + restMs);
+    }
+  }
+
   return async (signal) => {
     if (performance.now() < nextAtMs) return;
     while (!signal.aborted) {
       const startedAtMs = performance.now();
-      const customerIds = await readCustomersOfParkedEvents(query, BATCH);
+      const due = { limit: BATCH, exceptIds: resting() };
+      const customerIds = await readCustomersOfParkedEvents(query, due);
       const tookMs = performance.now() - startedAtMs;
       nextAtMs = performance.now() + Math.min(tookMs / maxLoad, LONGEST_PAUSE_MS);
       if (customerIds.length === 0) return;
-      const rows = await readParkedEvents(query, customerIds, BATCH);
-      const events = rows.flatMap((row): ReceivedEvent[] => {
+      const eventsOf = new Map<string, ReceivedEvent[]>();
+      for (const row of await readParkedEvents(query, customerIds, BATCH)) {
         const event = readableEventOf(row);
+        if (event === null) continue;
+        const { customerId } = event.subscription;
         const { body, receivedAtMs } = row;
-        return event === null ? [] : [{ ...event, body, receivedAtMs, source: 'log' }];
-      });
-      if (events.length === 0) return;
-      await ingest(events);
+        const events = eventsOf.get(customerId) ?? [];
+        eventsOf.set(customerId, [...events, { ...event, body, receivedAtMs, source: 'log' }]);
+      }
+      if (eventsOf.size === 0) return;
+      await Promise.all([...eventsOf].map(([id, events]) => ingestOf(id, events)));
     }
   };
 }

@@ -22,6 +22,7 @@ const READ_CUSTOMERS_OF_PARKED_EVENTS = ({ teams }: ApplicationTables) => `
                select customer_id
                  from first_parked
                 where (select count(*) from first_parked) <= ${FEW_PARKED}
+                  and customer_id <> all ($2::text[])
                   and exists (
                         select from ${teams.rows} as teams where provider_customer_id = customer_id
                       )
@@ -36,15 +37,19 @@ const READ_CUSTOMERS_OF_PARKED_EVENTS = ({ teams }: ApplicationTables) => `
                          limit 1
                       ) as parked
                 where (select count(*) from first_parked) > ${FEW_PARKED}
+                  and provider_customer_id <> all ($2::text[])
              ) as due
        limit $1`;
 
-/** Customers with a team and with parked events. */
-export async function readCustomersOfParkedEvents(query: Query, limit: number): Promise<string[]> {
+/** Customers with a team and with parked events, except some. */
+export async function readCustomersOfParkedEvents(
+  query: Query,
+  { limit, exceptIds }: { readonly limit: number; readonly exceptIds: readonly string[] },
+): Promise<string[]> {
   const rows = await query<{ customerId: string }>({
     name: 'read_customers_of_parked_events',
     text: READ_CUSTOMERS_OF_PARKED_EVENTS,
-    values: [limit],
+    values: [limit, exceptIds],
   });
   return rows.map(({ customerId }) => customerId);
 }

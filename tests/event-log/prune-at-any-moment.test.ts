@@ -8,11 +8,14 @@ import { searchLog } from '../../src/event-log/search.ts';
 import type { Ingest } from '../../src/ingest/pipeline.ts';
 import { createParkedEventsJob } from '../../src/maintenance/parked-events.ts';
 import { readTeam } from '../../src/queries/teams.ts';
+import { createLogger } from '../../src/runtime/logging.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { repetitions } from '../support/test-length.ts';
+
+const logger = createLogger('silent');
 
 const { signal } = new AbortController();
 const RUNS = repetitions(10, 25);
@@ -154,7 +157,11 @@ describe.each(postgresServers)('$name', (server) => {
               await world.link(action.kind === 'link');
               break;
             case 'ingest parked':
-              await createParkedEventsJob(world.store.database.query, world.ingest)(signal);
+              await createParkedEventsJob({
+                query: world.store.database.query,
+                ingest: world.ingest,
+                logger,
+              })(signal);
               break;
             case 'replay':
               await world.replay();

@@ -4,12 +4,14 @@ import { rebuild } from '../../src/event-log/rebuild.ts';
 import type { ReceivedEvent } from '../../src/ingest/received-event.ts';
 import { createParkedEventsJob } from '../../src/maintenance/parked-events.ts';
 import { addTeam } from '../../src/queries/teams.ts';
+import { createLogger } from '../../src/runtime/logging.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { eventBody, received, receivedEvent } from '../support/stripe/events.ts';
 
 const store = useDatabase(embeddedServer);
+const logger = createLogger('silent');
 const SECOND = 1_700_000_000;
 
 async function rebuilt(teamId: ApplicationId): Promise<unknown[]> {
@@ -103,7 +105,9 @@ describe('events with and without a time in one second', () => {
       await ingest([parked(customerId, 'canceled', SECOND)]);
       const teamId = await addTeam(store.database.query, { name: 'Late', customerId });
       await ingest([undated(customerId, 'active', SECOND)]);
-      await createParkedEventsJob(store.database.query, ingest)(new AbortController().signal);
+      await createParkedEventsJob({ query: store.database.query, ingest, logger })(
+        new AbortController().signal,
+      );
       expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
       expect(await rebuilt(teamId)).toEqual([]);
     }
@@ -118,7 +122,9 @@ describe('events with and without a time in one second', () => {
     const createdSeconds = SECOND;
     await ingest([receivedEvent({ customerId, status: 'canceled', type, createdSeconds })]);
     await ingest([undated(customerId, 'active', SECOND)]);
-    await createParkedEventsJob(store.database.query, ingest)(new AbortController().signal);
+    await createParkedEventsJob({ query: store.database.query, ingest, logger })(
+      new AbortController().signal,
+    );
     expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
     expect(await rebuilt(teamId)).toEqual([]);
   });

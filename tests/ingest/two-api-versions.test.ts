@@ -4,12 +4,14 @@ import { applyBatch } from '../../src/ingest/apply-batch.ts';
 import type { ReceivedEvent } from '../../src/ingest/received-event.ts';
 import { createParkedEventsJob } from '../../src/maintenance/parked-events.ts';
 import { addTeam } from '../../src/queries/teams.ts';
+import { createLogger } from '../../src/runtime/logging.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 
 const store = useDatabase(embeddedServer);
+const logger = createLogger('silent');
 const { signal } = new AbortController();
 const OPTIONS = { planSelection: 'newest', withoutNames: false } as const;
 const CREATED_SECONDS = 1_700_000_000;
@@ -56,7 +58,7 @@ test.each([
     await parkAtOnce(renderings(body(before, 'trialing')));
     const teamId = await addTeam(store.database.query, { name: 'Late', customerId });
     if (decider === 'a delivery') await ingest([last[1]]);
-    await createParkedEventsJob(store.database.query, ingest)(signal);
+    await createParkedEventsJob({ query: store.database.query, ingest, logger })(signal);
 
     expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: expected });
     const log = await store.logOf(customerId);

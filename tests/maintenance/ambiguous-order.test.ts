@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createAmbiguousOrderJob } from '../../src/maintenance/ambiguous-order.ts';
+import { createLogger } from '../../src/runtime/logging.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
@@ -26,6 +27,7 @@ async function ambiguousTeam(answeredSeconds: () => number | null) {
       id === subscriptionId
         ? { body: JSON.parse(bodyOf('active')).data.object, answeredSeconds: answeredSeconds() }
         : null,
+    logger: createLogger('silent'),
     now: Date.now,
     nonce: randomUUID,
   });

@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest';
 import { dismissParkedEvents } from '../../src/event-log/dismiss.ts';
+import { createIngestPipeline, type Ingest } from '../../src/ingest/pipeline.ts';
 import { createParkedEventsJob } from '../../src/maintenance/parked-events.ts';
 import { pruneExpiredEvents } from '../../src/maintenance/retention.ts';
 import type { Query } from '../../src/postgres/database.ts';
 import { readHealth } from '../../src/queries/health.ts';
 import { addTeam, readTeam } from '../../src/queries/teams.ts';
 import { createLogger } from '../../src/runtime/logging.ts';
+import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
@@ -13,6 +15,7 @@ import { eventBody, received, receivedEvent } from '../support/stripe/events.ts'
 
 const store = useDatabase(embeddedServer);
 const { signal } = new AbortController();
+const logger = createLogger('silent');
 
 /** Parks one event each of this many customers without a team. */
 const parkMany = (query: Query, count: number) =>
@@ -28,7 +31,7 @@ const parkMany = (query: Query, count: number) =>
 /** The rows of the log that a run of the job reads. */
 async function rowsRead(): Promise<number> {
   return await store.database.transaction(async (query) => {
-    await createParkedEventsJob(query, openPipeline(store.database))(signal);
+    await createParkedEventsJob({ query, ingest: openPipeline(store.database), logger })(signal);
     const [row] = await query<{ count: number }>(
       `select seq_tup_read + idx_tup_fetch as count
          from pg_stat_xact_user_tables
@@ -49,7 +52,7 @@ test('reads few parked events, even if many customers have no team', async () =>
   const ingest = openPipeline(store.database);
   await ingest([receivedEvent({ customerId })]);
   const teamId = await addTeam(store.database.query, { name: 'Late', customerId });
-  await createParkedEventsJob(store.database.query, ingest)(signal);
+  await createParkedEventsJob({ query: store.database.query, ingest, logger })(signal);
   expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
 });
 
@@ -60,12 +63,62 @@ test('pauses after a search, in proportion to the time that it took', async () =
     return await store.database.query(statement, values);
   };
   const ingest = openPipeline(store.database);
-  const resting = createParkedEventsJob(slow, ingest, Number.MIN_VALUE);
+  const openJob = (maxLoad: number) =>
+    createParkedEventsJob({ query: slow, ingest, logger, maxLoad });
+  const resting = openJob(Number.MIN_VALUE);
   for (let run = 0; run < 3; run += 1) await resting(signal);
   expect(searches).toBe(1);
-  const restless = createParkedEventsJob(slow, ingest, Number.POSITIVE_INFINITY);
+  const restless = openJob(Number.POSITIVE_INFINITY);
   for (let run = 0; run < 3; run += 1) await restless(signal);
   expect(searches).toBe(4);
+});
+
+/** A customer whose event is parked, although a team is linked to it now. */
+async function lateTeam(ingest: Ingest, productId: string) {
+  const customerId = store.newCustomer();
+  await ingest([receivedEvent({ customerId, productId })]);
+  return { customerId, teamId: await addTeam(store.database.query, { name: 'Late', customerId }) };
+}
+
+test('a customer whose event is refused or whose team is locked delays no other', async () => {
+  const { query } = store.database;
+  await query(`alter table teams add constraint objection
+               check (provider_product_id <> 'prod_refused')`);
+  const { ingest } = createIngestPipeline({
+    database: store.database,
+    api: { retrieveProductName: async () => null },
+    logger,
+    planSelection: 'newest',
+    maxQueued: 100,
+    timeoutMs: 100,
+  });
+  const tried: string[] = [];
+  const noted: Ingest = async (events) => {
+    for (const event of events)
+      if (event.kind === 'readable') tried.push(event.subscription.customerId);
+    return await ingest(events);
+  };
+  const maxLoad = Number.POSITIVE_INFINITY;
+  const run = createParkedEventsJob({ query, ingest: noted, logger, maxLoad });
+  const refused = await lateTeam(ingest, 'prod_refused');
+  const locked = await lateTeam(ingest, 'prod_1');
+  await whileHeld(store.openAnother(), lockTeam(locked.teamId), async () => {
+    const other = await lateTeam(ingest, 'prod_1');
+    await run(signal);
+    expect(new Set(tried)).toEqual(
+      new Set([refused.customerId, locked.customerId, other.customerId]),
+    );
+    expect(await store.planOf(other.teamId)).toMatchObject({ subscriptionStatus: 'active' });
+    tried.length = 0;
+    const next = await lateTeam(ingest, 'prod_1');
+    await run(signal);
+    expect(tried).toEqual([next.customerId]);
+  });
+  await query('alter table teams drop constraint objection');
+  await createParkedEventsJob({ query, ingest, logger })(signal);
+  for (const { teamId } of [refused, locked]) {
+    expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+  }
 });
 
 const parkedCustomers = async () =>
@@ -108,7 +161,7 @@ test('dismissed events of a customer who had a team raise no alert, and count fo
   expect(await readHealth(query)).toMatchObject({ parkedEvents: 0 });
 
   const nextId = await addTeam(query, { name: 'Next', customerId });
-  await createParkedEventsJob(query, ingest)(signal);
+  await createParkedEventsJob({ query, ingest, logger })(signal);
   expect(await store.planOf(nextId)).toMatchObject({ subscriptionStatus: 'canceled' });
 });
 
@@ -120,7 +173,6 @@ test('parked events have a retention', async () => {
   await ingest([received(eventBody({ customerId: 'cus_old' }), nowMs - 100_000)]);
   await ingest([received(eventBody({ customerId: 'cus_new' }), nowMs)]);
   const { query } = store.database;
-  const logger = createLogger('silent');
   await pruneExpiredEvents({ query, retentionMs: 50_000, now: () => nowMs, logger }, signal);
   expect(await parkedCustomers()).toEqual(['cus_new']);
 });
@@ -137,10 +189,9 @@ test('parked events of a customer who had a team stay until a team is linked to 
   const end = eventBody({ customerId, status: 'canceled', createdSeconds: 2_000 });
   const nowMs = Date.now();
   await ingest([received(end, nowMs - 100_000)]);
-  const logger = createLogger('silent');
   await pruneExpiredEvents({ query, retentionMs: 50_000, now: () => nowMs, logger }, signal);
   expect(await parkedCustomers()).toEqual([customerId]);
   const again = await addTeam(query, { name: 'Again', customerId });
-  await createParkedEventsJob(query, ingest)(signal);
+  await createParkedEventsJob({ query, ingest, logger })(signal);
   expect((await readTeam(query, again))?.plan).toMatchObject({ subscriptionStatus: 'canceled' });
 });

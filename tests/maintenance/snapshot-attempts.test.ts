@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
 import { createAmbiguousOrderJob } from '../../src/maintenance/ambiguous-order.ts';
+import { createLogger } from '../../src/runtime/logging.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
@@ -35,6 +36,7 @@ async function run(
       const body = answer(subscriptionId);
       return body && { body, answeredSeconds: null };
     },
+    logger: createLogger('silent'),
     now: Date.now,
     nonce: () => String(Math.random()),
   });
@@ -68,4 +70,19 @@ test('rests after a few snapshots that decide nothing, such as those of another 
 test('rests after Stripe answered that it does not know the subscription', async () => {
   const { subscriptionId, ingest } = await ambiguousTeam();
   expect(await run(ingest, 10, () => null)).toEqual([subscriptionId]);
+});
+
+test('a snapshot that the database refuses keeps no other subscription waiting', async () => {
+  await store.database.query('truncate instep.subscriptions, instep.events');
+  const refused = await ambiguousTeam();
+  const other = await ambiguousTeam();
+  await store.database.query(
+    `alter table teams add constraint objection
+       check (id <> ${refused.teamId} or subscription_status <> 'canceled')`,
+  );
+  const customerOf = new Map([refused, other].map((one) => [one.subscriptionId, one.customerId]));
+  await run(other.ingest, 1, (id) => canceled(customerOf.get(id) ?? '', id));
+  await store.database.query('alter table teams drop constraint objection');
+  expect(await store.planOf(refused.teamId)).toMatchObject({ subscriptionStatus: 'active' });
+  expect(await store.planOf(other.teamId)).toMatchObject({ subscriptionStatus: 'canceled' });
 });
