@@ -1,6 +1,7 @@
 import { takeNewCustomers } from '../queries/new-customers.ts';
 import { readTeamsOf } from '../queries/teams.ts';
 import { inTurn } from '../queries/turns.ts';
+import { StripeApiFailed } from '../stripe/api-failure.ts';
 import type { Finding } from './reconcile/finding.ts';
 import { listCustomer } from './reconcile/listing.ts';
 import type { ReconcileServices } from './reconcile/options.ts';
@@ -38,7 +39,13 @@ export function createFirstSubscriptionsJob(services: ReconcileServices): Job['r
     const customerIds = (await inTurn(query, FIRST_SUBSCRIPTIONS_JOB, take)) ?? [];
     for (const customerId of customerIds) {
       if (signal.aborted) return;
-      await ask(customerId, signal);
+      try {
+        await ask(customerId, signal);
+      } catch (err) {
+        // Stripe refuses the id, for example an empty one. The other customers are still asked for.
+        if (!(err instanceof StripeApiFailed && err.isRefused)) throw err;
+        logger.warn({ customerId, err }, 'customer id refused by Stripe');
+      }
     }
   }
 

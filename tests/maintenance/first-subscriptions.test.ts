@@ -179,6 +179,20 @@ test.each([401, 403])(
   },
 );
 
+test('an id that Stripe refuses keeps no other customer from being looked up', async () => {
+  const { run, lines } = openJob();
+  account.fault = (path) => (/customer=(?:&|$)/.test(path) ? { status: 400 } : undefined);
+  await account.addTeam('');
+  const teamId = await account.addTeam('cus_after_empty');
+  await account.happen({ customerId: 'cus_after_empty', status: 'trialing' }, 'missed');
+  await run();
+  expect(await account.planOf(teamId)).toMatchObject({ plan: { subscriptionStatus: 'trialing' } });
+  expect(lines).toMatchObject([
+    { level: 'warn', customerId: '' },
+    { level: 'info', teamId },
+  ]);
+});
+
 test('an API that fails is asked again later', async () => {
   const { run } = openJob();
   const teamId = await account.addTeam('cus_outage');
