@@ -174,7 +174,7 @@ export class Pools {
       if (this.#askers.length > 0) {
         this.#primary.verify(await readReplicationState(readRowBy(client, this.#timeoutMs)));
       }
-      if (!isOurs) return;
+      if (!isOurs || this.#options.existing !== undefined) return;
       await this.#send(client, setStatements('set', this.#options.settings));
       this.#ours.add(client);
     } catch (error) {

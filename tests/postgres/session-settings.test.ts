@@ -1,5 +1,6 @@
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Database, Query } from '../../src/postgres/database.ts';
+import { type Database, openDatabase, type Query } from '../../src/postgres/database.ts';
 import { migrate } from '../../src/postgres/migrate.ts';
 import { addTeam, readTeam } from '../../src/queries/teams.ts';
 import { addUser } from '../../src/queries/users.ts';
@@ -52,6 +53,23 @@ test('a commit that waits for standbys continues to do so', async () => {
   );
   expect(row?.setting).toBe('remote_apply');
   await database.close();
+});
+
+test("a session of the app's pool keeps its settings, even if it has the same timeout as ours", async () => {
+  const url = await createEmptyDatabase(embeddedServer);
+  url.searchParams.set('options', '-c timezone=Asia/Kathmandu');
+  const existing = new pg.Pool({ connectionString: url.href, max: 1, statement_timeout: 10_000 });
+  const database = openDatabase({
+    existing,
+    connections: [],
+    maxConnections: 1,
+    statementTimeoutMs: 10_000,
+    onConnectionError: () => undefined,
+  });
+  const timeZone = `select current_setting('timezone') as "timeZone"`;
+  expect(await database.query(timeZone)).toEqual([{ timeZone: 'UTC' }]);
+  expect((await existing.query(timeZone)).rows).toEqual([{ timeZone: 'Asia/Kathmandu' }]);
+  await existing.end();
 });
 
 describe.each(postgresServers)('$name', (server) => {
