@@ -1,7 +1,7 @@
 import type { PlanSelection } from '../../src/core/plan-selection.ts';
-import { fillEmptyTeams } from '../../src/ingest/fill-empty-teams.ts';
 import type { Ingest } from '../../src/ingest/pipeline.ts';
 import { createAmbiguousOrderJob } from '../../src/maintenance/ambiguous-order.ts';
+import { createFillDueTeams } from '../../src/maintenance/empty-teams.ts';
 import { createParkedEventsJob } from '../../src/maintenance/parked-events.ts';
 import { lookUpProductNames } from '../../src/maintenance/product-names.ts';
 import type { Job } from '../../src/maintenance/worker.ts';
@@ -30,6 +30,7 @@ const PRUNE_INTERVAL_MS = 50;
 export function maintenanceJobs(options: MaintenanceOptions): readonly Job[] {
   const { database, query, ingest, planSelection, api, logger, now, nonce } = options;
   const { retrieveSubscription, retrieveProductName } = api;
+  const fillDueTeams = createFillDueTeams({ database, planSelection, logger });
   const jobs: Readonly<Record<string, Job['run']>> = {
     parked: createParkedEventsJob({
       query,
@@ -38,7 +39,7 @@ export function maintenanceJobs(options: MaintenanceOptions): readonly Job[] {
       maxLoad: Number.POSITIVE_INFINITY,
       restMs: 0,
     }),
-    'empty-teams': async () => void (await fillEmptyTeams(database, planSelection)),
+    'empty-teams': async () => void (await fillDueTeams()),
     'ambiguous-order': createAmbiguousOrderJob({
       query,
       ingest,

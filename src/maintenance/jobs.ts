@@ -1,6 +1,5 @@
 import type { PlanSelection } from '../core/plan-selection.ts';
 import { sumStatistics } from '../event-log/sum-statistics.ts';
-import { fillEmptyTeams } from '../ingest/fill-empty-teams.ts';
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { Database } from '../postgres/database.ts';
 import { countTeamsInTurn } from '../queries/team-counts.ts';
@@ -11,6 +10,7 @@ import type { NameOf } from '../stripe/product-names.ts';
 import { createAmbiguousOrderJob } from './ambiguous-order.ts';
 import { createCatchUpJob } from './catch-up.ts';
 import { createChangedTeamsJob } from './changed-teams.ts';
+import { createFillDueTeams } from './empty-teams.ts';
 import { createFirstSubscriptionsJob, FIRST_SUBSCRIPTIONS_JOB } from './first-subscriptions.ts';
 import { createParkedEventsJob } from './parked-events.ts';
 import { lookUpProductNames } from './product-names.ts';
@@ -48,6 +48,7 @@ export function createJobs(options: JobsOptions): Job[] {
   const { query } = database;
   const api = limitRate(options.api, query);
   const { retrieveSubscription, retrieveProductName, listEvents } = api;
+  const fillDueTeams = createFillDueTeams({ database, planSelection, logger });
   const jobs: Job[] = [
     {
       name: 'parked-events',
@@ -58,8 +59,7 @@ export function createJobs(options: JobsOptions): Job[] {
       name: EMPTY_TEAMS_JOB,
       intervalMs: 1_000,
       run: async () => {
-        const fill = () => fillEmptyTeams(database, planSelection);
-        const teamIds = (await inTurn(query, EMPTY_TEAMS_JOB, fill)) ?? [];
+        const teamIds = (await inTurn(query, EMPTY_TEAMS_JOB, fillDueTeams)) ?? [];
         if (teamIds.length > 0) logger.info({ teamIds }, 'teams got the plans of their customers');
       },
     },

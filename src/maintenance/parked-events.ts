@@ -4,6 +4,7 @@ import type { Query } from '../postgres/database.ts';
 import { readCustomersOfParkedEvents, readParkedEvents } from '../queries/parked-events.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { readableEventOf } from '../stripe/parse-logged-event.ts';
+import { RestingCustomers } from './resting-customers.ts';
 import type { Job } from './worker.ts';
 
 type ParkedEventsOptions = {
@@ -13,7 +14,7 @@ type ParkedEventsOptions = {
   /** The maximum share of one database connection's time that is spent looking for due events. */
   readonly maxLoad?: number;
   /** How long a customer rests whose event the database refuses, or whose team another session has locked. */
-  readonly restMs?: number;
+  readonly restMs?: number | undefined;
 };
 
 const BATCH = 200;
@@ -21,23 +22,14 @@ const BATCH = 200;
 const MAX_LOAD = 0.02;
 const LONGEST_PAUSE_MS = 5_000;
 
-const REST_MS = 10_000;
-
 /**
  * Ingests parked events again once a team has their customer. Customers whose events fail rest, so that they
  * delay no others.
  */
 export function createParkedEventsJob(options: ParkedEventsOptions): Job['run'] {
-  const { query, ingest, logger, maxLoad = MAX_LOAD, restMs = REST_MS } = options;
-  const restUntilMs = new Map<string, number>();
+  const { query, ingest, logger, maxLoad = MAX_LOAD } = options;
+  const resting = new RestingCustomers(options.restMs);
   let nextAtMs = 0;
-
-  function resting(): string[] {
-    for (const [customerId, untilMs] of restUntilMs) {
-      if (performance.now() >= untilMs) restUntilMs.delete(customerId);
-    }
-    return [...restUntilMs.keys()];
-  }
 
   async function ingestOf(customerId: string, events: readonly ReceivedEvent[]): Promise<void> {
     try {
@@ -45,7 +37,7 @@ export function createParkedEventsJob(options: ParkedEventsOptions): Job['run'] 
     } catch (err) {
       if (!isOfOneEvent(err)) throw err;
       logger.warn({ customerId, err }, 'parked events not decided');
-      restUntilMs.set(customerId, performance.now() + restMs);
+      resting.add(customerId);
     }
   }
 
@@ -53,7 +45,7 @@ export function createParkedEventsJob(options: ParkedEventsOptions): Job['run'] 
     if (performance.now() < nextAtMs) return;
     while (!signal.aborted) {
       const startedAtMs = performance.now();
-      const due = { limit: BATCH, exceptIds: resting() };
+      const due = { limit: BATCH, exceptIds: resting.ids() };
       const customerIds = await readCustomersOfParkedEvents(query, due);
       const tookMs = performance.now() - startedAtMs;
       nextAtMs = performance.now() + Math.min(tookMs / maxLoad, LONGEST_PAUSE_MS);

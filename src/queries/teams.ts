@@ -132,14 +132,18 @@ const READ_CUSTOMERS_OF_EMPTY_TEAMS = ({ teams }: ApplicationTables) => `
                  from instep.subscriptions
                 where customer_id = teams.provider_customer_id
              )
+         and provider_customer_id <> all ($2::text[])
        limit $1`;
 
-/** Customers with a known plan, and with a team whose plan columns are all empty. */
-export async function readCustomersOfEmptyTeams(query: Query, limit: number): Promise<string[]> {
+/** Customers with a known plan, and with a team whose plan columns are all empty, except some. */
+export async function readCustomersOfEmptyTeams(
+  query: Query,
+  { limit, exceptIds }: { readonly limit: number; readonly exceptIds: readonly string[] },
+): Promise<string[]> {
   const rows = await query<{ customerId: string }>({
     name: 'read_customers_of_empty_teams',
     text: READ_CUSTOMERS_OF_EMPTY_TEAMS,
-    values: [limit],
+    values: [limit, exceptIds],
   });
   return rows.map(({ customerId }) => customerId);
 }

@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { ApplicationId } from '../../src/core/application-id.ts';
 import { fillEmptyTeams } from '../../src/ingest/fill-empty-teams.ts';
-import { DatabaseRefused } from '../../src/postgres/errors.ts';
+import { createFillDueTeams } from '../../src/maintenance/empty-teams.ts';
 import { addTeam, linkTeam } from '../../src/queries/teams.ts';
+import { createLogger } from '../../src/runtime/logging.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
@@ -29,6 +30,11 @@ async function teamWithPlan() {
   const older = receivedEvent({ customerId, createdSeconds: 1_000, status: 'canceled' });
   return { ingest, teamId, customerId, newest, older };
 }
+
+const logger = createLogger('silent');
+
+const fillDueTeams = () =>
+  createFillDueTeams({ database: store.database, planSelection: 'newest', logger })();
 
 const addEmptyTeam = (customerId: string) =>
   addTeam(store.database.query, { name: 'Another', customerId });
@@ -61,9 +67,9 @@ describe.each(Object.entries(CHANGES))('when %s', (_, change) => {
   test('maintenance gives it the plan', async () => {
     const { teamId, customerId } = await teamWithPlan();
     const emptyId = await change(teamId, customerId);
-    expect(await fillEmptyTeams(store.database, 'newest')).toEqual([emptyId]);
+    expect(await fillDueTeams()).toEqual([emptyId]);
     expect(await store.planOf(emptyId)).toMatchObject(ACTIVE);
-    expect(await fillEmptyTeams(store.database, 'newest')).toEqual([]);
+    expect(await fillDueTeams()).toEqual([]);
   });
 });
 
@@ -85,11 +91,15 @@ test('a plan that the application refuses does not stop those of other teams', a
   const otherId = await addEmptyTeam(other.customerId);
   await run(`alter table teams add constraint objection
              check (id <> ${refusedId} or subscription_status is null)`);
-  await expect(fillEmptyTeams(store.database, 'newest')).rejects.toThrow(DatabaseRefused);
+  const database = store.database;
+  const fill = createFillDueTeams({ database, planSelection: 'newest', logger });
+  expect(await fill()).toEqual([otherId]);
   expect(await store.planOf(otherId)).toMatchObject(ACTIVE);
   expect(await store.planOf(refusedId)).toEqual(NO_PLAN);
+  // The refused team rests, so the next ones are filled together again.
+  expect(await fill()).toEqual([]);
   await run('alter table teams drop constraint objection');
-  expect(await fillEmptyTeams(store.database, 'newest')).toEqual([refusedId]);
+  expect(await fillDueTeams()).toEqual([refusedId]);
 });
 
 test('an empty team gets its plan without the name if the name does not fit', async () => {
@@ -100,7 +110,7 @@ test('an empty team gets its plan without the name if the name does not fit', as
   await run('delete from teams where id = $1', [teamId]);
   await run('alter table teams alter column plan_name type varchar(5)');
   const emptyId = await addEmptyTeam(customerId);
-  expect(await fillEmptyTeams(store.database, 'newest')).toEqual([emptyId]);
+  expect(await fillDueTeams()).toEqual([emptyId]);
   expect(await store.planOf(emptyId)).toMatchObject({ ...ACTIVE, planName: null });
   await run('alter table teams alter column plan_name type text');
 });
@@ -109,7 +119,7 @@ test('a team whose customer has no known subscription stays empty', async () => 
   const { ingest } = await teamWithPlan();
   const { teamId, customerId } = await store.addTeam();
   await ingest([receivedEvent({ customerId, status: 'past_due' })]);
-  expect(await fillEmptyTeams(store.database, 'newest')).toEqual([]);
+  expect(await fillDueTeams()).toEqual([]);
   expect(await store.planOf(teamId)).toEqual(NO_PLAN);
 });
 
@@ -125,7 +135,7 @@ test('the product of a plan without a name is looked up later', async () => {
   await run('delete from instep.products');
   await run('delete from teams where id = $1', [teamId]);
   const emptyId = await addEmptyTeam(customerId);
-  await fillEmptyTeams(store.database, 'newest');
+  await fillDueTeams();
   expect(await store.planOf(emptyId)).toMatchObject({ planName: null });
   expect(await run('select product_id, name from instep.products')).toEqual([
     { product_id: 'prod_1', name: null },
