@@ -1,7 +1,7 @@
 const KINDS = ['team', 'customer', 'subscription', 'event'] as const;
 
 /** The subject of an action, such as `team:1`. */
-export type Subject = { readonly kind: (typeof KINDS)[number]; readonly id: string };
+type Subject = { readonly kind: (typeof KINDS)[number]; readonly id: string };
 
 /** Parses a subject; `null` for any other text. */
 export function parseSubject(text: string): Subject | null {
