@@ -36,7 +36,7 @@ const LONGEST_PAUSE_MS = 60_000;
 
 /**
  * Runs each job again and again, in a loop of its own. Jobs are driven by state and not by messages,
- * so a crash at any point costs nothing, and any number of instances may run them. A job that fails
+ * so a crash at any point costs nothing, and any number of instances can run them. A job that fails
  * is retried, with longer and longer pauses.
  */
 export function startMaintenance(

@@ -32,7 +32,7 @@ type OperationsOptions = {
 const MAX_CONNECTIONS = 3;
 const STATEMENT_TIMEOUT_MS = 5_000;
 
-/** How long pending pages may take when everything else has ended. */
+/** How long pending pages can take when everything else has ended. */
 export const OPERATIONS_DEADLINE_MS = 1_000;
 
 /** How many files, sockets included, the listener can have open. */
