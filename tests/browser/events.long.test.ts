@@ -6,19 +6,16 @@ import { expectText, useBrowser } from '../support/browser/browser.ts';
 const browser = useBrowser();
 const instep = useBrowsedInstep();
 
-test('a parked event is applied by a replay once a team is linked to its customer', async () => {
-  const customerId = 'cus_parked';
-  await instep.happen({ eventId: 'evt_parked', customerId });
+test('a parked event is applied by linking a team to its customer, on its own page', async () => {
+  await instep.happen({ eventId: 'evt_parked', customerId: 'cus_parked' });
+  const teamId = await instep.addTeam('Parked');
   const page = await browser.newPage();
   await page.goto(`${instep.url}/events?outcome=parked`);
   await page.getByRole('link', { name: 'evt_parked' }).click();
-  await page.getByRole('button', { name: 'Replay' }).click();
-  await expectText(page).toContain('The event is still parked: no team is linked to its customer.');
-
-  await instep.addTeam('Parked', customerId);
-  await page.getByRole('button', { name: 'Replay' }).click();
-  // Maintenance can have applied it first.
-  await expectText(page).toMatch(/The event is now applied|The event was already decided/);
+  await page.getByLabel('Team id or name').fill('Parked');
+  await page.getByRole('button', { name: 'Link and replay' }).click();
+  await expectText(page).toContain(`Linked to Parked (team ${teamId}).`);
+  await page.goBack();
   await page.reload();
   await page.getByRole('link', { name: 'Parked', exact: true }).first().click();
   await expectText(page).toContain('The team has Pro. Its customer has had it since');
