@@ -205,7 +205,7 @@ export const OTHER_SHOTS: readonly Shot[] = [
       await press(page, 'Replay');
     },
   },
-  at('search', '/search?q=team'),
+  at('search', '/search?q=an'),
   at('search-customer', '/search?q=cus_9f2Kd0aXqPq7Zs'),
   at('search-none', '/search?q=nothing+like+this'),
   ofEmpty('reconcile-empty', '/reconcile'),

@@ -38,6 +38,7 @@ test.each([
   ['a subscription', 'sub_acme'],
   ['a team id', String(acme)],
   ['a whole name in any case', ' acme ROCKETS '],
+  ['a part of only one name', 'rock'],
 ])('%s opens its team at once', async (_, text) => {
   expect(await search(text)).toEqual({ status: 303, location: `/teams/${acme}` });
 });

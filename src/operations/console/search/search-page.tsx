@@ -28,8 +28,8 @@ type Found =
   | { readonly teams: readonly NamedTeam[]; readonly customers: readonly TeamlessCustomer[] };
 
 /**
- * `GET /search`: finds events, customers, subscriptions, invoices, products and teams. An exact hit
- * opens at once.
+ * `GET /search`: finds events, customers, subscriptions, invoices, products and teams. An exact hit, or the
+ * only one, opens at once.
  */
 export function searchPage({ database, clockMs }: ConsoleOptions): Hono {
   return new Hono().get('/', async ({ req, html, redirect }) => {
@@ -60,7 +60,7 @@ async function search(query: Query, text: string, clockMs: () => number): Promis
   );
   // The list of teams continues a search that ran out of time.
   if (exact.length === 0 && page.searchedTo !== null) return { url: teamsUrl({ search: text }) };
-  return openOnly({ teams: page.teams, customers }, exact);
+  return openOnly({ teams: page.teams, customers }, exact.length > 0 ? exact : page.teams);
 }
 
 /**
@@ -89,9 +89,9 @@ async function findInvoice(query: Query, invoiceId: string, clockMs: () => numbe
   return await search(query, customerId, clockMs);
 }
 
-/** Opens the only exact hit. */
-function openOnly(found: Exclude<Found, { url: string }>, exact: readonly NamedTeam[]): Found {
-  const [team, ...others] = exact;
+/** Opens the team if it is the only hit. */
+function openOnly(found: Exclude<Found, { url: string }>, hits: readonly NamedTeam[]): Found {
+  const [team, ...others] = hits;
   const isOnly = team !== undefined && others.length === 0 && found.customers.length === 0;
   return isOnly ? { url: teamUrl(team.id) } : found;
 }
