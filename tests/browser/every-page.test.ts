@@ -28,24 +28,29 @@ const PAGES = [
   ['a missing page', () => '/teams/999999', null],
   ['what needs attention', () => '/attention?select=all', `${HOSTILE.image} 2`],
   ['what operators did', () => '/actions', null],
+  ['a parked event', () => `/events/${parked}`, `${HOSTILE.image} 2`],
+  ['a team without a customer', () => `/teams/${teams.unlinked}`, `${HOSTILE.image} 2`],
 ] as const;
 
 /** The widest and the narrowest of the usual fonts, with the metrics of Arial, where they are installed. */
 const FONTS = ['DejaVu Sans', 'Liberation Sans'];
 
-const teams: Record<'script' | 'rightToLeft' | 'long', ApplicationId> = {
+const teams: Record<'script' | 'rightToLeft' | 'long' | 'unlinked', ApplicationId> = {
   script: 0,
   rightToLeft: 0,
   long: 0,
+  unlinked: 0,
 };
 let position = 0;
 let unreadable = 0;
+let parked = 0;
 
 beforeAll(async () => {
   const customerId = HOSTILE.image;
   teams.script = await instep.addTeam(HOSTILE.script, customerId);
   teams.rightToLeft = await instep.addTeam(HOSTILE.rightToLeft, HOSTILE.entity);
   teams.long = await instep.addTeam(HOSTILE.long, 'cus_long');
+  teams.unlinked = await instep.addTeam('Unlinked');
   const createdSeconds = Date.UTC(2026, 0, 2, 20, 30) / 1_000;
   const subscriptionId = `sub_${HOSTILE.script}`;
   const productId = `prod_${HOSTILE.rightToLeft}`;
@@ -54,12 +59,18 @@ beforeAll(async () => {
   await instep.happen({ ...fields, eventId: `${HOSTILE.attribute} 2`, status: HOSTILE.script });
   await instep.happen({ customerId: HOSTILE.entity, eventId: HOSTILE.rightToLeft });
   await instep.happen({ customerId: 'cus_long', subscriptionId: `sub_${HOSTILE.long}` });
+  for (const id of ['sub_first', 'sub_second']) {
+    await instep.happen({ customerId: 'cus_long', subscriptionId: id });
+  }
   await instep.happen({ customerId: `${HOSTILE.image} 2`, eventId: 'evt_parked' });
   const events = await instep.database.query<{ position: number; outcome: string }>(
     'select position, outcome from instep.events order by position',
   );
   position = events[0]?.position ?? 0;
-  unreadable = events.find(({ outcome }) => outcome === 'unreadable')?.position ?? 0;
+  const positionOf = (wanted: string) =>
+    events.find(({ outcome }) => outcome === wanted)?.position ?? 0;
+  unreadable = positionOf('unreadable');
+  parked = positionOf('parked');
 });
 
 /** Four in `npm test`, the overview, a team, an event and what needs attention; all in `npm run test:all`. */

@@ -156,7 +156,7 @@ test('an operator logs in by keyboard on a phone, after a mistake, and logs out'
   await page.goto(`${guarded.url}/specimen`);
   await page.keyboard.type('not the token');
   await page.keyboard.press('Enter');
-  await expectText(page).toContain('This is not OPS_TOKEN.');
+  await expectText(page).toContain('Wrong token.');
   expect(await axeViolations(page)).toEqual([]);
   await page.keyboard.type(OPERATIONS_TOKEN);
   await page.keyboard.press('Enter');

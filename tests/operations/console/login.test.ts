@@ -44,7 +44,7 @@ test('a wrong token is rejected and logged', async () => {
   const operator = service.newOperator();
   const answer = await operator.logIn(`${OPERATIONS_TOKEN}x`.replaceAll('canary', 'other'));
   expect(answer.status).toBe(401);
-  expect(await answer.text()).toContain('This is not OPS_TOKEN.');
+  expect(await answer.text()).toContain('Wrong token.');
   expect(operator.cookies.has('instep_operator')).toBe(false);
   expect((await operator.get('/')).status).toBe(303);
   expect(service.lines).toContainEqual(

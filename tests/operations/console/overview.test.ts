@@ -360,7 +360,7 @@ describe('an issue has a remedy', () => {
       `insert into instep.findings (customer_id, team_id, problem)
        values ('cus_new', '', 'customer without a team')`,
     );
-    await expectIssue('1 customer has a subscription but no team.', 'Link a team to each.');
+    await expectIssue('1 customer has a subscription but no team.', 'Link it to a team.');
     await run(`update teams set provider_customer_id = 'cus_new'`);
     expect(await load()).toContain(GREEN);
   });

@@ -100,7 +100,7 @@ test('a team without a plan shows which one it lost', async () => {
   expect(text).toMatch(/Echo 5 canceled was Basic cus_echo/);
   const team = await pages.get('/teams/5');
   expect(team.text).toMatch(
-    /was canceled\. The customer has had no plan since .* ; before, it had Basic/,
+    /was canceled\. The customer has had no plan since .* ; before that, it had Basic/,
   );
 });
 

@@ -130,7 +130,7 @@ describe('the reason for the plan', () => {
 
   test('says that no event was received', async () => {
     const { read } = await arrange();
-    expect(await read()).toContain('no events No event of this customer was ever received.');
+    expect(await read()).toContain('no events No event of this customer has been received.');
   });
 
   test('says that no event had an effect', async () => {

@@ -1,6 +1,9 @@
 import type { Page } from 'playwright-core';
 
-/** Texts that are cut off at the side, and texts that cover each other. */
+/**
+ * Texts that are cut off at the side, texts that cover each other, links that look like one, and labels without
+ * a value.
+ */
 export async function layoutProblems(page: Page): Promise<string[]> {
   return await page.evaluate<string[]>(FIND_PROBLEMS);
 }
@@ -35,6 +38,21 @@ const FIND_PROBLEMS = `(() => {
       const isBeside = one.node === other.node || one.layer !== other.layer || width <= 1;
       if (!isBeside) problems.add('overlap: ' + one.name + ' | ' + other.name);
     }
+  }
+
+  for (const link of document.querySelectorAll('a + a')) {
+    if (getComputedStyle(link).textDecorationLine !== 'underline') continue;
+    const [one, other] = [link.previousElementSibling.getClientRects(), link.getClientRects()];
+    const [end, start] = [one[one.length - 1], other[0]];
+    const isOneLine = end && start && Math.abs(end.bottom - start.bottom) < 3;
+    if (isOneLine && start.left - end.right < 6) problems.add('one link: ' + link.textContent);
+  }
+
+  for (const cell of document.querySelectorAll('.cards td')) {
+    const label = getComputedStyle(cell, '::before');
+    const isLabeled = cell.checkVisibility() && label.position === 'absolute';
+    const isEmpty = cell.innerText.trim() === '' && cell.querySelector('input') === null;
+    if (isLabeled && isEmpty) problems.add('no value: ' + cell.dataset.label);
   }
   return [...problems];
 

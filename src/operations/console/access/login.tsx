@@ -26,7 +26,7 @@ export function loginPages({ isToken, sessions, logger }: LoginOptions): Hono<Co
     const { token, next: wanted } = await context.req.parseBody();
     const next = ownPath(wanted);
     if (typeof token !== 'string' || !(await isToken(token.trim()))) {
-      return context.html(<LoginPage next={next} error="This is not OPS_TOKEN." />, 401);
+      return context.html(<LoginPage next={next} error="Wrong token." />, 401);
     }
     await sessions.begin(context);
     logger.info('operator logged in');

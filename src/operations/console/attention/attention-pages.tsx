@@ -46,24 +46,24 @@ export function attentionPages(services: ActionServices): Hono {
     ]);
     const areSelected = req.query('select') === 'all';
     const texts = readTexts(new URL(req.url).searchParams);
-    const errors = new Map(
-      acted.flatMap(({ subject, isDone, result }) => (isDone ? [] : [[subject, result]])),
-    );
+    const failures = new Map(acted.flatMap((one) => (one.isDone ? [] : [[one.subject, one]])));
     return html(
       <Page title="Needs attention" area="Attention">
         <ActionSummary actions={acted} />
         <Kinds counts={counts} current={kind} />
         {page.issues.length === 0 ? (
-          <NoIssues isFiltered={kind !== null || cursor !== null} />
+          <>
+            <NoIssues isFiltered={kind !== null || cursor !== null} />
+            <p>
+              <a href="/actions">What operators did</a>
+            </p>
+          </>
         ) : (
           <>
             <ExportLinks url={issuesUrl(kind)} />
-            <IssueForm {...{ page, kind, cursor, areSelected, texts, errors }} />
+            <IssueForm {...{ page, kind, cursor, areSelected, texts, failures }} />
           </>
         )}
-        <p>
-          <a href="/actions">What operators did</a>
-        </p>
       </Page>,
     );
   });

@@ -2,6 +2,7 @@ import type { Child } from 'hono/jsx';
 import { isSamePlan } from '../../../core/transition.ts';
 import { whyUnreadable } from '../../../event-log/explain.ts';
 import { MAX_COUNTED_OF_CUSTOMER } from '../../../queries/open-issues.ts';
+import type { RecordedAction } from '../../../queries/operator-actions.ts';
 import { changeOf } from '../../../stripe/parse-logged-event.ts';
 import { countText } from '../../count-text.ts';
 import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
@@ -63,8 +64,8 @@ export type IssueTableProps = {
   readonly areSelected: boolean;
   /** The texts in the rows' fields, by subject. */
   readonly texts: ReadonlyMap<string, string>;
-  /** Why the last action on a row failed. */
-  readonly errors: ReadonlyMap<string, string>;
+  /** The rows' last actions that failed. */
+  readonly failures: ReadonlyMap<string, RecordedAction>;
 };
 
 /** The rows of the list. The surrounding form sends those that are selected. */
@@ -76,9 +77,13 @@ export function IssueTable({ issues, ...state }: IssueTableProps) {
 
 type RowState = Omit<IssueTableProps, 'issues'>;
 
-function cellsOf(issue: OpenIssue, id: string, { areSelected, texts, errors }: RowState): Child[] {
+function cellsOf(
+  issue: OpenIssue,
+  id: string,
+  { areSelected, texts, failures }: RowState,
+): Child[] {
   const subject = subjectOf(issue);
-  const input = { id, text: texts.get(subject), error: errors.get(subject) };
+  const input = { id, text: texts.get(subject), failure: failures.get(subject) };
   return [
     <input
       type="checkbox"
@@ -188,14 +193,15 @@ type ResolutionProps = {
   readonly id: string;
   /** What was entered. */
   readonly text: string | undefined;
-  /** Why the last action failed. */
-  readonly error: string | undefined;
+  /** The last action, if it failed. */
+  readonly failure: RecordedAction | undefined;
 };
 
 /** The main action of a row, with its field. */
-function Resolution({ issue, subject, id, text, error }: ResolutionProps) {
+function Resolution({ issue, subject, id, text, failure }: ResolutionProps) {
   const action = mainActionOf(issue);
   const isOfTeam = issue.kind === 'unknown customer';
+  const isNotLinked = failure?.action === 'link';
   return (
     <>
       {action === 'link' && (
@@ -207,16 +213,16 @@ function Resolution({ issue, subject, id, text, error }: ResolutionProps) {
           placeholder={isOfTeam ? 'Customer id (cus_…)' : 'Team id or name'}
           aria-label={`${isOfTeam ? 'Customer' : 'Team'} for ${labelOf(subject)}`}
           autocomplete="off"
-          aria-describedby={error && `${id}-error`}
-          aria-invalid={error && 'true'}
+          aria-describedby={isNotLinked ? `${id}-error` : undefined}
+          aria-invalid={isNotLinked ? 'true' : undefined}
         />
       )}
       <Button name="one" value={`${action} ${subject}`}>
         {BUTTONS[action]}
       </Button>
-      {error !== undefined && (
+      {failure !== undefined && (
         <p class="error" id={`${id}-error`}>
-          <UntrustedText text={error} maxLength={400} />
+          <UntrustedText text={failure.result} maxLength={400} />
         </p>
       )}
     </>

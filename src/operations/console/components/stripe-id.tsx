@@ -21,7 +21,11 @@ export function StripeId({ text }: { readonly text: string | null }) {
         Copy
       </button>{' '}
       {path !== undefined && (
-        <a href={`https://dashboard.stripe.com${mode}/${path}/${text}`} rel="noreferrer">
+        <a
+          class="whole"
+          href={`https://dashboard.stripe.com${mode}/${path}/${text}`}
+          rel="noreferrer"
+        >
           Stripe dashboard
         </a>
       )}

@@ -148,8 +148,8 @@ function PageEnd({ fields, page, isLogEmpty, isForward }: PageEndProps & Whole) 
   if (isLogEmpty) {
     return (
       <Notice kind="empty" title="No events yet">
-        Register /api/stripe/webhook at Stripe for the two subscription events, or send one
-        yourself: npx instep trigger
+        Register /api/stripe/webhook at Stripe for the two subscription events. To send one
+        yourself, run <code>npx instep trigger</code>.
       </Notice>
     );
   }

@@ -57,7 +57,11 @@ export function CustomerFact({ customerId }: { readonly customerId: string | nul
   return (
     <>
       <StripeId text={customerId} />{' '}
-      {customerId && <a href={filterUrl('/events', { customer: customerId })}>All events</a>}
+      {customerId && (
+        <a class="whole" href={filterUrl('/events', { customer: customerId })}>
+          All events
+        </a>
+      )}
     </>
   );
 }

@@ -6,7 +6,7 @@ import { type EventOrigin, type Mismatch, mismatchOf } from '../../../stripe/eve
 import type { Mode } from '../../../stripe/key-kind.ts';
 import { counted, countText } from '../../count-text.ts';
 import { type IssueCounts, issueCountText } from '../attention/issue-counts.ts';
-import { issuesUrl } from '../attention/open-issues.ts';
+import { type IssueKind, issuesUrl } from '../attention/open-issues.ts';
 import { WhenCurrent, WhenOutdated } from '../components/live.tsx';
 import { Time } from '../components/text.tsx';
 import { teamsUrl } from '../teams/team-filter.ts';
@@ -69,7 +69,7 @@ function* parkedIssues(state: SyncState, nowMs: number): Generator<Issue> {
   if (counts.parked === 0 || areJustParked(state, nowMs)) return;
   yield {
     problem: `${customersHave(counts)} parked events.`,
-    remedy: 'Link each customer to its team.',
+    remedy: counts.parked === 1 ? 'Link it to its team.' : 'Link each to its team.',
     link: { path: issuesUrl('parked'), text: RESOLVE },
   };
 }
@@ -165,46 +165,49 @@ function* maintenanceIssues(
   }
 }
 
-/** What comparisons found: the sentence after one and after several, and the remedy. */
-const FINDINGS = [
+type Sentences = readonly [problem: string, remedy: string];
+
+const COMPARE = 'Compare and repair.';
+const READ_LOG = 'The server log has the reason.';
+
+/** What comparisons found: the sentences after one and after several. */
+const FINDINGS: readonly (readonly [kind: IssueKind, one: Sentences, several: Sentences])[] = [
   [
     'out of sync',
-    'team is out of sync with Stripe.',
-    'teams are out of sync with Stripe.',
-    'Compare and repair.',
+    ['team is out of sync with Stripe.', COMPARE],
+    ['teams are out of sync with Stripe.', COMPARE],
   ],
   [
     'changed by hand',
-    'team was changed by hand.',
-    'teams were changed by hand.',
-    'Compare and repair.',
+    ['team was changed by hand.', COMPARE],
+    ['teams were changed by hand.', COMPARE],
   ],
   [
     'plan refused',
-    'team has a plan that the database refuses.',
-    'teams have a plan that the database refuses.',
-    'The server log has the reason.',
+    ['team has a plan that the database refuses.', READ_LOG],
+    ['teams have a plan that the database refuses.', READ_LOG],
   ],
   [
     'customer without a team',
-    'customer has a subscription but no team.',
-    'customers have a subscription but no team.',
-    'Link a team to each.',
+    ['customer has a subscription but no team.', 'Link it to a team.'],
+    ['customers have a subscription but no team.', 'Link each to a team.'],
   ],
   [
     'unknown customer',
-    'team has a customer that Stripe does not know.',
-    'teams have a customer that Stripe does not know.',
-    'Link the right customer to each.',
+    ['team has a customer that Stripe does not know.', 'Link the right one.'],
+    ['teams have a customer that Stripe does not know.', 'Link the right customer to each.'],
   ],
-] as const;
+];
 
 function findingIssues({ counts }: SyncState): Issue[] {
-  return FINDINGS.filter(([kind]) => counts[kind] > 0).map(([kind, one, several, remedy]) => ({
-    problem: `${issueCountText(counts, kind)} ${counts[kind] === 1 ? one : several}`,
-    remedy,
-    link: { path: issuesUrl(kind), text: RESOLVE },
-  }));
+  return FINDINGS.filter(([kind]) => counts[kind] > 0).map(([kind, one, several]) => {
+    const [problem, remedy] = counts[kind] === 1 ? one : several;
+    return {
+      problem: `${issueCountText(counts, kind)} ${problem}`,
+      remedy,
+      link: { path: issuesUrl(kind), text: RESOLVE },
+    };
+  });
 }
 
 type IssueListProps = {

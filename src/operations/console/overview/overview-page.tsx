@@ -115,7 +115,8 @@ function Overview({
         </div>
       ) : (
         <Notice kind="empty" title="No events yet">
-          Change a subscription at Stripe to receive one. If none arrives, run instep doctor.
+          Change a subscription at Stripe to receive one. If none arrives, run{' '}
+          <code>npx instep doctor</code>.
         </Notice>
       )}
       <div class="panels">

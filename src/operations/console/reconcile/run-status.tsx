@@ -146,7 +146,9 @@ function Findings({ found, teams, isOver }: FindingsProps) {
         </p>
       )}
       {isOver && count > first.length && (
-        <p>To get all of them: npx instep reconcile --dry-run --json</p>
+        <p>
+          To get all of them, run <code>npx instep reconcile --dry-run --json</code>.
+        </p>
       )}
     </>
   );

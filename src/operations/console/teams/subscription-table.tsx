@@ -1,4 +1,4 @@
-import type { Customer } from '../../../core/customer.ts';
+import type { Customer, SubscriptionState } from '../../../core/customer.ts';
 import { followedEvent, type PlanSelection } from '../../../core/plan-selection.ts';
 import { countText } from '../../count-text.ts';
 import { Badge, StatusBadge } from '../components/badges.tsx';
@@ -26,22 +26,34 @@ export function SubscriptionTable({ customer, planSelection }: SubscriptionTable
       <Table
         label="Subscriptions"
         columns={COLUMNS}
-        rows={states.slice(0, MAX_SHOWN).map(({ newest, order }) => [
-          <OptionalText text={newest.subscriptionId} maxLength={120} />,
-          <StatusBadge status={newest.status} />,
-          <OptionalText text={newest.productId} />,
-          <Time ms={newest.createdSeconds * 1_000} />,
-          <>
-            {newest === followed && <Badge tone="accent">followed</Badge>}{' '}
-            {order === 'ambiguous' && <Badge tone="warning">unknown order</Badge>}
-          </>,
-        ])}
+        rows={states
+          .slice(0, MAX_SHOWN)
+          .map(({ newest, order }) => [
+            <OptionalText text={newest.subscriptionId} maxLength={120} />,
+            <StatusBadge status={newest.status} />,
+            <OptionalText text={newest.productId} />,
+            <Time ms={newest.createdSeconds * 1_000} />,
+            <Note isFollowed={newest === followed} order={order} />,
+          ])}
       />
       {states.length > MAX_SHOWN && (
         <p class="quiet">
           Showing the newest {MAX_SHOWN} of {countText(states.length)}.
         </p>
       )}
+    </>
+  );
+}
+
+type NoteProps = { readonly isFollowed: boolean; readonly order: SubscriptionState['order'] };
+
+function Note({ isFollowed, order }: NoteProps) {
+  const isUnknown = order === 'ambiguous';
+  if (!isFollowed && !isUnknown) return <>–</>;
+  return (
+    <>
+      {isFollowed && <Badge tone="accent">followed</Badge>}{' '}
+      {isUnknown && <Badge tone="warning">unknown order</Badge>}
     </>
   );
 }

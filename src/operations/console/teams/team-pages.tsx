@@ -141,7 +141,8 @@ function NoTeams({ fields, start }: Omit<PageEndProps, 'page'>) {
   if (Object.values(filter).every((value) => value === '') && start === null) {
     return (
       <Notice kind="empty" title="No teams yet">
-        Your app adds them to the table teams. To try it: npx instep team add --name Acme
+        Your app adds them to the table teams. To try it, run{' '}
+        <code>npx instep team add --name Acme</code>.
       </Notice>
     );
   }

@@ -100,7 +100,7 @@ function Reason({ team, status, waiting }: ReasonProps) {
     case 'no events':
       return (
         <>
-          No event of this customer was ever received. If Stripe shows a subscription,{' '}
+          No event of this customer has been received. If Stripe shows a subscription,{' '}
           <a href="#comparison">compare this team with Stripe</a>.
         </>
       );
@@ -130,7 +130,7 @@ function Reason({ team, status, waiting }: ReasonProps) {
           customer has had no plan <SinceText {...status.since} />
           {team.lostPlan !== null && (
             <>
-              ; before, it had{' '}
+              ; before that, it had{' '}
               <strong>
                 <UntrustedText text={team.lostPlan.planName ?? team.lostPlan.productId} />
               </strong>

@@ -20,7 +20,7 @@ export type TeamRecord = {
 export type TeamStatus =
   /** The team has no customer. */
   | { readonly kind: 'unlinked' }
-  /** No event of its customer was ever received. */
+  /** No event of its customer has been received. */
   | { readonly kind: 'no events' }
   /** None of the events had an effect. */
   | { readonly kind: 'no effect'; readonly last: SubscriptionEvent }

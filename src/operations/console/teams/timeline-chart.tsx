@@ -52,7 +52,7 @@ export function TimelineChart({ entries, isNewest }: TimelineChartProps) {
             </>
           ))}
           <line class="tick" x1={end} x2={end} y1={0} y2={ticksTop} />
-          <text x={end} y={ticksTop + 14} text-anchor="end">
+          <text x={end} y={ticksTop + 13} text-anchor="end">
             {isNewest ? 'now' : 'newer'}
           </text>
           {lanes.map((lane) => (
