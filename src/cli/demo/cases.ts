@@ -15,7 +15,7 @@ export const GUIDED_CASES = [
 
 const MINUTE_MS = 60_000;
 
-/** Adds the companies of the guided cases. */
+/** Adds the companies of the guided cases, and one that lost Pro because its payments failed. */
 export async function createCases(options: ActivityOptions): Promise<void> {
   const { query, ingest, subscriptions, suffix, startMs } = options;
 
@@ -49,4 +49,9 @@ export async function createCases(options: ActivityOptions): Promise<void> {
   if (team === null) throw new RangeError(`team ${teamId} is gone`);
   const byHand = { ...team.plan, providerProductId: 'prod_pro', planName: 'Pro' };
   await writePlans(query, new Map([[teamId, byHand]]));
+
+  const larkspur = eventsOf('larkspur');
+  await addTeam(query, { name: 'Larkspur Dyes', customerId: `cus_${suffix}_larkspur` });
+  await deliver(larkspur(150, { productId: 'prod_pro' }));
+  await deliver(larkspur(30, { productId: 'prod_pro', status: 'unpaid' }));
 }
