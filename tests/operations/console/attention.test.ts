@@ -430,7 +430,7 @@ describe('several rows', () => {
   test('are not changed by an action that does not apply to them', async () => {
     await park('cus_1');
     const { html, text } = await send([['one', 'repair customer:cus_1']]);
-    expect(text).toContain('This action does not apply to this row.');
+    expect(text).toContain('Repair does not apply to this row.');
     expect(html).not.toContain('aria-invalid');
   });
 });

@@ -53,6 +53,8 @@ const FIND_PROBLEMS = `(() => {
     const isLabeled = cell.checkVisibility() && label.position === 'absolute';
     const isEmpty = cell.innerText.trim() === '' && cell.querySelector('input') === null;
     if (isLabeled && isEmpty) problems.add('no value: ' + cell.dataset.label);
+    const isTaller = isLabeled && parseFloat(label.height) > cell.clientHeight;
+    if (isTaller) problems.add('overlap: ' + cell.dataset.label + ' | the next label');
   }
   return [...problems];
 

@@ -49,7 +49,9 @@ export async function resolve(
       case 'dismiss subscription':
         return done('Hidden until it changes.');
       default:
-        return failed('This action does not apply to this row.');
+        return failed(
+          `${action.charAt(0).toUpperCase()}${action.slice(1)} does not apply to this row.`,
+        );
     }
   } catch (error) {
     if (!(error instanceof InstepError)) throw error;
