@@ -39,9 +39,9 @@ type Stored = {
 
 /**
  * Applies a batch of events within one transaction and two round trips, whatever its size: lock the teams and
- * read what is stored; decide, write and commit. Only an order that depends on neighboring seconds takes a
- * third. Returns the results in the order of the events; `null` for an event that was skipped because another
- * transaction has locked its team.
+ * read what is stored; decide, write and commit. Neighboring seconds and the name of a product outside the
+ * batch take one more each. Returns the results in the order of the events; `null` for an event that was
+ * skipped because another transaction has locked its team.
  *
  * The lock comes first: the session that holds a customer's team decides alone on the customer's events, and
  * reads what the previous holder wrote.

@@ -11,8 +11,8 @@ let api: Api | undefined;
 let loading: Promise<Api> | undefined;
 
 /**
- * Does traced work with the API once an SDK has registered itself, before or after our start. Without an SDK
- * the API is not loaded, because that takes a tenth of a cold start.
+ * Does traced work with the API once an SDK has registered itself, before or after our start. Not loading
+ * the API before then saves a tenth of the CPU time until the first response.
  */
 function withApi<Result>(
   traced: (api: Api) => Promise<Result>,
