@@ -278,7 +278,7 @@ const attentionPages = ({ newest, form }: Row): ConsolePage[] => [
 export async function sortedPages(_: Ask, teams: number): Promise<ConsolePage[]> {
   const orders = ['name', '-name', 'status', '-status', 'plan', '-plan', 'customer', '-id'];
   return [
-    ...orders.map((order) => ({ name: `teams by ${order}`, path: `/teams?sort=${order}` })),
+    ...orders.map((order) => ({ name: nameOfOrder(order), path: `/teams?sort=${order}` })),
     { name: '… by plan, in the middle', path: `/teams?sort=plan&after=${Math.floor(teams / 2)}` },
     {
       name: '… by plan, before the middle',
@@ -293,4 +293,8 @@ export async function sortedPages(_: Ask, teams: number): Promise<ConsolePage[]>
     { name: '… by plan, by a common name', path: '/teams?sort=plan&search=Team' },
     { name: '… by plan, as a file', path: '/teams?sort=plan&format=csv', isFile: true },
   ];
+}
+
+function nameOfOrder(order: string): string {
+  return order.startsWith('-') ? `teams by ${order.slice(1)}, descending` : `teams by ${order}`;
 }

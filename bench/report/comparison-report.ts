@@ -61,8 +61,8 @@ export function comparisonReport(
     bytesTable(bytes),
     install === null
       ? ''
-      : `Installing the library adds ${install.packages} packages, including itself, and takes up ` +
-        `${figure(install.megabytes, ' MB')}.`,
+      : `An install of the library adds ${install.packages} packages, including the library itself, ` +
+        `and takes up ${figure(install.megabytes, ' MB')}.`,
   ]
     .filter((part) => part !== '')
     .join('\n\n');

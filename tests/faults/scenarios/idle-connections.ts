@@ -24,8 +24,9 @@ export const idleConnections: Scenario = {
     'the given number of connections stay open after their first response and send a request ' +
     'now and then',
   promise:
-    'all of them are kept, 99.9% of other requests are served, memory stays bounded, and ' +
-    'connections that stop sending are closed and leave nothing behind',
+    'none of them is closed as long as it sends requests, 99.9% of other requests are served, ' +
+    'memory stays bounded, and once the connections stop sending, they are closed and leave ' +
+    'nothing behind',
   times: { short: 500, long: 10_000 },
   isPossible: canMeasureUse,
   async run({ times, onProgress }) {

@@ -35,7 +35,7 @@ export const network: Scenario = {
     'connections or goes down, under load',
   promise:
     'no request exceeds its deadline, nothing acknowledged is lost, everything works again ' +
-    'within one deadline after the fault, and no broken connection stays in use',
+    'no later than one request deadline after the fault, and no broken connection stays in use',
   times: { short: 5, long: 100 },
   async run({ times, onProgress }) {
     const cluster = await PostgresCluster.create();

@@ -32,10 +32,10 @@ export const FAULT =
  * (docs/decisions/0009-refuse-early-when-the-queue-is-long.md).
  */
 export const overload = createOverload({
-  fault: `${FAULT}; a trigger on the table teams takes 1 ms per row`,
+  fault: `${FAULT}; a trigger on the teams table takes 1 ms per row`,
   promise:
-    'accepted events are stored within 1 second, others are refused within 100 ms, profiles ' +
-    'are answered almost as fast as before, memory stays bounded, and the rate recovers ' +
+    'accepted events are stored within 1 second, others are refused within 100 ms, profile ' +
+    'requests are answered almost as fast as before, memory stays bounded, and the rate recovers ' +
     'immediately',
   burden: slowTeams,
 });

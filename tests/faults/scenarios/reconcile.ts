@@ -30,7 +30,8 @@ const causeOf = (number: number): Cause | null =>
   number % 100 === 0 ? (CAUSES[(number / 100) % CAUSES.length] ?? null) : null;
 
 export const reconcile: Scenario = {
-  fault: 'Stripe has the given number of subscriptions, and 1% of the teams have drifted',
+  fault:
+    'Stripe has the given number of subscriptions, and 1% of the teams have drifted (differ from Stripe)',
   promise:
     'instep reconcile finds and repairs exactly these teams, stays within its rate limit, ' +
     `and uses at most ${MAX_MEGABYTES} MB of memory`,

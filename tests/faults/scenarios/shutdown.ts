@@ -15,7 +15,7 @@ const DEADLINE_MS = 10_000;
 export const shutdown: Scenario = {
   fault: 'SIGTERM while the server is overloaded',
   promise:
-    '/readyz reports 503 first, running requests are answered, the server exits with 0 ' +
+    '/readyz reports 503 first, requests in progress are answered, the server exits with 0 ' +
     'within 10 s, and nothing is lost',
   times: { short: 2, long: 200 },
   async run({ times, onProgress }) {
