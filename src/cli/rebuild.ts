@@ -37,7 +37,7 @@ async function rebuildTeams({ team, dryRun = false, json }: RebuildOptions): Pro
     ...(repaired > 0
       ? [`${counted(repaired, 'difference')} ${dryRun ? 'found' : 'repaired'}`]
       : []),
-    ...(kept > 0 ? [`${counted(kept, 'row')} written by your application kept`] : []),
+    ...(kept > 0 ? [`kept ${counted(kept, 'row')} that your application wrote`] : []),
   ];
   printMessage(counts.join(', ') || 'no differences');
 }

@@ -70,8 +70,8 @@ async function run({ dryRun = false, customer, json, resume = false }: Options):
   else printMessage(describeCounts(counts, dryRun));
   const left = counts.drifts - counts.repaired;
   if (left === 0) return;
-  const verb = left === 1 ? 'is' : 'are';
-  const hint = dryRun ? ': to repair, run without --dry-run' : '';
+  const [verb, them] = left === 1 ? ['is', 'it'] : ['are', 'them'];
+  const hint = dryRun ? `: to repair ${them}, run without --dry-run` : '';
   throw new DriftLeft(`${counted(left, 'team')} ${verb} out of sync with Stripe${hint}`);
 }
 

@@ -16,7 +16,7 @@ type Options = { role?: string; json?: boolean };
 export function tablesCommand(): Command {
   return createCommand(
     'tables',
-    'show which tables and columns of your app Instep recognizes, and the grants for its role',
+    "show which of your app's tables and columns Instep recognizes, and which grants it needs",
     'instep tables --role instep',
   )
     .option(

@@ -36,7 +36,10 @@ export function triggerCommand(): Command {
   )
     .argument('<type>', 'event type, such as customer.subscription.updated')
     .requiredOption('--customer <id>', 'customer id')
-    .option('--status <status>', 'status (default: active, or canceled for a deleted event)')
+    .option(
+      '--status <status>',
+      'status (default: active, or canceled if the type ends with .deleted)',
+    )
     .option(
       '--subscription <id>',
       'subscription id (default: derived from the customer id, such as sub_123)',
@@ -74,7 +77,7 @@ async function post(url: string, request: RequestInit) {
   } catch (cause) {
     const problem = signal.aborted
       ? `did not answer within ${DEADLINE_SECONDS} seconds: is Instep listening there?`
-      : "can't be reached: is the server running? Name its address with HOST and PORT, or with --url";
+      : "can't be reached: is the server running? Specify its address with HOST and PORT, or with --url";
     throw new TriggerFailed(`${url} ${problem}`, { cause });
   }
 }

@@ -24,7 +24,7 @@ export function databaseVariables(environment: Environment) {
       v.optional(v.string(), reason === null ? 'embedded' : ''),
       v.check(
         (text) => text !== '',
-        `is missing, and ${reason}: set it to your PostgreSQL, or to embedded`,
+        `is missing, and ${reason}: set it to the URL of your PostgreSQL, or to embedded`,
       ),
       v.transform((text) => (text === 'embedded' ? [] : parseDatabaseUrl(text))),
       v.check(

@@ -12,7 +12,7 @@ export type OperationsConfig = {
 
 const MIN_TOKEN_LENGTH = 32;
 
-const MAKE_TOKEN = `set ${MIN_TOKEN_LENGTH} characters or more, such as from \`openssl rand -base64 32\``;
+const MAKE_TOKEN = `set ${MIN_TOKEN_LENGTH} characters or more, for example the output of \`openssl rand -base64 32\``;
 
 const noPort = v.pipe(
   v.literal('off'),

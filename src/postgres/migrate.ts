@@ -125,7 +125,7 @@ async function readPending(query: Query, known: readonly Migration[]): Promise<M
   const newest = known.at(-1)?.version ?? 0;
   if (compatibleFrom > newest) {
     throw new SchemaNewer(
-      `the database is at migration ${applied}, this Instep knows ${newest}: run the newer Instep`,
+      `the database is at migration ${applied}, but this version of Instep knows only ${newest}: run the newer version`,
     );
   }
   return known.filter(({ version }) => version > applied);

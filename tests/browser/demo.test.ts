@@ -19,7 +19,7 @@ let teamId: string;
 beforeAll(async () => {
   await runInstep(['demo', '--once'], environment);
   demo = spawnInstep(['demo'], environment);
-  await demo.writes(/until Ctrl-C/);
+  await demo.writes(/until you press Ctrl-C/);
   [, url = ''] = /Console: (\S+)/.exec(demo.stdout) ?? [];
   [, teamId = ''] = /npx instep team show (\d+)/.exec(demo.stdout) ?? [];
 });

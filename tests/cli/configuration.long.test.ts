@@ -96,7 +96,7 @@ test.each([
     const ended = await runInstep([command], { ...SETTINGS, ...environment }, folder);
     expect(ended).toMatchObject({ code: 2, stdout: '' });
     expect(ended.stderr).toMatch(
-      /DATABASE_URL is missing, and .*: set it to your PostgreSQL, or to embedded/,
+      /DATABASE_URL is missing, and .*: set it to the URL of your PostgreSQL, or to embedded/,
     );
     expect(ended.stderr).not.toContain('canary');
     expect(existsSync(join(folder, 'data'))).toBe(false);

@@ -69,7 +69,7 @@ test('shows the same when it runs again in the same folder', async () => {
 
 test('the next steps work when pasted, and Ctrl-C ends the demo', async () => {
   const demo = spawnInstep(['demo'], environment);
-  await demo.writes(/until Ctrl-C/);
+  await demo.writes(/until you press Ctrl-C/);
   const [, url = '', cookie = ''] = /curl -i (\S+\/api\/user) -b '(.*?)'/.exec(demo.stdout) ?? [];
   const profile = await fetch(url, { headers: { cookie } });
   expect(await profile.json()).toMatchObject({ name: 'Ada' });
@@ -92,7 +92,7 @@ test('the next steps work when pasted, and Ctrl-C ends the demo', async () => {
 
 test('invented companies have a history and further events', async () => {
   const demo = spawnInstep(['demo'], environment);
-  await demo.writes(/until Ctrl-C/);
+  await demo.writes(/until you press Ctrl-C/);
   const data = { INSTEP_DATA: join(folder, 'demo') };
   const newest = async () => {
     const { stdout } = await runInstep(['events', 'list', '--limit', '1', '--json'], data);

@@ -163,7 +163,7 @@ test('shows the free disk space of the embedded database', async () => {
   const folder = createFolder();
   await runInstep(['user', 'add', '--email', 'ada@example.com'], {}, folder);
   const { stdout } = await runInstep(['doctor'], {}, folder);
-  expect(stdout).toMatch(/^\w+ +disk space +the database takes [\d.]+ MB; [\d.]+ .B is free$/m);
+  expect(stdout).toMatch(/^\w+ +disk space +the database takes up [\d.]+ MB; [\d.]+ .B is free$/m);
   expect(stdout).toMatch(/^ok +schema +up to date$/m);
 });
 

@@ -67,7 +67,7 @@ test('reports and keeps a plan that the application wrote', async () => {
   expect(lines).toEqual([
     expect.stringMatching(/kept: your application wrote it; run `instep reconcile --customer cus_/),
   ]);
-  expect(stderr).toBe('1 row written by your application kept\n');
+  expect(stderr).toBe('kept 1 row that your application wrote\n');
   expect(await service.planOf(teamId)).toMatchObject({ planName: 'By hand' });
   await service.database.query('delete from teams where id = $1', [teamId]);
 });

@@ -60,7 +60,7 @@ test('reports drift with its cause, and repairs it', async () => {
     lines,
     stderr:
       `5 subscriptions, 6 teams: 3 out of sync, ${apart}\n` +
-      'instep: 3 teams are out of sync with Stripe: to repair, run without --dry-run [DRIFT_LEFT]\n',
+      'instep: 3 teams are out of sync with Stripe: to repair them, run without --dry-run [DRIFT_LEFT]\n',
   });
   expect(await Promise.all([missed, unseen, byHand].map(account.planOf))).toEqual(before);
 

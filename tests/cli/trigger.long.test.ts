@@ -83,7 +83,7 @@ test('exits with 1 and a remedy when there is no server', async () => {
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toBe(
     "instep: http://127.0.0.1:1/api/stripe/webhook can't be reached: " +
-      'is the server running? Name its address with HOST and PORT, or with --url [TRIGGER_FAILED]\n',
+      'is the server running? Specify its address with HOST and PORT, or with --url [TRIGGER_FAILED]\n',
   );
 });
 

@@ -10,7 +10,7 @@ test.each([
 ])('with %j, the embedded database must be asked for', (environment, reason) => {
   expect(() => readDatabaseConfig(environment)).toThrow(ConfigInvalid);
   expect(() => readDatabaseConfig(environment)).toThrow(
-    `DATABASE_URL is missing, and ${reason}: set it to your PostgreSQL, or to embedded`,
+    `DATABASE_URL is missing, and ${reason}: set it to the URL of your PostgreSQL, or to embedded`,
   );
   expect(() => readDatabaseConfig(environment)).not.toThrow(/canary/);
   const chosen = { ...environment, DATABASE_URL: 'embedded' };

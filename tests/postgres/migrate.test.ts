@@ -214,7 +214,7 @@ describe.each(postgresServers)('$name', (server) => {
       const error = await attempt().catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(SchemaNewer);
       expect(error).toMatchObject({ code: 'SCHEMA_NEWER' });
-      expect(String(error)).toMatch(/at migration \d+, .* run the newer Instep/);
+      expect(String(error)).toMatch(/at migration \d+, .* run the newer version/);
     }
     expect((await ledgerOf(database))?.length).toBe(NAMES.length + 1);
   });

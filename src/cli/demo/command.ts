@@ -84,7 +84,7 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
       await console.show(instep.databaseServer, instep.metrics);
     }
     showNextSteps(demo, logFile, console?.url);
-    print('\nThirty invented companies subscribe, pay and cancel until Ctrl-C.');
+    print('\nThirty invented companies subscribe, pay and cancel until you press Ctrl-C.');
     const deliver = async (body: string) => (await post(demo, body)).status === 200;
     await deliverActivity({ deliver, now, signal });
   } finally {

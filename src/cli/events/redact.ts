@@ -10,7 +10,7 @@ type RedactOptions = { customer: string; json?: boolean };
 export function eventsRedactCommand(): Command {
   return createCommand(
     'redact',
-    "remove personal data from a customer's logged events; no team changes",
+    "remove personal data from a customer's logged events without changing any team",
     'instep events redact --customer cus_123',
   )
     .requiredOption('--customer <id>', 'customer id')

@@ -26,7 +26,11 @@ export function checkClock(stripe: ClockReading | null): Check {
   const advice = 'synchronize the clock of this machine with a time server (NTP)';
   if (isTolerated(aheadMs)) return ok('clock', finding);
   if (Math.abs(aheadMs) < HARMFUL_MS) return warning('clock', finding, advice);
-  return failure('clock', `${finding}: webhooks are refused from 300 s on`, advice);
+  return failure(
+    'clock',
+    `${finding}: webhooks are refused if the difference exceeds 300 s`,
+    advice,
+  );
 }
 
 /** Compares the database's clock, which dates the event log, with ours and with Stripe's. */

@@ -78,7 +78,7 @@ export function checkDurability({ fsync }: Pick<ServerState, 'fsync'>): Check {
 }
 
 export function checkSpace(databaseBytes: number, freeBytes: number | null): Check {
-  const used = `the database takes ${sizeOf(databaseBytes)}`;
+  const used = `the database takes up ${sizeOf(databaseBytes)}`;
   if (freeBytes === null) return ok('disk space', used);
   const finding = `${used}; ${sizeOf(freeBytes)} is free`;
   const advice = 'free some space: while the disk is full, events get a 503';

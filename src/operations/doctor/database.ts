@@ -21,7 +21,8 @@ type DatabaseOptions = {
 };
 
 const READ_LOG = 'read postgres.log in the data directory (INSTEP_DATA)';
-const CHECK_URL = 'check that it runs, and host, user, password and name in DATABASE_URL';
+const CHECK_URL =
+  'check that it is running, and check the host, user, password and name in DATABASE_URL';
 const SEE_PRIVILEGES = 'see the line about privileges';
 
 const STATEMENT_TIMEOUT_MS = 5_000;
@@ -77,7 +78,7 @@ async function* checkContents(query: Query, options: DatabaseOptions): AsyncGene
   const schema = await safely('schema', SEE_PRIVILEGES, () => checkSchemaVersion(query));
   yield* schema;
   if (schema.some(({ state }) => state !== 'ok')) {
-    const finding = 'not checked, since the schema is not the one of this program';
+    const finding = 'not checked, because the schema does not match this version of Instep';
     yield warning('event log', finding, 'correct the schema first');
     return;
   }
@@ -85,7 +86,7 @@ async function* checkContents(query: Query, options: DatabaseOptions): AsyncGene
   if (tables.unfit !== null) {
     yield warning(
       'event log',
-      'not checked, since the tables do not fit',
+      "not checked, because the tables can't be used",
       'correct the tables first',
     );
     return;

@@ -47,7 +47,7 @@ function checkLastEvent(health: Health, { newestEventSeconds, nowMs }: EventLogO
     return warning(
       name,
       `${last}; an event that Stripe created ${ago(newestMs)} is not in the log`,
-      'see the lines about the webhook endpoint, and check that the server runs',
+      'see the lines about the webhook endpoint, and check that the server is running',
     );
   }
   if (lastDeliveredMs !== null) return ok(name, last);
@@ -60,10 +60,10 @@ function checkModes([newest, ...others]: readonly Mode[], keyMode: Mode | null):
   const name = 'event mode';
   if (others.some((mode) => mode !== newest)) {
     const finding = 'test and live: events of both modes arrive in this database';
-    return [warning(name, finding, 'run one Instep with its own database for each mode')];
+    return [warning(name, finding, 'run a separate Instep, with its own database, for each mode')];
   }
   if (keyMode === null || keyMode === newest) return [ok(name, newest)];
-  const finding = `${newest}, but the API key is in ${keyMode} mode: it finds none of their objects`;
+  const finding = `${newest}, but the API key is in ${keyMode} mode: it can't find anything that these events refer to`;
   const advice = 'set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET of the same mode';
   return [failure(name, finding, advice)];
 }
@@ -73,7 +73,7 @@ function checkAccounts(accounts: readonly string[], total: number): Check[] {
   const names = [...new Set(accounts)].join(', ');
   const finding = `${accounts.length} of the last ${counted(total, 'event')} belong to other accounts (${names}): they were applied`;
   const advice =
-    'register an endpoint for the events of your own account only, unless teams have customers of these';
+    'register the endpoint only for events of your own account, unless your teams have customers in the others';
   return [warning('event account', finding, advice)];
 }
 
@@ -94,12 +94,13 @@ function checkParked(health: Health, nowMs: number): Check {
 function checkReadable({ unreadableEvents }: Health): Check[] {
   if (unreadableEvents === 0) return [];
   const finding = `${unreadableEvents} of the last 1,000 events could not be read`;
-  const advice = 'upgrade Instep, or report it: the log lines `event unreadable` have the reason';
+  const advice =
+    'upgrade Instep; if that does not help, report the reason from the log lines `event unreadable`';
   return [warning('unreadable events', finding, advice)];
 }
 
 const SERVER_ASKS =
-  'check that the server is running, because it asks Stripe for the names, and see the lines about the API';
+  'check that the server is running, because it gets this from Stripe, and see the lines about the API';
 
 function checkAmbiguousOrder({ ambiguousSubscriptions: count }: Health): Check {
   const name = 'event order';
@@ -111,6 +112,6 @@ function checkAmbiguousOrder({ ambiguousSubscriptions: count }: Health): Check {
 function checkProductNames({ namelessProducts: count }: Health): Check {
   const name = 'product names';
   if (count === 0) return ok(name, 'complete');
-  const finding = `${counted(count, 'product')} without a name: teams with these plans have no plan name`;
+  const finding = `${counted(count, 'product')} without a name: teams with such a product have no plan name`;
   return warning(name, finding, SERVER_ASKS);
 }

@@ -47,7 +47,7 @@ const timelineOf = ({ answer }: Reached) => answer.timeline ?? 0;
 
 function describeHost({ name, answer }: Host, primary: Reached | undefined): Check {
   if (answer instanceof InstepError) {
-    const advice = "start it: it can't take over from the primary";
+    const advice = "start it: until then, it can't take over from the primary";
     return warning('host', `${name} can't be reached: ${answer.message}`, advice);
   }
   const timeline = answer.timeline === null ? '' : `, timeline ${answer.timeline}`;
@@ -72,7 +72,7 @@ const GRANT =
 
 function severalPrimaries(primaries: readonly Reached[]): Check {
   const names = primaries.map(({ name }) => name).join(' and ');
-  const finding = `${names} all accept writes: what an old primary commits is lost`;
+  const finding = `${names} accept writes at the same time: what an old primary commits is lost`;
   return failure('host', finding, 'stop the one with the older timeline');
 }
 
@@ -80,7 +80,7 @@ function checkStandbys(primary: Replication, isOne: boolean): Check[] {
   const { synchronousNames, standbys, synchronousStandbys, seesStandbys, role } = primary;
   if (synchronousNames === '') {
     if (isOne) return [];
-    const finding = 'commits wait for no standby: the last events are lost with the primary';
+    const finding = 'commits wait for no standby: the last events can be lost with the primary';
     return [warning('standby', finding, 'set synchronous_standby_names on the primary')];
   }
   const setting = `synchronous_standby_names is ${synchronousNames}`;

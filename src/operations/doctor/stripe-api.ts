@@ -84,11 +84,14 @@ const DASHBOARD = 'Stripe dashboard, Developers, API keys';
 /** The consequence of a missing permission. It is a failure if Instep can't do without the permission. */
 const COSTS: Readonly<Record<Resource, readonly ['failure' | 'warning', string]>> = {
   events: ['failure', "missed events can't be found"],
-  subscriptions: ['failure', "ambiguous orders can't be decided, and nothing can be reconciled"],
-  products: ['failure', 'plans stay without a name'],
+  subscriptions: [
+    'failure',
+    "an ambiguous order of events can't be resolved, and nothing can be reconciled",
+  ],
+  products: ['failure', 'plans have no name'],
   customers: ['warning', "`instep reconcile` can't recognize customers that Stripe doesn't know"],
   'webhook endpoints': ['warning', "this command can't check them, and nothing else reads them"],
-  'event destinations': ['warning', "this command can't check those with thin payload"],
+  'event destinations': ['warning', "this command can't check those with a thin payload"],
 };
 
 function checkAccess(answers: Answers): Check[] {
@@ -106,7 +109,7 @@ function checkAccess(answers: Answers): Check[] {
       if (answer.kind === 'granted') return [];
       if (answer.kind === 'failed') return [unreachable(resource, answer.reason)];
       if (answer.status === 404) {
-        const advice = "check STRIPE_API_BASE: Stripe's own API has it";
+        const advice = "check STRIPE_API_BASE: Stripe's own API has them";
         return [warning(NAME, `has no ${resource} (404)`, advice)];
       }
       const [state, cost] = COSTS[resource];
@@ -119,7 +122,7 @@ function checkAccess(answers: Answers): Check[] {
 function unreachable(resource: Resource, reason: string): Check {
   return warning(
     NAME,
-    `can't be asked for ${resource}: ${reason}`,
+    `did not return ${resource}: ${reason}`,
     'check the network, proxies and firewalls (api.stripe.com, port 443), and status.stripe.com',
   );
 }

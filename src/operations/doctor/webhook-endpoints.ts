@@ -34,8 +34,12 @@ export function checkWebhookEndpoints(
   const enabled = ours.filter(({ isEnabled }) => isEnabled).map((endpoint) => endpoint.url.href);
   const checks = ours.flatMap(checkEndpoint);
   if (new Set(enabled).size === enabled.length) return checks;
-  const finding = 'one URL is registered more than once: every event is delivered as often';
-  return [...checks, warning(NAME, finding, `delete the others (${DASHBOARD})`)];
+  const finding =
+    'one URL is registered more than once: Stripe delivers every event to it more than once';
+  return [
+    ...checks,
+    warning(NAME, finding, `delete all of its registrations but one (${DASHBOARD})`),
+  ];
 }
 
 function noneFound(endpoints: readonly WebhookEndpoint[], { url, mode }: Expected): Check {
@@ -56,7 +60,7 @@ function checkEndpoint(endpoint: WebhookEndpoint): Check[] {
   const checks: Check[] = [];
   if (!isEnabled) {
     const finding = `${at} is disabled: Stripe sends no events to it`;
-    const advice = `enable it (${DASHBOARD}); Instep catches up with the events since then`;
+    const advice = `enable it (${DASHBOARD}); Instep then catches up on the missed events`;
     checks.push(failure(NAME, finding, advice));
   }
   if (missingTypes.length > 0) {
@@ -70,8 +74,10 @@ function checkEndpoint(endpoint: WebhookEndpoint): Check[] {
     );
   }
   if (otherTypes > 0) {
-    const others = Number.isFinite(otherTypes) ? counted(otherTypes, 'other type') : 'all types';
-    const finding = `${at} receives events of ${others}, which Instep ignores`;
+    const ignored = Number.isFinite(otherTypes)
+      ? `${counted(otherTypes, 'other type')}, which Instep ignores`
+      : 'all types, and Instep ignores all but two';
+    const finding = `${at} receives events of ${ignored}`;
     checks.push(
       warning(
         NAME,
@@ -81,13 +87,14 @@ function checkEndpoint(endpoint: WebhookEndpoint): Check[] {
     );
   }
   if (apiVersion !== null && !isKnownVersion(apiVersion)) {
-    const finding = `${at} has the API version ${JSON.stringify(apiVersion)}, newer than ${NEWEST_KNOWN_VERSION}, the newest that this Instep knows`;
+    const finding = `${at} has the API version ${JSON.stringify(apiVersion)}, newer than ${NEWEST_KNOWN_VERSION}, the newest that this version of Instep knows`;
     checks.push(
       warning(NAME, finding, 'upgrade Instep, and watch for unreadable events until then'),
     );
   }
   if (checks.length > 0) return checks;
-  const version = `, API version ${apiVersion ?? "the account's"}`;
+  const version =
+    apiVersion === null ? ", the account's API version" : `, API version ${apiVersion}`;
   const kind = `${payload} payload${payload === 'snapshot' ? version : ''}`;
   return [ok(NAME, `${at} is enabled for the two types, ${kind}`)];
 }

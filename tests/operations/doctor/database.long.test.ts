@@ -132,7 +132,7 @@ describe('the schema', () => {
     );
     expect(issues).toEqual([
       'failure users and teams: users.role (text) is missing; teams.plan_name (text) is missing',
-      'warning event log: not checked, since the tables do not fit',
+      "warning event log: not checked, because the tables can't be used",
     ]);
   });
 
