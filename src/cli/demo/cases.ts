@@ -9,7 +9,7 @@ import { type ActivityOptions, received } from './activity.ts';
 /** The guided cases: each is a company with a problem, and how to solve it in the console. */
 export const GUIDED_CASES = [
   'Paid but no plan: Driftwood Couriers. Click Attention, and link the parked customer to it.',
-  'Late cancellation: Foxglove Legal has canceled, but still has Pro. Click Reconcile, and start a dry run.',
+  'Late cancellation: Foxglove Legal has left, but still has Pro. Click Reconcile, then start a dry run.',
   'Changed by hand: Moonraker Sails has Pro, but pays for Starter. Click Attention, then Repair.',
 ] as const;
 
