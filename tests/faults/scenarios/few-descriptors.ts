@@ -35,9 +35,9 @@ export const fewDescriptors: Scenario = {
     `repeated bursts of ${CONNECTIONS} connections to a server that can open only ` +
     `${DESCRIPTORS} files; every fifth burst also breaks its database connections`,
   promise:
-    '99% of other requests are served during a burst (unless it breaks those connections) and ' +
-    '99.9% afterward; the server can always reconnect to its database, nothing acknowledged is ' +
-    'lost, and the log stays small',
+    '99% of other requests are served during a burst (unless it breaks the database ' +
+    'connections) and 99.9% afterward; the server can always reconnect to its database, nothing ' +
+    'acknowledged is lost, and the log stays small',
   times: { short: 5, long: 300 },
   isPossible: canLimit,
   async run({ times, onProgress }) {
