@@ -65,7 +65,9 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
     await showProfile(demo);
     if (once) {
       await showEvents(demo);
-      return showNextSteps(demo, logFile);
+      print(`\n${bold('What to try next')}, from this folder\n`);
+      print(stepsWithoutServer(demo, logFile));
+      return;
     }
     const activity = {
       query: instep.query,
@@ -177,7 +179,6 @@ async function readPlan(query: Query, teamId: ApplicationId): Promise<TeamPlan> 
 function showNextSteps(demo: RunningDemo, logFile: string, consoleUrl?: string): void {
   const { url, team, config } = demo;
   const { port } = new URL(url);
-  const data = `INSTEP_DATA=${shorten(config.database.dataFolder)}`;
   const secret = `STRIPE_WEBHOOK_SECRET=${config.webhookSecrets[0]}`;
   print(`
 ${bold('What to try next')}, from this folder in another terminal
@@ -186,14 +187,19 @@ ${bold('What to try next')}, from this folder in another terminal
   curl -i ${url}/api/stripe/webhook -d '{"type":"customer.subscription.deleted"}'
   ${secret} PORT=${port} \\
     npx instep trigger customer.subscription.updated --customer ${team.customerId} --product prod_pro
-  ${data} npx instep team show ${team.teamId}
-
-  Server log: ${shorten(logFile)}`);
+${stepsWithoutServer(demo, logFile)}`);
   if (consoleUrl === undefined) return;
   print(`
 ${bold('Console')}: ${consoleUrl}/
 
 ${GUIDED_CASES.map((one, index) => `  ${index + 1}. ${one}`).join('\n')}`);
+}
+
+/** The steps that also work when the demo has ended. */
+function stepsWithoutServer({ team, config }: RunningDemo, logFile: string): string {
+  return `  INSTEP_DATA=${shorten(config.database.dataFolder)} npx instep team show ${team.teamId}
+
+  Server log: ${shorten(logFile)}`;
 }
 
 function shorten(path: string): string {
