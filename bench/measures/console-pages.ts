@@ -181,7 +181,7 @@ function eventLists(row: Row, teams: number): ConsolePage[] {
     { name: '… unreadable', path: '/events?outcome=unreadable' },
     { name: '… unreadable, in the middle', path: `/events?outcome=unreadable&before=${middle}` },
     { name: '… from the last hour', path: '/events?from=1h' },
-    { name: '… until days ago', path: '/events?until=4d' },
+    { name: '… up to four days ago', path: '/events?until=4d' },
     { name: '… of 10 minutes, days ago', path: '/events?from=5000m&until=4990m' },
     {
       name: '… of a day, days ago, unreadable',

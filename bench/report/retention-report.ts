@@ -32,7 +32,7 @@ export function retentionReport(
     ...decrease(PHASES.deletion, PHASES.deletionRests, 10),
     ...decrease(PHASES.afterward, PHASES.deletionRests, 10),
     {
-      title: 'size of the log: increase by as many new events as were deleted',
+      title: 'size of the log: increase after adding as many new events as were deleted',
       target: { most: 5 },
       unit: '%',
       measured: measures.growthByReplacement * 100,
@@ -46,7 +46,7 @@ export function retentionReport(
   ];
   return [
     `Measured with \`npm run bench -- retention\` on ${machine}. The database had ${count(teams)} teams and ` +
-      `users, and ${count(events)} events with short bodies in the log, which arrived in two weeks. A ` +
+      `users, and a log of ${count(events)} events with short bodies, received over two weeks. A ` +
       'quarter of them were older than the retention period. Each load was measured alternately with and ' +
       `without the background work, in ${rounds} rounds of ${seconds} s each. ` +
       (problems.length === 0

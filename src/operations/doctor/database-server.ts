@@ -53,7 +53,7 @@ async function fastestRoundTrip(query: Query, now: () => number): Promise<number
 }
 
 function checkLatency(roundTripMs: number): Check {
-  const finding = `answers within ${roundTripMs.toFixed(1)} ms`;
+  const finding = `answered in ${roundTripMs.toFixed(1)} ms`;
   if (roundTripMs < SLOW_MS) return ok('database', finding);
   const slow = `${finding}, and each event takes several round trips`;
   return warning('database', slow, 'run Instep closer to it');

@@ -39,7 +39,7 @@ describe('the server', () => {
     const ended = await account.examine({ DATABASE_URL: proxy.url.href });
     await proxy.close();
     expect(issuesOf(ended).filter(isNoEvent)).toEqual([
-      expect.stringMatching(/^warning database: answers within \d+\.\d ms, /),
+      expect.stringMatching(/^warning database: answered in \d+\.\d ms, /),
     ]);
   });
 
