@@ -39,9 +39,9 @@ type Stored = {
 
 /**
  * Applies a batch of events within one transaction and two round trips, whatever its size: lock the teams and
- * read what is stored; decide, write and commit. Neighboring seconds and the name of a product outside the
- * batch take one more each. Returns the results in the order of the events; `null` for an event that was
- * skipped because another transaction has locked its team.
+ * read what is stored; decide, write and commit. Neighboring seconds and missing product names take one more
+ * each. Returns the results in the order of the events; `null` for an event that was skipped because another
+ * transaction has locked its team.
  *
  * The lock comes first: the session that holds a customer's team decides alone on the customer's events, and
  * reads what the previous holder wrote.
@@ -116,7 +116,7 @@ async function applyTo(
   const { events, repeated } = decision;
   const entries = logEntries(events, decision.outcomes, rows);
   const { subscriptions } = decision;
-  const named = await withStoredNames(query, decision.plans, events);
+  const named = await withStoredNames(query, decision.plans);
   const plans = withoutNames ? stripNames(named) : named;
   const nameless = productsWithoutName(named);
   onChanges?.(changesOf(teams, named));
@@ -144,18 +144,11 @@ function parse(row: LoggedEvent): ParsedRow {
 type Plans = Decision['plans'];
 
 /**
- * Adds stored names. A team can now follow an earlier event of a second, with a product that no event of the
- * batch has, and only the names of the batch's products were looked up.
+ * Adds stored names. A team can follow an event that is not in the batch, or another form of one, and only the
+ * names that the batch's events need were looked up.
  */
-async function withStoredNames(
-  query: Query,
-  plans: Plans,
-  events: readonly EventWithProductName[],
-): Promise<Plans> {
-  const lookedUp = new Set(
-    events.map((event) => (event.kind === 'unreadable' ? null : event.subscription.productId)),
-  );
-  const nameless = productsWithoutName(plans).filter((productId) => !lookedUp.has(productId));
+async function withStoredNames(query: Query, plans: Plans): Promise<Plans> {
+  const nameless = productsWithoutName(plans);
   if (nameless.length === 0) return plans;
   const names = await readProductNames(query, nameless);
   const nameOf = ({ planName, providerProductId }: TeamPlan) =>

@@ -3,6 +3,7 @@ import { rebuild } from '../../src/event-log/rebuild.ts';
 import { applyBatch } from '../../src/ingest/apply-batch.ts';
 import type { ReceivedEvent } from '../../src/ingest/received-event.ts';
 import { createParkedEventsJob } from '../../src/maintenance/parked-events.ts';
+import { giveUpName, writeProductName } from '../../src/queries/products.ts';
 import { addTeam } from '../../src/queries/teams.ts';
 import { createLogger } from '../../src/runtime/logging.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
@@ -76,3 +77,32 @@ test.each([
     }
   },
 );
+
+test('a stored product name is written, whichever events are in the same batch', async () => {
+  const [customerId, other] = [store.newCustomer(), store.newCustomer()];
+  const productId = `prod_of_${customerId}`;
+  const ingest = openPipeline(store.database);
+  const { query } = store.database;
+  await writeProductName(query, productId, 'Pro');
+  await giveUpName(query, productId);
+  const body = eventBody({ customerId, productId, createdSeconds: CREATED_SECONDS });
+  await ingest([received(body)]);
+  const teamId = await addTeam(query, { name: 'Late', customerId });
+
+  // In the oldest API version, the event has no product. Its first form, which was parked, has one.
+  const { data, ...event } = JSON.parse(body);
+  const object = { ...data.object, items: undefined, plan: { name: 'Other' } };
+  const old = { ...event, api_version: '2012-01-01', data: { ...data, object } };
+  // The name of this event's product is not needed, so it is not looked up.
+  const ended = eventBody({ customerId: other, productId, status: 'canceled' });
+  const batch = [JSON.stringify(old), ended].map((one) => ({
+    ...received(one),
+    productName: null,
+  }));
+  await store.database.transaction((query, atCommit) =>
+    applyBatch({ query, atCommit }, batch, OPTIONS),
+  );
+
+  const plan = { providerProductId: productId, planName: 'Pro' };
+  expect(await store.planOf(teamId)).toMatchObject(plan);
+});
