@@ -21,7 +21,7 @@ export function tablesCommand(): Command {
   )
     .option(
       '--role <name>',
-      'role to grant privileges to (default: the one that Instep connects as)',
+      'role to print the grants for (default: the one that Instep connects as)',
     )
     .option('--json', 'print JSON')
     .action(tables);
