@@ -39,7 +39,7 @@ test('a newer schema exits with 1 and one line', async () => {
     const ended = await runInstep(command, { ...SETTINGS, DATABASE_URL: url.href });
     expect(ended.code).toBe(1);
     expect(ended.stderr).toMatch(
-      /^instep: the database is at migration \d+, .*newer Instep \[SCHEMA_NEWER\]\n$/,
+      /^instep: the database is at migration \d+, .*newer version \[SCHEMA_NEWER\]\n$/,
     );
   }
 });
