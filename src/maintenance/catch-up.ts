@@ -85,7 +85,7 @@ export async function catchUp(
   const { listEvents, logger, now } = options;
   const before = v.is(progressShape, run.progress) ? run.progress : NOTHING_SEEN;
   const nowSeconds = Math.floor(now() / 1_000);
-  // Our clock has no say in this: if it were ahead, events would be passed over for good.
+  // Only Stripe's clock counts here: if ours were ahead, events would be missed for good.
   const sinceSeconds =
     before.unfinishedRun?.sinceSeconds ?? Math.max(0, (before.seenSeconds ?? 0) - MARGIN_SECONDS);
   let { startedSeconds, cursor } = before.unfinishedRun ?? { startedSeconds: null, cursor: null };

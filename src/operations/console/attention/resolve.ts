@@ -49,15 +49,17 @@ export async function resolve(
       case 'dismiss subscription':
         return done('Hidden until it changes.');
       default:
-        return failed(
-          `${action.charAt(0).toUpperCase()}${action.slice(1)} does not apply to this row.`,
-        );
+        return failed(asSentence(`${action} does not apply to this row`));
     }
   } catch (error) {
     if (!(error instanceof InstepError)) throw error;
     services.logger.warn({ err: error, action, subject }, 'action failed');
-    return failed(`${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`);
+    return failed(asSentence(error.message));
   }
+}
+
+function asSentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
 async function compare(

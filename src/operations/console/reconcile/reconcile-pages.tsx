@@ -9,7 +9,7 @@ import { exportedFindings } from './export-findings.ts';
 import { RepairQuestion, readToRepair } from './repair-question.tsx';
 import { ReconcileRun } from './run.ts';
 import { type OtherRuns, RunStatus, shownOf } from './run-status.tsx';
-import { readTeamsOf } from './teams-of-findings.ts';
+import { readTeamsOfFindings } from './teams-of-findings.ts';
 
 /** `/reconcile`: compares all teams with Stripe, and repairs those that are out of sync. */
 export function reconcilePages(options: ConsoleOptions, services: ReconcileServices): Hono {
@@ -39,7 +39,10 @@ export function reconcilePages(options: ConsoleOptions, services: ReconcileServi
 
   async function runStatus() {
     const { state } = run;
-    const teams = await readTeamsOf(query, state.kind === 'none' ? [] : shownOf(state.found));
+    const teams = await readTeamsOfFindings(
+      query,
+      state.kind === 'none' ? [] : shownOf(state.found),
+    );
     return <RunStatus {...{ state, teams }} others={await readOtherRuns()} nowMs={now()} />;
   }
 

@@ -9,7 +9,7 @@ import { TeamLink } from '../teams/team-link.tsx';
 import { CauseText, Changes } from './finding-table.tsx';
 import type { RunState } from './run.ts';
 import { StartForm } from './run-status.tsx';
-import { readTeamsOf, type TeamsById } from './teams-of-findings.ts';
+import { readTeamsOfFindings, type TeamsById } from './teams-of-findings.ts';
 
 /** The teams that a repair would change, according to the last dry run. */
 type ToRepair = {
@@ -26,7 +26,7 @@ export async function readToRepair(query: Query, state: RunState): Promise<ToRep
   if (state.kind !== 'done' || !state.isDryRun) return null;
   const drifts = state.found.first.filter((finding) => finding.kind === 'drift');
   const first = drifts.slice(0, MAX_LISTED);
-  return { first, teams: await readTeamsOf(query, first), count: state.counts.drifts };
+  return { first, teams: await readTeamsOfFindings(query, first), count: state.counts.drifts };
 }
 
 /** Asks before all teams are repaired, and shows what will change. */

@@ -7,7 +7,10 @@ import { type NamedTeam, readNamedTeamsOf } from '../../../queries/named-teams.t
 export type TeamsById = ReadonlyMap<ApplicationId, NamedTeam>;
 
 /** Reads the teams that have the findings' customers now. */
-export async function readTeamsOf(query: Query, findings: readonly Finding[]): Promise<TeamsById> {
+export async function readTeamsOfFindings(
+  query: Query,
+  findings: readonly Finding[],
+): Promise<TeamsById> {
   const customerIds = findings.map(({ customerId }) => customerId);
   const teams = await readNamedTeamsOf(query, customerIds);
   return new Map(teams.map((team) => [team.id, team]));
