@@ -16,9 +16,9 @@ async function main(): Promise<void> {
     return;
   }
   const stripeApi = await startStripeApi();
-  const postgres = await openBenchPostgres(process.env.DATABASE_URL);
+  const postgres = await openBenchPostgres(process.env.DATABASE_URL, options.settings);
   try {
-    const machine = describeMachine(postgres.version);
+    const machine = describeMachine(postgres.version, options.settings);
     const context = { options, postgres, stripeApiBase: stripeApi.url, machine, print };
     const { report, chart, isValid } = await STEPS[options.step](context);
     print(`\n${report}`);

@@ -36,6 +36,8 @@ export type Options = {
   readonly teams: number;
   /** The duration of `memory`. */
   readonly minutes: number;
+  /** Settings of the PostgreSQL server that the benchmark starts, such as `max_wal_size=8GB`. */
+  readonly settings: readonly string[];
   /** Whether the step runs with its default options, so that the result can be published. */
   readonly hasDefaultOptions: boolean;
   readonly isHelp: boolean;
@@ -60,6 +62,7 @@ Results are written to docs/performance.md only without options.
   --events 20000000        growth, console, retention: events in the log
   --teams 1000000          growth, console, retention: teams and users
   --minutes 10             memory: duration
+  --set max_wal_size=8GB   a setting for the PostgreSQL that the benchmark starts; can be repeated
 `;
 
 /** The command line is wrong. */
@@ -83,6 +86,9 @@ export function readOptions(args: readonly string[]): Options {
   if (others.length > 0) throw new UsageWrong(`only one step at a time: ${positionals.join(', ')}`);
   const { only, against, measure, profile } = values;
   const number = (name: NumberName) => toNumber(name, values[name] ?? DEFAULTS[name]);
+  if (values.set !== undefined && process.env.DATABASE_URL !== undefined) {
+    throw new UsageWrong('--set does not change an external server: unset DATABASE_URL');
+  }
   return {
     step: oneOf(STEPS, 'step', step),
     only: only?.split(',') ?? null,
@@ -98,6 +104,7 @@ export function readOptions(args: readonly string[]): Options {
     events: number('events'),
     teams: number('teams'),
     minutes: number('minutes'),
+    settings: values.set ?? [],
     hasDefaultOptions: Object.keys(values).length === 0,
     isHelp: values.help === true,
   };
@@ -121,6 +128,7 @@ function parse(args: readonly string[]) {
         events: text,
         teams: text,
         minutes: text,
+        set: { type: 'string', multiple: true },
         help: { type: 'boolean', short: 'h' },
       },
     });

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { PostgresCluster } from '../../tests/support/postgres/postgres-cluster.ts';
@@ -28,10 +28,14 @@ export type BenchDatabase = {
   close(): Promise<void>;
 };
 
-/** Uses the server at `url`, or starts one that ends when it is closed. */
-export async function openBenchPostgres(url: string | undefined): Promise<BenchPostgres> {
+/** Uses the server at `url`, or starts one with `settings`, which ends when it is closed. */
+export async function openBenchPostgres(
+  url: string | undefined,
+  settings: readonly string[],
+): Promise<BenchPostgres> {
   if (url !== undefined) return await connectTo({ url: new URL(url), pid: null, cluster: null });
   const cluster = await PostgresCluster.create();
+  appendFileSync(join(cluster.folder, 'postgresql.conf'), `${settings.join('\n')}\n`);
   await cluster.start();
   const pid = Number.parseInt(readFileSync(join(cluster.folder, 'postmaster.pid'), 'utf8'), 10);
   // Clean up if the process ends early.
