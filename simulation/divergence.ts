@@ -1,4 +1,4 @@
-import type { TeamRecord } from './auditor.ts';
+import type { TeamRecord } from './expected-team.ts';
 
 /** A difference between the actual and the correct state. */
 export type Divergence =

@@ -47,13 +47,13 @@ async function simulate(options: SimulateOptions): Promise<void> {
 }
 
 async function enumerateUpTo(maxLength: number, options: SimulateOptions): Promise<void> {
-  const { extra, alphabet, json = false } = options;
+  const { extra, transitions, json = false } = options;
   for (let length = 1; length <= maxLength; length += 1) {
     const startedAtMs = performance.now();
-    const { failure, ...counts } = await enumerate({ length, extra, alphabet });
+    const { failure, ...counts } = await enumerate({ length, extra, transitions });
     const seconds = secondsSince(startedAtMs);
     printData({ events: length, duplicates: extra, ...counts, seconds }, { json });
-    const args = `--enumerate ${length} --extra ${extra} --alphabet ${alphabet}`;
+    const args = `--enumerate ${length} --extra ${extra} --transitions ${transitions}`;
     if (failure !== null) report(failure, args);
   }
 }

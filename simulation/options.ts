@@ -8,14 +8,14 @@ import {
   FAULTS,
   type Faults,
 } from '../src/testing/lifecycle/faults.ts';
-import type { Alphabet } from './enumeration/short-lifecycles.ts';
+import type { TransitionSet } from './enumeration/all-lifecycles.ts';
 import { DEFAULT_LOSSES, type Losses } from './store/losses.ts';
 
 export type SimulateOptions = Partial<Faults & Losses> & {
   level: 'core' | 'store' | 'cluster' | 'http';
   threads: number;
   acceptors: number;
-  alphabet: Alphabet;
+  transitions: TransitionSet;
   servers: number;
   kill: number;
   databaseUrl?: string;
@@ -35,7 +35,7 @@ const LOSS_HELP: Readonly<Record<keyof Losses, string>> = {
 
 export function createCommand(action: (options: SimulateOptions) => Promise<void>): Command {
   const command = new Command('npm run simulate --')
-    .description('simulate customer lifecycles, deliver their events badly, and audit every team')
+    .description('simulate customer lifecycles, deliver their events badly, and check every team')
     .addOption(
       new Option('--level <level>', 'what to test')
         .choices(['core', 'store', 'cluster', 'http'])
@@ -66,9 +66,9 @@ export function createCommand(action: (options: SimulateOptions) => Promise<void
       positiveInteger,
     )
     .addOption(
-      new Option('--alphabet <alphabet>', 'with --enumerate: the status changes')
-        .choices(['full', 'small'])
-        .default('full'),
+      new Option('--transitions <which>', 'with --enumerate: the changes of status')
+        .choices(['all', 'few'])
+        .default('all'),
     )
     .option('--extra <n>', 'with --enumerate: up to n duplicates', digit, 2)
     .option('--json', 'print JSON')

@@ -3,7 +3,7 @@ import type { EventFormat } from '../src/testing/lifecycle/history.ts';
 import { SHAPES } from '../src/testing/lifecycle/shapes.ts';
 import type { CustomerLifecycle, LifecycleChange } from '../src/testing/lifecycle/subscription.ts';
 import { createRandom } from '../src/testing/random.ts';
-import { hasEffect } from './auditor.ts';
+import { hasEffect } from './expected-team.ts';
 
 export type SimulatedCustomer = {
   readonly lifecycle: CustomerLifecycle;

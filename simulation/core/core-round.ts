@@ -5,9 +5,9 @@ import { makeSnapshot } from '../../src/stripe/subscription-snapshot.ts';
 import type { Step } from '../../src/testing/lifecycle/delivery-schedule.ts';
 import { renderHistory, type TrueEvent } from '../../src/testing/lifecycle/history.ts';
 import { PRODUCTS } from '../../src/testing/lifecycle/subscription.ts';
-import { auditTeam, auditWrittenTeam, type TeamRecord } from '../auditor.ts';
 import { checkoutRecord } from '../checkout.ts';
 import { type Divergence, isSameTeam } from '../divergence.ts';
+import { acceptableTeams, expectedTeam, type TeamRecord } from '../expected-team.ts';
 import type { RunCase } from '../shrink.ts';
 import {
   type CustomerEvents,
@@ -38,7 +38,7 @@ const SNAPSHOT_AFTER_MS = 2_000;
 /** A newer event can supersede a snapshot, which is then requested again. */
 const MAX_SNAPSHOT_ROUNDS = 10;
 
-/** Delivers a schedule to the pure core, runs maintenance in between, and audits every team. */
+/** Delivers a schedule to the pure core, runs maintenance in between, and checks every team. */
 export function runCoreRound({ customers, steps, planSelection }: CoreRound): RoundResult {
   const store = new MemoryStore(planSelection);
   const decided = new Map<Arrival['event']['key'], Decided>();
@@ -150,7 +150,7 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
     ingest(requestSnapshots(END_OF_TIME_MS));
   }
   const divergences = [...customers.values()].flatMap((customer) =>
-    audit(customer, { store, decided, written, unfilled, planSelection }),
+    checkCustomer(customer, { store, decided, written, unfilled, planSelection }),
   );
   // Without snapshots only an order without any evidence can stay ambiguous.
   const undecidable = new Set(
@@ -203,7 +203,7 @@ function nameOf(productId: string | null): string | null {
 type Decided = { readonly times: number; readonly last: number };
 type Written = { readonly record: TeamRecord; readonly at: number };
 
-type Audited = {
+type CheckedRound = {
   readonly store: MemoryStore;
   readonly decided: ReadonlyMap<string, Decided>;
   readonly written: ReadonlyMap<ApplicationId, Written>;
@@ -211,14 +211,14 @@ type Audited = {
   readonly planSelection: PlanSelection;
 };
 
-function audit({ history, variants }: CustomerEvents, audited: Audited): Divergence[] {
-  const { store, decided, written, unfilled, planSelection } = audited;
+function checkCustomer({ history, variants }: CustomerEvents, round: CheckedRound): Divergence[] {
+  const { store, decided, written, unfilled, planSelection } = round;
   const { customerId, events } = history;
   const divergences: Divergence[] = [];
   const decidedOf = (number: number) => decided.get(variants.get(number)?.named.event.key ?? '');
   const teams = store.teamsOf(customerId);
   if (teams.length === 0) {
-    const expected = [auditTeam(events, planSelection)];
+    const expected = [expectedTeam(events, planSelection)];
     divergences.push({ kind: 'team', customerId, expected, actual: null });
   }
   for (const { id, plan: actual } of teams) {
@@ -226,8 +226,8 @@ function audit({ history, variants }: CustomerEvents, audited: Audited): Diverge
     const isLater = ({ number }: TrueEvent) => (decidedOf(number)?.last ?? 0) > (own?.at ?? 0);
     const expected =
       own === undefined
-        ? [auditTeam(events, planSelection)]
-        : auditWrittenTeam(events, planSelection, own.record, isLater);
+        ? [expectedTeam(events, planSelection)]
+        : acceptableTeams(events, planSelection, own.record, isLater);
     if (!expected.some((one) => isSameTeam(one, actual))) {
       divergences.push({ kind: 'team', customerId, expected, actual });
     }

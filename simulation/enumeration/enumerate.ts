@@ -6,15 +6,15 @@ import { runCoreCase, runCoreRound } from '../core/core-round.ts';
 import { parseHistory } from '../core/customer-events.ts';
 import type { Failure } from '../level.ts';
 import { shrinkFailure } from '../shrink.ts';
+import { allLifecycles, type TransitionSet } from './all-lifecycles.ts';
 import { deliveryOrders } from './delivery-orders.ts';
-import { type Alphabet, shortLifecycles } from './short-lifecycles.ts';
 
 type EnumerationOptions = {
   /** The number of events of a lifecycle. */
   readonly length: number;
   /** The number of deliveries in addition to the first one of each event. */
   readonly extra: number;
-  readonly alphabet: Alphabet;
+  readonly transitions: TransitionSet;
 };
 
 type Enumerated = {
@@ -27,14 +27,14 @@ type Enumerated = {
 const FORMAT = { shape: 'classic', hasSharedIds: false, hasPreviousAttributes: true } as const;
 
 /**
- * Delivers every short lifecycle in every order, and audits the team after each. The time of linking, the
+ * Delivers every lifecycle of this length in every order, and checks the team after each. The time of linking, the
  * application's changes to the team, the batches, the maintenance runs and TEAM_PLAN alternate.
  */
 export async function enumerate(options: EnumerationOptions): Promise<Enumerated> {
-  const { length, extra, alphabet } = options;
+  const { length, extra, transitions } = options;
   const allOrders = [...deliveryOrders(length, extra)];
   const sum = { lifecycles: 0, orders: 0, deliveries: 0 };
-  for (const lifecycle of shortLifecycles(length, alphabet)) {
+  for (const lifecycle of allLifecycles(length, transitions)) {
     const customer = { lifecycle, format: FORMAT };
     const events = parseHistory(renderHistory(lifecycle, FORMAT));
     const customers = new Map([[lifecycle.customerId, events]]);

@@ -10,7 +10,7 @@ import { emptySummary, type Failure, type LevelOptions, type Summary } from '../
 import { mapConcurrently } from '../map-concurrently.ts';
 import { shrinkFailure } from '../shrink.ts';
 import { allowSharedCustomers, isApplicationStep } from '../store/application.ts';
-import { auditWorld } from '../store/audit-world.ts';
+import { checkWorld } from '../store/check-world.ts';
 import { NO_LOSSES } from '../store/losses.ts';
 import { countWorlds } from '../store/store-level.ts';
 import { openWorld, type StoreWorld } from '../store/store-world.ts';
@@ -143,11 +143,13 @@ async function settle(worlds: readonly StoreWorld[], database: Database): Promis
   const deadlineMs = performance.now() + SETTLE_DEADLINE_MS;
   let open = worlds;
   for (;;) {
-    const audits = await mapConcurrently(open, CONNECTIONS, (world) => auditWorld(world, database));
-    const failure = audits.find((found) => found !== null);
+    const failures = await mapConcurrently(open, CONNECTIONS, (world) =>
+      checkWorld(world, database),
+    );
+    const failure = failures.find((found) => found !== null);
     if (failure === undefined) return null;
     if (performance.now() > deadlineMs) return failure;
-    open = open.filter((_, index) => audits[index] !== null);
+    open = open.filter((_, index) => failures[index] !== null);
     await sleep(SETTLE_INTERVAL_MS);
   }
 }

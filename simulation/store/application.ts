@@ -3,8 +3,8 @@ import type { Query } from '../../src/postgres/database.ts';
 import { addTeam, linkTeam } from '../../src/queries/teams.ts';
 import type { Step } from '../../src/testing/lifecycle/delivery-schedule.ts';
 import type { History } from '../../src/testing/lifecycle/history.ts';
-import type { TeamRecord } from '../auditor.ts';
 import { checkoutRecord } from '../checkout.ts';
+import type { TeamRecord } from '../expected-team.ts';
 import { untilAvailable } from './until-available.ts';
 
 /** A step of the application, not of the provider or maintenance. */

@@ -8,8 +8,8 @@ import { emptySummary, type LevelOptions, type Summary } from '../level.ts';
 import { mapConcurrently } from '../map-concurrently.ts';
 import { shrinkFailure } from '../shrink.ts';
 import { allowSharedCustomers } from './application.ts';
-import { auditWorld } from './audit-world.ts';
 import { createCatchUpJob, reconcileCustomers } from './catch-up-and-reconcile.ts';
+import { checkWorld } from './check-world.ts';
 import type { Fleet, FleetOptions } from './fleet.ts';
 import type { Losses } from './losses.ts';
 import { createPruneJob, maintenanceJobs, settle } from './maintenance-jobs.ts';
@@ -84,10 +84,10 @@ export async function runStoreLevel(options: StoreLevelOptions): Promise<StoreSu
       await settle(jobs, query);
 
       countWorlds(sum, worlds);
-      const audits = await mapConcurrently(worlds, CONNECTIONS, (world) =>
-        auditWorld(world, database, drifting),
+      const failures = await mapConcurrently(worlds, CONNECTIONS, (world) =>
+        checkWorld(world, database, drifting),
       );
-      const found = audits.find((audit) => audit !== null);
+      const found = failures.find((failure) => failure !== null);
       if (found !== undefined) sum.failure = await shrinkFailure(found, runCoreCase);
       for (const { history } of customers) api.remove(history);
       sum.seeds = Math.max(sum.seeds, ...batch.map(({ seed }) => seed - options.firstSeed + 1));

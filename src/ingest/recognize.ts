@@ -1,6 +1,6 @@
 import { keysOfSameSecond } from '../core/event-key-layout.ts';
 import type { LoggedEvent, LoggedOutcome } from '../core/logged-event.ts';
-import { type EventRendering, renderingOf } from '../stripe/event-rendering.ts';
+import { type TypeAndVersion, typeAndVersionOf } from '../stripe/type-and-version.ts';
 import type { ReceivedEvent } from './received-event.ts';
 
 /** An event in the log or in the batch. Without a body it only matches listed events. */
@@ -57,19 +57,19 @@ function isParked({ outcome }: AnyEvent): boolean {
 function createKeyLookup(): (event: AnyEvent) => string {
   const keys = new Map<string, string>();
   const withSameId = new Map<string, AnyEvent[]>();
-  const renderings = new Map<string, EventRendering>();
+  const typesAndVersions = new Map<string, TypeAndVersion>();
 
-  function rendered({ key, body }: AnyEvent): EventRendering | undefined {
-    const rendering = renderings.get(key) ?? (body && renderingOf(body));
-    if (rendering !== undefined) renderings.set(key, rendering);
-    return rendering;
+  function readOnce({ key, body }: AnyEvent): TypeAndVersion | undefined {
+    const found = typesAndVersions.get(key) ?? (body && typeAndVersionOf(body));
+    if (found !== undefined) typesAndVersions.set(key, found);
+    return found;
   }
 
   /** Whether it is the same event as one with its id, subscription and second. */
   function isSame(event: AnyEvent, earlier: AnyEvent): boolean {
     // An id in Stripe's list is certainly Stripe's own.
     if (event.source === 'list') return true;
-    const [one, other] = [rendered(event), rendered(earlier)];
+    const [one, other] = [readOnce(event), readOnce(earlier)];
     if (one === undefined || other === undefined) return false;
     return one.type === other.type && one.apiVersion !== other.apiVersion;
   }

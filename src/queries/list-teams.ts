@@ -5,11 +5,11 @@ import { idFrom } from './id-from-text.ts';
 import { NAMED_TEAM, type NamedTeam, type NamedTeamRow, toNamedTeam } from './named-teams.ts';
 import {
   allTeamsWithLostPlans,
-  FACETS,
+  FILTER_VALUES,
   hasProblem,
   LOST_PLAN,
   type TeamProblem,
-} from './team-facets.ts';
+} from './team-filters.ts';
 
 /** A team must match every given member. */
 export type TeamFilter = {
@@ -26,7 +26,7 @@ export type TeamFilter = {
 const SORTS = {
   name: "lower(coalesce(teams.name::text, ''))",
   status: "coalesce(teams.subscription_status::text, '')",
-  plan: `lower(coalesce(${FACETS.plan}, ''))`,
+  plan: `lower(coalesce(${FILTER_VALUES.plan}, ''))`,
   customer: "coalesce(teams.provider_customer_id::text, '')",
 } as const;
 
@@ -148,9 +148,9 @@ function conditionsOf(
     value === undefined ? [] : [condition(parameter(value))];
   return [
     ...given(text, (one) => `strpos(lower(teams.name::text), lower(${one})) > 0`),
-    ...given(status, (one) => `${FACETS.status} = ${one}`),
-    ...given(plan, (one) => `${FACETS.plan} = ${one}`),
-    ...given(product, (one) => `${FACETS.product} = ${one}`),
+    ...given(status, (one) => `${FILTER_VALUES.status} = ${one}`),
+    ...given(plan, (one) => `${FILTER_VALUES.plan} = ${one}`),
+    ...given(product, (one) => `${FILTER_VALUES.product} = ${one}`),
     ...(problem === undefined ? [] : [hasProblem(problem)]),
   ];
 }

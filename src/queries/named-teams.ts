@@ -2,7 +2,7 @@ import type { ApplicationId } from '../core/application-id.ts';
 import type { Query } from '../postgres/database.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from './id-from-text.ts';
-import { teamsWithLostPlans } from './team-facets.ts';
+import { teamsWithLostPlans } from './team-filters.ts';
 import { TEAM, type Team, type TeamRow } from './teams.ts';
 
 /** A team with its name, for people. */

@@ -1,9 +1,9 @@
 import type { Query } from '../postgres/database.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
-import { allTeamsWithLostPlans, FACETS, type TeamFacets } from './team-facets.ts';
+import { allTeamsWithLostPlans, FILTER_VALUES, type FilterValues } from './team-filters.ts';
 
 /** Teams that have all of these in common. */
-export type TeamGroup = TeamFacets & { readonly teams: number };
+export type TeamGroup = FilterValues & { readonly teams: number };
 
 /** The teams as last counted. */
 export type TeamCounts = {
@@ -17,10 +17,10 @@ const MAX_GROUPS = 500;
 /** The groups are joined, because PostgreSQL would read the clock before a subquery of the assignment. */
 const COUNT_TEAMS = (tables: ApplicationTables) => `
       with counted as (
-        select ${FACETS.status} as status,
-               ${FACETS.plan} as plan,
-               ${FACETS.product} as product,
-               ${FACETS.problems} as problems,
+        select ${FILTER_VALUES.status} as status,
+               ${FILTER_VALUES.plan} as plan,
+               ${FILTER_VALUES.product} as product,
+               ${FILTER_VALUES.problems} as problems,
                count(*) as teams
           from ${allTeamsWithLostPlans(tables)}
          group by 1, 2, 3, 4
@@ -76,7 +76,7 @@ export async function readTeamCounts(query: Query): Promise<TeamCounts | null> {
   return row ?? null;
 }
 
-/** The number of teams for each value of a facet, the most frequent first. */
+/** The number of teams for each value of a filter, the most frequent first. */
 export function countBy(
   groups: readonly TeamGroup[],
   valuesOf: (group: TeamGroup) => readonly (string | null)[],

@@ -1,8 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { FairReads } from './fair-reads.ts';
 import { decodePath, type Handler, type HttpRequest, type HttpResponse } from './http-message.ts';
 import { bodyTooLarge, hostInvalid, internalProblem, targetInvalid } from './problems.ts';
 import { BodyAlreadyRead, REQUEST_TIMEOUT_MS, readBody, UnfinishedBodies } from './read-body.ts';
+import { ReadQueue } from './read-queue.ts';
 
 /**
  * Serves `handle` on a server of `node:http`. A handler that can throw needs `onFailure`; the request is then
@@ -12,15 +12,15 @@ export function createNodeListener(
   handle: Handler,
   onFailure?: (failure: object) => void,
 ): RequestListener {
-  const fairReads = new FairReads();
+  const readQueue = new ReadQueue();
   const unfinished = new UnfinishedBodies();
 
   async function answer(request: IncomingMessage, response: ServerResponse, path: string) {
     const { method, socket } = request;
     try {
       const result = await handle(toHttpRequest(request, path, unfinished));
-      const isCrowded = result.status === 503 || fairReads.isCrowded;
-      if (isCrowded && method === 'POST') fairReads.waitAfter(request, response, socket);
+      const isOverloaded = result.status === 503 || !readQueue.isEmpty;
+      if (isOverloaded && method === 'POST') readQueue.addAfter(request, response, socket);
       send(request, response, result);
     } catch (err) {
       if (onFailure === undefined) throw err;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { auditTeam, type TrueChange } from '../../simulation/auditor.ts';
+import { expectedTeam, type TrueChange } from '../../simulation/expected-team.ts';
 import type { ApplicationId } from '../../src/core/application-id.ts';
 import type { Database } from '../../src/postgres/database.ts';
 import { addTeam, readTeam } from '../../src/queries/teams.ts';
@@ -29,7 +29,7 @@ type Load = {
   untilRefused(): Promise<void>;
   /** Starts no new events, and repeats the running ones until each gets a 200. */
   finish(): Promise<void>;
-  /** After `finish`: checks that every event is logged and every team is as the auditor expects. */
+  /** After `finish`: checks that every event is logged and every team is in the expected state. */
   audit(database: Database): Promise<Figures>;
 };
 
@@ -173,7 +173,7 @@ export async function startLoad(database: Database, options: LoadOptions): Promi
       // The log holds each event once.
       expect(logged).toHaveLength(stored.size);
       for (const { teamId, truth } of teams) {
-        const { planName: _, ...expected } = auditTeam(truth, 'newest');
+        const { planName: _, ...expected } = expectedTeam(truth, 'newest');
         expect((await readTeam(audited.query, teamId))?.plan).toMatchObject(expected);
       }
       return { acknowledged: acknowledged.length, repeated, duplicates, lost: 0 };

@@ -24,8 +24,8 @@ test('gives the same result on any number of threads', async () => {
   expect(many).toEqual(one);
 });
 
-test('--enumerate tries every order of every short lifecycle', async () => {
-  const options = ['--enumerate', '1', '--alphabet', 'small', '--extra', '1'];
+test('--enumerate tries every order of every lifecycle', async () => {
+  const options = ['--enumerate', '1', '--transitions', 'few', '--extra', '1'];
   expect(await simulate(...options)).toEqual({
     events: 1,
     duplicates: 1,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { auditTeam } from '../../simulation/auditor.ts';
 import { type Divergence, isSameTeam } from '../../simulation/divergence.ts';
+import { expectedTeam } from '../../simulation/expected-team.ts';
 import type { Failure } from '../../simulation/level.ts';
 import { shrinkFailure, shrinkList } from '../../simulation/shrink.ts';
 import { createWorld, type SimulatedCustomer } from '../../simulation/world.ts';
@@ -45,10 +45,10 @@ test('a case that does not diverge in memory keeps all of its events and steps',
   expect(await shrinkFailure(found, async () => [])).toEqual(found);
 });
 
-/** Simulates a core whose plan selection differs from the auditor's. */
+/** Simulates a core whose plan selection differs from the expected one. */
 function divergencesOf({ lifecycle, format }: SimulatedCustomer): Divergence[] {
   const { customerId, events } = renderHistory(lifecycle, format);
-  const [expected, actual] = [auditTeam(events, 'best'), auditTeam(events, 'newest')];
+  const [expected, actual] = [expectedTeam(events, 'best'), expectedTeam(events, 'newest')];
   return isSameTeam(expected, actual)
     ? []
     : [{ kind: 'team', customerId, expected: [expected], actual }];

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { auditTeam } from '../../../simulation/auditor.ts';
+import { expectedTeam } from '../../../simulation/expected-team.ts';
 import { maintenanceJobs } from '../../../simulation/store/maintenance-jobs.ts';
 import { SimulatedApi } from '../../../simulation/store/simulated-api.ts';
 import { received } from '../../../simulation/store/store-world.ts';
@@ -150,7 +150,7 @@ class Life {
   async #audit(teamId: ApplicationId): Promise<void> {
     const { customerId, events } = this.history;
     const { query } = this.#database;
-    expect((await readTeam(query, teamId))?.plan).toEqual(auditTeam(events, 'newest'));
+    expect((await readTeam(query, teamId))?.plan).toEqual(expectedTeam(events, 'newest'));
     const logged = await query<{ event_id: string }>(
       `select event_id
          from instep.events

@@ -1,5 +1,5 @@
 import type { TeamFilter, TeamOrder, TeamSort } from '../../../queries/list-teams.ts';
-import { TEAM_PROBLEMS } from '../../../queries/team-facets.ts';
+import { TEAM_PROBLEMS } from '../../../queries/team-filters.ts';
 import { queryText } from '../query-parameters.ts';
 import type { Start } from './find-teams.ts';
 

@@ -10,8 +10,8 @@ import { exportFormatOf, exportList } from '../export.ts';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
 import { exportedTeams } from './export-teams.ts';
+import { FilterLinks } from './filter-links.tsx';
 import { findTeams, type PageOfTeams, type Start } from './find-teams.ts';
-import { TeamFacets } from './team-facets.tsx';
 import {
   readStart,
   readTeamFields,
@@ -58,7 +58,7 @@ export function teamPages(options: ConsoleOptions, services: ActionServices): Ho
     return html(
       <Page title="Teams" area="Teams">
         <SearchForm fields={fields} />
-        <TeamFacets fields={fields} counts={counts} nowMs={now()} />
+        <FilterLinks fields={fields} counts={counts} nowMs={now()} />
         {counts !== null && !canSort && (
           <p class="quiet">Sorted by id. Up to {countText(MAX_SORTED)} teams can be sorted.</p>
         )}

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { auditTeam, auditWrittenTeam, type TrueChange } from '../../simulation/auditor.ts';
+import { acceptableTeams, expectedTeam, type TrueChange } from '../../simulation/expected-team.ts';
 
 function change(subscriptionId: string, status: string, createdSeconds: number): TrueChange {
   const productId = `prod_${subscriptionId}`;
@@ -76,7 +76,7 @@ test.each<[string, TrueChange[], 'newest' | 'best', object]>([
   ],
   ['both end', [change('a', 'unpaid', 2), change('b', 'canceled', 1)], 'best', without('unpaid')],
 ])('%s', (_, history, plan, expected) => {
-  expect(auditTeam(history, plan)).toEqual(expected);
+  expect(expectedTeam(history, plan)).toEqual(expected);
 });
 
 test.each<[string, TrueChange[], 'newest' | 'best', boolean, ('team' | 'written')[]]>([
@@ -100,8 +100,8 @@ test.each<[string, TrueChange[], 'newest' | 'best', boolean, ('team' | 'written'
   ],
 ])('a plan that the application wrote: %s, %#', (_, history, plan, isLater, expected) => {
   const written = having('new', 'active');
-  const records = { team: auditTeam(history, plan), written };
-  expect(auditWrittenTeam(history, plan, written, () => isLater)).toEqual(
+  const records = { team: expectedTeam(history, plan), written };
+  expect(acceptableTeams(history, plan, written, () => isLater)).toEqual(
     expected.map((name) => records[name]),
   );
 });

@@ -1,6 +1,6 @@
 /**
- * Derives the correct state of a team from the true history. It implements the rule a second time on purpose,
- * in a different way, and imports nothing of the code that it audits.
+ * Derives the state that a team must be in from the true history. It implements the ordering rule a second
+ * time on purpose, in a different way, and imports nothing of the code that it is compared with.
  */
 
 /** A change of a subscription. Lists of them are in the true order. */
@@ -29,7 +29,7 @@ export function hasEffect(status: string): boolean {
 }
 
 /** The correct state of the team of a customer with this history. */
-export function auditTeam(history: readonly TrueChange[], plan: 'newest' | 'best'): TeamRecord {
+export function expectedTeam(history: readonly TrueChange[], plan: 'newest' | 'best'): TeamRecord {
   const decisive = decisiveChange(history, plan);
   if (decisive === undefined) return record(null, null);
   return grants(decisive) ? record(decisive, decisive.status) : record(null, decisive.status);
@@ -39,13 +39,13 @@ export function auditTeam(history: readonly TrueChange[], plan: 'newest' | 'best
  * The possible states of a team into which the application wrote a plan: that plan, unless an event that
  * counts was decided after the write. `isLater` tells whether the event of a change was decided later.
  */
-export function auditWrittenTeam<Change extends TrueChange>(
+export function acceptableTeams<Change extends TrueChange>(
   history: readonly Change[],
   plan: 'newest' | 'best',
   written: TeamRecord,
   isLater: (change: Change) => boolean,
 ): readonly TeamRecord[] {
-  const team = auditTeam(history, plan);
+  const team = expectedTeam(history, plan);
   const decisive = decisiveChange(history, plan);
   if (decisive === undefined) return [written];
   const { createdSeconds } = decisive;

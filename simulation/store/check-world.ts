@@ -2,32 +2,32 @@ import { rebuild } from '../../src/event-log/rebuild.ts';
 import type { Database } from '../../src/postgres/database.ts';
 import { readCustomers } from '../../src/queries/subscriptions.ts';
 import { readTeamsOf } from '../../src/queries/teams.ts';
-import { auditTeam } from '../auditor.ts';
 import { type Divergence, isSameTeam } from '../divergence.ts';
+import { expectedTeam } from '../expected-team.ts';
 import type { Failure } from '../level.ts';
 import type { StoreCustomer, StoreWorld } from './store-world.ts';
 
 /**
- * Compares every team of a world with the results of the auditor and of `instep rebuild`. Returns the first
- * customer that diverges.
+ * Compares every team of a world with the expected one and with the result of `instep rebuild`. Returns the
+ * first customer that diverges.
  */
-export async function auditWorld(
+export async function checkWorld(
   world: StoreWorld,
   database: Database,
   drifting: ReadonlySet<string> = new Set(),
 ): Promise<Failure | null> {
   const { seed, planSelection, schedule } = world;
-  for (const audited of world.customers.values()) {
-    const { customer } = audited;
+  for (const storeCustomer of world.customers.values()) {
+    const { customer } = storeCustomer;
     const { customerId } = customer.lifecycle;
     // An event without `created` counts by its arrival only.
     const isUndated = customer.format.hasUndatedEvents === true;
     const divergences = [
-      ...(isUndated ? [] : await auditTeams(audited, world, database)),
-      ...(await auditRebuild(audited, world, database)),
+      ...(isUndated ? [] : await checkTeams(storeCustomer, world, database)),
+      ...(await checkRebuild(storeCustomer, world, database)),
     ];
     // A plan that the application wrote is drift until an event counts.
-    const isWritten = audited.application.written.size > 0;
+    const isWritten = storeCustomer.application.written.size > 0;
     const hasDrifted = !isWritten && !isUndated && drifting.has(customerId);
     if (hasDrifted) divergences.push({ kind: 'drift', customerId });
     const concerns = (one: object) => !('customerId' in one) || one.customerId === customerId;
@@ -39,15 +39,15 @@ export async function auditWorld(
   return null;
 }
 
-/** Each team must match the auditor's result, or still have the plan that the application wrote. */
-async function auditTeams(
+/** Each team must be as expected, or still have the plan that the application wrote. */
+async function checkTeams(
   { history, application }: StoreCustomer,
   { planSelection }: StoreWorld,
   { query }: Database,
 ): Promise<Divergence[]> {
   const { customerId } = history;
   const divergences: Divergence[] = [];
-  const team = auditTeam(history.events, planSelection);
+  const team = expectedTeam(history.events, planSelection);
   const teams = await readTeamsOf(query, [customerId]);
   if (teams.length === 0) {
     divergences.push({ kind: 'team', customerId, expected: [team], actual: null });
@@ -68,7 +68,7 @@ async function auditTeams(
 }
 
 /** `instep rebuild` must change nothing, and keep plans that the application wrote. */
-async function auditRebuild(
+async function checkRebuild(
   { history, application }: StoreCustomer,
   { planSelection }: StoreWorld,
   database: Database,
@@ -77,7 +77,7 @@ async function auditRebuild(
   const divergences: Divergence[] = [];
   // A plan that Instep could have written with another TEAM_PLAN, or before a name changed, counts as
   // Instep's own.
-  const others = (['newest', 'best'] as const).map((one) => auditTeam(history.events, one));
+  const others = (['newest', 'best'] as const).map((one) => expectedTeam(history.events, one));
   const [team] = await readTeamsOf(database.query, [customerId]);
   if (team === undefined) return [];
   for await (const found of rebuild(database, { planSelection, teamId: team.id, isDryRun: true })) {

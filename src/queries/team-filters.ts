@@ -15,7 +15,7 @@ export const TEAM_PROBLEMS = [
 export type TeamProblem = (typeof TEAM_PROBLEMS)[number];
 
 /** The values by which teams are counted and filtered. */
-export type TeamFacets = {
+export type FilterValues = {
   /** `none`: never had a subscription; `other`: a status of the application's own. */
   readonly status: string;
   /** The plan that the team has or had. */
@@ -68,8 +68,8 @@ const PROBLEMS: Readonly<Record<TeamProblem, string>> = {
   'plan without a name': 'teams.provider_product_id is not null and teams.plan_name is null',
 };
 
-/** SQL for each facet, of rows of `teams` with `LOST_PLAN`. */
-export const FACETS: Readonly<Record<keyof TeamFacets, string>> = {
+/** SQL for each of these values, of rows of `teams` with `LOST_PLAN`. */
+export const FILTER_VALUES: Readonly<Record<keyof FilterValues, string>> = {
   status: STATUS,
   plan: 'coalesce(teams.plan_name::text, lost_plan_name)',
   product: 'coalesce(teams.provider_product_id::text, lost_product_id)',

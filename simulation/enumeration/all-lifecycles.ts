@@ -6,45 +6,48 @@ import {
   type Subscription,
 } from '../../src/testing/lifecycle/subscription.ts';
 
-const CUSTOMER_ID = 'cus_short';
+const CUSTOMER_ID = 'cus_1';
 const START_SECONDS = Date.UTC(2025, 0, 1) / 1_000;
 
-type Transitions = Readonly<Partial<Record<Status, readonly Status[]>>>;
+type NextStatuses = Readonly<Partial<Record<Status, readonly Status[]>>>;
 
-/** The statuses that can follow a status. The same status means a change of the plan. */
+/** The statuses that can follow each status. The same status means a change of the plan. */
 const TRANSITIONS = {
-  full: {
+  all: {
     incomplete: ['active'],
     trialing: ['trialing', 'active', 'past_due', 'canceled'],
     active: ['active', 'past_due', 'canceled'],
     past_due: ['active', 'unpaid', 'canceled'],
     unpaid: ['active', 'canceled'],
   },
-  small: {
+  few: {
     incomplete: ['active'],
     active: ['past_due', 'canceled'],
     past_due: ['active', 'canceled'],
   },
-} as const satisfies Readonly<Record<string, Transitions>>;
+} as const satisfies Readonly<Record<string, NextStatuses>>;
 
-/** `small` has one status of each effect, so that longer lifecycles can be enumerated. */
-export type Alphabet = keyof typeof TRANSITIONS;
+/** With `few`, there is one status of each effect, so that longer lifecycles can be enumerated. */
+export type TransitionSet = keyof typeof TRANSITIONS;
 
 /**
  * Every lifecycle of two subscriptions with this many events. Each event is in the same second as the
  * one before it, or in the next one.
  */
-export function shortLifecycles(length: number, alphabet: Alphabet): Iterable<CustomerLifecycle> {
-  const first = alphabet === 'full' ? 'trialing' : 'incomplete';
+export function allLifecycles(
+  length: number,
+  transitions: TransitionSet,
+): Iterable<CustomerLifecycle> {
+  const first = transitions === 'all' ? 'trialing' : 'incomplete';
   const initial = [initialState('sub_1', first), initialState('sub_2', 'incomplete')];
   const initialStates = new Map(initial.map((subscription) => [subscription.id, subscription]));
   const lifecycle = { customerId: CUSTOMER_ID, initialStates, changes: [] };
-  return extend(lifecycle, TRANSITIONS[alphabet], length);
+  return extend(lifecycle, TRANSITIONS[transitions], length);
 }
 
 function* extend(
   lifecycle: CustomerLifecycle,
-  transitions: Transitions,
+  nextStatuses: NextStatuses,
   length: number,
 ): Generator<CustomerLifecycle> {
   const { changes } = lifecycle;
@@ -52,14 +55,14 @@ function* extend(
     yield lifecycle;
     return;
   }
-  for (const change of nextChanges(lifecycle, transitions)) {
-    yield* extend({ ...lifecycle, changes: [...changes, change] }, transitions, length);
+  for (const change of nextChanges(lifecycle, nextStatuses)) {
+    yield* extend({ ...lifecycle, changes: [...changes, change] }, nextStatuses, length);
   }
 }
 
 function nextChanges(
   { initialStates, changes }: CustomerLifecycle,
-  transitions: Transitions,
+  nextStatuses: NextStatuses,
 ): LifecycleChange[] {
   const number = changes.length;
   const lastMs = changes.at(-1)?.atMs;
@@ -68,7 +71,7 @@ function nextChanges(
   return [...initialStates.values()].flatMap((initial) => {
     const last = changes.findLast(({ subscription }) => subscription.id === initial.id);
     const before = last?.subscription ?? initial;
-    return (transitions[before.status] ?? []).flatMap((status) =>
+    return (nextStatuses[before.status] ?? []).flatMap((status) =>
       times.map((atMs): LifecycleChange => {
         const subscription = { ...before, ...change(before, status) };
         return { number, atMs, subscription, isDeletion: status === 'canceled' };

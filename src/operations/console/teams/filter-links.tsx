@@ -4,11 +4,11 @@ import { countText, durationText } from '../../count-text.ts';
 import { UntrustedText } from '../components/text.tsx';
 import { type TeamFields, teamsUrl } from './team-filter.ts';
 
-type FacetField = 'status' | 'plan' | 'product' | 'problem';
+type FilterField = 'status' | 'plan' | 'product' | 'problem';
 
-/** The facets, and the values that a group of teams has of each. */
-const FACETS: readonly {
-  readonly field: FacetField;
+/** The filters, and the values that a group of teams has for each. */
+const FILTERS: readonly {
+  readonly field: FilterField;
   readonly name: string;
   readonly valuesOf: (group: TeamGroup) => readonly (string | null)[];
 }[] = [
@@ -18,7 +18,7 @@ const FACETS: readonly {
   { field: 'problem', name: 'Problem', valuesOf: ({ problems }) => problems },
 ];
 
-/** How many values of a facet are in view. */
+/** How many values of a filter are in view. */
 const MAX_SHOWN = 8;
 
 /** The labels of values that are not Stripe's statuses. */
@@ -27,7 +27,7 @@ const STATUS_NAMES: Readonly<Record<string, string>> = {
   other: 'another status',
 };
 
-type TeamFacetsProps = {
+type FilterLinksProps = {
   readonly fields: TeamFields;
   /** `null`: not counted yet. */
   readonly counts: TeamCounts | null;
@@ -35,14 +35,14 @@ type TeamFacetsProps = {
 };
 
 /** Links that filter the teams, each with its number of teams. */
-export function TeamFacets({ fields, counts, nowMs }: TeamFacetsProps) {
-  const rows = FACETS.flatMap((facet) => {
-    const values = valuesOf(facet, fields, counts?.groups ?? []);
-    return values.length === 0 ? [] : [{ ...facet, values }];
+export function FilterLinks({ fields, counts, nowMs }: FilterLinksProps) {
+  const rows = FILTERS.flatMap((filter) => {
+    const values = valuesOf(filter, fields, counts?.groups ?? []);
+    return values.length === 0 ? [] : [{ ...filter, values }];
   });
   if (rows.length === 0) return null;
   return (
-    <nav class="facets" aria-label="Filters">
+    <nav class="filters" aria-label="Filters">
       <dl>
         {rows.map(({ field, name, values }) => (
           <div>
@@ -62,13 +62,13 @@ export function TeamFacets({ fields, counts, nowMs }: TeamFacetsProps) {
 
 type Counted = readonly (readonly [value: string, teams: number | null])[];
 
-/** The values of a facet among the teams that match the other filters; the chosen one always. */
+/** The values of a filter among the teams that match the other filters; the chosen one always. */
 function valuesOf(
-  { field, valuesOf }: (typeof FACETS)[number],
+  { field, valuesOf }: (typeof FILTERS)[number],
   fields: TeamFields,
   groups: readonly TeamGroup[],
 ): Counted {
-  const others = FACETS.filter((one) => one.field !== field && fields[one.field] !== '');
+  const others = FILTERS.filter((one) => one.field !== field && fields[one.field] !== '');
   const matching = groups.filter((group) =>
     others.every((one) => one.valuesOf(group).includes(fields[one.field])),
   );
@@ -79,7 +79,7 @@ function valuesOf(
 }
 
 type ValuesProps = {
-  readonly field: FacetField;
+  readonly field: FilterField;
   readonly values: Counted;
   readonly fields: TeamFields;
 };
@@ -87,13 +87,13 @@ type ValuesProps = {
 function Values({ field, values, fields }: ValuesProps) {
   const chosen = fields[field];
   const linkTo = ([value, teams]: Counted[number]) => (
-    <FacetLink
+    <FilterLink
       href={teamsUrl({ ...fields, [field]: value === chosen ? '' : value })}
       isChosen={value === chosen}
       teams={fields.search === '' ? teams : null}
     >
       <UntrustedText text={STATUS_NAMES[value] ?? value} maxLength={40} />
-    </FacetLink>
+    </FilterLink>
   );
   const inView = values.filter(([value], index) => index < MAX_SHOWN || value === chosen);
   const rest = values.filter((one) => !inView.includes(one));
@@ -110,7 +110,7 @@ function Values({ field, values, fields }: ValuesProps) {
   );
 }
 
-type FacetLinkProps = {
+type FilterLinkProps = {
   readonly href: string;
   readonly isChosen: boolean;
   readonly teams: number | null;
@@ -118,7 +118,7 @@ type FacetLinkProps = {
 };
 
 /** The link of a chosen value removes the filter. */
-function FacetLink({ href, isChosen, teams, children }: FacetLinkProps) {
+function FilterLink({ href, isChosen, teams, children }: FilterLinkProps) {
   return (
     <a
       href={href}
