@@ -185,11 +185,13 @@ export class Pools {
 
   /** A standby also accepts connections, and a pooler can drop the timeouts without an error. */
   async #readSession(client: pg.PoolClient): Promise<Session> {
+    const isOurs = Object.entries(this.#options.timeouts).map(
+      ([name, timeoutMs]) => `current_setting('${name}')::interval = interval '${timeoutMs} ms'`,
+    );
     const { rows } = await this.#send<Session>(
       client,
       `select current_setting('transaction_read_only') = 'off' as "isWritable",
-              current_setting('statement_timeout')::interval
-                = interval '${this.#options.timeouts.statement_timeout} ms' as "isOurs"`,
+              ${isOurs.join(' and ')} as "isOurs"`,
     );
     return rows[0] ?? { isWritable: false, isOurs: false };
   }

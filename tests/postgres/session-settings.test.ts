@@ -72,6 +72,17 @@ test("a session of the app's pool keeps its settings, even if it has the same ti
   await existing.end();
 });
 
+test('a session with only one of our timeouts is not ours', async () => {
+  const url = await createEmptyDatabase(embeddedServer);
+  url.searchParams.set('lock_timeout', '60000');
+  const database = connect(url);
+  const [row] = await database.query<{ timeout: string }>(
+    `select current_setting('lock_timeout') as timeout`,
+  );
+  expect(row?.timeout).toBe('5s');
+  await database.close();
+});
+
 describe.each(postgresServers)('$name', (server) => {
   let url: URL;
   beforeAll(async () => {
