@@ -1,8 +1,8 @@
 import type { ApplicationId } from '../core/application-id.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import { fillEmptyTeams } from '../ingest/fill-empty-teams.ts';
+import { isOfOneEvent } from '../ingest/pipeline.ts';
 import type { Database } from '../postgres/database.ts';
-import { DatabaseRefused } from '../postgres/errors.ts';
 import { readCustomersOfEmptyTeams } from '../queries/teams.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { RestingCustomers } from './resting-customers.ts';
@@ -17,7 +17,7 @@ const BATCH = 200;
 
 /**
  * Returns a function that fills teams with empty plan columns, and returns the ids of up to 200 teams. Customers
- * whose plan the application refuses rest, so that they delay no others.
+ * whose teams can't be filled rest, so that they delay no others.
  */
 export function createFillDueTeams(options: EmptyTeamsOptions): () => Promise<ApplicationId[]> {
   const { database, planSelection, logger } = options;
@@ -27,7 +27,7 @@ export function createFillDueTeams(options: EmptyTeamsOptions): () => Promise<Ap
     try {
       return await fillEmptyTeams(database, planSelection, [customerId]);
     } catch (err) {
-      if (!(err instanceof DatabaseRefused)) throw err;
+      if (!isOfOneEvent(err)) throw err;
       logger.warn({ customerId, err }, 'team not filled');
       resting.add(customerId);
       return [];
@@ -37,11 +37,12 @@ export function createFillDueTeams(options: EmptyTeamsOptions): () => Promise<Ap
   return async () => {
     const due = { limit: BATCH, exceptIds: resting.ids() };
     const customerIds = await readCustomersOfEmptyTeams(database.query, due);
-    if (customerIds.length === 0) return [];
-    try {
-      return await fillEmptyTeams(database, planSelection, customerIds);
-    } catch (error) {
-      if (!(error instanceof DatabaseRefused)) throw error;
+    if (customerIds.length > 1) {
+      try {
+        return await fillEmptyTeams(database, planSelection, customerIds);
+      } catch (error) {
+        if (!isOfOneEvent(error)) throw error;
+      }
     }
     const teamIds: ApplicationId[] = [];
     for (const customerId of customerIds) teamIds.push(...(await fillAlone(customerId)));

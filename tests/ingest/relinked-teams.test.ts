@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { ApplicationId } from '../../src/core/application-id.ts';
 import { fillEmptyTeams } from '../../src/ingest/fill-empty-teams.ts';
 import { createFillDueTeams } from '../../src/maintenance/empty-teams.ts';
+import type { Database } from '../../src/postgres/database.ts';
 import { addTeam, linkTeam } from '../../src/queries/teams.ts';
 import { createLogger } from '../../src/runtime/logging.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
@@ -100,6 +101,42 @@ test('a plan that the application refuses does not stop those of other teams', a
   expect(await fill()).toEqual([]);
   await run('alter table teams drop constraint objection');
   expect(await fillDueTeams()).toEqual([refusedId]);
+});
+
+test('a single refused plan is tried once with its name and once without, and then rests', async () => {
+  const { customerId } = await teamWithPlan();
+  const refusedId = await addEmptyTeam(customerId);
+  await run(`alter table teams add constraint objection
+             check (id <> ${refusedId} or subscription_status is null)`);
+  let transactions = 0;
+  const database: Database = {
+    ...store.database,
+    transaction(work) {
+      transactions += 1;
+      return store.database.transaction(work);
+    },
+  };
+  const fill = createFillDueTeams({ database, planSelection: 'newest', logger });
+  for (let count = 0; count < 2; count += 1) expect(await fill()).toEqual([]);
+  expect(transactions).toBe(2);
+  await run('alter table teams drop constraint objection');
+  expect(await fillDueTeams()).toEqual([refusedId]);
+});
+
+test('a trigger that times out for one team does not stop the plans of other teams', async () => {
+  const [busy, other] = [await teamWithPlan(), await teamWithPlan()];
+  const busyId = await addEmptyTeam(busy.customerId);
+  const otherId = await addEmptyTeam(other.customerId);
+  await run(`
+    create function refuse_lock() returns trigger language plpgsql as
+      $$begin raise 'canceled by a timeout' using errcode = 'lock_not_available'; end$$`);
+  await run(`create trigger refuse_lock before update on teams for each row
+             when (new.id = ${busyId}) execute function refuse_lock()`);
+  const fill = createFillDueTeams({ database: store.database, planSelection: 'newest', logger });
+  expect(await fill()).toEqual([otherId]);
+  expect(await fill()).toEqual([]);
+  await run('drop function refuse_lock cascade');
+  expect(await fillDueTeams()).toEqual([busyId]);
 });
 
 test('an empty team gets its plan without the name if the name does not fit', async () => {
