@@ -6,6 +6,7 @@ import { createParkedEventsJob } from '../../src/maintenance/parked-events.ts';
 import { lookUpProductNames } from '../../src/maintenance/product-names.ts';
 import type { Job } from '../../src/maintenance/worker.ts';
 import type { Database, Query } from '../../src/postgres/database.ts';
+import { readCustomersOfParkedEvents } from '../../src/queries/parked-events.ts';
 import { pruneEvents } from '../../src/queries/prune-events.ts';
 import { readAmbiguousSubscriptions } from '../../src/queries/subscriptions.ts';
 import type { Logger } from '../../src/runtime/logging.ts';
@@ -71,7 +72,7 @@ export function createPruneJob({ query, now }: MaintenanceOptions): Job {
 
 const MAX_ROUNDS = 50;
 
-/** Runs the jobs until no order is ambiguous. A job that fails runs again. */
+/** Runs the jobs until no order is ambiguous and no event with a team is parked. A job that fails runs again. */
 export async function settle(jobs: readonly Job[], query: Query): Promise<void> {
   const { signal } = new AbortController();
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
@@ -84,6 +85,8 @@ export async function settle(jobs: readonly Job[], query: Query): Promise<void> 
         isDone = false;
       }
     }
-    if (isDone && (await readAmbiguousSubscriptions(query, 1)).length === 0) return;
+    const ambiguous = await readAmbiguousSubscriptions(query, 1);
+    const parked = await readCustomersOfParkedEvents(query, { limit: 1, exceptIds: [] });
+    if (isDone && ambiguous.length === 0 && parked.length === 0) return;
   }
 }

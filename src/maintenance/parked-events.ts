@@ -31,13 +31,15 @@ export function createParkedEventsJob(options: ParkedEventsOptions): Job['run'] 
   const resting = new RestingCustomers(options.restMs);
   let nextAtMs = 0;
 
-  async function ingestOf(customerId: string, events: readonly ReceivedEvent[]): Promise<void> {
+  /** Returns whether an event was decided. */
+  async function ingestOf(customerId: string, events: readonly ReceivedEvent[]): Promise<boolean> {
     try {
-      await ingest(events);
+      return (await ingest(events)).some(({ outcome }) => outcome !== 'parked');
     } catch (err) {
       if (!isOfOneEvent(err)) throw err;
       logger.warn({ customerId, err }, 'parked events not decided');
       resting.add(customerId);
+      return false;
     }
   }
 
@@ -59,8 +61,11 @@ export function createParkedEventsJob(options: ParkedEventsOptions): Job['run'] 
         const events = eventsOf.get(customerId) ?? [];
         eventsOf.set(customerId, [...events, { ...event, body, receivedAtMs, source: 'log' }]);
       }
-      if (eventsOf.size === 0) return;
-      await Promise.all([...eventsOf].map(([id, events]) => ingestOf(id, events)));
+      const areDecided = await Promise.all(
+        [...eventsOf].map(([id, events]) => ingestOf(id, events)),
+      );
+      // Otherwise the same events would be read again.
+      if (!areDecided.includes(true)) return;
     }
   };
 }

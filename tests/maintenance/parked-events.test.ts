@@ -4,6 +4,7 @@ import { createIngestPipeline, type Ingest } from '../../src/ingest/pipeline.ts'
 import { createParkedEventsJob } from '../../src/maintenance/parked-events.ts';
 import { pruneExpiredEvents } from '../../src/maintenance/retention.ts';
 import type { Query } from '../../src/postgres/database.ts';
+import { DatabaseBusy } from '../../src/postgres/errors.ts';
 import { readHealth } from '../../src/queries/health.ts';
 import { addTeam, readTeam } from '../../src/queries/teams.ts';
 import { createLogger } from '../../src/runtime/logging.ts';
@@ -119,6 +120,24 @@ test('a customer whose event is refused or whose team is locked delays no other'
   for (const { teamId } of [refused, locked]) {
     expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
   }
+});
+
+test.each([
+  ['fail', async () => Promise.reject(new DatabaseBusy('locked'))],
+  ['stay parked', async () => [{ outcome: 'parked', teamIds: [] }] as const],
+])('events that %s are tried once in a run, even without a rest', async (_, outcome) => {
+  const { query } = store.database;
+  await query('truncate instep.events');
+  await lateTeam(openPipeline(store.database), 'prod_1');
+  const stopping = new AbortController();
+  let tries = 0;
+  const ingest: Ingest = () => {
+    tries += 1;
+    if (tries > 1) stopping.abort();
+    return outcome();
+  };
+  await createParkedEventsJob({ query, ingest, logger, restMs: 0 })(stopping.signal);
+  expect(tries).toBe(1);
 });
 
 const parkedCustomers = async () =>
