@@ -1,7 +1,11 @@
 import { generateLifecycle } from '../src/testing/lifecycle/customer-lifecycle.ts';
 import type { EventFormat } from '../src/testing/lifecycle/history.ts';
 import { SHAPES } from '../src/testing/lifecycle/shapes.ts';
-import type { CustomerLifecycle, LifecycleChange } from '../src/testing/lifecycle/subscription.ts';
+import {
+  type CustomerLifecycle,
+  isFinal,
+  type LifecycleChange,
+} from '../src/testing/lifecycle/subscription.ts';
 import { createRandom } from '../src/testing/random.ts';
 import { hasEffect } from './expected-team.ts';
 
@@ -75,7 +79,7 @@ export function isDeterminedByApi(
   return [...lastWithEffect].every(([id, last]) => {
     const ofIt = changes.filter(({ subscription }) => subscription.id === id);
     const isLost = ofIt.some((one) => secondOf(one) === secondOf(last) && lost.has(one.number));
-    const hasTime = last.subscription.status === 'canceled' || lastWithEffect.size === 1;
+    const hasTime = isFinal(last.subscription.status) || lastWithEffect.size === 1;
     return !isLost || (ofIt.at(-1) === last && hasTime);
   });
 }

@@ -12,20 +12,24 @@ const START_SECONDS = Date.UTC(2025, 0, 1) / 1_000;
 type NextStatuses = Readonly<Partial<Record<Status, readonly Status[]>>>;
 
 /** The statuses that can follow each status. The same status means a change of the plan. */
-const TRANSITIONS = {
-  all: {
-    incomplete: ['active'],
-    trialing: ['trialing', 'active', 'past_due', 'canceled'],
-    active: ['active', 'past_due', 'canceled'],
-    past_due: ['active', 'unpaid', 'canceled'],
-    unpaid: ['active', 'canceled'],
-  },
-  few: {
-    incomplete: ['active'],
-    active: ['past_due', 'canceled'],
-    past_due: ['active', 'canceled'],
-  },
-} as const satisfies Readonly<Record<string, NextStatuses>>;
+const ALL: Required<NextStatuses> = {
+  incomplete: ['active'],
+  trialing: ['trialing', 'active', 'past_due', 'canceled'],
+  active: ['active', 'past_due', 'canceled'],
+  past_due: ['active', 'unpaid', 'canceled'],
+  unpaid: ['active', 'canceled'],
+  paused: [],
+  canceled: [],
+  incomplete_expired: [],
+};
+
+const FEW: NextStatuses = {
+  incomplete: ['active'],
+  active: ['past_due', 'canceled'],
+  past_due: ['active', 'canceled'],
+};
+
+const TRANSITIONS = { all: ALL, few: FEW };
 
 /** With `few`, there is one status of each effect, so that longer lifecycles can be enumerated. */
 export type TransitionSet = keyof typeof TRANSITIONS;
@@ -74,7 +78,7 @@ function nextChanges(
     return (nextStatuses[before.status] ?? []).flatMap((status) =>
       times.map((atMs): LifecycleChange => {
         const subscription = { ...before, ...change(before, status) };
-        return { number, atMs, subscription, isDeletion: status === 'canceled' };
+        return { number, atMs, subscription };
       }),
     );
   });

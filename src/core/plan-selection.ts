@@ -1,6 +1,7 @@
 import type { Customer } from './customer.ts';
+import { rankOf } from './status.ts';
 import type { SubscriptionEvent } from './subscription-event.ts';
-import { effectOf, isSamePlan, NO_PLAN, planAfter, type TeamPlan } from './transition.ts';
+import { isSamePlan, NO_PLAN, planAfter, type TeamPlan } from './transition.ts';
 
 /**
  * Which of a customer's subscriptions counts (docs/contract.md, rule 5): the one with the newest event,
@@ -52,22 +53,14 @@ export function canBeFromInstep(plan: TeamPlan, customer: Customer): boolean {
 function compareNewest(one: SubscriptionEvent, other: SubscriptionEvent): number {
   return (
     one.createdSeconds - other.createdSeconds ||
-    rank(one) - rank(other) ||
+    rankOf(one.status) - rankOf(other.status) ||
     compareText(one.subscriptionId ?? '', other.subscriptionId ?? '')
   );
 }
 
-/**
- * Sorts the best subscription that grants a plan last: active after trialing, and the newer one of two
- * equals.
- */
+/** Sorts the best subscription that grants a plan last, and of two equals the newer one. */
 function compareBest(one: SubscriptionEvent, other: SubscriptionEvent): number {
-  return rank(one) - rank(other) || compareNewest(one, other);
-}
-
-function rank({ status }: SubscriptionEvent): number {
-  if (effectOf(status) !== 'grants') return 0;
-  return status === 'trialing' ? 1 : 2;
+  return rankOf(one.status) - rankOf(other.status) || compareNewest(one, other);
 }
 
 /** Never returns 0: no two subscriptions of a customer have the same id. */

@@ -1,3 +1,4 @@
+import { effectOf } from './status.ts';
 import type { SubscriptionEvent } from './subscription-event.ts';
 
 /** A team's subscription fields, as the contract names them. */
@@ -34,26 +35,6 @@ export function isSamePlan(one: TeamPlan | null, other: TeamPlan | null): boolea
 export function hasPlan({ subscriptionStatus, ...fields }: TeamPlan): boolean {
   const isGranted = effectOf(subscriptionStatus) === 'grants';
   return isGranted || Object.values(fields).some((field) => field !== null);
-}
-
-/** The statuses of a subscription that has ended: no other status follows. */
-export const FINAL_STATUSES: readonly string[] = ['canceled', 'incomplete_expired'];
-
-/** The effect of a status on a team: it grants the plan, clears it, or changes nothing. */
-type Effect = 'grants' | 'clears' | 'none';
-
-/** The effect of a status: the contract's table of transitions. A status that is not in it has none. */
-export function effectOf(status: string | null): Effect {
-  switch (status) {
-    case 'active':
-    case 'trialing':
-      return 'grants';
-    case 'canceled':
-    case 'unpaid':
-      return 'clears';
-    default:
-      return 'none';
-  }
 }
 
 /**

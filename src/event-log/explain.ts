@@ -1,7 +1,8 @@
 import type { ApplicationId } from '../core/application-id.ts';
 import { followedEvent, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
+import { effectOf } from '../core/status.ts';
 import type { SubscriptionEvent } from '../core/subscription-event.ts';
-import { effectOf, type TeamPlan } from '../core/transition.ts';
+import type { TeamPlan } from '../core/transition.ts';
 import type { EventRow } from '../queries/search-events.ts';
 import { SNAPSHOT_TYPE } from '../stripe/handled-event-type.ts';
 import { parseAgain } from '../stripe/parse-logged-event.ts';

@@ -1,5 +1,5 @@
 import type { PlanSelection } from '../core/plan-selection.ts';
-import { effectOf } from '../core/transition.ts';
+import { effectOf } from '../core/status.ts';
 import type { Database } from '../postgres/database.ts';
 import { DatabaseBusy, DatabaseConflict, DatabaseRefused } from '../postgres/errors.ts';
 import { readProductName, writeProductName } from '../queries/products.ts';

@@ -1,6 +1,6 @@
 import type { ApplicationId } from '../core/application-id.ts';
 import type { ListedSubscription } from '../core/listed-subscription.ts';
-import { FINAL_STATUSES } from '../core/transition.ts';
+import { FINAL_STATUSES } from '../core/status.ts';
 import type { Query } from '../postgres/database.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { columnArrays } from './column-arrays.ts';

@@ -1,3 +1,4 @@
+import { STATUSES } from '../core/status.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { problemsOf } from './findings.ts';
 
@@ -24,12 +25,13 @@ export type FilterValues = {
   readonly problems: readonly TeamProblem[];
 };
 
+const quoted = (names: readonly string[]) => names.map((name) => `'${name}'`).join(', ');
+
 // As text, because the column can have a type and values of the application's own.
 const STATUS = `
   case
     when teams.subscription_status is null then 'none'
-    when teams.subscription_status::text in ('active', 'trialing', 'past_due', 'unpaid', 'canceled',
-                                             'incomplete', 'incomplete_expired', 'paused')
+    when teams.subscription_status::text in (${quoted(Object.keys(STATUSES))})
       then teams.subscription_status::text
     else 'other'
   end`;
@@ -41,9 +43,7 @@ const isFound = (kind: TeamProblem) => `
         from instep.findings as finding
        where finding.customer_id = teams.provider_customer_id
          and finding.team_id = teams.id::text
-         and finding.problem in (${problemsOf(kind)
-           .map((problem) => `'${problem}'`)
-           .join(', ')})
+         and finding.problem in (${quoted(problemsOf(kind))})
     )`;
 
 const PROBLEMS: Readonly<Record<TeamProblem, string>> = {

@@ -1,15 +1,9 @@
 import type { Customer } from '../../core/customer.ts';
 import type { ListedSubscription } from '../../core/listed-subscription.ts';
 import { followedEvent, type PlanSelection, teamPlan } from '../../core/plan-selection.ts';
+import { effectOf, FINAL_STATUSES } from '../../core/status.ts';
 import type { SubscriptionEvent } from '../../core/subscription-event.ts';
-import {
-  effectOf,
-  FINAL_STATUSES,
-  hasPlan,
-  isSamePlan,
-  NO_PLAN,
-  type TeamPlan,
-} from '../../core/transition.ts';
+import { hasPlan, isSamePlan, NO_PLAN, type TeamPlan } from '../../core/transition.ts';
 import type { Problem } from '../../queries/findings.ts';
 import type { LinkedTeam } from '../../queries/teams.ts';
 

@@ -1,6 +1,6 @@
 import { NO_SUBSCRIPTIONS } from '../../core/customer.ts';
 import type { ListedSubscription } from '../../core/listed-subscription.ts';
-import { effectOf } from '../../core/transition.ts';
+import { effectOf } from '../../core/status.ts';
 import type { Query } from '../../postgres/database.ts';
 import { readProductNames } from '../../queries/products.ts';
 import { readCustomers } from '../../queries/subscriptions.ts';

@@ -48,8 +48,7 @@ export function generateLifecycle(
     nowMs = Math.max(nowMs, (change.dueAtSeconds ?? 0) * 1_000);
     const changed = { ...subscription, ...change.apply(Math.floor(nowMs / 1_000), random) };
     current.set(subscription.id, changed);
-    const isDeletion = change.isDeletion ?? false;
-    changes.push({ number, atMs: nowMs, subscription: changed, isDeletion });
+    changes.push({ number, atMs: nowMs, subscription: changed });
   }
   return { customerId, initialStates, changes };
 }

@@ -80,11 +80,12 @@ export function renderHistory(lifecycle: CustomerLifecycle, format: EventFormat)
 }
 
 function renderEvent(
-  { number, atMs, isDeletion }: LifecycleChange,
+  { number, atMs, subscription }: LifecycleChange,
   eventId: string,
   { shape, hasPreviousAttributes, hasUndatedEvents = false }: EventFormat,
   { before, object }: { readonly before: JsonObject; readonly object: JsonObject },
 ): JsonObject {
+  const isDeletion = subscription.status === 'canceled';
   const isUndated = hasUndatedEvents && number % 3 === 0;
   return {
     id: eventId,

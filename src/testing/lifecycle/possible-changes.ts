@@ -5,7 +5,6 @@ import { PRODUCTS, type Status, type Subscription } from './subscription.ts';
 type PossibleChange = {
   /** The change happens at this time or later. */
   readonly dueAtSeconds?: number;
-  readonly isDeletion?: true;
   apply(atSeconds: number, random: Random): Partial<Subscription>;
 };
 
@@ -79,7 +78,7 @@ function end(status: Status): PossibleChange {
   return { apply: (atSeconds) => ({ status, endedAtSeconds: atSeconds }) };
 }
 
-const CANCEL: PossibleChange = { ...end('canceled'), isDeletion: true };
+const CANCEL = end('canceled');
 
 /** The settings that the customer can change while the subscription is live. */
 function settingChanges(subscription: Subscription): PossibleChange[] {

@@ -6,15 +6,18 @@ export const PRODUCTS: readonly Product[] = [
   { id: 'prod_team', name: 'Team ☂', cents: 4_900 },
 ];
 
-export type Status =
-  | 'incomplete'
-  | 'incomplete_expired'
-  | 'trialing'
-  | 'active'
-  | 'past_due'
-  | 'unpaid'
-  | 'paused'
-  | 'canceled';
+export const STATUSES = [
+  'incomplete',
+  'incomplete_expired',
+  'trialing',
+  'active',
+  'past_due',
+  'unpaid',
+  'paused',
+  'canceled',
+] as const;
+
+export type Status = (typeof STATUSES)[number];
 
 /** A subscription at the provider, independent of the API version that renders it. */
 export type Subscription = {
@@ -42,8 +45,6 @@ export type LifecycleChange = {
   readonly atMs: number;
   /** The subscription after the change. */
   readonly subscription: Subscription;
-  /** Sent as `customer.subscription.deleted`, which has no previous attributes. */
-  readonly isDeletion: boolean;
 };
 
 /** All changes of one customer's subscriptions, in the true order. */

@@ -18,10 +18,6 @@ test.each([
     'unpaid',
     'is unpaid: Stripe has stopped retrying its payments. The customer has had no plan since',
   ],
-  [
-    'suspended',
-    'has the status suspended, which clears the plan. The customer has had no plan since',
-  ],
 ])('a team whose subscription has the clearing status %s reads: %s', (status, text) => {
   const html = String(
     TeamStatusPanel({

@@ -1,6 +1,6 @@
 import type { PropsWithChildren } from 'hono/jsx';
 import type { LoggedOutcome } from '../../../core/logged-event.ts';
-import { effectOf } from '../../../core/transition.ts';
+import { effectOf } from '../../../core/status.ts';
 import { UntrustedText } from './text.tsx';
 
 /** `good`: no action needed; `warning`: watch it; `bad`: needs action; `quiet`: had no effect. */

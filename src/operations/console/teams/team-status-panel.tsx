@@ -1,4 +1,5 @@
 import type { PlanSelection } from '../../../core/plan-selection.ts';
+import { GRANTING_STATUSES, type StatusWith } from '../../../core/status.ts';
 import type { SubscriptionEvent } from '../../../core/subscription-event.ts';
 import { KIND_OF_PROBLEM, type OpenFinding } from '../../../queries/findings.ts';
 import type { NamedTeam } from '../../../queries/named-teams.ts';
@@ -126,7 +127,7 @@ function Reason({ team, status, waiting }: ReasonProps) {
     case 'lost plan':
       return (
         <>
-          Subscription <Id of={status.followed} /> <Clearing status={status.followed.status} />. The
+          Subscription <Id of={status.followed} /> {CLEARINGS.get(status.followed.status)}. The
           customer has had no plan <SinceText {...status.since} />
           {team.lostPlan !== null && (
             <>
@@ -153,22 +154,26 @@ function Reason({ team, status, waiting }: ReasonProps) {
 }
 
 /** Why a subscription no longer grants a plan. */
-function Clearing({ status }: { readonly status: string }) {
-  if (status === 'canceled') return 'was canceled';
-  if (status === 'unpaid') return 'is unpaid: Stripe has stopped retrying its payments';
-  return (
-    <>
-      has the status <StatusBadge status={status} />, which clears the plan
-    </>
-  );
-}
+const CLEARINGS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    canceled: 'was canceled',
+    unpaid: 'is unpaid: Stripe has stopped retrying its payments',
+  } satisfies Record<StatusWith<'clears'>, string>),
+);
 
-/** The meaning of a status without effect. */
+/** The meanings of statuses without an effect. */
+const MEANINGS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    incomplete: 'the first payment is pending',
+    incomplete_expired: 'the first payment failed',
+    past_due: 'a payment failed, and Stripe is retrying it',
+    paused: 'the trial ended without a payment method',
+  } satisfies Record<StatusWith<'none'>, string>),
+);
+
 function meaningOf(status: string): string {
-  if (status === 'incomplete') return ': the first payment is pending.';
-  if (status === 'incomplete_expired') return ': the first payment failed.';
-  if (status === 'past_due') return ': a payment failed, and Stripe is retrying it.';
-  return ', which has no effect.';
+  const meaning = MEANINGS.get(status);
+  return meaning === undefined ? ', which has no effect.' : `: ${meaning}.`;
 }
 
 function SinceText({ seconds, isExact }: Since) {
@@ -196,7 +201,7 @@ function DelayText({ delay }: Since) {
 const SELECTION_RULES = {
   newest:
     'the newest event decides. TEAM_PLAN=best would keep the best subscription that grants a plan.',
-  best: 'active beats trialing, then the newer one wins.',
+  best: `${GRANTING_STATUSES.join(' beats ')}, then the newer one wins.`,
 } as const satisfies Record<PlanSelection, string>;
 
 type NoteProps = { readonly note: TeamNote; readonly planSelection: PlanSelection };

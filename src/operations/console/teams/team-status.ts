@@ -1,7 +1,8 @@
 import { type Customer, NO_SUBSCRIPTIONS } from '../../../core/customer.ts';
 import { followedEvent, type PlanSelection, teamPlan } from '../../../core/plan-selection.ts';
+import { effectOf } from '../../../core/status.ts';
 import type { SubscriptionEvent } from '../../../core/subscription-event.ts';
-import { effectOf, isSamePlan, type TeamPlan } from '../../../core/transition.ts';
+import { isSamePlan, type TeamPlan } from '../../../core/transition.ts';
 import type { CustomerHistory } from '../../../event-log/customer-history.ts';
 import type { NamedTeam } from '../../../queries/named-teams.ts';
 import type { KnownCustomers } from '../../../queries/subscriptions.ts';

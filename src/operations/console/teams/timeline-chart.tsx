@@ -1,5 +1,5 @@
 import type { LoggedOutcome } from '../../../core/logged-event.ts';
-import { effectOf } from '../../../core/transition.ts';
+import { effectOf } from '../../../core/status.ts';
 import type { HistoryEntry } from '../../../event-log/customer-history.ts';
 import { Time } from '../components/text.tsx';
 import { shortType } from '../events/event-text.tsx';

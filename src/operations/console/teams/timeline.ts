@@ -1,4 +1,5 @@
-import { effectOf, isSamePlan, type TeamPlan } from '../../../core/transition.ts';
+import { effectOf } from '../../../core/status.ts';
+import { isSamePlan, type TeamPlan } from '../../../core/transition.ts';
 import type { HistoryEntry } from '../../../event-log/customer-history.ts';
 
 /** The layout of a customer's history, in pixels from the top left. */

@@ -1,0 +1,57 @@
+/** The effect of a status on a team: it grants the plan, clears it, or changes nothing. */
+type Effect = 'grants' | 'clears' | 'none';
+
+type StatusRule = {
+  /** A subscription that has ended: no other status follows. */
+  readonly isFinal: boolean;
+} & (
+  | {
+      readonly effect: 'grants';
+      /** Above 0. Of several subscriptions that grant a plan, the one with the highest rank is the best. */
+      readonly rank: number;
+    }
+  | { readonly effect: Exclude<Effect, 'grants'> }
+);
+
+/** The statuses of a subscription at Stripe: the contract's table of transitions, and `paused`. */
+export const STATUSES = {
+  active: { effect: 'grants', rank: 2, isFinal: false },
+  trialing: { effect: 'grants', rank: 1, isFinal: false },
+  past_due: { effect: 'none', isFinal: false },
+  unpaid: { effect: 'clears', isFinal: false },
+  canceled: { effect: 'clears', isFinal: true },
+  incomplete: { effect: 'none', isFinal: false },
+  incomplete_expired: { effect: 'none', isFinal: true },
+  paused: { effect: 'none', isFinal: false },
+} as const satisfies Readonly<Record<string, StatusRule>>;
+
+export type Status = keyof typeof STATUSES;
+
+/** The statuses with this effect. */
+export type StatusWith<Wanted extends Effect> = {
+  [Name in Status]: (typeof STATUSES)[Name]['effect'] extends Wanted ? Name : never;
+}[Status];
+
+/** A map, because a status comes from Stripe or the application and can be any text, even `toString`. */
+const RULES: ReadonlyMap<string | null, StatusRule> = new Map(Object.entries(STATUSES));
+
+/** The effect of a status. An unknown one has none. */
+export function effectOf(status: string | null): Effect {
+  return RULES.get(status)?.effect ?? 'none';
+}
+
+/** How good a status is for the team: 0 unless it grants a plan. */
+export function rankOf(status: string): number {
+  const rule = RULES.get(status);
+  return rule?.effect === 'grants' ? rule.rank : 0;
+}
+
+/** The statuses that grant a plan, the best one first. */
+export const GRANTING_STATUSES: readonly string[] = Object.keys(STATUSES)
+  .filter((status) => rankOf(status) > 0)
+  .sort((one, other) => rankOf(other) - rankOf(one));
+
+/** The statuses of subscriptions that have ended. */
+export const FINAL_STATUSES: readonly string[] = Object.entries(STATUSES)
+  .filter(([, { isFinal }]) => isFinal)
+  .map(([status]) => status);

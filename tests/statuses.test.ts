@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { expectedTeam } from '../simulation/expected-team.ts';
+import { teamPlan } from '../src/core/plan-selection.ts';
+import { effectOf, FINAL_STATUSES, GRANTING_STATUSES, STATUSES } from '../src/core/status.ts';
+import { isSamePlan, NO_PLAN } from '../src/core/transition.ts';
+import { isFinal, STATUSES as SIMULATED_STATUSES } from '../src/testing/lifecycle/subscription.ts';
+import { example } from './core/subscription-changes.ts';
+
+const statuses = Object.keys(STATUSES);
+
+test('the simulated Stripe (src/testing/lifecycle/subscription.ts) has the same statuses', () => {
+  expect([...SIMULATED_STATUSES].sort()).toEqual(statuses.toSorted());
+  expect(statuses.filter(isFinal)).toEqual(FINAL_STATUSES);
+});
+
+test("the simulation's own rule (simulation/expected-team.ts) decides like the core between two statuses", () => {
+  const pairs = statuses.flatMap((one) => statuses.map((other) => [one, other] as const));
+  expect(pairs.filter(([one, other]) => !isDecidedAlike(one, other))).toEqual([]);
+});
+
+/** Whether the simulation and the core give the same plan to the team of two subscriptions with these statuses. */
+function isDecidedAlike(one: string, other: string): boolean {
+  const events = [
+    { ...example, subscriptionId: 'sub_1', status: one },
+    { ...example, subscriptionId: 'sub_2', status: other },
+  ];
+  const withEffect = events.filter(({ status }) => effectOf(status) !== 'none');
+  const customer = new Map(
+    withEffect.map((newest) => [newest.subscriptionId, { newest, order: 'known' }] as const),
+  );
+  const history = events.map((event) => ({ ...event, productName: event.planName ?? '' }));
+  const plan = teamPlan(customer, 'best', new Map()) ?? NO_PLAN;
+  return isSamePlan(expectedTeam(history, 'best'), plan);
+}
+
+/** A page of the docs as one line. */
+function textOf(page: string): string {
+  const text = readFileSync(resolve(import.meta.dirname, '../docs', page), 'utf8');
+  return text.replace(/\s+/g, ' ');
+}
+
+describe('the docs name every status', () => {
+  test.each(statuses)('%s, in the rules of contract.md', (status) => {
+    expect(textOf('contract.md')).toContain(`\`${status}\``);
+  });
+
+  test.each(statuses.filter((status) => effectOf(status) !== 'none'))(
+    '%s, in the ordering rule of ARCHITECTURE.md',
+    (status) => {
+      const [, section] = /## The ordering rule(.*?) ## /.exec(textOf('ARCHITECTURE.md')) ?? [];
+      expect(section).toContain(`\`${status}\``);
+    },
+  );
+
+  test.each(['ARCHITECTURE.md', 'configuration.md', 'contract.md'])(
+    'that grants a plan, in %s, the best one first',
+    (page) => {
+      const order = GRANTING_STATUSES.map((status) => `\`${status}\``).join(' before ');
+      expect(textOf(page)).toContain(order);
+    },
+  );
+
+  test.each(statuses)('%s, in the diagram of states.md, with its effect', (status) => {
+    const [, diagram = ''] = textOf('states.md').split('```');
+    expect(diagram).toContain(`--> ${status} `);
+    expect(diagram).toMatch(new RegExp(`class (\\w+,)*${status}(,\\w+)* ${effectOf(status)}`));
+    expect(diagram.includes(`${status} --> [*]`)).toBe(FINAL_STATUSES.includes(status));
+  });
+});
