@@ -9,8 +9,8 @@ export type EventsOfSecond = {
   /** Those with `created`, in the order of arrival. */
   readonly events: Changes;
   /**
-   * The last arrival with an effect, if it has no `created`. Such an event counts as of its arrival, in the
-   * second of its receipt, and is not ordered by cause.
+   * The last arrival with an effect, if it has no `created`. Such an event belongs to the second of its receipt,
+   * and only its arrival shows its place in the order.
    */
   readonly undatedEnd: SubscriptionEvent | null;
   neighbors(): Neighbors;

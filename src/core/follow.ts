@@ -10,7 +10,7 @@ import { planAfter } from './transition.ts';
 export type Step = {
   /**
    * `applied`: the team follows the event, or another one whose order the event decided. `stale`:
-   * something newer counts. `unchanged`: the event has no effect.
+   * something newer takes precedence. `unchanged`: the event has no effect.
    */
   readonly outcome: Extract<LoggedOutcome, 'applied' | 'stale' | 'unchanged'>;
   readonly customer: Customer;

@@ -43,7 +43,7 @@ type Stored = {
  * each. Returns the results in the order of the events; `null` for an event that was skipped because another
  * transaction has locked its team.
  *
- * The lock comes first: the session that holds a customer's team decides alone on the customer's events, and
+ * The lock comes first: the transaction that holds a customer's team decides alone on the customer's events, and
  * reads what the previous holder wrote.
  */
 export async function applyBatch(

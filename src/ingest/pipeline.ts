@@ -33,7 +33,7 @@ export type IngestPipeline = {
   lastCommitMs(): number;
 };
 
-/** Where events wait for a batch: `blocked` is for teams that another session has locked. */
+/** Where events wait for a batch: `blocked` is for teams that another transaction has locked. */
 type Lane = 'ready' | 'blocked';
 
 /** The number of events waiting in each lane, and the limit of the ready one. */
@@ -45,7 +45,7 @@ export type IngestPipelineOptions = {
   readonly logger: Logger;
   readonly planSelection: PlanSelection;
   readonly maxQueued: number;
-  /** How long an event can wait for a batch, or for a team that another session has locked. */
+  /** How long an event can wait for a batch, or for a team that another transaction has locked. */
   readonly timeoutMs?: number;
   readonly instrumentation?: Instrumentation;
 };
@@ -178,7 +178,7 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
         const result = await blocked.add(event);
         if (result !== null) return result;
         if (performance.now() > giveUpAtMs) {
-          throw new DatabaseBusy('another session has locked the team');
+          throw new DatabaseBusy('another transaction has locked the team');
         }
       }
     } finally {

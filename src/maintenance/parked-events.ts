@@ -13,7 +13,7 @@ type ParkedEventsOptions = {
   readonly logger: Logger;
   /** The maximum share of one database connection's time that is spent looking for due events. */
   readonly maxLoad?: number;
-  /** How long a customer rests whose event the database refuses, or whose team another session has locked. */
+  /** The pause for a customer whose event the database refuses, or whose team another transaction has locked. */
   readonly restMs?: number | undefined;
 };
 

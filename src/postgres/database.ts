@@ -39,7 +39,7 @@ export type Database = {
 };
 
 export type DatabaseOptions = {
-  /** One for each server that can be the primary. */
+  /** One for each server that can be the primary: the one that accepts writes. */
   readonly connections: readonly ServerConnection[];
   /** The app's own pool, used instead of connections of ours. */
   readonly existing?: DatabasePool | undefined;

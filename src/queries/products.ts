@@ -124,7 +124,7 @@ const APPLY_PRODUCT_NAME = ({ teams: { rows, name, column, touch } }: Applicatio
 
 /**
  * Writes a product's name to some of the teams that have no name or a former one, and returns their ids. It
- * skips teams that another session has locked.
+ * skips teams that another transaction has locked.
  */
 export async function applyProductName(
   query: Query,

@@ -68,12 +68,12 @@ export class Batcher<Item, Result> {
     this.#isDraining = true;
     while (this.#queue.length > 0) {
       const batch = this.#queue.splice(0, this.#options.maxBatch);
-      await this.#settle(batch);
+      await this.#process(batch);
     }
     this.#isDraining = false;
   }
 
-  async #settle(items: readonly Waiting<Item, Result>[]): Promise<void> {
+  async #process(items: readonly Waiting<Item, Result>[]): Promise<void> {
     const batch = this.#dropLate(items);
     if (batch.length === 0) return;
     try {
@@ -85,7 +85,7 @@ export class Batcher<Item, Result> {
       else resolveAll();
     } catch (error) {
       if (batch.length > 1 && this.#options.isWorthSplitting?.(error)) {
-        for (const one of batch) await this.#settle([one]);
+        for (const one of batch) await this.#process([one]);
       } else {
         for (const { reject } of batch) reject(error);
       }

@@ -22,12 +22,13 @@ type WebhookOptions = {
   readonly verifySignature: VerifySignature;
   readonly ingest: Ingest;
   readonly retrieveEvent: RetrieveNotifiedEvent;
-  /** The mode of the API key; `null` when its prefix does not show it. */
+  /** The mode of the API key, live or test; `null` when its prefix does not show it. */
   readonly keyMode: Mode | null;
   /** Whether an event arriving now can be stored in time. */
   readonly hasRoom: () => boolean;
   readonly instrumentation: Instrumentation;
   readonly logger: Logger;
+  /** A unique text, which makes every event without an id unique. */
   readonly nonce: () => string;
   readonly maxBodyBytes: number;
   readonly requestDeadlineMs: number;

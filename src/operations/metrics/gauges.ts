@@ -36,7 +36,7 @@ export function createGauges(options: GaugesOptions, clockSkewSeconds: () => num
       gaugeBy(
         'lane',
         'instep_queued_events',
-        'Events waiting for a batch, by lane; the lane blocked is for teams that another session has locked.',
+        'Events waiting for a batch, by lane; the lane blocked is for teams that another transaction has locked.',
         { ready, blocked },
       ),
       gauge(
