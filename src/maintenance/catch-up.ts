@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { rangesOfSeconds } from '../core/event-key-layout.ts';
 import type { Json } from '../core/json.ts';
-import type { Ingest } from '../ingest/pipeline.ts';
+import { type Ingest, isOfOneEvent } from '../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../ingest/received-event.ts';
 import { recognize } from '../ingest/recognize.ts';
 import type { Query } from '../postgres/database.ts';
@@ -75,7 +75,8 @@ export function createCatchUpJob(
 
 /**
  * Ingests every event that Stripe has created since the last run and that is not in the log. A run is
- * complete when all its events are stored, so an interrupted run is resumed.
+ * complete when all its events are stored, so an interrupted run is resumed. Events that can't be stored now
+ * delay no others.
  */
 export async function catchUp(
   run: LeasedRun,
@@ -90,17 +91,19 @@ export async function catchUp(
     before.unfinishedRun?.sinceSeconds ?? Math.max(0, (before.seenSeconds ?? 0) - MARGIN_SECONDS);
   let { startedSeconds, cursor } = before.unfinishedRun ?? { startedSeconds: null, cursor: null };
   let [listed, missed] = [0, 0];
+  const blocked: BlockedCustomers = new Map();
 
   const list = (cursor: string | null, signal: AbortSignal) =>
     listEvents({ createdSeconds: sinceSeconds, cursor }, signal);
   try {
     for await (const page of readPages({ list, cursor, signal })) {
       startedSeconds ??= page.answeredSeconds ?? nowSeconds;
-      missed += await store(page.objects, options);
+      missed += await store(page.objects, blocked, options);
       listed += page.objects.length;
-      cursor = page.cursor;
+      // The next run begins with the first page whose events could not all be stored.
+      if (blocked.size === 0) cursor = page.cursor;
       const unfinishedRun = { sinceSeconds, startedSeconds, cursor };
-      if (cursor !== null) await run.saveProgress({ ...before, unfinishedRun });
+      if (page.cursor !== null) await run.saveProgress({ ...before, unfinishedRun });
     }
   } catch (error) {
     // Stripe no longer knows the cursor's event: the next run begins at the start of the list.
@@ -110,6 +113,8 @@ export async function catchUp(
     throw error;
   }
 
+  const [error] = blocked.values();
+  if (error !== undefined) throw error;
   await run.complete({ seenSeconds: startedSeconds, unfinishedRun: null });
   logger[missed > 0 ? 'info' : 'debug']({ listed, missed }, 'caught up');
   if ((startedSeconds ?? nowSeconds) - (before.seenSeconds ?? 0) > LISTED_SECONDS) {
@@ -117,9 +122,13 @@ export async function catchUp(
   }
 }
 
-/** Ingests the events that are not in the log, and returns their number. */
+/** Customers whose events can't be stored now, for example because their team is locked. */
+type BlockedCustomers = Map<string | null, Error>;
+
+/** Ingests the events that are not in the log, except those of blocked customers, and returns their number. */
 async function store(
   objects: readonly Json[],
+  blocked: BlockedCustomers,
   { query, ingest, logger, now, nonce }: CatchUpOptions,
 ): Promise<number> {
   const receivedAtMs = now();
@@ -135,12 +144,19 @@ async function store(
   const missed = unknown.length === 0 ? [] : await withoutPruned(unknown, query);
   await Promise.all(
     missed.map(async (event) => {
+      const customerId = event.kind === 'unreadable' ? null : event.subscription.customerId;
+      if (blocked.has(customerId)) return;
       try {
         await ingest([event]);
       } catch (err) {
-        // A constraint of the application refused it, and would refuse it again.
-        if (!(err instanceof DatabaseRefused)) throw err;
-        logger.error({ eventId: event.eventId, type: event.type, err }, 'event refused');
+        if (!isOfOneEvent(err)) throw err;
+        if (err instanceof DatabaseRefused) {
+          // A constraint of the application refused it, and would refuse it again.
+          logger.error({ eventId: event.eventId, type: event.type, err }, 'event refused');
+        } else {
+          logger.warn({ customerId, err }, 'missed event not stored');
+          blocked.set(customerId, err);
+        }
       }
     }),
   );

@@ -2,16 +2,17 @@ import { afterAll, describe, expect, test } from 'vitest';
 import type { ApplicationId } from '../../src/core/application-id.ts';
 import { dismissParkedEvents } from '../../src/event-log/dismiss.ts';
 import { pruneLog } from '../../src/event-log/prune.ts';
-import type { Ingest } from '../../src/ingest/pipeline.ts';
+import { createIngestPipeline, type Ingest } from '../../src/ingest/pipeline.ts';
 import { createCatchUpJob } from '../../src/maintenance/catch-up.ts';
 import type { Database } from '../../src/postgres/database.ts';
-import { DatabaseUnavailable } from '../../src/postgres/errors.ts';
+import { DatabaseBusy, DatabaseUnavailable } from '../../src/postgres/errors.ts';
 import { addTeam, readTeam } from '../../src/queries/teams.ts';
 import { createLogger } from '../../src/runtime/logging.ts';
 import { createStripeApi } from '../../src/stripe/api.ts';
 import type { ApiFault } from '../../src/testing/stripe-api/account.ts';
 import { ApiCollection } from '../../src/testing/stripe-api/collection.ts';
 import { startFakeStripeApi } from '../../src/testing/stripe-api/server.ts';
+import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { API_KEY } from '../support/secrets/canaries.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
@@ -324,6 +325,68 @@ test('logs an event that the application’s tables refuse, and continues', asyn
   expect(setting.lines).toContainEqual(
     expect.objectContaining({ level: 'error', msg: 'event refused', eventId: idOf(bad) }),
   );
+});
+
+test('an event whose team is locked delays no others, and is stored by the next run', async () => {
+  const bodies = Array.from({ length: 250 }, (_, index) => {
+    const name = index % 120 === 0 ? 'locked' : '1';
+    return nextEvent({ customerId: `cus_${name}`, subscriptionId: `sub_${name}` });
+  });
+  const setting = await setUp(bodies);
+  const { database } = setting;
+  const lockedId = await addTeam(database.query, { name: 'Locked', customerId: 'cus_locked' });
+  const { ingest } = createIngestPipeline({
+    database,
+    api: { retrieveProductName: async () => null },
+    logger: createLogger('silent'),
+    planSelection: 'newest',
+    maxQueued: 1_000,
+    timeoutMs: 100,
+  });
+  const tried: (string | null)[] = [];
+  const noted: Ingest = async (events) => {
+    tried.push(...events.map(({ eventId }) => eventId));
+    return await ingest(events);
+  };
+  const isLocked = (body: string) => JSON.parse(body).data.object.customer === 'cus_locked';
+  const lockedIds = bodies.filter(isLocked).map(idOf);
+  const instance = setting.instance(noted);
+  await whileHeld(database, lockTeam(lockedId), async () => {
+    await expect(instance()).rejects.toThrow(DatabaseBusy);
+    expect(await logOf(setting)).toHaveLength(bodies.length - lockedIds.length);
+  });
+  // Only one page waits for the team.
+  expect(tried.filter((eventId) => eventId !== null && lockedIds.includes(eventId))).toEqual([
+    lockedIds.at(-1),
+  ]);
+  expect(setting.lines).toContainEqual(
+    expect.objectContaining({ msg: 'missed event not stored', customerId: 'cus_locked' }),
+  );
+  expect(await seenBy(setting)).toMatchObject({ seenSeconds: null });
+
+  await instance();
+  expect(await logOf(setting)).toHaveLength(bodies.length);
+  expect(await seenBy(setting)).toEqual({ seenSeconds: expect.any(Number), unfinishedRun: null });
+});
+
+test('resumes with the page of a locked team', async () => {
+  const bodies = Array.from({ length: 350 }, () => nextEvent());
+  const setting = await setUp(bodies);
+  // On the second of four pages.
+  const blockedId = idOf(bodies[200] ?? '');
+  let isLocked = true;
+  const ingest: Ingest = async (events) => {
+    const isBlocked = events.some(({ eventId }) => eventId === blockedId);
+    if (isLocked && isBlocked) throw new DatabaseBusy('locked');
+    return await setting.ingest(events);
+  };
+  const instance = setting.instance(ingest);
+  await expect(instance()).rejects.toThrow(DatabaseBusy);
+  expect(setting.calls).toHaveLength(4);
+  isLocked = false;
+  await instance();
+  expect(setting.calls[4]?.get('starting_after')).toBe(idOf(bodies[250] ?? ''));
+  expect(await logOf(setting)).toHaveLength(bodies.length);
 });
 
 test('stops between two pages on request, and releases the lease', async () => {
