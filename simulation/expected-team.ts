@@ -36,8 +36,8 @@ export function expectedTeam(history: readonly TrueChange[], plan: 'newest' | 'b
 }
 
 /**
- * The possible states of a team into which the application wrote a plan: that plan, unless an event that
- * counts was decided after the write. `isLater` tells whether the event of a change was decided later.
+ * The possible states of a team into which the application wrote a plan: that plan, unless the event that the
+ * team must follow was decided after the write. `isLater` tells whether the event of a change was decided later.
  */
 export function acceptableTeams<Change extends TrueChange>(
   history: readonly Change[],
@@ -50,10 +50,10 @@ export function acceptableTeams<Change extends TrueChange>(
   if (decisive === undefined) return [written];
   const { createdSeconds } = decisive;
   const isAlone = history.filter((one) => one.createdSeconds === createdSeconds).length === 1;
-  // Among several events of a second, another one can count in the meantime.
+  // Among several events of a second, the team can follow another one in the meantime.
   if (!isAlone) return [team, written];
   if (plan === 'newest') return isLater(decisive) ? [team] : [written];
-  // With `best`, another subscription can count in the meantime, and the end of an old subscription does not
+  // With `best`, the team can follow another subscription in the meantime, and the end of an old subscription does not
   // affect a new one without events.
   return isLater(decisive) && grants(decisive) ? [team] : [team, written];
 }

@@ -3,7 +3,7 @@ import type { EventFormat } from '../src/testing/lifecycle/history.ts';
 import { SHAPES } from '../src/testing/lifecycle/shapes.ts';
 import {
   type CustomerLifecycle,
-  isFinal,
+  hasEnded,
   type LifecycleChange,
 } from '../src/testing/lifecycle/subscription.ts';
 import { createRandom } from '../src/testing/random.ts';
@@ -79,7 +79,7 @@ export function isDeterminedByApi(
   return [...lastWithEffect].every(([id, last]) => {
     const ofIt = changes.filter(({ subscription }) => subscription.id === id);
     const isLost = ofIt.some((one) => secondOf(one) === secondOf(last) && lost.has(one.number));
-    const hasTime = isFinal(last.subscription.status) || lastWithEffect.size === 1;
+    const hasTime = hasEnded(last.subscription.status) || lastWithEffect.size === 1;
     return !isLost || (ofIt.at(-1) === last && hasTime);
   });
 }

@@ -188,10 +188,10 @@ test('the expected team and the simulated Stripe share no code with what they ch
   expect(expectation).toContain('expected-team.ts');
   expect([...expectation].filter((path) => !isIndependent(path))).toEqual([]);
 
-  const provider = sources.filter(({ path }) => path.startsWith('testing/lifecycle/'));
-  expect(provider.length).toBeGreaterThan(5);
+  const simulatedStripe = sources.filter(({ path }) => path.startsWith('testing/lifecycle/'));
+  expect(simulatedStripe.length).toBeGreaterThan(5);
   const reached = reachedFrom(
-    provider.map(({ path }) => path),
+    simulatedStripe.map(({ path }) => path),
     sources,
   );
   expect([...reached].filter((path) => !path.startsWith('testing/'))).toEqual([]);

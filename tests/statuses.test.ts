@@ -3,16 +3,16 @@ import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { expectedTeam } from '../simulation/expected-team.ts';
 import { teamPlan } from '../src/core/plan-selection.ts';
-import { effectOf, FINAL_STATUSES, GRANTING_STATUSES, STATUSES } from '../src/core/status.ts';
+import { ENDED_STATUSES, effectOf, GRANTING_STATUSES, STATUSES } from '../src/core/status.ts';
 import { isSamePlan, NO_PLAN } from '../src/core/transition.ts';
-import { isFinal, STATUSES as SIMULATED_STATUSES } from '../src/testing/lifecycle/subscription.ts';
+import { hasEnded, STATUSES as SIMULATED_STATUSES } from '../src/testing/lifecycle/subscription.ts';
 import { example } from './core/subscription-changes.ts';
 
 const statuses = Object.keys(STATUSES);
 
 test('the simulated Stripe (src/testing/lifecycle/subscription.ts) has the same statuses', () => {
   expect([...SIMULATED_STATUSES].sort()).toEqual(statuses.toSorted());
-  expect(statuses.filter(isFinal)).toEqual(FINAL_STATUSES);
+  expect(statuses.filter(hasEnded)).toEqual(ENDED_STATUSES);
 });
 
 test("the simulation's own rule (simulation/expected-team.ts) decides like the core between two statuses", () => {
@@ -66,6 +66,6 @@ describe('the docs name every status', () => {
     const [, diagram = ''] = textOf('states.md').split('```');
     expect(diagram).toContain(`--> ${status} `);
     expect(diagram).toMatch(new RegExp(`class (\\w+,)*${status}(,\\w+)* ${effectOf(status)}`));
-    expect(diagram.includes(`${status} --> [*]`)).toBe(FINAL_STATUSES.includes(status));
+    expect(diagram.includes(`${status} --> [*]`)).toBe(ENDED_STATUSES.includes(status));
   });
 });

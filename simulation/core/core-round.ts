@@ -159,7 +159,7 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
       return customer === undefined || hasEvidence(newest, customer) ? [] : newest.customerId;
     }),
   );
-  // An event without `created` counts by its arrival only.
+  // Only its arrival decides when an event without `created` happened.
   const undated = new Set(
     [...customers].flatMap(([id, events]) => (hasUndatedEvents(events) ? [id] : [])),
   );

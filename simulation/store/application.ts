@@ -7,7 +7,7 @@ import { checkoutRecord } from '../checkout.ts';
 import type { TeamRecord } from '../expected-team.ts';
 import { untilAvailable } from './until-available.ts';
 
-/** A step of the application, not of the provider or maintenance. */
+/** A step of the application, not of Stripe or maintenance. */
 type ApplicationStep = Extract<Step, { kind: 'link' | 'relink' | 'checkout' }>;
 
 export function isApplicationStep(step: Step): step is ApplicationStep {

@@ -14,7 +14,7 @@ export type CatchUpOptions = MaintenanceOptions & {
 
 export const CATCH_UP_INTERVAL_MS = 200;
 
-/** Before every event in the provider's list. */
+/** Before every event in the simulated Stripe's list. */
 export const BEFORE_ALL_MS = 0;
 
 /**

@@ -20,13 +20,13 @@ export async function checkWorld(
   for (const storeCustomer of world.customers.values()) {
     const { customer } = storeCustomer;
     const { customerId } = customer.lifecycle;
-    // An event without `created` counts by its arrival only.
+    // Only its arrival decides when an event without `created` happened.
     const isUndated = customer.format.hasUndatedEvents === true;
     const divergences = [
       ...(isUndated ? [] : await checkTeams(storeCustomer, world, database)),
       ...(await checkRebuild(storeCustomer, world, database)),
     ];
-    // A plan that the application wrote is drift until an event counts.
+    // A plan that the application wrote is drift until an event is applied.
     const isWritten = storeCustomer.application.written.size > 0;
     const hasDrifted = !isWritten && !isUndated && drifting.has(customerId);
     if (hasDrifted) divergences.push({ kind: 'drift', customerId });

@@ -21,7 +21,7 @@ type Clock = {
 const CLOCK_MARGIN_SECONDS = 10;
 
 /**
- * The provider's API for several worlds. Each customer has its own clock. While the API is down, every
+ * Stripe's API for several worlds. Each customer has its own clock. While the API is down, every
  * call throws `SimulatedApiDown`.
  */
 export class SimulatedApi {

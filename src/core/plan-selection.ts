@@ -4,8 +4,8 @@ import type { SubscriptionEvent } from './subscription-event.ts';
 import { isSamePlan, NO_PLAN, planAfter, type TeamPlan } from './transition.ts';
 
 /**
- * Which of a customer's subscriptions counts (docs/contract.md, rule 5): the one with the newest event,
- * or the best one that grants a plan.
+ * Which of a customer's subscriptions the team follows (docs/contract.md, rule 5): the one with the newest
+ * event, or the best one that grants a plan.
  */
 export type PlanSelection = 'newest' | 'best';
 

@@ -28,8 +28,8 @@ const MAX_PATHS = 10_000;
  * Puts the events of one subscription and second in order (docs/contract.md, rule 3) and returns the
  * last one with an effect. An event comes after the one whose values it replaced, so the events form
  * a path. When several paths end differently for the team, as in a cycle from active to unpaid and
- * back, the neighboring seconds decide: the path starts where the earlier second ended, and the
- * next second starts where it ends. Otherwise the later arrival wins and the order is ambiguous.
+ * back, the neighboring seconds help: the path starts where the earlier second ended, and the next
+ * second starts where it ends. Otherwise the later arrival wins and the order is ambiguous.
  */
 export function lastOfSecond({ events, undatedEnd, neighbors }: EventsOfSecond): LastOfSecond {
   if (undatedEnd !== null) return { newest: undatedEnd, order: 'known' };

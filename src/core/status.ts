@@ -2,8 +2,8 @@
 type Effect = 'grants' | 'clears' | 'none';
 
 type StatusRule = {
-  /** A subscription that has ended: no other status follows. */
-  readonly isFinal: boolean;
+  /** Whether a subscription with this status has ended: no other status follows. */
+  readonly hasEnded: boolean;
 } & (
   | {
       readonly effect: 'grants';
@@ -15,14 +15,14 @@ type StatusRule = {
 
 /** The statuses of a subscription at Stripe: the contract's table of transitions, and `paused`. */
 export const STATUSES = {
-  active: { effect: 'grants', rank: 2, isFinal: false },
-  trialing: { effect: 'grants', rank: 1, isFinal: false },
-  past_due: { effect: 'none', isFinal: false },
-  unpaid: { effect: 'clears', isFinal: false },
-  canceled: { effect: 'clears', isFinal: true },
-  incomplete: { effect: 'none', isFinal: false },
-  incomplete_expired: { effect: 'none', isFinal: true },
-  paused: { effect: 'none', isFinal: false },
+  active: { effect: 'grants', rank: 2, hasEnded: false },
+  trialing: { effect: 'grants', rank: 1, hasEnded: false },
+  past_due: { effect: 'none', hasEnded: false },
+  unpaid: { effect: 'clears', hasEnded: false },
+  canceled: { effect: 'clears', hasEnded: true },
+  incomplete: { effect: 'none', hasEnded: false },
+  incomplete_expired: { effect: 'none', hasEnded: true },
+  paused: { effect: 'none', hasEnded: false },
 } as const satisfies Readonly<Record<string, StatusRule>>;
 
 export type Status = keyof typeof STATUSES;
@@ -52,6 +52,6 @@ export const GRANTING_STATUSES: readonly string[] = Object.keys(STATUSES)
   .sort((one, other) => rankOf(other) - rankOf(one));
 
 /** The statuses of subscriptions that have ended. */
-export const FINAL_STATUSES: readonly string[] = Object.entries(STATUSES)
-  .filter(([, { isFinal }]) => isFinal)
+export const ENDED_STATUSES: readonly string[] = Object.entries(STATUSES)
+  .filter(([, { hasEnded }]) => hasEnded)
   .map(([status]) => status);

@@ -141,7 +141,7 @@ function withKept(result: Result, keptTeams: readonly LinkedTeam[]): Result {
 
 /**
  * The newest events whose order is not known from their own second, before or after the batch; and those of a
- * second that now ends with another event, because an event without `created` may count there.
+ * second that now ends with another event, because that event possibly has no `created`.
  */
 function uncertainOf(
   events: readonly EventWithProductName[],

@@ -1,6 +1,6 @@
 import type { ApplicationId } from '../core/application-id.ts';
 import type { ListedSubscription } from '../core/listed-subscription.ts';
-import { FINAL_STATUSES } from '../core/status.ts';
+import { ENDED_STATUSES } from '../core/status.ts';
 import type { Query } from '../postgres/database.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { columnArrays } from './column-arrays.ts';
@@ -184,7 +184,7 @@ export async function readTeamlessCustomers(
   return await query<TeamlessCustomer>({
     name: 'read_teamless_customers',
     text: READ_TEAMLESS_CUSTOMERS,
-    values: [afterId, limit, FINAL_STATUSES],
+    values: [afterId, limit, ENDED_STATUSES],
   });
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import {
+  ENDED_STATUSES,
   effectOf,
-  FINAL_STATUSES,
   GRANTING_STATUSES,
   rankOf,
   STATUSES,
@@ -41,5 +41,5 @@ test('active is better than trialing, and every other status is equally bad', ()
 });
 
 test('no other status follows canceled and incomplete_expired', () => {
-  expect(FINAL_STATUSES).toEqual(['canceled', 'incomplete_expired']);
+  expect(ENDED_STATUSES).toEqual(['canceled', 'incomplete_expired']);
 });

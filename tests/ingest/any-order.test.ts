@@ -46,7 +46,7 @@ const anyDelivery = fc
 
 const nameOf = (productId: string) => `The plan of ${productId}`;
 
-/** The pure core's result for a customer's events, in the order of the provider's clock. */
+/** The pure core's result for a customer's events, in the order of Stripe's clock. */
 function planAfterAll(events: readonly ReceivedEvent[]): TeamPlan {
   let customer: Customer = NO_SUBSCRIPTIONS;
   const changes = events.flatMap((event) => (event.kind === 'readable' ? event : []));

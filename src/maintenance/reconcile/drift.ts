@@ -1,7 +1,7 @@
 import type { Customer } from '../../core/customer.ts';
 import type { ListedSubscription } from '../../core/listed-subscription.ts';
 import { followedEvent, type PlanSelection, teamPlan } from '../../core/plan-selection.ts';
-import { effectOf, FINAL_STATUSES } from '../../core/status.ts';
+import { ENDED_STATUSES, effectOf } from '../../core/status.ts';
 import type { SubscriptionEvent } from '../../core/subscription-event.ts';
 import { hasPlan, isSamePlan, NO_PLAN, type TeamPlan } from '../../core/transition.ts';
 import type { Problem } from '../../queries/findings.ts';
@@ -115,7 +115,7 @@ function isKnown(
 }
 
 function isAlive({ status, endedSeconds }: ListedSubscription): boolean {
-  return endedSeconds === null && !FINAL_STATUSES.includes(status);
+  return endedSeconds === null && !ENDED_STATUSES.includes(status);
 }
 
 /** All live subscriptions get the same second, because nothing shows which of them changed last. */

@@ -2,7 +2,7 @@ import type { Random } from '../random.ts';
 import { PERIOD_SECONDS, possibleChanges, TRIAL_SECONDS } from './possible-changes.ts';
 import {
   type CustomerLifecycle,
-  isFinal,
+  hasEnded,
   type LifecycleChange,
   PRODUCTS,
   type Status,
@@ -38,12 +38,12 @@ export function generateLifecycle(
   subscribe();
   for (let number = 0; number < maxChanges; number += 1) {
     nowMs += pauseMs(nowMs, burstiness, random);
-    const live = [...current.values()].filter((subscription) => !isFinal(subscription.status));
+    const live = [...current.values()].filter((subscription) => !hasEnded(subscription.status));
     const canSubscribe = initialStates.size < MAX_SUBSCRIPTIONS;
     if (live.length === 0 && !canSubscribe) break;
     if (live.length === 0 || (canSubscribe && random.chance(0.12))) subscribe();
 
-    const subscription = random.pick([...current.values()].filter((one) => !isFinal(one.status)));
+    const subscription = random.pick([...current.values()].filter((one) => !hasEnded(one.status)));
     const change = random.pick(possibleChanges(subscription));
     nowMs = Math.max(nowMs, (change.dueAtSeconds ?? 0) * 1_000);
     const changed = { ...subscription, ...change.apply(Math.floor(nowMs / 1_000), random) };

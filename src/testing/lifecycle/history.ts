@@ -3,7 +3,7 @@ import { previousAttributes } from './previous-attributes.ts';
 import { API_VERSIONS, renderSubscription, type Shape } from './shapes.ts';
 import type { CustomerLifecycle, LifecycleChange } from './subscription.ts';
 
-/** A change together with the event that the provider sends about it. */
+/** A change together with the event that Stripe sends about it. */
 export type TrueEvent = {
   /** Its position in the true order of the customer's events. */
   readonly number: number;
@@ -27,7 +27,7 @@ export type History = {
   stateAt(subscriptionId: string, atMs: number): JsonObject | null;
 };
 
-/** How the provider formats events. */
+/** How Stripe formats events. */
 export type EventFormat = {
   readonly shape: Shape;
   /** All events have the same id, as in many test fixtures. */

@@ -1,4 +1,4 @@
-/** A JSON value. Declared here as well, because the provider shares no code with the core. */
+/** A JSON value. Declared here as well, because the simulated Stripe shares no code with the core. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [name: string]: Json };
 

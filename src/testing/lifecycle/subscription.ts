@@ -19,7 +19,7 @@ export const STATUSES = [
 
 export type Status = (typeof STATUSES)[number];
 
-/** A subscription at the provider, independent of the API version that renders it. */
+/** A subscription at the simulated Stripe, independent of any API version. */
 export type Subscription = {
   readonly id: string;
   readonly customerId: string;
@@ -55,7 +55,7 @@ export type CustomerLifecycle = {
   readonly changes: readonly LifecycleChange[];
 };
 
-/** Whether a subscription with this status can't change any more. */
-export function isFinal(status: unknown): boolean {
+/** Whether a subscription with this status has ended. */
+export function hasEnded(status: unknown): boolean {
   return status === 'canceled' || status === 'incomplete_expired';
 }

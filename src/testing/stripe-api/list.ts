@@ -1,4 +1,4 @@
-import { isFinal } from '../lifecycle/subscription.ts';
+import { hasEnded } from '../lifecycle/subscription.ts';
 import type { ApiCollection, ApiObject } from './collection.ts';
 import { type ApiResponse, invalidParameter, notFound, ok } from './responses.ts';
 
@@ -46,7 +46,7 @@ function filtersOf(kind: string, parameters: URLSearchParams): Filter[] {
   if (types.length > 0) filters.push(({ type }) => types.includes(String(type)));
   const status = parameters.get('status');
   if (kind === 'subscription' && status === null) {
-    filters.push((object) => !isFinal(object.status));
+    filters.push((object) => !hasEnded(object.status));
   } else if (status !== null && status !== 'all') filters.push((one) => one.status === status);
   return filters;
 }
