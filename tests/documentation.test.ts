@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
+import { contractColumn, USER_FIELDS } from '../src/postgres/tables/fields.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const MAX_LINES_OF_A_DECISION = 45;
@@ -89,6 +90,19 @@ test('.env.example and configuration.md list exactly the variables of the config
   expect(inExample).toEqual(inTable);
   expect(inTable.filter((name) => !source.includes(name))).toEqual([]);
   expect(read.filter((name) => !inTable.includes(name))).toEqual([]);
+});
+
+const userFields = Object.keys(USER_FIELDS);
+
+test.each([
+  ['README.md', userFields.map(contractColumn).join(', ')],
+  ['docs/contract.md', `\`${userFields.join(', ')}\``],
+  [
+    'docs/configuration.md',
+    `fields of a user are ${new Intl.ListFormat('en-GB').format(userFields.map((field) => `\`${field}\``))}.`,
+  ],
+])('%s lists the fields of a user: %s', (document, list) => {
+  expect(textOf(document).replace(/\s+/g, ' ')).toContain(list);
 });
 
 test.each(decisions)(

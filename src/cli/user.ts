@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { ApplicationId } from '../core/application-id.ts';
-import { addUser, readUser, type User } from '../queries/users.ts';
+import type { User } from '../core/user.ts';
+import { addUser, readUser } from '../queries/users.ts';
 import { applicationId } from './arguments.ts';
 import { createCommand } from './create-command.ts';
 import { NotFound } from './not-found.ts';

@@ -1,21 +1,9 @@
 import type { ApplicationId } from '../core/application-id.ts';
+import type { User } from '../core/user.ts';
 import type { Query } from '../postgres/database.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom, idsFrom } from './id-from-text.ts';
 import { insertError } from './unfilled-columns.ts';
-
-/** A user as stored. */
-export type User = {
-  readonly id: ApplicationId;
-  readonly name: string | null;
-  readonly email: string;
-  readonly passwordHash: string;
-  readonly role: string;
-  /** All times are in ISO 8601. */
-  readonly createdAt: string;
-  readonly updatedAt: string;
-  readonly deletedAt: string | null;
-};
 
 type UserRow = Omit<User, 'createdAt' | 'updatedAt' | 'deletedAt'> & {
   readonly createdAt: string | null;
@@ -24,15 +12,20 @@ type UserRow = Omit<User, 'createdAt' | 'updatedAt' | 'deletedAt'> & {
 };
 
 /** The contract's types, even where the application's columns accept nulls (docs/contract.md). */
-const USER = `
-  id,
-  name,
-  coalesce(email, '') as email,
-  coalesce(password_hash, '') as "passwordHash",
-  coalesce(role::text, 'member') as role,
-  created_at::text as "createdAt",
-  updated_at::text as "updatedAt",
-  deleted_at::text as "deletedAt"`;
+const EXPRESSIONS: Readonly<Record<keyof User, string>> = {
+  id: 'id',
+  name: 'name',
+  email: "coalesce(email, '')",
+  passwordHash: "coalesce(password_hash, '')",
+  role: "coalesce(role::text, 'member')",
+  createdAt: 'created_at::text',
+  updatedAt: 'updated_at::text',
+  deletedAt: 'deleted_at::text',
+};
+
+const USER = Object.entries(EXPRESSIONS)
+  .map(([field, expression]) => `${expression} as "${field}"`)
+  .join(', ');
 
 const EPOCH = new Date(0).toISOString();
 

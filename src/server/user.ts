@@ -1,5 +1,5 @@
 import type { ApplicationId } from '../core/application-id.ts';
-import type { User } from '../queries/users.ts';
+import type { User } from '../core/user.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import { sessionToken } from '../sessions/cookie.ts';
 import type { ReadSession } from '../sessions/session-reader.ts';
@@ -31,36 +31,17 @@ export function userHandler(options: UserOptions): Endpoint {
 
   return async (request) => {
     const user = await findSignedIn(request.header('cookie'));
-    return jsonResponse(user && toProfile(user, includePasswordHash), { headers: PRIVATE });
+    const profile: Profile | null =
+      includePasswordHash || user === null ? user : { ...user, passwordHash: undefined };
+    return jsonResponse(profile, { headers: PRIVATE });
   };
 }
 
-/** The response of `GET /api/user` for a signed-in user, as JSON. */
-export type Profile = {
-  /** A number, unless your table has ids of another type. */
-  readonly id: number | string;
-  readonly name: string | null;
-  readonly email: string;
+/**
+ * The response of `GET /api/user` for a signed-in user, as JSON. `deletedAt` is always `null`, because a
+ * deleted user has no profile.
+ */
+export type Profile = Omit<User, 'passwordHash'> & {
   /** Missing with `PROFILE_PASSWORD_HASH=omit`. */
   readonly passwordHash?: string | undefined;
-  readonly role: string;
-  /** Times are in ISO 8601. */
-  readonly createdAt: string;
-  readonly updatedAt: string;
-  /** Always `null`: a deleted user has no profile. */
-  readonly deletedAt: string | null;
 };
-
-/** The contract's fields, in its order. */
-function toProfile(user: User, includePasswordHash: boolean): Profile {
-  return {
-    id: user.id,
-    name: user.name,
-    email: user.email,
-    passwordHash: includePasswordHash ? user.passwordHash : undefined,
-    role: user.role,
-    createdAt: user.createdAt,
-    updatedAt: user.updatedAt,
-    deletedAt: user.deletedAt,
-  };
-}

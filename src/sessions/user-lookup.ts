@@ -1,6 +1,7 @@
 import type { ApplicationId } from '../core/application-id.ts';
+import type { User } from '../core/user.ts';
 import type { Query } from '../postgres/database.ts';
-import { readActiveUsers, type User } from '../queries/users.ts';
+import { readActiveUsers } from '../queries/users.ts';
 import { Batcher } from '../runtime/batcher.ts';
 
 const MAX_BATCH = 1_000;

@@ -11,7 +11,7 @@ async function profileOf(userId: ApplicationId): Promise<Record<string, unknown>
   return (await response.json()) as Record<string, unknown>;
 }
 
-test('2 User: exactly the eight fields, passwordHash included', async () => {
+test('2 User: exactly the fields of the contract, passwordHash included', async () => {
   const { id, email } = await service.addUser();
   expect(await profileOf(id)).toStrictEqual({
     id,

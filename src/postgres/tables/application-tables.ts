@@ -1,13 +1,6 @@
-/** The contract's fields of a user. */
-export type UserField =
-  | 'id'
-  | 'name'
-  | 'email'
-  | 'passwordHash'
-  | 'role'
-  | 'createdAt'
-  | 'updatedAt'
-  | 'deletedAt';
+import type { User } from '../../core/user.ts';
+
+export type UserField = keyof User;
 
 /** The contract's fields of a team, and two that a table can lack. */
 export type TeamField =
