@@ -4,6 +4,7 @@ import {
   completeJob,
   type LeaseHolder,
   releaseLease,
+  renewLease,
   saveProgress,
 } from '../queries/leased-jobs.ts';
 import { Stopped } from '../runtime/retry.ts';
@@ -14,12 +15,14 @@ export type LeasedRun = {
   readonly progress: unknown;
   /** Saves the progress, and renews the lease. @throws Stopped when another instance took it over */
   saveProgress(progress: object): Promise<void>;
-  /** Saves the last progress: the job is done. */
+  /** Saves the last progress: the job is done. @throws Stopped when another instance took it over */
   complete(progress: object): Promise<void>;
 };
 
-/** After this time another instance takes over. It is longer than a page takes with all its retries. */
+/** After this time without a renewal, another instance takes over: the process has ended or is frozen. */
 const LEASE_MS = 120_000;
+
+const RENEWAL_INTERVAL_MS = 30_000;
 
 /**
  * Runs a job when it is due: when its last run started longer ago than `dueAfterMs`, or was not
@@ -32,6 +35,9 @@ export async function withLease<Result>(
 ): Promise<Result | null> {
   const lease = await acquireLease(query, holder, { dueAfterMs, leaseMs: LEASE_MS });
   if (lease === null) return null;
+  // A failed renewal is tried again, and a lost lease is noticed when progress is saved.
+  const renew = () => renewLease(query, holder, LEASE_MS).catch(() => undefined);
+  const renewing = setInterval(renew, RENEWAL_INTERVAL_MS).unref();
   try {
     return await work({
       progress: lease.progress,
@@ -39,9 +45,12 @@ export async function withLease<Result>(
         const isOurs = await saveProgress(query, holder, { progress, leaseMs: LEASE_MS });
         if (!isOurs) throw new Stopped();
       },
-      complete: (progress) => completeJob(query, holder, progress),
+      async complete(progress) {
+        if (!(await completeJob(query, holder, progress))) throw new Stopped();
+      },
     });
   } finally {
+    clearInterval(renewing);
     await releaseLease(query, holder);
   }
 }

@@ -33,7 +33,7 @@ type LeaseOptions = {
    * clock can't have reached are ignored, because it has been set back since.
    */
   readonly dueAfterMs: number;
-  /** How long the lease lasts, unless `saveProgress` extends it. */
+  /** How long the lease lasts, unless it is extended. */
   readonly leaseMs: number;
 };
 
@@ -73,6 +73,23 @@ export async function acquireLease(
   return row ?? null;
 }
 
+/** Extends a lease, if it is still held. */
+export async function renewLease(
+  query: Query,
+  { name, holder }: LeaseHolder,
+  leaseMs: number,
+): Promise<void> {
+  await query({
+    name: 'renew_lease',
+    text: `
+      update instep.leased_jobs
+         set held_until = now() + $3 * interval '1 millisecond'
+       where name = $1
+         and holder = $2`,
+    values: [name, holder, leaseMs],
+  });
+}
+
 /** Saves the progress of a job, and extends its lease. Returns whether the lease was still held. */
 export async function saveProgress(
   query: Query,
@@ -93,21 +110,24 @@ export async function saveProgress(
   return rows.length > 0;
 }
 
+/** Saves the last progress of a job. Returns whether the lease was still held. */
 export async function completeJob(
   query: Query,
   { name, holder }: LeaseHolder,
   progress: unknown,
-): Promise<void> {
-  await query({
+): Promise<boolean> {
+  const rows = await query({
     name: 'complete_job',
     text: `
       update instep.leased_jobs
          set progress = $3,
              ended_at = now()
        where name = $1
-         and holder = $2`,
+         and holder = $2
+      returning name`,
     values: [name, holder, JSON.stringify(progress)],
   });
+  return rows.length > 0;
 }
 
 /** Releases the lease, whether the job is complete or not. */

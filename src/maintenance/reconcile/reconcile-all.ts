@@ -66,15 +66,16 @@ export async function reconcileAll(
   }
 
   async function onPage(customers: number): Promise<void> {
-    // Renews the lease.
+    // Stops if another instance has taken over.
     await save({}, {});
     report('customers', customers);
   }
   const unmatched = await findUnmatchedSubscriptions(options, onPage, signal);
   const counts = added(progress.counts, unmatched);
+  // Before the list is deleted, which is in use if another instance has taken over.
+  await run.complete({ ...progress, counts, phase: 'done' });
   await forgetListed(query);
   await forgetOldFindings(query);
-  await run.complete({ ...progress, counts, phase: 'done' });
   return counts;
 }
 

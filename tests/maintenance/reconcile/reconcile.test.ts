@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Json } from '../../../src/core/json.ts';
 import { reconcile } from '../../../src/maintenance/reconcile/reconcile.ts';
+import type { Query } from '../../../src/postgres/database.ts';
 import { createLogger } from '../../../src/runtime/logging.ts';
 import type { From, StripePage } from '../../../src/stripe/api.ts';
 import { embeddedServer } from '../../support/postgres/test-database.ts';
@@ -10,17 +11,18 @@ import { eventBody } from '../../support/stripe/events.ts';
 
 const store = useDatabase(embeddedServer);
 
-test('counts a subscription that two pages list once', async () => {
+/** Reconciles with a Stripe that lists the same subscription on two pages. */
+async function reconcileTwoPages(database = store.database) {
   const subscription: Json = JSON.parse(eventBody({ subscriptionId: 'sub_1' })).data.object;
   const page = (hasMore: boolean): StripePage => ({
     objects: [subscription],
     hasMore,
     answeredSeconds: null,
   });
-  const counts = await reconcile(
+  return await reconcile(
     {
-      database: store.database,
-      ingest: openPipeline(store.database),
+      database,
+      ingest: openPipeline(database),
       api: {
         listSubscriptions: async ({ cursor }: From) => page(cursor === null),
         listCustomers: async () => page(false),
@@ -36,5 +38,23 @@ test('counts a subscription that two pages list once', async () => {
     },
     new AbortController().signal,
   );
-  expect(counts).toMatchObject({ subscriptions: 1, customersWithoutTeam: 1 });
+}
+
+test('counts a subscription that two pages list once', async () => {
+  expect(await reconcileTwoPages()).toMatchObject({ subscriptions: 1, customersWithoutTeam: 1 });
+});
+
+test('leaves the list to the instance that has taken over', async () => {
+  const { query } = store.database;
+  const takenOver: Query = async (statement, values) => {
+    if (typeof statement !== 'string' && statement.name === 'read_unlisted_teams') {
+      await query(`update instep.leased_jobs set holder = 'other' where name = 'reconcile'`);
+    }
+    return await query(statement, values);
+  };
+  const reconciling = reconcileTwoPages({ ...store.database, query: takenOver });
+  await expect(reconciling).rejects.toMatchObject({ code: 'RECONCILIATION_FAILED' });
+  expect(await query('select subscription_id from instep.listed_subscriptions')).toEqual([
+    { subscription_id: 'sub_1' },
+  ]);
 });

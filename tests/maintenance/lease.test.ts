@@ -1,0 +1,41 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { withLease } from '../../src/maintenance/lease.ts';
+import { Stopped } from '../../src/runtime/retry.ts';
+import { embeddedServer } from '../support/postgres/test-database.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+
+const store = useDatabase(embeddedServer);
+const run = (text: string) => store.database.query<{ isHeld: boolean }>(text);
+
+afterEach(() => void vi.useRealTimers());
+
+const lease = (holder: string) => ({ name: 'reconcile', holder, dueAfterMs: 0 });
+const runOther = () => withLease(store.database.query, lease('other'), async () => 'done');
+
+test('a lease is renewed while a single step of the job takes longer than it lasts', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  await withLease(store.database.query, lease('one'), async () => {
+    await run(`update instep.leased_jobs set held_until = now() where name = 'reconcile'`);
+    vi.advanceTimersByTime(60_000);
+    const held = `
+      select held_until > now() + interval '1 minute' as "isHeld"
+        from instep.leased_jobs
+       where name = 'reconcile'`;
+    await vi.waitFor(async () => expect(await run(held)).toEqual([{ isHeld: true }]));
+    expect(await runOther()).toBeNull();
+  });
+  expect(vi.getTimerCount()).toBe(0);
+  expect(await runOther()).toBe('done');
+});
+
+test.each(['saveProgress', 'complete'] as const)(
+  'a run whose lease another instance has taken over stops: %s',
+  async (step) => {
+    const stopped = withLease(store.database.query, lease('one'), async (job) => {
+      await run(`update instep.leased_jobs set holder = 'other' where name = 'reconcile'`);
+      await job[step]({});
+    });
+    await expect(stopped).rejects.toThrow(Stopped);
+    await run(`update instep.leased_jobs set holder = null, held_until = null`);
+  },
+);
