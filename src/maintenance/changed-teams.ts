@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { canBeFromInstep, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
 import type { Query } from '../postgres/database.ts';
 import { type FoundProblem, storeFindings } from '../queries/findings.ts';
-import { type KnownCustomers, readCustomers } from '../queries/subscriptions.ts';
+import { readCustomers, type StoredCustomers } from '../queries/subscriptions.ts';
 import { type LinkedTeam, readLinkedTeams } from '../queries/teams.ts';
 import { withLease } from './lease.ts';
 import type { Job } from './worker.ts';
@@ -55,7 +55,7 @@ export function createChangedTeamsJob(options: ChangedTeamsOptions): Job['run'] 
 /** A row with a subscription of which no event is known may be right, and so may a row without a plan. */
 function findingOf(
   { id: teamId, customerId, plan }: LinkedTeam,
-  { customers, names }: KnownCustomers,
+  { customers, names }: StoredCustomers,
   planSelection: PlanSelection,
 ): FoundProblem[] {
   const customer = customers.get(customerId);

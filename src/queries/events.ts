@@ -154,7 +154,8 @@ export async function readLastOrigins(query: Query): Promise<EventOrigin[]> {
   return rows.map(({ body }) => originOfBody(body));
 }
 
-const ofDecision = (column: string) =>
+/** The new value if the logged event was parked, because it is decided now. */
+const newIfParked = (column: string) =>
   `case logged.outcome when 'parked' then excluded.${column} else logged.${column} end`;
 
 /**
@@ -188,10 +189,10 @@ export async function logEvents(query: Query, entries: readonly LogEntry[]): Pro
        order by key
           on conflict (key) do update
          set deliveries  = logged.deliveries + excluded.deliveries,
-             outcome     = ${ofDecision('outcome')},
-             position    = ${ofDecision('position')},
-             created_at  = ${ofDecision('created_at')},
-             received_at = ${ofDecision('received_at')}`,
+             outcome     = ${newIfParked('outcome')},
+             position    = ${newIfParked('position')},
+             created_at  = ${newIfParked('created_at')},
+             received_at = ${newIfParked('received_at')}`,
     values: [
       ...columnArrays(
         entries,

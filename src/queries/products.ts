@@ -105,7 +105,7 @@ export async function readUnappliedNames(
   });
 }
 
-const APPLY_PRODUCT_NAME = ({ teams: { rows, name, column, touch } }: ApplicationTables) => `
+const APPLY_PRODUCT_NAME = ({ teams: { rows, name, column, setUpdatedAt } }: ApplicationTables) => `
       with nameless as (
         select teams.id, product.name
           from instep.products as product
@@ -117,7 +117,7 @@ const APPLY_PRODUCT_NAME = ({ teams: { rows, name, column, touch } }: Applicatio
            for no key update of teams skip locked
       )
       update ${name} as team
-         set ${column('planName')} = nameless.name${touch}
+         set ${column('planName')} = nameless.name${setUpdatedAt}
         from nameless
        where team.${column('id')} = nameless.id
       returning team.${column('id')} as id`;

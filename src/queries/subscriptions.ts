@@ -4,17 +4,17 @@ import type { SubscriptionEvent } from '../core/subscription-event.ts';
 import type { Query } from '../postgres/database.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 
-export type KnownCustomers = {
+export type StoredCustomers = {
   readonly customers: ReadonlyMap<string, Customer>;
   /** The known names of their products. */
   readonly names: ReadonlyMap<string, string>;
 };
 
-/** The subscriptions of these customers. The lock on a customer's team guards them. */
+/** The stored subscriptions of these customers. The lock on a customer's team guards them. */
 export async function readCustomers(
   query: Query,
   customerIds: readonly string[],
-): Promise<KnownCustomers> {
+): Promise<StoredCustomers> {
   type Row = SubscriptionEvent & { order: Order; productName: string | null };
   const rows = await query<Row>({
     name: 'read_customers',

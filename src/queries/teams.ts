@@ -98,10 +98,10 @@ export async function lockFreeTeams(
   return { teams, lockedCustomerIds };
 }
 
-const WRITE_PLANS = ({ teams: { name, column, idType, touch } }: ApplicationTables) => `
+const WRITE_PLANS = ({ teams: { name, column, idType, setUpdatedAt } }: ApplicationTables) => `
       update ${name} as team
          set ${PLAN_FIELDS.map((field) => `${column(field)} = plan.${contractColumn(field)}`).join(', ')}
-             ${touch}
+             ${setUpdatedAt}
         from unnest($1::${idType}[], $2::text[], $3::text[], $4::text[], $5::text[])
           as plan (team_id, ${PLAN_FIELDS.map(contractColumn).join(', ')})
        where team.${column('id')} = plan.team_id`;
@@ -255,14 +255,14 @@ export async function addTeam(
 }
 
 /** Linking to another customer clears the plan of the former one. */
-const LINK_TEAM = ({ teams: { name, column, idType, touch } }: ApplicationTables) => {
+const LINK_TEAM = ({ teams: { name, column, idType, setUpdatedAt } }: ApplicationTables) => {
   const customer = column('providerCustomerId');
   const plan = PLAN_FIELDS.map(column).map(
     (one) => `${one} = case when coalesce(${customer}, $2) = $2 then ${one} end`,
   );
   return `
       update ${name}
-         set ${customer} = $2, ${plan.join(', ')}${touch}
+         set ${customer} = $2, ${plan.join(', ')}${setUpdatedAt}
        where ${column('id')} = ${idFrom(idType, '$1::text')}
          and ($3 or coalesce(${customer}, $2) = $2)
       returning ${column('id')} as id`;

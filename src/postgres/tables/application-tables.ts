@@ -36,8 +36,8 @@ export type ApplicationTables = {
   readonly teams: ApplicationTable<TeamField> & {
     /** Whether teams have a name that this role can read. */
     readonly hasNames: boolean;
-    /** The additional assignments of every update of a team, with a leading comma; can be empty. */
-    readonly touch: string;
+    /** The assignment that every update of a team adds, with a leading comma; empty if the column is missing. */
+    readonly setUpdatedAt: string;
   };
 };
 

@@ -26,7 +26,11 @@ export async function findApplicationTables(
   const name = hasNames && teamName !== null ? `${teamName.sql}::text` : 'null::text';
   return {
     users: tableOf(users),
-    teams: { ...tableOf(teams, `${name} as name`), hasNames, touch: touchOf(teams) },
+    teams: {
+      ...tableOf(teams, `${name} as name`),
+      hasNames,
+      setUpdatedAt: updatedAtAssignment(teams),
+    },
   };
 }
 
@@ -69,7 +73,7 @@ function idTypeOf(type: string): IdType {
 }
 
 /** Sessions are in UTC, as ORMs write a `timestamp` without a time zone. */
-function touchOf(teams: RecognizedTable): string {
+function updatedAtAssignment(teams: RecognizedTable): string {
   const column = columnOf(teams, 'updatedAt');
   return column?.canWrite && column.isUpdatable ? `, ${column.sql} = now()` : '';
 }

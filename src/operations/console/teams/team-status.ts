@@ -5,12 +5,12 @@ import type { SubscriptionEvent } from '../../../core/subscription-event.ts';
 import { isSamePlan, type TeamPlan } from '../../../core/transition.ts';
 import type { CustomerHistory } from '../../../event-log/customer-history.ts';
 import type { NamedTeam } from '../../../queries/named-teams.ts';
-import type { KnownCustomers } from '../../../queries/subscriptions.ts';
+import type { StoredCustomers } from '../../../queries/subscriptions.ts';
 
 /** Everything that is stored about a team. */
 export type TeamRecord = {
   readonly team: NamedTeam;
-  readonly known: KnownCustomers;
+  readonly known: StoredCustomers;
   readonly history: CustomerHistory;
   readonly planSelection: PlanSelection;
   /** When an operator linked the team to its customer; `null`: no operator did. */
