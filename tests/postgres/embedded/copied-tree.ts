@@ -33,7 +33,7 @@ export async function copyTree(folder: string): Promise<CopiedTree> {
     await cp(join(installed, name), join(modules, name), { recursive: true });
   }
   return {
-    program: { fixture, module: join(folder, 'dist/postgres/embedded/embedded-postgres.js') },
+    program: { fixture, module: join(folder, 'dist/chunks/embedded-postgres.js') },
     packageFolder: join(modules, '@embedded-postgres', `${process.platform}-${process.arch}`),
   };
 }

@@ -4,9 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Connection } from '../../../src/postgres/embedded/presence-lock.ts';
 
 const FIXTURE = fileURLToPath(new URL('instep-process.js', import.meta.url));
-const MODULE = fileURLToPath(
-  new URL('../../../dist/postgres/embedded/embedded-postgres.js', import.meta.url),
-);
+const MODULE = fileURLToPath(new URL('../../../dist/chunks/embedded-postgres.js', import.meta.url));
 
 type Opened = { readonly connection: Connection; readonly notices: readonly string[] };
 

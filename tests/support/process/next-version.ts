@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { appendFileSync, cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { MIGRATIONS } from '../../../src/postgres/migrations.ts';
@@ -32,9 +33,12 @@ export function createNextVersion(former: ProgramVersion): ProgramVersion {
   const version = `${major}.${Number(minor) + 1}.0`;
   const schema = former.schema + 1;
 
-  cpSync(join(former.folder, 'dist'), join(folder, 'dist'), { recursive: true });
+  cpSync(join(former.folder, 'src'), join(folder, 'src'), { recursive: true });
+  for (const file of ['rolldown.config.js', 'tsconfig.json', 'tsconfig.build.json']) {
+    cpSync(join(ROOT, file), join(folder, file));
+  }
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  for (const file of ['package.json', 'dist/runtime/version.js']) {
+  for (const file of ['package.json', 'src/runtime/version.ts']) {
     const text = readFileSync(join(former.folder, file), 'utf8');
     writeFileSync(join(folder, file), text.replace(former.version, version));
   }
@@ -47,7 +51,10 @@ export function createNextVersion(former: ProgramVersion): ProgramVersion {
         where column_${schema} is not null;`,
     compatibleFrom: former.schema,
   };
-  const migrations = join(folder, 'dist/postgres/migrations.js');
+  const migrations = join(folder, 'src/postgres/migrations.ts');
   appendFileSync(migrations, `MIGRATIONS.push(${JSON.stringify(migration)});\n`);
+  execFileSync(process.execPath, [join(ROOT, 'node_modules/rolldown/bin/cli.mjs'), '-c'], {
+    cwd: folder,
+  });
   return { folder, program: join(folder, 'dist/cli/instep.js'), version, schema };
 }
