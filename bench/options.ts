@@ -30,8 +30,8 @@ export type Options = {
   readonly seconds: number;
   readonly warmUpSeconds: number;
   readonly connections: number;
-  /** The folder of the servers' CPU profiles; `null`: none. */
-  readonly profileFolder: string | null;
+  /** Options of the servers' Node, such as `--cpu-prof`. */
+  readonly nodeOptions: readonly string[];
   readonly events: number;
   readonly teams: number;
   /** The duration of `memory`. */
@@ -58,7 +58,7 @@ Results are written to docs/performance.md only without options.
   --seconds 5              seconds of each measurement
   --warm-up 4              seconds of the same load before it
   --connections 64
-  --profile FOLDER         write the servers' CPU profiles there
+  --node=--cpu-prof        an option for the servers' Node; can be repeated
   --events 20000000        growth, console, retention: events in the log
   --teams 1000000          growth, console, retention: teams and users
   --minutes 10             memory: duration
@@ -84,7 +84,7 @@ export function readOptions(args: readonly string[]): Options {
   const { values, positionals } = parse(args);
   const [step = 'compare', ...others] = positionals;
   if (others.length > 0) throw new UsageWrong(`only one step at a time: ${positionals.join(', ')}`);
-  const { only, against, measure, profile } = values;
+  const { only, against, measure } = values;
   const number = (name: NumberName) => toNumber(name, values[name] ?? DEFAULTS[name]);
   if (values.set !== undefined && process.env.DATABASE_URL !== undefined) {
     throw new UsageWrong('--set does not change an external server: unset DATABASE_URL');
@@ -100,7 +100,7 @@ export function readOptions(args: readonly string[]): Options {
     seconds: number('seconds'),
     warmUpSeconds: number('warm-up'),
     connections: number('connections'),
-    profileFolder: profile ?? null,
+    nodeOptions: values.node ?? [],
     events: number('events'),
     teams: number('teams'),
     minutes: number('minutes'),
@@ -112,6 +112,7 @@ export function readOptions(args: readonly string[]): Options {
 
 function parse(args: readonly string[]) {
   const text = { type: 'string' } as const;
+  const texts = { type: 'string', multiple: true } as const;
   try {
     return parseArgs({
       args: [...args],
@@ -120,7 +121,6 @@ function parse(args: readonly string[]) {
         only: text,
         against: text,
         measure: text,
-        profile: text,
         rounds: text,
         seconds: text,
         'warm-up': text,
@@ -128,7 +128,8 @@ function parse(args: readonly string[]) {
         events: text,
         teams: text,
         minutes: text,
-        set: { type: 'string', multiple: true },
+        node: texts,
+        set: texts,
         help: { type: 'boolean', short: 'h' },
       },
     });

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import type { BenchPostgres } from '../database/bench-postgres.ts';
 import type { Measure, Options } from '../options.ts';
 import type { PreparedSystem } from '../systems/prepared-system.ts';
@@ -27,10 +26,7 @@ export async function measureSystem(
   options: Options,
   keep: Keep,
 ): Promise<void> {
-  const { profileFolder } = options;
-  const nodeOptions =
-    profileFolder === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${resolve(profileFolder)}`];
-  const run = await ServerRun.start(prepared, postgres, nodeOptions);
+  const run = await ServerRun.start(prepared, postgres, options.nodeOptions);
   try {
     await measureRun(run, options, keep);
   } finally {
