@@ -1,4 +1,4 @@
-import type { Ingest } from '../ingest/pipeline.ts';
+import { type Ingest, isOfOneEvent } from '../ingest/pipeline.ts';
 import type { Query } from '../postgres/database.ts';
 import { DatabaseRefused } from '../postgres/errors.ts';
 import { readEventIds } from '../queries/events.ts';
@@ -8,6 +8,7 @@ import {
 } from '../queries/subscriptions.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
+import { StripeApiFailed } from '../stripe/api-failure.ts';
 import { keysOfSecond } from '../stripe/event-key.ts';
 import { makeSnapshot } from '../stripe/subscription-snapshot.ts';
 import { lastShownSecond } from './last-shown-second.ts';
@@ -69,7 +70,7 @@ export function createAmbiguousOrderJob(options: AmbiguousOrderJobOptions): Job[
   /** Subscriptions that were requested and are still ambiguous. */
   const requested = new Map<string, { attempts: number; atMs: number }>();
 
-  /** A snapshot that the database refuses keeps no other subscription waiting. */
+  /** A failure of one subscription keeps no other waiting. */
   async function tryToTake(
     subscription: AmbiguousSubscription,
     signal: AbortSignal,
@@ -77,9 +78,12 @@ export function createAmbiguousOrderJob(options: AmbiguousOrderJobOptions): Job[
     try {
       return await takeSnapshot(subscription, options, signal);
     } catch (err) {
-      if (!(err instanceof DatabaseRefused)) throw err;
+      const isUnknown = err instanceof StripeApiFailed && err.isRefused;
+      if (!isUnknown && !isOfOneEvent(err)) throw err;
       options.logger.warn({ ...subscription, err }, 'snapshot not applied');
-      return 'answered';
+      if (isUnknown) return 'unknown';
+      // A locked team is free again later.
+      return err instanceof DatabaseRefused ? 'answered' : 'too early';
     }
   }
 

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
+import type { Ingest } from '../../src/ingest/pipeline.ts';
 import { createAmbiguousOrderJob } from '../../src/maintenance/ambiguous-order.ts';
+import { DatabaseBusy } from '../../src/postgres/errors.ts';
 import { createLogger } from '../../src/runtime/logging.ts';
+import { StripeApiFailed } from '../../src/stripe/api-failure.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
@@ -85,4 +88,39 @@ test('a snapshot that the database refuses keeps no other subscription waiting',
   await store.database.query('alter table teams drop constraint objection');
   expect(await store.planOf(refused.teamId)).toMatchObject({ subscriptionStatus: 'active' });
   expect(await store.planOf(other.teamId)).toMatchObject({ subscriptionStatus: 'canceled' });
+});
+
+test('an id that Stripe refuses keeps no other subscription waiting, and rests', async () => {
+  await store.database.query('truncate instep.subscriptions, instep.events');
+  const refused = await ambiguousTeam();
+  const other = await ambiguousTeam();
+  const requested = await run(other.ingest, 3, (id) => {
+    if (id === refused.subscriptionId) throw new StripeApiFailed('answered 400', { status: 400 });
+    return canceled(other.customerId, id);
+  });
+  expect(requested.toSorted()).toEqual([refused.subscriptionId, other.subscriptionId].toSorted());
+  expect(await store.planOf(other.teamId)).toMatchObject({ subscriptionStatus: 'canceled' });
+});
+
+test('a locked team keeps no other subscription waiting, and its snapshot is taken again', async () => {
+  await store.database.query('truncate instep.subscriptions, instep.events');
+  const locked = await ambiguousTeam();
+  const other = await ambiguousTeam();
+  const customerOf = new Map([locked, other].map((one) => [one.subscriptionId, one.customerId]));
+  let failures = 5;
+  const ingest: Ingest = async (events) => {
+    const isLocked = events.some(
+      (event) => event.kind !== 'unreadable' && event.subscription.customerId === locked.customerId,
+    );
+    if (isLocked && failures > 0) {
+      failures -= 1;
+      throw new DatabaseBusy('locked');
+    }
+    return await other.ingest(events);
+  };
+  const snapshots = await run(ingest, 1, (id) => canceled(customerOf.get(id) ?? '', id));
+  expect(snapshots).toHaveLength(2);
+  expect(await store.planOf(other.teamId)).toMatchObject({ subscriptionStatus: 'canceled' });
+  await run(ingest, 5, (id) => canceled(customerOf.get(id) ?? '', id));
+  expect(await store.planOf(locked.teamId)).toMatchObject({ subscriptionStatus: 'canceled' });
 });
