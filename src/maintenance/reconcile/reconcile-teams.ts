@@ -1,11 +1,12 @@
 import type { ListedSubscription } from '../../core/listed-subscription.ts';
 import { isSamePlan } from '../../core/transition.ts';
 import { rebuild } from '../../event-log/rebuild.ts';
+import { isOfOneEvent } from '../../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../../ingest/received-event.ts';
-import { DatabaseRefused } from '../../postgres/errors.ts';
 import { PROBLEMS, storeFindings } from '../../queries/findings.ts';
 import { readCustomers } from '../../queries/subscriptions.ts';
 import { type LinkedTeam, lockFreeTeams, readTeamsOf, writePlans } from '../../queries/teams.ts';
+import { StripeApiFailed } from '../../stripe/api-failure.ts';
 import { toSubscriptionJson } from '../../stripe/parse-listed-subscription.ts';
 import { makeSnapshot } from '../../stripe/subscription-snapshot.ts';
 import type { DatedSubscription, Drift } from './drift.ts';
@@ -76,7 +77,12 @@ async function findCertain(
       certain.push(drift);
       continue;
     }
-    const now = await listCustomer(customerId, options, signal);
+    const now = await listCustomer(customerId, options, signal).catch((err: unknown) => {
+      // Stripe refuses the id, for example an empty one. The other teams are still compared.
+      if (!(err instanceof StripeApiFailed && err.isRefused)) throw err;
+      options.logger.warn({ customerId, err }, 'customer id refused by Stripe');
+      return null;
+    });
     if (now === null || now.unreadable > 0) continue;
     certain.push(...(await findDrifts([drift.team], now.subscriptions, options)));
   }
@@ -108,8 +114,8 @@ async function repair(drift: Drift, options: ReconcileOptions): Promise<void> {
       await drain(rebuild(database, rebuilt));
     }
   } catch (err) {
-    // A constraint of the application refused it. The other teams are still repaired.
-    if (!(err instanceof DatabaseRefused)) throw err;
+    // A constraint of the application refused it, or the team is locked. The other teams are still repaired.
+    if (!isOfOneEvent(err)) throw err;
     logger.error({ teamId: team.id, err }, 'drift not repaired');
   }
 }

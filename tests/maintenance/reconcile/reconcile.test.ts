@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest';
 import type { Json } from '../../../src/core/json.ts';
+import type { Ingest } from '../../../src/ingest/pipeline.ts';
 import { reconcile } from '../../../src/maintenance/reconcile/reconcile.ts';
 import type { Query } from '../../../src/postgres/database.ts';
+import { DatabaseBusy } from '../../../src/postgres/errors.ts';
 import { createLogger } from '../../../src/runtime/logging.ts';
-import type { From, StripePage } from '../../../src/stripe/api.ts';
+import type { StripeApi, StripePage } from '../../../src/stripe/api.ts';
+import { StripeApiFailed } from '../../../src/stripe/api-failure.ts';
 import { embeddedServer } from '../../support/postgres/test-database.ts';
 import { useDatabase } from '../../support/service/ingest-service.ts';
 import { openPipeline } from '../../support/service/pipelines.ts';
@@ -11,28 +14,32 @@ import { eventBody } from '../../support/stripe/events.ts';
 
 const store = useDatabase(embeddedServer);
 
-/** Reconciles with a Stripe that lists the same subscription on two pages. */
-async function reconcileTwoPages(database = store.database) {
-  const subscription: Json = JSON.parse(eventBody({ subscriptionId: 'sub_1' })).data.object;
-  const page = (hasMore: boolean): StripePage => ({
-    objects: [subscription],
-    hasMore,
-    answeredSeconds: null,
-  });
-  return await reconcile(
+const subscriptionOf = (customerId: string): Json =>
+  JSON.parse(eventBody({ customerId, subscriptionId: `sub_of_${customerId}` })).data.object;
+
+const page = (objects: readonly Json[], hasMore = false): StripePage => ({
+  objects,
+  hasMore,
+  answeredSeconds: null,
+});
+
+type Setting = Partial<Pick<Parameters<typeof reconcile>[0], 'database' | 'ingest' | 'isDryRun'>>;
+
+function reconcileWith(
+  listSubscriptions: StripeApi['listSubscriptions'],
+  { database = store.database, ingest = openPipeline(database), isDryRun = false }: Setting = {},
+) {
+  return reconcile(
     {
       database,
-      ingest: openPipeline(database),
-      api: {
-        listSubscriptions: async ({ cursor }: From) => page(cursor === null),
-        listCustomers: async () => page(false),
-      },
+      ingest,
+      api: { listSubscriptions, listCustomers: async () => page([]) },
       nameOf: async () => null,
       planSelection: 'newest',
       logger: createLogger('silent'),
       now: Date.now,
       nonce: () => 'holder',
-      isDryRun: true,
+      isDryRun,
       resume: 'no',
       onFinding: () => undefined,
     },
@@ -40,8 +47,13 @@ async function reconcileTwoPages(database = store.database) {
   );
 }
 
+/** Stripe lists the same subscription on two pages. */
+const listTwice: StripeApi['listSubscriptions'] = async ({ cursor }) =>
+  page([subscriptionOf('cus_twice')], cursor === null);
+
 test('counts a subscription that two pages list once', async () => {
-  expect(await reconcileTwoPages()).toMatchObject({ subscriptions: 1, customersWithoutTeam: 1 });
+  const counts = await reconcileWith(listTwice, { isDryRun: true });
+  expect(counts).toMatchObject({ subscriptions: 1, customersWithoutTeam: 1 });
 });
 
 test('leaves the list to the instance that has taken over', async () => {
@@ -52,9 +64,46 @@ test('leaves the list to the instance that has taken over', async () => {
     }
     return await query(statement, values);
   };
-  const reconciling = reconcileTwoPages({ ...store.database, query: takenOver });
+  const database = { ...store.database, query: takenOver };
+  const reconciling = reconcileWith(listTwice, { database, isDryRun: true });
   await expect(reconciling).rejects.toMatchObject({ code: 'RECONCILIATION_FAILED' });
   expect(await query('select subscription_id from instep.listed_subscriptions')).toEqual([
-    { subscription_id: 'sub_1' },
+    { subscription_id: 'sub_of_cus_twice' },
   ]);
+});
+
+/** Two teams whose customers have a subscription of which no event is known. */
+async function twoTeams() {
+  await store.database.query('truncate teams, instep.subscriptions, instep.events');
+  await store.database.query(`update instep.leased_jobs set holder = null, held_until = null`);
+  return [await store.addTeam(), await store.addTeam()] as const;
+}
+
+test('a locked team delays no others', async () => {
+  const [locked, other] = await twoTeams();
+  const pipeline = openPipeline(store.database);
+  const ingest: Ingest = async (events) => {
+    const isLocked = events.some(
+      (event) => event.kind !== 'unreadable' && event.subscription.customerId === locked.customerId,
+    );
+    if (isLocked) throw new DatabaseBusy('locked');
+    return await pipeline(events);
+  };
+  const list = async () => page([locked, other].map((one) => subscriptionOf(one.customerId)));
+  expect(await reconcileWith(list, { ingest })).toMatchObject({ drifts: 2, repaired: 1 });
+  expect(await store.planOf(other.teamId)).toMatchObject({ subscriptionStatus: 'active' });
+});
+
+test('a customer id that Stripe refuses delays no other team', async () => {
+  const [refused, other] = await twoTeams();
+  await store.database.query(
+    `update teams set provider_customer_id = '', plan_name = 'Gift' where id = ${refused.teamId}`,
+  );
+  const list: StripeApi['listSubscriptions'] = async ({ customerId }) => {
+    if (customerId === '') throw new StripeApiFailed('answered 400', { status: 400 });
+    return page([subscriptionOf(other.customerId)]);
+  };
+  expect(await reconcileWith(list)).toMatchObject({ teams: 2, repaired: 1, unknownCustomers: 1 });
+  expect(await store.planOf(refused.teamId)).toMatchObject({ planName: 'Gift' });
+  expect(await store.planOf(other.teamId)).toMatchObject({ subscriptionStatus: 'active' });
 });
