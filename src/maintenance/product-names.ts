@@ -10,6 +10,7 @@ import {
 } from '../queries/products.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
+import { StripeApiFailed } from '../stripe/api-failure.ts';
 
 type NamesOptions = {
   readonly query: Query;
@@ -39,18 +40,37 @@ export async function lookUpProductNames(
     await noteAppliedName(query, productId);
   }
 
-  for (const productId of await readProductsToLookUp(query, LOOKUPS)) {
-    if (signal.aborted) return;
-    await writeProductName(query, productId, await retrieveProductName(productId, signal));
-  }
-  for (const { productId, name } of await readUnappliedNames(query)) {
-    if (signal.aborted) return;
+  async function lookUp(productId: string): Promise<string | null> {
     try {
-      await applyName(productId);
-    } catch (error) {
-      if (!(error instanceof DatabaseRefused)) throw error;
-      logger.warn({ productId, name, err: error }, 'teams keep their plan name');
-      await giveUpName(query, productId);
+      return await retrieveProductName(productId, signal);
+    } catch (err) {
+      // Stripe refuses the id. The other products are still looked up.
+      if (!(err instanceof StripeApiFailed && err.isRefused)) throw err;
+      logger.warn({ productId, err }, 'product name lookup failed');
+      return null;
     }
   }
+
+  async function lookUpNames(): Promise<void> {
+    for (const productId of await readProductsToLookUp(query, LOOKUPS)) {
+      if (signal.aborted) return;
+      await writeProductName(query, productId, await lookUp(productId));
+    }
+  }
+
+  async function applyNames(): Promise<void> {
+    for (const { productId, name } of await readUnappliedNames(query)) {
+      if (signal.aborted) return;
+      try {
+        await applyName(productId);
+      } catch (error) {
+        if (!(error instanceof DatabaseRefused)) throw error;
+        logger.warn({ productId, name, err: error }, 'teams keep their plan name');
+        await giveUpName(query, productId);
+      }
+    }
+  }
+
+  // Known names do not wait for a Stripe that fails.
+  await lookUpNames().finally(applyNames);
 }

@@ -3,6 +3,7 @@ import { lookUpProductNames } from '../../src/maintenance/product-names.ts';
 import type { Query } from '../../src/postgres/database.ts';
 import { DatabaseUnavailable } from '../../src/postgres/errors.ts';
 import { createLogger } from '../../src/runtime/logging.ts';
+import { StripeApiFailed } from '../../src/stripe/api-failure.ts';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
@@ -29,12 +30,11 @@ async function addTeams(count: number): Promise<void> {
   );
 }
 
-async function maintain(query: Query = store.database.query): Promise<void> {
-  const options = {
-    query,
-    retrieveProductName: async () => name,
-    logger: createLogger('silent'),
-  };
+async function maintain(
+  query: Query = store.database.query,
+  retrieveProductName = async (_productId: string): Promise<string | null> => name,
+): Promise<void> {
+  const options = { query, retrieveProductName, logger: createLogger('silent') };
   await lookUpProductNames(options, new AbortController().signal);
 }
 
@@ -92,6 +92,27 @@ test('a rename that a failure interrupted is continued', async () => {
   await run(`update instep.products set looked_up_at = now() - interval '5 minutes'`);
   await maintain();
   expect(await planNames()).toEqual({ New: 3 });
+});
+
+test('a name that is known does not wait for a Stripe that fails', async () => {
+  await addTeams(1);
+  await run(`insert into instep.products (product_id, name, looked_up_at, is_applied, former_names)
+             values ('prod_renamed', 'New', now(), false, '{Old}'), ('prod_2', null, null, true, '{}')`);
+  const failing = async () => Promise.reject(new StripeApiFailed('answered 503', { status: 503 }));
+  await expect(maintain(store.database.query, failing)).rejects.toThrow('answered 503');
+  expect(await planNames()).toEqual({ New: 1 });
+});
+
+test('a product id that Stripe refuses delays no other product', async () => {
+  await run(`insert into instep.products (product_id) values ('prod_bad'), ('prod_good')`);
+  const asked: string[] = [];
+  const refusing = async (productId: string) => {
+    asked.push(productId);
+    if (productId === 'prod_bad') throw new StripeApiFailed('answered 400', { status: 400 });
+    return 'Good';
+  };
+  for (let count = 0; count < 2; count += 1) await maintain(store.database.query, refusing);
+  expect(asked).toEqual(['prod_bad', 'prod_good']);
 });
 
 test('several renames in a row end with the last name', async () => {
