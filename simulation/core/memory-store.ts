@@ -6,7 +6,7 @@ import type { PlanSelection } from '../../src/core/plan-selection.ts';
 import type { SubscriptionChange, SubscriptionEvent } from '../../src/core/subscription-event.ts';
 import { isSamePlan, NO_PLAN, type TeamPlan } from '../../src/core/transition.ts';
 import { decide } from '../../src/ingest/decide.ts';
-import type { EventWithProductName, Result } from '../../src/ingest/received-event.ts';
+import type { EventWithProductName, IngestResult } from '../../src/ingest/received-event.ts';
 import type { LinkedTeam } from '../../src/queries/teams.ts';
 import { keysOfSecond } from '../../src/stripe/event-key.ts';
 
@@ -98,7 +98,7 @@ export class MemoryStore {
   }
 
   /** One transaction of the ingest pipeline. */
-  ingest(arrivals: readonly Arrival[]): readonly Result[] {
+  ingest(arrivals: readonly Arrival[]): readonly IngestResult[] {
     const customers = new Map<string, Customer>();
     const teams = new Map<string, readonly LinkedTeam[]>();
     const seconds = new Map<string, readonly Entry[]>();

@@ -7,7 +7,7 @@ import { haveSameFields, type SubscriptionChange } from './subscription-event.ts
 import { planAfter } from './transition.ts';
 
 /** A customer after one more event, and the outcome of that event. */
-export type Step = {
+export type FollowResult = {
   /**
    * `applied`: the team follows the event, or another one whose order the event decided. `stale`:
    * something newer takes precedence. `unchanged`: the event has no effect.
@@ -40,7 +40,7 @@ export function follow(
   change: SubscriptionChange,
   history: EventHistory,
   planSelection: PlanSelection,
-): Step {
+): FollowResult {
   const { subscription } = change;
   const noEffect = planAfter(subscription) === null;
   const current = customer.get(subscription.subscriptionId);

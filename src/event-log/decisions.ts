@@ -1,6 +1,6 @@
 import { type Customer, NO_SUBSCRIPTIONS } from '../core/customer.ts';
 import { EventHistory } from '../core/event-history.ts';
-import { follow, type Step } from '../core/follow.ts';
+import { type FollowResult, follow } from '../core/follow.ts';
 import type { LoggedEvent } from '../core/logged-event.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import { lastOfSecond } from '../core/same-second-order.ts';
@@ -12,7 +12,7 @@ export type RecomputedDecision = {
   readonly change: SubscriptionChange;
   /** The state of the customer before the event. */
   readonly before: Customer;
-  readonly step: Step;
+  readonly step: FollowResult;
   /** How many events of its subscription and second were known, and which of them came last. */
   readonly eventCount: number;
   readonly last: SubscriptionEvent | null;

@@ -1,6 +1,6 @@
 import type { ApplicationId } from '../core/application-id.ts';
 import { type Ingest, isOfOneEvent } from '../ingest/pipeline.ts';
-import type { ReceivedEvent, Result } from '../ingest/received-event.ts';
+import type { IngestResult, ReceivedEvent } from '../ingest/received-event.ts';
 import type { Query } from '../postgres/database.ts';
 import type { EventRow } from '../queries/search-events.ts';
 import { parseAgain, readableEventOf } from '../stripe/parse-logged-event.ts';
@@ -10,7 +10,7 @@ import { readEventAt } from './search.ts';
 export type Replayed = {
   readonly event: EventRow;
   /** `left out`: a snapshot, which describes the past; `failed`: see `error`. */
-  readonly outcome: Result['outcome'] | 'left out' | 'failed';
+  readonly outcome: IngestResult['outcome'] | 'left out' | 'failed';
   readonly teamIds: readonly ApplicationId[];
   readonly error: Error | null;
 };

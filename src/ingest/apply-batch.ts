@@ -13,10 +13,10 @@ import {
 } from '../queries/events.ts';
 import { noteNamelessProducts, readProductNames } from '../queries/products.ts';
 import { readCustomers, writeSubscriptions } from '../queries/subscriptions.ts';
-import { type LinkedTeam, lockFreeTeams, writePlans } from '../queries/teams.ts';
+import { type LinkedTeam, lockAvailableTeams, writePlans } from '../queries/teams.ts';
 import { changeOf } from '../stripe/parse-logged-event.ts';
 import { type Decision, decide, type StoredEvent } from './decide.ts';
-import type { EventWithProductName, Result } from './received-event.ts';
+import type { EventWithProductName, IngestResult } from './received-event.ts';
 import { findRepeated, recognize } from './recognize.ts';
 
 type Transaction = { readonly query: Query; readonly atCommit: AtCommit };
@@ -50,11 +50,11 @@ export async function applyBatch(
   transaction: Transaction,
   events: readonly EventWithProductName[],
   options: ApplyOptions,
-): Promise<readonly (Result | null)[]> {
+): Promise<readonly (IngestResult | null)[]> {
   const { query } = transaction;
   const customerIds = customerIdsOf(events);
   const [{ teams, lockedCustomerIds }, stored] = await Promise.all([
-    lockFreeTeams(query, customerIds),
+    lockAvailableTeams(query, customerIds),
     readStored(query, events, customerIds),
   ]);
   const isSkipped = (event: EventWithProductName) =>
@@ -72,7 +72,7 @@ export async function applyCustomers(
   options: ApplyOptions,
 ): Promise<ApplicationId[]> {
   const { query } = transaction;
-  const { teams } = await lockFreeTeams(query, customerIds);
+  const { teams } = await lockAvailableTeams(query, customerIds);
   const stored = { log: [], customers: await readCustomers(query, customerIds) };
   const { plans } = await applyTo(teams, stored, transaction, [], options);
   return [...plans.keys()];

@@ -6,7 +6,7 @@ import {
   type SubscriptionState,
 } from '../core/customer.ts';
 import { EventHistory } from '../core/event-history.ts';
-import { follow, type Step } from '../core/follow.ts';
+import { type FollowResult, follow } from '../core/follow.ts';
 import type { LoggedEvent, LoggedOutcome } from '../core/logged-event.ts';
 import { type PlanSelection, teamPlan } from '../core/plan-selection.ts';
 import {
@@ -16,7 +16,7 @@ import {
 } from '../core/subscription-event.ts';
 import { isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { LinkedTeam } from '../queries/teams.ts';
-import type { EventWithProductName, Result } from './received-event.ts';
+import type { EventWithProductName, IngestResult } from './received-event.ts';
 
 /** An event of the log. */
 export type StoredEvent = Pick<LoggedEvent, 'key' | 'outcome'> & {
@@ -39,7 +39,7 @@ export type StoredState = {
 
 /** The result of each event in a batch, and everything to write. */
 export type Decision = {
-  readonly results: readonly Result[];
+  readonly results: readonly IngestResult[];
   /** The outcomes to log, by key. A superseded snapshot has none. */
   readonly outcomes: ReadonlyMap<string, LoggedOutcome>;
   readonly subscriptions: readonly SubscriptionState[];
@@ -63,7 +63,7 @@ export function decide(
   const customers = new Map(stored.customers);
   const appliedCustomerIds = new Set<string>();
 
-  function decideOn(change: SubscriptionChange): Step['outcome'] {
+  function decideOn(change: SubscriptionChange): FollowResult['outcome'] {
     const { customerId } = change.subscription;
     const customer = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
     const step = follow(customer, change, history, planSelection);
@@ -84,7 +84,7 @@ export function decide(
     return !isAskedFor || events.some(({ key }) => !observedKeys.has(key));
   }
 
-  const results = events.map((event): Result => {
+  const results = events.map((event): IngestResult => {
     const earlier = outcomes.get(event.key);
     if (event.kind === 'unreadable') {
       outcomes.set(event.key, 'unreadable');
@@ -134,7 +134,7 @@ export function decide(
   };
 }
 
-function withKept(result: Result, keptTeams: readonly LinkedTeam[]): Result {
+function withKept(result: IngestResult, keptTeams: readonly LinkedTeam[]): IngestResult {
   const keptTeamIds = keptTeams.map(({ id }) => id).filter((id) => result.teamIds.includes(id));
   return keptTeamIds.length === 0 ? result : { ...result, keptTeamIds };
 }

@@ -11,7 +11,7 @@ import type { StripeApi } from '../stripe/api.ts';
 import { createNameLookup, type NameOf } from '../stripe/product-names.ts';
 import { applyBatch, type PlanChange } from './apply-batch.ts';
 import { QueueLimit } from './queue-limit.ts';
-import type { EventWithProductName, ReceivedEvent, Result } from './received-event.ts';
+import type { EventWithProductName, IngestResult, ReceivedEvent } from './received-event.ts';
 import { createRefusedPlans } from './refused-plans.ts';
 
 /**
@@ -20,7 +20,7 @@ import { createRefusedPlans } from './refused-plans.ts';
  *
  * @throws the errors of the database, QueueFull or DeadlineExceeded; another call can then succeed
  */
-export type Ingest = (events: readonly ReceivedEvent[]) => Promise<readonly Result[]>;
+export type Ingest = (events: readonly ReceivedEvent[]) => Promise<readonly IngestResult[]>;
 
 export type IngestPipeline = {
   readonly ingest: Ingest;
@@ -91,7 +91,7 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
   let blockedEvents = 0;
   let lastCommitMs = Number.NEGATIVE_INFINITY;
 
-  function openLane(lane: Lane, name: string): Batcher<EventWithProductName, Result | null> {
+  function openLane(lane: Lane, name: string): Batcher<EventWithProductName, IngestResult | null> {
     return new Batcher({
       name,
       maxBatch: MAX_BATCH,
@@ -116,8 +116,8 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
 
   async function commit(
     events: readonly EventWithProductName[],
-  ): Promise<readonly (Result | null)[]> {
-    let results: readonly (Result | null)[] = [];
+  ): Promise<readonly (IngestResult | null)[]> {
+    let results: readonly (IngestResult | null)[] = [];
     let changes: readonly PlanChange[] = [];
     const apply = (withoutNames: boolean) =>
       database.transaction(async (query, atCommit) => {
@@ -154,7 +154,7 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
     return { productName: isNeeded ? await nameOf(productId) : null, ...event };
   }
 
-  async function process(event: EventWithProductName, startedAtMs: number): Promise<Result> {
+  async function process(event: EventWithProductName, startedAtMs: number): Promise<IngestResult> {
     try {
       const result = (await ready.add(event)) ?? (await whenUnlocked(event));
       report(event, result, performance.now() - startedAtMs);
@@ -165,7 +165,7 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
     }
   }
 
-  async function whenUnlocked(event: EventWithProductName): Promise<Result> {
+  async function whenUnlocked(event: EventWithProductName): Promise<IngestResult> {
     if (blockedEvents >= maxQueued) {
       throw new QueueFull(`${blockedEvents} events are already waiting for locked teams`);
     }
@@ -186,7 +186,7 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
     }
   }
 
-  function report(event: ReceivedEvent, result: Result, tookMs: number): void {
+  function report(event: ReceivedEvent, result: IngestResult, tookMs: number): void {
     const { outcome, teamIds, keptTeamIds } = result;
     const { eventId, type, source } = event;
     instrumentation.eventProcessed({ type, outcome, source, delayMs: delayOf(event, outcome) });
@@ -216,7 +216,7 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
 }
 
 /** The time from an event's creation to its first delivery; `null` for anything but a first delivery. */
-function delayOf(event: ReceivedEvent, outcome: Result['outcome']): number | null {
+function delayOf(event: ReceivedEvent, outcome: IngestResult['outcome']): number | null {
   const isFirst = event.source === 'delivery' && outcome !== 'duplicate';
   if (!isFirst || event.kind === 'unreadable') return null;
   return event.receivedAtMs - event.subscription.createdSeconds * 1_000;

@@ -18,7 +18,7 @@ export type ReceivedEvent = (ReadableEvent | UnreadableEvent | SnapshotEvent) & 
 export type EventWithProductName = ReceivedEvent & { readonly productName: string | null };
 
 /** The outcome of an event, and the teams that have its customer. */
-export type Result = {
+export type IngestResult = {
   readonly outcome: LoggedOutcome | 'duplicate';
   readonly teamIds: readonly ApplicationId[];
   /** The teams whose row was kept, because the application wrote it and nothing contradicts it. */

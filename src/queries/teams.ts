@@ -55,38 +55,38 @@ export async function lockTeams(
 }
 
 /** The teams that could be locked without waiting. */
-type FreeTeams = {
+type AvailableTeams = {
   readonly teams: readonly LinkedTeam[];
   /** The customers with a team that another transaction has locked. */
   readonly lockedCustomerIds: ReadonlySet<string>;
 };
 
-// The columns of `free` are newer than those of `teams`: they were read under the lock.
-const LOCK_FREE_TEAMS = ({ teams }: ApplicationTables) => `
-      with free as (
+// The columns of `available` are newer than those of `teams`: they were read under the lock.
+const LOCK_AVAILABLE_TEAMS = ({ teams }: ApplicationTables) => `
+      with available as (
         select ${TEAM}
           from ${teams.rows} as teams
          where provider_customer_id = any ($1::text[])
          order by id
            for no key update skip locked
       )
-      select free.*,
+      select available.*,
              teams.provider_customer_id as "askedCustomerId"
         from ${teams.rows} as teams
-        left join free on free.id = teams.id
+        left join available on available.id = teams.id
        where teams.provider_customer_id = any ($1::text[])
        order by teams.id`;
 
 /** The teams of these customers that no other transaction holds, locked until this one ends. */
-export async function lockFreeTeams(
+export async function lockAvailableTeams(
   query: Query,
   customerIds: readonly string[],
-): Promise<FreeTeams> {
+): Promise<AvailableTeams> {
   const rows = await query<
     ({ readonly id: null } | TeamRow<string>) & { readonly askedCustomerId: string }
   >({
-    name: 'lock_free_teams',
-    text: LOCK_FREE_TEAMS,
+    name: 'lock_available_teams',
+    text: LOCK_AVAILABLE_TEAMS,
     values: [customerIds],
   });
   const lockedCustomerIds = new Set(

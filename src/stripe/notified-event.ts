@@ -2,9 +2,9 @@ import { createGet, type StripeApiOptions } from './api-call.ts';
 import { StripeApiFailed } from './api-failure.ts';
 import {
   type EventNotification,
+  type ParseOptions,
   parseEvent,
   type ReadableEvent,
-  type Receipt,
   type UnreadableEvent,
 } from './parse-event.ts';
 
@@ -21,7 +21,7 @@ type NotifiedEvent = {
  */
 export type RetrieveNotifiedEvent = (
   notification: EventNotification,
-  receipt: Receipt,
+  receipt: ParseOptions,
 ) => Promise<NotifiedEvent>;
 
 /** Short, because there are two calls while Stripe waits for the response. */

@@ -63,7 +63,7 @@ export class BodyNotJson extends InstepError {
   readonly code = 'BODY_NOT_JSON';
 }
 
-export type Receipt = {
+export type ParseOptions = {
   readonly receivedAtMs: number;
   /** A unique text, which makes every event without an id unique. */
   readonly nonce: () => string;
@@ -74,7 +74,7 @@ export type Receipt = {
  *
  * @throws BodyNotJson when the text is not JSON; nothing else about a signed text is an error
  */
-export function parseEvent(text: string, { receivedAtMs, nonce }: Receipt): StripeEvent {
+export function parseEvent(text: string, { receivedAtMs, nonce }: ParseOptions): StripeEvent {
   const event = parseJson(text);
   const eventId = presentable(member(event, 'id'));
   const type = member(event, 'type');

@@ -206,7 +206,7 @@ describe('a batch', () => {
     expect(batch.attributes).toEqual({ 'messaging.batch.message_count': 1 });
     const statements = spans.partsOf(batch);
     expect(statements.map(({ name }) => name)).toEqual(
-      expect.arrayContaining(['begin', 'lock_free_teams', 'log_events', 'write_plans']),
+      expect.arrayContaining(['begin', 'lock_available_teams', 'log_events', 'write_plans']),
     );
     expect(statements.at(-1)?.name).toBe('commit');
     for (const { name, kind, attributes } of statements) {

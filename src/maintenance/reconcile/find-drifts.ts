@@ -4,7 +4,7 @@ import { effectOf } from '../../core/status.ts';
 import type { Query } from '../../postgres/database.ts';
 import { readProductNames } from '../../queries/products.ts';
 import { readCustomers } from '../../queries/subscriptions.ts';
-import { type LinkedTeam, lockFreeTeams } from '../../queries/teams.ts';
+import { type LinkedTeam, lockAvailableTeams } from '../../queries/teams.ts';
 import { type Drift, driftOf } from './drift.ts';
 import type { ReconcileOptions } from './options.ts';
 
@@ -39,10 +39,10 @@ export async function findDrifts(
   const foundIds = new Set(found.map(({ team }) => team.id));
   return await database.transaction(async (query) => {
     const customerIds = found.map(({ team }) => team.customerId);
-    const free = await lockFreeTeams(query, customerIds);
+    const available = await lockAvailableTeams(query, customerIds);
     return await compare(
       query,
-      free.teams.filter(({ id }) => foundIds.has(id)),
+      available.teams.filter(({ id }) => foundIds.has(id)),
     );
   });
 }

@@ -5,7 +5,12 @@ import { isOfOneEvent } from '../../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../../ingest/received-event.ts';
 import { PROBLEMS, storeFindings } from '../../queries/findings.ts';
 import { readCustomers } from '../../queries/subscriptions.ts';
-import { type LinkedTeam, lockFreeTeams, readTeamsOf, writePlans } from '../../queries/teams.ts';
+import {
+  type LinkedTeam,
+  lockAvailableTeams,
+  readTeamsOf,
+  writePlans,
+} from '../../queries/teams.ts';
 import { StripeApiFailed } from '../../stripe/api-failure.ts';
 import { toSubscriptionJson } from '../../stripe/parse-listed-subscription.ts';
 import { makeSnapshot } from '../../stripe/subscription-snapshot.ts';
@@ -124,7 +129,7 @@ async function repair(drift: Drift, options: ReconcileOptions): Promise<void> {
 async function clear({ team, shouldBe }: Drift, { database }: ReconcileOptions): Promise<void> {
   const { id, customerId, plan } = team;
   await database.transaction(async (query) => {
-    const { teams } = await lockFreeTeams(query, [customerId]);
+    const { teams } = await lockAvailableTeams(query, [customerId]);
     const { customers } = await readCustomers(query, [customerId]);
     const isSame = teams.some((one) => one.id === id && isSamePlan(one.plan, plan));
     if (isSame && !customers.has(customerId)) await writePlans(query, new Map([[id, shouldBe]]));
