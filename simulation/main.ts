@@ -84,7 +84,7 @@ function report(failure: Failure, args: string): never {
 }
 
 async function run(options: SimulateOptions, level: LevelOptions): Promise<Summary> {
-  const { acceptors, servers, kill, databaseUrl } = options;
+  const { pipelines, servers, kill, databaseUrl } = options;
   if (options.level === 'core') return await runCoreThreads(level, options.threads);
   const now = Date.now;
   const store = { ...level, losses: lossesOf(options), logger: createLogger('silent'), now };
@@ -98,7 +98,7 @@ async function run(options: SimulateOptions, level: LevelOptions): Promise<Summa
   return await withSimulatedDatabase(databaseUrl, async ({ server, environment }) => {
     const open = () => server.open(POOL);
     if (options.level === 'store') {
-      const openFleet = (fleet: FleetOptions) => openPipelines(acceptors, fleet);
+      const openFleet = (fleet: FleetOptions) => openPipelines(pipelines, fleet);
       return await runStoreLevel({ ...store, open, openFleet });
     }
     const database = open();

@@ -14,7 +14,7 @@ import { DEFAULT_LOSSES, type Losses } from './store/losses.ts';
 export type SimulateOptions = Partial<Faults & Losses> & {
   level: 'core' | 'store' | 'cluster' | 'http';
   threads: number;
-  acceptors: number;
+  pipelines: number;
   transitions: TransitionSet;
   servers: number;
   kill: number;
@@ -51,7 +51,7 @@ export function createCommand(action: (options: SimulateOptions) => Promise<void
       ]),
     )
     .option('--threads <n>', 'level core: threads', positiveInteger, availableParallelism())
-    .option('--acceptors <n>', 'level store: ingest pipelines', positiveInteger, 3)
+    .option('--pipelines <n>', 'level store: ingest pipelines', positiveInteger, 3)
     .option('--servers <n>', 'level http: servers', positiveInteger, 2)
     .option(
       '--kill <probability>',

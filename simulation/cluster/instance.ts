@@ -8,7 +8,7 @@ import {
   CATCH_UP_INTERVAL_MS,
   type CatchUpOptions,
 } from '../store/catch-up-and-reconcile.ts';
-import type { Acceptor, FleetOptions } from '../store/fleet.ts';
+import type { FleetOptions, Pipeline } from '../store/fleet.ts';
 import { createPruneJob, maintenanceJobs } from '../store/maintenance-jobs.ts';
 import { openUnreliablePipeline } from '../store/unreliable-pipeline.ts';
 import { FreezableProcess } from './freezable-process.ts';
@@ -27,22 +27,22 @@ export class Instance {
   readonly #name: string;
   readonly #database: Database;
   readonly #clockSkewMs: number;
-  readonly #acceptors: Readonly<Record<PlanSelection, Acceptor>>;
+  readonly #pipelines: Readonly<Record<PlanSelection, Pipeline>>;
 
   constructor(name: string, { open, ...options }: FleetOptions) {
     this.#name = name;
     this.#database = this.#process.uses(open());
     this.#clockSkewMs = Math.round((options.random.next() * 2 - 1) * MAX_CLOCK_SKEW_MS);
     const database = this.#database;
-    const acceptor = (planSelection: PlanSelection): Acceptor => ({
+    const pipeline = (planSelection: PlanSelection): Pipeline => ({
       ingest: openUnreliablePipeline(database, { ...options, planSelection }),
       clockSkewMs: this.#clockSkewMs,
     });
-    this.#acceptors = { newest: acceptor('newest'), best: acceptor('best') };
+    this.#pipelines = { newest: pipeline('newest'), best: pipeline('best') };
   }
 
-  acceptor(planSelection: PlanSelection): Acceptor {
-    return this.#acceptors[planSelection];
+  pipeline(planSelection: PlanSelection): Pipeline {
+    return this.#pipelines[planSelection];
   }
 
   /** Maintains the teams until the returned function is called. */
@@ -53,7 +53,7 @@ export class Instance {
       ...options,
       database: this.#database,
       query: this.#database.query,
-      ingest: this.#acceptors[planSelection].ingest,
+      ingest: this.#pipelines[planSelection].ingest,
       now: () => now() + this.#clockSkewMs,
       api: {
         retrieveSubscription: calls.whenAwake(api.retrieveSubscription),

@@ -44,7 +44,7 @@ export function openCluster(
   }
 
   return {
-    acceptors: (planSelection) => instances.map((instance) => instance.acceptor(planSelection)),
+    pipelines: (planSelection) => instances.map((instance) => instance.pipeline(planSelection)),
     run(batch) {
       const stopping = new AbortController();
       const { signal } = stopping;

@@ -8,11 +8,11 @@ import { createPruneJob, maintenanceJobs } from './maintenance-jobs.ts';
 import { openUnreliablePipeline, type UnreliablePipelineOptions } from './unreliable-pipeline.ts';
 
 /** Takes events, by its own clock. */
-export type Acceptor = { readonly ingest: Ingest; readonly clockSkewMs: number };
+export type Pipeline = { readonly ingest: Ingest; readonly clockSkewMs: number };
 
 /** The processes that accept events and maintain teams on one database. */
 export type Fleet = {
-  acceptors(planSelection: PlanSelection): readonly Acceptor[];
+  pipelines(planSelection: PlanSelection): readonly Pipeline[];
   /** Maintains the teams of a batch, with all faults of the fleet, until the returned function is called. */
   run(options: CatchUpOptions): () => Promise<void>;
   /** The counts of everything that has happened to it so far. */
@@ -27,14 +27,14 @@ export type FleetOptions = Omit<UnreliablePipelineOptions, 'planSelection'> & {
 /** Several ingest pipelines, each with its own connections, and one worker for maintenance. */
 export function openPipelines(count: number, { open, ...options }: FleetOptions): Fleet {
   const pools = Array.from({ length: count }, open);
-  const acceptors = (planSelection: PlanSelection) =>
+  const pipelines = (planSelection: PlanSelection) =>
     pools.map((pool) => ({
       ingest: openUnreliablePipeline(pool, { ...options, planSelection }),
       clockSkewMs: 0,
     }));
-  const of = { newest: acceptors('newest'), best: acceptors('best') };
+  const of = { newest: pipelines('newest'), best: pipelines('best') };
   return {
-    acceptors: (planSelection) => of[planSelection],
+    pipelines: (planSelection) => of[planSelection],
     run(batch) {
       const jobs = [...maintenanceJobs(batch), createPruneJob(batch), createCatchUpJob(batch)];
       const worker = startMaintenance(async () => jobs, batch);

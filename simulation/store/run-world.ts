@@ -1,21 +1,21 @@
 import type { Random } from '../../src/testing/random.ts';
 import { isApplicationStep } from './application.ts';
-import type { Acceptor } from './fleet.ts';
+import type { Pipeline } from './fleet.ts';
 import type { SimulatedApi } from './simulated-api.ts';
 import { received, type StoreWorld } from './store-world.ts';
 import { untilAvailable } from './until-available.ts';
 
 type RunOptions = {
-  readonly acceptors: readonly Acceptor[];
+  readonly pipelines: readonly Pipeline[];
   readonly api: SimulatedApi;
   readonly random: Random;
 };
 
 const MAX_IN_FLIGHT = 24;
 
-/** Delivers a world's schedule, each event to any of the acceptors, several at a time. */
+/** Delivers a world's schedule, each event to any of the pipelines, several at a time. */
 export async function runWorld(world: StoreWorld, options: RunOptions): Promise<void> {
-  const { acceptors, api, random } = options;
+  const { pipelines, api, random } = options;
   const inFlight = new Set<Promise<void>>();
   const failures: unknown[] = [];
 
@@ -40,7 +40,7 @@ export async function runWorld(world: StoreWorld, options: RunOptions): Promise<
     if (event === undefined) continue;
     api.isDown = !step.isApiUp;
     api.advanceTo(event.subscriptionId, Math.max(event.atMs, step.atMs));
-    const { ingest, clockSkewMs } = random.pick(acceptors);
+    const { ingest, clockSkewMs } = random.pick(pipelines);
     const receivedAtMs = Math.floor(step.atMs) + clockSkewMs;
     await start(() => untilAvailable(() => ingest([received(event, receivedAtMs)])));
   }

@@ -65,8 +65,8 @@ export async function runStoreLevel(options: StoreLevelOptions): Promise<StoreSu
         lost[customer.loss.kind] += customer.loss.numbers.size;
       }
       const planSelection = worlds[0]?.planSelection ?? 'newest';
-      const acceptors = fleet.acceptors(planSelection);
-      const ingest = acceptors[0]?.ingest;
+      const pipelines = fleet.pipelines(planSelection);
+      const ingest = pipelines[0]?.ingest;
       if (ingest === undefined) break;
       const nonce = () => `nonce_${random.next()}`;
       const { now } = options;
@@ -74,7 +74,7 @@ export async function runStoreLevel(options: StoreLevelOptions): Promise<StoreSu
       const jobs = [...maintenanceJobs(maintained), createPruneJob(maintained)];
 
       const stop = fleet.run(maintained);
-      await Promise.all(worlds.map((world) => runWorld(world, { acceptors, api, random })));
+      await Promise.all(worlds.map((world) => runWorld(world, { pipelines, api, random })));
       await stop();
       api.isDown = false;
       api.advanceToEnd();

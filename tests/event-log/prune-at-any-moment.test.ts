@@ -130,13 +130,13 @@ describe.each(postgresServers)('$name', (server) => {
   const pruned = useDatabase(server);
 
   test('pruning at any moment changes no team, whatever events arrive afterward', async () => {
-    const acceptors = [openPipeline(whole.database), openPipeline(pruned.database)] as const;
+    const pipelines = [openPipeline(whole.database), openPipeline(pruned.database)] as const;
     let deleted = 0;
     const property = fc.asyncProperty(anyStory, async ({ isLinked, events, actions }) => {
       const customerId = whole.newCustomer();
       const worlds = [
-        await World.open(whole, acceptors[0], customerId),
-        await World.open(pruned, acceptors[1], customerId),
+        await World.open(whole, pipelines[0], customerId),
+        await World.open(pruned, pipelines[1], customerId),
       ] as const;
       for (const world of worlds) await world.link(isLinked);
       const bodies = events.map((event) => bodyOf(event, customerId));

@@ -63,7 +63,7 @@ describe.each(postgresServers)('$name', (server) => {
 
   test('ends with the plan of the true order, in any order of arrival at two instances', async () => {
     const retrieve = async (productId: string) => nameOf(productId);
-    const acceptors = [
+    const pipelines = [
       openPipeline(store.database, retrieve),
       openPipeline(store.openAnother(), retrieve),
     ];
@@ -74,7 +74,7 @@ describe.each(postgresServers)('$name', (server) => {
         receivedEvent({ ...fields, customerId: teams[customer]?.customerId ?? '' }),
       );
       await Promise.all(
-        order.map((index, turn) => acceptors[turn % 2]?.([received[index] as ReceivedEvent])),
+        order.map((index, turn) => pipelines[turn % 2]?.([received[index] as ReceivedEvent])),
       );
       for (const { teamId, customerId } of teams) {
         const mine = received.filter(

@@ -22,14 +22,14 @@ describe.each(postgresServers)('$name', (server) => {
     const teamIds = await Promise.all(
       customers.map((customerId) => addTeam(query, { name: 'Team', customerId })),
     );
-    const acceptors = [openPipeline(pools[0]), openPipeline(pools[1])];
+    const pipelines = [openPipeline(pools[0]), openPipeline(pools[1])];
 
     for (let round = 1; round <= ROUNDS; round += 1) {
       const events = customers.map((customerId) =>
         receivedEvent({ customerId, productId: 'prod_1', createdSeconds: round }),
       );
       const [results] = await Promise.all([
-        Promise.all(acceptors.map((ingest) => ingest(events))),
+        Promise.all(pipelines.map((ingest) => ingest(events))),
         writeProductName(query, 'prod_1', `Plan ${round}`),
         applyProductName(query, 'prod_1', BATCH),
       ]);

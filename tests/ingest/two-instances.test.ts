@@ -16,11 +16,11 @@ describe.each(postgresServers)('$name', (server) => {
     outcomes.filter((one) => one.outcome === outcome).length;
 
   test('applies 200 copies at two instances once', async () => {
-    const acceptors = openTwo();
+    const pipelines = openTwo();
     const { teamId, customerId } = await store.addTeam();
     const event = receivedEvent({ customerId });
     const results = await Promise.all(
-      Array.from({ length: 200 }, (_, index) => acceptors[index % 2 === 0 ? 0 : 1]([event])),
+      Array.from({ length: 200 }, (_, index) => pipelines[index % 2 === 0 ? 0 : 1]([event])),
     );
     expect(count(results.flat(), 'applied')).toBe(1);
     expect(count(results.flat(), 'duplicate')).toBe(199);
@@ -69,16 +69,16 @@ describe.each(postgresServers)('$name', (server) => {
   );
 
   test('two instances with the same customers in opposite orders apply each event once', async () => {
-    const acceptors = openTwo();
+    const pipelines = openTwo();
     const teams = await Promise.all(Array.from({ length: 40 }, () => store.addTeam()));
     const events = teams.map(({ customerId }) => receivedEvent({ customerId }));
-    const results = await Promise.all([acceptors[0](events), acceptors[1](events.toReversed())]);
+    const results = await Promise.all([pipelines[0](events), pipelines[1](events.toReversed())]);
     expect(count(results.flat(), 'applied')).toBe(events.length);
     expect(count(results.flat(), 'duplicate')).toBe(events.length);
   });
 
   test('different events of one customer at two instances end with the newest', async () => {
-    const acceptors = openTwo();
+    const pipelines = openTwo();
     const { teamId, customerId } = await store.addTeam();
     const events = Array.from({ length: 60 }, (_, index) =>
       receivedEvent({
@@ -89,7 +89,7 @@ describe.each(postgresServers)('$name', (server) => {
       }),
     );
     await Promise.all(
-      events.map((event, index) => acceptors[index % 2 === 0 ? 0 : 1]([event])).reverse(),
+      events.map((event, index) => pipelines[index % 2 === 0 ? 0 : 1]([event])).reverse(),
     );
     expect(await store.planOf(teamId)).toMatchObject({ providerSubscriptionId: 'sub_59' });
   });

@@ -111,11 +111,11 @@ describe.each(postgresServers)('$name', (server) => {
   });
 
   test('concurrent events of one team wait for each other through the view', async () => {
-    const acceptors = [openPipeline(database), openPipeline(database)];
+    const pipelines = [openPipeline(database), openPipeline(database)];
     const events = Array.from({ length: 40 }, (_, index) =>
       receivedEvent({ customerId: 'cus_2', subscriptionId: `sub_${index}`, createdSeconds: index }),
     );
-    await Promise.all(events.reverse().map((event, index) => acceptors[index % 2]?.([event])));
+    await Promise.all(events.reverse().map((event, index) => pipelines[index % 2]?.([event])));
     expect((await starterTeams())[1]).toMatchObject({ stripe_subscription_id: 'sub_39' });
   });
 

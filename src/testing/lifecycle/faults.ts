@@ -5,7 +5,10 @@ export const FAULTS = {
   delay: { probability: 0.05, help: 'an event arrives up to --delay-hours late' },
   lose: { probability: 0.1, help: 'a delivery is lost and retried' },
   loseResponse: { probability: 0.05, help: 'the response is lost and the delivery is retried' },
-  simultaneous: { probability: 0.05, help: 'several acceptors get an event at the same time' },
+  simultaneous: {
+    probability: 0.05,
+    help: 'several ingest pipelines get an event at the same time',
+  },
   linkLate: {
     probability: 0.4,
     help: 'per customer: the team is linked between or after its events',
