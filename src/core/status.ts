@@ -15,14 +15,14 @@ type StatusRule = {
 
 /** The statuses of a subscription at Stripe: the contract's table of transitions, and `paused`. */
 export const STATUSES = {
-  active: { effect: 'grants', rank: 2, hasEnded: false },
-  trialing: { effect: 'grants', rank: 1, hasEnded: false },
-  past_due: { effect: 'none', hasEnded: false },
-  unpaid: { effect: 'clears', hasEnded: false },
-  canceled: { effect: 'clears', hasEnded: true },
   incomplete: { effect: 'none', hasEnded: false },
   incomplete_expired: { effect: 'none', hasEnded: true },
+  trialing: { effect: 'grants', rank: 1, hasEnded: false },
+  active: { effect: 'grants', rank: 2, hasEnded: false },
+  past_due: { effect: 'none', hasEnded: false },
+  unpaid: { effect: 'clears', hasEnded: false },
   paused: { effect: 'none', hasEnded: false },
+  canceled: { effect: 'clears', hasEnded: true },
 } as const satisfies Readonly<Record<string, StatusRule>>;
 
 export type Status = keyof typeof STATUSES;
@@ -48,7 +48,7 @@ export function rankOf(status: string): number {
 
 /** The statuses that grant a plan, the best one first. */
 export const GRANTING_STATUSES: readonly string[] = Object.keys(STATUSES)
-  .filter((status) => rankOf(status) > 0)
+  .filter((status) => effectOf(status) === 'grants')
   .sort((one, other) => rankOf(other) - rankOf(one));
 
 /** The statuses of subscriptions that have ended. */

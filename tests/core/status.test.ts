@@ -40,6 +40,6 @@ test('active is better than trialing, and every other status is equally bad', ()
   expect(others.map(rankOf)).toEqual(others.map(() => 0));
 });
 
-test('no other status follows canceled and incomplete_expired', () => {
-  expect(ENDED_STATUSES).toEqual(['canceled', 'incomplete_expired']);
+test('a subscription ends as incomplete_expired or canceled', () => {
+  expect(ENDED_STATUSES).toEqual(['incomplete_expired', 'canceled']);
 });
