@@ -42,10 +42,10 @@ export function follow(
   planSelection: PlanSelection,
 ): FollowResult {
   const { subscription } = change;
-  const noEffect = planAfter(subscription) === null;
+  const hasNoEffect = planAfter(subscription) === null;
   const current = customer.get(subscription.subscriptionId);
   const state = newerState(current, lastOfSecond(history.secondOf(subscription)), history);
-  if (state === null) return { outcome: noEffect ? 'unchanged' : 'stale', customer };
+  if (state === null) return { outcome: hasNoEffect ? 'unchanged' : 'stale', customer };
 
   const next = new Map(customer).set(subscription.subscriptionId, state);
   const before = followedEvent(customer, planSelection);
@@ -53,8 +53,8 @@ export function follow(
   if (followed === subscription || !haveSameFields(followed, before)) {
     return { outcome: 'applied', customer: next };
   }
-  const isNewestOfItsOwn = state.newest === subscription && planSelection === 'best';
-  return { outcome: noEffect || isNewestOfItsOwn ? 'unchanged' : 'stale', customer: next };
+  const isNewestButNotBest = state.newest === subscription && planSelection === 'best';
+  return { outcome: hasNoEffect || isNewestButNotBest ? 'unchanged' : 'stale', customer: next };
 }
 
 /** The state after the last event of one more second, or `null` when it stays the same. */

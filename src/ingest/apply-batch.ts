@@ -60,7 +60,7 @@ export async function applyBatch(
   const isSkipped = (event: EventWithProductName) =>
     event.kind !== 'unreadable' && lockedCustomerIds.has(event.subscription.customerId);
   const applied = events.filter((event) => !isSkipped(event));
-  const decision = await applyTo(teams, stored, transaction, applied, options);
+  const decision = await decideAndWrite(teams, stored, transaction, applied, options);
   const results = decision.results.values();
   return events.map((event) => (isSkipped(event) ? null : (results.next().value ?? null)));
 }
@@ -74,7 +74,7 @@ export async function applyCustomers(
   const { query } = transaction;
   const { teams } = await lockAvailableTeams(query, customerIds);
   const stored = { log: [], customers: await readCustomers(query, customerIds) };
-  const { plans } = await applyTo(teams, stored, transaction, [], options);
+  const { plans } = await decideAndWrite(teams, stored, transaction, [], options);
   return [...plans.keys()];
 }
 
@@ -92,7 +92,7 @@ async function readStored(
   return { log, customers };
 }
 
-async function applyTo(
+async function decideAndWrite(
   teams: readonly LinkedTeam[],
   { log, customers }: Stored,
   { query, atCommit }: Transaction,

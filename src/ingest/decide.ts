@@ -16,6 +16,7 @@ import {
 } from '../core/subscription-event.ts';
 import { isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { LinkedTeam } from '../queries/teams.ts';
+import type { SnapshotEvent } from '../stripe/subscription-snapshot.ts';
 import type { EventWithProductName, IngestResult } from './received-event.ts';
 
 /** An event of the log. */
@@ -48,8 +49,6 @@ export type Decision = {
   readonly withUncertainOrder: readonly SubscriptionEvent[];
 };
 
-type Change = Extract<EventWithProductName, { kind: 'readable' | 'snapshot' }>;
-
 /** Decides on events in the order of their arrival. Pure. */
 export function decide(
   events: readonly EventWithProductName[],
@@ -73,7 +72,7 @@ export function decide(
   }
 
   /** Whether another event of its second has arrived since the snapshot was requested. */
-  function isSuperseded({ subscription, observedKeys }: Extract<Change, { kind: 'snapshot' }>) {
+  function isSuperseded({ subscription, observedKeys }: SnapshotEvent) {
     if (!teamIdsByCustomer.has(subscription.customerId)) return true;
     if (observedKeys === null) return false;
     const { customerId, subscriptionId, createdSeconds } = subscription;
@@ -122,7 +121,7 @@ export function decide(
     if (planSelection === 'best' && isKept(team, plan)) keptTeams.push(team);
     else plans.set(team.id, plan);
   }
-  const subscriptions = changed(customers, stored.customers);
+  const subscriptions = changedStates(customers, stored.customers);
   const withUncertainOrder = uncertainOf(events, stored.customers, customers);
   return {
     results:
@@ -185,8 +184,7 @@ function groupTeamIds(teams: readonly LinkedTeam[]): Map<string, ApplicationId[]
   return teamIdsByCustomer;
 }
 
-/** The states that have changed. */
-function changed(
+function changedStates(
   customers: ReadonlyMap<string, Customer>,
   before: StoredState['customers'],
 ): SubscriptionState[] {

@@ -154,7 +154,10 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
     return { productName: isNeeded ? await nameOf(productId) : null, ...event };
   }
 
-  async function process(event: EventWithProductName, startedAtMs: number): Promise<IngestResult> {
+  async function ingestOne(
+    event: EventWithProductName,
+    startedAtMs: number,
+  ): Promise<IngestResult> {
     try {
       const result = (await ready.add(event)) ?? (await whenUnlocked(event));
       report(event, result, performance.now() - startedAtMs);
@@ -206,7 +209,7 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
     async ingest(events) {
       const startedAtMs = performance.now();
       const named = await Promise.all(events.map(addProductName));
-      return await Promise.all(named.map((event) => process(event, startedAtMs)));
+      return await Promise.all(named.map((event) => ingestOne(event, startedAtMs)));
     },
     nameOf,
     hasRoom: () => ready.queued < limit.count,

@@ -120,7 +120,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
   }
 
-  async function using<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+  async function withConnection<Result>(
+    work: (client: pg.PoolClient) => Promise<Result>,
+  ): Promise<Result> {
     const client = await connect();
     try {
       const result = await work(client);
@@ -226,16 +228,16 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 
   const queryNow: Query = (statement, values) =>
-    using((client) => runAlone(client, statement, values));
+    withConnection((client) => runAlone(client, statement, values));
 
   function execute<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
     return retry(async () => {
       try {
-        return await using(work);
+        return await withConnection(work);
       } catch (error) {
         if (!texts.haveCaused(error)) throw error;
         await texts.findTables(queryNow);
-        return await using(work);
+        return await withConnection(work);
       }
     }, retryPolicy);
   }

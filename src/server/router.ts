@@ -33,15 +33,15 @@ export function createRouter(options: RouterOptions): Handler {
   const { user, webhook, readiness, instrumentation, logger } = options;
   const writeFailure = limitLines((members) => logger.error(members, 'request failed'));
 
-  function route(method: Route['method'], path: string, endpoint: Endpoint): Route {
+  function routeTo(method: Route['method'], path: string, endpoint: Endpoint): Route {
     return { method, path, handle: handlerOf({ method, path }, endpoint, writeFailure) };
   }
 
   const routes = [
-    route('GET', '/api/user', user),
-    route('POST', WEBHOOK_PATH, webhook),
-    route('GET', '/healthz', healthHandler),
-    route('GET', '/readyz', readiness),
+    routeTo('GET', '/api/user', user),
+    routeTo('POST', WEBHOOK_PATH, webhook),
+    routeTo('GET', '/healthz', healthHandler),
+    routeTo('GET', '/readyz', readiness),
   ];
   const byPath = new Map(routes.map((route) => [route.path, route]));
 
