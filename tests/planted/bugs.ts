@@ -101,7 +101,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
 
   // SQL and concurrency.
   storeBug('a parked event stays parked in the log', 'queries/events.ts', [
-    "ofDecision('outcome')",
+    "newIfParked('outcome')",
     "'logged.outcome'",
   ]),
   storeBug('a resolved ambiguity is not written', 'queries/subscriptions.ts', [
