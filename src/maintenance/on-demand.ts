@@ -24,15 +24,19 @@ export function createOnDemandMaintenance(
 ): Maintenance {
   const stopping = new AbortController();
   let jobs: readonly Job[] | undefined;
+  const startedAtMs = new Map<Job, number>();
   const ranAtMs = new Map<Job, number>();
   let inFlight: Promise<void> | undefined;
 
   async function runAll(signal: AbortSignal): Promise<void> {
     jobs ??= await loadJobs();
-    for (const job of jobs) {
+    // A job that used up the budget comes last, so that it keeps no other from running.
+    const lastStartMs = (job: Job) => startedAtMs.get(job) ?? 0;
+    for (const job of jobs.toSorted((one, other) => lastStartMs(one) - lastStartMs(other))) {
       const lastMs = ranAtMs.get(job) ?? Number.NEGATIVE_INFINITY;
       if (signal.aborted) return;
       if (performance.now() - lastMs < job.intervalMs) continue;
+      startedAtMs.set(job, performance.now());
       const isDone = await runOnce(job, signal, options).then(
         () => !signal.aborted,
         () => false,
