@@ -1,3 +1,4 @@
+import type { ApplicationId } from '../core/application-id.ts';
 import type { Query } from '../postgres/database.ts';
 import { DatabaseRefused } from '../postgres/errors.ts';
 import {
@@ -32,10 +33,14 @@ export async function lookUpProductNames(
   signal: AbortSignal,
 ): Promise<void> {
   async function applyName(productId: string): Promise<void> {
+    let formerIds: readonly ApplicationId[] = [];
     for (;;) {
       const teamIds = await applyProductName(query, productId, TEAMS);
       if (teamIds.length > 0) logger.info({ productId, teamIds }, 'plan named');
-      if (teamIds.length < TEAMS || signal.aborted) break;
+      // A trigger of the application can have kept the former name.
+      const isRepeated = teamIds.some((teamId) => formerIds.includes(teamId));
+      if (teamIds.length < TEAMS || isRepeated || signal.aborted) break;
+      formerIds = teamIds;
     }
     await noteAppliedName(query, productId);
   }

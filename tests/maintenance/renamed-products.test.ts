@@ -33,9 +33,10 @@ async function addTeams(count: number): Promise<void> {
 async function maintain(
   query: Query = store.database.query,
   retrieveProductName = async (_productId: string): Promise<string | null> => name,
+  { signal } = new AbortController(),
 ): Promise<void> {
   const options = { query, retrieveProductName, logger: createLogger('silent') };
-  await lookUpProductNames(options, new AbortController().signal);
+  await lookUpProductNames(options, signal);
 }
 
 /** Renames the product, and makes the stored name a day old, so that it is looked up again. */
@@ -79,6 +80,26 @@ test('plans of teams are renamed in small batches', async () => {
   });
   expect(await planNames()).toEqual({ New: 250 });
   expect(batches).toBe(3);
+});
+
+test('teams whose trigger keeps the former name are not renamed endlessly', async () => {
+  await addTeams(250);
+  await rename();
+  await run(`
+    create function keep_name() returns trigger language plpgsql as
+      $$begin new.plan_name := old.plan_name; return new; end$$`);
+  await run(`create trigger keep_name before update on teams for each row
+             execute function keep_name()`);
+  const stopping = new AbortController();
+  let batches = 0;
+  const counting: Query = (statement, values) => {
+    if (isRename(statement)) batches += 1;
+    if (batches > 9) stopping.abort();
+    return store.database.query(statement, values);
+  };
+  await maintain(counting, undefined, stopping);
+  await run('drop function keep_name cascade');
+  expect(batches).toBe(2);
 });
 
 test('a rename that a failure interrupted is continued', async () => {
