@@ -11,6 +11,8 @@ type EmptyTeamsOptions = {
   readonly database: Database;
   readonly planSelection: PlanSelection;
   readonly logger: Logger;
+  /** Limits how often the teams are read. Returns `null` when it is another instance's turn. */
+  readonly inTurn?: (read: () => Promise<string[]>) => Promise<string[] | null>;
 };
 
 const BATCH = 200;
@@ -20,7 +22,7 @@ const BATCH = 200;
  * whose teams can't be filled rest, so that they delay no others.
  */
 export function createFillDueTeams(options: EmptyTeamsOptions): () => Promise<ApplicationId[]> {
-  const { database, planSelection, logger } = options;
+  const { database, planSelection, logger, inTurn = (read) => read() } = options;
   const resting = new RestingCustomers();
 
   async function fillAlone(customerId: string): Promise<ApplicationId[]> {
@@ -36,7 +38,9 @@ export function createFillDueTeams(options: EmptyTeamsOptions): () => Promise<Ap
 
   return async () => {
     const due = { limit: BATCH, exceptIds: resting.ids() };
-    const customerIds = await readCustomersOfEmptyTeams(database.query, due);
+    // A turn is as long as the reads only: a slow write of one team must not delay the next turn.
+    const read = () => readCustomersOfEmptyTeams(database.query, due);
+    const customerIds = (await inTurn(read)) ?? [];
     if (customerIds.length > 1) {
       try {
         return await fillEmptyTeams(database, planSelection, customerIds);

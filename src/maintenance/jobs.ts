@@ -48,7 +48,12 @@ export function createJobs(options: JobsOptions): Job[] {
   const { query } = database;
   const api = limitRate(options.api, query);
   const { retrieveSubscription, retrieveProductName, listEvents } = api;
-  const fillDueTeams = createFillDueTeams({ database, planSelection, logger });
+  const fillDueTeams = createFillDueTeams({
+    database,
+    planSelection,
+    logger,
+    inTurn: (read) => inTurn(query, EMPTY_TEAMS_JOB, read),
+  });
   const jobs: Job[] = [
     {
       name: 'parked-events',
@@ -59,7 +64,7 @@ export function createJobs(options: JobsOptions): Job[] {
       name: EMPTY_TEAMS_JOB,
       intervalMs: 1_000,
       run: async () => {
-        const teamIds = (await inTurn(query, EMPTY_TEAMS_JOB, fillDueTeams)) ?? [];
+        const teamIds = await fillDueTeams();
         if (teamIds.length > 0) logger.info({ teamIds }, 'teams got the plans of their customers');
       },
     },

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { ApplicationId } from '../../src/core/application-id.ts';
 import { fillEmptyTeams } from '../../src/ingest/fill-empty-teams.ts';
 import { createFillDueTeams } from '../../src/maintenance/empty-teams.ts';
+import { createJobs } from '../../src/maintenance/jobs.ts';
 import type { Database } from '../../src/postgres/database.ts';
 import { addTeam, linkTeam } from '../../src/queries/teams.ts';
 import { createLogger } from '../../src/runtime/logging.ts';
@@ -137,6 +138,48 @@ test('a trigger that times out for one team does not stop the plans of other tea
   expect(await fill()).toEqual([]);
   await run('drop function refuse_lock cascade');
   expect(await fillDueTeams()).toEqual([busyId]);
+});
+
+test('a turn ends before the plans are written, so that a slow write delays no other turn', async () => {
+  const { customerId } = await teamWithPlan();
+  const emptyId = await addEmptyTeam(customerId);
+  const steps: string[] = [];
+  const database: Database = {
+    ...store.database,
+    transaction(work) {
+      steps.push('write');
+      return store.database.transaction(work);
+    },
+  };
+  const unused = () => Promise.reject(new Error('unused'));
+  const jobs = createJobs({
+    database: {
+      ...database,
+      query(statement, values) {
+        if (typeof statement !== 'string') steps.push(statement.name);
+        return store.database.query(statement, values);
+      },
+    },
+    ingest: unused,
+    api: {
+      retrieveProductName: unused,
+      retrieveSubscription: unused,
+      listEvents: unused,
+      listSubscriptions: unused,
+      listCustomers: unused,
+    },
+    nameOf: unused,
+    planSelection: 'newest',
+    logger,
+    now: Date.now,
+    nonce: () => 'nonce',
+    catchUpIntervalMs: null,
+    reconcileIntervalMs: null,
+    retentionMs: null,
+  });
+  await jobs.find(({ name }) => name === 'empty-teams')?.run(new AbortController().signal);
+  expect(await store.planOf(emptyId)).toMatchObject(ACTIVE);
+  expect(steps).toEqual(['take_turn', 'read_customers_of_empty_teams', 'end_turn', 'write']);
 });
 
 test('an empty team gets its plan without the name if the name does not fit', async () => {
