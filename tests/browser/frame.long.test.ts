@@ -93,9 +93,9 @@ function specimen() {
 
 const extend = (app: ReturnType<typeof createConsole>) => {
   app.get('/specimen', (context) =>
-    context.html(Page({ title: 'Specimen', area: 'Events', children: specimen() })),
+    context.render(Page({ title: 'Specimen', area: 'Events', children: specimen() })),
   );
-  app.get('/part', (context) => context.html(Time({ ms: AT_MS })));
+  app.get('/part', (context) => context.render(Time({ ms: AT_MS })));
 };
 
 const guarded = useConsole({ token: OPERATIONS_TOKEN, extend });

@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { contextStorage } from 'hono/context-storage';
+import { jsxRenderer } from 'hono/jsx-renderer';
 import { limitRate } from '../../maintenance/rate-limiter.ts';
 import { access } from './access/access.tsx';
 import { assetPages } from './assets.ts';
@@ -11,18 +11,21 @@ import type { ConsoleOptions } from './options.ts';
 import { overviewPage } from './overview/overview-page.tsx';
 import { answerProblem, createErrorHandler, notFound } from './problems.tsx';
 import { reconcilePages } from './reconcile/reconcile-pages.tsx';
+import { renderWithoutAsyncStorage } from './render-without-async-storage.ts';
 import { asVisitor, type ConsoleEnv } from './request-context.ts';
 import { searchPage } from './search/search-page.tsx';
 import { teamPages } from './teams/team-pages.tsx';
 
 /** The operators' pages, and `GET /metrics` for Prometheus. */
 export function createConsole(options: ConsoleOptions): Hono<ConsoleEnv> {
+  renderWithoutAsyncStorage();
   const { database, ingest, nameOf, planSelection, logger, now, clockMs, nonce, metrics } = options;
   const app = new Hono<ConsoleEnv>();
   // Shares its limit with maintenance.
   const api = limitRate(options.api, database.query);
   const services = { database, ingest, api, nameOf, planSelection, logger, now, clockMs, nonce };
-  app.use(contextStorage(), asVisitor(options.keyMode), safeHeaders, withinDeadline, smallBody);
+  app.use(jsxRenderer(undefined, { docType: false }), asVisitor(options.keyMode));
+  app.use(safeHeaders, withinDeadline, smallBody);
   app.route('/assets', assetPages());
   app.route('/', access(options));
   app.use(logActions(logger));

@@ -71,7 +71,8 @@ export const tooManyAttempts = () =>
 /** A page that says what is wrong, or only the notice when htmx requested a part of a page. */
 export function answerProblem(context: Context, { status, title, message }: PageProblem) {
   const isPart = context.req.header('HX-Request') === 'true';
-  return context.html(
+  context.status(status);
+  return context.render(
     isPart ? (
       <Notice kind="error" title={title}>
         {message}
@@ -81,7 +82,6 @@ export function answerProblem(context: Context, { status, title, message }: Page
         <p>{message}</p>
       </Page>
     ),
-    status,
   );
 }
 

@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from 'hono';
-import { getContext } from 'hono/context-storage';
+import { useRequestContext } from 'hono/jsx-renderer';
 import type { Mode } from '../../stripe/key-kind.ts';
 
 /** Who sent the request. A `visitor` has not logged in and sees nothing but the login. */
@@ -30,5 +30,5 @@ export function asVisitor(mode: Mode | null): MiddlewareHandler<ConsoleEnv> {
 
 /** The data of the current request, so that components need not pass it on. */
 export function currentRequest() {
-  return getContext<ConsoleEnv>().var;
+  return useRequestContext<ConsoleEnv>().var;
 }

@@ -1,12 +1,16 @@
+import { jsx } from 'hono/jsx';
 import { describe, expect, test } from 'vitest';
 import { PostForm } from '../../../src/operations/console/components/form.tsx';
+import { Panel } from '../../../src/operations/console/components/panels.tsx';
 import type { createConsole } from '../../../src/operations/console/console.tsx';
 import { OPERATIONS_TOKEN } from '../../support/secrets/canaries.ts';
 import { csrfIn, type Operator, useConsole } from '../../support/service/console-service.ts';
 
 const FORM = '/a-form';
 const extend = (app: ReturnType<typeof createConsole>) => {
-  app.get(FORM, (context) => context.html(PostForm({ action: FORM })));
+  app.get(FORM, (context) =>
+    context.render(Panel({ title: 'Form', id: 'form', children: jsx(PostForm, { action: FORM }) })),
+  );
 };
 const guarded = useConsole({ token: OPERATIONS_TOKEN, extend });
 const local = useConsole({ extend });

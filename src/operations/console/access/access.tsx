@@ -28,10 +28,10 @@ export function access(options: ConsoleOptions): Hono<ConsoleEnv> {
   const isToken = createTokenCheck({ ...options, token });
   const formKey = deriveKey(secret, 'kept form');
   app.use(requireLogin({ isToken, sessions, formKey }), protectForms({ secret, visits }));
-  app.get(KEPT_FORM_PATH, ({ req, html }) => {
+  app.get(KEPT_FORM_PATH, ({ req, render }) => {
     const form = unsealForm(req.query('form') ?? '', formKey);
     if (form === null) throw notFound();
-    return html(<KeptFormPage title="Send the form again?" form={form} />);
+    return render(<KeptFormPage title="Send the form again?" form={form} />);
   });
   return app.route('/', loginPages({ ...options, isToken, sessions }));
 }
@@ -95,7 +95,7 @@ async function askToLogIn(context: Context, formKey: Uint8Array) {
   }
   if (req.method !== 'GET') throw loginNeeded();
   const from = req.header('Sec-Fetch-Site');
-  if (from === 'cross-site' || from === 'same-site') return context.html(<Arrival />);
+  if (from === 'cross-site' || from === 'same-site') return context.render(<Arrival />);
   const { pathname, search } = new URL(req.url);
   return redirectToLogin(context, pathname + search);
 }

@@ -48,7 +48,8 @@ export function protectForms(options: FormProtectionOptions): MiddlewareHandler<
       // A login's token must not appear in a page.
       if (context.req.path === LOGIN_PATH) throw formExpired();
       const page = <KeptFormPage title="This form has expired" form={await readForm(context)} />;
-      context.res = await context.html(page, 403);
+      context.status(403);
+      context.res = await context.render(page);
     });
   };
 }

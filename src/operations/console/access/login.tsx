@@ -20,13 +20,14 @@ export function loginPages({ isToken, sessions, logger }: LoginOptions): Hono<Co
   app.get(LOGIN_PATH, (context) => {
     const next = ownPath(context.req.query('next'));
     if (context.var.viewer.kind !== 'visitor') return context.redirect(next, 303);
-    return context.html(<LoginPage next={next} />);
+    return context.render(<LoginPage next={next} />);
   });
   app.post(LOGIN_PATH, async (context) => {
     const { token, next: wanted } = await context.req.parseBody();
     const next = ownPath(wanted);
     if (typeof token !== 'string' || !(await isToken(token.trim()))) {
-      return context.html(<LoginPage next={next} error="Wrong token." />, 401);
+      context.status(401);
+      return context.render(<LoginPage next={next} error="Wrong token." />);
     }
     await sessions.begin(context);
     logger.info('operator logged in');

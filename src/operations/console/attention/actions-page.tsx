@@ -21,13 +21,13 @@ const COLUMNS = ['When', 'Action', 'Subject', { name: 'Result', class: 'wide' },
 export function actionsPage(options: ConsoleOptions): Hono {
   const { query } = options.database;
   return new Hono().get('/', async (context) => {
-    const { req, html } = context;
+    const { req, render } = context;
     const format = exportFormatOf(context);
     if (format !== null) return exportList(context, format, exportedActions, options);
     const before = queryNumber(req.query('before'));
     const actions = await readActions(query, { before, limit: LIMIT });
     const last = actions.length < LIMIT ? undefined : actions.at(-1);
-    return html(
+    return render(
       <Page title="What operators did" area="Attention">
         <p>Actions in this console during the last year. Commands are not listed.</p>
         {actions.length > 0 ? (

@@ -32,7 +32,7 @@ export function attentionPages(services: ActionServices): Hono {
   const app = new Hono();
 
   app.get('/', async (context) => {
-    const { req, html } = context;
+    const { req, render } = context;
     const kind = ISSUE_KINDS.find((one) => one === req.query('kind')) ?? null;
     const format = exportFormatOf(context);
     if (format !== null) {
@@ -47,7 +47,7 @@ export function attentionPages(services: ActionServices): Hono {
     const areSelected = req.query('select') === 'all';
     const texts = readTexts(new URL(req.url).searchParams);
     const failures = new Map(acted.flatMap((one) => (one.isDone ? [] : [[one.subject, one]])));
-    return html(
+    return render(
       <Page title="Needs attention" area="Attention">
         <ActionSummary actions={acted} />
         <Kinds counts={counts} current={kind} />

@@ -47,7 +47,7 @@ export function eventPage(options: ConsoleOptions): Hono<ConsoleEnv> {
     context.set('mode', modeOf(event) ?? options.keyMode);
     const explained = await explainEvent(query, event, planSelection);
     const acted = await readActionsOf(query, queryText(context.req.query('done')));
-    return context.html(<EventPage {...{ event, explained, acted }} />);
+    return context.render(<EventPage {...{ event, explained, acted }} />);
   });
 
   // After a session has ended, a form that is sent again leads here.

@@ -35,20 +35,20 @@ export function eventPages(options: ConsoleOptions): Hono {
   const app = new Hono();
 
   app.get('/', async (context) => {
-    const { req, html } = context;
+    const { req, render, status } = context;
     const fields = readFields((name) => req.query(name));
     const nowMs = now();
     const { filter, errors } = await parseFilter(query, fields, nowMs);
     const form = <FilterForm {...{ fields, filter, errors }} />;
     if (filter === null) {
-      return html(
+      status(400);
+      return render(
         <Page title="Events" area="Events">
           {form}
           <Notice kind="error" title="Check the highlighted fields">
             {Object.values(errors).join(' ')}
           </Notice>
         </Page>,
-        400,
       );
     }
     const format = exportFormatOf(context);
@@ -63,7 +63,7 @@ export function eventPages(options: ConsoleOptions): Hono {
     const baseline = isFirst ? await readBaseline(query, filter, newest) : null;
     const limit = pageSize(fields);
     const page = await readPageOfEvents(query, { filter, before, after, limit, clockMs });
-    return html(
+    return render(
       <Page title="Events" area="Events">
         {form}
         {baseline && <NewerEvents {...{ fields, baseline, newer: 0, nowMs }} />}
@@ -86,7 +86,7 @@ export function eventPages(options: ConsoleOptions): Hono {
     );
   });
 
-  app.get('/newer', async ({ req, html }) => {
+  app.get('/newer', async ({ req, render }) => {
     const fields = readFields((name) => req.query(name));
     const after = queryNumber(req.query('after'));
     const count = queryNumber(req.query('count'));
@@ -97,7 +97,7 @@ export function eventPages(options: ConsoleOptions): Hono {
     }
     const baseline = { after, count };
     const newer = await countNewer(query, filter, baseline);
-    return html(<NewerEvents {...{ fields, baseline, newer, nowMs }} />);
+    return render(<NewerEvents {...{ fields, baseline, newer, nowMs }} />);
   });
 
   return app.route('/', eventPage(options));

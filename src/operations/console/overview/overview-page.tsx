@@ -33,7 +33,7 @@ export function overviewPage({ database, keyMode, now, clockMs }: ConsoleOptions
     const range = rangeOf(context.req.query('range'));
     const isLive = context.req.query('live') !== 'off';
     const overview = await readOverview({ database, keyMode, checkWrites }, range, now());
-    return context.html(
+    return context.render(
       <Page title="Overview" area="Overview">
         <Controls range={range} isLive={isLive} />
         <Overview {...overview} range={range} isLive={isLive} />

@@ -28,8 +28,8 @@ export function reconcilePages(options: ConsoleOptions, services: ReconcileServi
     };
   }
 
-  app.get('/', async ({ html }) =>
-    html(
+  app.get('/', async ({ render }) =>
+    render(
       <Page title="Reconcile" area="Reconcile">
         <p>Compares every team with its subscriptions at Stripe. A dry run changes nothing.</p>
         {await runStatus()}
@@ -46,10 +46,10 @@ export function reconcilePages(options: ConsoleOptions, services: ReconcileServi
     return <RunStatus {...{ state, teams }} others={await readOtherRuns()} nowMs={now()} />;
   }
 
-  app.get('/run', async ({ html }) => html(await runStatus()));
+  app.get('/run', async ({ render }) => render(await runStatus()));
 
-  app.get('/repair', async ({ html }) =>
-    html(<RepairQuestion toRepair={await readToRepair(query, run.state)} />),
+  app.get('/repair', async ({ render }) =>
+    render(<RepairQuestion toRepair={await readToRepair(query, run.state)} />),
   );
 
   app.post('/', async ({ req, redirect }) => {

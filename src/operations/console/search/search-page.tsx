@@ -32,12 +32,12 @@ type Found =
  * only one, opens at once.
  */
 export function searchPage({ database, clockMs }: ConsoleOptions): Hono {
-  return new Hono().get('/', async ({ req, html, redirect }) => {
+  return new Hono().get('/', async ({ req, render, redirect }) => {
     const text = queryText(req.query('q'));
     if (text === '') return redirect('/teams', 303);
     const found = await search(database.query, text, clockMs);
     if ('url' in found) return redirect(found.url, 303);
-    return html(<SearchPage text={text} {...found} />);
+    return render(<SearchPage text={text} {...found} />);
   });
 }
 

@@ -64,13 +64,13 @@ export function teamPage(options: ConsoleOptions, services: ActionServices): Hon
   }
 
   app.get('/:id', async (context) => {
-    const { req, html } = context;
+    const { req, render } = context;
     const team = await readTeam(context);
     const before = queryNumber(req.query('before'));
     const limit = historyLimit(req.query('events'));
     const history = await readHistory(team, { before, limit });
     const part = { team, history, limit, before };
-    if (before !== null) return html(<OlderPage {...part} />);
+    if (before !== null) return render(<OlderPage {...part} />);
     const record = await readRecord(team, history);
     const isCompared = req.query('compare') !== undefined;
     const comparison = isCompared ? await compareTeam(team, services, { isDryRun: true }) : null;
@@ -80,7 +80,9 @@ export function teamPage(options: ConsoleOptions, services: ActionServices): Hon
     const isLinkable = team.customerId === null || finding?.problem === 'unknown customer';
     const waiting = isLinkable ? await readWaitingCustomers(query) : null;
     const entered = queryText(req.query('customer'));
-    return html(<TeamPage {...{ record, finding, waiting, entered, comparison, acted, limit }} />);
+    return render(
+      <TeamPage {...{ record, finding, waiting, entered, comparison, acted, limit }} />,
+    );
   });
 
   app.get('/:id/export', async (context) => {

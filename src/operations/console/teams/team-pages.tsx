@@ -34,7 +34,7 @@ export function teamPages(options: ConsoleOptions, services: ActionServices): Ho
   const { query } = database;
   const app = new Hono();
   app.get('/', async (context) => {
-    const { req, html } = context;
+    const { req, render } = context;
     const parameter = (name: string) => req.query(name);
     const start = readStart(parameter);
     const counts = await readTeamCounts(query);
@@ -55,7 +55,7 @@ export function teamPages(options: ConsoleOptions, services: ActionServices): Ho
       );
     }
     const page = await findTeams(query, { filter, order, start, limit: LIMIT, clockMs });
-    return html(
+    return render(
       <Page title="Teams" area="Teams">
         <SearchForm fields={fields} />
         <FilterLinks fields={fields} counts={counts} nowMs={now()} />
