@@ -100,27 +100,12 @@ export function decide(
     return { outcome, teamIds };
   });
 
-  /** The end of another subscription says nothing about one that only the application knows. */
-  function isKept(team: LinkedTeam, plan: TeamPlan): boolean {
-    const { providerSubscriptionId: rowId } = team.plan;
-    const isEnd = plan.providerSubscriptionId === null;
-    const isOfRow = customers.get(team.customerId)?.has(rowId) ?? false;
-    return isEnd && rowId !== null && !isOfRow;
-  }
-
-  const keptTeams: LinkedTeam[] = [];
-  const plans = new Map<ApplicationId, TeamPlan>();
   // A row with empty plan columns was linked or created after its customer's events.
   const affectedTeams = stored.teams.filter(
     ({ customerId, plan }) => appliedCustomerIds.has(customerId) || isSamePlan(plan, NO_PLAN),
   );
   const names = affectedTeams.length === 0 ? stored.names : withNamesOf(events, stored.names);
-  for (const team of affectedTeams) {
-    const plan = teamPlan(customers.get(team.customerId) ?? NO_SUBSCRIPTIONS, planSelection, names);
-    if (plan === null || isSamePlan(plan, team.plan)) continue;
-    if (planSelection === 'best' && isKept(team, plan)) keptTeams.push(team);
-    else plans.set(team.id, plan);
-  }
+  const { plans, keptTeams } = newPlans(affectedTeams, customers, planSelection, names);
   const subscriptions = changedStates(customers, stored.customers);
   const withUncertainOrder = uncertainOf(events, stored.customers, customers);
   return {
@@ -131,6 +116,32 @@ export function decide(
     subscriptions,
     withUncertainOrder,
   };
+}
+
+/** The plans of these teams that differ from their rows, and the teams whose rows are kept. */
+function newPlans(
+  teams: readonly LinkedTeam[],
+  customers: StoredState['customers'],
+  planSelection: PlanSelection,
+  names: StoredState['names'],
+) {
+  const plans = new Map<ApplicationId, TeamPlan>();
+  const keptTeams: LinkedTeam[] = [];
+  for (const team of teams) {
+    const customer = customers.get(team.customerId) ?? NO_SUBSCRIPTIONS;
+    const plan = teamPlan(customer, planSelection, names);
+    if (plan === null || isSamePlan(plan, team.plan)) continue;
+    if (planSelection === 'best' && isKept(team, plan, customer)) keptTeams.push(team);
+    else plans.set(team.id, plan);
+  }
+  return { plans, keptTeams };
+}
+
+/** The end of another subscription says nothing about one that only the application knows. */
+function isKept(team: LinkedTeam, plan: TeamPlan, customer: Customer): boolean {
+  const { providerSubscriptionId: rowId } = team.plan;
+  const isEnd = plan.providerSubscriptionId === null;
+  return isEnd && rowId !== null && !customer.has(rowId);
 }
 
 function withKept(result: IngestResult, keptTeams: readonly LinkedTeam[]): IngestResult {

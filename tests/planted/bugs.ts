@@ -88,8 +88,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ]),
   {
     ...bug('the end of an old subscription clears a new one', DECIDE, [
-      "planSelection === 'best' && isKept(team, plan)",
-      "planSelection === 'best' && teamPlan === null && isKept(team, plan)",
+      "planSelection === 'best' && isKept(team, plan, customer)",
+      "planSelection === 'best' && teamPlan === null && isKept(team, plan, customer)",
     ]),
     level: 'unit',
   },
