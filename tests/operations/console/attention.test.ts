@@ -444,6 +444,14 @@ test('an unknown order is decided by asking Stripe', async () => {
   expect(text).toContain(EMPTY);
 });
 
+test('an unknown order of a second that is not over by the clock of Stripe is asked again later', async () => {
+  await arrange('Acme');
+  await query(`update instep.subscriptions
+                  set is_order_ambiguous = true, created_at = now() + interval '20 minutes'`);
+  const { text } = await send([['one', 'compare subscription:sub_Acme']]);
+  expect(text).toContain('the second of these events is not over. Try again later.');
+});
+
 test('an unreadable event is replayed, and dismissed when that does not help', async () => {
   const odd = { id: 'evt_odd', type: 'customer.subscription.updated', data: { object: 7 } };
   await ingest([received(JSON.stringify(odd), Date.now())]);

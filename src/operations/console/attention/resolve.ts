@@ -96,9 +96,18 @@ async function askForOrder(
   const ambiguous = { subscriptionId, createdSeconds };
   const signal = AbortSignal.timeout(DEADLINE_MS);
   const options = { ...services, query, retrieveSubscription };
-  const answer = await takeSnapshot(ambiguous, options, signal);
-  if (answer === 'answered') return done('Stripe has shown which event came last.');
-  return failed('Stripe does not know the subscription. The later arrival counts.');
+  switch (await takeSnapshot(ambiguous, options, signal)) {
+    case 'answered':
+      return done('Stripe has shown which event came last.');
+    case 'too early':
+      return failed(
+        'By the clock of Stripe, the second of these events is not over. Try again later.',
+      );
+    case 'unknown':
+      return failed(
+        'Stripe does not know the subscription. The team follows the event that arrived last.',
+      );
+  }
 }
 
 /** Dismisses parked events. Other events are only hidden from the list. */
