@@ -19,7 +19,7 @@ const MAX_CUSTOMERS = 3;
 const MAX_CHANGES = 24;
 
 /**
- * Creates some customers and their lifecycles, determined by the seed. `name` keeps the ids of
+ * Creates a world: some customers and their lifecycles, determined by the seed. `name` keeps the ids of
  * several worlds of one seed apart.
  */
 export function createWorld(seed: number, name = String(seed)): readonly SimulatedCustomer[] {

@@ -13,7 +13,7 @@ type StatusRule = {
   | { readonly effect: Exclude<Effect, 'grants'> }
 );
 
-/** The statuses of a subscription at Stripe: the contract's table of transitions, and `paused`. */
+/** The statuses of a subscription at Stripe, with their effects on a team (docs/contract.md, rules 1 and 4). */
 export const STATUSES = {
   incomplete: { effect: 'none', hasEnded: false },
   incomplete_expired: { effect: 'none', hasEnded: true },

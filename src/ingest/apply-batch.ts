@@ -144,8 +144,8 @@ function parse(row: LoggedEvent): ParsedRow {
 type Plans = Decision['plans'];
 
 /**
- * Adds stored names. A team can follow an event that is not in the batch, or another form of one, and only the
- * names that the batch's events need were looked up.
+ * Adds stored names. A team can follow an event that is not in the batch, or one that the log has in another
+ * API version, and only the names that the batch's events need were looked up.
  */
 async function withStoredNames(query: Query, plans: Plans): Promise<Plans> {
   const nameless = productsWithoutName(plans);

@@ -91,7 +91,7 @@ export function decide(
     }
     const teamIds = teamIdsByCustomer.get(event.subscription.customerId) ?? [];
     if (event.kind === 'snapshot' && isSuperseded(event)) return { outcome: 'stale', teamIds };
-    // A parked event has changed nothing yet, so it is decided now, in the form that the log has.
+    // A parked event has changed nothing yet, so it is decided now, in the API version of the log.
     if (earlier !== undefined && earlier !== 'parked') return { outcome: 'duplicate', teamIds };
     const change = changes.get(event.key) ?? event;
     history.add(change);

@@ -60,7 +60,7 @@ export async function migrate(
     giveUpAfterMs = GIVE_UP_AFTER_MS,
   }: MigrateOptions = {},
 ): Promise<string[]> {
-  // Without pending migrations, this needs only the privilege to read the ledger.
+  // Without pending migrations, this needs only the privilege to read `instep.migrations`.
   if ((await readPending(database.query, migrations)).length === 0) {
     await verify(database.query);
     return [];
@@ -133,10 +133,10 @@ async function readPending(query: Query, known: readonly Migration[]): Promise<M
 
 async function readSchema(query: Query): Promise<typeof EMPTY> {
   // Not `to_regclass`: it answers from a cache that may be older than the migration lock.
-  const ledger = await query(
+  const tables = await query(
     `select from pg_tables where schemaname = 'instep' and tablename = 'migrations'`,
   );
-  if (ledger.length === 0) return EMPTY;
+  if (tables.length === 0) return EMPTY;
   const [newest] = await query<typeof EMPTY>(`
     select version, max(compatible_from) over () as "compatibleFrom"
       from instep.migrations

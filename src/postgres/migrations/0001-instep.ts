@@ -37,6 +37,7 @@ begin
 end
 $body$;
 
+-- src/postgres/migrate.ts sets instep.creates_tables to false if the configuration declares the tables.
 do $$
 begin
   if current_setting('instep.creates_tables', true) is distinct from 'false'
@@ -73,7 +74,7 @@ begin
 end
 $$;
 
--- The event log: every signed event of the handled types, once. After the insert only \`deliveries\`
+-- The event log: every event of the two types, and every snapshot, once. After the insert only \`deliveries\`
 -- and the decision on a parked event change, and \`instep events redact\` replaces bodies.
 create table instep.events (
   -- The order of arrival. An event that was parked while it was decided gets the position of the decision.

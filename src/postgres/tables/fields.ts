@@ -3,6 +3,7 @@ import type { DeclaredTable, TeamField, UserField } from './application-tables.t
 /** The content of a column. A `label` is text or a value of an enumeration. */
 export type Kind = 'id' | 'text' | 'label' | 'time';
 
+/** Which of the application's two tables it is. */
 export type Role = 'users' | 'teams';
 
 type Fields<Name extends string> = Readonly<Record<Name, Kind>>;
