@@ -11,7 +11,7 @@ const KILLED_EARLY = 0.25;
 const MAX_START_MS = 500;
 
 export const killServer: Scenario = {
-  fault: 'the server is killed (kill -9) at random moments, under load and during its start',
+  fault: 'the server is killed (kill -9) at random moments, under load and during startup',
   promise: 'everything acknowledged is stored, and every team is correct',
   times: { short: 5, long: 500 },
   isQuick: true,
