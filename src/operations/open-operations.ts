@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Hono } from 'hono';
 import type { Config } from '../config/config.ts';
 import { createIngestPipeline } from '../ingest/pipeline.ts';
 import type { DatabaseServer } from '../postgres/connect.ts';
@@ -8,6 +9,7 @@ import { Background } from '../runtime/background.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { createStripeApi } from '../stripe/api.ts';
 import { keyKindOf } from '../stripe/key-kind.ts';
+import type { ConsoleEnv } from './console/request-context.ts';
 import { listenForOperators, MAX_OPERATORS_CONNECTIONS } from './listen-for-operators.ts';
 import type { Exposition } from './metrics/exposition.ts';
 
@@ -82,6 +84,7 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
       });
       await listener.show(pages.fetch);
       logger.info({ url: listener.url }, 'operations listening');
+      background.start(() => preparePages(pages, token));
     },
     async close(deadlineMs) {
       await listener.close(deadlineMs);
@@ -89,4 +92,13 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
       await database?.close();
     },
   };
+}
+
+/**
+ * Requests the overview, so that the code of a page is compiled and the connections are open before an operator
+ * requests one. Otherwise the first page takes twice as long as later ones.
+ */
+async function preparePages(pages: Hono<ConsoleEnv>, token: string | null): Promise<void> {
+  const headers = token === null ? { Host: 'localhost' } : { Authorization: `Bearer ${token}` };
+  await pages.request('/', { headers });
 }
