@@ -79,7 +79,7 @@ test('on a phone each row is a card that shows time, outcome and event', async (
 
 test.each([
   ['the links to other pages', '/events', '.pages', 'td:nth-child(3) a'],
-  ['the buttons for selected rows', '/attention', '.toolbar', 'input[type="checkbox"]'],
+  ['the buttons for selected rows', '/attention?select=all', '.toolbar', 'input[type="checkbox"]'],
 ])('on a phone %s stay in view, below what has the focus', async (_, path, sticky, focused) => {
   const page = await browser.newPage({ viewport: PHONE });
   await page.goto(pages.url + path);
@@ -92,7 +92,7 @@ test.each([
     const box = await elements.nth(index).boundingBox();
     expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(bar?.y ?? 0);
     expect((bar?.y ?? 0) + (bar?.height ?? 0)).toBeLessThanOrEqual(PHONE.height);
-    expect(bar?.height).toBeLessThan(PHONE.height / 8);
+    expect(bar?.height).toBeLessThan(PHONE.height / 4);
   }
   expect(await overhang(page)).toBe(0);
 });

@@ -174,7 +174,7 @@ function IssueForm({ page: { issues, next }, kind, cursor, ...rows }: IssueFormP
           {areSelected ? 'Uncheck all rows' : 'Check all rows'}
         </a>
         {actions.map((action) => (
-          <>
+          <div>
             {action === 'dismiss' && (
               <input
                 type="text"
@@ -187,7 +187,7 @@ function IssueForm({ page: { issues, next }, kind, cursor, ...rows }: IssueFormP
             <Button name="action" value={action} kind={DANGERS.has(action) ? 'danger' : 'quiet'}>
               {action === 'dismiss' && haveEvents ? DISMISS_AND_DELETE : BUTTONS[action]}
             </Button>
-          </>
+          </div>
         ))}
       </div>
       <p class="quiet">
