@@ -142,10 +142,10 @@ export const OTHER_SHOTS: readonly Shot[] = [
     async open(page, { demo }) {
       await page.goto(`${demo.url}/attention`);
       const [team, customer] = [page.getByLabel('Team for'), page.getByLabel('Customer for')];
-      await customer.first().fill('cus_9f2Kd0aXqPq7Zs');
+      await customer.first().fill('cus_entered');
       await team.first().fill('Missing');
       await team.first().press('Enter');
-      await expectText(page).toContain('There is no team Missing.');
+      await expectText(page).toContain('There is no team "Missing".');
     },
   },
   ofEmpty('attention-empty', '/attention'),

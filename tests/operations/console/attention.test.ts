@@ -165,7 +165,7 @@ describe('a parked customer', () => {
       [`link ${subject}`, 'driftwood'],
     ]);
     expect(text).toContain(
-      `Done cus_1 : Linked to Driftwood Couriers (team ${teamId}). 1 event replayed: 1 applied.`,
+      `Done cus_1 : Linked to "Driftwood Couriers" (team ${teamId}). 1 event replayed: 1 applied.`,
     );
     expect(text).toContain(EMPTY);
     expect(await planOf(teamId)).toMatchObject({ planName: 'Pro', subscriptionStatus: 'active' });
@@ -186,12 +186,12 @@ describe('a parked customer', () => {
 
   test.each([
     ['no team', '', 'Enter the id or the name of the team to link.'],
-    ['a team that does not exist', 'Missing', 'There is no team Missing.'],
-    ['a name that several teams have', 'Twin', "Several teams match Twin. Enter the team's id."],
+    ['a team that does not exist', 'Missing', 'There is no team "Missing".'],
+    ['a name that several teams have', 'Twin', `Several teams match "Twin". Enter the team's id.`],
     [
       'a team with another customer',
       'Taken',
-      'Taken has another customer already. Nothing was changed.',
+      '"Taken" has another customer already. Nothing was changed.',
     ],
   ])('is not linked to %s', async (_, team, message) => {
     await park('cus_1');
@@ -216,7 +216,7 @@ describe('a parked customer', () => {
       ['one', 'link customer:cus_1'],
       ['link customer:cus_1', 'Twin'],
     ]);
-    expect(text).toContain(`Linked to Twin (team ${teamId}).`);
+    expect(text).toContain(`Linked to "Twin" (team ${teamId}).`);
     expect((await planOf(teamId))?.planName).toBe('Pro');
   });
 
@@ -230,7 +230,7 @@ describe('a parked customer', () => {
       ['link customer:cus_2', 'Acme'],
     ]);
     expect(fieldOf(pressed.html, 'cus_1')).toMatch(/value="Missing".* aria-invalid="true"/);
-    expect(pressed.text).toMatch(/Failed cus_1 .* Link and replay There is no team Missing\./);
+    expect(pressed.text).toMatch(/Failed cus_1 .* Link and replay There is no team "Missing"\./);
     expect(fieldOf(pressed.html, 'cus_2')).toMatch(/value="Acme"/);
     expect(fieldOf(pressed.html, 'cus_2')).not.toContain('aria-invalid');
 
@@ -383,7 +383,7 @@ describe('a team whose customer Stripe does not know', () => {
 
   test.each([
     ['a text that is no id', 'Mistyped', "Enter the customer's id at Stripe."],
-    ['the customer of another team', 'cus_Acme', 'The database refused to link Mistyped.'],
+    ['the customer of another team', 'cus_Acme', 'The database refused to link "Mistyped".'],
   ])('is not linked to %s', async (_, customerId, message) => {
     await arrange('Acme');
     const teamId = await newTeam('Mistyped', 'cus_typo');
@@ -394,7 +394,7 @@ describe('a team whose customer Stripe does not know', () => {
 
   test('is the only one that can be linked to another customer', async () => {
     const teamId = await arrange('Acme');
-    expect(await link(teamId, 'cus_right')).toContain('Acme has another customer already.');
+    expect(await link(teamId, 'cus_right')).toContain('"Acme" has another customer already.');
     expect((await account.planOf(teamId))?.customerId).toBe('cus_Acme');
   });
 });

@@ -5,7 +5,7 @@ import { readFindingOf } from '../../../queries/findings.ts';
 import { type NamedTeam, readNamedTeam } from '../../../queries/named-teams.ts';
 import type { RecordedLink } from '../../../queries/operator-actions.ts';
 import { linkTeam } from '../../../queries/teams.ts';
-import { plainText } from '../components/text.tsx';
+import { quoted } from '../components/text.tsx';
 import { findTeams, teamName } from '../teams/find-teams.ts';
 import { type ActionResult, type ActionServices, failed } from './action.ts';
 import { replayParked } from './replay.ts';
@@ -18,7 +18,7 @@ export async function linkCustomer(
 ): Promise<ActionResult> {
   const team = await findTeam(text, services);
   if (typeof team === 'string') return failed(team);
-  const linkedTo = `${plainText(teamName(team))} (team ${team.id})`;
+  const linkedTo = `${quoted(teamName(team))} (team ${team.id})`;
   return await linkAndReplay({ team, customerId, linkedTo, canReplace: false }, services);
 }
 
@@ -61,7 +61,7 @@ async function linkAndReplay(
   services: ActionServices,
 ): Promise<ActionResult> {
   const { database, planSelection } = services;
-  const name = plainText(teamName(team));
+  const name = quoted(teamName(team));
   try {
     if (!(await linkTeam(database.query, team.id, customerId, { canReplace }))) {
       return failed(`${name} has another customer already. Nothing was changed.`);
@@ -92,9 +92,9 @@ async function findTeam(
   const order = { sort: 'id', isDescending: false } as const;
   const request = { filter: { text }, order, start: null, limit: MAX_CANDIDATES, clockMs };
   const { teams, after, searchedTo } = await findTeams(query, request);
-  if (teams.length === 0 && searchedTo === null) return `There is no team ${text}.`;
+  if (teams.length === 0 && searchedTo === null) return `There is no team ${quoted(text)}.`;
   const exact = teams.filter(({ name }) => name === text);
   const [only, other] = exact.length > 0 ? exact : teams;
   const isOnly = only !== undefined && other === undefined && after === null;
-  return isOnly ? only : `Several teams match ${text}. Enter the team's id.`;
+  return isOnly ? only : `Several teams match ${quoted(text)}. Enter the team's id.`;
 }

@@ -18,14 +18,16 @@ export function UntrustedText({ text, maxLength = 120 }: UntrustedTextProps) {
 
 const MAX_PLAIN_LENGTH = 80;
 
-/**
- * An untrusted text as a part of a plain-text title or sentence: short, and without characters that would
- * reverse the rest.
- */
+/** An untrusted text in a plain-text title: short, and without characters that would reverse the rest. */
 export function plainText(text: string): string {
   const plain = text.slice(0, 1_000).replace(/[\p{Cc}\p{Cf}]/gu, '');
   if (plain.length <= MAX_PLAIN_LENGTH) return plain;
   return `${plain.slice(0, MAX_PLAIN_LENGTH - 1).toWellFormed()}…`;
+}
+
+/** An untrusted text as a part of a sentence. */
+export function quoted(text: string): string {
+  return `"${plainText(text)}"`;
 }
 
 /** Whether a text has anything visible to click on. */
