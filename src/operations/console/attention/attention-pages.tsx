@@ -171,7 +171,7 @@ function IssueForm({ page: { issues, next }, kind, cursor, ...rows }: IssueFormP
       <IssueTable issues={issues} {...rows} />
       <div class="toolbar">
         <a href={issuesUrl(kind, { ...here, ...(areSelected ? {} : { select: 'all' }) })}>
-          {areSelected ? 'Uncheck all rows' : 'Check all rows'}
+          {areSelected ? 'Deselect' : 'Select'} all rows
         </a>
         {actions.map((action) => (
           <div>
@@ -191,8 +191,8 @@ function IssueForm({ page: { issues, next }, kind, cursor, ...rows }: IssueFormP
         ))}
       </div>
       <p class="quiet">
-        Link applies to every row with a text; the other buttons apply to the selected rows. Dismiss
-        hides a row until it changes.{' '}
+        Link and replay applies to every row whose field is filled in; the other buttons apply to
+        the selected rows. Dismiss hides a row until it changes.{' '}
         {haveEvents &&
           "It deletes a customer's parked events, which can't be undone, unless a team had the customer before. "}
         The action and its note stay under <a href="/actions">What operators did</a> for a year.
