@@ -427,11 +427,20 @@ describe('several rows', () => {
     expect(text).toContain('No row was selected.');
   });
 
-  test('are not changed by an action that does not apply to them', async () => {
+  test('are skipped by an action that does not apply to them', async () => {
+    const teamId = await arrange('Acme');
     await park('cus_1');
-    const { html, text } = await send([['one', 'repair customer:cus_1']]);
-    expect(text).toContain('Repair does not apply to this row.');
-    expect(html).not.toContain('aria-invalid');
+    await park('cus_2');
+    const { text } = await send([
+      ['row', `team:${teamId}`],
+      ['row', 'customer:cus_1'],
+      ['row', 'customer:cus_2'],
+      ['action', 'repair'],
+    ]);
+    expect(text).toMatch(/1 done done Acme .* skipped 2 rows: the action does not apply\./);
+    const none = await send([['one', 'repair customer:cus_1']]);
+    expect(none.text).toContain('0 done skipped 1 row: the action does not apply.');
+    expect(await list('/actions')).not.toContain('cus_1');
   });
 });
 

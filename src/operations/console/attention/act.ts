@@ -2,22 +2,28 @@ import { recordActions } from '../../../queries/operator-actions.ts';
 import type { ActionRequest, ActionServices } from './action.ts';
 import { resolve } from './resolve.ts';
 
-/**
- * Performs the action of a form, row by row, and records it with the results. Returns the id under which the
- * next page finds them.
- */
+type Acted = {
+  /** The next page finds the results under this id. */
+  readonly formId: string;
+  /** The number of rows to which the action does not apply. */
+  readonly skipped: number;
+};
+
+/** Performs the action of a form, row by row, and records it with the results. */
 export async function act(
   requests: readonly ActionRequest[],
   note: string | null,
   services: ActionServices,
-): Promise<string> {
-  const actions = await Promise.all(
+): Promise<Acted> {
+  const acted = await Promise.all(
     requests.map(async (request) => {
       const { subject, action } = request;
-      return { subject, action, note, ...(await resolve(request, services)) };
+      const result = await resolve(request, services);
+      return result === null ? [] : [{ subject, action, note, ...result }];
     }),
   );
+  const actions = acted.flat();
   const formId = services.nonce();
   await recordActions(services.database.query, formId, actions);
-  return formId;
+  return { formId, skipped: requests.length - actions.length };
 }

@@ -49,7 +49,7 @@ export function attentionPages(services: ActionServices): Hono {
     const failures = new Map(acted.flatMap((one) => (one.isDone ? [] : [[one.subject, one]])));
     return render(
       <Page title="Needs attention" area="Attention">
-        <ActionSummary actions={acted} />
+        <ActionSummary actions={acted} skipped={queryNumber(req.query('skipped')) ?? 0} />
         <Kinds counts={counts} current={kind} />
         {page.issues.length === 0 ? (
           <>
@@ -74,14 +74,15 @@ export function attentionPages(services: ActionServices): Hono {
     if (selection === null) {
       throw badRequest('No row was selected. Go back, select rows, and choose what to do.');
     }
-    const formId = await act(selection.requests, selection.note, services);
+    const { formId, skipped } = await act(selection.requests, selection.note, services);
     const kind = ISSUE_KINDS.find((one) => one === form.get('kind')) ?? null;
     const here = cursorParameters(readCursor(form.get('source'), form.get('after')));
     const texts = readTexts(form);
     for (const { subject, isDone } of await readActionsOf(query, formId)) {
       if (isDone) texts.delete(subject);
     }
-    return redirect(issuesUrl(kind, { ...here, done: formId, ...textParameters(texts) }), 303);
+    const results = { done: formId, ...(skipped === 0 ? {} : { skipped: String(skipped) }) };
+    return redirect(issuesUrl(kind, { ...here, ...results, ...textParameters(texts) }), 303);
   });
 
   return app;

@@ -20,11 +20,14 @@ import { parseSubject } from './subject.ts';
 /** Shorter than the deadline of the request. */
 const DEADLINE_MS = 8_000;
 
-/** Performs the action. An error becomes the row's result, so that the other rows are still processed. */
+/**
+ * Performs the action; `null` when it does not apply to the subject. An error becomes the row's result, so
+ * that the other rows are still processed.
+ */
 export async function resolve(
   { action, subject, linkTo = '' }: ActionRequest,
   services: ActionServices,
-): Promise<ActionResult> {
+): Promise<ActionResult | null> {
   const { kind, id } = parseSubject(subject) ?? { kind: 'unknown', id: '' };
   try {
     switch (`${action} ${kind}`) {
@@ -49,7 +52,7 @@ export async function resolve(
       case 'dismiss subscription':
         return done('Hidden until it changes.');
       default:
-        return failed(asSentence(`${action} does not apply to this row`));
+        return null;
     }
   } catch (error) {
     if (!(error instanceof InstepError)) throw error;

@@ -59,14 +59,14 @@ export function eventPage(options: ConsoleOptions): Hono<ConsoleEnv> {
   app.post('/:position/replay', async (context) => {
     const { position } = await readEvent(context);
     const subject = `event:${position}`;
-    const formId = await act([{ action: 'replay', subject }], null, options);
+    const { formId } = await act([{ action: 'replay', subject }], null, options);
     return context.redirect(`${eventUrl(position)}?done=${formId}`, 303);
   });
 
   app.post('/:position/dismiss', async (context) => {
     const { position } = await readEvent(context);
     const subject = `event:${position}`;
-    const formId = await act([{ action: 'dismiss', subject }], null, options);
+    const { formId } = await act([{ action: 'dismiss', subject }], null, options);
     return context.redirect(issuesUrl('parked', { done: formId }), 303);
   });
 

@@ -105,7 +105,7 @@ export function teamPage(options: ConsoleOptions, services: ActionServices): Hon
 
   app.post('/:id/repair', async (context) => {
     const { id } = await readTeam(context);
-    const formId = await act([{ action: 'repair', subject: `team:${id}` }], null, services);
+    const { formId } = await act([{ action: 'repair', subject: `team:${id}` }], null, services);
     return context.redirect(`${teamUrl(id)}?compare=yes&done=${formId}#comparison`, 303);
   });
 
@@ -113,8 +113,9 @@ export function teamPage(options: ConsoleOptions, services: ActionServices): Hon
     const { id } = await readTeam(context);
     const { customer } = await context.req.parseBody();
     const linkTo = queryText(customer);
-    const done = await act([{ action: 'link', subject: `team:${id}`, linkTo }], null, services);
-    const parameters = new URLSearchParams({ done, customer: linkTo });
+    const request = { action: 'link', subject: `team:${id}`, linkTo } as const;
+    const { formId } = await act([request], null, services);
+    const parameters = new URLSearchParams({ done: formId, customer: linkTo });
     return context.redirect(`${teamUrl(id)}?${parameters}`, 303);
   });
 
