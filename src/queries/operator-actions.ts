@@ -52,16 +52,21 @@ export type RecordedAction = OperatorAction & {
   readonly actedAtMicroseconds: number;
   /** `null`: the subject is not a team, or the team is gone or has no name. */
   readonly teamName: string | null;
+  /** `null`: the subject is not an event, or the event is gone or has no id. */
+  readonly eventId: string | null;
 };
 
 const ACTIONS = ({ teams }: ApplicationTables) => `
       select subject, action, is_done as "isDone", result, note,
              (extract(epoch from acted_at) * 1000000)::bigint as "actedAtMicroseconds",
-             name as "teamName"
+             name as "teamName", event_id as "eventId"
         from instep.operator_actions
         left join ${teams.rows} as teams
           on starts_with(subject, 'team:')
-         and teams.id = ${idFrom(teams.idType, "substr(subject, length('team:') + 1)")}`;
+         and teams.id = ${idFrom(teams.idType, "substr(subject, length('team:') + 1)")}
+        left join instep.events
+          on starts_with(subject, 'event:')
+         and position = ${idFrom('bigint', "substr(subject, length('event:') + 1)")}`;
 
 const READ_ACTIONS_OF = (tables: ApplicationTables) => `
       ${ACTIONS(tables)}

@@ -518,7 +518,7 @@ test('the list of actions names teams, and has the id of one that is gone', asyn
     `insert into instep.operator_actions (form_id, subject, action, is_done, result)
      select gen_random_uuid(), subject, 'repair', true, 'Result.'
        from unnest($1::text[]) as subject`,
-    [[`team:${teamId}`, 'team:999999', 'team:no-number', 'customer:cus_1']],
+    [[`team:${teamId}`, 'team:999999', 'team:no-number', 'customer:cus_1', 'event:999999']],
   );
   const { html, text } = await pages.get('/actions');
   expect(html).toContain(`<a href="/teams/${teamId}"><bdi>Acme</bdi></a>`);
@@ -526,4 +526,5 @@ test('the list of actions names teams, and has the id of one that is gone', asyn
   expect(text).toContain('repair Team 999999 Result.');
   expect(text).toContain('repair Team no-number Result.');
   expect(text).toContain('repair cus_1 Result.');
+  expect(text).toContain('repair event 999999 Result.');
 });

@@ -93,7 +93,8 @@ test('a parked event is applied by linking a team to its customer on the page', 
 describe('Replay', () => {
   test('applies a parked event once a team is linked to its customer', async () => {
     const customerId = newCustomer();
-    const position = await deliver({ customerId, createdSeconds: 1_000 });
+    const eventId = 'evt_replayed';
+    const position = await deliver({ eventId, customerId, createdSeconds: 1_000 });
     expect((await pages.get(`/events/${position}`)).text).toContain('parked No team is linked');
     const early = await pages.post(`/events/${position}/replay`);
     expect(early.text).toContain('The event is still parked: no team is linked to its customer.');
@@ -102,7 +103,7 @@ describe('Replay', () => {
     await linkTeam(database.query, teamId, customerId);
     const { status, text } = await pages.post(`/events/${position}/replay`);
     expect(status).toBe(200);
-    expect(text).toContain(`Done event ${position} : The event is now applied.`);
+    expect(text).toContain('Done evt_replayed : The event is now applied.');
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('active');
   });
 

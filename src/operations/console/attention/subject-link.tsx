@@ -1,14 +1,14 @@
 import type { RecordedAction } from '../../../queries/operator-actions.ts';
 import { UntrustedText } from '../components/text.tsx';
 import { filterUrl } from '../events/event-filter.ts';
-import { eventUrl } from '../events/event-text.tsx';
+import { EventLink } from '../events/event-text.tsx';
 import { TeamLink } from '../teams/team-link.tsx';
 import { parseSubject } from './subject.ts';
 
-type SubjectLinkProps = Pick<RecordedAction, 'subject' | 'teamName'>;
+type SubjectLinkProps = Pick<RecordedAction, 'subject' | 'teamName' | 'eventId'>;
 
 /** A link to the subject of an action. */
-export function SubjectLink({ subject: text, teamName: name }: SubjectLinkProps) {
+export function SubjectLink({ subject: text, teamName: name, eventId }: SubjectLinkProps) {
   const subject = parseSubject(text);
   if (subject === null) return <UntrustedText text={text} />;
   const { kind, id } = subject;
@@ -16,11 +16,7 @@ export function SubjectLink({ subject: text, teamName: name }: SubjectLinkProps)
     case 'team':
       return <TeamLink id={id} team={name === null ? undefined : { id, name }} />;
     case 'event':
-      return (
-        <a href={eventUrl(Number(id))}>
-          <UntrustedText text={`event ${id}`} />
-        </a>
-      );
+      return <EventLink event={{ eventId, position: Number(id) }} />;
     case 'customer':
     case 'subscription':
       return (
