@@ -9,11 +9,17 @@ import { Page } from '../page.tsx';
 import { badRequest } from '../problems.tsx';
 import { queryNumber, queryText } from '../query-parameters.ts';
 import { act } from './act.ts';
-import { ACTIONS, type Action, type ActionServices } from './action.ts';
+import { ACTIONS, type ActionServices } from './action.ts';
 import { ActionSummary } from './action-summary.tsx';
 import { exportedIssues } from './export-issues.ts';
 import { type IssueCounts, issueCountText, readIssueCounts } from './issue-counts.ts';
-import { ACTIONS_OF, BUTTONS, IssueTable, type IssueTableProps } from './issue-table.tsx';
+import {
+  ACTIONS_OF,
+  BUTTONS,
+  buttonKindOf,
+  IssueTable,
+  type IssueTableProps,
+} from './issue-table.tsx';
 import {
   type Cursor,
   ISSUE_KINDS,
@@ -143,9 +149,6 @@ function NoIssues({ isFiltered }: { readonly isFiltered: boolean }) {
   );
 }
 
-/** The actions that change teams or delete events. */
-const DANGERS: ReadonlySet<Action> = new Set(['repair', 'dismiss']);
-
 const DISMISS_AND_DELETE = 'Dismiss and delete parked events';
 
 type IssueFormProps = {
@@ -185,7 +188,7 @@ function IssueForm({ page: { issues, next }, kind, cursor, ...rows }: IssueFormP
                 aria-label="Note for dismissing"
               />
             )}
-            <Button name="action" value={action} kind={DANGERS.has(action) ? 'danger' : 'quiet'}>
+            <Button name="action" value={action} kind={buttonKindOf(action)}>
               {action === 'dismiss' && haveEvents ? DISMISS_AND_DELETE : BUTTONS[action]}
             </Button>
           </div>

@@ -50,6 +50,11 @@ export const BUTTONS: Readonly<Record<Action, string>> = {
   dismiss: 'Dismiss',
 };
 
+/** The actions that change teams or delete events. */
+const DANGERS: ReadonlySet<Action> = new Set(['repair', 'dismiss']);
+
+export const buttonKindOf = (action: Action) => (DANGERS.has(action) ? 'danger' : 'quiet');
+
 const COLUMNS = [
   'Select',
   'Team or customer',
@@ -217,7 +222,7 @@ function Resolution({ issue, subject, id, text, failure }: ResolutionProps) {
           aria-invalid={isNotLinked ? 'true' : undefined}
         />
       )}
-      <Button name="one" value={`${action} ${subject}`}>
+      <Button name="one" value={`${action} ${subject}`} kind={buttonKindOf(action)}>
         {BUTTONS[action]}
       </Button>
       {failure !== undefined && (
