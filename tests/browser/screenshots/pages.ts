@@ -194,7 +194,7 @@ export const OTHER_SHOTS: readonly Shot[] = [
     async open(page: Page, { demo }: Consoles) {
       await page.goto(`${demo.url}/events?outcome=${outcome}`);
       await page.getByRole('row').nth(1).getByRole('link').first().click();
-      await page.getByText(/^Show all/).click();
+      await page.getByText(/^All [\d,]+ bytes/).click();
     },
   })),
   {

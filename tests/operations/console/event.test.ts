@@ -80,7 +80,7 @@ test('a parked event is applied by linking a team to its customer on the page', 
   const position = await deliver({ customerId, createdSeconds: 1_000 });
   const teamId = await addTeam(database.query, { name: 'Parked Inc', customerId: null });
   const { html, text } = await pages.get(`/events/${position}`);
-  expect(text).toMatch(/applied as soon as one is\. Team id or name Link and replay Stops alerts/);
+  expect(text).toMatch(/Team id or name Link and replay Dismiss stops alerts/);
   expect(html).not.toContain('<code>instep');
   await pages.post('/attention', [
     [`link customer:${customerId}`, 'Parked Inc'],

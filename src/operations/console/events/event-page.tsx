@@ -126,7 +126,7 @@ function EventPage({ event, explained, acted }: EventPageProps) {
         ) : (
           <PostForm action={`${eventUrl(position)}/replay`}>
             <p class="quiet">
-              Processes this event again. Events that were already decided do not change.
+              Replay processes this event again. An event that was already decided does not change.
             </p>
             <Button>Replay</Button>
           </PostForm>
@@ -134,9 +134,9 @@ function EventPage({ event, explained, acted }: EventPageProps) {
         {outcome === 'parked' && (
           <PostForm action={`${eventUrl(position)}/dismiss`}>
             <p class="quiet">
-              Stops alerts about this event, if its customer will never have a team. If a team had
-              the customer before, the event stays in the log, and counts once a team has the
-              customer again. Otherwise it is deleted, which can't be undone.
+              Dismiss stops alerts about this event. Use it if the customer will never have a team.
+              If a team had the customer before, the event stays in the log, and counts once a team
+              has the customer again. Otherwise the event is deleted, which can't be undone.
             </p>
             <Button kind="danger">Dismiss</Button>
           </PostForm>
@@ -147,7 +147,7 @@ function EventPage({ event, explained, acted }: EventPageProps) {
       </Panel>
       <Panel title="Payload" id="payload">
         <details>
-          <summary>Show all {countText(body.byteLength)} bytes</summary>
+          <summary>All {countText(body.byteLength)} bytes</summary>
           <p class="quiet">
             May contain personal data.{' '}
             <a href={`${eventUrl(position)}/body`} download>
