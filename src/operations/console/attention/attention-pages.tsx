@@ -177,6 +177,7 @@ function IssueForm({ page: { issues, next }, kind, cursor, ...rows }: IssueFormP
         <a href={issuesUrl(kind, { ...here, ...(areSelected ? {} : { select: 'all' }) })}>
           {areSelected ? 'Deselect' : 'Select'} all rows
         </a>
+        <span class="row-count" />
         {actions.map((action) => (
           <div>
             {action === 'dismiss' && (
