@@ -85,7 +85,7 @@ test('the skip link moves the focus past the navigation', async () => {
   expect(await focused.getAttribute('type')).toBe('search');
 });
 
-test('a team is found and an event replayed by keyboard', async () => {
+test('a team is found and its event opened by keyboard', async () => {
   const page = await browser.newPage();
   await page.goto(`${instep.url}/teams`);
   await tabTo(page, 'Name, team id, customer or subscription');
@@ -98,9 +98,19 @@ test('a team is found and an event replayed by keyboard', async () => {
   await tabTo(page, 'evt_keys');
   await page.keyboard.press('Enter');
   await page.waitForURL(/events\/\d+/);
+});
+
+test('an event is replayed by keyboard', async () => {
+  const odd = { id: 'evt_odd', type: 'customer.subscription.updated', data: { object: 7 } };
+  await instep.post(JSON.stringify(odd));
+  const page = await browser.newPage();
+  await page.goto(`${instep.url}/events?outcome=unreadable`);
+  await tabTo(page, 'evt_odd');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/events\/\d+/);
   await tabTo(page, 'Replay');
   await page.keyboard.press('Enter');
-  await expectText(page).toContain('The event was already decided.');
+  await expectText(page).toContain("can't read the event either.");
 });
 
 /** Presses Tab until the element with this name has the focus. */

@@ -91,7 +91,7 @@ export const OTHER_SHOTS: readonly Shot[] = [
   {
     name: 'login-kept-form',
     async open(page, { guarded }) {
-      await page.goto(`${guarded.url}/login?next=/events`);
+      await page.goto(`${guarded.url}/login?next=/events?outcome=unreadable`);
       await logIn(page);
       await page.getByRole('link', { name: /^evt_/ }).first().click();
       await page.getByRole('button', { name: 'Replay' }).waitFor();
@@ -200,7 +200,7 @@ export const OTHER_SHOTS: readonly Shot[] = [
   {
     name: 'event-replayed',
     async open(page, { demo }) {
-      await page.goto(`${demo.url}/events?outcome=applied`);
+      await page.goto(`${demo.url}/events?outcome=unreadable`);
       await page.getByRole('row').nth(1).getByRole('link').first().click();
       await press(page, 'Replay');
     },

@@ -101,6 +101,7 @@ function EventPage({ event, explained, acted }: EventPageProps) {
   const { position, eventId, customerId, outcome, body } = event;
   const [first, ...remarks] = explained.reasons;
   const plans = planRows(explained);
+  const isUndecided = outcome === 'parked' || outcome === 'unreadable';
   const teamlessCustomer = first?.code === 'no-team' ? customerId : null;
   return (
     <Page
@@ -121,13 +122,10 @@ function EventPage({ event, explained, acted }: EventPageProps) {
         {plans.length > 0 && (
           <PlanTable label="The team's plan" namesAre="When" mark="changed" rows={plans} />
         )}
-        {teamlessCustomer !== null ? (
-          <LinkCustomerForm customerId={teamlessCustomer} />
-        ) : (
+        {teamlessCustomer !== null && <LinkCustomerForm customerId={teamlessCustomer} />}
+        {isUndecided && teamlessCustomer === null && (
           <PostForm action={`${eventUrl(position)}/replay`}>
-            <p class="quiet">
-              Replay processes this event again. An event that was already decided does not change.
-            </p>
+            <p class="quiet">Replay processes this event again.</p>
             <Button>Replay</Button>
           </PostForm>
         )}
