@@ -425,6 +425,13 @@ describe('several rows', () => {
     const { status, text } = await send([['action', 'repair']]);
     expect(status).toBe(400);
     expect(text).toContain('No row was selected.');
+    await park('cus_1');
+    const unfilled = await send([
+      ['row', 'customer:cus_1'],
+      ['link customer:cus_1', ''],
+      ['action', 'link'],
+    ]);
+    expect(unfilled.status).toBe(400);
   });
 
   test('are skipped by an action that does not apply to them', async () => {

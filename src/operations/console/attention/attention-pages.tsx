@@ -78,7 +78,9 @@ export function attentionPages(services: ActionServices): Hono {
     const form = await req.formData();
     const selection = readSelection(form);
     if (selection === null) {
-      throw badRequest('No row was selected. Go back, select rows, and choose what to do.');
+      throw badRequest(
+        'No row was selected. Go back, select rows or fill in their fields, and choose what to do.',
+      );
     }
     const { formId, skipped } = await act(selection.requests, selection.note, services);
     const kind = ISSUE_KINDS.find((one) => one === form.get('kind')) ?? null;

@@ -14,18 +14,15 @@ const MAX_ROWS = 200;
 const MAX_SUBJECT_LENGTH = 300;
 
 /**
- * Reads a form of the list: the button of one row, or a button for all selected rows. To link, a row
- * is also selected by the text in its field. `null` when nothing is selected.
+ * Reads a form of the list: the button of one row, or a button for all selected rows. To link, the rows
+ * with a text in their field are selected. `null` when nothing is selected.
  */
 export function readSelection(form: FormData): Selection | null {
   const [ofRow = '', ...subject] = queryText(form.get('one')).split(' ');
   const action = ACTIONS.find((one) => one === (ofRow || form.get('action')));
   if (action === undefined) return null;
   const texts = readTexts(form);
-  const ofAll = () => [
-    ...form.getAll('row').map(queryText),
-    ...(action === 'link' ? texts.keys() : []),
-  ];
+  const ofAll = () => (action === 'link' ? [...texts.keys()] : form.getAll('row').map(queryText));
   const subjects = new Set((ofRow === '' ? ofAll() : [subject.join(' ')]).filter(Boolean));
   const known = [...subjects].filter(({ length }) => length <= MAX_SUBJECT_LENGTH);
   if (known.length === 0) return null;
