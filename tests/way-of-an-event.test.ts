@@ -11,7 +11,7 @@ import { WEBHOOK_PATH } from '../src/server/webhook.ts';
 import { signWebhook } from '../src/testing/sign-webhook.ts';
 import { createEmptyDatabase } from './support/postgres/test-database.ts';
 import { SETTINGS } from './support/process/instep-process.ts';
-import { WEBHOOK_SECRET } from './support/secrets/canaries.ts';
+import { WEBHOOK_SECRET } from './support/secrets/test-secrets.ts';
 import { eventBody } from './support/stripe/events.ts';
 
 const MAX_STEPS = 14;

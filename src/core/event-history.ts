@@ -17,7 +17,7 @@ export type EventsOfSecond = {
 };
 
 export type Neighbors = {
-  /** The events of the earlier seconds next to it, the oldest second first. */
+  /** The events of up to five earlier seconds, the oldest second first. */
   readonly earlier: readonly Changes[];
   /** The events of the next second that has any. */
   readonly next: Changes;

@@ -34,10 +34,7 @@ export function formatEventKey(parts: EventKeyParts): string {
 /** The lowest key with `created`. Keys below it belong to events without a time of their own. */
 export const FIRST_DATED_KEY = '00000001-0000-0000-0000-000000000000';
 
-/**
- * Whether this is the key of an event with `created`. An event without `created` shares its second with no
- * other.
- */
+/** Whether this is the key of an event with `created`. Only such events share a range of keys. */
 export function isDatedKey(key: string): boolean {
   return key >= FIRST_DATED_KEY;
 }

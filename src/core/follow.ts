@@ -10,7 +10,8 @@ import { planAfter } from './transition.ts';
 export type FollowResult = {
   /**
    * `applied`: the team follows the event, or another one whose order the event decided. `stale`:
-   * something newer takes precedence. `unchanged`: the event has no effect.
+   * something newer takes precedence. `unchanged`: the event has no effect, or is the newest one of a
+   * subscription that is not the best.
    */
   readonly outcome: Extract<LoggedOutcome, 'applied' | 'stale' | 'unchanged'>;
   readonly customer: Customer;

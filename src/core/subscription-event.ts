@@ -41,7 +41,7 @@ export type SubscriptionChange = {
   readonly after: JsonObject;
   /** The event's `previous_attributes`; `null` when it has none. */
   readonly previousAttributes: JsonObject | null;
-  /** Whether the subscription has ended. Stripe then does not say what the event replaced. */
+  /** Whether it is a `customer.subscription.deleted` event. Stripe then does not say what it replaced. */
   readonly isDeletion: boolean;
   /** Whether it is a snapshot from Stripe's API, requested after the second was over. */
   readonly isSnapshot: boolean;

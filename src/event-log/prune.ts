@@ -14,8 +14,7 @@ const SHARE = 0.05;
 
 /**
  * Prunes the log from its beginning up to the cutoff, in small steps, until the signal is aborted.
- * It changes no team, now or later (docs/decisions/0012). Returns how many events
- * it deleted.
+ * It changes no team (docs/decisions/0012). Returns how many events it deleted.
  */
 export async function pruneLog(
   { query, cutoffMs, onProgress }: PruneOptions,

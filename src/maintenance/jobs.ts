@@ -85,6 +85,7 @@ export function createJobs(options: JobsOptions): Job[] {
     },
     { name: 'team-counts', intervalMs: 5_000, run: () => countTeamsInTurn(query) },
     {
+      // Finds teams whose plans were changed by hand.
       name: 'changed-teams',
       intervalMs: 5_000,
       run: createChangedTeamsJob({ query, planSelection, nonce, clockMs: () => performance.now() }),

@@ -99,7 +99,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const lastStatements = new WeakMap<pg.PoolClient, Promise<unknown>>();
 
   /** Starts a statement at once, or after the one before it where the app's pool does not pipeline. */
-  function inTurn<Result>(client: pg.PoolClient, start: () => Promise<Result>): Promise<Result> {
+  function inOrder<Result>(client: pg.PoolClient, start: () => Promise<Result>): Promise<Result> {
     if (client.pipeline) return start();
     const started = (lastStatements.get(client) ?? Promise.resolve()).then(start, start);
     lastStatements.set(client, started);
@@ -140,7 +140,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     maxCalls: MAX_CALLS,
     firstPauseMs: 0,
     longestPauseMs: 0,
-    isRetryable: (error: unknown) => error instanceof DatabaseConflict || names.haveCaused(error),
+    isRetryable: (error: unknown) => error instanceof DatabaseConflict || names.disableAfter(error),
   };
 
   function queryOn(client: pg.PoolClient): Query {
@@ -152,7 +152,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         return send('query', async () => {
           const plain = { text: statement, types: columnValues };
           const copy = values && [...values];
-          return (await inTurn(client, () => client.query<Row & pg.QueryResultRow>(plain, copy)))
+          return (await inOrder(client, () => client.query<Row & pg.QueryResultRow>(plain, copy)))
             .rows;
         });
       }
@@ -161,7 +161,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         const text = texts.textOf(statement.text);
         const name = names.nameOf(statement.name, text);
         const prepared = { name, text, values: [...values], types: columnValues };
-        const { rows } = await inTurn(client, () =>
+        const { rows } = await inOrder(client, () =>
           client.query<Row & pg.QueryResultRow>(prepared),
         );
         // V8 treats a result's array as long-lived, together with everything that stays in it.
@@ -193,7 +193,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     };
     // Nothing waits for its response, so the first statement is sent together with it.
     const start = pools.isOurs(client) ? begin : `${begin};\n${setLocally}`;
-    atCommit(send('begin', () => inTurn(client, () => client.query(start))));
+    atCommit(send('begin', () => inOrder(client, () => client.query(start))));
     let result: Result;
     try {
       result = await work(queryOn(client), atCommit);
@@ -201,12 +201,12 @@ export function openDatabase(options: DatabaseOptions): Database {
       await Promise.allSettled(inFlight);
       const error = databaseError(cause);
       if (staysUsableAfter(error)) {
-        await send('rollback', () => inTurn(client, () => client.query('rollback')));
+        await send('rollback', () => inOrder(client, () => client.query('rollback')));
       }
       throw error;
     }
     // If a statement has failed, the commit rolls back, and that statement's error is the reason.
-    const committed = send('commit', () => inTurn(client, () => commit(client)));
+    const committed = send('commit', () => inOrder(client, () => commit(client)));
     for (const end of await Promise.allSettled([...inFlight, committed])) {
       if (end.status === 'rejected') throw end.reason;
     }
@@ -235,7 +235,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       try {
         return await withConnection(work);
       } catch (error) {
-        if (!texts.haveCaused(error)) throw error;
+        if (!texts.forgetTablesAfter(error)) throw error;
         await texts.findTables(queryNow);
         return await withConnection(work);
       }

@@ -23,8 +23,8 @@ export class StatementNames {
     return prepared;
   }
 
-  /** Whether a prepared statement caused the error. From then on there are no names. */
-  haveCaused(error: unknown): boolean {
+  /** Stops preparing statements if a prepared one caused the error, and returns whether it did. */
+  disableAfter(error: unknown): boolean {
     if (!(error instanceof Error && PREPARED_STATEMENT_STATES.has(sqlState(error.cause)))) {
       return false;
     }

@@ -29,10 +29,10 @@ export class StatementTexts {
   }
 
   /**
-   * Whether a statement failed because the tables are not known yet, or because a table or column is
-   * gone: the application's own migrations can rename them at any time. They are then forgotten.
+   * Returns whether a statement failed because the tables are not known yet, or because a table or column
+   * is gone: the application's own migrations can rename them at any time. They are then forgotten.
    */
-  haveCaused(error: unknown): boolean {
+  forgetTablesAfter(error: unknown): boolean {
     if (error instanceof TablesUnknown) return true;
     if (!(error instanceof DatabaseUnusable && UNDEFINED_STATES.has(sqlState(error.cause)))) {
       return false;

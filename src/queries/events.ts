@@ -38,7 +38,7 @@ export const LOGGED_EVENT = `
 /**
  * The events of these ranges, as `event`. A range yields up to 1,000 events, more than any customer has in a
  * second. The order and the limit make the planner use the index: it expects any range to hold 0.5% of the
- * table, and would otherwise read the whole table rather than look up 64 ranges.
+ * table, and would otherwise read the whole table rather than look up the ranges of a large batch.
  */
 const EVENTS_IN_RANGES = `
   unnest($1::uuid[], $2::uuid[]) as range (low, high)

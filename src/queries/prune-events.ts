@@ -22,9 +22,10 @@ const BATCH = 500;
 /**
  * Whether the ordering rule no longer needs `event`: the state of its subscription is newer and known, and
  * the event is not of the last second before that state. That second stays complete, because it decides the
- * order if another event of the state's second arrives.
+ * order if another event of the state's second arrives. If its own order depended on a pruned second, the
+ * order can be ambiguous; a snapshot then decides.
  */
-const IS_SUPERSEDED = `
+const IS_NO_LONGER_NEEDED = `
   exists (
     select
       from instep.subscriptions as state
@@ -68,7 +69,7 @@ export async function pruneEvents(query: Query, step: PruneStep): Promise<Pruned
            and (event.outcome = 'unreadable'
                 or event.outcome <> 'parked'
                    and event.key >= '${FIRST_DATED_KEY}'
-                   and ${IS_SUPERSEDED})
+                   and ${IS_NO_LONGER_NEEDED})
            for update of event skip locked
       ), pruned as (
         delete from instep.events as event
@@ -119,7 +120,7 @@ export async function findPruned(
                      with ordinality as asked (customer_id, subscription_id, seconds)
              ) as event
         join instep.pruning on event.created_at < pruning.pruned_before
-       where ${IS_SUPERSEDED}`,
+       where ${IS_NO_LONGER_NEEDED}`,
     values: columnArrays(events, 'customerId', 'subscriptionId', 'createdSeconds'),
   });
   return new Set(rows.map(({ index }) => index));

@@ -28,7 +28,7 @@ export const targetInvalid = () => new Problem(400, 'The request target is not a
 export const hostInvalid = () =>
   new Problem(400, 'The Host header must contain exactly one valid host.');
 
-/** The contract specifies this text. */
+/** The contract specifies this text (openapi.yaml). */
 export const signatureProblem = (cause: Error) =>
   new Problem(400, 'Webhook signature verification failed.', {}, { cause });
 

@@ -10,7 +10,7 @@ import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { startProxy } from '../support/network/tcp-proxy.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
-import { PROFILE, WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
+import { PROFILE, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { sessionCookie } from '../support/service/session-cookie.ts';
 import { eventBody } from '../support/stripe/events.ts';
 

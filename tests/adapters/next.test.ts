@@ -5,7 +5,7 @@ import { addTeam, readTeam } from '../../src/queries/teams.ts';
 import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
-import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
+import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
 // The tests of examples/ use the real Next.js.

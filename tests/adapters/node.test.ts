@@ -13,7 +13,7 @@ import { createNodeHandler, type NodeHandler } from '../../src/adapters/node.ts'
 import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
-import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
+import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
 let instep: NodeHandler;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { readSession } from '../../src/adapters/session.ts';
-import { AUTH_SECRET } from '../support/secrets/canaries.ts';
+import { AUTH_SECRET } from '../support/secrets/test-secrets.ts';
 import { sessionCookie } from '../support/service/session-cookie.ts';
 
 const environment = { AUTH_SECRET };

@@ -15,7 +15,7 @@ import {
 import { followAll } from '../../src/core/follow.ts';
 import { parseEvent, type ReadableEvent } from '../../src/stripe/parse-event.ts';
 import { createSignatureVerifier } from '../../src/stripe/signature.ts';
-import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
+import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 
 const TEAMS = 100;
 const receipt = { receivedAtMs: 0, nonce: () => 'none' };

@@ -19,7 +19,7 @@ import {
   PHONE,
   useBrowser,
 } from '../support/browser/browser.ts';
-import { OPERATIONS_TOKEN } from '../support/secrets/canaries.ts';
+import { OPERATIONS_TOKEN } from '../support/secrets/test-secrets.ts';
 import { useConsole } from '../support/service/console-service.ts';
 
 const AT_MS = Date.UTC(2026, 1, 3, 23, 30);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
 import { axeViolations, expectText, useBrowser } from '../support/browser/browser.ts';
-import { OPERATIONS_TOKEN } from '../support/secrets/canaries.ts';
+import { OPERATIONS_TOKEN } from '../support/secrets/test-secrets.ts';
 
 const browser = useBrowser();
 const instep = useBrowsedInstep({ OPS_TOKEN: OPERATIONS_TOKEN });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Check } from '../../src/operations/doctor/check.ts';
 import { createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { createFolder, runInstep } from '../support/process/instep-process.ts';
-import { OPERATIONS_TOKEN } from '../support/secrets/canaries.ts';
+import { OPERATIONS_TOKEN } from '../support/secrets/test-secrets.ts';
 import { eventBody } from '../support/stripe/events.ts';
 import { issuesOf, openExaminedAccount } from '../support/stripe/examined-account.ts';
 

@@ -9,7 +9,7 @@ import {
   spawnInstep,
   startInstep,
 } from '../support/process/instep-process.ts';
-import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
+import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 
 /** Runs commands on an embedded database of their own. */
 function useEmbedded() {

@@ -135,7 +135,7 @@ test('--body prints the body byte for byte', async () => {
 });
 
 test('shows only the names of previous attributes', async () => {
-  // The bodies contain canaries: see tests/support/secrets/leaks.ts.
+  // The bodies contain canaries: see tests/support/secrets/test-secrets.ts.
   await log.deliver({ eventId: 'evt_canaries', previousAttributes: { metadata: { a: 1 } } });
   const { stdout } = await log.events(['show', 'evt_canaries']);
   expect(stdout).toMatch(/^replaced {6}metadata$/m);

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { runInstep, spawnInstep, startInstep } from '../support/process/instep-process.ts';
-import { API_KEY } from '../support/secrets/canaries.ts';
+import { API_KEY } from '../support/secrets/test-secrets.ts';
 
 /** Sends single bytes in response to every call, and never completes a response. */
 async function startDrippingStripe() {

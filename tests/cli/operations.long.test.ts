@@ -10,7 +10,7 @@ import {
   SETTINGS,
   spawnInstep,
 } from '../support/process/instep-process.ts';
-import { OPERATIONS_TOKEN } from '../support/secrets/canaries.ts';
+import { OPERATIONS_TOKEN } from '../support/secrets/test-secrets.ts';
 import { useService } from '../support/service/contract-service.ts';
 
 const PUBLIC_ONLY = ['/api/user', '/api/stripe/webhook', '/healthz', '/readyz'];

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { runInstep } from '../support/process/instep-process.ts';
-import { AUTH_SECRET } from '../support/secrets/canaries.ts';
+import { AUTH_SECRET } from '../support/secrets/test-secrets.ts';
 import { useService } from '../support/service/contract-service.ts';
 
 const service = useService();

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS, spawnInstep, startInstep } from '../support/process/instep-process.ts';
-import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
+import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
 /** Defects that SIGUSR2 triggers, because no test knows a real one. */

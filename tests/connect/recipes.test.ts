@@ -9,7 +9,7 @@ import { readTeam } from '../../src/queries/teams.ts';
 import { createLogger } from '../../src/runtime/logging.ts';
 import { createStripeApi } from '../../src/stripe/api.ts';
 import { signedRequest } from '../../src/testing/sign-webhook.ts';
-import { API_KEY } from '../support/secrets/canaries.ts';
+import { API_KEY } from '../support/secrets/test-secrets.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 import { useStripeApis } from '../support/stripe/stripe-apis.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ApplicationId } from '../../src/core/application-id.ts';
-import { PROFILE } from '../support/secrets/canaries.ts';
+import { PROFILE } from '../support/secrets/test-secrets.ts';
 import { useService } from '../support/service/contract-service.ts';
 
 const service = useService();

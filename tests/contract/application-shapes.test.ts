@@ -4,7 +4,7 @@ import type { Database } from '../../src/postgres/database.ts';
 import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { type InstepProcess, runInstep, startInstep } from '../support/process/instep-process.ts';
-import { AUTH_SECRET, WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
+import { AUTH_SECRET, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { sessionCookie } from '../support/service/session-cookie.ts';
 import { eventBody } from '../support/stripe/events.ts';
 

@@ -8,7 +8,7 @@ import { createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { copyExamples, runNpm, startWithNpm } from '../support/process/example.ts';
 import { freePort } from '../support/process/free-port.ts';
 import { runInstep, SETTINGS, startInstep } from '../support/process/instep-process.ts';
-import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
+import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { type CheckoutApi, startCheckoutApi } from '../support/stripe/checkout-api.ts';
 
 const INSTALL_TIMEOUT_MS = 300_000;

@@ -6,7 +6,7 @@ import type { Database } from '../../src/postgres/database.ts';
 import { addTeam, readTeam } from '../../src/queries/teams.ts';
 import { createRandom, type Random } from '../../src/testing/random.ts';
 import { signWebhook } from '../../src/testing/sign-webhook.ts';
-import { HEADERS, WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
+import { HEADERS, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
 /** The observations of a sender that behaves like Stripe. */

@@ -4,7 +4,7 @@ import { reconcileCustomer } from '../../src/maintenance/reconcile/reconcile-cus
 import { readFindings } from '../../src/queries/findings.ts';
 import { createLogger } from '../../src/runtime/logging.ts';
 import { createStripeApi } from '../../src/stripe/api.ts';
-import { API_KEY } from '../support/secrets/canaries.ts';
+import { API_KEY } from '../support/secrets/test-secrets.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 
 const account = await openAccount();

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { createFirstSubscriptionsJob } from '../../src/maintenance/first-subscriptions.ts';
 import { createLogger } from '../../src/runtime/logging.ts';
 import { createStripeApi } from '../../src/stripe/api.ts';
-import { API_KEY } from '../support/secrets/canaries.ts';
+import { API_KEY } from '../support/secrets/test-secrets.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 
 const account = await openAccount();

@@ -4,7 +4,7 @@ import { openOperations } from '../../src/operations/open-operations.ts';
 import { connectToServer } from '../../src/postgres/connect.ts';
 import { createLogger } from '../../src/runtime/logging.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
-import { API_KEY, OPERATIONS_TOKEN } from '../support/secrets/canaries.ts';
+import { API_KEY, OPERATIONS_TOKEN } from '../support/secrets/test-secrets.ts';
 
 test.each([
   ['on this machine', null],

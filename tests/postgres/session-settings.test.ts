@@ -11,7 +11,7 @@ import {
   embeddedServer,
   postgresServers,
 } from '../support/postgres/test-database.ts';
-import { PROFILE } from '../support/secrets/canaries.ts';
+import { PROFILE } from '../support/secrets/test-secrets.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 

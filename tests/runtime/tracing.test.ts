@@ -15,7 +15,7 @@ import { startFakeStripeApi } from '../../src/testing/stripe-api/server.ts';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
-import { HEADERS, PROFILE, WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
+import { HEADERS, PROFILE, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { sessionCookie } from '../support/service/session-cookie.ts';
 import { eventBody } from '../support/stripe/events.ts';
 import { idOf, recordSpans } from '../support/tracing/recorded-spans.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { exchange, openConnection, statusesIn } from '../support/network/raw-connection.ts';
-import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
+import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { NO_PLAN, useService } from '../support/service/contract-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
 

@@ -4,8 +4,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { createFolder, SETTINGS } from '../support/process/instep-process.ts';
-import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
 import { checkOutput } from '../support/secrets/leaks.ts';
+import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
 const PROGRAM = new URL('../../dist/cli/instep.js', import.meta.url).pathname;

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { ApplicationId } from '../../src/core/application-id.ts';
 import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { openConnection, statusesIn } from '../support/network/raw-connection.ts';
-import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
+import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { NO_PLAN, useService } from '../support/service/contract-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
 

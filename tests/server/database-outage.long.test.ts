@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { type Behavior, startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
-import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
+import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { NO_PLAN, useService } from '../support/service/contract-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
 

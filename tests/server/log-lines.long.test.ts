@@ -3,12 +3,12 @@ import { issueSession } from '../../src/sessions/token.ts';
 import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
-import { AUTH_SECRET, HEADERS, PROFILE, WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
+import { AUTH_SECRET, HEADERS, PROFILE, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { useService } from '../support/service/contract-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
 import { useStripeApis } from '../support/stripe/stripe-apis.ts';
 
-/** Must not be in any line, like the values in `canaries.ts`. */
+/** Must not be in any line, like the values in `test-secrets.ts`. */
 const IN_COOKIE = 'canaryCookie';
 const IN_QUERY = 'canaryQuery';
 const IN_PAYLOAD = 'canaryPayload';

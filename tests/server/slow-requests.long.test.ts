@@ -5,7 +5,7 @@ import {
   type RawConnection,
   statusesIn,
 } from '../support/network/raw-connection.ts';
-import { WEBHOOK_SECRET } from '../support/secrets/canaries.ts';
+import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { NO_PLAN, useService } from '../support/service/contract-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
 

@@ -6,7 +6,7 @@ import { createStripeApi } from '../../src/stripe/api.ts';
 import { StripeApiFailed } from '../../src/stripe/api-failure.ts';
 import { ApiCollection } from '../../src/testing/stripe-api/collection.ts';
 import { startFakeStripeApi } from '../../src/testing/stripe-api/server.ts';
-import { API_KEY } from '../support/secrets/canaries.ts';
+import { API_KEY } from '../support/secrets/test-secrets.ts';
 
 const range = Array.from({ length: 150 }, (_, index) => index);
 const updated = { type: 'customer.subscription.updated', created: 2_000 };

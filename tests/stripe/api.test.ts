@@ -10,8 +10,8 @@ import { createStripeApi } from '../../src/stripe/api.ts';
 import { failedConnection } from '../../src/stripe/api-failure.ts';
 import { NEWEST_KNOWN_VERSION } from '../../src/stripe/api-version.ts';
 import { freePort } from '../support/process/free-port.ts';
-import { API_KEY } from '../support/secrets/canaries.ts';
 import { SELF_SIGNED } from '../support/secrets/self-signed.ts';
+import { API_KEY } from '../support/secrets/test-secrets.ts';
 import { useStripeApis } from '../support/stripe/stripe-apis.ts';
 
 const apis = useStripeApis();

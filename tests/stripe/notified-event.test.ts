@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createEventRetrieval } from '../../src/stripe/notified-event.ts';
 import { parseEvent } from '../../src/stripe/parse-event.ts';
 import { createSubscriptionEvent } from '../../src/testing/subscription-event.ts';
-import { API_KEY } from '../support/secrets/canaries.ts';
+import { API_KEY } from '../support/secrets/test-secrets.ts';
 import { useStripeApis } from '../support/stripe/stripe-apis.ts';
 
 const apis = useStripeApis();

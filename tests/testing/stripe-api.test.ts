@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import type { FakeStripeAccount } from '../../src/testing/stripe-api/account.ts';
 import { ApiCollection, type ApiObject } from '../../src/testing/stripe-api/collection.ts';
 import { startFakeStripeApi } from '../../src/testing/stripe-api/server.ts';
-import { API_KEY } from '../support/secrets/canaries.ts';
+import { API_KEY } from '../support/secrets/test-secrets.ts';
 
 const ends: (() => Promise<void>)[] = [];
 afterAll(async () => {

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expectText } from '../../support/browser/browser.ts';
 import type { ConsoleService } from '../../support/browser/console-pages.ts';
-import { OPERATIONS_TOKEN } from '../../support/secrets/canaries.ts';
+import { OPERATIONS_TOKEN } from '../../support/secrets/test-secrets.ts';
 import type { Problems } from './problems.ts';
 
 export type Consoles = {

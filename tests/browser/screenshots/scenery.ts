@@ -10,7 +10,7 @@ import { createStripeApi } from '../../../src/stripe/api.ts';
 import { createRandom } from '../../../src/testing/random.ts';
 import { ApiCollection } from '../../../src/testing/stripe-api/collection.ts';
 import { type FakeStripeApi, startFakeStripeApi } from '../../../src/testing/stripe-api/server.ts';
-import { API_KEY } from '../../support/secrets/canaries.ts';
+import { API_KEY } from '../../support/secrets/test-secrets.ts';
 import { received } from '../../support/stripe/events.ts';
 
 /** The time of the screenshots. */

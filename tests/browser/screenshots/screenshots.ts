@@ -7,7 +7,7 @@ import { PHONE, useBrowser } from '../../support/browser/browser.ts';
 import { openConsole } from '../../support/browser/console-pages.ts';
 import { layoutProblems } from '../../support/browser/layout.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
-import { OPERATIONS_TOKEN } from '../../support/secrets/canaries.ts';
+import { OPERATIONS_TOKEN } from '../../support/secrets/test-secrets.ts';
 import { openPipeline } from '../../support/service/pipelines.ts';
 import { receivedEvent } from '../../support/stripe/events.ts';
 import { type Consoles, DOCS_SHOTS, OTHER_SHOTS } from './pages.ts';

@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { bodyOf, contentOf, productIdOf } from '../../../bench/load/subscription-event.ts';
 import type { Database } from '../../../src/postgres/database.ts';
 import { writeProductName } from '../../../src/queries/products.ts';
-import { WEBHOOK_SECRET } from '../../support/secrets/canaries.ts';
+import { WEBHOOK_SECRET } from '../../support/secrets/test-secrets.ts';
 
 const SENDER = new URL('event-sender.js', import.meta.url).pathname;
 const RATE_SENDER = new URL('rate-sender.js', import.meta.url).pathname;

@@ -8,7 +8,7 @@ import { signWebhook } from '../../../src/testing/sign-webhook.ts';
 import { openConnection, statusesIn } from '../../support/network/raw-connection.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { type InstepProcess, startInstep } from '../../support/process/instep-process.ts';
-import { AUTH_SECRET, PROFILE, WEBHOOK_SECRET } from '../../support/secrets/canaries.ts';
+import { AUTH_SECRET, PROFILE, WEBHOOK_SECRET } from '../../support/secrets/test-secrets.ts';
 import { eventBody } from '../../support/stripe/events.ts';
 import { type Genuine, makeForgery, requestOf } from '../hostile/forgeries.ts';
 import { makeOddEvent } from '../hostile/odd-events.ts';

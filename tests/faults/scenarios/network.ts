@@ -5,7 +5,7 @@ import { type Behavior, startProxy } from '../../support/network/tcp-proxy.ts';
 import { PostgresCluster } from '../../support/postgres/postgres-cluster.ts';
 import { connect } from '../../support/postgres/test-database.ts';
 import { startInstep } from '../../support/process/instep-process.ts';
-import { WEBHOOK_SECRET } from '../../support/secrets/canaries.ts';
+import { WEBHOOK_SECRET } from '../../support/secrets/test-secrets.ts';
 import { eventBody } from '../../support/stripe/events.ts';
 import { startLoad } from '../load.ts';
 import type { Scenario } from '../scenario.ts';

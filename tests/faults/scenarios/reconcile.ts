@@ -5,7 +5,7 @@ import { startFakeStripeApi } from '../../../src/testing/stripe-api/server.ts';
 import { createSubscriptionEvent } from '../../../src/testing/subscription-event.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { spawnInstep } from '../../support/process/instep-process.ts';
-import { API_KEY } from '../../support/secrets/canaries.ts';
+import { API_KEY } from '../../support/secrets/test-secrets.ts';
 import { openPipeline } from '../../support/service/pipelines.ts';
 import { received } from '../../support/stripe/events.ts';
 import { canMeasureUse, peakMegabytesOf } from '../process-use.ts';

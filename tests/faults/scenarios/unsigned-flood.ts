@@ -2,7 +2,7 @@ import { expect, vi } from 'vitest';
 import { signWebhook } from '../../../src/testing/sign-webhook.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { startInstep } from '../../support/process/instep-process.ts';
-import { WEBHOOK_SECRET } from '../../support/secrets/canaries.ts';
+import { WEBHOOK_SECRET } from '../../support/secrets/test-secrets.ts';
 import { eventBody } from '../../support/stripe/events.ts';
 import { floodWithRequests, sum } from '../flood/requests.ts';
 import { expectServed, slowestMs } from '../regular-traffic.ts';

@@ -4,7 +4,7 @@ import type { Finding } from '../../../src/maintenance/reconcile/finding.ts';
 import { reconcile } from '../../../src/maintenance/reconcile/reconcile.ts';
 import { createLogger } from '../../../src/runtime/logging.ts';
 import { createStripeApi, type StripeApi } from '../../../src/stripe/api.ts';
-import { API_KEY } from '../../support/secrets/canaries.ts';
+import { API_KEY } from '../../support/secrets/test-secrets.ts';
 import { openAccount } from '../../support/stripe/reconciled-account.ts';
 
 const account = await openAccount();

@@ -7,7 +7,7 @@ import { addTeam } from '../../../src/queries/teams.ts';
 import { createLogger } from '../../../src/runtime/logging.ts';
 import { createStripeApi } from '../../../src/stripe/api.ts';
 import { openConsole, type Shown } from '../../support/browser/console-pages.ts';
-import { API_KEY } from '../../support/secrets/canaries.ts';
+import { API_KEY } from '../../support/secrets/test-secrets.ts';
 import { eventBody, received } from '../../support/stripe/events.ts';
 import { openAccount } from '../../support/stripe/reconciled-account.ts';
 

@@ -11,7 +11,7 @@ import { addTeam } from '../../../src/queries/teams.ts';
 import { createLogger } from '../../../src/runtime/logging.ts';
 import { openConsole } from '../../support/browser/console-pages.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
-import { MEMBERS } from '../../support/secrets/canaries.ts';
+import { MEMBERS } from '../../support/secrets/test-secrets.ts';
 import { openPipeline } from '../../support/service/pipelines.ts';
 import { eventBody, received, receivedEvent } from '../../support/stripe/events.ts';
 

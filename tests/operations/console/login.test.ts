@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { OPERATIONS_TOKEN } from '../../support/secrets/canaries.ts';
+import { OPERATIONS_TOKEN } from '../../support/secrets/test-secrets.ts';
 import { useConsole } from '../../support/service/console-service.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { exchange, statusesIn } from '../../support/network/raw-connection.ts';
-import { OPERATIONS_TOKEN } from '../../support/secrets/canaries.ts';
+import { OPERATIONS_TOKEN } from '../../support/secrets/test-secrets.ts';
 import { useConsole } from '../../support/service/console-service.ts';
 
 const local = useConsole();

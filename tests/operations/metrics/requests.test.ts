@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { exchange } from '../../support/network/raw-connection.ts';
-import { HEADERS } from '../../support/secrets/canaries.ts';
+import { HEADERS } from '../../support/secrets/test-secrets.ts';
 import { useMetrics } from '../../support/service/metrics-service.ts';
 import { sessionCookie } from '../../support/service/session-cookie.ts';
 import { eventBody } from '../../support/stripe/events.ts';

@@ -7,7 +7,7 @@ import { type FakeStripeApi, startFakeStripeApi } from '../../../src/testing/str
 import type { SubscriptionEventFields } from '../../../src/testing/subscription-event.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { type InstepProcess, startInstep } from '../process/instep-process.ts';
-import { WEBHOOK_SECRET } from '../secrets/canaries.ts';
+import { WEBHOOK_SECRET } from '../secrets/test-secrets.ts';
 import { eventBody } from '../stripe/events.ts';
 
 type Environment = Readonly<Record<string, string>>;

@@ -10,7 +10,7 @@ import type { Database } from '../../../src/postgres/database.ts';
 import { Background } from '../../../src/runtime/background.ts';
 import { createLogger } from '../../../src/runtime/logging.ts';
 import { createStripeApi } from '../../../src/stripe/api.ts';
-import { API_KEY } from '../secrets/canaries.ts';
+import { API_KEY } from '../secrets/test-secrets.ts';
 import { csrfIn } from '../service/console-service.ts';
 
 export type Shown = {

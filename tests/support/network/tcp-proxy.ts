@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type NetConnectOpts, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../process/free-port.ts';
-import { DATABASE_PASSWORD } from '../secrets/canaries.ts';
+import { DATABASE_PASSWORD } from '../secrets/test-secrets.ts';
 
 /**
  * What the proxy does to open and new connections:

@@ -20,7 +20,7 @@ import { findPostgresPackage } from '../../../src/postgres/embedded/postgres-pac
 import { spawnOptions } from '../../../src/postgres/embedded/run-program.ts';
 import { type ServerUser, userOfNewCluster } from '../../../src/postgres/embedded/server-user.ts';
 import { freePort } from '../process/free-port.ts';
-import { DATABASE_PASSWORD } from '../secrets/canaries.ts';
+import { DATABASE_PASSWORD } from '../secrets/test-secrets.ts';
 
 const run = promisify(execFile);
 

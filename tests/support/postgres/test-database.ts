@@ -4,7 +4,7 @@ import { inject } from 'vitest';
 import { type Database, openDatabase } from '../../../src/postgres/database.ts';
 import { migrate } from '../../../src/postgres/migrate.ts';
 import { MIGRATIONS } from '../../../src/postgres/migrations.ts';
-import { DATABASE_PASSWORD } from '../secrets/canaries.ts';
+import { DATABASE_PASSWORD } from '../secrets/test-secrets.ts';
 
 export type TestServer = { readonly name: string; readonly url: string };
 

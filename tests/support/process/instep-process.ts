@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { afterAll } from 'vitest';
-import { API_KEY, AUTH_SECRET, WEBHOOK_SECRET } from '../secrets/canaries.ts';
 import { checkOutput } from '../secrets/leaks.ts';
+import { API_KEY, AUTH_SECRET, WEBHOOK_SECRET } from '../secrets/test-secrets.ts';
 
 const PROGRAM = new URL('../../../dist/cli/instep.js', import.meta.url).pathname;
 

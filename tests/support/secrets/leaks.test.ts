@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { useService } from '../service/contract-service.ts';
 import { useStripeApis } from '../stripe/stripe-apis.ts';
-import { API_KEY, AUTH_SECRET, HEADERS, MEMBERS, PROFILE } from './canaries.ts';
 import { checkOutput, checkResponse, takeLeaks } from './leaks.ts';
+import { API_KEY, AUTH_SECRET, HEADERS, MEMBERS, PROFILE } from './test-secrets.ts';
 
 const service = useService();
 const apis = useStripeApis();

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, expect } from 'vitest';
 
-/** A canary (`canaries.ts`), a session token, or a webhook signature. */
+/** A canary (`test-secrets.ts`), a session token, or a webhook signature. */
 const SECRET = /canary[A-Z]\w*|\beyJ[\w-]+\.[\w-]+\.[\w-]+|\bv1=[\da-f]{64}/g;
 
 /** The canaries that a profile contains by the contract, and the shape of a profile. */

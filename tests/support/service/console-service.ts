@@ -10,8 +10,8 @@ import { createLogger } from '../../../src/runtime/logging.ts';
 import type { RunningServer } from '../../../src/server/listener.ts';
 import { createStripeApi } from '../../../src/stripe/api.ts';
 import { connect, createDatabase } from '../postgres/test-database.ts';
-import { API_KEY } from '../secrets/canaries.ts';
 import { checkOutput } from '../secrets/leaks.ts';
+import { API_KEY } from '../secrets/test-secrets.ts';
 
 type ConsoleServiceOptions = {
   readonly token?: string;

@@ -7,7 +7,7 @@ import { addUser } from '../../../src/queries/users.ts';
 import { signWebhook } from '../../../src/testing/sign-webhook.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { type InstepProcess, startInstep } from '../process/instep-process.ts';
-import { HEADERS, PROFILE, WEBHOOK_SECRET } from '../secrets/canaries.ts';
+import { HEADERS, PROFILE, WEBHOOK_SECRET } from '../secrets/test-secrets.ts';
 import { sessionCookie } from './session-cookie.ts';
 
 let count = 0;

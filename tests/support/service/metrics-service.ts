@@ -12,8 +12,8 @@ import { createLogger } from '../../../src/runtime/logging.ts';
 import { signWebhook } from '../../../src/testing/sign-webhook.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { SETTINGS } from '../process/instep-process.ts';
-import { HEADERS, WEBHOOK_SECRET } from '../secrets/canaries.ts';
 import { checkResponse } from '../secrets/leaks.ts';
+import { HEADERS, WEBHOOK_SECRET } from '../secrets/test-secrets.ts';
 
 /**
  * A server in the test's process with its own database, and its metrics. `reach` can put a proxy between

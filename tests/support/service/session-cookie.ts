@@ -1,6 +1,6 @@
 import type { ApplicationId } from '../../../src/core/application-id.ts';
 import { issueSession } from '../../../src/sessions/token.ts';
-import { AUTH_SECRET } from '../secrets/canaries.ts';
+import { AUTH_SECRET } from '../secrets/test-secrets.ts';
 
 const LIFETIME_MS = 86_400_000;
 

@@ -4,7 +4,7 @@ import {
   createSubscriptionEvent,
   type SubscriptionEventFields,
 } from '../../../src/testing/subscription-event.ts';
-import { MEMBERS } from '../secrets/canaries.ts';
+import { MEMBERS } from '../secrets/test-secrets.ts';
 
 let count = 0;
 

@@ -8,7 +8,7 @@ import { ApiCollection } from '../../../src/testing/stripe-api/collection.ts';
 import { startFakeStripeApi } from '../../../src/testing/stripe-api/server.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { runInstep } from '../process/instep-process.ts';
-import { API_KEY } from '../secrets/canaries.ts';
+import { API_KEY } from '../secrets/test-secrets.ts';
 import { openPipeline } from '../service/pipelines.ts';
 import { eventBody, received } from './events.ts';
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll } from 'vitest';
 import { createStripeApi } from '../../../src/stripe/api.ts';
 import { startFakeStripeApi } from '../../../src/testing/stripe-api/server.ts';
-import { API_KEY } from '../secrets/canaries.ts';
+import { API_KEY } from '../secrets/test-secrets.ts';
 
 /** The real client of Stripe's API, with stand-ins for the API, for the tests of a file. */
 export function useStripeApis() {
