@@ -5,6 +5,7 @@ import { expectText, useBrowser } from '../support/browser/browser.ts';
 import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
 import { type Behavior, startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
 import { connect, createDatabase } from '../support/postgres/test-database.ts';
+import { recordComparison } from '../support/service/comparison.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 
@@ -17,6 +18,7 @@ beforeAll(async () => {
   await addTeam(database.query, { name: 'Live', customerId: 'cus_live' });
   const createdSeconds = Math.floor(Date.now() / 1_000);
   await openPipeline(database)([receivedEvent({ customerId: 'cus_live', createdSeconds })]);
+  await recordComparison(database.query);
   proxy = await startProxy(url);
   pages = await openConsole(connect(proxy.url));
   return async () => await proxy.close();

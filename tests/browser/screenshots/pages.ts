@@ -13,6 +13,8 @@ export type Consoles = {
   readonly empty: ConsoleService;
   /** With one team, which is in sync. */
   readonly calm: ConsoleService;
+  /** The same, before the first comparison with Stripe. */
+  readonly notCompared: ConsoleService;
 };
 
 /** A page to take pictures of, and how to get there. */
@@ -134,6 +136,10 @@ export const OTHER_SHOTS: readonly Shot[] = [
     },
   },
   { name: 'overview-in-sync', open: async (page, { calm }) => void (await page.goto(calm.url)) },
+  {
+    name: 'overview-not-compared',
+    open: async (page, { notCompared }) => void (await page.goto(notCompared.url)),
+  },
   ofEmpty('overview-empty', '/'),
   at('attention-selected', '/attention?select=all'),
   at('attention-kind', '/attention?kind=parked'),

@@ -8,6 +8,7 @@ import { openConsole } from '../../support/browser/console-pages.ts';
 import { layoutProblems } from '../../support/browser/layout.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { OPERATIONS_TOKEN } from '../../support/secrets/test-secrets.ts';
+import { recordComparison } from '../../support/service/comparison.ts';
 import { openPipeline } from '../../support/service/pipelines.ts';
 import { receivedEvent } from '../../support/stripe/events.ts';
 import { type Consoles, DOCS_SHOTS, OTHER_SHOTS } from './pages.ts';
@@ -44,21 +45,26 @@ let problems: Problems | null = null;
 
 beforeAll(async () => {
   mkdirSync(FOLDER, { recursive: true });
-  const [demo, empty, calm] = await Promise.all([
+  const [demo, empty, calm, notCompared] = await Promise.all([
+    createDatabase(),
     createDatabase(),
     createDatabase(),
     createDatabase(),
   ]);
   stripe = await setUp(demo.database);
   if (!isForDocs) problems = await addProblems(demo.database);
-  await addTeam(calm.database.query, { name: 'Calm', customerId: 'cus_calm' });
-  await openPipeline(calm.database)([receivedEvent({ customerId: 'cus_calm' })]);
+  for (const { database } of [calm, notCompared]) {
+    await addTeam(database.query, { name: 'Calm', customerId: 'cus_calm' });
+    await openPipeline(database)([receivedEvent({ customerId: 'cus_calm' })]);
+  }
+  await recordComparison(calm.database.query);
   const options = { apiBase: stripe.url, now: () => NOW_MS };
   consoles = {
     demo: await openConsole(demo.database, options),
     guarded: await openConsole(demo.database, { apiBase: stripe.url, token: OPERATIONS_TOKEN }),
     empty: await openConsole(empty.database, options),
     calm: await openConsole(calm.database, options),
+    notCompared: await openConsole(notCompared.database, options),
   };
 });
 afterAll(() => stripe?.close());

@@ -5,6 +5,7 @@ import type { Database } from '../../../src/postgres/database.ts';
 import { DatabaseUnavailable } from '../../../src/postgres/errors.ts';
 import { countTeamsInTurn } from '../../../src/queries/team-counts.ts';
 import { openConsole } from '../../support/browser/console-pages.ts';
+import { recordComparison } from '../../support/service/comparison.ts';
 import { useConsole } from '../../support/service/console-service.ts';
 import { openPipeline } from '../../support/service/pipelines.ts';
 import { eventBody, received } from '../../support/stripe/events.ts';
@@ -51,6 +52,7 @@ beforeEach(async () => {
   );
   await run(`update instep.team_counts set counted_at = '-infinity', groups = null`);
   await run('update instep.leased_jobs set started_at = null, ended_at = null, progress = null');
+  await recordComparison(service.database.query);
   await run(`insert into teams (name, provider_customer_id) values ('Team', 'cus_1')`);
 });
 
@@ -79,6 +81,20 @@ test('every figure leads to the list behind it', async () => {
 test('it is green when every team is in sync', async () => {
   await deliver({});
   expect(await load()).toContain(GREEN);
+});
+
+test.each([
+  ['null', 'Teams have not been compared with Stripe yet.'],
+  [`progress || '{"phase": "comparing"}'`, 'The last comparison of all teams with Stripe has not'],
+])('it is not green before a comparison has finished: %s', async (progress, sentence) => {
+  await deliver({});
+  await run(`update instep.leased_jobs set progress = ${progress} where name = 'reconcile'`);
+  const page = await load();
+  expect(page).toContain('No problem is known.');
+  expect(page).toContain(sentence);
+  expect(page).toContain('id="compare" href="/reconcile"');
+  expect(page).not.toContain('health good');
+  expect(page).not.toContain(GREEN);
 });
 
 describe('charts', () => {

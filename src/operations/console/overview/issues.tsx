@@ -7,12 +7,10 @@ import type { Mode } from '../../../stripe/key-kind.ts';
 import { counted, countText } from '../../count-text.ts';
 import { type IssueCounts, issueCountText } from '../attention/issue-counts.ts';
 import { type IssueKind, issuesUrl } from '../attention/open-issues.ts';
-import { WhenCurrent, WhenOutdated } from '../components/live.tsx';
-import { Time } from '../components/text.tsx';
 import { teamsUrl } from '../teams/team-filter.ts';
 
 /** A problem that Instep can't repair by itself. */
-type Issue = {
+export type Issue = {
   readonly problem: string;
   readonly remedy: string;
   /** Where to see or fix it, if that is in the console. */
@@ -75,11 +73,11 @@ function* parkedIssues(state: SyncState, nowMs: number): Generator<Issue> {
 }
 
 /** Whether all parked events are too young to be an issue. */
-function areJustParked({ health: { parkedSinceMs } }: SyncState, nowMs: number): boolean {
+export function areJustParked({ health: { parkedSinceMs } }: SyncState, nowMs: number): boolean {
   return parkedSinceMs !== null && nowMs - parkedSinceMs < PARKED_LONG_MS;
 }
 
-const customersHave = (counts: IssueCounts): string =>
+export const customersHave = (counts: IssueCounts): string =>
   `${issueCountText(counts, 'parked')} ${counts.parked === 1 ? 'customer has' : 'customers have'}`;
 
 function* deliveryIssues({ health, counts }: SyncState, nowMs: number): Generator<Issue> {
@@ -208,65 +206,4 @@ function findingIssues({ counts }: SyncState): Issue[] {
       link: { path: issuesUrl(kind), text: RESOLVE },
     };
   });
-}
-
-type IssueListProps = {
-  readonly issues: readonly Issue[];
-  readonly state: SyncState;
-  readonly nowMs: number;
-};
-
-/** One sentence on whether anything needs attention, then the issues. */
-export function IssueList({ issues, state, nowMs }: IssueListProps) {
-  const justParked = areJustParked(state, nowMs) && <JustParked counts={state.counts} />;
-  if (issues.length === 0) {
-    return (
-      <div class="health good">
-        <p>
-          <WhenCurrent>
-            <strong>All teams are in sync.</strong> No action needed.
-          </WhenCurrent>
-          <WhenOutdated>
-            All teams were in sync at <Time ms={nowMs} format="clock" />. The current state is
-            unknown.
-          </WhenOutdated>
-        </p>
-        {justParked}
-      </div>
-    );
-  }
-  const count = issues.length === 1 ? '1 issue needs' : `${issues.length} issues need`;
-  return (
-    <section class="health bad" aria-labelledby="issues">
-      <p>
-        <strong id="issues">{count} attention.</strong>
-      </p>
-      <ul>
-        {issues.map(({ problem, remedy, link }, index) => (
-          <li>
-            {problem} {remedy}{' '}
-            {link && (
-              <a id={`issue-${index}`} href={link.path}>
-                {link.text}
-              </a>
-            )}
-          </li>
-        ))}
-      </ul>
-      {justParked}
-    </section>
-  );
-}
-
-/** Customers that are on the list of issues but need no action yet. */
-function JustParked({ counts }: Pick<SyncState, 'counts'>) {
-  return (
-    <p>
-      {customersHave(counts)} had parked events for less than 10 minutes. Most get their team by
-      then.{' '}
-      <a id="just-parked" href={issuesUrl('parked')}>
-        Show
-      </a>
-    </p>
-  );
 }

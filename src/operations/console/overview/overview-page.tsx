@@ -17,7 +17,8 @@ import { Page } from '../page.tsx';
 import { DelayChart } from './delay-chart.tsx';
 import { EventsChart } from './events-chart.tsx';
 import { HealthFacts, TeamStatuses } from './health-facts.tsx';
-import { IssueList, issuesOf, type SyncState } from './issues.tsx';
+import { IssueList } from './issue-list.tsx';
+import { issuesOf, type SyncState } from './issues.tsx';
 import { Marks, marksOf } from './marks.tsx';
 import { delaysOf, firstSlotMs, RANGES, type Range, rangeOf, seriesOf } from './series.ts';
 
