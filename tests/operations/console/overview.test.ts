@@ -204,7 +204,7 @@ describe('charts', () => {
     const page = await load();
     expect(page).toContain(': Version 2.0.0 started</li>');
     expect(page).not.toContain('Version 1.0.0 started');
-    expect(page).toMatch(/<time [^>]*>[^<]*<\/time> to <time [^>]*>[^<]*<\/time>: Not running/);
+    expect(page).toMatch(/<\/time>\u00A0to <time [^>]*>[^<]*<\/time>: Not running/);
     expect(page).toMatch(/<svg class="mark-labels"[^>]*><text [^>]*>2\.0\.0<\/text><\/svg>/);
     expect(page).toContain('<title>no events; Not running, or without its database</title>');
   });

@@ -60,13 +60,13 @@ export function Marks({ marks }: { readonly marks: readonly Mark[] }) {
         .map(({ kind, atMs, untilMs, text }) => (
           <li>
             <svg viewBox="0 0 10 10" aria-hidden="true">
-              <path class={kind} d="M5 0H5V10H5z" />
-            </svg>{' '}
+              <path class={kind} d={kind === 'outage' ? 'M0 0H10V10H0z' : 'M5 0V10'} />
+            </svg>
             <Time ms={atMs} />
             {kind === 'outage' && (
               <>
-                {' '}
-                to <Time ms={untilMs} />
+                {'\u00A0to '}
+                <Time ms={untilMs} />
               </>
             )}
             : {text}
