@@ -41,7 +41,7 @@ const readouts = (page: Page) => page.locator('.readout').allInnerTexts();
 
 test('one crosshair follows the mouse over both charts, and a click shows the events', async () => {
   const page = await openOverview();
-  expect(await page.locator('.ticks text').allTextContents()).toEqual(
+  expect(await page.locator('.ticks span').allTextContents()).toEqual(
     expect.arrayContaining(['23:45', '00:00', '00:15', '00:30']),
   );
   const { x, y } = await pointOf(page, 39);

@@ -55,14 +55,15 @@ test.each([
 });
 
 test.each([
-  [0.15, 'start'],
-  [0.5, 'middle'],
-  [0.85, 'end'],
+  [0, 'x="-0.1%" width="0.2%" height="100%"'],
+  [0.15, 'x="0%" width="30%" height="100%"'],
+  [0.5, 'x="0%" width="100%" height="100%"'],
+  [0.85, 'x="70%" width="30%" height="100%" class="from-end"'],
 ])(
-  'a label at %f of a drawing has its anchor at the %s, so that a phone shows all of it',
-  (share, anchor) => {
-    expect(String(TextAt({ share, children: 'Wed 12:00 AM' }))).toContain(
-      `text-anchor="${anchor}"`,
+  'a label at %f of a drawing is in the middle of its box, and begins at the edge',
+  (share, box) => {
+    expect(String(TextAt({ share, children: 'Wed 12:00 AM' }))).toBe(
+      `<foreignObject ${box}><span>Wed 12:00 AM</span></foreignObject>`,
     );
   },
 );

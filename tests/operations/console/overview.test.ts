@@ -162,7 +162,9 @@ describe('charts', () => {
     );
     const ticks = /<svg class="ticks"[^>]*>(.*?)<\/svg>/.exec(page)?.[1] ?? '';
     expect(ticks.match(/>\d\d:\d\d</g)).toEqual(['>14:45<', '>15:00<', '>15:15<', '>15:30<']);
-    expect(ticks).toContain('data-at="2026-10-14T15:00:00.000Z" x="48.333%"');
+    expect(ticks).toContain(
+      'x="0%" width="96.667%" height="100%"><span class="minute" data-at="2026-10-14T15:00:00.000Z"',
+    );
   });
 
   test('link each slot to its events', async () => {
@@ -205,7 +207,9 @@ describe('charts', () => {
     expect(page).toContain(': Version 2.0.0 started</li>');
     expect(page).not.toContain('Version 1.0.0 started');
     expect(page).toMatch(/<\/time>\u00A0to <time [^>]*>[^<]*<\/time>: Not running/);
-    expect(page).toMatch(/<svg class="mark-labels"[^>]*><text [^>]*>2\.0\.0<\/text><\/svg>/);
+    expect(page).toMatch(
+      /<svg class="mark-labels"[^>]*><foreignObject [^>]*><span>2\.0\.0<\/span>/,
+    );
     expect(page).toContain('<title>no events; Not running, or without its database</title>');
   });
 

@@ -94,18 +94,29 @@ type TextAtProps = PropsWithChildren<{
   readonly 'data-at'?: string;
 }>;
 
-/** Half of the longest label, "Wed 12:00 AM", as a share of the drawing on a phone. */
-const HALF_LABEL = 0.2;
+/** An empty box would not be drawn. */
+const LEAST_SHARE = 0.001;
 
-/** A label in a drawing, kept within its edges. */
+/**
+ * A label in a drawing, in the middle of a box that ends at the nearer edge of the drawing. If it is wider
+ * than its box, it begins at that edge.
+ */
 export function TextAt({ share, children, ...rest }: TextAtProps) {
-  const anchor = share < HALF_LABEL ? 'start' : share > 1 - HALF_LABEL ? 'end' : 'middle';
-  const x = `${Math.max(0, Number((share * 100).toFixed(3)))}%`;
+  const half = Math.max(LEAST_SHARE, Math.min(share, 1 - share));
   return (
-    <text {...rest} x={x} y={14} text-anchor={anchor}>
-      {children}
-    </text>
+    <foreignObject
+      x={percent(share - half)}
+      width={percent(2 * half)}
+      height="100%"
+      class={share > 0.5 ? 'from-end' : undefined}
+    >
+      <span {...rest}>{children}</span>
+    </foreignObject>
   );
+}
+
+function percent(share: number): string {
+  return `${Number((share * 100).toFixed(3))}%`;
 }
 
 /** A part of `2026-05-31T10:00:00.000Z`. */
