@@ -348,7 +348,7 @@ describe('an issue has a remedy', () => {
     const pages = await openConsole({ ...database, transaction });
     const { text } = await pages.get('/');
     expect(text).toContain('The database commits no writes.');
-    expect(text).toContain('Run instep doctor to check the disk');
+    expect(text).toContain('Run npx instep doctor to check the disk');
     expect(text).not.toContain(GREEN);
   });
 

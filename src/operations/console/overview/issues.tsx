@@ -1,3 +1,4 @@
+import type { Child, PropsWithChildren } from 'hono/jsx';
 import type { Progress } from '../../../maintenance/reconcile/progress.ts';
 import type { Health } from '../../../queries/health.ts';
 import type { LeasedJobState } from '../../../queries/leased-jobs.ts';
@@ -12,7 +13,7 @@ import { teamsUrl } from '../teams/team-filter.ts';
 /** A problem that Instep can't repair by itself. */
 export type Issue = {
   readonly problem: string;
-  readonly remedy: string;
+  readonly remedy: Child;
   /** Where to see or fix it, if that is in the console. */
   readonly link?: { readonly path: string; readonly text: string };
 };
@@ -57,9 +58,20 @@ function* writeIssues({ areWritesCommitted }: SyncState): Generator<Issue> {
   if (areWritesCommitted) return;
   yield {
     problem: 'The database commits no writes. Events get a 503, and Stripe sends them again.',
-    remedy:
-      'Run instep doctor to check the disk, and that a standby of synchronous_standby_names is connected.',
+    remedy: (
+      <RunDoctor>
+        check the disk, and that a standby of synchronous_standby_names is connected
+      </RunDoctor>
+    ),
   };
+}
+
+function RunDoctor({ children }: PropsWithChildren) {
+  return (
+    <>
+      Run <code>npx instep doctor</code> to {children}.
+    </>
+  );
 }
 
 function* parkedIssues(state: SyncState, nowMs: number): Generator<Issue> {
@@ -94,7 +106,7 @@ function* deliveryIssues({ health, counts }: SyncState, nowMs: number): Generato
     const duration = durationOf(nowMs - undeliveredSinceMs);
     yield {
       problem: `Stripe has delivered no event for ${duration}; all were found by catch-up.`,
-      remedy: 'Run instep doctor to check the webhook endpoint and its secret.',
+      remedy: <RunDoctor>check the webhook endpoint and its secret</RunDoctor>,
       link: LAST_EVENTS,
     };
   }
@@ -139,7 +151,7 @@ function* maintenanceIssues(
     const have = unknownOrders === 1 ? 'has' : 'have';
     yield {
       problem: `${counted(unknownOrders, 'subscription')} ${have} same-second events whose order is unknown.`,
-      remedy: "Run instep doctor to check the access to Stripe's API.",
+      remedy: <RunDoctor>check the access to Stripe's API</RunDoctor>,
       link: { path: issuesUrl('unknown order'), text: RESOLVE },
     };
   }
@@ -158,7 +170,7 @@ function* maintenanceIssues(
   ) {
     yield {
       problem: `Catch-up has been running for ${durationOf(nowMs - startedAtMs)}.`,
-      remedy: 'Run instep doctor to check that STRIPE_SECRET_KEY can read events.',
+      remedy: <RunDoctor>check that STRIPE_SECRET_KEY can read events</RunDoctor>,
     };
   }
 }
