@@ -116,7 +116,7 @@ function Header({ area, search }: Pick<PageProps, 'area' | 'search'>) {
               name="q"
               value={search}
               maxlength={300}
-              placeholder="Search ( / )"
+              placeholder="Search"
               aria-label="Search events, customers, subscriptions, invoices, products and teams"
               aria-keyshortcuts="/"
             />
