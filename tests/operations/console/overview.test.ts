@@ -254,10 +254,10 @@ test('it shows the teams by status, and the age of the count', async () => {
 describe('an issue has a remedy', () => {
   beforeEach(() => deliver({}));
 
-  async function expectIssue(problem: string | RegExp, remedy: string): Promise<void> {
+  async function expectIssue(problem: string | RegExp, remedy: string, count = 1): Promise<void> {
     const page = await load();
     expect(page).not.toContain(GREEN);
-    expect(page).toContain('1 issue needs attention.');
+    expect(page).toContain(`${count} ${count === 1 ? 'issue needs' : 'issues need'} attention.`);
     expect(page).toMatch(problem);
     expect(page).toContain(remedy);
   }
@@ -277,7 +277,7 @@ describe('an issue has a remedy', () => {
     expect(await attention()).toContain('Parked (1)');
     service.clock.nowMs += 11 * MINUTE_MS;
     await deliver({ customerId: 'cus_unknown_too' });
-    await expectIssue('2 customers have parked events.', 'href="/attention?kind=parked"');
+    await expectIssue('2 customers have parked events.', 'href="/attention?kind=parked"', 2);
     expect(await load()).not.toContain('less than 10 minutes');
     expect(await attention()).toContain('Parked (2)');
   });
@@ -385,10 +385,11 @@ describe('an issue has a remedy', () => {
     expect(await load()).toContain(GREEN);
   });
 
-  test('issues are counted', async () => {
+  test('issues are counted like the rows of their list', async () => {
     await deliver({ customerId: 'cus_unknown' });
+    await deliver({ customerId: 'cus_unknown_too' });
     await startCatchUp();
     service.clock.nowMs += 2 * HOUR_MS;
-    expect(await load()).toContain('2 issues need attention.');
+    expect(await load()).toContain('3 issues need attention.');
   });
 });

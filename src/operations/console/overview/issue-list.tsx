@@ -1,3 +1,5 @@
+import { MAX_COUNTED_ISSUES } from '../../../queries/open-issues.ts';
+import { countText } from '../../count-text.ts';
 import { issuesUrl } from '../attention/open-issues.ts';
 import { WhenCurrent, WhenOutdated } from '../components/live.tsx';
 import { Time } from '../components/text.tsx';
@@ -22,11 +24,15 @@ export function IssueList({ issues, state, nowMs }: IssueListProps) {
       </div>
     );
   }
-  const count = issues.length === 1 ? '1 issue needs' : `${issues.length} issues need`;
+  const total = issues.reduce((sum, { count = 1 }) => sum + count, 0);
+  // Counting can stop at this number, so that there can be more.
+  const totalText = countText(total, MAX_COUNTED_ISSUES);
   return (
     <section class="health bad" aria-labelledby="issues">
       <p>
-        <strong id="issues">{count} attention.</strong>
+        <strong id="issues">
+          {totalText} {total === 1 ? 'issue needs' : 'issues need'} attention.
+        </strong>
       </p>
       <ul>
         {issues.map(({ problem, remedy, link }, index) => (

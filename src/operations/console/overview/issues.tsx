@@ -16,6 +16,8 @@ export type Issue = {
   readonly remedy: Child;
   /** Where to see or fix it, if that is in the console. */
   readonly link?: { readonly path: string; readonly text: string };
+  /** How many rows the list of issues has for it; 1 by default. */
+  readonly count?: number;
 };
 
 /** The state of everything that Instep keeps in sync. */
@@ -81,6 +83,7 @@ function* parkedIssues(state: SyncState, nowMs: number): Generator<Issue> {
     problem: `${customersHave(counts)} parked events.`,
     remedy: counts.parked === 1 ? 'Link it to its team.' : 'Link each to its team.',
     link: { path: issuesUrl('parked'), text: RESOLVE },
+    count: counts.parked,
   };
 }
 
@@ -100,6 +103,7 @@ function* deliveryIssues({ health, counts }: SyncState, nowMs: number): Generato
       problem: `${issueCountText(counts, 'unreadable')} ${unreadable === 1 ? 'event' : 'events'} could not be read.`,
       remedy: 'Upgrade Instep and replay. If that does not help, report the problem.',
       link: { path: issuesUrl('unreadable'), text: RESOLVE },
+      count: unreadable,
     };
   }
   if (undeliveredSinceMs !== null && nowMs - undeliveredSinceMs > UNDELIVERED_LONG_MS) {
@@ -153,6 +157,7 @@ function* maintenanceIssues(
       problem: `${counted(unknownOrders, 'subscription')} ${have} same-second events whose order is unknown.`,
       remedy: <RunDoctor>check the access to Stripe's API</RunDoctor>,
       link: { path: issuesUrl('unknown order'), text: RESOLVE },
+      count: unknownOrders,
     };
   }
   if (unresolvedProducts > 0) {
@@ -216,6 +221,7 @@ function findingIssues({ counts }: SyncState): Issue[] {
       problem: `${issueCountText(counts, kind)} ${problem}`,
       remedy,
       link: { path: issuesUrl(kind), text: RESOLVE },
+      count: counts[kind],
     };
   });
 }
