@@ -158,7 +158,7 @@ describe('charts', () => {
     const page = await load();
     expect(page).toContain('Events per minute; time in <span class="zone">UTC</span>');
     expect(page).toContain(
-      'Delay of 50% (p50) and 99% (p99) of the events, log scale; late beyond 1 minute',
+      'Delay of 50% (p50) and 99% (p99) of the events, log scale; late beyond 64 s',
     );
     const ticks = /<svg class="ticks"[^>]*>(.*?)<\/svg>/.exec(page)?.[1] ?? '';
     expect(ticks.match(/>\d\d:\d\d</g)).toEqual(['>14:45<', '>15:00<', '>15:15<', '>15:30<']);
@@ -187,7 +187,7 @@ describe('charts', () => {
     expect(await load('/?range=day')).not.toContain('in the last');
   });
 
-  test('call a p99 beyond a minute late', async () => {
+  test('call a p99 beyond 64 s late', async () => {
     await deliver({ delaySeconds: 50 });
     expect(await load()).not.toContain('>late</span>');
     await deliver({ delaySeconds: 70 });

@@ -6,7 +6,7 @@ import type { Delays } from './series.ts';
 
 const LEAST_SECONDS = DELAY_BOUNDS_SECONDS[0] ?? 0.25;
 
-/** The bound of the bucket with the delays of up to a minute. */
+/** The bound of the bucket with the delays of about a minute. */
 const LATE_SECONDS = 64;
 
 /** The possible ends of the scale. The value halfway up is also a round time. */
@@ -41,7 +41,7 @@ export function DelayChart({ slots, delays, range, marks }: DelayChartProps) {
         title={`Delivery delay per ${range.slot}, 50th and 99th percentile`}
         description={`From the creation of an event at Stripe to its receipt. Last ${range.name}: ${textOf(delays)}.`}
         levels={[top, Math.sqrt(top * LEAST_SECONDS), LEAST_SECONDS].map(delayText)}
-        unit="Delay of 50% (p50) and 99% (p99) of the events, log scale; late beyond 1 minute"
+        unit={`Delay of 50% (p50) and 99% (p99) of the events, log scale; late beyond ${delayText(LATE_SECONDS)}`}
         emptyText={delays.p50Seconds === null ? `No delays in the last ${range.name}` : null}
         textOf={textOf}
         {...{ range, slots, marks }}
