@@ -67,11 +67,11 @@ export function Chart(props: ChartProps) {
           {ticks.map((atMs) => (
             <path class="grid" d={`M${xOf(atMs)} 0V${CHART_HEIGHT}`} />
           ))}
-          {children}
           {marks.map(({ kind, atMs, untilMs }) => {
             const [x, end] = [Math.max(0, xOf(atMs)), xOf(untilMs)];
             return <path class={kind} d={`M${x} 0H${end}V${CHART_HEIGHT}H${x}z`} />;
           })}
+          {children}
         </svg>
         {props.emptyText !== null && <p class="empty">{props.emptyText}</p>}
         <svg class="slots" aria-hidden="true" {...stretched}>
