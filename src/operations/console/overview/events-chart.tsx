@@ -7,6 +7,9 @@ import { countOf, type Slot, totalsOf } from './series.ts';
 /** The share of its slot that a bar covers. */
 const BAR = 0.8;
 
+/** Makes a single event that needs attention visible among many others: about 2 pixels. */
+const LEAST_HEIGHTS: Partial<Record<LoggedOutcome, number>> = { parked: 1.5, unreadable: 1.5 };
+
 type EventsChartProps = Pick<ChartProps, 'slots' | 'range' | 'marks'>;
 
 /** The number of events per slot, stacked by outcome. */
@@ -73,15 +76,20 @@ function Patterns() {
 /** The bars of one outcome, each on top of those of the outcomes before it. */
 function barsOf(slots: readonly Slot[], outcome: LoggedOutcome, top: number): string {
   const below = LOGGED_OUTCOMES.slice(0, LOGGED_OUTCOMES.indexOf(outcome));
-  const height = (count: number) => (count / top) * CHART_HEIGHT;
   return slots
     .map(({ counts }, index) => {
       if (counts[outcome] === 0) return '';
-      const base = below.reduce((sum, one) => sum + counts[one], 0);
-      const [x, y] = [index + (1 - BAR) / 2, CHART_HEIGHT - height(base)];
-      return `M${x.toFixed(2)} ${y.toFixed(2)}h${BAR}v${-height(counts[outcome]).toFixed(2)}h${-BAR}z`;
+      const heightOf = (one: LoggedOutcome) => heightFor(counts[one], top, LEAST_HEIGHTS[one]);
+      const height = heightOf(outcome);
+      const base = below.reduce((sum, one) => sum + heightOf(one), 0);
+      const [x, y] = [index + (1 - BAR) / 2, Math.max(height, CHART_HEIGHT - base)];
+      return `M${x.toFixed(2)} ${y.toFixed(2)}h${BAR}v${-height.toFixed(2)}h${-BAR}z`;
     })
     .join('');
+}
+
+function heightFor(count: number, top: number, least = 0): number {
+  return count === 0 ? 0 : Math.max(least, (count / top) * CHART_HEIGHT);
 }
 
 function textOf({ counts }: Slot): string {
