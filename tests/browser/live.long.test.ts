@@ -40,9 +40,10 @@ async function openOverview(): Promise<Page> {
 
 /** Whether the health has lost its color. */
 async function isGray(page: Page): Promise<boolean> {
-  return await page.evaluate<boolean>(
-    'getComputedStyle(document.querySelector(".health")).filter === "grayscale(1)"',
-  );
+  return await page.evaluate<boolean>(`(() => {
+    const color = (selector) => getComputedStyle(document.querySelector(selector)).color;
+    return color('.health strong') === color('h1');
+  })()`);
 }
 
 test.each<[string, Behavior]>([

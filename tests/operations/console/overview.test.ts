@@ -248,7 +248,7 @@ test('it shows the teams by status, and the age of the count', async () => {
   expect(page).toContain('no subscription');
   expect(page).toContain('another status');
   expect(page).not.toContain('alert(1)');
-  expect(page).toMatch(/Counted 3[01] s ago/);
+  expect(page).toMatch(/Counted <span class="when-current">3[01] s ago<\/span>/);
 });
 
 describe('an issue has a remedy', () => {

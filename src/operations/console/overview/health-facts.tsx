@@ -2,10 +2,10 @@ import type { Progress } from '../../../maintenance/reconcile/progress.ts';
 import { MAX_COUNTED_PARKED } from '../../../queries/health.ts';
 import type { LeasedJobState } from '../../../queries/leased-jobs.ts';
 import { countBy, type TeamCounts } from '../../../queries/team-counts.ts';
-import { durationOf } from '../../../runtime/duration.ts';
 import { counted, countText } from '../../count-text.ts';
 import { issuesUrl } from '../attention/open-issues.ts';
 import { Badge, StatusBadge } from '../components/badges.tsx';
+import { Ago } from '../components/live.tsx';
 import { Facts, Notice } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
 import { teamsUrl } from '../teams/team-filter.ts';
@@ -16,14 +16,14 @@ type HealthFactsProps = { readonly state: SyncState; readonly nowMs: number };
 /** The figures behind the issues, shown even if there are no issues. */
 export function HealthFacts({ state, nowMs }: HealthFactsProps) {
   const { health, counts, catchUp, reconciled } = state;
-  const ago = (ms: number | null) => (ms === null ? 'never' : `${durationOf(nowMs - ms)} ago`);
+  const { lastReceivedMs } = health;
   return (
     <Facts
       facts={[
         [
           'Last event',
           <a id="last-event" href="/events">
-            {ago(health.lastReceivedMs)}
+            {lastReceivedMs === null ? 'never' : <Ago ms={lastReceivedMs} nowMs={nowMs} />}
           </a>,
         ],
         [
@@ -44,11 +44,11 @@ export function HealthFacts({ state, nowMs }: HealthFactsProps) {
             {countText(health.namelessProducts)}
           </a>,
         ],
-        ['Last catch-up', catchUpText(catchUp, ago)],
+        ['Last catch-up', <LastCatchUp job={catchUp} nowMs={nowMs} />],
         [
           'Last reconciliation',
           <a id="reconciled" href="/reconcile">
-            {reconciled === null ? 'never' : reconciledText(reconciled, ago)}
+            <LastReconciliation progress={reconciled} nowMs={nowMs} />
           </a>,
         ],
       ]}
@@ -56,15 +56,29 @@ export function HealthFacts({ state, nowMs }: HealthFactsProps) {
   );
 }
 
-type Ago = (ms: number | null) => string;
+type LastCatchUpProps = { readonly job: LeasedJobState | null; readonly nowMs: number };
 
-function catchUpText(job: LeasedJobState | null, ago: Ago): string {
-  if (job === null || job.startedAtMs === null) return 'never';
-  return job.endedAtMs === null ? `running, started ${ago(job.startedAtMs)}` : ago(job.endedAtMs);
+function LastCatchUp({ job, nowMs }: LastCatchUpProps) {
+  if (job === null || job.startedAtMs === null) return <>never</>;
+  if (job.endedAtMs !== null) return <Ago ms={job.endedAtMs} nowMs={nowMs} />;
+  return (
+    <>
+      running, started <Ago ms={job.startedAtMs} nowMs={nowMs} />
+    </>
+  );
 }
 
-function reconciledText({ startedAtMs, counts: { drifts, repaired } }: Progress, ago: Ago): string {
-  return `${ago(startedAtMs)}: ${counted(drifts, 'team')} out of sync, ${countText(repaired)} repaired`;
+type LastReconciliationProps = { readonly progress: Progress | null; readonly nowMs: number };
+
+function LastReconciliation({ progress, nowMs }: LastReconciliationProps) {
+  if (progress === null) return <>never</>;
+  const { startedAtMs, counts } = progress;
+  return (
+    <>
+      <Ago ms={startedAtMs} nowMs={nowMs} />: {counted(counts.drifts, 'team')} out of sync,{' '}
+      {countText(counts.repaired)} repaired
+    </>
+  );
 }
 
 type TeamStatusesProps = { readonly counts: TeamCounts | null; readonly nowMs: number };
@@ -98,7 +112,9 @@ export function TeamStatuses({ counts, nowMs }: TeamStatusesProps) {
           countText(teams),
         ])}
       />
-      <p class="quiet">Counted {durationOf(nowMs - counts.countedAtMs)} ago.</p>
+      <p class="quiet">
+        Counted <Ago ms={counts.countedAtMs} nowMs={nowMs} />.
+      </p>
     </>
   );
 }
