@@ -27,6 +27,7 @@ import { eventPage } from './event-page.tsx';
 import { EventTable } from './event-table.tsx';
 import { exportedEvents } from './export-events.ts';
 import { countNewer, NewerEvents, readBaseline } from './newer-events.tsx';
+import { NoEvents } from './no-events.tsx';
 
 /** `/events`: the event log, newest first, with a filter; and each event's page. */
 export function eventPages(options: ConsoleOptions): Hono {
@@ -145,14 +146,7 @@ type Whole = { readonly isLogEmpty: boolean; readonly isForward: boolean };
 
 /** The end of a page that is not full: whether there can be more events. */
 function PageEnd({ fields, page, isLogEmpty, isForward }: PageEndProps & Whole) {
-  if (isLogEmpty) {
-    return (
-      <Notice kind="empty" title="No events yet">
-        Register /api/stripe/webhook at Stripe for the two subscription events. To send one
-        yourself, run <code>npx instep trigger</code>.
-      </Notice>
-    );
-  }
+  if (isLogEmpty) return <NoEvents />;
   const { events, before, after, searchedToMs } = page;
   const isEmpty = events.length === 0;
   if (searchedToMs !== null) {

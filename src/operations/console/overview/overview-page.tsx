@@ -11,7 +11,8 @@ import { outsideSpans } from '../../../runtime/tracing.ts';
 import { createWriteCheck } from '../../../server/write-check.ts';
 import { countIssues } from '../attention/issue-counts.ts';
 import { Live } from '../components/live.tsx';
-import { Notice, Panel } from '../components/panels.tsx';
+import { Panel } from '../components/panels.tsx';
+import { NoEvents } from '../events/no-events.tsx';
 import type { ConsoleOptions } from '../options.ts';
 import { Page } from '../page.tsx';
 import { DelayChart } from './delay-chart.tsx';
@@ -115,10 +116,7 @@ function Overview({
           </Panel>
         </div>
       ) : (
-        <Notice kind="empty" title="No events yet">
-          Change a subscription at Stripe to receive one. If none arrives, run{' '}
-          <code>npx instep doctor</code>.
-        </Notice>
+        <NoEvents />
       )}
       <div class="panels">
         <Panel title="Teams by status" id="panel-teams">
