@@ -118,6 +118,14 @@ test('the times of a timeline are not cut off, in any usual font', async () => {
   for (const share of shares) expect(share * WIDEST_FONT).toBeLessThan(1);
 });
 
+test('on a phone the newest end of a timeline is in view, without scripts', async () => {
+  const options = { viewport: PHONE, javaScriptEnabled: false };
+  const page = await openOverview(options, '/teams/1');
+  const now = await page.locator('.timeline').getByText('now', { exact: true }).boundingBox();
+  expect(now?.x).toBeGreaterThan(0);
+  expect((now?.x ?? 0) + (now?.width ?? 0)).toBeLessThan(PHONE.width);
+});
+
 test('a mark of a timeline jumps to its row', async () => {
   const page = await openOverview({}, '/teams/1');
   const mark = page.getByRole('link', { name: /: updated, active, applied$/ });

@@ -82,7 +82,8 @@ function LaneDrawing({ lane, end }: { readonly lane: Lane; readonly end: number 
   const { subscriptionId, y, marks } = lane;
   return (
     <g>
-      <text x={4} y={y - 16}>
+      {/* At the end that is in view where the timeline is too wide */}
+      <text x={end} y={y - 16} text-anchor="end">
         {cut(subscriptionId ?? 'no subscription', MAX_LABEL)}
       </text>
       <line class="lane" x1={0} x2={end} y1={y} y2={y} />
