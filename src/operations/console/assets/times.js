@@ -13,11 +13,15 @@ const FORMATS = {
   slot: { dateStyle: 'medium', timeStyle: 'short' },
 };
 
+/** Those before and within "AM" or "p. m.": a line must not break there. */
+const SPACES_AT_END = /\s(?=\D*$)/g;
+
 function showTimes() {
   const timeZone = isUtc ? 'UTC' : ownZone;
   for (const element of document.querySelectorAll('time[datetime], [data-at]')) {
     const format = formatIn(timeZone, element.getAttribute('class'));
-    element.textContent = format.format(new Date(element.dataset.at ?? element.dateTime));
+    const text = format.format(new Date(element.dataset.at ?? element.dateTime));
+    element.textContent = text.replace(SPACES_AT_END, '\u00a0');
   }
   for (const zone of document.querySelectorAll('.zone')) zone.textContent = timeZone;
 }

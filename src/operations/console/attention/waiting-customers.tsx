@@ -46,7 +46,7 @@ export function WaitingCounts({ counts }: Pick<WaitingCustomers, 'counts'>) {
         <>
           {index > 0 && ' and '}
           <a href={issuesUrl(kind)}>
-            {issueCountText(counts, kind)} {TEXTS[kind][counts[kind] === 1 ? 0 : 1]}
+            {issueCountText(counts, kind)}&nbsp;{TEXTS[kind][counts[kind] === 1 ? 0 : 1]}
           </a>
         </>
       ))}{' '}
