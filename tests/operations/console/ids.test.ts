@@ -14,9 +14,10 @@ const [ONE, TWO] = ['cus_aaaaaaaaaa1bbbbbbbbbb', 'cus_aaaaaaaaaa2bbbbbbbbbb'] as
 async function endsOn(path: string): Promise<Record<string, string>> {
   const { html } = await pages.get(path);
   const ends: Record<string, string> = {};
-  const ids = /<bdi class="id[^"]*" title="([^"]+)"><span>([^<]*)<\/span>([^<]*)<\/bdi>/g;
-  for (const [, whole = '', start = '', end = ''] of html.matchAll(ids)) {
-    expect(start + end).toBe(whole);
+  const ids =
+    /<bdi class="id[^"]*" title="([^"]+)"><span>([^<]*)<\/span><span>([^<]*)<\/span>([^<]*)<\/bdi>/g;
+  for (const [, whole = '', start = '', middle = '', end = ''] of html.matchAll(ids)) {
+    expect(start + middle + end).toBe(whole);
     ends[whole] = end;
   }
   return ends;

@@ -122,7 +122,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 function textOf(html: string): string {
   return html
     .replace(/<(head|template)\b.*?<\/\1>/gs, ' ')
-    .replace(/<bdi class="id"[^>]*><span>([^<]*)<\/span>/g, ' $1')
+    .replace(/<bdi class="id"[^>]*><span>([^<]*)<\/span><span>([^<]*)<\/span>/g, ' $1$2')
     .replace(/<[^>]*>/g, ' ')
     .replace(/&(?:amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity] ?? entity)
     .replace(/\s+/g, ' ');

@@ -2,6 +2,7 @@ import { createContext, type PropsWithChildren, useContext } from 'hono/jsx';
 import { MAX_TOOLTIP_LENGTH } from './text.tsx';
 
 const SHORT_ID_LENGTH = 20;
+const START_LENGTH = 8;
 const LEAST_END_LENGTH = 6;
 
 /** Stripe's ids are shorter. */
@@ -31,17 +32,20 @@ function endLengthOf(ids: ListedIds): number {
 }
 
 /**
- * An untrusted id. The style sheet shortens a long one in the middle; selecting, copying and searching the
+ * An untrusted id. The style sheet hides the middle of a long one; selecting, copying and searching the
  * page use the whole id.
  */
 export function Id({ text }: { readonly text: string }) {
   if (text.length <= SHORT_ID_LENGTH) return <bdi class="id">{text}</bdi>;
   const endLength = useContext(EndLength);
   const characters = [...text.slice(0, MAX_TOOLTIP_LENGTH)];
+  const endsAt = Math.max(START_LENGTH, characters.length - endLength);
+  const middle = characters.slice(START_LENGTH, endsAt).join('');
   return (
     <bdi class={endLength > LEAST_END_LENGTH ? 'id long' : 'id'} title={characters.join('')}>
-      <span>{characters.slice(0, -endLength).join('')}</span>
-      {characters.slice(-endLength).join('')}
+      <span>{characters.slice(0, START_LENGTH).join('')}</span>
+      {middle !== '' && <span>{middle}</span>}
+      {characters.slice(endsAt).join('')}
     </bdi>
   );
 }
