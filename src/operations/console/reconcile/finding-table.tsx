@@ -28,7 +28,14 @@ export function CauseText({
   );
 }
 
-const COLUMNS = ['Team', 'Customer', 'Finding', 'Repair', 'Since', 'State'] as const;
+const COLUMNS = [
+  'Team',
+  'Customer',
+  'Finding',
+  { name: 'Repair', class: 'wide' },
+  'Since',
+  'State',
+] as const;
 
 type FindingTableProps = {
   readonly findings: readonly Finding[];
@@ -85,13 +92,13 @@ export function Changes({ is, shouldBe }: Pick<DriftFinding, 'is' | 'shouldBe'>)
   // The missed event may belong to a subscription that the team does not follow.
   if (changed.length === 0) return <>No change to the team.</>;
   return (
-    <>
+    <ul class="changes">
       {changed.map(([name, field]) => (
-        <div>
+        <li>
           {name} from <UntrustedText text={is[field] ?? 'none'} maxLength={40} /> to{' '}
           <UntrustedText text={shouldBe[field] ?? 'none'} maxLength={40} />
-        </div>
+        </li>
       ))}
-    </>
+    </ul>
   );
 }

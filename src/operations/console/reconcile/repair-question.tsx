@@ -58,7 +58,12 @@ function TeamsToRepair({ first, teams, count }: ToRepair) {
     <>
       <Table
         label="Teams to repair"
-        columns={['Team', 'Customer', 'Change', { name: 'Why', class: 'wide' }]}
+        columns={[
+          'Team',
+          'Customer',
+          { name: 'Change', class: 'wide' },
+          { name: 'Why', class: 'wide' },
+        ]}
         rows={first.map((drift) => cellsOf(drift, teams))}
       />
       {count > first.length && <p>And {counted(count - first.length, 'more team')}.</p>}
