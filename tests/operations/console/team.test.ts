@@ -123,14 +123,21 @@ describe('the reason for the plan', () => {
       /Current plan unknown customer Stripe does not know this customer\. .* Link another customer The team has Pro/,
     );
     expect(text).not.toContain('has a plan');
+    const { html } = await pages.get(`/teams/${teamId}`);
+    expect(html).toMatch(/class="button main">Link and replay.*class="button quiet"[^>]*>Compare/s);
     const linked = await pages.post(`/teams/${teamId}/link`, { customer: 'cus_other' });
     expect(linked.text).toContain('Linked to cus_other.');
     expect(await read()).not.toContain('unknown customer');
   });
 
   test('says that no event was received', async () => {
-    const { read } = await arrange();
-    expect(await read()).toContain('no events No event of this customer has been received.');
+    const { read, teamId } = await arrange();
+    const received = 'No event of this customer has been received.';
+    expect(await read()).toContain(`no events ${received} If Stripe shows a subscription,`);
+    // Stripe does not know the customer.
+    await pages.get(`/teams/${teamId}?compare=yes`);
+    expect(await read()).toContain(received);
+    expect(await read()).not.toContain('If Stripe shows a subscription');
   });
 
   test('says that no event had an effect', async () => {

@@ -12,12 +12,14 @@ import { teamUrl } from './find-teams.ts';
 type ComparePanelProps = {
   readonly team: NamedTeam;
   readonly comparison: Comparison | null;
+  /** Whether the team needs another customer first. */
+  readonly isLinkable: boolean;
   /** The results of a repair before this comparison. */
   readonly acted: readonly RecordedAction[];
 };
 
 /** Compares the team with Stripe. A difference is shown first, and repaired on request. */
-export function ComparePanel({ team: { id }, comparison, acted }: ComparePanelProps) {
+export function ComparePanel({ team: { id }, comparison, isLinkable, acted }: ComparePanelProps) {
   const isCompared = comparison !== null;
   const canRepair = comparison?.kind === 'compared' && comparison.finding?.kind === 'drift';
   return (
@@ -34,7 +36,7 @@ export function ComparePanel({ team: { id }, comparison, acted }: ComparePanelPr
       )}
       <div class="row">
         <form method="get" action={`${teamUrl(id)}#comparison`}>
-          <Button kind={isCompared ? 'quiet' : 'main'} name="compare" value="yes">
+          <Button kind={isCompared || isLinkable ? 'quiet' : 'main'} name="compare" value="yes">
             {isCompared ? 'Compare again' : 'Compare with Stripe'}
           </Button>
         </form>

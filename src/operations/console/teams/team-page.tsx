@@ -161,7 +161,9 @@ function TeamPage(props: TeamPageProps) {
       </p>
       <TeamStatusPanel {...{ team, finding, waiting, planSelection }} {...teamStatusOf(record)} />
       {waiting !== null && <LinkPanel {...{ team, waiting }} failure={failureOf(acted, entered)} />}
-      {customerId !== null && <ComparePanel {...{ team, comparison, acted }} />}
+      {customerId !== null && (
+        <ComparePanel {...{ team, comparison, acted }} isLinkable={waiting !== null} />
+      )}
       {customer !== undefined && (
         <Panel title="Known subscriptions" id="subscriptions">
           <SubscriptionTable customer={customer} planSelection={planSelection} />

@@ -101,8 +101,14 @@ function Reason({ team, status, waiting }: ReasonProps) {
     case 'no events':
       return (
         <>
-          No event of this customer has been received. If Stripe shows a subscription,{' '}
-          <a href="#comparison">compare this team with Stripe</a>.
+          No event of this customer has been received.
+          {waiting === null && (
+            <>
+              {' '}
+              If Stripe shows a subscription,{' '}
+              <a href="#comparison">compare this team with Stripe</a>.
+            </>
+          )}
         </>
       );
     case 'no effect':
