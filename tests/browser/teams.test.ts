@@ -70,7 +70,7 @@ test('a team that missed an event is compared with Stripe, then repaired', async
   await page.goto(`${instep.url}/teams/${teamId}`);
   await expectText(page).toContain('The team has Pro (trialing)');
   await page.getByRole('button', { name: 'Compare with Stripe' }).click();
-  await expectText(page).toContain('An event was missed.');
+  await expectText(page).toContain('An event of sub_missed was missed.');
   await page.getByRole('button', { name: 'Repair this team' }).click();
   await expectText(page).toContain('The team was repaired.');
   expect(await page.getByRole('region', { name: 'Current plan' }).innerText()).toContain(

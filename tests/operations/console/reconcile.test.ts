@@ -56,14 +56,14 @@ test('a dry run finds drift and changes nothing; a repair asks for confirmation 
   expect(started.text).toContain('Dry run');
   const found = await settled(pages);
   expect(found.text).toMatch(/Teams out of sync 1 not repaired Teams compared 1/);
-  expect(found.text).toMatch(
-    /An event was missed\. Subscription: sub_drifted \. status from active to canceled/,
-  );
+  expect(found.text).toMatch(/An event of sub_drifted was missed\. status from active to canceled/);
   expect(found.text).toMatch(
     /cus_teamless No team is linked to this customer\. Its subscriptions are active/,
   );
   expect(found.html).toContain(`href="/teams/${teamId}"`);
-  expect(found.text).toContain(`Team team ${teamId} cus_drifted An event was missed.`);
+  expect(found.text).toContain(
+    `Team team ${teamId} cus_drifted An event of sub_drifted was missed.`,
+  );
   expect(await statusOf(account, teamId)).toBe('active');
 
   const findings = await (await pages.fetch('/reconcile/findings?format=json')).json();
@@ -76,7 +76,7 @@ test('a dry run finds drift and changes nothing; a repair asks for confirmation 
 
   const asked = await pages.get('/reconcile/repair');
   expect(asked.text).toMatch(
-    /Repair all teams that are out of sync\? Team Customer Change Why Team team \d+ cus_drifted status from active to canceled .* An event was missed\./,
+    /Repair all teams that are out of sync\? Team Customer Change Why Team team \d+ cus_drifted status from active to canceled .* An event of sub_drifted was missed\./,
   );
   expect(await statusOf(account, teamId)).toBe('active');
   await pages.post('/reconcile', { mode: 'repair' });

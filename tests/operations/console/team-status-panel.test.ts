@@ -29,6 +29,7 @@ test.each([
       },
       finding: null,
       waiting: null,
+      isCompared: false,
       notes: [],
       planSelection: 'newest',
     }),

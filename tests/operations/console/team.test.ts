@@ -301,11 +301,14 @@ describe('the history', () => {
 
 describe('the comparison with Stripe', () => {
   test('shows a difference, and repairs it on request', async () => {
-    const { happen, teamId } = await arrange();
+    const { happen, subscriptionId, teamId } = await arrange();
     await happen(0, { status: 'active' });
     await happen(60, { status: 'canceled' }, 'missed');
     const compared = await pages.get(`/teams/${teamId}?compare=yes`);
-    expect(compared.text).toContain('The team is out of sync with Stripe. An event was missed.');
+    expect(compared.text).toContain(
+      `The team is out of sync with Stripe. An event of ${subscriptionId} was missed.`,
+    );
+    expect(compared.text).toContain('See the comparison below');
     expect(compared.text).toMatch(
       /Source Status .* Your database active Pro .* Stripe canceled differs – differs – differs/,
     );

@@ -31,7 +31,7 @@ export function PlanTable({ label, namesAre, rows, mark }: PlanTableProps) {
         ) : (
           <OptionalText text={plan[field]} />
         )}
-        {comparedWith[field] !== plan[field] && <span class="changed"> {mark}</span>}
+        {comparedWith[field] !== plan[field] && <span class={mark}> {mark}</span>}
       </>
     )),
   ];

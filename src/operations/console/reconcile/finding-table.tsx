@@ -15,17 +15,10 @@ export function CauseText({
 }: {
   readonly finding: Pick<DriftFinding, 'cause' | 'subscriptionIds'>;
 }) {
-  return (
-    <>
-      {REASONS[cause]}
-      {subscriptionIds.length > 0 && (
-        <>
-          {' '}
-          Subscription: <UntrustedText text={subscriptionIds.join(', ')} />.
-        </>
-      )}
-    </>
-  );
+  if (subscriptionIds.length === 0) return <>{REASONS[cause]}</>;
+  const ids = <UntrustedText text={subscriptionIds.join(', ')} />;
+  if (cause === 'never seen') return <>No event of {ids} has been received.</>;
+  return <>An event of {ids} was missed.</>;
 }
 
 const COLUMNS = [

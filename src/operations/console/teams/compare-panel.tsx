@@ -80,7 +80,7 @@ function Result({ comparison }: { readonly comparison: Comparison }) {
         {sinceSeconds !== null && (
           <>
             {' '}
-            Out of sync since <Time ms={sinceSeconds * 1_000} /> or later.
+            The difference began on <Time ms={sinceSeconds * 1_000} /> at the earliest.
           </>
         )}
       </p>

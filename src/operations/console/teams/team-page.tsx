@@ -159,7 +159,11 @@ function TeamPage(props: TeamPageProps) {
           </a>
         </span>
       </p>
-      <TeamStatusPanel {...{ team, finding, waiting, planSelection }} {...teamStatusOf(record)} />
+      <TeamStatusPanel
+        {...{ team, finding, waiting, planSelection }}
+        {...teamStatusOf(record)}
+        isCompared={comparison !== null}
+      />
       {waiting !== null && <LinkPanel {...{ team, waiting }} failure={failureOf(acted, entered)} />}
       {customerId !== null && (
         <ComparePanel {...{ team, comparison, acted }} isLinkable={waiting !== null} />

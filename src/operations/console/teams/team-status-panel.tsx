@@ -21,6 +21,8 @@ type TeamStatusPanelProps = {
   readonly finding: OpenFinding | null;
   /** `null` unless the team needs a customer. */
   readonly waiting: WaitingCustomers | null;
+  /** Whether the page shows a comparison with Stripe. */
+  readonly isCompared: boolean;
   readonly status: TeamStatus;
   readonly notes: readonly TeamNote[];
   readonly planSelection: PlanSelection;
@@ -46,7 +48,7 @@ export function TeamStatusPanel({
       ) : (
         <>
           <p class="lead">
-            <Found finding={finding} />
+            <Found finding={finding} isCompared={reason.isCompared} />
           </p>
           <p>
             <Reason {...reason} />
@@ -72,8 +74,10 @@ const BADGES = {
   'changed by hand': { word: 'changed by hand', tone: 'bad' },
 } as const satisfies Record<TeamStatus['kind'], { readonly word: string; readonly tone: Tone }>;
 
+type FoundProps = Pick<TeamStatusPanelProps, 'isCompared'> & { readonly finding: OpenFinding };
+
 /** A problem under the name that it has on the list of issues, and where to resolve it. */
-function Found({ finding: { problem } }: { readonly finding: OpenFinding }) {
+function Found({ finding: { problem }, isCompared }: FoundProps) {
   const kind = KIND_OF_PROBLEM[problem];
   return (
     <>
@@ -81,15 +85,23 @@ function Found({ finding: { problem } }: { readonly finding: OpenFinding }) {
       {problem === 'unknown customer' ? (
         <a href="#link">Link another customer</a>
       ) : (
-        <a href="#comparison">Compare this team with Stripe</a>
+        <CompareLink isCompared={isCompared} />
       )}
     </>
   );
 }
 
-type ReasonProps = Pick<TeamStatusPanelProps, 'team' | 'status' | 'waiting'>;
+function CompareLink({ isCompared }: Pick<TeamStatusPanelProps, 'isCompared'>) {
+  return (
+    <a href="#comparison">
+      {isCompared ? 'See the comparison below' : 'Compare this team with Stripe'}
+    </a>
+  );
+}
 
-function Reason({ team, status, waiting }: ReasonProps) {
+type ReasonProps = Pick<TeamStatusPanelProps, 'team' | 'status' | 'waiting' | 'isCompared'>;
+
+function Reason({ team, status, waiting, isCompared }: ReasonProps) {
   switch (status.kind) {
     case 'unlinked':
       return (
@@ -153,7 +165,7 @@ function Reason({ team, status, waiting }: ReasonProps) {
           <strong>
             <UntrustedText text={shortPlan(status.shouldBe)} />
           </strong>
-          . <a href="#comparison">Compare this team with Stripe</a>, then repair it.
+          . <CompareLink isCompared={isCompared} />, then repair it.
         </>
       );
   }
