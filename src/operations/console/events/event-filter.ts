@@ -5,6 +5,7 @@ import { readCustomerIdsOf } from '../../../queries/subscriptions.ts';
 import { readTeam } from '../../../queries/teams.ts';
 import { parseTimeSince } from '../../../runtime/time-since.ts';
 import { LOGGED_TYPES } from '../../../stripe/handled-event-type.ts';
+import { plainText } from '../components/text.tsx';
 import { queryText } from '../query-parameters.ts';
 
 const FIELDS = [
@@ -83,8 +84,8 @@ export async function parseFilter(
   if (fields.type !== '' && type === undefined) errors.type = 'Unknown event type.';
   const sinceMs = timeOf(fields.from, nowMs);
   const untilMs = timeOf(fields.until, nowMs);
-  if (sinceMs === null) errors.from = ENTER_TIME;
-  if (untilMs === null) errors.until = ENTER_TIME;
+  if (sinceMs === null) errors.from = noTime(fields.from);
+  if (untilMs === null) errors.until = noTime(fields.until);
   const customer = await customerOf(query, fields);
   if (customer.error !== undefined) errors.team = customer.error;
   if (sinceMs === null || untilMs === null || Object.keys(errors).length > 0) {
@@ -97,7 +98,8 @@ export async function parseFilter(
   return { filter: { ...ids, type, outcome, sinceMs, untilMs }, errors: null };
 }
 
-const ENTER_TIME = 'Enter 2026-05-31T10:00, which is in UTC, or 2h for two hours ago.';
+/** A field for times can't show other texts. */
+const noTime = (text: string) => `"${plainText(text)}" is not a time. Enter a date and a time.`;
 
 /** The format of a browser's time field. */
 const WITHOUT_ZONE = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$/;
