@@ -96,6 +96,7 @@ describe('the filter', () => {
     expect(status).toBe(200);
     expect(html).not.toContain('<script>alert');
     expect(html).toContain('No event found');
+    expect(html).toContain('<a href="/events">Show all events</a>');
   });
 
   let arranged: Promise<ApplicationId> | undefined;

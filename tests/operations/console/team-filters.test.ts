@@ -89,6 +89,7 @@ test('each filter shows how many teams match it and the others', async () => {
     expect(text).toMatch(new RegExp(`Problem .*\\b${problem} 1 `));
   }
   expect(text).toMatch(/Counted \d+ seconds? ago\./);
+  expect((await pages.get('/teams?search=nobody')).text).not.toContain('Counted');
   const unpaid = await pages.get('/teams?status=unpaid');
   expect(unpaid.text).toMatch(/Plan Pro 2 Basic 1/);
   // The link of a chosen filter removes it.

@@ -161,7 +161,7 @@ function PageEnd({ fields, page, isLogEmpty, isForward }: PageEndProps & Whole) 
   if (!isEmpty) return null;
   return (
     <Notice kind="empty" title="No event found">
-      Remove a filter, or choose another time.
+      Remove a filter, or choose another time. <a href="/events">Show all events</a>
     </Notice>
   );
 }

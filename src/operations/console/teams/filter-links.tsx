@@ -53,7 +53,7 @@ export function FilterLinks({ fields, counts, nowMs }: FilterLinksProps) {
           </div>
         ))}
       </dl>
-      {counts !== null && (
+      {counts !== null && fields.search === '' && (
         <p class="quiet">Counted {durationText((nowMs - counts.countedAtMs) / 1_000)} ago.</p>
       )}
     </nav>

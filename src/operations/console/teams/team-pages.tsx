@@ -148,13 +148,10 @@ function NoTeams({ fields, start }: Omit<PageEndProps, 'page'>) {
   }
   return (
     <Notice kind="empty" title={start !== null ? 'No more teams found' : 'No team found'}>
-      {fields.search === '' ? (
-        <>
-          No team matches these filters. <a href="/teams">Show all teams</a>
-        </>
-      ) : (
-        'Enter part of a name, or a whole team id, customer (cus_…) or subscription (sub_…). E-mail addresses are not searched.'
-      )}
+      {fields.search === ''
+        ? 'No team matches these filters.'
+        : 'Enter part of a name, or a whole team id, customer (cus_…) or subscription (sub_…). E-mail addresses are not searched.'}{' '}
+      <a href="/teams">Show all teams</a>
     </Notice>
   );
 }
