@@ -89,6 +89,8 @@ describe('a form that was sent after its session had expired', () => {
     expect(login.headers.get('location')).toBe(next);
     const page = await (await operator.get(next)).text();
     expect(page).toContain('Your input was kept.');
+    expect(page).toContain('Replay event 7');
+    expect(page).toContain('note: &quot;&lt;b&gt;kept&lt;/b&gt;&quot;');
     expect(page).toContain('action="/events/7/replay"');
     expect(page).toContain('name="note" value="&quot;&lt;b&gt;kept&lt;/b&gt;&quot;"');
     expect(page).not.toContain('value="old"');
@@ -146,9 +148,11 @@ describe('a form that was sent after its session had expired', () => {
 
   test('is also kept without a login', async () => {
     const operator = local.newOperator();
-    const answer = await operator.post('/events/7/replay', { note: 'kept' });
+    const answer = await operator.post('/reconcile', { mode: 'repair' });
     expect(answer.status).toBe(403);
-    expect(await answer.text()).toContain('name="note" value="kept"');
+    const page = await answer.text();
+    expect(page).toContain('name="mode" value="repair"');
+    expect(page).toMatch(/Reconcile<\/bdi>.*<bdi>mode: repair/s);
   });
 });
 

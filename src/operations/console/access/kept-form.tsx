@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { Context } from 'hono';
 import { Button, CSRF_FIELD, PostForm } from '../components/form.tsx';
+import { UntrustedText } from '../components/text.tsx';
 import { Page } from '../page.tsx';
 import { sign } from './cookie-sessions.ts';
 
@@ -36,11 +37,24 @@ export function unsealForm(sealed: string, key: Uint8Array): KeptForm | null {
   return JSON.parse(inflateRawSync(Buffer.from(content, 'base64url')).toString());
 }
 
-/** Offers to send a form that was not processed. */
+/** Offers to send a form that was not processed, and says what it does. */
 export function KeptFormPage({ title, form }: { readonly title: string; readonly form: KeptForm }) {
+  const entered = form.fields.filter(([, value]) => value !== '');
   return (
     <Page title={title} area={null}>
       <p>Nothing has changed yet. Your input was kept.</p>
+      <p class="lead">
+        <UntrustedText text={purposeOf(form)} />
+      </p>
+      {entered.length > 0 && (
+        <ul>
+          {entered.map(([name, value]) => (
+            <li>
+              <UntrustedText text={`${name}: ${value}`} />
+            </li>
+          ))}
+        </ul>
+      )}
       <PostForm action={form.path}>
         {form.fields.map(([name, value]) => (
           <input type="hidden" name={name} value={value} />
@@ -52,4 +66,11 @@ export function KeptFormPage({ title, form }: { readonly title: string; readonly
       </PostForm>
     </Page>
   );
+}
+
+/** `Replay event 7` for `/events/7/replay`, otherwise the name of the page: `Reconcile`. */
+function purposeOf({ path }: KeptForm): string {
+  const [, subject, id, action] = /^\/(team|event)s\/([^/]+)\/(\w+)$/.exec(path) ?? [];
+  const words = action === undefined ? path.slice(1) : `${action} ${subject} ${id}`;
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
