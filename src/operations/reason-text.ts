@@ -32,7 +32,7 @@ export function reasonParts(reason: Reason): readonly ReasonPart[] {
       ];
     case 'no-team':
       return [
-        `No team is linked to customer ${reason.customerId}. The event is applied as soon as one is.`,
+        `No team is linked to customer ${reason.customerId}. The event is applied once a team is linked.`,
       ];
     case 'team-linked-since':
       return [
@@ -45,10 +45,10 @@ export function reasonParts(reason: Reason): readonly ReasonPart[] {
           'another order, or TEAM_PLAN was different.',
       ];
     case 'newest-event':
-      return [`It was the customer's newest event, and ${effect(reason)}.`];
+      return [`It was the customer's newest event at that time, and ${effect(reason)}.`];
     case 'best-subscription':
       return [
-        `Its subscription was the customer's best one (TEAM_PLAN=best), and ${effect(reason)}.`,
+        `Its subscription was the customer's best one at that time (TEAM_PLAN=best), and ${effect(reason)}.`,
       ];
     case 'shown-by-stripe':
       return [`Stripe's API returned the subscription in this state, and ${effect(reason)}.`];

@@ -77,7 +77,9 @@ test('finds an event by position and prints JSON', async () => {
       receivedAt: expect.any(String),
       outcome: 'applied',
       deliveries: 1,
-      why: ["It was the customer's newest event, and the status active gives the team its plan."],
+      why: [
+        "It was the customer's newest event at that time, and the status active gives the team its plan.",
+      ],
       reasons: [{ code: 'newest-event', status: 'active', effect: 'grants' }],
       before: null,
       after: {

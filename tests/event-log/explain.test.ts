@@ -82,7 +82,7 @@ describe('applied', () => {
       },
     });
     expect(whyAt(3, log)).toEqual([
-      "It was the customer's newest event, and the status canceled takes the plan away.",
+      "It was the customer's newest event at that time, and the status canceled takes the plan away.",
     ]);
     expect(statuses(explainAt(1, log))).toEqual([null, 'trialing']);
   });
@@ -106,7 +106,7 @@ describe('applied', () => {
       ['applied', 0, 'active'],
     ]);
     expect(whyAt(2, log)).toEqual([
-      "It was the customer's newest event, and the status active gives the team its plan.",
+      "It was the customer's newest event at that time, and the status active gives the team its plan.",
       'The order of the 2 events in its second is ambiguous. The later arrival counts until ' +
         "Stripe's API is asked.",
     ]);
@@ -143,7 +143,7 @@ describe('applied', () => {
     ]);
     const best = { planSelection: 'best' } as const;
     expect(whyAt(1, log, best)).toEqual([
-      "Its subscription was the customer's best one (TEAM_PLAN=best), and the status active gives the team its plan.",
+      "Its subscription was the customer's best one at that time (TEAM_PLAN=best), and the status active gives the team its plan.",
     ]);
     expect(whyAt(2, log, best)).toEqual([
       "The team kept evt_1 (position 1) of sub_1, the customer's best subscription (TEAM_PLAN=best).",
@@ -231,7 +231,7 @@ test('says for a parked event that no team is linked, or that it is about to be 
   const unlinked = explainAt(1, log, { teamIds: [] });
   expect(unlinked.plans).toBeNull();
   expect(textOf(unlinked)).toEqual([
-    'No team is linked to customer cus_1. The event is applied as soon as one is.',
+    'No team is linked to customer cus_1. The event is applied once a team is linked.',
   ]);
   expect(whyAt(1, log)).toEqual([
     'No team was linked to the customer when the event arrived. Team 7 is linked now, and a running server applies the event within seconds.',

@@ -96,7 +96,7 @@ test.each(['cus_teamless', 'sub_teamless'])(
     const { status, text: shown } = await pages.get(`/search?q=${text}`);
     expect(status).toBe(200);
     expect(shown).toContain('No team is linked to customer cus_teamless .');
-    expect(shown).toContain('Its parked events are applied as soon as one is.');
+    expect(shown).toContain('Its parked events are applied once a team is linked.');
     expect(shown).toContain('Team id or name Link and replay');
     expect(shown).toMatch(/parked evt_parked updated active/);
   },

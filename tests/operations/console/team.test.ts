@@ -225,6 +225,13 @@ describe('the history', () => {
     );
   });
 
+  test('says that an event was applied and left the plan as it was', async () => {
+    const { deliver, read } = await arrange();
+    await deliver(0, { eventId: 'evt_paid' });
+    await deliver(60, { eventId: 'evt_renewed' });
+    expect(await read()).toMatch(/evt_renewed .* Pro , as before It was .* evt_paid .* to Pro It/);
+  });
+
   test('has a chart with a description', async () => {
     const { deliver, teamId } = await arrange();
     await deliver(0, { status: 'trialing' });

@@ -165,7 +165,7 @@ function CustomerPanel({ customerId, events, id }: TeamlessCustomer & { readonly
     <Panel title="Customer without a team" id={id}>
       <p class="lead">
         No team is linked to customer <UntrustedText text={customerId} maxLength={100} />.
-        {parked > 0 && ' Its parked events are applied as soon as one is.'}
+        {parked > 0 && ' Its parked events are applied once a team is linked.'}
       </p>
       <LinkCustomerForm customerId={customerId} />
       <EventTable events={events} />

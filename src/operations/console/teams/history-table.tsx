@@ -58,23 +58,31 @@ function cellsOf(entry: HistoryEntry) {
   ];
 }
 
-function Effect({ entry }: { readonly entry: HistoryEntry }) {
-  const { plans } = entry;
+type EffectProps = { readonly entry: HistoryEntry };
+
+function Effect({ entry }: EffectProps) {
   return (
     <>
-      {plans !== null && !isSamePlan(plans.before, plans.after) && (
-        <div>
-          from <UntrustedText text={shortPlan(plans.before)} maxLength={60} /> to{' '}
-          <strong>
-            <UntrustedText text={shortPlan(plans.after)} maxLength={60} />
-          </strong>
-        </div>
-      )}
+      <PlanChange entry={entry} />
       {entry.reasons.map((reason) => (
         <div class="quiet">
           <ReasonText reason={reason} />
         </div>
       ))}
     </>
+  );
+}
+
+function PlanChange({ entry: { event, plans } }: EffectProps) {
+  if (plans === null) return null;
+  const after = <UntrustedText text={shortPlan(plans.after)} maxLength={60} />;
+  if (isSamePlan(plans.before, plans.after)) {
+    return event.outcome === 'applied' ? <div>{after}, as before</div> : null;
+  }
+  return (
+    <div>
+      from <UntrustedText text={shortPlan(plans.before)} maxLength={60} /> to{' '}
+      <strong>{after}</strong>
+    </div>
   );
 }
