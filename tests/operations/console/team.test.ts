@@ -288,7 +288,8 @@ describe('the history', () => {
     const older = await pages.get(next.replace('&amp;', '&'));
     expect(rowsOf(older.html)).toBe(10);
     expect(older.html).toMatch(/<text x="1184"[^>]*>newer<\/text>/);
-    expect(older.html).toContain(`href="/teams/${teamId}?events=100#history">Newest</a>`);
+    expect(older.text).toContain(`Older events of Acme team ${teamId}`);
+    expect(older.html).toContain(`href="/teams/${teamId}?events=100#history">Newest events</a>`);
     expect(rowsOf((await pages.get(`/teams/${teamId}?events=7`)).html)).toBe(30);
   });
 

@@ -114,6 +114,9 @@ function EventPage({ event, explained, acted }: EventPageProps) {
         <p class="lead">
           <OutcomeBadge outcome={outcome} /> {first && <ReasonText reason={first} />}
         </p>
+        {first?.code === 'unreadable' && (
+          <p>Upgrade Instep and replay the event. If that does not help, report the problem.</p>
+        )}
         {remarks.map((remark) => (
           <p>
             <ReasonText reason={remark} />

@@ -6,6 +6,7 @@ import { Time } from '../components/text.tsx';
 import { Page } from '../page.tsx';
 import { teamName, teamUrl } from './find-teams.ts';
 import { HistoryTable } from './history-table.tsx';
+import { TeamLink } from './team-link.tsx';
 import { TimelineChart } from './timeline-chart.tsx';
 
 /** How many events of a customer a page can show. */
@@ -54,11 +55,12 @@ export function HistoryPanel({ team, history, limit, before }: HistoryProps) {
       ) : (
         <>
           <TimelineChart entries={entries} isNewest={isNewest} />
+          <p class="quiet">In the order of arrival, newest first</p>
           <HistoryTable entries={entries} />
         </>
       )}
       <Pager
-        first={!isNewest && { href: urlOf({ before: null, limit }), text: 'Newest' }}
+        first={!isNewest && { href: urlOf({ before: null, limit }), text: 'Newest events' }}
         next={
           history.before !== null && {
             href: urlOf({ before: history.before, limit }),
@@ -77,8 +79,17 @@ export function HistoryPanel({ team, history, limit, before }: HistoryProps) {
 
 /** The page of an older part of a team's history. */
 export function OlderPage(props: HistoryProps) {
+  const { team } = props;
   return (
-    <Page title={`Older events of ${teamName(props.team)}`} area="Teams">
+    <Page
+      title={`Older events of ${teamName(team)}`}
+      heading={
+        <>
+          Older events of <TeamLink id={team.id} team={team} />
+        </>
+      }
+      area="Teams"
+    >
       <HistoryPanel {...props} />
     </Page>
   );

@@ -17,7 +17,12 @@ export function TeamLink({ id, team }: TeamLinkProps) {
       <a href={teamUrl(id)}>
         <UntrustedText text={name ?? `Team ${id}`} maxLength={60} />
       </a>
-      {name !== undefined && name === team?.name && <span class="quiet"> team&nbsp;{id}</span>}
+      {name !== undefined && name === team?.name && (
+        <>
+          {' '}
+          <span class="quiet">team&nbsp;{id}</span>
+        </>
+      )}
     </>
   );
 }
