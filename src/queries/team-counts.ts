@@ -76,6 +76,11 @@ export async function readTeamCounts(query: Query): Promise<TeamCounts | null> {
   return row ?? null;
 }
 
+/** The number of all teams. */
+export function countAll(groups: readonly TeamGroup[]): number {
+  return groups.reduce((sum, { teams }) => sum + teams, 0);
+}
+
 /** The number of teams for each value of a filter, the most frequent first. */
 export function countBy(
   groups: readonly TeamGroup[],

@@ -1,5 +1,6 @@
 import type { ApplicationId } from '../../../src/core/application-id.ts';
 import type { Database } from '../../../src/postgres/database.ts';
+import { countTeamsInTurn } from '../../../src/queries/team-counts.ts';
 import { addTeam } from '../../../src/queries/teams.ts';
 import type { SubscriptionEventFields } from '../../../src/testing/subscription-event.ts';
 import { openPipeline } from '../../support/service/pipelines.ts';
@@ -83,5 +84,8 @@ export async function addProblems(database: Database): Promise<Problems> {
             ) as row`,
     [withoutEvents, { ...plan, providerSubscriptionId: 'sub_1Silent' }],
   );
+  await query("update instep.team_counts set counted_at = '-infinity'");
+  await countTeamsInTurn(query);
+  await query('update instep.team_counts set counted_at = $1', [new Date(NOW_MS - 4_000)]);
   return { twoSubscriptions, withoutCustomer, withoutEvents, unknownCustomer, hostile, busy };
 }

@@ -121,8 +121,9 @@ describe('Replay', () => {
   test('leaves an event that is still unreadable', async () => {
     const body = { id: 'evt_odd', type: 'customer.subscription.updated', data: { object: 7 } };
     const position = await deliverBody(JSON.stringify(body));
-    const { text } = await pages.get(`/events/${position}`);
-    expect(text).toMatch(/unreadable data\.object: .* Upgrade Instep and replay the event\./);
+    expect((await pages.get(`/events/${position}`)).text).toMatch(
+      /unreadable data\.object: .* Upgrade Instep and replay the event\./,
+    );
     const { text } = await pages.post(`/events/${position}/replay`);
     expect(text).toContain(
       "This version of Instep can't read the event either. Nothing was changed.",

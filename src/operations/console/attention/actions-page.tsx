@@ -32,7 +32,7 @@ export function actionsPage(options: ConsoleOptions): Hono {
         <p>Actions in this console during the last year. Commands are not listed.</p>
         {actions.length > 0 ? (
           <>
-            <ExportLinks url="/actions" />
+            <ExportLinks what="all actions" url="/actions" />
             <Table label="Actions" columns={COLUMNS} rows={actions.map(cellsOf)} />
           </>
         ) : (

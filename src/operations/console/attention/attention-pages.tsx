@@ -66,7 +66,10 @@ export function attentionPages(services: ActionServices): Hono {
           </>
         ) : (
           <>
-            <ExportLinks url={issuesUrl(kind)} />
+            <ExportLinks
+              what={kind === null ? 'all issues' : 'all of these issues'}
+              url={issuesUrl(kind)}
+            />
             <IssueForm {...{ page, kind, cursor, areSelected, texts, failures }} />
           </>
         )}

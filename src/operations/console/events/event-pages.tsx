@@ -62,6 +62,7 @@ export function eventPages(options: ConsoleOptions): Hono {
     // Before the page is read: an event that arrives in between is reported twice, never lost.
     const isFirst = before === null && after === null;
     const baseline = isFirst ? await readBaseline(query, filter, newest) : null;
+    const isFiltered = Object.values(filter).some((value) => value !== undefined);
     const limit = pageSize(fields);
     const page = await readPageOfEvents(query, { filter, before, after, limit, clockMs });
     return render(
@@ -71,7 +72,10 @@ export function eventPages(options: ConsoleOptions): Hono {
         <div id="results">
           {page.events.length > 0 && (
             <>
-              <ExportLinks url={filterUrl('/events', fields)} />
+              <ExportLinks
+                what={isFiltered ? 'all of these events' : 'all events'}
+                url={filterUrl('/events', fields)}
+              />
               <EventTable events={page.events} />
             </>
           )}

@@ -138,7 +138,9 @@ function Findings({ found, teams, isOver }: FindingsProps) {
   if (count === 0) return isOver ? null : <p class="quiet">No findings yet.</p>;
   return (
     <>
-      {isOver && count === first.length && <ExportLinks url="/reconcile/findings" />}
+      {isOver && count === first.length && (
+        <ExportLinks what={counted(count, 'finding')} url="/reconcile/findings" />
+      )}
       <FindingTable findings={shownOf(found)} teams={teams} />
       {count > MAX_SHOWN && (
         <p>

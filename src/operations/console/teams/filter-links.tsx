@@ -1,6 +1,11 @@
 import type { Child } from 'hono/jsx';
-import { countBy, type TeamCounts, type TeamGroup } from '../../../queries/team-counts.ts';
-import { countText, durationText } from '../../count-text.ts';
+import {
+  countAll,
+  countBy,
+  type TeamCounts,
+  type TeamGroup,
+} from '../../../queries/team-counts.ts';
+import { counted, countText, durationText } from '../../count-text.ts';
 import { UntrustedText } from '../components/text.tsx';
 import { type TeamFields, teamsUrl } from './team-filter.ts';
 
@@ -13,7 +18,7 @@ const FILTERS: readonly {
   readonly valuesOf: (group: TeamGroup) => readonly (string | null)[];
 }[] = [
   { field: 'status', name: 'Status', valuesOf: ({ status }) => [status] },
-  { field: 'plan', name: 'Plan', valuesOf: ({ plan }) => [plan] },
+  { field: 'plan', name: 'Plan or last plan', valuesOf: ({ plan }) => [plan] },
   { field: 'product', name: 'Product', valuesOf: ({ product }) => [product] },
   { field: 'problem', name: 'Problem', valuesOf: ({ problems }) => problems },
 ];
@@ -54,7 +59,10 @@ export function FilterLinks({ fields, counts, nowMs }: FilterLinksProps) {
         ))}
       </dl>
       {counts !== null && fields.search === '' && (
-        <p class="quiet">Counted {durationText((nowMs - counts.countedAtMs) / 1_000)} ago.</p>
+        <p class="quiet">
+          {counted(countAll(counts.groups), 'team')} in all, counted{' '}
+          {durationText((nowMs - counts.countedAtMs) / 1_000)} ago.
+        </p>
       )}
     </nav>
   );
@@ -72,10 +80,10 @@ function valuesOf(
   const matching = groups.filter((group) =>
     others.every((one) => one.valuesOf(group).includes(fields[one.field])),
   );
-  const counted = countBy(matching, valuesOf);
+  const values = countBy(matching, valuesOf);
   const chosen = fields[field];
-  const isCounted = chosen === '' || counted.some(([value]) => value === chosen);
-  return isCounted ? counted : [...counted, [chosen, null]];
+  const isCounted = chosen === '' || values.some(([value]) => value === chosen);
+  return isCounted ? values : [...values, [chosen, null]];
 }
 
 type ValuesProps = {

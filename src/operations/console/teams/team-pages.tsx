@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
-import { readTeamCounts, type TeamCounts } from '../../../queries/team-counts.ts';
-import { countText } from '../../count-text.ts';
+import type { TeamFilter } from '../../../queries/list-teams.ts';
+import { countAll, readTeamCounts } from '../../../queries/team-counts.ts';
+import { counted, countText } from '../../count-text.ts';
 import type { ActionServices } from '../attention/action.ts';
 import { ExportLinks } from '../components/export-links.tsx';
 import { Button, Field } from '../components/form.tsx';
@@ -38,7 +39,7 @@ export function teamPages(options: ConsoleOptions, services: ActionServices): Ho
     const parameter = (name: string) => req.query(name);
     const start = readStart(parameter);
     const counts = await readTeamCounts(query);
-    const canSort = counts !== null && countAll(counts) <= MAX_SORTED;
+    const canSort = counts !== null && countAll(counts.groups) <= MAX_SORTED;
     const given = readTeamFields(parameter);
     // Ids have an index.
     const isById = teamOrderOf(given).sort === 'id';
@@ -65,7 +66,7 @@ export function teamPages(options: ConsoleOptions, services: ActionServices): Ho
         <div id="results">
           {page.teams.length > 0 && (
             <>
-              <ExportLinks url={teamsUrl(fields)} />
+              <ExportLinks what={whatIsListed(page, filter)} url={teamsUrl(fields)} />
               <TeamTable teams={page.teams} sorted={canSort ? { fields, order } : null} />
             </>
           )}
@@ -77,8 +78,11 @@ export function teamPages(options: ConsoleOptions, services: ActionServices): Ho
   return app.route('/', teamPage(options, services));
 }
 
-function countAll({ groups }: TeamCounts): number {
-  return groups.reduce((sum, { teams }) => sum + teams, 0);
+/** The number of teams where the page has all of them: the counts of the filters can be older. */
+function whatIsListed({ teams, before, after }: PageOfTeams, filter: TeamFilter): string {
+  if (before === null && after === null) return counted(teams.length, 'team');
+  const isFiltered = Object.values(filter).some((value) => value !== undefined);
+  return isFiltered ? 'all of these teams' : 'all teams';
 }
 
 function SearchForm({ fields }: { readonly fields: TeamFields }) {
