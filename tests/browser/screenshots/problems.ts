@@ -68,7 +68,8 @@ export async function addProblems(database: Database): Promise<Problems> {
   const odd = { id: 'evt_odd', type: 'customer.subscription.updated', data: { object: 7 } };
   await ingest([received(JSON.stringify(odd), NOW_MS - HOUR_SECONDS * 1_000)]);
   await query(`update instep.subscriptions
-                  set is_order_ambiguous = true, created_at = now() - interval '20 minutes'
+                  set is_order_ambiguous = true,
+                      created_at = least(created_at, now() - interval '20 minutes')
                 where customer_id = 'cus_busy'`);
   const plan = { planName: 'Pro', providerProductId: 'prod_pro', subscriptionStatus: 'active' };
   await query(

@@ -239,7 +239,7 @@ function Note({ note, planSelection }: NoteProps) {
       return (
         <>
           Subscription <Id of={note.subscription} /> has same-second events whose order is unknown.
-          Instep asks Stripe within seconds; until then the later arrival counts.
+          Instep asks Stripe; until Stripe answers, the later arrival counts.
         </>
       );
     case 'newest without effect':
