@@ -19,10 +19,10 @@ export function growthReport(
     most: 10,
   });
   return [
-    `Measured with \`npm run bench -- growth\` on ${machine}. Three databases were measured in turn: with ` +
-      `${count(FEW_TEAMS)} teams and users and an empty log; with ${count(teams)} teams and users, one ` +
-      `subscription per team, and an empty log; and with the same teams and ${count(events)} events with ` +
-      `short bodies in the log. There were ${rounds} rounds of ${seconds} s each. ` +
+    `Measured with \`npm run bench -- growth\` on ${machine}. Three databases were measured in turn: one with ` +
+      `${count(FEW_TEAMS)} teams and users and an empty log; one with ${count(teams)} teams and users, one ` +
+      `subscription per team, and an empty log; and one with the same teams and a log of ` +
+      `${count(events)} events with short bodies. There were ${rounds} rounds of ${seconds} s each. ` +
       (problems.length === 0
         ? 'All measurements were valid.'
         : `**Failed:** ${problems.join('; ')}`),
