@@ -71,16 +71,19 @@ export function decide(
     return step.outcome;
   }
 
-  /** Whether another event of its second has arrived since the snapshot was requested. */
+  /**
+   * Whether a snapshot no longer decides the order of its second: no team is linked, the order has become known, or
+   * another event of the second has arrived since the snapshot was requested.
+   */
   function isSuperseded({ subscription, observedKeys }: SnapshotEvent) {
     if (!teamIdsByCustomer.has(subscription.customerId)) return true;
     if (observedKeys === null) return false;
     const { customerId, subscriptionId, createdSeconds } = subscription;
     const state = customers.get(customerId)?.get(subscriptionId);
-    const isAskedFor =
+    const isStillAmbiguous =
       state?.newest.createdSeconds === createdSeconds && state.order === 'ambiguous';
     const { events } = history.secondOf(subscription);
-    return !isAskedFor || events.some(({ key }) => !observedKeys.has(key));
+    return !isStillAmbiguous || events.some(({ key }) => !observedKeys.has(key));
   }
 
   const results = events.map((event): IngestResult => {

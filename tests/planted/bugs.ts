@@ -97,7 +97,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'const followed = (',
     'if (plan.subscriptionStatus !== null) return true;\n  const followed = (',
   ]),
-  bug('every snapshot counts as superseded', DECIDE, ['return !isAskedFor ||', 'return true ||']),
+  bug('every snapshot counts as superseded', DECIDE, [
+    'return !isStillAmbiguous ||',
+    'return true ||',
+  ]),
 
   // SQL and concurrency.
   storeBug('a parked event stays parked in the log', 'queries/events.ts', [
