@@ -14,6 +14,7 @@ export {
 } from './config/config.ts';
 export type { ApplicationId } from './core/application-id.ts';
 export type { PlanSelection } from './core/plan-selection.ts';
+export type { User } from './core/user.ts';
 export type { Instep, InstepOptions } from './instep.ts';
 export type { MaintenanceMode } from './maintenance/open-maintenance.ts';
 export type { Exposition } from './operations/metrics/exposition.ts';
@@ -48,7 +49,7 @@ export type { Handler, HttpRequest, HttpResponse } from './server/http-message.t
 export type { IngestWebhook, IngestWebhookOptions } from './server/ingest-webhook.ts';
 export { type ListenerOptions, ListenFailed, type RunningServer } from './server/listener.ts';
 export { type ListenOptions, listen } from './server/server.ts';
-export type { Profile as User } from './server/user.ts';
+export type { Profile } from './server/user.ts';
 export type { Session } from './sessions/token.ts';
 export { BodyNotJson } from './stripe/parse-event.ts';
 export { SignatureInvalid } from './stripe/signature.ts';

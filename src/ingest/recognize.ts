@@ -15,8 +15,8 @@ type AnyEvent = {
 /**
  * Gives events the keys that they have in the log, which are usually their own. But Stripe renders one event
  * differently for endpoints with different API versions, and in its list of events. Then the id, the type,
- * the subscription and the second identify it. Test fixtures share one id and one API version, so each of
- * them remains a separate event.
+ * the subscription and the second identify it. Sample events of a test can share an id, such as
+ * `evt_00000000000000`, but then also the API version, so each of them remains a separate event.
  */
 export function recognize<Event extends ReceivedEvent>(
   events: readonly Event[],

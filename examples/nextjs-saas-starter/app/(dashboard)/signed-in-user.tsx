@@ -1,11 +1,11 @@
 'use client';
 
-import type { User } from 'instep';
+import type { Profile } from 'instep';
 import { useEffect, useState } from 'react';
 
 /** As in the starter, the browser requests `/api/user`, which Instep answers. */
 export function SignedInUser() {
-  const [user, setUser] = useState<User | null>(null);
+  const [user, setUser] = useState<Profile | null>(null);
   useEffect(() => {
     fetch('/api/user')
       .then((response) => response.json())
