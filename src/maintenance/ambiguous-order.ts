@@ -8,7 +8,7 @@ import {
 } from '../queries/subscriptions.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
-import { StripeApiFailed } from '../stripe/api-failure.ts';
+import { isRefusedByStripe } from '../stripe/api-failure.ts';
 import { keysOfSecond } from '../stripe/event-key.ts';
 import { makeSnapshot } from '../stripe/subscription-snapshot.ts';
 import { lastShownSecond } from './last-shown-second.ts';
@@ -78,7 +78,7 @@ export function createAmbiguousOrderJob(options: AmbiguousOrderJobOptions): Job[
     try {
       return await takeSnapshot(subscription, options, signal);
     } catch (err) {
-      const isUnknown = err instanceof StripeApiFailed && err.isRefused;
+      const isUnknown = isRefusedByStripe(err);
       if (!isUnknown && !isOfOneEvent(err)) throw err;
       options.logger.warn({ ...subscription, err }, 'snapshot not applied');
       if (isUnknown) return 'unknown';

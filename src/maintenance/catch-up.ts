@@ -10,7 +10,7 @@ import { readEventIds } from '../queries/events.ts';
 import { findPruned } from '../queries/prune-events.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
-import { StripeApiFailed } from '../stripe/api-failure.ts';
+import { isRefusedByStripe } from '../stripe/api-failure.ts';
 import { parseEvent } from '../stripe/parse-event.ts';
 import { type LeasedRun, withLease } from './lease.ts';
 import { restWithoutPermission } from './rest-without-permission.ts';
@@ -107,7 +107,7 @@ export async function catchUp(
     }
   } catch (error) {
     // Stripe no longer knows the cursor's event: the next run begins at the start of the list.
-    if (error instanceof StripeApiFailed && error.isRefused) {
+    if (isRefusedByStripe(error)) {
       await run.saveProgress({ ...before, unfinishedRun: null });
     }
     throw error;

@@ -1,7 +1,7 @@
 import { takeNewCustomers } from '../queries/new-customers.ts';
 import { readTeamsOf } from '../queries/teams.ts';
 import { inTurn } from '../queries/turns.ts';
-import { StripeApiFailed } from '../stripe/api-failure.ts';
+import { isRefusedByStripe } from '../stripe/api-failure.ts';
 import type { Finding } from './reconcile/finding.ts';
 import { listCustomer } from './reconcile/listing.ts';
 import type { ReconcileServices } from './reconcile/options.ts';
@@ -43,7 +43,7 @@ export function createFirstSubscriptionsJob(services: ReconcileServices): Job['r
         await ask(customerId, signal);
       } catch (err) {
         // Stripe refuses the id, for example an empty one. The other customers are still asked for.
-        if (!(err instanceof StripeApiFailed && err.isRefused)) throw err;
+        if (!isRefusedByStripe(err)) throw err;
         logger.warn({ customerId, err }, 'customer id refused by Stripe');
       }
     }

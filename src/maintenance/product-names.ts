@@ -11,7 +11,7 @@ import {
 } from '../queries/products.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
-import { StripeApiFailed } from '../stripe/api-failure.ts';
+import { isRefusedByStripe } from '../stripe/api-failure.ts';
 
 type NamesOptions = {
   readonly query: Query;
@@ -50,7 +50,7 @@ export async function lookUpProductNames(
       return await retrieveProductName(productId, signal);
     } catch (err) {
       // Stripe refuses the id. The other products are still looked up.
-      if (!(err instanceof StripeApiFailed && err.isRefused)) throw err;
+      if (!isRefusedByStripe(err)) throw err;
       logger.warn({ productId, err }, 'product name lookup failed');
       return null;
     }

@@ -32,6 +32,11 @@ export class StripeApiFailed extends InstepError {
   }
 }
 
+/** Whether Stripe can't process this one request. Others can still succeed. */
+export function isRefusedByStripe(error: unknown): error is StripeApiFailed {
+  return error instanceof StripeApiFailed && error.isRefused;
+}
+
 const PROXY = 'a proxy between Instep and Stripe may have answered';
 
 /** The failure for an unexpected response; `body` is `null` if it is not a JSON object. */

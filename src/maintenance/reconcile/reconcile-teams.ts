@@ -11,7 +11,7 @@ import {
   readTeamsOf,
   writePlans,
 } from '../../queries/teams.ts';
-import { StripeApiFailed } from '../../stripe/api-failure.ts';
+import { isRefusedByStripe } from '../../stripe/api-failure.ts';
 import { toSubscriptionJson } from '../../stripe/parse-listed-subscription.ts';
 import { makeSnapshot } from '../../stripe/subscription-snapshot.ts';
 import type { DatedSubscription, Drift } from './drift.ts';
@@ -84,7 +84,7 @@ async function findCertain(
     }
     const now = await listCustomer(customerId, options, signal).catch((err: unknown) => {
       // Stripe refuses the id, for example an empty one. The other teams are still compared.
-      if (!(err instanceof StripeApiFailed && err.isRefused)) throw err;
+      if (!isRefusedByStripe(err)) throw err;
       options.logger.warn({ customerId, err }, 'customer id refused by Stripe');
       return null;
     });

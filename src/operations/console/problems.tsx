@@ -6,6 +6,7 @@ import { DeadlineExceeded } from '../../runtime/deadline.ts';
 import { InstepError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logging.ts';
 import { Notice } from './components/panels.tsx';
+import { capitalized } from './components/text.tsx';
 import { Page } from './page.tsx';
 
 /** A response in place of the requested page. It shows the title and the message. */
@@ -99,7 +100,7 @@ export function createErrorHandler(logger: Logger) {
 
 function problemOf(error: Error): PageProblem {
   if (error instanceof PageProblem) return error;
-  const reason = error.message.charAt(0).toUpperCase() + error.message.slice(1);
+  const reason = capitalized(error.message);
   if (error instanceof DatabaseUnavailable) {
     const meanwhile = 'Events get a 503 until it is back, and Stripe sends them again.';
     return new PageProblem(503, 'PostgreSQL does not answer', `${reason}. ${meanwhile}`);

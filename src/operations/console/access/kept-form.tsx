@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { Context } from 'hono';
 import { Button, CSRF_FIELD, PostForm } from '../components/form.tsx';
-import { UntrustedText } from '../components/text.tsx';
+import { capitalized, UntrustedText } from '../components/text.tsx';
 import { Page } from '../page.tsx';
 import { sign } from './cookie-sessions.ts';
 
@@ -72,5 +72,5 @@ export function KeptFormPage({ title, form }: { readonly title: string; readonly
 function purposeOf({ path }: KeptForm): string {
   const [, subject, id, action] = /^\/(team|event)s\/([^/]+)\/(\w+)$/.exec(path) ?? [];
   const words = action === undefined ? path.slice(1) : `${action} ${subject} ${id}`;
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
+  return capitalized(words);
 }

@@ -5,6 +5,7 @@ import type { ParkedFilter } from '../../../queries/parked-events.ts';
 import { readCustomerIdsOf, readCustomers } from '../../../queries/subscriptions.ts';
 import { InstepError } from '../../../runtime/errors.ts';
 import { counted } from '../../count-text.ts';
+import { capitalized } from '../components/text.tsx';
 import { compareTeam } from '../teams/compare-team.ts';
 import {
   type ActionRequest,
@@ -57,12 +58,8 @@ export async function resolve(
   } catch (error) {
     if (!(error instanceof InstepError)) throw error;
     services.logger.warn({ err: error, action, subject }, 'action failed');
-    return failed(asSentence(error.message));
+    return failed(`${capitalized(error.message)}.`);
   }
-}
-
-function asSentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
 async function compare(
@@ -103,9 +100,7 @@ async function askForOrder(
     case 'answered':
       return done('Stripe has shown which event came last.');
     case 'too early':
-      return failed(
-        'By the clock of Stripe, the second of these events is not over. Try again later.',
-      );
+      return failed("By Stripe's clock, the second of these events is not over. Try again later.");
     case 'unknown':
       return failed(
         'Stripe does not know the subscription. The team follows the event that arrived last.',

@@ -25,6 +25,11 @@ export function plainText(text: string): string {
   return `${plain.slice(0, MAX_PLAIN_LENGTH - 1).toWellFormed()}…`;
 }
 
+/** A text as the beginning of a sentence. */
+export function capitalized(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}
+
 /** An untrusted text as a part of a sentence. */
 export function quoted(text: string): string {
   return `"${plainText(text)}"`;

@@ -5,7 +5,7 @@ import { readCustomerIdsOf } from '../../../queries/subscriptions.ts';
 import { readTeam } from '../../../queries/teams.ts';
 import { parseTimeSince } from '../../../runtime/time-since.ts';
 import { LOGGED_TYPES } from '../../../stripe/handled-event-type.ts';
-import { plainText } from '../components/text.tsx';
+import { quoted } from '../components/text.tsx';
 import { queryText } from '../query-parameters.ts';
 
 const FIELDS = [
@@ -99,7 +99,7 @@ export async function parseFilter(
 }
 
 /** A field for times can't show other texts. */
-const noTime = (text: string) => `"${plainText(text)}" is not a time. Enter a date and a time.`;
+const noTime = (text: string) => `${quoted(text)} is not a time. Enter a date and a time.`;
 
 /** The format of a browser's time field. */
 const WITHOUT_ZONE = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$/;

@@ -6,7 +6,7 @@ import { ExportLinks } from '../components/export-links.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { Live } from '../components/live.tsx';
 import { Facts, Notice, Panel } from '../components/panels.tsx';
-import { Time } from '../components/text.tsx';
+import { capitalized, Time } from '../components/text.tsx';
 import { FindingTable } from './finding-table.tsx';
 import type { Found, RunState } from './run.ts';
 import type { TeamsById } from './teams-of-findings.ts';
@@ -94,8 +94,7 @@ function OwnRun({ state, teams }: OwnRunProps) {
       {state.kind === 'running' && <ProgressBar progress={state.progress} />}
       {state.kind === 'failed' && (
         <Notice kind="error" title="Reconciliation failed">
-          {state.reason.charAt(0).toUpperCase() + state.reason.slice(1)}. The findings so far are
-          below.
+          {capitalized(state.reason)}. The findings so far are below.
         </Notice>
       )}
       {state.kind === 'done' && <CountFacts counts={state.counts} isDryRun={isDryRun} />}

@@ -4,7 +4,7 @@ import { ActionSummary } from '../attention/action-summary.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { Notice, Panel } from '../components/panels.tsx';
 import { PlanTable } from '../components/plan-table.tsx';
-import { Time, UntrustedText } from '../components/text.tsx';
+import { capitalized, Time, UntrustedText } from '../components/text.tsx';
 import { CauseText } from '../reconcile/finding-table.tsx';
 import type { Comparison } from './compare-team.ts';
 import { teamUrl } from './find-teams.ts';
@@ -52,7 +52,7 @@ export function ComparePanel({ team: { id }, comparison, isLinkable, acted }: Co
 
 function Result({ comparison }: { readonly comparison: Comparison }) {
   if (comparison.kind === 'failed') {
-    const reason = `${comparison.reason.charAt(0).toUpperCase()}${comparison.reason.slice(1)}.`;
+    const reason = `${capitalized(comparison.reason)}.`;
     return (
       <Notice kind="error" title="Comparison failed">
         {reason} Nothing was changed.
