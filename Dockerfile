@@ -1,24 +1,24 @@
-# The server for your own PostgreSQL. The image has no embedded one: that needs glibc and a writable disk.
+# The server for your own PostgreSQL, with the console. The image has no embedded PostgreSQL: that needs glibc and a
+# writable disk.
 FROM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY packages ./packages
 RUN npm ci --ignore-scripts --no-audit --no-fund
-COPY tsconfig.json tsconfig.build.json rolldown.config.js ./
+COPY tsconfig.json rolldown.config.js ./
 COPY scripts ./scripts
-COPY src ./src
 RUN npm run build
-RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+RUN npm ci --omit=dev --omit=optional --omit=peer --workspace=instep --ignore-scripts --no-audit --no-fund
 
 FROM node:24-alpine
 WORKDIR /app
-COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
-COPY --from=build /app/dist ./dist
+COPY --from=build /app/packages/instep ./packages/instep
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
 USER node
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=40s --start-interval=1s \
   CMD wget -q -O /dev/null "http://127.0.0.1:$PORT/healthz"
 # As process 1 it handles SIGTERM itself: no shell and no npm between it and Docker.
-ENTRYPOINT ["node", "dist/cli/instep.js"]
+ENTRYPOINT ["node", "packages/instep/bin/instep.js"]
 CMD ["serve"]

@@ -1,17 +1,30 @@
+import { isAbsolute } from 'node:path';
 import { defineConfig } from 'rolldown';
 
-// The entries of package.json. The modules that they share go into `dist/chunks`: a process that loads a few files
+/** Packages from npm, and each other's, stay imports. */
+const external = (name) => !name.startsWith('.') && !isAbsolute(name);
+
+// The entries of each package.json. The modules that they share go into `dist/chunks`: a process that loads a few files
 // instead of 130 starts in two thirds of the time (docs/decisions/0019-load-few-packages.md).
-export default defineConfig({
-  input: {
-    index: 'src/index.ts',
-    'adapters/next': 'src/adapters/next.ts',
-    'adapters/node': 'src/adapters/node.ts',
-    'testing/index': 'src/testing/index.ts',
-    'cli/instep': 'src/cli/instep.ts',
+const libraries = {
+  instep: {
+    index: 'index.ts',
+    'adapters/next': 'adapters/next.ts',
+    'adapters/node': 'adapters/node.ts',
+    'testing/index': 'testing/index.ts',
+    'cli/instep': 'cli/instep.ts',
   },
-  platform: 'node',
-  external: /^[^./]/,
-  tsconfig: 'tsconfig.build.json',
-  output: { dir: 'dist', chunkFileNames: 'chunks/[name].js' },
-});
+  'embedded-postgres': { index: 'index.ts' },
+};
+
+export default defineConfig(
+  Object.entries(libraries).map(([name, entries]) => ({
+    input: Object.fromEntries(
+      Object.entries(entries).map(([entry, file]) => [entry, `packages/${name}/src/${file}`]),
+    ),
+    platform: 'node',
+    external,
+    tsconfig: `packages/${name}/tsconfig.build.json`,
+    output: { dir: `packages/${name}/dist`, chunkFileNames: 'chunks/[name].js' },
+  })),
+);

@@ -17,6 +17,8 @@ function project(name: string, options: { maxWorkers: number; groupOrder: number
 }
 
 export default defineConfig({
+  // The packages by name, from their sources.
+  resolve: { tsconfigPaths: true },
   test: {
     globalSetup: 'tests/support/global-setup.ts',
     setupFiles: ['tests/support/secrets/leaks.ts', 'tests/support/wait-longer.ts'],

@@ -1,4 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
 // Without this file Vitest would find the product's own configuration, which needs a database.
-export default defineConfig({ test: { include: ['tests/**/*.test.ts'] } });
+export default defineConfig({
+  resolve: { alias: { 'instep/src': new URL('packages/instep/src', import.meta.url).pathname } },
+  test: { include: ['tests/**/*.test.ts'] },
+});

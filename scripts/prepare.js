@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 if (existsSync('node_modules/@types/node')) {
   const { status } = spawnSync('npm', ['run', 'build'], { stdio: 'inherit' });
   process.exitCode = status ?? 1;
-} else if (!existsSync('dist')) {
+} else if (!existsSync('packages/instep/dist')) {
   process.stderr.write(
     'Instep is not built, and the development dependencies that build it are missing.\n' +
       'Run npm ci. To remove them again, run npm prune --omit=dev.\n',

@@ -1,5 +1,5 @@
-import type { TrueEvent } from '../src/testing/lifecycle/history.ts';
 import type { TeamRecord } from './expected-team.ts';
+import type { TrueEvent } from './lifecycle/history.ts';
 
 /**
  * The row that an application writes after a checkout: the active plan of an event's subscription, or of a

@@ -1,7 +1,7 @@
-import type { Step } from '../src/testing/lifecycle/delivery-schedule.ts';
-import { renderHistory } from '../src/testing/lifecycle/history.ts';
 import { describeDivergence } from './divergence.ts';
 import type { Failure } from './level.ts';
+import type { Step } from './lifecycle/delivery-schedule.ts';
+import { renderHistory } from './lifecycle/history.ts';
 
 /** The lines that explain a divergence: the true events, the steps and the differences. */
 export function describeFailure(failure: Failure): string[] {

@@ -1,12 +1,7 @@
-import type { PlanSelection } from '../src/core/plan-selection.ts';
-import type { Step } from '../src/testing/lifecycle/delivery-schedule.ts';
-import {
-  addFaults,
-  type FaultCounts,
-  type Faults,
-  noFaults,
-} from '../src/testing/lifecycle/faults.ts';
+import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
 import type { Divergence } from './divergence.ts';
+import type { Step } from './lifecycle/delivery-schedule.ts';
+import { addFaults, type FaultCounts, type Faults, noFaults } from './lifecycle/faults.ts';
 import type { SimulatedCustomer } from './world.ts';
 
 export type LevelOptions = {

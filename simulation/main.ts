@@ -1,11 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 import { CommanderError } from 'commander';
-import { type Data, printData, printMessage } from '../src/cli/output.ts';
-import { createProgress } from '../src/cli/progress.ts';
-import { InstepError } from '../src/runtime/errors.ts';
-import { createLogger } from '../src/runtime/logging.ts';
-import { FAULT_NAMES } from '../src/testing/lifecycle/faults.ts';
+import { type Data, printData, printMessage } from 'instep/src/cli/output.ts';
+import { createProgress } from 'instep/src/cli/progress.ts';
+import { InstepError } from 'instep/src/runtime/errors.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
 import { openCluster } from './cluster/open-cluster.ts';
 import { withPrimaryAndStandby } from './cluster/with-primary-and-standby.ts';
 import { runCoreThreads } from './core/core-threads.ts';
@@ -19,6 +18,7 @@ import {
   type LevelOptions,
   type Summary,
 } from './level.ts';
+import { FAULT_NAMES } from './lifecycle/faults.ts';
 import {
   createCommand,
   faultArguments,
@@ -33,7 +33,9 @@ import { runStoreLevel } from './store/store-level.ts';
 
 class Diverged extends Error {}
 
-const PROGRAM = fileURLToPath(new URL('../../../dist/cli/instep.js', import.meta.url));
+const PROGRAM = fileURLToPath(
+  new URL('../../../packages/instep/dist/cli/instep.js', import.meta.url),
+);
 
 const POOL = {
   maxConnections: 8,

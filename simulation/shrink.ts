@@ -1,8 +1,8 @@
-import type { Step } from '../src/testing/lifecycle/delivery-schedule.ts';
-import { renderHistory } from '../src/testing/lifecycle/history.ts';
-import type { LifecycleChange } from '../src/testing/lifecycle/subscription.ts';
 import type { Divergence } from './divergence.ts';
 import type { Failure } from './level.ts';
+import type { Step } from './lifecycle/delivery-schedule.ts';
+import { renderHistory } from './lifecycle/history.ts';
+import type { LifecycleChange } from './lifecycle/subscription.ts';
 
 /** One customer and the steps that repeat a divergence. */
 type Case = Pick<Failure, 'customer' | 'steps' | 'planSelection'>;

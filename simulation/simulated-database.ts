@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { printMessage } from '../src/cli/output.ts';
-import { connectToServer, type DatabaseServer } from '../src/postgres/connect.ts';
-import { prepareDatabase } from '../src/queries/prepare-database.ts';
+import { printMessage } from 'instep/src/cli/output.ts';
+import { connectToServer, type DatabaseServer } from 'instep/src/postgres/connect.ts';
+import { prepareDatabase } from 'instep/src/postgres/prepare-database.ts';
 
 type SimulatedDatabase = {
   readonly server: DatabaseServer;

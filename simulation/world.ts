@@ -1,13 +1,13 @@
-import { generateLifecycle } from '../src/testing/lifecycle/customer-lifecycle.ts';
-import type { EventFormat } from '../src/testing/lifecycle/history.ts';
-import { SHAPES } from '../src/testing/lifecycle/shapes.ts';
+import { hasEffect } from './expected-team.ts';
+import { generateLifecycle } from './lifecycle/customer-lifecycle.ts';
+import type { EventFormat } from './lifecycle/history.ts';
+import { SHAPES } from './lifecycle/shapes.ts';
 import {
   type CustomerLifecycle,
   hasEnded,
   type LifecycleChange,
-} from '../src/testing/lifecycle/subscription.ts';
-import { createRandom } from '../src/testing/random.ts';
-import { hasEffect } from './expected-team.ts';
+} from './lifecycle/subscription.ts';
+import { createRandom } from './random.ts';
 
 export type SimulatedCustomer = {
   readonly lifecycle: CustomerLifecycle;

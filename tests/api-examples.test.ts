@@ -9,20 +9,15 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createEmptyDatabase } from './support/postgres/test-database.ts';
 import { SETTINGS } from './support/process/instep-process.ts';
+import { INSTEP, ROOT } from './support/repository.ts';
 
 const run = promisify(execFile);
-const ROOT = resolve(import.meta.dirname, '..');
-const ENTRY_POINTS = [
-  '../src/index.ts',
-  '../src/adapters/next.ts',
-  '../src/adapters/node.ts',
-  '../src/testing/index.ts',
-];
+const ENTRY_POINTS = ['instep', 'instep/next', 'instep/node', 'instep/testing'];
 
 /** The names of all exported functions. Classes are left out. */
 const functions = (await Promise.all(ENTRY_POINTS.map((path) => import(path)))).flatMap((module) =>
@@ -31,9 +26,9 @@ const functions = (await Promise.all(ENTRY_POINTS.map((path) => import(path)))).
     .map(([name]) => name),
 );
 
-const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+const sources = readdirSync(join(INSTEP, 'src'), { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.ts'))
-  .map((path) => readFileSync(join(ROOT, 'src', path), 'utf8'));
+  .map((path) => readFileSync(join(INSTEP, 'src', path), 'utf8'));
 
 /** The code of the example in the function's doc comment. */
 function exampleOf(name: string): string | undefined {
@@ -50,9 +45,12 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 beforeAll(async () => {
   mkdirSync(join(folder, 'node_modules'));
-  symlinkSync(ROOT, join(folder, 'node_modules/instep'));
+  symlinkSync(INSTEP, join(folder, 'node_modules/instep'));
   const typeRoots = [join(ROOT, 'node_modules/@types')];
-  const compilerOptions = { noEmit: false, rootDir: '.', outDir: 'out', typeRoots };
+  const compilerOptions = {
+    ...{ noEmit: false, allowImportingTsExtensions: false, paths: {} },
+    ...{ rootDir: '.', outDir: 'out', typeRoots },
+  };
   const config = { extends: join(ROOT, 'tsconfig.json'), compilerOptions, include: ['*.ts'] };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');

@@ -1,10 +1,9 @@
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-
-const ROOT = resolve(import.meta.dirname, '..');
+import { INSTEP, ROOT } from './support/repository.ts';
 
 const pages = [
   'README.md',
@@ -20,19 +19,11 @@ const modules = pages.flatMap((page) =>
     .filter(({ code }) => /^(?:import|export) /m.test(code)),
 );
 
-const src = (path: string) => [join(ROOT, 'src', path)];
-
 const settings = {
   extends: join(ROOT, 'tsconfig.json'),
-  compilerOptions: {
-    paths: {
-      instep: src('index.ts'),
-      'instep/next': src('adapters/next.ts'),
-      'instep/node': src('adapters/node.ts'),
-      'instep/testing': src('testing/index.ts'),
-    },
-  },
-  files: modules.map((_, index) => `snippet-${index}.ts`).concat(src('adapters/next-server.d.ts')),
+  files: modules
+    .map((_, index) => `snippet-${index}.ts`)
+    .concat(join(INSTEP, 'src/adapters/next-server.d.ts')),
 };
 
 test('every TypeScript module on a page compiles', async () => {

@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { teamPlan } from 'instep/src/core/plan-selection.ts';
+import { ENDED_STATUSES, effectOf, GRANTING_STATUSES, STATUSES } from 'instep/src/core/status.ts';
+import { isSamePlan, NO_PLAN } from 'instep/src/core/transition.ts';
 import { describe, expect, test } from 'vitest';
 import { expectedTeam } from '../simulation/expected-team.ts';
-import { teamPlan } from '../src/core/plan-selection.ts';
-import { ENDED_STATUSES, effectOf, GRANTING_STATUSES, STATUSES } from '../src/core/status.ts';
-import { isSamePlan, NO_PLAN } from '../src/core/transition.ts';
-import { hasEnded, STATUSES as SIMULATED_STATUSES } from '../src/testing/lifecycle/subscription.ts';
+import { hasEnded, STATUSES as SIMULATED_STATUSES } from '../simulation/lifecycle/subscription.ts';
 import { example } from './core/subscription-changes.ts';
 
 const statuses = Object.keys(STATUSES);
 
-test('the simulated Stripe (src/testing/lifecycle/subscription.ts) has the same statuses', () => {
+test('the simulated Stripe (simulation/lifecycle/subscription.ts) has the same statuses', () => {
   expect([...SIMULATED_STATUSES].sort()).toEqual(statuses.toSorted());
   expect(statuses.filter(hasEnded)).toEqual(ENDED_STATUSES);
 });

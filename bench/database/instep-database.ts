@@ -1,4 +1,4 @@
-import { type Database, openDatabase } from '../../src/postgres/database.ts';
+import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
 
 /** No statement takes this long. */
 const STATEMENT_TIMEOUT_MS = 60_000;

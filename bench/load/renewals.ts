@@ -1,4 +1,4 @@
-import { createRandom, type Random } from '../../src/testing/random.ts';
+import { createRandom, type Random } from '../../simulation/random.ts';
 import {
   customerIdOf,
   type EventContent,

@@ -1,4 +1,4 @@
-import { sumStatistics } from '../../src/event-log/sum-statistics.ts';
+import { sumStatistics } from 'instep/src/queries/sum-statistics.ts';
 import { openInstepDatabase } from '../database/instep-database.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { pruneLog } from '../../src/event-log/prune.ts';
-import type { Database, Query } from '../../src/postgres/database.ts';
-import { pruneEvents } from '../../src/queries/prune-events.ts';
+import { pruneLog } from 'instep/src/event-log/prune.ts';
+import { pruneEvents } from 'instep/src/event-log/prune-events.ts';
+import type { Database, Query } from 'instep/src/postgres/database.ts';
 import type { Ask, BenchDatabase } from '../database/bench-postgres.ts';
 import { openInstepDatabase } from '../database/instep-database.ts';
 import { canMeasureUse, useOf } from '../processes/process-tree.ts';

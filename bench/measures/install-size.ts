@@ -14,7 +14,7 @@ const BLOCK_BYTES = 512;
 export async function measureInstall(root: string): Promise<InstallSize> {
   const folder = mkdtempSync(join(tmpdir(), 'instep-bench-install-'));
   try {
-    const pack = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
+    const pack = ['pack', '--json', '--workspace=instep', '--pack-destination', folder];
     const { stdout } = await run('npm', pack, { cwd: root });
     const [packed] = JSON.parse(stdout) as { filename: string }[];
     writeFileSync(join(folder, 'package.json'), '{"private":true}');

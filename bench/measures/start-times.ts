@@ -10,7 +10,7 @@ const run = promisify(execFile);
 const FUNCTION = fileURLToPath(
   new URL('../../../../bench/measures/cold-start.js', import.meta.url),
 );
-const LIBRARY = new URL('../../../../dist/index.js', import.meta.url).href;
+const LIBRARY = new URL('../../../../packages/instep/dist/index.js', import.meta.url).href;
 
 export type StartTimes = {
   readonly externalMs: number[];

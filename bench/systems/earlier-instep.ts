@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -24,5 +24,9 @@ export function buildEarlierProgram(ref: string): string {
   run('tar', '-xf', archive);
   run('npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline');
   run('npm', 'run', '--silent', 'build');
-  return join(folder, 'dist/cli/instep.js');
+  // Before the packages, the build was in the root.
+  const programs = ['packages/instep/dist/cli/instep.js', 'dist/cli/instep.js'];
+  const program = programs.map((path) => join(folder, path)).find((path) => existsSync(path));
+  if (program === undefined) throw new UsageWrong(`--against ${ref}: the commit has no command`);
+  return program;
 }

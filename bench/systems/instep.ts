@@ -7,7 +7,9 @@ import { API_KEY, AUTH_SECRET, WEBHOOK_SECRET } from './settings.ts';
 import type { System } from './system.ts';
 
 /** The compiled command. */
-const PROGRAM = fileURLToPath(new URL('../../../../dist/cli/instep.js', import.meta.url));
+const PROGRAM = fileURLToPath(
+  new URL('../../../../packages/instep/dist/cli/instep.js', import.meta.url),
+);
 
 /** The command's settings apart from the database. */
 function instepEnvironment(stripeApiBase: string): Record<string, string> {

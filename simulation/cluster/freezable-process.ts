@@ -1,4 +1,4 @@
-import type { Database } from '../../src/postgres/database.ts';
+import type { Database } from 'instep/src/postgres/database.ts';
 
 /**
  * A process that can freeze, as when its machine is paused: what it sent is under way, but it sees no result

@@ -1,8 +1,8 @@
-import type { PlanSelection } from '../../src/core/plan-selection.ts';
-import { catchUp } from '../../src/maintenance/catch-up.ts';
-import { withLease } from '../../src/maintenance/lease.ts';
-import { type Job, startMaintenance } from '../../src/maintenance/worker.ts';
-import type { Database, Query } from '../../src/postgres/database.ts';
+import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
+import { catchUp } from 'instep/src/maintenance/catch-up.ts';
+import { withLease } from 'instep/src/maintenance/lease.ts';
+import { type Job, startMaintenance } from 'instep/src/maintenance/worker.ts';
+import type { Database, Query } from 'instep/src/postgres/database.ts';
 import {
   BEFORE_ALL_MS,
   CATCH_UP_INTERVAL_MS,

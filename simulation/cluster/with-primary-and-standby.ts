@@ -1,5 +1,5 @@
-import type { PoolOptions } from '../../src/postgres/connect.ts';
-import { type Database, openDatabase } from '../../src/postgres/database.ts';
+import type { PoolOptions } from 'instep/src/postgres/connect.ts';
+import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
 import type { PostgresCluster } from '../../tests/support/postgres/postgres-cluster.ts';
 import { startPair } from '../../tests/support/postgres/primary-and-standby.ts';
 

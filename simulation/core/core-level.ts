@@ -1,9 +1,9 @@
-import type { PlanSelection } from '../../src/core/plan-selection.ts';
-import { scheduleDeliveries } from '../../src/testing/lifecycle/delivery-schedule.ts';
-import { addFaults } from '../../src/testing/lifecycle/faults.ts';
-import { renderHistory } from '../../src/testing/lifecycle/history.ts';
-import { createRandom } from '../../src/testing/random.ts';
+import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
 import { emptySummary, type LevelOptions, type Summary } from '../level.ts';
+import { scheduleDeliveries } from '../lifecycle/delivery-schedule.ts';
+import { addFaults } from '../lifecycle/faults.ts';
+import { renderHistory } from '../lifecycle/history.ts';
+import { createRandom } from '../random.ts';
 import { shrinkFailure } from '../shrink.ts';
 import { createWorld, withUndatedEvents } from '../world.ts';
 import { runCoreCase, runCoreRound } from './core-round.ts';

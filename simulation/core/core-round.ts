@@ -1,13 +1,13 @@
-import type { ApplicationId } from '../../src/core/application-id.ts';
-import type { PlanSelection } from '../../src/core/plan-selection.ts';
-import type { SubscriptionEvent } from '../../src/core/subscription-event.ts';
-import { makeSnapshot } from '../../src/stripe/subscription-snapshot.ts';
-import type { Step } from '../../src/testing/lifecycle/delivery-schedule.ts';
-import { renderHistory, type TrueEvent } from '../../src/testing/lifecycle/history.ts';
-import { PRODUCTS } from '../../src/testing/lifecycle/subscription.ts';
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
+import type { SubscriptionEvent } from 'instep/src/core/subscription-event.ts';
+import { makeSnapshot } from 'instep/src/stripe/subscription-snapshot.ts';
 import { checkoutRecord } from '../checkout.ts';
 import { type Divergence, isSameTeam } from '../divergence.ts';
 import { acceptableTeams, expectedTeam, type TeamRecord } from '../expected-team.ts';
+import type { Step } from '../lifecycle/delivery-schedule.ts';
+import { renderHistory, type TrueEvent } from '../lifecycle/history.ts';
+import { PRODUCTS } from '../lifecycle/subscription.ts';
 import type { RunCase } from '../shrink.ts';
 import {
   type CustomerEvents,

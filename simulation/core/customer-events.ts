@@ -1,7 +1,7 @@
-import { isDatedKey, keysOfSameSecond } from '../../src/core/event-key-layout.ts';
-import { parseEvent, type ReadableEvent } from '../../src/stripe/parse-event.ts';
-import type { SnapshotEvent } from '../../src/stripe/subscription-snapshot.ts';
-import type { History, TrueEvent } from '../../src/testing/lifecycle/history.ts';
+import { isDatedKey, keysOfSameSecond } from 'instep/src/core/event-key-layout.ts';
+import { parseEvent, type ReadableEvent } from 'instep/src/stripe/parse-event.ts';
+import type { SnapshotEvent } from 'instep/src/stripe/subscription-snapshot.ts';
+import type { History, TrueEvent } from '../lifecycle/history.ts';
 import type { Arrival } from './memory-store.ts';
 
 /** The simulation itself is defective, not what it tests. */

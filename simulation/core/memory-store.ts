@@ -1,14 +1,14 @@
-import type { ApplicationId } from '../../src/core/application-id.ts';
-import { type Customer, isSameState, type SubscriptionState } from '../../src/core/customer.ts';
-import { followAll } from '../../src/core/follow.ts';
-import type { LoggedOutcome } from '../../src/core/logged-event.ts';
-import type { PlanSelection } from '../../src/core/plan-selection.ts';
-import type { SubscriptionChange, SubscriptionEvent } from '../../src/core/subscription-event.ts';
-import { isSamePlan, NO_PLAN, type TeamPlan } from '../../src/core/transition.ts';
-import { decide } from '../../src/ingest/decide.ts';
-import type { EventWithProductName, IngestResult } from '../../src/ingest/received-event.ts';
-import type { LinkedTeam } from '../../src/queries/teams.ts';
-import { keysOfSecond } from '../../src/stripe/event-key.ts';
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import { type Customer, isSameState, type SubscriptionState } from 'instep/src/core/customer.ts';
+import { followAll } from 'instep/src/core/follow.ts';
+import type { LoggedOutcome } from 'instep/src/core/logged-event.ts';
+import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
+import type { SubscriptionChange, SubscriptionEvent } from 'instep/src/core/subscription-event.ts';
+import { isSamePlan, NO_PLAN, type TeamPlan } from 'instep/src/core/transition.ts';
+import { decide } from 'instep/src/ingest/decide.ts';
+import type { EventWithProductName, IngestResult } from 'instep/src/ingest/received-event.ts';
+import type { LinkedTeam } from 'instep/src/postgres/statements/teams.ts';
+import { keysOfSecond } from 'instep/src/stripe/event-key.ts';
 
 /** An event on its way to the store. */
 export type Arrival = {

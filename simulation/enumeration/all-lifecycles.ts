@@ -4,7 +4,7 @@ import {
   PRODUCTS,
   type Status,
   type Subscription,
-} from '../../src/testing/lifecycle/subscription.ts';
+} from '../lifecycle/subscription.ts';
 
 const CUSTOMER_ID = 'cus_1';
 const START_SECONDS = Date.UTC(2025, 0, 1) / 1_000;

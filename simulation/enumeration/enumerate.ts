@@ -1,10 +1,10 @@
-import type { Step } from '../../src/testing/lifecycle/delivery-schedule.ts';
-import { renderHistory } from '../../src/testing/lifecycle/history.ts';
-import type { CustomerLifecycle } from '../../src/testing/lifecycle/subscription.ts';
 import { planSelectionOfRound } from '../core/core-level.ts';
 import { runCoreCase, runCoreRound } from '../core/core-round.ts';
 import { parseHistory } from '../core/customer-events.ts';
 import type { Failure } from '../level.ts';
+import type { Step } from '../lifecycle/delivery-schedule.ts';
+import { renderHistory } from '../lifecycle/history.ts';
+import type { CustomerLifecycle } from '../lifecycle/subscription.ts';
 import { shrinkFailure } from '../shrink.ts';
 import { allLifecycles, type TransitionSet } from './all-lifecycles.ts';
 import { deliveryOrders } from './delivery-orders.ts';

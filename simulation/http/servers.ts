@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import type { Random } from '../../src/testing/random.ts';
 import { SimulationBroken } from '../core/customer-events.ts';
+import type { Random } from '../random.ts';
 
 type ServerOptions = {
   /** The compiled command. */

@@ -1,10 +1,10 @@
-import type { ApplicationId } from '../../src/core/application-id.ts';
-import type { Query } from '../../src/postgres/database.ts';
-import { addTeam, linkTeam } from '../../src/queries/teams.ts';
-import type { Step } from '../../src/testing/lifecycle/delivery-schedule.ts';
-import type { History } from '../../src/testing/lifecycle/history.ts';
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { Query } from 'instep/src/postgres/database.ts';
+import { addTeam, linkTeam } from 'instep/src/postgres/statements/teams.ts';
 import { checkoutRecord } from '../checkout.ts';
 import type { TeamRecord } from '../expected-team.ts';
+import type { Step } from '../lifecycle/delivery-schedule.ts';
+import type { History } from '../lifecycle/history.ts';
 import { untilAvailable } from './until-available.ts';
 
 /** A step of the application, not of Stripe or maintenance. */

@@ -1,7 +1,7 @@
-import { rebuild } from '../../src/event-log/rebuild.ts';
-import type { Database } from '../../src/postgres/database.ts';
-import { readCustomers } from '../../src/queries/subscriptions.ts';
-import { readTeamsOf } from '../../src/queries/teams.ts';
+import { rebuild } from 'instep/src/event-log/rebuild.ts';
+import type { Database } from 'instep/src/postgres/database.ts';
+import { readCustomers } from 'instep/src/postgres/statements/subscriptions.ts';
+import { readTeamsOf } from 'instep/src/postgres/statements/teams.ts';
 import { type Divergence, isSameTeam } from '../divergence.ts';
 import { expectedTeam } from '../expected-team.ts';
 import type { Failure } from '../level.ts';

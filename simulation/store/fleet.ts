@@ -1,7 +1,7 @@
-import type { PlanSelection } from '../../src/core/plan-selection.ts';
-import type { Ingest } from '../../src/ingest/pipeline.ts';
-import { startMaintenance } from '../../src/maintenance/worker.ts';
-import type { Database } from '../../src/postgres/database.ts';
+import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
+import type { Ingest } from 'instep/src/ingest/pipeline.ts';
+import { startMaintenance } from 'instep/src/maintenance/worker.ts';
+import type { Database } from 'instep/src/postgres/database.ts';
 import type { Summary } from '../level.ts';
 import { type CatchUpOptions, createCatchUpJob } from './catch-up-and-reconcile.ts';
 import { createPruneJob, maintenanceJobs } from './maintenance-jobs.ts';

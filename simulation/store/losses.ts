@@ -1,4 +1,4 @@
-import type { Random } from '../../src/testing/random.ts';
+import type { Random } from '../random.ts';
 import { isDeterminedByApi, type SimulatedCustomer } from '../world.ts';
 
 /**

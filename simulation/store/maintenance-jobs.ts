@@ -1,15 +1,15 @@
-import type { PlanSelection } from '../../src/core/plan-selection.ts';
-import type { Ingest } from '../../src/ingest/pipeline.ts';
-import { createAmbiguousOrderJob } from '../../src/maintenance/ambiguous-order.ts';
-import { createFillDueTeams } from '../../src/maintenance/empty-teams.ts';
-import { createParkedEventsJob } from '../../src/maintenance/parked-events.ts';
-import { lookUpProductNames } from '../../src/maintenance/product-names.ts';
-import type { Job } from '../../src/maintenance/worker.ts';
-import type { Database, Query } from '../../src/postgres/database.ts';
-import { readCustomersOfParkedEvents } from '../../src/queries/parked-events.ts';
-import { pruneEvents } from '../../src/queries/prune-events.ts';
-import { readAmbiguousSubscriptions } from '../../src/queries/subscriptions.ts';
-import type { Logger } from '../../src/runtime/logging.ts';
+import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
+import { readCustomersOfParkedEvents } from 'instep/src/event-log/parked-events.ts';
+import { pruneEvents } from 'instep/src/event-log/prune-events.ts';
+import type { Ingest } from 'instep/src/ingest/pipeline.ts';
+import { createAmbiguousOrderJob } from 'instep/src/maintenance/ambiguous-order.ts';
+import { createFillDueTeams } from 'instep/src/maintenance/empty-teams.ts';
+import { createParkedEventsJob } from 'instep/src/maintenance/parked-events.ts';
+import { lookUpProductNames } from 'instep/src/maintenance/product-names.ts';
+import type { Job } from 'instep/src/maintenance/worker.ts';
+import type { Database, Query } from 'instep/src/postgres/database.ts';
+import { readAmbiguousSubscriptions } from 'instep/src/postgres/statements/subscriptions.ts';
+import type { Logger } from 'instep/src/runtime/logging.ts';
 import type { SimulatedApi } from './simulated-api.ts';
 import { isTemporary } from './until-available.ts';
 

@@ -1,4 +1,4 @@
-import type { Random } from '../../src/testing/random.ts';
+import type { Random } from '../random.ts';
 import { isApplicationStep } from './application.ts';
 import type { Pipeline } from './fleet.ts';
 import type { SimulatedApi } from './simulated-api.ts';

@@ -1,10 +1,10 @@
-import type { Json } from '../../src/core/json.ts';
-import { InstepError } from '../../src/runtime/errors.ts';
-import type { StripeApi, StripePage } from '../../src/stripe/api.ts';
-import type { History } from '../../src/testing/lifecycle/history.ts';
-import { PRODUCTS } from '../../src/testing/lifecycle/subscription.ts';
-import { ApiCollection, type ApiObject } from '../../src/testing/stripe-api/collection.ts';
-import { listObjects } from '../../src/testing/stripe-api/list.ts';
+import type { Json } from 'instep/src/core/json.ts';
+import { InstepError } from 'instep/src/runtime/errors.ts';
+import type { StripeApi, StripePage } from 'instep/src/stripe/api.ts';
+import { ApiCollection, type ApiObject } from 'instep/src/testing/stripe-api/collection.ts';
+import { listObjects } from 'instep/src/testing/stripe-api/list.ts';
+import type { History } from '../lifecycle/history.ts';
+import { PRODUCTS } from '../lifecycle/subscription.ts';
 
 class SimulatedApiDown extends InstepError {
   readonly code = 'STRIPE_API_FAILED';

@@ -1,11 +1,11 @@
-import type { Database } from '../../src/postgres/database.ts';
-import type { Logger } from '../../src/runtime/logging.ts';
-import { addFaults } from '../../src/testing/lifecycle/faults.ts';
-import { createRandom } from '../../src/testing/random.ts';
+import type { Database } from 'instep/src/postgres/database.ts';
+import type { Logger } from 'instep/src/runtime/logging.ts';
 import { planSelectionOfRound } from '../core/core-level.ts';
 import { runCoreCase } from '../core/core-round.ts';
 import { emptySummary, type LevelOptions, type Summary } from '../level.ts';
+import { addFaults } from '../lifecycle/faults.ts';
 import { mapConcurrently } from '../map-concurrently.ts';
+import { createRandom } from '../random.ts';
 import { shrinkFailure } from '../shrink.ts';
 import { allowSharedCustomers } from './application.ts';
 import { createCatchUpJob, reconcileCustomers } from './catch-up-and-reconcile.ts';

@@ -1,19 +1,12 @@
-import type { PlanSelection } from '../../src/core/plan-selection.ts';
-import type { ReceivedEvent } from '../../src/ingest/received-event.ts';
-import type { Query } from '../../src/postgres/database.ts';
-import {
-  type Schedule,
-  scheduleDeliveries,
-} from '../../src/testing/lifecycle/delivery-schedule.ts';
-import type { Faults } from '../../src/testing/lifecycle/faults.ts';
-import {
-  type History,
-  renderHistory,
-  type TrueEvent,
-} from '../../src/testing/lifecycle/history.ts';
-import { SHAPES } from '../../src/testing/lifecycle/shapes.ts';
-import { createRandom, type Random } from '../../src/testing/random.ts';
+import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
+import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
+import type { Query } from 'instep/src/postgres/database.ts';
 import { parseReadable } from '../core/customer-events.ts';
+import { type Schedule, scheduleDeliveries } from '../lifecycle/delivery-schedule.ts';
+import type { Faults } from '../lifecycle/faults.ts';
+import { type History, renderHistory, type TrueEvent } from '../lifecycle/history.ts';
+import { SHAPES } from '../lifecycle/shapes.ts';
+import { createRandom, type Random } from '../random.ts';
 import {
   apiRevealsOrder,
   createWorld,

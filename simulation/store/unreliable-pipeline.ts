@@ -1,10 +1,10 @@
-import type { PlanSelection } from '../../src/core/plan-selection.ts';
-import type { Ingest } from '../../src/ingest/pipeline.ts';
-import { createIngestPipeline } from '../../src/ingest/pipeline.ts';
-import type { Database } from '../../src/postgres/database.ts';
-import { DatabaseBusy, DatabaseUnavailable } from '../../src/postgres/errors.ts';
-import type { Logger } from '../../src/runtime/logging.ts';
-import type { Random } from '../../src/testing/random.ts';
+import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
+import type { Ingest } from 'instep/src/ingest/pipeline.ts';
+import { createIngestPipeline } from 'instep/src/ingest/pipeline.ts';
+import type { Database } from 'instep/src/postgres/database.ts';
+import { DatabaseBusy, DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
+import type { Logger } from 'instep/src/runtime/logging.ts';
+import type { Random } from '../random.ts';
 import type { SimulatedApi } from './simulated-api.ts';
 
 export type UnreliablePipelineOptions = {

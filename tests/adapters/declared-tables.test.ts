@@ -1,5 +1,5 @@
+import { createLogger, openInstep, readConfig } from 'instep';
 import { expect, test } from 'vitest';
-import { createLogger, openInstep, readConfig } from '../../src/index.ts';
 import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
 
 const SECRETS = {

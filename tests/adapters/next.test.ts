@@ -1,8 +1,8 @@
+import { createNextHandlers, type NextHandlers } from 'instep/next';
+import type { Database } from 'instep/src/postgres/database.ts';
+import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
+import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
 import { beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { createNextHandlers, type NextHandlers } from '../../src/adapters/next.ts';
-import type { Database } from '../../src/postgres/database.ts';
-import { addTeam, readTeam } from '../../src/queries/teams.ts';
-import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';

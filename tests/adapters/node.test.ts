@@ -8,9 +8,9 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { createNodeHandler, type NodeHandler } from 'instep/node';
+import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
 import { afterEach, beforeAll, expect, test, vi } from 'vitest';
-import { createNodeHandler, type NodeHandler } from '../../src/adapters/node.ts';
-import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';

@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { startFakeStripeApi } from 'instep/src/testing/stripe-api/server.ts';
 import { expect, test } from 'vitest';
-import { startFakeStripeApi } from '../../src/testing/stripe-api/server.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
 
 const run = promisify(execFile);
-const BUILT = new URL('../../dist/', import.meta.url);
+const BUILT = new URL('../../packages/instep/dist/', import.meta.url);
 
 /** An app whose last own work ends when maintenance has run. It closes no handler. */
 const APP = `

@@ -1,5 +1,5 @@
+import { readSession } from 'instep/src/adapters/session.ts';
 import { expect, test } from 'vitest';
-import { readSession } from '../../src/adapters/session.ts';
 import { AUTH_SECRET } from '../support/secrets/test-secrets.ts';
 import { sessionCookie } from '../support/service/session-cookie.ts';
 

@@ -1,5 +1,8 @@
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { followAll } from 'instep/src/core/follow.ts';
+import { parseEvent, type ReadableEvent } from 'instep/src/stripe/parse-event.ts';
+import { createSignatureVerifier } from 'instep/src/stripe/signature.ts';
 import { expect, onTestFinished, test } from 'vitest';
 import { completeAnswer } from '../../bench/load/connection.ts';
 import type { Job, Requests } from '../../bench/load/job.ts';
@@ -12,9 +15,6 @@ import {
   type EventContent,
   lastContents,
 } from '../../bench/load/subscription-event.ts';
-import { followAll } from '../../src/core/follow.ts';
-import { parseEvent, type ReadableEvent } from '../../src/stripe/parse-event.ts';
-import { createSignatureVerifier } from '../../src/stripe/signature.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 
 const TEAMS = 100;

@@ -35,7 +35,7 @@ test('the peers are installed only for the benchmark', () => {
   expect(peers['@supabase/stripe-sync-engine']).toBe('0.48.5');
   expect(peers['better-auth']).toBe('1.7.6');
   expect(peers['@better-auth/stripe']).toBe('1.7.6');
-  expect(Object.keys(dependencies('.'))).not.toContain('better-auth');
+  expect(Object.keys(dependencies('packages/instep'))).not.toContain('better-auth');
   // The floor uses the same driver as the product.
-  expect(peers.pg).toBe(dependencies('.').pg);
+  expect(peers.pg).toBe(dependencies('packages/instep').pg);
 });

@@ -1,6 +1,6 @@
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
-import { addTeam } from '../../src/queries/teams.ts';
 import { axeViolations, expectText, PHONE, useBrowser } from '../support/browser/browser.ts';
 import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';

@@ -1,5 +1,5 @@
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { ApplicationId } from '../../src/core/application-id.ts';
 import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
 import { axeViolations, DESKTOP, overhang, PHONE, useBrowser } from '../support/browser/browser.ts';
 import { layoutProblems } from '../support/browser/layout.ts';

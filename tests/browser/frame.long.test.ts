@@ -1,16 +1,16 @@
 import { jsx } from 'hono/jsx';
-import { describe, expect, test } from 'vitest';
 import {
   Badge,
   OutcomeBadge,
   StatusBadge,
-} from '../../src/operations/console/components/badges.tsx';
-import { Button, Field, Select } from '../../src/operations/console/components/form.tsx';
-import { Facts, Notice, Panel } from '../../src/operations/console/components/panels.tsx';
-import { Table } from '../../src/operations/console/components/table.tsx';
-import { Time, UntrustedText } from '../../src/operations/console/components/text.tsx';
-import type { createConsole } from '../../src/operations/console/console.tsx';
-import { Page } from '../../src/operations/console/page.tsx';
+} from 'instep/src/operations/console/components/badges.tsx';
+import { Button, Field, Select } from 'instep/src/operations/console/components/form.tsx';
+import { Facts, Notice, Panel } from 'instep/src/operations/console/components/panels.tsx';
+import { Table } from 'instep/src/operations/console/components/table.tsx';
+import { Time, UntrustedText } from 'instep/src/operations/console/components/text.tsx';
+import type { createConsole } from 'instep/src/operations/console/console.tsx';
+import { Page } from 'instep/src/operations/console/page.tsx';
+import { describe, expect, test } from 'vitest';
 import {
   axeViolations,
   DESKTOP,

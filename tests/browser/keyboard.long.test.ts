@@ -1,6 +1,6 @@
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
-import type { ApplicationId } from '../../src/core/application-id.ts';
 import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
 import { expectText, useBrowser } from '../support/browser/browser.ts';
 

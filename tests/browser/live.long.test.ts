@@ -1,6 +1,6 @@
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import type { Page } from 'playwright-core';
 import { afterEach, beforeAll, expect, test } from 'vitest';
-import { addTeam } from '../../src/queries/teams.ts';
 import { expectText, useBrowser } from '../support/browser/browser.ts';
 import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
 import { type Behavior, startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';

@@ -1,6 +1,6 @@
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { expect, test } from 'vitest';
-import type { ApplicationId } from '../../src/core/application-id.ts';
-import { addTeam } from '../../src/queries/teams.ts';
 import { expectText, overhang, PHONE, useBrowser } from '../support/browser/browser.ts';
 import { openConsole } from '../support/browser/console-pages.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';

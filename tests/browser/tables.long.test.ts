@@ -1,6 +1,6 @@
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { countTeamsInTurn } from 'instep/src/queries/team-counts.ts';
 import { beforeAll, expect, test } from 'vitest';
-import { countTeamsInTurn } from '../../src/queries/team-counts.ts';
-import { addTeam } from '../../src/queries/teams.ts';
 import { overhang, PHONE, useBrowser } from '../support/browser/browser.ts';
 import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';

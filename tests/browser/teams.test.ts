@@ -1,5 +1,5 @@
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
 import { expect, test } from 'vitest';
-import type { ApplicationId } from '../../src/core/application-id.ts';
 import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
 import { expectText, useBrowser } from '../support/browser/browser.ts';
 

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
+import { positiveInteger } from 'instep/src/cli/arguments.ts';
 import { expect, test } from 'vitest';
-import { positiveInteger } from '../../src/cli/arguments.ts';
 
 test('accepts whole numbers from 1 to 2147483647', () => {
   expect(positiveInteger('1')).toBe(1);

@@ -3,9 +3,9 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { addUser } from 'instep/src/postgres/statements/users.ts';
+import { secretKeys, verifySession } from 'instep/src/sessions/token.ts';
 import { expect, test } from 'vitest';
-import { addUser } from '../../src/queries/users.ts';
-import { secretKeys, verifySession } from '../../src/sessions/token.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import {
   createFolder,
@@ -105,7 +105,7 @@ test.each([
 
 test('the library refuses to start beside a .env file that names another database', async () => {
   const folder = folderWith('POSTGRES_URL=postgres://canary@127.0.0.1:1/app');
-  const library = new URL('../../dist/index.js', import.meta.url).href;
+  const library = new URL('../../packages/instep/dist/index.js', import.meta.url).href;
   const script = `import { readConfig } from '${library}'; readConfig(process.env);`;
   const args = ['--input-type=module', '-e', script];
   const { stderr } = await promisify(execFile)(process.execPath, args, {

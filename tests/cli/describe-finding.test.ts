@@ -1,6 +1,6 @@
+import { describeFinding } from 'instep/src/cli/describe-finding.ts';
+import { NO_PLAN } from 'instep/src/core/transition.ts';
 import { expect, test } from 'vitest';
-import { describeFinding } from '../../src/cli/describe-finding.ts';
-import { NO_PLAN } from '../../src/core/transition.ts';
 
 test('names all subscriptions of a drift, and then its cause', () => {
   const line = describeFinding({

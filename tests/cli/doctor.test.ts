@@ -1,5 +1,5 @@
+import type { Check } from 'instep/src/operations/doctor/check.ts';
 import { expect, test } from 'vitest';
-import type { Check } from '../../src/operations/doctor/check.ts';
 import { createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { createFolder, runInstep } from '../support/process/instep-process.ts';
 import { OPERATIONS_TOKEN } from '../support/secrets/test-secrets.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { hasServer, serverPid, waitForEnd } from '../postgres/embedded/data-folders.ts';
+import { hasServer, serverPid, waitForEnd } from '../embedded-postgres/data-folders.ts';
 import {
   createFolder,
   runInstep,

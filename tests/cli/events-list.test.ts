@@ -1,5 +1,5 @@
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
 import { beforeAll, expect, test, vi } from 'vitest';
-import type { ApplicationId } from '../../src/core/application-id.ts';
 import { spawnInstep } from '../support/process/instep-process.ts';
 import { jsonLines, useLog } from '../support/service/log-service.ts';
 

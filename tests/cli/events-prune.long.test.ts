@@ -1,6 +1,6 @@
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import { readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterEach, expect, test } from 'vitest';
-import type { ApplicationId } from '../../src/core/application-id.ts';
-import { readTeam } from '../../src/queries/teams.ts';
 import { runInstep, spawnInstep, startInstep } from '../support/process/instep-process.ts';
 import { jsonLines, useLog } from '../support/service/log-service.ts';
 

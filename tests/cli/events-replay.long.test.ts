@@ -1,7 +1,7 @@
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import { linkTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
+import { SNAPSHOT_TYPE } from 'instep/src/stripe/handled-event-type.ts';
 import { expect, test } from 'vitest';
-import type { ApplicationId } from '../../src/core/application-id.ts';
-import { linkTeam, readTeam } from '../../src/queries/teams.ts';
-import { SNAPSHOT_TYPE } from '../../src/stripe/handled-event-type.ts';
 import { jsonLines, useLog } from '../support/service/log-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
 

@@ -1,5 +1,5 @@
+import { MIGRATIONS } from 'instep/src/postgres/migrations.ts';
 import { expect, test } from 'vitest';
-import { MIGRATIONS } from '../../src/postgres/migrations.ts';
 import { connect, createEmptyDatabase, migrateByNewer } from '../support/postgres/test-database.ts';
 import { runInstep, SETTINGS } from '../support/process/instep-process.ts';
 

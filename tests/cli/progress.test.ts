@@ -1,5 +1,5 @@
+import { progressLine } from 'instep/src/cli/progress.ts';
 import { expect, test } from 'vitest';
-import { progressLine } from '../../src/cli/progress.ts';
 
 const unit = 'subscriptions';
 const bar = (filled: number) => '█'.repeat(filled) + '░'.repeat(30 - filled);

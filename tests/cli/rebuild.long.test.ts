@@ -1,5 +1,5 @@
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
 import { expect, test } from 'vitest';
-import type { ApplicationId } from '../../src/core/application-id.ts';
 import { runInstep } from '../support/process/instep-process.ts';
 import { useService } from '../support/service/contract-service.ts';
 import { eventBody } from '../support/stripe/events.ts';

@@ -1,5 +1,5 @@
+import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, expect, test } from 'vitest';
-import { addTeam, readTeam } from '../../src/queries/teams.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { runInstep } from '../support/process/instep-process.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';

@@ -1,6 +1,6 @@
+import { type FakeStripeApi, startFakeStripeApi } from 'instep/src/testing/stripe-api/server.ts';
+import { createSubscriptionEvent } from 'instep/src/testing/subscription-event.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type FakeStripeApi, startFakeStripeApi } from '../../src/testing/stripe-api/server.ts';
-import { createSubscriptionEvent } from '../../src/testing/subscription-event.ts';
 import { createEmptyDatabase } from '../support/postgres/test-database.ts';
 import {
   type InstepProcess,

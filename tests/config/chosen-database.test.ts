@@ -1,5 +1,5 @@
+import { ConfigInvalid, describeDatabase, readDatabaseConfig } from 'instep/src/config/config.ts';
 import { expect, test } from 'vitest';
-import { ConfigInvalid, describeDatabase, readDatabaseConfig } from '../../src/config/config.ts';
 
 const EMBEDDED = { databaseUrls: [] };
 

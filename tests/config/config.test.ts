@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
-import { describe, expect, test } from 'vitest';
 import {
   ConfigInvalid,
   configWarnings,
@@ -9,7 +8,8 @@ import {
   readDatabaseConfig,
   readEventRetention,
   readWebhookTarget,
-} from '../../src/config/config.ts';
+} from 'instep/src/config/config.ts';
+import { describe, expect, test } from 'vitest';
 
 const REQUIRED = {
   STRIPE_SECRET_KEY: 'sk_test_1',

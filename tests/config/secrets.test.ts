@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { INSTEP } from '../support/repository.ts';
 
-const SOURCE = resolve(import.meta.dirname, '../../src');
+const SOURCE = join(INSTEP, 'src');
 
 const files = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' })
   .filter((path) => /\.tsx?$/.test(path) && !path.startsWith('config/'))

@@ -2,13 +2,13 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { reconcileCustomer } from 'instep/src/maintenance/reconcile/reconcile-customer.ts';
+import { readTeam } from 'instep/src/postgres/statements/teams.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import { createStripeApi } from 'instep/src/stripe/api.ts';
+import { signedRequest } from 'instep/src/testing/sign-webhook.ts';
 import Stripe from 'stripe';
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { reconcileCustomer } from '../../src/maintenance/reconcile/reconcile-customer.ts';
-import { readTeam } from '../../src/queries/teams.ts';
-import { createLogger } from '../../src/runtime/logging.ts';
-import { createStripeApi } from '../../src/stripe/api.ts';
-import { signedRequest } from '../../src/testing/sign-webhook.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 import { useStripeApis } from '../support/stripe/stripe-apis.ts';

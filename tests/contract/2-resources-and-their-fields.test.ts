@@ -1,5 +1,5 @@
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
 import { expect, test } from 'vitest';
-import type { ApplicationId } from '../../src/core/application-id.ts';
 import { PROFILE } from '../support/secrets/test-secrets.ts';
 import { useService } from '../support/service/contract-service.ts';
 

@@ -1,6 +1,6 @@
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
 import { expect, test } from 'vitest';
-import type { ApplicationId } from '../../src/core/application-id.ts';
-import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { runInstep, SETTINGS } from '../support/process/instep-process.ts';
 import { useService } from '../support/service/contract-service.ts';
 import { eventBody } from '../support/stripe/events.ts';

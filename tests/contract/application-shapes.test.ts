@@ -1,7 +1,7 @@
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { Database } from 'instep/src/postgres/database.ts';
+import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ApplicationId } from '../../src/core/application-id.ts';
-import type { Database } from '../../src/postgres/database.ts';
-import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { type InstepProcess, runInstep, startInstep } from '../support/process/instep-process.ts';
 import { AUTH_SECRET, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';

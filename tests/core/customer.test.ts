@@ -1,6 +1,6 @@
+import { isSameState } from 'instep/src/core/customer.ts';
+import { haveSameFields, type SubscriptionEvent } from 'instep/src/core/subscription-event.ts';
 import { expect, test } from 'vitest';
-import { isSameState } from '../../src/core/customer.ts';
-import { haveSameFields, type SubscriptionEvent } from '../../src/core/subscription-event.ts';
 import { example } from './subscription-changes.ts';
 
 const others: readonly [keyof SubscriptionEvent, SubscriptionEvent][] = [

@@ -1,6 +1,6 @@
+import { EventHistory } from 'instep/src/core/event-history.ts';
+import type { SubscriptionChange, SubscriptionEvent } from 'instep/src/core/subscription-event.ts';
 import { describe, expect, test } from 'vitest';
-import { EventHistory } from '../../src/core/event-history.ts';
-import type { SubscriptionChange, SubscriptionEvent } from '../../src/core/subscription-event.ts';
 import { event } from './subscription-changes.ts';
 
 function at(createdSeconds: number, fields: Partial<SubscriptionEvent> = {}): SubscriptionChange {

@@ -1,10 +1,10 @@
-import { expect, test } from 'vitest';
 import {
   FIRST_DATED_KEY,
   formatEventKey,
   keysOfSameSecond,
   rangesOfSeconds,
-} from '../../src/core/event-key-layout.ts';
+} from 'instep/src/core/event-key-layout.ts';
+import { expect, test } from 'vitest';
 
 const PARTS = {
   createdSeconds: 0x65_53_f1_00,

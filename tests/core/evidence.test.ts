@@ -1,7 +1,7 @@
 import fc from 'fast-check';
+import type { Json } from 'instep/src/core/json.ts';
+import type { SubscriptionChange } from 'instep/src/core/subscription-event.ts';
 import { expect, test } from 'vitest';
-import type { Json } from '../../src/core/json.ts';
-import type { SubscriptionChange } from '../../src/core/subscription-event.ts';
 import { event, lastOf, permutations } from './subscription-changes.ts';
 
 /** A member of a subscription; `undefined` where the subscription has no such member. */

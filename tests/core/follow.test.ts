@@ -1,11 +1,11 @@
 import fc from 'fast-check';
+import { type Customer, NO_SUBSCRIPTIONS } from 'instep/src/core/customer.ts';
+import { EventHistory } from 'instep/src/core/event-history.ts';
+import { follow, followAll } from 'instep/src/core/follow.ts';
+import { type PlanSelection, teamPlan } from 'instep/src/core/plan-selection.ts';
+import type { SubscriptionChange, SubscriptionEvent } from 'instep/src/core/subscription-event.ts';
+import { planAfter, type TeamPlan } from 'instep/src/core/transition.ts';
 import { describe, expect, test } from 'vitest';
-import { type Customer, NO_SUBSCRIPTIONS } from '../../src/core/customer.ts';
-import { EventHistory } from '../../src/core/event-history.ts';
-import { follow, followAll } from '../../src/core/follow.ts';
-import { type PlanSelection, teamPlan } from '../../src/core/plan-selection.ts';
-import type { SubscriptionChange, SubscriptionEvent } from '../../src/core/subscription-event.ts';
-import { planAfter, type TeamPlan } from '../../src/core/transition.ts';
 import { event, example } from './subscription-changes.ts';
 
 const statuses = ['active', 'trialing', 'canceled', 'unpaid', 'past_due', 'incomplete', 'paused'];

@@ -1,5 +1,5 @@
+import { asObject } from 'instep/src/core/json.ts';
 import { expect, test } from 'vitest';
-import { asObject } from '../../src/core/json.ts';
 
 test('only a JSON object is an object, not a list, null or a missing value', () => {
   const object = { id: 'sub_1' };

@@ -1,8 +1,8 @@
+import { type Customer, NO_SUBSCRIPTIONS } from 'instep/src/core/customer.ts';
+import { EventHistory } from 'instep/src/core/event-history.ts';
+import { follow } from 'instep/src/core/follow.ts';
+import type { SubscriptionChange } from 'instep/src/core/subscription-event.ts';
 import { describe, expect, test } from 'vitest';
-import { type Customer, NO_SUBSCRIPTIONS } from '../../src/core/customer.ts';
-import { EventHistory } from '../../src/core/event-history.ts';
-import { follow } from '../../src/core/follow.ts';
-import type { SubscriptionChange } from '../../src/core/subscription-event.ts';
 import { deletion, event, lastOf, permutations, snapshot } from './subscription-changes.ts';
 
 /** The change from one status to another, `second` seconds after the start. */

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
+import { type Customer, NO_SUBSCRIPTIONS } from 'instep/src/core/customer.ts';
+import { canBeFromInstep, followedEvent, teamPlan } from 'instep/src/core/plan-selection.ts';
+import type { SubscriptionEvent } from 'instep/src/core/subscription-event.ts';
+import { NO_PLAN, planAfter } from 'instep/src/core/transition.ts';
 import { describe, expect, test } from 'vitest';
-import { type Customer, NO_SUBSCRIPTIONS } from '../../src/core/customer.ts';
-import { canBeFromInstep, followedEvent, teamPlan } from '../../src/core/plan-selection.ts';
-import type { SubscriptionEvent } from '../../src/core/subscription-event.ts';
-import { NO_PLAN, planAfter } from '../../src/core/transition.ts';
 import { example, permutations } from './subscription-changes.ts';
 
 function customerOf(events: readonly SubscriptionEvent[]): Customer {

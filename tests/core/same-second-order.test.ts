@@ -1,8 +1,7 @@
 import fc from 'fast-check';
+import type { JsonObject } from 'instep/src/core/json.ts';
+import type { SubscriptionChange } from 'instep/src/core/subscription-event.ts';
 import { describe, expect, test } from 'vitest';
-import type { JsonObject } from '../../src/core/json.ts';
-
-import type { SubscriptionChange } from '../../src/core/subscription-event.ts';
 import { changes, deletion, event, lastOf, permutations } from './subscription-changes.ts';
 
 describe('cause decides, in any order of arrival', () => {

@@ -1,4 +1,3 @@
-import { expect, test } from 'vitest';
 import {
   ENDED_STATUSES,
   effectOf,
@@ -6,7 +5,8 @@ import {
   rankOf,
   STATUSES,
   type Status,
-} from '../../src/core/status.ts';
+} from 'instep/src/core/status.ts';
+import { expect, test } from 'vitest';
 
 const EFFECTS: Readonly<Record<Status, ReturnType<typeof effectOf>>> = {
   active: 'grants',

@@ -1,7 +1,7 @@
-import type { Neighbors } from '../../src/core/event-history.ts';
-import type { JsonObject } from '../../src/core/json.ts';
-import { type LastOfSecond, lastOfSecond } from '../../src/core/same-second-order.ts';
-import type { SubscriptionChange, SubscriptionEvent } from '../../src/core/subscription-event.ts';
+import type { Neighbors } from 'instep/src/core/event-history.ts';
+import type { JsonObject } from 'instep/src/core/json.ts';
+import { type LastOfSecond, lastOfSecond } from 'instep/src/core/same-second-order.ts';
+import type { SubscriptionChange, SubscriptionEvent } from 'instep/src/core/subscription-event.ts';
 
 /** An event, for tests that change some of its fields. */
 export const example: SubscriptionEvent = {

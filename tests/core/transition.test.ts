@@ -1,11 +1,11 @@
-import { expect, test } from 'vitest';
 import {
   hasPlan,
   isSamePlan,
   NO_PLAN,
   planAfter,
   type TeamPlan,
-} from '../../src/core/transition.ts';
+} from 'instep/src/core/transition.ts';
+import { expect, test } from 'vitest';
 import { example } from './subscription-changes.ts';
 
 test.each(['active', 'trialing'])('%s grants the plan', (status) => {

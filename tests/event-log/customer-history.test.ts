@@ -1,7 +1,7 @@
 import fc from 'fast-check';
+import { searchLog } from 'instep/src/event-log/search.ts';
+import { explainEvent, explainHistory } from 'instep/src/operate/customer-history.ts';
 import { expect, test } from 'vitest';
-import { explainEvent, explainHistory } from '../../src/event-log/customer-history.ts';
-import { searchLog } from '../../src/event-log/search.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';

@@ -1,6 +1,6 @@
+import { readPageOfEvents } from 'instep/src/event-log/event-page.ts';
+import type { EventFilter } from 'instep/src/event-log/search-events.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { readPageOfEvents } from '../../src/event-log/event-page.ts';
-import type { EventFilter } from '../../src/queries/search-events.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 

@@ -1,11 +1,11 @@
+import type { LoggedOutcome } from 'instep/src/core/logged-event.ts';
+import { type Explanation, explainLog, type LogContext } from 'instep/src/event-log/explain.ts';
+import { parseLog } from 'instep/src/event-log/parsed-event.ts';
+import type { EventRow } from 'instep/src/event-log/search-events.ts';
+import { reasonText } from 'instep/src/operations/reason-text.ts';
+import { SNAPSHOT_TYPE } from 'instep/src/stripe/handled-event-type.ts';
+import type { SubscriptionEventFields } from 'instep/src/testing/subscription-event.ts';
 import { describe, expect, test } from 'vitest';
-import type { LoggedOutcome } from '../../src/core/logged-event.ts';
-import { type Explanation, explainLog, type LogContext } from '../../src/event-log/explain.ts';
-import { parseLog } from '../../src/event-log/parsed-event.ts';
-import { reasonText } from '../../src/operations/reason-text.ts';
-import type { EventRow } from '../../src/queries/search-events.ts';
-import { SNAPSHOT_TYPE } from '../../src/stripe/handled-event-type.ts';
-import type { SubscriptionEventFields } from '../../src/testing/subscription-event.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 
 const CREATED = 1_700_000_000;

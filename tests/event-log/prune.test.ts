@@ -1,6 +1,6 @@
+import { pruneLog } from 'instep/src/event-log/prune.ts';
+import { claimPruning, readPrunedBefore } from 'instep/src/event-log/prune-events.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { pruneLog } from '../../src/event-log/prune.ts';
-import { claimPruning, readPrunedBefore } from '../../src/queries/prune-events.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';

@@ -1,14 +1,14 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { pruneEvents } from 'instep/src/event-log/prune-events.ts';
 import {
   findEvents,
   readEventAt,
   readNewestPosition,
   searchLog,
-} from '../../src/event-log/search.ts';
-import { tailLog } from '../../src/event-log/tail.ts';
-import type { Query } from '../../src/postgres/database.ts';
-import { pruneEvents } from '../../src/queries/prune-events.ts';
-import type { EventFilter, SortOrder } from '../../src/queries/search-events.ts';
+} from 'instep/src/event-log/search.ts';
+import type { EventFilter, SortOrder } from 'instep/src/event-log/search-events.ts';
+import { tailLog } from 'instep/src/event-log/tail.ts';
+import type { Query } from 'instep/src/postgres/database.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { indexesUsed } from '../support/stripe/plans.ts';

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createSubscriptionEvent } from 'instep/src/testing/subscription-event.ts';
 import { expect, test } from 'vitest';
-import { createSubscriptionEvent } from '../../src/testing/subscription-event.ts';
 import { createFolder } from '../support/process/instep-process.ts';
 
 const FOLDER = join(import.meta.dirname, '../../examples/cluster');

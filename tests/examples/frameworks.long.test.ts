@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type FakeStripeApi, startFakeStripeApi } from 'instep/src/testing/stripe-api/server.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type FakeStripeApi, startFakeStripeApi } from '../../src/testing/stripe-api/server.ts';
 import { createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { copyExamples, runNpm, startWithNpm } from '../support/process/example.ts';
 import { takeLeaks } from '../support/secrets/leaks.ts';

@@ -1,7 +1,7 @@
+import { signedRequest } from 'instep/src/testing/sign-webhook.ts';
+import { createSubscriptionEvent } from 'instep/src/testing/subscription-event.ts';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { signedRequest } from '../../src/testing/sign-webhook.ts';
-import { createSubscriptionEvent } from '../../src/testing/subscription-event.ts';
 import { expectText, useBrowser } from '../support/browser/browser.ts';
 import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
 import { createEmptyDatabase } from '../support/postgres/test-database.ts';

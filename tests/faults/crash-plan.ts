@@ -1,5 +1,5 @@
-import type { Database, Query } from '../../src/postgres/database.ts';
-import { DatabaseUnavailable } from '../../src/postgres/errors.ts';
+import type { Database, Query } from 'instep/src/postgres/database.ts';
+import { DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
 
 /** The point at which a process dies: before or after its n-th await of an outside operation. */
 export type CrashPoint = { readonly at: number; readonly side: 'before' | 'after' };

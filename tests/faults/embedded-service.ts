@@ -1,6 +1,6 @@
-import { type Database, openDatabase } from '../../src/postgres/database.ts';
-import { openEmbeddedPostgres } from '../../src/postgres/embedded/embedded-postgres.ts';
-import { deleteDatabase, killServer } from '../postgres/embedded/data-folders.ts';
+import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
+import { openEmbeddedPostgres } from 'instep-embedded-postgres';
+import { deleteDatabase, killServer } from '../embedded-postgres/data-folders.ts';
 import { type InstepProcess, startInstep } from '../support/process/instep-process.ts';
 
 /** A real server with its embedded PostgreSQL, which only the server restarts. */

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { Database } from 'instep/src/postgres/database.ts';
+import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
+import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
 import { expect } from 'vitest';
 import { expectedTeam, type TrueChange } from '../../simulation/expected-team.ts';
-import type { ApplicationId } from '../../src/core/application-id.ts';
-import type { Database } from '../../src/postgres/database.ts';
-import { addTeam, readTeam } from '../../src/queries/teams.ts';
-import { createRandom, type Random } from '../../src/testing/random.ts';
-import { signWebhook } from '../../src/testing/sign-webhook.ts';
+import { createRandom, type Random } from '../../simulation/random.ts';
 import { HEADERS, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { eventBody } from '../support/stripe/events.ts';
 

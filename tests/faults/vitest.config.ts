@@ -2,6 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 /** The long form takes hours: `npm test` runs the short one. */
 export default defineConfig({
+  resolve: { tsconfigPaths: true },
   test: {
     include: ['tests/faults/long.ts'],
     globalSetup: 'tests/support/global-setup.ts',

@@ -1,4 +1,4 @@
-import { createRandom } from '../../src/testing/random.ts';
+import { createRandom } from '../../simulation/random.ts';
 import type { Coverage, Reached } from './coverage.ts';
 import { mutate } from './mutate.ts';
 import { checkPrototypes } from './prototypes.ts';

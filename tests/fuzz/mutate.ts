@@ -1,4 +1,4 @@
-import type { Random } from '../../src/testing/random.ts';
+import type { Random } from '../../simulation/random.ts';
 
 /** Long enough to distinguish quadratic time from linear time. */
 const MAX_LENGTH = 65_536;

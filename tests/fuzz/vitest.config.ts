@@ -1,4 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
 /** The same test as in `npm test`, without a database, which it does not need. */
-export default defineConfig({ test: { include: ['tests/fuzz/parsers.test.ts'] } });
+export default defineConfig({
+  resolve: { tsconfigPaths: true },
+  test: { include: ['tests/fuzz/parsers.test.ts'] },
+});

@@ -1,9 +1,9 @@
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { TeamPlan } from 'instep/src/core/transition.ts';
+import { rebuild } from 'instep/src/event-log/rebuild.ts';
+import { createIngestPipeline } from 'instep/src/ingest/pipeline.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
 import { describe, expect, test } from 'vitest';
-import type { ApplicationId } from '../../src/core/application-id.ts';
-import type { TeamPlan } from '../../src/core/transition.ts';
-import { rebuild } from '../../src/event-log/rebuild.ts';
-import { createIngestPipeline } from '../../src/ingest/pipeline.ts';
-import { createLogger } from '../../src/runtime/logging.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { receivedEvent } from '../support/stripe/events.ts';

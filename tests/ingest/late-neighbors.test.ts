@@ -1,9 +1,9 @@
+import { rebuild } from 'instep/src/event-log/rebuild.ts';
+import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
+import { readEventIds } from 'instep/src/postgres/statements/events.ts';
+import { keysOfSecond } from 'instep/src/stripe/event-key.ts';
+import { makeSnapshot } from 'instep/src/stripe/subscription-snapshot.ts';
 import { expect, test } from 'vitest';
-import { rebuild } from '../../src/event-log/rebuild.ts';
-import type { ReceivedEvent } from '../../src/ingest/received-event.ts';
-import { readEventIds } from '../../src/queries/events.ts';
-import { keysOfSecond } from '../../src/stripe/event-key.ts';
-import { makeSnapshot } from '../../src/stripe/subscription-snapshot.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';

@@ -1,7 +1,7 @@
+import { createIngestPipeline, type IngestPipelineOptions } from 'instep/src/ingest/pipeline.ts';
+import type { Database } from 'instep/src/postgres/database.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
 import { expect, test, vi } from 'vitest';
-import { createIngestPipeline, type IngestPipelineOptions } from '../../src/ingest/pipeline.ts';
-import type { Database } from '../../src/postgres/database.ts';
-import { createLogger } from '../../src/runtime/logging.ts';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';

@@ -1,8 +1,8 @@
+import type { Json } from 'instep/src/core/json.ts';
+import { decide, type StoredState } from 'instep/src/ingest/decide.ts';
+import type { EventWithProductName } from 'instep/src/ingest/received-event.ts';
+import { makeSnapshot } from 'instep/src/stripe/subscription-snapshot.ts';
 import { describe, expect, test } from 'vitest';
-import type { Json } from '../../src/core/json.ts';
-import { decide, type StoredState } from '../../src/ingest/decide.ts';
-import type { EventWithProductName } from '../../src/ingest/received-event.ts';
-import { makeSnapshot } from '../../src/stripe/subscription-snapshot.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 
 const CREATED = 1_700_000_000;

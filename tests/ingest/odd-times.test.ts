@@ -1,10 +1,10 @@
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import { rebuild } from 'instep/src/event-log/rebuild.ts';
+import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
+import { createParkedEventsJob } from 'instep/src/maintenance/parked-events.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
 import { describe, expect, test } from 'vitest';
-import type { ApplicationId } from '../../src/core/application-id.ts';
-import { rebuild } from '../../src/event-log/rebuild.ts';
-import type { ReceivedEvent } from '../../src/ingest/received-event.ts';
-import { createParkedEventsJob } from '../../src/maintenance/parked-events.ts';
-import { addTeam } from '../../src/queries/teams.ts';
-import { createLogger } from '../../src/runtime/logging.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';

@@ -1,9 +1,9 @@
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import { rebuild } from 'instep/src/event-log/rebuild.ts';
+import { applyBatch } from 'instep/src/ingest/apply-batch.ts';
+import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { expect, test } from 'vitest';
-import type { ApplicationId } from '../../src/core/application-id.ts';
-import { rebuild } from '../../src/event-log/rebuild.ts';
-import { applyBatch } from '../../src/ingest/apply-batch.ts';
-import type { ReceivedEvent } from '../../src/ingest/received-event.ts';
-import { addTeam } from '../../src/queries/teams.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { eventBody, received } from '../support/stripe/events.ts';

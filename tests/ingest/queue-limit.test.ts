@@ -1,6 +1,6 @@
 import fc from 'fast-check';
+import { QueueLimit } from 'instep/src/ingest/queue-limit.ts';
 import { describe, expect, test } from 'vitest';
-import { QueueLimit } from '../../src/ingest/queue-limit.ts';
 
 const OPTIONS = { maxQueued: 10_000, maxWaitMs: 400 };
 const MIN_QUEUED = 64;

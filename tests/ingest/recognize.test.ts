@@ -1,6 +1,6 @@
+import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
+import { recognize } from 'instep/src/ingest/recognize.ts';
 import { describe, expect, test } from 'vitest';
-import type { ReceivedEvent } from '../../src/ingest/received-event.ts';
-import { recognize } from '../../src/ingest/recognize.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 
 const ONE = { eventId: 'evt_one', createdSeconds: 1_700_000_000 };

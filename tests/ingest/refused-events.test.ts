@@ -1,8 +1,8 @@
+import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
+import { createRefusedPlans } from 'instep/src/ingest/refused-plans.ts';
+import { DatabaseRefused } from 'instep/src/postgres/errors.ts';
+import { readFindings } from 'instep/src/postgres/statements/findings.ts';
 import { describe, expect, test, vi } from 'vitest';
-import type { ReceivedEvent } from '../../src/ingest/received-event.ts';
-import { createRefusedPlans } from '../../src/ingest/refused-plans.ts';
-import { DatabaseRefused } from '../../src/postgres/errors.ts';
-import { readFindings } from '../../src/queries/findings.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';

@@ -1,11 +1,11 @@
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import { fillEmptyTeams } from 'instep/src/ingest/fill-empty-teams.ts';
+import { createFillDueTeams } from 'instep/src/maintenance/empty-teams.ts';
+import { createJobs } from 'instep/src/maintenance/jobs.ts';
+import type { Database } from 'instep/src/postgres/database.ts';
+import { addTeam, linkTeam } from 'instep/src/postgres/statements/teams.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { ApplicationId } from '../../src/core/application-id.ts';
-import { fillEmptyTeams } from '../../src/ingest/fill-empty-teams.ts';
-import { createFillDueTeams } from '../../src/maintenance/empty-teams.ts';
-import { createJobs } from '../../src/maintenance/jobs.ts';
-import type { Database } from '../../src/postgres/database.ts';
-import { addTeam, linkTeam } from '../../src/queries/teams.ts';
-import { createLogger } from '../../src/runtime/logging.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';

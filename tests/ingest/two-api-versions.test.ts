@@ -1,11 +1,11 @@
+import { rebuild } from 'instep/src/event-log/rebuild.ts';
+import { applyBatch } from 'instep/src/ingest/apply-batch.ts';
+import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
+import { createParkedEventsJob } from 'instep/src/maintenance/parked-events.ts';
+import { giveUpName, writeProductName } from 'instep/src/postgres/statements/products.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
 import { expect, test } from 'vitest';
-import { rebuild } from '../../src/event-log/rebuild.ts';
-import { applyBatch } from '../../src/ingest/apply-batch.ts';
-import type { ReceivedEvent } from '../../src/ingest/received-event.ts';
-import { createParkedEventsJob } from '../../src/maintenance/parked-events.ts';
-import { giveUpName, writeProductName } from '../../src/queries/products.ts';
-import { addTeam } from '../../src/queries/teams.ts';
-import { createLogger } from '../../src/runtime/logging.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';

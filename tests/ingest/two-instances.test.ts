@@ -1,7 +1,7 @@
+import { applyBatch } from 'instep/src/ingest/apply-batch.ts';
+import type { EventWithProductName } from 'instep/src/ingest/received-event.ts';
+import { countLinkedTeams } from 'instep/src/postgres/statements/teams.ts';
 import { describe, expect, test } from 'vitest';
-import { applyBatch } from '../../src/ingest/apply-batch.ts';
-import type { EventWithProductName } from '../../src/ingest/received-event.ts';
-import { countLinkedTeams } from '../../src/queries/teams.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { createAmbiguousOrderJob } from 'instep/src/maintenance/ambiguous-order.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
 import { expect, test } from 'vitest';
-import { createAmbiguousOrderJob } from '../../src/maintenance/ambiguous-order.ts';
-import { createLogger } from '../../src/runtime/logging.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';

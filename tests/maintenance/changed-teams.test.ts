@@ -1,9 +1,9 @@
+import { createChangedTeamsJob } from 'instep/src/maintenance/changed-teams.ts';
+import { reconcileCustomer } from 'instep/src/maintenance/reconcile/reconcile-customer.ts';
+import { readFindings } from 'instep/src/postgres/statements/findings.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import { createStripeApi } from 'instep/src/stripe/api.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createChangedTeamsJob } from '../../src/maintenance/changed-teams.ts';
-import { reconcileCustomer } from '../../src/maintenance/reconcile/reconcile-customer.ts';
-import { readFindings } from '../../src/queries/findings.ts';
-import { createLogger } from '../../src/runtime/logging.ts';
-import { createStripeApi } from '../../src/stripe/api.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 

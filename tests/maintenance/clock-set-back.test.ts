@@ -1,7 +1,7 @@
+import { withLease } from 'instep/src/maintenance/lease.ts';
+import { inTurn } from 'instep/src/maintenance/turns.ts';
+import { createNameLookup } from 'instep/src/stripe/product-names.ts';
 import { afterEach, expect, test, vi } from 'vitest';
-import { withLease } from '../../src/maintenance/lease.ts';
-import { inTurn } from '../../src/queries/turns.ts';
-import { createNameLookup } from '../../src/stripe/product-names.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 

@@ -1,7 +1,7 @@
+import { createFirstSubscriptionsJob } from 'instep/src/maintenance/first-subscriptions.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import { createStripeApi } from 'instep/src/stripe/api.ts';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { createFirstSubscriptionsJob } from '../../src/maintenance/first-subscriptions.ts';
-import { createLogger } from '../../src/runtime/logging.ts';
-import { createStripeApi } from '../../src/stripe/api.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 

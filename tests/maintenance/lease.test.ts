@@ -1,6 +1,6 @@
+import { withLease } from 'instep/src/maintenance/lease.ts';
+import { Stopped } from 'instep/src/runtime/retry.ts';
 import { afterEach, expect, test, vi } from 'vitest';
-import { withLease } from '../../src/maintenance/lease.ts';
-import { Stopped } from '../../src/runtime/retry.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 

@@ -1,8 +1,8 @@
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import { addTeam, linkTeam } from 'instep/src/postgres/statements/teams.ts';
+import { ApiCollection } from 'instep/src/testing/stripe-api/collection.ts';
+import { startFakeStripeApi } from 'instep/src/testing/stripe-api/server.ts';
 import { afterAll, expect, test, vi } from 'vitest';
-import type { ApplicationId } from '../../src/core/application-id.ts';
-import { addTeam, linkTeam } from '../../src/queries/teams.ts';
-import { ApiCollection } from '../../src/testing/stripe-api/collection.ts';
-import { startFakeStripeApi } from '../../src/testing/stripe-api/server.ts';
 import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
 import { startInstep } from '../support/process/instep-process.ts';
 import { useService } from '../support/service/contract-service.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
+import { createOnDemandMaintenance } from 'instep/src/maintenance/on-demand.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
 import { expect, test } from 'vitest';
-import { createOnDemandMaintenance } from '../../src/maintenance/on-demand.ts';
-import { createLogger } from '../../src/runtime/logging.ts';
 
 test('a job that uses up the budget keeps no other from running', async () => {
   const ran: string[] = [];

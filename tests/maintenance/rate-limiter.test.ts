@@ -1,6 +1,6 @@
+import { limitRate } from 'instep/src/maintenance/rate-limiter.ts';
+import type { StripeApi } from 'instep/src/stripe/api.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { limitRate } from '../../src/maintenance/rate-limiter.ts';
-import type { StripeApi } from '../../src/stripe/api.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 

@@ -1,9 +1,9 @@
+import { lookUpProductNames } from 'instep/src/maintenance/product-names.ts';
+import type { Query } from 'instep/src/postgres/database.ts';
+import { DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import { StripeApiFailed } from 'instep/src/stripe/api-failure.ts';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { lookUpProductNames } from '../../src/maintenance/product-names.ts';
-import type { Query } from '../../src/postgres/database.ts';
-import { DatabaseUnavailable } from '../../src/postgres/errors.ts';
-import { createLogger } from '../../src/runtime/logging.ts';
-import { StripeApiFailed } from '../../src/stripe/api-failure.ts';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';

@@ -1,7 +1,7 @@
+import { restWithoutPermission } from 'instep/src/maintenance/rest-without-permission.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import { StripeApiFailed } from 'instep/src/stripe/api-failure.ts';
 import { expect, test } from 'vitest';
-import { restWithoutPermission } from '../../src/maintenance/rest-without-permission.ts';
-import { createLogger } from '../../src/runtime/logging.ts';
-import { StripeApiFailed } from '../../src/stripe/api-failure.ts';
 
 const REST_MS = 60_000;
 

@@ -1,10 +1,10 @@
+import type { JsonObject } from 'instep/src/core/json.ts';
+import type { Ingest } from 'instep/src/ingest/pipeline.ts';
+import { createAmbiguousOrderJob } from 'instep/src/maintenance/ambiguous-order.ts';
+import { DatabaseBusy } from 'instep/src/postgres/errors.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import { StripeApiFailed } from 'instep/src/stripe/api-failure.ts';
 import { expect, test } from 'vitest';
-import type { JsonObject } from '../../src/core/json.ts';
-import type { Ingest } from '../../src/ingest/pipeline.ts';
-import { createAmbiguousOrderJob } from '../../src/maintenance/ambiguous-order.ts';
-import { DatabaseBusy } from '../../src/postgres/errors.ts';
-import { createLogger } from '../../src/runtime/logging.ts';
-import { StripeApiFailed } from '../../src/stripe/api-failure.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';

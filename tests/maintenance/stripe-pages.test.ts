@@ -1,10 +1,10 @@
+import type { Json } from 'instep/src/core/json.ts';
+import { readPages } from 'instep/src/maintenance/stripe-pages.ts';
+import { DeadlineExceeded } from 'instep/src/runtime/deadline.ts';
+import { Stopped } from 'instep/src/runtime/retry.ts';
+import type { StripePage } from 'instep/src/stripe/api.ts';
+import { StripeApiFailed } from 'instep/src/stripe/api-failure.ts';
 import { expect, test } from 'vitest';
-import type { Json } from '../../src/core/json.ts';
-import { readPages } from '../../src/maintenance/stripe-pages.ts';
-import { DeadlineExceeded } from '../../src/runtime/deadline.ts';
-import { Stopped } from '../../src/runtime/retry.ts';
-import type { StripePage } from '../../src/stripe/api.ts';
-import { StripeApiFailed } from '../../src/stripe/api-failure.ts';
 
 const pageOf = (...objects: Json[]): StripePage => ({
   objects,

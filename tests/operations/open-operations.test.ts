@@ -1,8 +1,8 @@
+import { createExposition } from 'instep/src/operations/metrics/exposition.ts';
+import { openOperations } from 'instep/src/operations/open-operations.ts';
+import { connectToServer } from 'instep/src/postgres/connect.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
 import { expect, test, vi } from 'vitest';
-import { createExposition } from '../../src/operations/metrics/exposition.ts';
-import { openOperations } from '../../src/operations/open-operations.ts';
-import { connectToServer } from '../../src/postgres/connect.ts';
-import { createLogger } from '../../src/runtime/logging.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { API_KEY, OPERATIONS_TOKEN } from '../support/secrets/test-secrets.ts';
 

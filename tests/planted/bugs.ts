@@ -24,7 +24,7 @@ function bug(
   file: string,
   ...edits: readonly (readonly [search: string, replace: string])[]
 ): PlantedBug {
-  return { name, file: `src/${file}`, edits, level: 'core' };
+  return { name, file: `packages/instep/src/${file}`, edits, level: 'core' };
 }
 
 function storeBug(
@@ -103,19 +103,19 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ]),
 
   // SQL and concurrency.
-  storeBug('a parked event stays parked in the log', 'queries/events.ts', [
+  storeBug('a parked event stays parked in the log', 'postgres/statements/events.ts', [
     "newIfParked('outcome')",
     "'logged.outcome'",
   ]),
-  storeBug('a resolved ambiguity is not written', 'queries/subscriptions.ts', [
+  storeBug('a resolved ambiguity is not written', 'postgres/statements/subscriptions.ts', [
     'is_order_ambiguous = excluded.is_order_ambiguous',
     'is_order_ambiguous = instep.subscriptions.is_order_ambiguous',
   ]),
-  storeBug('teams are not locked', 'queries/teams.ts', [
+  storeBug('teams are not locked', 'postgres/statements/teams.ts', [
     '          for no key update skip locked\n',
     '',
   ]),
-  storeBug('the time of a state is not written', 'queries/subscriptions.ts', [
+  storeBug('the time of a state is not written', 'postgres/statements/subscriptions.ts', [
     'created_at         = excluded.created_at,',
     '',
   ]),
@@ -134,12 +134,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ),
   storeBug(
     'the newest second is pruned',
-    'queries/prune-events.ts',
+    'event-log/prune-events.ts',
     ['state.created_at > event.created_at', 'state.created_at >= event.created_at'],
     ['between_them.created_at > event.created_at', 'between_them.created_at >= event.created_at'],
     ['between_them.created_at < state.created_at', 'between_them.created_at <= state.created_at'],
   ),
-  storeBug("another subscription's newest event is pruned", 'queries/prune-events.ts', [
+  storeBug("another subscription's newest event is pruned", 'event-log/prune-events.ts', [
     "       and state.subscription_id = coalesce(event.subscription_id, '')\n",
     '',
   ]),

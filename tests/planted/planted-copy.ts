@@ -6,8 +6,8 @@ import { type PlantedBug, textWith } from './bugs.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const COPIED = [
-  ...['src', 'simulation', 'scripts', 'tests', 'package.json'],
-  ...['tsconfig.json', 'vitest.config.ts'],
+  ...['packages', 'simulation', 'scripts', 'tests', 'package.json'],
+  ...['tsconfig.json', 'rolldown.tools.config.js', 'vitest.config.ts'],
 ];
 
 type Ended = {
@@ -35,7 +35,8 @@ export async function plant(bug: PlantedBug | null): Promise<PlantedCopy> {
     writeFileSync(path, textWith(bug, readFileSync(path, 'utf8')));
   }
   // A bug can leave an import unused, so only the written output counts.
-  await execute(join(ROOT, 'node_modules/.bin/tsc'), ['-p', 'simulation/tsconfig.json'], folder);
+  const rolldown = join(ROOT, 'node_modules/.bin/rolldown');
+  await execute(rolldown, ['-c', 'rolldown.tools.config.js'], folder);
   return {
     run: (args) =>
       execute(process.execPath, ['simulation/dist/simulation/main.js', ...args], folder),

@@ -2,6 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 /** Planted bugs take minutes, so they are not part of `npm test`. */
 export default defineConfig({
+  resolve: { tsconfigPaths: true },
   test: {
     include: ['tests/planted/planted.ts'],
     testTimeout: 600_000,

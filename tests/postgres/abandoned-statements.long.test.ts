@@ -1,6 +1,6 @@
+import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
+import { DatabaseBusy, DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { type Database, openDatabase } from '../../src/postgres/database.ts';
-import { DatabaseBusy, DatabaseUnavailable } from '../../src/postgres/errors.ts';
 import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
 import {
   connect,

@@ -1,6 +1,6 @@
+import type { Database } from 'instep/src/postgres/database.ts';
+import { DatabaseConflict } from 'instep/src/postgres/errors.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Database } from '../../src/postgres/database.ts';
-import { DatabaseConflict } from '../../src/postgres/errors.ts';
 import {
   connect,
   createEmptyDatabase,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
+import { DatabaseRefused, DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type Database, openDatabase } from '../../src/postgres/database.ts';
-import { DatabaseRefused, DatabaseUnavailable } from '../../src/postgres/errors.ts';
 import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
 import {
   connect,

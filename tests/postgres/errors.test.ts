@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Database } from '../../src/postgres/database.ts';
+import type { Database } from 'instep/src/postgres/database.ts';
 import {
   DatabaseBusy,
   DatabaseConflict,
@@ -9,7 +8,8 @@ import {
   DatabaseUnavailable,
   DatabaseUnusable,
   databaseError,
-} from '../../src/postgres/errors.ts';
+} from 'instep/src/postgres/errors.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   connect,
   createEmptyDatabase,

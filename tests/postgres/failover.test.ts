@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { commitNothing } from 'instep/src/postgres/commit-nothing.ts';
+import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
+import { DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Database, openDatabase } from '../../src/postgres/database.ts';
-import { DatabaseUnavailable } from '../../src/postgres/errors.ts';
-import { commitNothing } from '../../src/queries/commit-nothing.ts';
 import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
 
 let cluster: PostgresCluster;

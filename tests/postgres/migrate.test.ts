@@ -1,7 +1,7 @@
+import type { Database } from 'instep/src/postgres/database.ts';
+import { checkSchema, migrate, SchemaNewer } from 'instep/src/postgres/migrate.ts';
+import { MIGRATIONS } from 'instep/src/postgres/migrations.ts';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { Database } from '../../src/postgres/database.ts';
-import { checkSchema, migrate, SchemaNewer } from '../../src/postgres/migrate.ts';
-import { MIGRATIONS } from '../../src/postgres/migrations.ts';
 import {
   connect,
   createEmptyDatabase,

@@ -1,6 +1,6 @@
+import { PrimaryFinder } from 'instep/src/postgres/primary-finder.ts';
+import type { ReplicationState } from 'instep/src/postgres/replication-state.ts';
 import { expect, test } from 'vitest';
-import { PrimaryFinder } from '../../src/postgres/primary-finder.ts';
-import type { ReplicationState } from '../../src/postgres/replication-state.ts';
 
 const primary = (timeline: number | null, systemId = 'one'): ReplicationState => ({
   isStandby: false,

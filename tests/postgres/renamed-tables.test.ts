@@ -1,7 +1,7 @@
+import type { Database } from 'instep/src/postgres/database.ts';
+import { migrate } from 'instep/src/postgres/migrate.ts';
+import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Database } from '../../src/postgres/database.ts';
-import { migrate } from '../../src/postgres/migrate.ts';
-import { addTeam, readTeam } from '../../src/queries/teams.ts';
 import {
   connect,
   createEmptyDatabase,

@@ -1,5 +1,5 @@
+import { takeSearchPath } from 'instep/src/postgres/search-path.ts';
 import { expect, test } from 'vitest';
-import { takeSearchPath } from '../../src/postgres/search-path.ts';
 
 const URL_OF = 'postgres://app@localhost/app?sslmode=disable';
 

@@ -1,10 +1,10 @@
+import { type Database, openDatabase, type Query } from 'instep/src/postgres/database.ts';
+import { migrate } from 'instep/src/postgres/migrate.ts';
+import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
+import { addUser } from 'instep/src/postgres/statements/users.ts';
+import { createUserLookup } from 'instep/src/sessions/user-lookup.ts';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Database, openDatabase, type Query } from '../../src/postgres/database.ts';
-import { migrate } from '../../src/postgres/migrate.ts';
-import { addTeam, readTeam } from '../../src/queries/teams.ts';
-import { addUser } from '../../src/queries/users.ts';
-import { createUserLookup } from '../../src/sessions/user-lookup.ts';
 import {
   connect,
   createEmptyDatabase,

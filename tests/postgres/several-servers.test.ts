@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
+import { DatabaseUnavailable, DatabaseUnusable } from 'instep/src/postgres/errors.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { type Database, openDatabase } from '../../src/postgres/database.ts';
-import { DatabaseUnavailable, DatabaseUnusable } from '../../src/postgres/errors.ts';
 import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
 import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
 

@@ -1,5 +1,5 @@
+import { openDatabase } from 'instep/src/postgres/database.ts';
 import { expect, test, vi } from 'vitest';
-import { openDatabase } from '../../src/postgres/database.ts';
 import { startProxy } from '../support/network/tcp-proxy.ts';
 import { createEmptyDatabase } from '../support/postgres/test-database.ts';
 

@@ -1,5 +1,5 @@
+import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
 import { afterAll, describe, expect, test } from 'vitest';
-import { parseDatabaseUrl } from '../../src/postgres/database-url.ts';
 import { startSelfSignedServer } from '../support/network/self-signed-server.ts';
 import { runInstep, SETTINGS } from '../support/process/instep-process.ts';
 

@@ -1,8 +1,8 @@
+import type { Database } from 'instep/src/postgres/database.ts';
+import { migrate } from 'instep/src/postgres/migrate.ts';
+import { findApplicationTables } from 'instep/src/postgres/tables/find-tables.ts';
+import { createUserLookup } from 'instep/src/sessions/user-lookup.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Database } from '../../src/postgres/database.ts';
-import { migrate } from '../../src/postgres/migrate.ts';
-import { findApplicationTables } from '../../src/postgres/tables/find-tables.ts';
-import { createUserLookup } from '../../src/sessions/user-lookup.ts';
 import {
   connect,
   createEmptyDatabase,

@@ -1,5 +1,5 @@
+import { noteRun, readRuns } from 'instep/src/queries/runs.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { noteRun, readRuns } from '../../src/queries/runs.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 

@@ -1,5 +1,5 @@
+import { countBy, countTeamsInTurn, readTeamCounts } from 'instep/src/queries/team-counts.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { countBy, countTeamsInTurn, readTeamCounts } from '../../src/queries/team-counts.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 

@@ -1,9 +1,9 @@
-import { describe, expect, test } from 'vitest';
 import {
   parseListedSubscription,
   toSubscriptionJson,
-} from '../../src/stripe/parse-listed-subscription.ts';
-import { makeSnapshot } from '../../src/stripe/subscription-snapshot.ts';
+} from 'instep/src/stripe/parse-listed-subscription.ts';
+import { makeSnapshot } from 'instep/src/stripe/subscription-snapshot.ts';
+import { describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';

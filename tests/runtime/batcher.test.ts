@@ -1,5 +1,5 @@
+import { Batcher, QueueFull } from 'instep/src/runtime/batcher.ts';
 import { expect, test, vi } from 'vitest';
-import { Batcher, QueueFull } from '../../src/runtime/batcher.ts';
 
 type Run = (items: readonly number[]) => Promise<number[]>;
 

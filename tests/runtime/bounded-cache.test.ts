@@ -1,6 +1,6 @@
 import fc from 'fast-check';
+import { BoundedCache } from 'instep/src/runtime/bounded-cache.ts';
 import { expect, test } from 'vitest';
-import { BoundedCache } from '../../src/runtime/bounded-cache.ts';
 
 const key = fc.integer({ min: 0, max: 7 });
 const use = fc.oneof(

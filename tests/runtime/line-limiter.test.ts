@@ -1,5 +1,5 @@
+import { limitLines } from 'instep/src/runtime/line-limiter.ts';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { limitLines } from '../../src/runtime/line-limiter.ts';
 
 type Line = { readonly number?: number; readonly suppressed?: number };
 

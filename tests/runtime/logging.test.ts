@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
+import { DatabaseRefused } from 'instep/src/postgres/errors.ts';
+import { createLogger, type LogLevel, prettyLines } from 'instep/src/runtime/logging.ts';
 import { expect, test } from 'vitest';
-import { DatabaseRefused } from '../../src/postgres/errors.ts';
-import { createLogger, type LogLevel, prettyLines } from '../../src/runtime/logging.ts';
 
 /** Loggers with JSON lines and with lines for a person at a terminal. */
 function loggers(level: LogLevel = 'trace') {

@@ -1,5 +1,5 @@
+import { rest } from 'instep/src/runtime/pause.ts';
 import { expect, test } from 'vitest';
-import { rest } from '../../src/runtime/pause.ts';
 
 const { signal } = new AbortController();
 

@@ -1,5 +1,5 @@
+import { type RetryPolicy, retry, Stopped } from 'instep/src/runtime/retry.ts';
 import { describe, expect, test } from 'vitest';
-import { type RetryPolicy, retry, Stopped } from '../../src/runtime/retry.ts';
 
 const POLICY: RetryPolicy = { isRetryable: () => true, firstPauseMs: 0, longestPauseMs: 60_000 };
 

@@ -1,6 +1,6 @@
+import { abortAfter } from 'instep/src/runtime/deadline.ts';
+import { pause } from 'instep/src/runtime/pause.ts';
 import { expect, onTestFinished, test } from 'vitest';
-import { abortAfter } from '../../src/runtime/deadline.ts';
-import { pause } from '../../src/runtime/pause.ts';
 
 const LONG_MS = 600_000;
 

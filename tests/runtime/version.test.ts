@@ -1,8 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { VERSION } from 'instep/src/runtime/version.ts';
 import { expect, test } from 'vitest';
-import { VERSION } from '../../src/runtime/version.ts';
+import { ROOT } from '../support/repository.ts';
 
-test('the version is that of the package', () => {
-  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+test.each(readdirSync(join(ROOT, 'packages')))('packages/%s has the version', (name) => {
+  const manifest = readFileSync(join(ROOT, 'packages', name, 'package.json'), 'utf8');
   expect(JSON.parse(manifest)).toMatchObject({ version: VERSION });
 });

@@ -1,6 +1,6 @@
 // Writes the number of log lines in its argument, reports that, and exits on request. Node 20 runs no
 // TypeScript, so it uses the built package.
-import { createLogger } from '../../dist/index.js';
+import { createLogger } from '../../packages/instep/dist/index.js';
 
 const logger = createLogger('info');
 for (let number = 0; number < Number(process.argv[2]); number += 1) {

@@ -1,5 +1,5 @@
+import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
 import { expect, test } from 'vitest';
-import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { exchange, openConnection, statusesIn } from '../support/network/raw-connection.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { NO_PLAN, useService } from '../support/service/contract-service.ts';

@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
 import { expect, onTestFinished, test } from 'vitest';
-import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { createFolder, SETTINGS } from '../support/process/instep-process.ts';
 import { checkOutput } from '../support/secrets/leaks.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
-const PROGRAM = new URL('../../dist/cli/instep.js', import.meta.url).pathname;
+const PROGRAM = new URL('../../packages/instep/dist/cli/instep.js', import.meta.url).pathname;
 
 /** A server whose output is read until it listens, and then paused. */
 async function startServer() {

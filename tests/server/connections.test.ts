@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { limitConnections } from 'instep/src/server/connections.ts';
 import { expect, onTestFinished, test } from 'vitest';
-import { limitConnections } from '../../src/server/connections.ts';
 import {
   openConnection,
   type RawConnection,

@@ -1,6 +1,6 @@
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
 import { afterEach, expect, test } from 'vitest';
-import type { ApplicationId } from '../../src/core/application-id.ts';
-import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { openConnection, statusesIn } from '../support/network/raw-connection.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { NO_PLAN, useService } from '../support/service/contract-service.ts';

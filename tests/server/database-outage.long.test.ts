@@ -1,5 +1,5 @@
+import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { type Behavior, startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { NO_PLAN, useService } from '../support/service/contract-service.ts';

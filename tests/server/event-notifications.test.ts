@@ -1,8 +1,8 @@
+import { createEventNotification } from 'instep/src/testing/event-notification.ts';
+import type { ApiFault } from 'instep/src/testing/stripe-api/account.ts';
+import { ApiCollection } from 'instep/src/testing/stripe-api/collection.ts';
+import { startFakeStripeApi } from 'instep/src/testing/stripe-api/server.ts';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { createEventNotification } from '../../src/testing/event-notification.ts';
-import type { ApiFault } from '../../src/testing/stripe-api/account.ts';
-import { ApiCollection } from '../../src/testing/stripe-api/collection.ts';
-import { startFakeStripeApi } from '../../src/testing/stripe-api/server.ts';
 import { undescribed } from '../contract/openapi-document.ts';
 import { useService } from '../support/service/contract-service.ts';
 import { eventBody } from '../support/stripe/events.ts';

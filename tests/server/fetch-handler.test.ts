@@ -1,8 +1,8 @@
+import { createFetchHandler } from 'instep/src/server/fetch-handler.ts';
+import type { HttpRequest } from 'instep/src/server/http-message.ts';
+import { jsonResponse } from 'instep/src/server/http-message.ts';
+import { Problem } from 'instep/src/server/problems.ts';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createFetchHandler } from '../../src/server/fetch-handler.ts';
-import type { HttpRequest } from '../../src/server/http-message.ts';
-import { jsonResponse } from '../../src/server/http-message.ts';
-import { Problem } from '../../src/server/problems.ts';
 
 const LIMIT_BYTES = 10;
 

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
+import { connectionsWithin, readOpenFilesLimit } from 'instep/src/server/open-files.ts';
 import { expect, test } from 'vitest';
-import { connectionsWithin, readOpenFilesLimit } from '../../src/server/open-files.ts';
 
 test.skipIf(process.platform !== 'linux')('reads the limit of the process', () => {
   // Node raises it to the hard limit.

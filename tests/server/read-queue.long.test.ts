@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
+import { jsonResponse } from 'instep/src/server/http-message.ts';
+import { createNodeListener } from 'instep/src/server/node-listener.ts';
+import { unavailable } from 'instep/src/server/problems.ts';
 import { afterEach, expect, test } from 'vitest';
-import { jsonResponse } from '../../src/server/http-message.ts';
-import { createNodeListener } from '../../src/server/node-listener.ts';
-import { unavailable } from '../../src/server/problems.ts';
 
 const CONNECTIONS = 60;
 const ROUNDS = 5;

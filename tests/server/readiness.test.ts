@@ -1,7 +1,7 @@
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import { readinessHandler } from 'instep/src/server/health.ts';
+import type { HttpRequest } from 'instep/src/server/http-message.ts';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createLogger } from '../../src/runtime/logging.ts';
-import { readinessHandler } from '../../src/server/health.ts';
-import type { HttpRequest } from '../../src/server/http-message.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

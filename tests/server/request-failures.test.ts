@@ -1,13 +1,13 @@
+import { DatabaseRefused, DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
+import { NO_INSTRUMENTATION } from 'instep/src/runtime/instrumentation.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import { readinessHandler } from 'instep/src/server/health.ts';
+import { createRouter } from 'instep/src/server/router.ts';
+import { userHandler } from 'instep/src/server/user.ts';
+import { createWebhookProcessor, webhookHandler } from 'instep/src/server/webhook.ts';
+import { createSignatureVerifier } from 'instep/src/stripe/signature.ts';
+import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { DatabaseRefused, DatabaseUnavailable } from '../../src/postgres/errors.ts';
-import { NO_INSTRUMENTATION } from '../../src/runtime/instrumentation.ts';
-import { createLogger } from '../../src/runtime/logging.ts';
-import { readinessHandler } from '../../src/server/health.ts';
-import { createRouter } from '../../src/server/router.ts';
-import { userHandler } from '../../src/server/user.ts';
-import { createWebhookProcessor, webhookHandler } from '../../src/server/webhook.ts';
-import { createSignatureVerifier } from '../../src/stripe/signature.ts';
-import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
 beforeEach(() => {

@@ -1,5 +1,5 @@
+import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
 import { expect, test } from 'vitest';
-import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import {
   openConnection,
   type RawConnection,

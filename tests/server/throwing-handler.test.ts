@@ -1,7 +1,7 @@
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import type { Handler } from 'instep/src/server/http-message.ts';
+import { listen } from 'instep/src/server/server.ts';
 import { expect, onTestFinished, test } from 'vitest';
-import { createLogger } from '../../src/runtime/logging.ts';
-import type { Handler } from '../../src/server/http-message.ts';
-import { listen } from '../../src/server/server.ts';
 
 const OK = { status: 200, headers: {}, body: 'ok' };
 

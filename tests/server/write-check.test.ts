@@ -1,6 +1,6 @@
+import { DatabaseUnusable } from 'instep/src/postgres/errors.ts';
+import { createWriteCheck } from 'instep/src/server/write-check.ts';
 import { expect, test } from 'vitest';
-import { DatabaseUnusable } from '../../src/postgres/errors.ts';
-import { createWriteCheck } from '../../src/server/write-check.ts';
 
 /** A database with its own clock. The test decides whether each commit is answered. */
 function watch() {

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
+import { createSessionReader } from 'instep/src/sessions/session-reader.ts';
+import { issueSession, secretKeys, verifySession } from 'instep/src/sessions/token.ts';
 import { SignJWT } from 'jose';
 import { expect, test, vi } from 'vitest';
-import { createSessionReader } from '../../src/sessions/session-reader.ts';
-import { issueSession, secretKeys, verifySession } from '../../src/sessions/token.ts';
 
 const NOW_MS = 1_700_000_000_000;
 const NOW = NOW_MS / 1_000;

@@ -1,11 +1,11 @@
+import { createLogger } from 'instep/src/runtime/logging.ts';
 import { expect, test } from 'vitest';
 import { openCluster } from '../../simulation/cluster/open-cluster.ts';
 import { withPrimaryAndStandby } from '../../simulation/cluster/with-primary-and-standby.ts';
 import { describeFailure } from '../../simulation/describe-failure.ts';
+import { DEFAULT_FAULTS } from '../../simulation/lifecycle/faults.ts';
 import { DEFAULT_LOSSES } from '../../simulation/store/losses.ts';
 import { runStoreLevel } from '../../simulation/store/store-level.ts';
-import { createLogger } from '../../src/runtime/logging.ts';
-import { DEFAULT_FAULTS } from '../../src/testing/lifecycle/faults.ts';
 
 test('every team is correct with five instances that freeze, and a primary that is replaced', {
   timeout: 400_000,

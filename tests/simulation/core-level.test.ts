@@ -3,7 +3,7 @@ import { runCoreLevel } from '../../simulation/core/core-level.ts';
 import { describeFailure } from '../../simulation/describe-failure.ts';
 import { enumerate } from '../../simulation/enumeration/enumerate.ts';
 import type { LevelOptions } from '../../simulation/level.ts';
-import { DEFAULT_FAULTS, FAULT_NAMES } from '../../src/testing/lifecycle/faults.ts';
+import { DEFAULT_FAULTS, FAULT_NAMES } from '../../simulation/lifecycle/faults.ts';
 import { repetitions } from '../support/test-length.ts';
 
 const OPTIONS: LevelOptions = {

@@ -3,12 +3,12 @@ import { expect, test } from 'vitest';
 import { type Divergence, isSameTeam } from '../../simulation/divergence.ts';
 import { expectedTeam } from '../../simulation/expected-team.ts';
 import type { Failure } from '../../simulation/level.ts';
+import { scheduleDeliveries } from '../../simulation/lifecycle/delivery-schedule.ts';
+import { DEFAULT_FAULTS } from '../../simulation/lifecycle/faults.ts';
+import { renderHistory } from '../../simulation/lifecycle/history.ts';
+import { createRandom } from '../../simulation/random.ts';
 import { shrinkFailure, shrinkList } from '../../simulation/shrink.ts';
 import { createWorld, type SimulatedCustomer } from '../../simulation/world.ts';
-import { scheduleDeliveries } from '../../src/testing/lifecycle/delivery-schedule.ts';
-import { DEFAULT_FAULTS } from '../../src/testing/lifecycle/faults.ts';
-import { renderHistory } from '../../src/testing/lifecycle/history.ts';
-import { createRandom } from '../../src/testing/random.ts';
 
 test('a shrunk list fails, but not without any one of its items', async () => {
   await fc.assert(

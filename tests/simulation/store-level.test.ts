@@ -1,10 +1,10 @@
+import { createLogger } from 'instep/src/runtime/logging.ts';
 import { expect, test } from 'vitest';
 import { describeFailure } from '../../simulation/describe-failure.ts';
+import { DEFAULT_FAULTS } from '../../simulation/lifecycle/faults.ts';
 import { openPipelines } from '../../simulation/store/fleet.ts';
 import { DEFAULT_LOSSES } from '../../simulation/store/losses.ts';
 import { runStoreLevel } from '../../simulation/store/store-level.ts';
-import { createLogger } from '../../src/runtime/logging.ts';
-import { DEFAULT_FAULTS } from '../../src/testing/lifecycle/faults.ts';
 import { connect, createDatabase } from '../support/postgres/test-database.ts';
 
 test('every team is correct with several ingest pipelines and maintenance on one database', {

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createStripeApi } from 'instep/src/stripe/api.ts';
+import { StripeApiFailed } from 'instep/src/stripe/api-failure.ts';
+import { ApiCollection } from 'instep/src/testing/stripe-api/collection.ts';
+import { startFakeStripeApi } from 'instep/src/testing/stripe-api/server.ts';
 import { afterAll, expect, test } from 'vitest';
-import { createStripeApi } from '../../src/stripe/api.ts';
-import { StripeApiFailed } from '../../src/stripe/api-failure.ts';
-import { ApiCollection } from '../../src/testing/stripe-api/collection.ts';
-import { startFakeStripeApi } from '../../src/testing/stripe-api/server.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
 
 const range = Array.from({ length: 150 }, (_, index) => index);

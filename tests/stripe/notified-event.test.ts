@@ -1,7 +1,7 @@
+import { createEventRetrieval } from 'instep/src/stripe/notified-event.ts';
+import { parseEvent } from 'instep/src/stripe/parse-event.ts';
+import { createSubscriptionEvent } from 'instep/src/testing/subscription-event.ts';
 import { expect, test } from 'vitest';
-import { createEventRetrieval } from '../../src/stripe/notified-event.ts';
-import { parseEvent } from '../../src/stripe/parse-event.ts';
-import { createSubscriptionEvent } from '../../src/testing/subscription-event.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
 import { useStripeApis } from '../support/stripe/stripe-apis.ts';
 

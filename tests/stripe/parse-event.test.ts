@@ -1,6 +1,6 @@
 import fc from 'fast-check';
+import { BodyNotJson, parseEvent } from 'instep/src/stripe/parse-event.ts';
 import { expect, test } from 'vitest';
-import { BodyNotJson, parseEvent } from '../../src/stripe/parse-event.ts';
 
 const receipt = { receivedAtMs: 1_700_000_000_999, nonce: () => 'nonce' };
 const parse = (value: unknown) => parseEvent(JSON.stringify(value), receipt);

@@ -1,12 +1,12 @@
+import { NO_SUBSCRIPTIONS } from 'instep/src/core/customer.ts';
+import { EventHistory } from 'instep/src/core/event-history.ts';
+import { follow } from 'instep/src/core/follow.ts';
+import { parseChange } from 'instep/src/stripe/parse-event.ts';
+import { redactBody } from 'instep/src/stripe/redact-body.ts';
 import { expect, test } from 'vitest';
+import { renderHistory } from '../../simulation/lifecycle/history.ts';
+import { createRandom } from '../../simulation/random.ts';
 import { createWorld } from '../../simulation/world.ts';
-import { NO_SUBSCRIPTIONS } from '../../src/core/customer.ts';
-import { EventHistory } from '../../src/core/event-history.ts';
-import { follow } from '../../src/core/follow.ts';
-import { parseChange } from '../../src/stripe/parse-event.ts';
-import { redactBody } from '../../src/stripe/redact-body.ts';
-import { renderHistory } from '../../src/testing/lifecycle/history.ts';
-import { createRandom } from '../../src/testing/random.ts';
 
 /** Equal for equal strings, and different for the two descriptions below. */
 const pseudonymOf = (text: string) => `redacted ${text.length}${text.endsWith('1') ? '!' : ''}`;

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
+import { createSignatureVerifier, SignatureInvalid } from 'instep/src/stripe/signature.ts';
+import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
 import Stripe from 'stripe';
 import { expect, test } from 'vitest';
-import { createSignatureVerifier, SignatureInvalid } from '../../src/stripe/signature.ts';
-import { signWebhook } from '../../src/testing/sign-webhook.ts';
 import { repetitions } from '../support/test-length.ts';
 
 const NOW_MS = 1_700_000_000_000;

@@ -1,9 +1,9 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openEmbeddedPostgres } from 'instep-embedded-postgres';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
-import { openEmbeddedPostgres } from '../../src/postgres/embedded/embedded-postgres.ts';
 import { startInstalledPostgres } from './postgres/installed-postgres.ts';
 import { findLeftovers } from './process/leftovers.ts';
 import { isComplete } from './test-length.ts';

@@ -1,10 +1,6 @@
+import { createLogger, openInstep, readConfig } from 'instep';
+import { createSubscriptionEvent, signedRequest, startFakeStripeApi } from 'instep/testing';
 import { expect, test } from 'vitest';
-import { createLogger, openInstep, readConfig } from '../../src/index.ts';
-import {
-  createSubscriptionEvent,
-  signedRequest,
-  startFakeStripeApi,
-} from '../../src/testing/index.ts';
 
 test('a signed event gives the team its plan', async () => {
   const stripe = await startFakeStripeApi({ productNames: { prod_pro: 'Pro' } });

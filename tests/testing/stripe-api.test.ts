@@ -1,8 +1,8 @@
+import type { FakeStripeAccount } from 'instep/src/testing/stripe-api/account.ts';
+import { ApiCollection, type ApiObject } from 'instep/src/testing/stripe-api/collection.ts';
+import { startFakeStripeApi } from 'instep/src/testing/stripe-api/server.ts';
 import Stripe from 'stripe';
 import { afterAll, describe, expect, test } from 'vitest';
-import type { FakeStripeAccount } from '../../src/testing/stripe-api/account.ts';
-import { ApiCollection, type ApiObject } from '../../src/testing/stripe-api/collection.ts';
-import { startFakeStripeApi } from '../../src/testing/stripe-api/server.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
 
 const ends: (() => Promise<void>)[] = [];

@@ -3,7 +3,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SignJWT } from 'jose';
-import { createSubscriptionEvent, signedRequest } from '../../../dist/testing/index.js';
+import {
+  createSubscriptionEvent,
+  signedRequest,
+} from '../../../packages/instep/dist/testing/index.js';
 import { instepEnvironment } from './configuration.js';
 import { CLIENT, INSTANCES } from './hosts.js';
 

@@ -3,7 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-export const INSTEP = new URL('../../../dist/cli/instep.js', import.meta.url).pathname;
+export const INSTEP = new URL('../../../packages/instep/dist/cli/instep.js', import.meta.url)
+  .pathname;
 
 /** The programs, and the Debian packages that contain them. */
 const PACKAGES = {

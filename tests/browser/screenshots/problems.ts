@@ -1,8 +1,8 @@
-import type { ApplicationId } from '../../../src/core/application-id.ts';
-import type { Database } from '../../../src/postgres/database.ts';
-import { countTeamsInTurn } from '../../../src/queries/team-counts.ts';
-import { addTeam } from '../../../src/queries/teams.ts';
-import type { SubscriptionEventFields } from '../../../src/testing/subscription-event.ts';
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { Database } from 'instep/src/postgres/database.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { countTeamsInTurn } from 'instep/src/queries/team-counts.ts';
+import type { SubscriptionEventFields } from 'instep/src/testing/subscription-event.ts';
 import { openPipeline } from '../../support/service/pipelines.ts';
 import { eventBody, received } from '../../support/stripe/events.ts';
 import { HOSTILE } from '../../support/stripe/hostile-texts.ts';

@@ -1,15 +1,15 @@
-import { createActivity } from '../../../src/cli/demo/activity.ts';
-import { createCases } from '../../../src/cli/demo/cases.ts';
-import { inTrueOrder, PRODUCT_NAMES, walkthrough } from '../../../src/cli/demo/walkthrough.ts';
-import { createIngestPipeline } from '../../../src/ingest/pipeline.ts';
-import { createJobs } from '../../../src/maintenance/jobs.ts';
-import type { Database } from '../../../src/postgres/database.ts';
-import { addTeam } from '../../../src/queries/teams.ts';
-import { createLogger } from '../../../src/runtime/logging.ts';
-import { createStripeApi } from '../../../src/stripe/api.ts';
-import { createRandom } from '../../../src/testing/random.ts';
-import { ApiCollection } from '../../../src/testing/stripe-api/collection.ts';
-import { type FakeStripeApi, startFakeStripeApi } from '../../../src/testing/stripe-api/server.ts';
+import { createActivity } from 'instep/src/cli/demo/activity.ts';
+import { createCases } from 'instep/src/cli/demo/cases.ts';
+import { inTrueOrder, PRODUCT_NAMES, walkthrough } from 'instep/src/cli/demo/walkthrough.ts';
+import { createIngestPipeline } from 'instep/src/ingest/pipeline.ts';
+import { createJobs } from 'instep/src/maintenance/jobs.ts';
+import type { Database } from 'instep/src/postgres/database.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import { createStripeApi } from 'instep/src/stripe/api.ts';
+import { ApiCollection } from 'instep/src/testing/stripe-api/collection.ts';
+import { type FakeStripeApi, startFakeStripeApi } from 'instep/src/testing/stripe-api/server.ts';
+import { createRandom } from '../../../simulation/random.ts';
 import { API_KEY } from '../../support/secrets/test-secrets.ts';
 import { received } from '../../support/stripe/events.ts';
 
@@ -46,7 +46,6 @@ export async function setUp(database: Database): Promise<FakeStripeApi> {
     ingest,
     subscriptions,
     suffix: SUFFIX,
-    seed: SEED,
     startMs: NOW_MS - 100 * SECOND_MS,
   };
   await createCases(activity);

@@ -1,8 +1,8 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import type { FakeStripeApi } from 'instep/src/testing/stripe-api/server.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { addTeam } from '../../../src/queries/teams.ts';
-import type { FakeStripeApi } from '../../../src/testing/stripe-api/server.ts';
 import { PHONE, useBrowser } from '../../support/browser/browser.ts';
 import { openConsole } from '../../support/browser/console-pages.ts';
 import { layoutProblems } from '../../support/browser/layout.ts';

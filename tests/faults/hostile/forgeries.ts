@@ -1,4 +1,4 @@
-import type { Random } from '../../../src/testing/random.ts';
+import type { Random } from '../../../simulation/random.ts';
 
 /** Valid credentials, which the server accepts. */
 export type Genuine = {

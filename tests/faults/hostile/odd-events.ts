@@ -1,4 +1,4 @@
-import type { Random } from '../../../src/testing/random.ts';
+import type { Random } from '../../../simulation/random.ts';
 import { eventBody } from '../../support/stripe/events.ts';
 
 const ODD_NUMBERS = [0, -0, -1, 1.5, 2 ** 31, 2 ** 53 + 2, 1e308, -1e-308];

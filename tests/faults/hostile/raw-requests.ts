@@ -1,4 +1,4 @@
-import type { Random } from '../../../src/testing/random.ts';
+import type { Random } from '../../../simulation/random.ts';
 
 type Request = { line: string; headers: string[]; body: string; separator: string };
 

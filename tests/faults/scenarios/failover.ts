@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createRandom } from '../../../src/testing/random.ts';
+import { createRandom } from '../../../simulation/random.ts';
 import {
   join,
   PROMOTIONS,

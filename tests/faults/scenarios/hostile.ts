@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto';
+import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
+import { addUser } from 'instep/src/postgres/statements/users.ts';
+import { issueSession } from 'instep/src/sessions/token.ts';
+import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
 import { mapConcurrently } from '../../../simulation/map-concurrently.ts';
-import { addTeam, readTeam } from '../../../src/queries/teams.ts';
-import { addUser } from '../../../src/queries/users.ts';
-import { issueSession } from '../../../src/sessions/token.ts';
-import { createRandom, type Random } from '../../../src/testing/random.ts';
-import { signWebhook } from '../../../src/testing/sign-webhook.ts';
+import { createRandom, type Random } from '../../../simulation/random.ts';
 import { openConnection, statusesIn } from '../../support/network/raw-connection.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { type InstepProcess, startInstep } from '../../support/process/instep-process.ts';

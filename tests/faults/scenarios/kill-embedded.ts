@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-import { createRandom } from '../../../src/testing/random.ts';
-import { makeOpenFolder } from '../../postgres/embedded/data-folders.ts';
+import { createRandom } from '../../../simulation/random.ts';
+import { makeOpenFolder } from '../../embedded-postgres/data-folders.ts';
 import { EmbeddedService } from '../embedded-service.ts';
 import { startLoad } from '../load.ts';
 import type { Scenario } from '../scenario.ts';

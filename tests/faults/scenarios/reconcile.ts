@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database } from '../../../src/postgres/database.ts';
-import { ApiCollection, type ApiObject } from '../../../src/testing/stripe-api/collection.ts';
-import { startFakeStripeApi } from '../../../src/testing/stripe-api/server.ts';
-import { createSubscriptionEvent } from '../../../src/testing/subscription-event.ts';
+import type { Database } from 'instep/src/postgres/database.ts';
+import { ApiCollection, type ApiObject } from 'instep/src/testing/stripe-api/collection.ts';
+import { startFakeStripeApi } from 'instep/src/testing/stripe-api/server.ts';
+import { createSubscriptionEvent } from 'instep/src/testing/subscription-event.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { spawnInstep } from '../../support/process/instep-process.ts';
 import { API_KEY } from '../../support/secrets/test-secrets.ts';

@@ -1,5 +1,5 @@
+import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
 import { expect, vi } from 'vitest';
-import { signWebhook } from '../../../src/testing/sign-webhook.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { startInstep } from '../../support/process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../../support/secrets/test-secrets.ts';

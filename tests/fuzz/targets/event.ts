@@ -1,15 +1,15 @@
 import { isUtf8 } from 'node:buffer';
 import { createHmac } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { expect } from 'vitest';
 import {
   BodyNotJson,
   parseChange,
   parseEvent,
   type ReadableEvent,
   type StripeEvent,
-} from '../../../src/stripe/parse-event.ts';
-import { createSignatureVerifier, SignatureInvalid } from '../../../src/stripe/signature.ts';
+} from 'instep/src/stripe/parse-event.ts';
+import { createSignatureVerifier, SignatureInvalid } from 'instep/src/stripe/signature.ts';
+import { expect } from 'vitest';
 import { eventBody } from '../../support/stripe/events.ts';
 import type { Target } from '../fuzz.ts';
 

@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto';
-import { expect } from 'vitest';
 import {
   issueSession,
   type Session,
   secretKeys,
   verifySession,
-} from '../../../src/sessions/token.ts';
+} from 'instep/src/sessions/token.ts';
+import { expect } from 'vitest';
 import type { Target } from '../fuzz.ts';
 
 const NOW_MS = 1_700_000_000_000;

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
+import { createSignatureVerifier, SignatureInvalid } from 'instep/src/stripe/signature.ts';
 import { expect } from 'vitest';
-import { createSignatureVerifier, SignatureInvalid } from '../../../src/stripe/signature.ts';
 import type { Target } from '../fuzz.ts';
 
 const NOW_SECONDS = 1_700_000_000;

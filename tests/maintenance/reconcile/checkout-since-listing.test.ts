@@ -1,9 +1,9 @@
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { Finding } from 'instep/src/maintenance/reconcile/finding.ts';
+import { reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import { createStripeApi, type StripeApi } from 'instep/src/stripe/api.ts';
 import { beforeEach, expect, test } from 'vitest';
-import type { ApplicationId } from '../../../src/core/application-id.ts';
-import type { Finding } from '../../../src/maintenance/reconcile/finding.ts';
-import { reconcile } from '../../../src/maintenance/reconcile/reconcile.ts';
-import { createLogger } from '../../../src/runtime/logging.ts';
-import { createStripeApi, type StripeApi } from '../../../src/stripe/api.ts';
 import { API_KEY } from '../../support/secrets/test-secrets.ts';
 import { openAccount } from '../../support/stripe/reconciled-account.ts';
 

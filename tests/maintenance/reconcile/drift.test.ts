@@ -1,9 +1,9 @@
+import type { Customer, SubscriptionState } from 'instep/src/core/customer.ts';
+import type { ListedSubscription } from 'instep/src/core/listed-subscription.ts';
+import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
+import type { TeamPlan } from 'instep/src/core/transition.ts';
+import { driftOf } from 'instep/src/maintenance/reconcile/drift.ts';
 import { describe, expect, test } from 'vitest';
-import type { Customer, SubscriptionState } from '../../../src/core/customer.ts';
-import type { ListedSubscription } from '../../../src/core/listed-subscription.ts';
-import type { PlanSelection } from '../../../src/core/plan-selection.ts';
-import type { TeamPlan } from '../../../src/core/transition.ts';
-import { driftOf } from '../../../src/maintenance/reconcile/drift.ts';
 import { NO_PLAN } from '../../support/service/contract-service.ts';
 
 const AS_OF = 1_000_000;

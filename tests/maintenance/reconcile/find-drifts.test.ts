@@ -1,6 +1,6 @@
+import { findDrifts } from 'instep/src/maintenance/reconcile/find-drifts.ts';
+import { type LinkedTeam, readTeamsOf } from 'instep/src/postgres/statements/teams.ts';
 import { expect, test } from 'vitest';
-import { findDrifts } from '../../../src/maintenance/reconcile/find-drifts.ts';
-import { type LinkedTeam, readTeamsOf } from '../../../src/queries/teams.ts';
 import { lockTeam, whileHeld } from '../../support/postgres/locks.ts';
 import { embeddedServer } from '../../support/postgres/test-database.ts';
 import { useDatabase } from '../../support/service/ingest-service.ts';

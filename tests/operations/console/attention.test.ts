@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import { createChangedTeamsJob } from 'instep/src/maintenance/changed-teams.ts';
+import { reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import { createStripeApi } from 'instep/src/stripe/api.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { ApplicationId } from '../../../src/core/application-id.ts';
-import { createChangedTeamsJob } from '../../../src/maintenance/changed-teams.ts';
-import { reconcile } from '../../../src/maintenance/reconcile/reconcile.ts';
-import { addTeam } from '../../../src/queries/teams.ts';
-import { createLogger } from '../../../src/runtime/logging.ts';
-import { createStripeApi } from '../../../src/stripe/api.ts';
 import { openConsole, type Shown } from '../../support/browser/console-pages.ts';
 import { API_KEY } from '../../support/secrets/test-secrets.ts';
 import { eventBody, received } from '../../support/stripe/events.ts';

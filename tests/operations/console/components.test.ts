@@ -1,7 +1,7 @@
+import { Badge, StatusBadge } from 'instep/src/operations/console/components/badges.tsx';
+import { Field } from 'instep/src/operations/console/components/form.tsx';
+import { TextAt, Time, UntrustedText } from 'instep/src/operations/console/components/text.tsx';
 import { describe, expect, test } from 'vitest';
-import { Badge, StatusBadge } from '../../../src/operations/console/components/badges.tsx';
-import { Field } from '../../../src/operations/console/components/form.tsx';
-import { TextAt, Time, UntrustedText } from '../../../src/operations/console/components/text.tsx';
 
 const SCRIPT = '<script>alert(1)</script>';
 const ESCAPED = '&lt;script&gt;alert(1)&lt;/script&gt;';

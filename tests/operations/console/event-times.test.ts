@@ -1,5 +1,5 @@
+import { readPositionSince } from 'instep/src/event-log/search-events.ts';
 import { expect, test } from 'vitest';
-import { readPositionSince } from '../../../src/queries/search-events.ts';
 import { openConsole } from '../../support/browser/console-pages.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { indexesUsed } from '../../support/stripe/plans.ts';

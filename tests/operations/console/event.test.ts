@@ -1,5 +1,5 @@
+import { addTeam, linkTeam } from 'instep/src/postgres/statements/teams.ts';
 import { describe, expect, test } from 'vitest';
-import { addTeam, linkTeam } from '../../../src/queries/teams.ts';
 import { type ConsoleService, openConsole } from '../../support/browser/console-pages.ts';
 import { eventBody, received } from '../../support/stripe/events.ts';
 import { openAccount } from '../../support/stripe/reconciled-account.ts';

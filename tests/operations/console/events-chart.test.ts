@@ -1,8 +1,8 @@
+import type { LoggedOutcome } from 'instep/src/core/logged-event.ts';
+import { EventsChart } from 'instep/src/operations/console/overview/events-chart.tsx';
+import { rangeOf, seriesOf } from 'instep/src/operations/console/overview/series.ts';
+import { NO_DELAY } from 'instep/src/queries/delay-buckets.ts';
 import { expect, test } from 'vitest';
-import type { LoggedOutcome } from '../../../src/core/logged-event.ts';
-import { EventsChart } from '../../../src/operations/console/overview/events-chart.tsx';
-import { rangeOf, seriesOf } from '../../../src/operations/console/overview/series.ts';
-import { NO_DELAY } from '../../../src/queries/delay-buckets.ts';
 
 const NOW_MS = Date.UTC(2026, 9, 14, 15, 30);
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import type { SubscriptionEventFields } from 'instep/src/testing/subscription-event.ts';
 import { describe, expect, test } from 'vitest';
-import type { ApplicationId } from '../../../src/core/application-id.ts';
-import { addTeam } from '../../../src/queries/teams.ts';
-import type { SubscriptionEventFields } from '../../../src/testing/subscription-event.ts';
 import { openConsole } from '../../support/browser/console-pages.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { openPipeline } from '../../support/service/pipelines.ts';

@@ -1,8 +1,8 @@
 import { jsx } from 'hono/jsx';
+import { PostForm } from 'instep/src/operations/console/components/form.tsx';
+import { Panel } from 'instep/src/operations/console/components/panels.tsx';
+import type { createConsole } from 'instep/src/operations/console/console.tsx';
 import { describe, expect, test } from 'vitest';
-import { PostForm } from '../../../src/operations/console/components/form.tsx';
-import { Panel } from '../../../src/operations/console/components/panels.tsx';
-import type { createConsole } from '../../../src/operations/console/console.tsx';
 import { OPERATIONS_TOKEN } from '../../support/secrets/test-secrets.ts';
 import { csrfIn, type Operator, useConsole } from '../../support/service/console-service.ts';
 

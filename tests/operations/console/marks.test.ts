@@ -1,5 +1,5 @@
+import { marksOf } from 'instep/src/operations/console/overview/marks.tsx';
 import { expect, test } from 'vitest';
-import { marksOf } from '../../../src/operations/console/overview/marks.tsx';
 
 const MINUTE_MS = 60_000;
 const run = (version: string, startedAt: number, seenAt: number) => ({

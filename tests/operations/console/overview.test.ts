@@ -1,9 +1,9 @@
+import type { Ingest } from 'instep/src/ingest/pipeline.ts';
+import type { Database } from 'instep/src/postgres/database.ts';
+import { DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
+import { sumStatistics } from 'instep/src/queries/sum-statistics.ts';
+import { countTeamsInTurn } from 'instep/src/queries/team-counts.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { sumStatistics } from '../../../src/event-log/sum-statistics.ts';
-import type { Ingest } from '../../../src/ingest/pipeline.ts';
-import type { Database } from '../../../src/postgres/database.ts';
-import { DatabaseUnavailable } from '../../../src/postgres/errors.ts';
-import { countTeamsInTurn } from '../../../src/queries/team-counts.ts';
 import { openConsole } from '../../support/browser/console-pages.ts';
 import { recordComparison } from '../../support/service/comparison.ts';
 import { useConsole } from '../../support/service/console-service.ts';

@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
+import { withinDeadline } from 'instep/src/operations/console/middleware.ts';
+import { withDeadline } from 'instep/src/runtime/deadline.ts';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { withinDeadline } from '../../../src/operations/console/middleware.ts';
-import { withDeadline } from '../../../src/runtime/deadline.ts';
 import { useConsole } from '../../support/service/console-service.ts';
 
 const FORM = {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import { Background } from 'instep/src/runtime/background.ts';
 import { describe, expect, test } from 'vitest';
-import type { ApplicationId } from '../../../src/core/application-id.ts';
-import { Background } from '../../../src/runtime/background.ts';
 import { type ConsoleService, openConsole } from '../../support/browser/console-pages.ts';
 import { openAccount } from '../../support/stripe/reconciled-account.ts';
 

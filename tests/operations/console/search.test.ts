@@ -1,5 +1,5 @@
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { expect, test } from 'vitest';
-import { addTeam } from '../../../src/queries/teams.ts';
 import { openConsole } from '../../support/browser/console-pages.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { openPipeline } from '../../support/service/pipelines.ts';

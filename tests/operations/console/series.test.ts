@@ -1,7 +1,7 @@
+import { rangeOf, seriesOf, totalsOf } from 'instep/src/operations/console/overview/series.ts';
+import { DELAY_BOUNDS_SECONDS, NO_DELAY } from 'instep/src/queries/delay-buckets.ts';
+import type { StatisticsRow } from 'instep/src/queries/read-statistics.ts';
 import { describe, expect, test } from 'vitest';
-import { rangeOf, seriesOf, totalsOf } from '../../../src/operations/console/overview/series.ts';
-import { DELAY_BOUNDS_SECONDS, NO_DELAY } from '../../../src/queries/delay-buckets.ts';
-import type { StatisticsRow } from '../../../src/queries/read-statistics.ts';
 
 const NOW_MS = Date.UTC(2026, 0, 1, 12, 34, 56);
 const MINUTE_MS = Date.UTC(2026, 0, 1, 12, 34);

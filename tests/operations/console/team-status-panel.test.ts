@@ -1,7 +1,7 @@
+import type { SubscriptionEvent } from 'instep/src/core/subscription-event.ts';
+import { NO_PLAN } from 'instep/src/core/transition.ts';
+import { TeamStatusPanel } from 'instep/src/operations/console/teams/team-status-panel.tsx';
 import { expect, test } from 'vitest';
-import type { SubscriptionEvent } from '../../../src/core/subscription-event.ts';
-import { NO_PLAN } from '../../../src/core/transition.ts';
-import { TeamStatusPanel } from '../../../src/operations/console/teams/team-status-panel.tsx';
 
 const followed: SubscriptionEvent = {
   customerId: 'cus_1',

@@ -1,6 +1,6 @@
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { describe, expect, test } from 'vitest';
-import type { ApplicationId } from '../../../src/core/application-id.ts';
-import { addTeam } from '../../../src/queries/teams.ts';
 import { openConsole } from '../../support/browser/console-pages.ts';
 import { eventBody, received } from '../../support/stripe/events.ts';
 import { openAccount } from '../../support/stripe/reconciled-account.ts';

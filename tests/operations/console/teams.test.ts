@@ -1,7 +1,7 @@
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import { readCustomerIdsOf } from 'instep/src/postgres/statements/subscriptions.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { describe, expect, test } from 'vitest';
-import type { ApplicationId } from '../../../src/core/application-id.ts';
-import { readCustomerIdsOf } from '../../../src/queries/subscriptions.ts';
-import { addTeam } from '../../../src/queries/teams.ts';
 import { openConsole } from '../../support/browser/console-pages.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { openPipeline } from '../../support/service/pipelines.ts';

@@ -1,6 +1,6 @@
+import { createTokenCheck } from 'instep/src/operations/console/access/token-check.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
 import { expect, test } from 'vitest';
-import { createTokenCheck } from '../../../src/operations/console/access/token-check.ts';
-import { createLogger } from '../../../src/runtime/logging.ts';
 
 const TOKEN = 'the token of 32 characters or more';
 

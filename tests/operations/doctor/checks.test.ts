@@ -1,14 +1,14 @@
-import { describe, expect, test } from 'vitest';
-import { checkClock, checkDatabaseClock } from '../../../src/operations/doctor/clock.ts';
+import { checkClock, checkDatabaseClock } from 'instep/src/operations/doctor/clock.ts';
 import {
   checkDurability,
   checkSpace,
   checkVersion,
   sizeOf,
-} from '../../../src/operations/doctor/database-server.ts';
-import { durationOf } from '../../../src/runtime/duration.ts';
-import { isKnownVersion, NEWEST_KNOWN_VERSION } from '../../../src/stripe/api-version.ts';
-import { keyKindOf } from '../../../src/stripe/key-kind.ts';
+} from 'instep/src/operations/doctor/database-server.ts';
+import { durationOf } from 'instep/src/runtime/duration.ts';
+import { isKnownVersion, NEWEST_KNOWN_VERSION } from 'instep/src/stripe/api-version.ts';
+import { keyKindOf } from 'instep/src/stripe/key-kind.ts';
+import { describe, expect, test } from 'vitest';
 
 test.each([
   [0, '0 bytes'],

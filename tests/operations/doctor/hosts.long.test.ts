@@ -1,5 +1,5 @@
+import { checkHosts } from 'instep/src/operations/doctor/hosts.ts';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { checkHosts } from '../../../src/operations/doctor/hosts.ts';
 import type { PostgresCluster } from '../../support/postgres/postgres-cluster.ts';
 import { PROMOTE, startPair } from '../../support/postgres/primary-and-standby.ts';
 

@@ -1,7 +1,7 @@
+import { type Host, judgeHosts } from 'instep/src/operations/doctor/hosts.ts';
+import type { Replication } from 'instep/src/operations/doctor/replication.ts';
+import { DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
 import { expect, test } from 'vitest';
-import { type Host, judgeHosts } from '../../../src/operations/doctor/hosts.ts';
-import { DatabaseUnavailable } from '../../../src/postgres/errors.ts';
-import type { Replication } from '../../../src/queries/replication.ts';
 
 const PRIMARY: Replication = {
   isStandby: false,

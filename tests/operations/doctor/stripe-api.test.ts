@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { ApiObject } from 'instep/src/testing/stripe-api/collection.ts';
 import { describe, expect, test } from 'vitest';
-import type { ApiObject } from '../../../src/testing/stripe-api/collection.ts';
 import {
   ENDPOINT,
   endpointWith,

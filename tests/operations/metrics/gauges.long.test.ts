@@ -1,6 +1,6 @@
+import type { Health } from 'instep/src/health/health.ts';
+import { createGauges } from 'instep/src/operations/metrics/gauges.ts';
 import { expect, test } from 'vitest';
-import { createGauges } from '../../../src/operations/metrics/gauges.ts';
-import type { Health } from '../../../src/queries/health.ts';
 
 const HEALTH: Health = {
   parkedEvents: 7,

@@ -1,6 +1,6 @@
+import type { FakeStripeAccount } from 'instep/src/testing/stripe-api/account.ts';
+import { startFakeStripeApi } from 'instep/src/testing/stripe-api/server.ts';
 import { afterAll, expect, test, vi } from 'vitest';
-import type { FakeStripeAccount } from '../../../src/testing/stripe-api/account.ts';
-import { startFakeStripeApi } from '../../../src/testing/stripe-api/server.ts';
 import { useMetrics } from '../../support/service/metrics-service.ts';
 import { eventBody } from '../../support/stripe/events.ts';
 

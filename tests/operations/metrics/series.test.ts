@@ -1,8 +1,8 @@
 import fc from 'fast-check';
+import { createExposition } from 'instep/src/operations/metrics/exposition.ts';
+import { Histogram } from 'instep/src/operations/metrics/series.ts';
 import { Histogram as Reference, Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import { createExposition } from '../../../src/operations/metrics/exposition.ts';
-import { Histogram } from '../../../src/operations/metrics/series.ts';
 
 const ROUTES = ['/', '/api', 'other'];
 const BOUNDS = [0.1, 1, 10];

@@ -1,10 +1,10 @@
+import type { Database } from 'instep/src/postgres/database.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
+import { ApiCollection } from 'instep/src/testing/stripe-api/collection.ts';
+import { type FakeStripeApi, startFakeStripeApi } from 'instep/src/testing/stripe-api/server.ts';
+import type { SubscriptionEventFields } from 'instep/src/testing/subscription-event.ts';
 import { afterAll, beforeAll } from 'vitest';
-import type { Database } from '../../../src/postgres/database.ts';
-import { addTeam } from '../../../src/queries/teams.ts';
-import { signWebhook } from '../../../src/testing/sign-webhook.ts';
-import { ApiCollection } from '../../../src/testing/stripe-api/collection.ts';
-import { type FakeStripeApi, startFakeStripeApi } from '../../../src/testing/stripe-api/server.ts';
-import type { SubscriptionEventFields } from '../../../src/testing/subscription-event.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { type InstepProcess, startInstep } from '../process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../secrets/test-secrets.ts';

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createIngestPipeline } from 'instep/src/ingest/pipeline.ts';
+import { createConsole } from 'instep/src/operations/console/console.tsx';
+import type { ConsoleOptions } from 'instep/src/operations/console/options.ts';
+import { listenForOperators } from 'instep/src/operations/listen-for-operators.ts';
+import { createExposition } from 'instep/src/operations/metrics/exposition.ts';
+import type { Database } from 'instep/src/postgres/database.ts';
+import { Background } from 'instep/src/runtime/background.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import { createStripeApi } from 'instep/src/stripe/api.ts';
 import { afterAll } from 'vitest';
-import { createIngestPipeline } from '../../../src/ingest/pipeline.ts';
-import { createConsole } from '../../../src/operations/console/console.tsx';
-import type { ConsoleOptions } from '../../../src/operations/console/options.ts';
-import { listenForOperators } from '../../../src/operations/listen-for-operators.ts';
-import { createExposition } from '../../../src/operations/metrics/exposition.ts';
-import type { Database } from '../../../src/postgres/database.ts';
-import { Background } from '../../../src/runtime/background.ts';
-import { createLogger } from '../../../src/runtime/logging.ts';
-import { createStripeApi } from '../../../src/stripe/api.ts';
 import { API_KEY } from '../secrets/test-secrets.ts';
 import { csrfIn } from '../service/console-service.ts';
 

@@ -1,5 +1,5 @@
-import type { ApplicationId } from '../../../src/core/application-id.ts';
-import type { Database } from '../../../src/postgres/database.ts';
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { Database } from 'instep/src/postgres/database.ts';
 
 /** Holds the lock that this statement takes, from another session, during the work. */
 export async function whileHeld(

@@ -13,12 +13,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { prepareBinaries } from 'instep-embedded-postgres/src/binaries.ts';
+import { createCluster, DATABASE, USER } from 'instep-embedded-postgres/src/cluster.ts';
+import { findPostgresPackage } from 'instep-embedded-postgres/src/postgres-package.ts';
+import { spawnOptions } from 'instep-embedded-postgres/src/run-program.ts';
+import { type ServerUser, userOfNewCluster } from 'instep-embedded-postgres/src/server-user.ts';
 import pg from 'pg';
-import { prepareBinaries } from '../../../src/postgres/embedded/binaries.ts';
-import { createCluster, DATABASE, USER } from '../../../src/postgres/embedded/cluster.ts';
-import { findPostgresPackage } from '../../../src/postgres/embedded/postgres-package.ts';
-import { spawnOptions } from '../../../src/postgres/embedded/run-program.ts';
-import { type ServerUser, userOfNewCluster } from '../../../src/postgres/embedded/server-user.ts';
 import { freePort } from '../process/free-port.ts';
 import { DATABASE_PASSWORD } from '../secrets/test-secrets.ts';
 

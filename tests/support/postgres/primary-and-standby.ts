@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openDatabase } from '../../../src/postgres/database.ts';
-import { migrate } from '../../../src/postgres/migrate.ts';
+import { openDatabase } from 'instep/src/postgres/database.ts';
+import { migrate } from 'instep/src/postgres/migrate.ts';
 import { PostgresCluster } from './postgres-cluster.ts';
 
 /** Run on the standby. Waiting for its end can conflict with the ongoing recovery. */

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
+import { migrate } from 'instep/src/postgres/migrate.ts';
+import { MIGRATIONS } from 'instep/src/postgres/migrations.ts';
 import pg from 'pg';
 import { inject } from 'vitest';
-import { type Database, openDatabase } from '../../../src/postgres/database.ts';
-import { migrate } from '../../../src/postgres/migrate.ts';
-import { MIGRATIONS } from '../../../src/postgres/migrations.ts';
 import { DATABASE_PASSWORD } from '../secrets/test-secrets.ts';
 
 export type TestServer = { readonly name: string; readonly url: string };

@@ -28,8 +28,7 @@ const environmentOf = (settings: Environment) => ({
 /** Copies `examples` beside the built package, and returns the folder of one example. */
 export function copyExamples(name: string): string {
   const clone = createFolder();
-  cpSync(join(ROOT, 'package.json'), join(clone, 'package.json'));
-  cpSync(join(ROOT, 'dist'), join(clone, 'dist'), { recursive: true });
+  cpSync(join(ROOT, 'packages'), join(clone, 'packages'), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'));
   cpSync(join(ROOT, 'examples'), join(clone, 'examples'), {
     recursive: true,

@@ -8,7 +8,7 @@ import { afterAll } from 'vitest';
 import { checkOutput } from '../secrets/leaks.ts';
 import { API_KEY, AUTH_SECRET, WEBHOOK_SECRET } from '../secrets/test-secrets.ts';
 
-const PROGRAM = new URL('../../../dist/cli/instep.js', import.meta.url).pathname;
+const PROGRAM = new URL('../../../packages/instep/dist/cli/instep.js', import.meta.url).pathname;
 
 type Environment = Readonly<Record<string, string>>;
 

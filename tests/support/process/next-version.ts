@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { MIGRATIONS } from '../../../src/postgres/migrations.ts';
-import { VERSION } from '../../../src/runtime/version.ts';
+import { MIGRATIONS } from 'instep/src/postgres/migrations.ts';
+import { VERSION } from 'instep/src/runtime/version.ts';
 import { createFolder } from './instep-process.ts';
 
 /** A compiled version of the program. */
@@ -18,7 +18,7 @@ const ROOT = resolve(import.meta.dirname, '../../..');
 
 export const currentVersion: ProgramVersion = {
   folder: ROOT,
-  program: join(ROOT, 'dist/cli/instep.js'),
+  program: join(ROOT, 'packages/instep/dist/cli/instep.js'),
   version: VERSION,
   schema: MIGRATIONS.length,
 };
@@ -33,12 +33,12 @@ export function createNextVersion(former: ProgramVersion): ProgramVersion {
   const version = `${major}.${Number(minor) + 1}.0`;
   const schema = former.schema + 1;
 
-  cpSync(join(former.folder, 'src'), join(folder, 'src'), { recursive: true });
-  for (const file of ['rolldown.config.js', 'tsconfig.json', 'tsconfig.build.json']) {
+  cpSync(join(former.folder, 'packages'), join(folder, 'packages'), { recursive: true });
+  for (const file of ['rolldown.config.js', 'tsconfig.json']) {
     cpSync(join(ROOT, file), join(folder, file));
   }
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  for (const file of ['package.json', 'src/runtime/version.ts']) {
+  for (const file of ['packages/instep/package.json', 'packages/instep/src/runtime/version.ts']) {
     const text = readFileSync(join(former.folder, file), 'utf8');
     writeFileSync(join(folder, file), text.replace(former.version, version));
   }
@@ -51,10 +51,10 @@ export function createNextVersion(former: ProgramVersion): ProgramVersion {
         where column_${schema} is not null;`,
     compatibleFrom: former.schema,
   };
-  const migrations = join(folder, 'src/postgres/migrations.ts');
+  const migrations = join(folder, 'packages/instep/src/postgres/migrations.ts');
   appendFileSync(migrations, `MIGRATIONS.push(${JSON.stringify(migration)});\n`);
   execFileSync(process.execPath, [join(ROOT, 'node_modules/rolldown/bin/cli.mjs'), '-c'], {
     cwd: folder,
   });
-  return { folder, program: join(folder, 'dist/cli/instep.js'), version, schema };
+  return { folder, program: join(folder, 'packages/instep/dist/cli/instep.js'), version, schema };
 }

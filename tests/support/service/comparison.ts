@@ -1,5 +1,5 @@
-import { NOTHING_COUNTED, type Progress } from '../../../src/maintenance/reconcile/progress.ts';
-import type { Query } from '../../../src/postgres/database.ts';
+import { NOTHING_COUNTED, type Progress } from 'instep/src/maintenance/reconcile/progress.ts';
+import type { Query } from 'instep/src/postgres/database.ts';
 
 /** Records that all teams were compared with Stripe, without a finding. */
 export async function recordComparison(query: Query): Promise<void> {

@@ -1,10 +1,10 @@
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { TeamPlan } from 'instep/src/core/transition.ts';
+import type { Database } from 'instep/src/postgres/database.ts';
+import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
+import { addUser } from 'instep/src/postgres/statements/users.ts';
+import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
 import { afterAll, beforeAll } from 'vitest';
-import type { ApplicationId } from '../../../src/core/application-id.ts';
-import type { TeamPlan } from '../../../src/core/transition.ts';
-import type { Database } from '../../../src/postgres/database.ts';
-import { addTeam, readTeam } from '../../../src/queries/teams.ts';
-import { addUser } from '../../../src/queries/users.ts';
-import { signWebhook } from '../../../src/testing/sign-webhook.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { type InstepProcess, startInstep } from '../process/instep-process.ts';
 import { HEADERS, PROFILE, WEBHOOK_SECRET } from '../secrets/test-secrets.ts';

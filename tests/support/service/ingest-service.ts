@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { Database } from 'instep/src/postgres/database.ts';
+import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, beforeAll } from 'vitest';
-import type { ApplicationId } from '../../../src/core/application-id.ts';
-import type { Database } from '../../../src/postgres/database.ts';
-import { addTeam, readTeam } from '../../../src/queries/teams.ts';
 import { connect, createDatabase, type TestServer } from '../postgres/test-database.ts';
 
 type LogRow = {

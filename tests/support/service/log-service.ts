@@ -1,8 +1,8 @@
+import type { Ingest } from 'instep/src/ingest/pipeline.ts';
+import type { Database } from 'instep/src/postgres/database.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import type { SubscriptionEventFields } from 'instep/src/testing/subscription-event.ts';
 import { afterAll, beforeAll } from 'vitest';
-import type { Ingest } from '../../../src/ingest/pipeline.ts';
-import type { Database } from '../../../src/postgres/database.ts';
-import { addTeam } from '../../../src/queries/teams.ts';
-import type { SubscriptionEventFields } from '../../../src/testing/subscription-event.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { runInstep } from '../process/instep-process.ts';
 import { eventBody, received } from '../stripe/events.ts';

@@ -1,15 +1,9 @@
+import { type Instep, listen, openInstep, type RunningServer, readConfig } from 'instep';
+import type { Database } from 'instep/src/postgres/database.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
 import { afterAll, beforeAll } from 'vitest';
-import {
-  type Instep,
-  listen,
-  openInstep,
-  type RunningServer,
-  readConfig,
-} from '../../../src/index.ts';
-import type { Database } from '../../../src/postgres/database.ts';
-import { addTeam } from '../../../src/queries/teams.ts';
-import { createLogger } from '../../../src/runtime/logging.ts';
-import { signWebhook } from '../../../src/testing/sign-webhook.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { SETTINGS } from '../process/instep-process.ts';
 import { checkResponse } from '../secrets/leaks.ts';

@@ -1,6 +1,6 @@
-import { createIngestPipeline, type Ingest } from '../../../src/ingest/pipeline.ts';
-import type { Database } from '../../../src/postgres/database.ts';
-import { createLogger } from '../../../src/runtime/logging.ts';
+import { createIngestPipeline, type Ingest } from 'instep/src/ingest/pipeline.ts';
+import type { Database } from 'instep/src/postgres/database.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
 
 type Retrieve = (productId: string) => Promise<string | null>;
 

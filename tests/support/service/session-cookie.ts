@@ -1,5 +1,5 @@
-import type { ApplicationId } from '../../../src/core/application-id.ts';
-import { issueSession } from '../../../src/sessions/token.ts';
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import { issueSession } from 'instep/src/sessions/token.ts';
 import { AUTH_SECRET } from '../secrets/test-secrets.ts';
 
 const LIFETIME_MS = 86_400_000;

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { type FakeStripeApi, startFakeStripeApi } from '../../../src/testing/stripe-api/server.ts';
-import { createSubscriptionEvent } from '../../../src/testing/subscription-event.ts';
+import { type FakeStripeApi, startFakeStripeApi } from 'instep/src/testing/stripe-api/server.ts';
+import { createSubscriptionEvent } from 'instep/src/testing/subscription-event.ts';
 
 export type CheckoutApi = Pick<FakeStripeApi, 'url' | 'subscriptions' | 'close'>;
 

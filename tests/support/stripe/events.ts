@@ -1,9 +1,9 @@
-import type { ReceivedEvent } from '../../../src/ingest/received-event.ts';
-import { parseEvent } from '../../../src/stripe/parse-event.ts';
+import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
+import { parseEvent } from 'instep/src/stripe/parse-event.ts';
 import {
   createSubscriptionEvent,
   type SubscriptionEventFields,
-} from '../../../src/testing/subscription-event.ts';
+} from 'instep/src/testing/subscription-event.ts';
 import { MEMBERS } from '../secrets/test-secrets.ts';
 
 let count = 0;

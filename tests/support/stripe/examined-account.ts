@@ -1,11 +1,11 @@
+import type { Check } from 'instep/src/operations/doctor/check.ts';
+import { examine } from 'instep/src/operations/doctor/examine.ts';
+import type { Database } from 'instep/src/postgres/database.ts';
+import { HANDLED_TYPES } from 'instep/src/stripe/handled-event-type.ts';
+import type { ApiFault } from 'instep/src/testing/stripe-api/account.ts';
+import { ApiCollection, type ApiObject } from 'instep/src/testing/stripe-api/collection.ts';
+import { startFakeStripeApi } from 'instep/src/testing/stripe-api/server.ts';
 import { afterAll } from 'vitest';
-import type { Check } from '../../../src/operations/doctor/check.ts';
-import { examine } from '../../../src/operations/doctor/examine.ts';
-import type { Database } from '../../../src/postgres/database.ts';
-import { HANDLED_TYPES } from '../../../src/stripe/handled-event-type.ts';
-import type { ApiFault } from '../../../src/testing/stripe-api/account.ts';
-import { ApiCollection, type ApiObject } from '../../../src/testing/stripe-api/collection.ts';
-import { startFakeStripeApi } from '../../../src/testing/stripe-api/server.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { SETTINGS } from '../process/instep-process.ts';
 import { openPipeline } from '../service/pipelines.ts';

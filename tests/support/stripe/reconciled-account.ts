@@ -1,11 +1,11 @@
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { Ingest } from 'instep/src/ingest/pipeline.ts';
+import type { Database } from 'instep/src/postgres/database.ts';
+import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
+import type { ApiFault } from 'instep/src/testing/stripe-api/account.ts';
+import { ApiCollection } from 'instep/src/testing/stripe-api/collection.ts';
+import { startFakeStripeApi } from 'instep/src/testing/stripe-api/server.ts';
 import { afterAll } from 'vitest';
-import type { ApplicationId } from '../../../src/core/application-id.ts';
-import type { Ingest } from '../../../src/ingest/pipeline.ts';
-import type { Database } from '../../../src/postgres/database.ts';
-import { addTeam, readTeam } from '../../../src/queries/teams.ts';
-import type { ApiFault } from '../../../src/testing/stripe-api/account.ts';
-import { ApiCollection } from '../../../src/testing/stripe-api/collection.ts';
-import { startFakeStripeApi } from '../../../src/testing/stripe-api/server.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { runInstep } from '../process/instep-process.ts';
 import { API_KEY } from '../secrets/test-secrets.ts';

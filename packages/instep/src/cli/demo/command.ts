@@ -1,0 +1,213 @@
+import { randomBytes } from 'node:crypto';
+import { appendFileSync, mkdirSync } from 'node:fs';
+import { relative, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { type Config, readConfig } from '../../config/config.ts';
+import type { ApplicationId } from '../../core/application-id.ts';
+import type { TeamPlan } from '../../core/transition.ts';
+import { openService } from '../../instep.ts';
+import { OPERATIONS_DEADLINE_MS, openOperations } from '../../operations/open-operations.ts';
+import type { Query } from '../../postgres/database.ts';
+import { readTeam } from '../../postgres/statements/teams.ts';
+import { createLogger } from '../../runtime/logging.ts';
+import { listen } from '../../server/server.ts';
+import { signWebhook } from '../../testing/sign-webhook.ts';
+import type { ApiCollection } from '../../testing/stripe-api/collection.ts';
+import { startFakeStripeApi } from '../../testing/stripe-api/server.ts';
+import { createCommand } from '../create-command.ts';
+import { paint } from '../output.ts';
+import { planHead, planRow } from '../plan-table.ts';
+import { stopSignal } from '../signals.ts';
+import { createActivity } from './activity.ts';
+import { createCases, GUIDED_CASES } from './cases.ts';
+import { restoreEarlierRuns } from './earlier-runs.ts';
+import { atNextFreePort } from './next-free-port.ts';
+import { addSignedInTeam, type SignedInTeam } from './signed-in-team.ts';
+import { inTrueOrder, PRODUCT_NAMES, walkthrough } from './walkthrough.ts';
+
+const POST_DEADLINE_MS = 15_000;
+
+export function demoCommand(): Command {
+  return createCommand(
+    'demo',
+    'watch signed events change a team, in a separate database',
+    'instep demo --once',
+  )
+    .option('--once', 'exit after the walkthrough')
+    .action(demo);
+}
+
+async function demo({ once = false }: { once?: boolean }): Promise<void> {
+  const dataFolder = resolve(process.env.INSTEP_DATA || './data', 'demo');
+  mkdirSync(dataFolder, { recursive: true });
+  const logFile = resolve(dataFolder, 'server.log');
+  const logger = createLogger('info', { write: (line) => appendFileSync(logFile, line) });
+  const now = Date.now;
+
+  const closers: (() => Promise<unknown>)[] = [];
+  try {
+    const stripe = await startFakeStripeApi({ productNames: PRODUCT_NAMES });
+    closers.push(() => stripe.close());
+    const config = demoConfig(dataFolder, stripe.url);
+    const instep = await openService({ config, logger });
+    closers.push(() => instep.close());
+    await restoreEarlierRuns(instep.query, stripe);
+    const signal = stopSignal();
+    const server = await atNextFreePort(config.port, (port) =>
+      listen({ host: config.host, port, handle: instep.handle, logger }),
+    );
+    closers.push(() => server.close(config.shutdownDeadlineMs));
+
+    print(`\n${bold('Instep')} at ${server.url}, with its own database in ${shorten(dataFolder)}`);
+    const team = await addSignedInTeam(instep.query, config);
+    const { subscriptions } = stripe;
+    const demo = { url: server.url, query: instep.query, subscriptions, team, config };
+    await showProfile(demo);
+    if (once) {
+      await showEvents(demo);
+      print(`\n${bold('What to try next')}, from this folder\n`);
+      print(stepsWithoutServer(demo, logFile));
+      return;
+    }
+    const activity = {
+      query: instep.query,
+      ingest: instep.ingestEvents,
+      subscriptions,
+      suffix: team.suffix,
+      startMs: now(),
+    };
+    await createCases(activity);
+    const deliverActivity = await createActivity(activity);
+    await showEvents(demo);
+    const console = await openConsole(config, { logger, now });
+    if (console !== null) {
+      closers.push(() => console.close(OPERATIONS_DEADLINE_MS));
+      await console.show(instep.databaseServer, instep.metrics);
+    }
+    showNextSteps(demo, logFile, console?.url);
+    print('\nThirty invented companies subscribe, pay and cancel until you press Ctrl-C.');
+    const deliver = async (body: string) => (await post(demo, body)).status === 200;
+    await deliverActivity({ deliver, now, signal });
+  } finally {
+    for (const close of closers.reverse()) await close();
+  }
+}
+
+/** Secrets that are valid for one run. */
+function demoConfig(dataFolder: string, apiBase: string): Config {
+  const random = () => randomBytes(24).toString('hex');
+  const { PORT, HOST, OPS_PORT, OPS_HOST, OPS_TOKEN } = process.env;
+  return readConfig({
+    STRIPE_SECRET_KEY: `sk_test_${random()}`,
+    STRIPE_WEBHOOK_SECRET: `whsec_${random()}`,
+    AUTH_SECRET: random(),
+    STRIPE_API_BASE: apiBase,
+    // The stand-in for Stripe already has the final state of every scene, which reconciliation would apply.
+    RECONCILE_INTERVAL: 'off',
+    DATABASE_URL: 'embedded',
+    INSTEP_DATA: dataFolder,
+    ...{ PORT, HOST, OPS_PORT, OPS_HOST, OPS_TOKEN },
+  });
+}
+
+type OperationsOptions = Parameters<typeof openOperations>[0];
+
+async function openConsole(config: Config, options: Omit<OperationsOptions, 'config'>) {
+  const { operations } = config;
+  if (operations === null) return null;
+  return await atNextFreePort(operations.port, (port) =>
+    openOperations({ ...options, config: { ...config, operations: { ...operations, port } } }),
+  );
+}
+
+type RunningDemo = {
+  readonly url: string;
+  readonly query: Query;
+  readonly config: Config;
+  /** The subscriptions in the stand-in for Stripe's API. */
+  readonly subscriptions: ApiCollection;
+  readonly team: SignedInTeam;
+};
+
+async function showProfile({ url, team: { cookie } }: RunningDemo): Promise<void> {
+  print(`\n${bold('Who is signed in?')}  GET /api/user`);
+  const anonymous = await fetch(`${url}/api/user`);
+  print(`  without a cookie         ${anonymous.status} ${await anonymous.text()}`);
+  const signedIn = await fetch(`${url}/api/user`, { headers: { cookie } });
+  print(`  with Ada's session       ${signedIn.status} ${await signedIn.text()}`);
+}
+
+async function showEvents(demo: RunningDemo): Promise<void> {
+  const { query, subscriptions, team } = demo;
+  print(`\n${bold('Which plan does the team have?')}  POST /api/stripe/webhook`);
+  print(`\n    ${planHead()}`);
+  let before = await readPlan(query, team.teamId);
+  print(`    ${planRow(before, before)}`);
+  const scenes = walkthrough(team.suffix, Math.floor(Date.now() / 1_000) - 100);
+  for (const event of inTrueOrder(scenes)) subscriptions.set(event.data.object);
+  for (const [index, { title, event, isForged = false }] of scenes.entries()) {
+    const secret = isForged ? 'whsec_that_is_wrong' : undefined;
+    const { status, text } = await post(demo, JSON.stringify(event), secret);
+    const after = await readPlan(query, team.teamId);
+    print(`\n ${index + 1}. ${title}  ${gray(`${status} ${text}`)}`);
+    print(`    ${planRow(after, before)}`);
+    before = after;
+  }
+}
+
+async function post(
+  { url, config }: RunningDemo,
+  body: string,
+  secret = config.webhookSecrets[0],
+): Promise<{ status: number; text: string }> {
+  const response = await fetch(`${url}/api/stripe/webhook`, {
+    method: 'POST',
+    headers: { 'Stripe-Signature': signWebhook(body, secret, Date.now()) },
+    body,
+    signal: AbortSignal.timeout(POST_DEADLINE_MS),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+async function readPlan(query: Query, teamId: ApplicationId): Promise<TeamPlan> {
+  const team = await readTeam(query, teamId);
+  if (team === null) throw new RangeError(`team ${teamId} is gone`);
+  return team.plan;
+}
+
+function showNextSteps(demo: RunningDemo, logFile: string, consoleUrl?: string): void {
+  const { url, team, config } = demo;
+  const { port } = new URL(url);
+  const secret = `STRIPE_WEBHOOK_SECRET=${config.webhookSecrets[0]}`;
+  print(`
+${bold('What to try next')}, from this folder in another terminal
+
+  curl -i ${url}/api/user -b '${team.cookie}'
+  curl -i ${url}/api/stripe/webhook -d '{"type":"customer.subscription.deleted"}'
+  ${secret} PORT=${port} \\
+    npx instep trigger customer.subscription.updated --customer ${team.customerId} --product prod_pro
+${stepsWithoutServer(demo, logFile)}`);
+  if (consoleUrl === undefined) return;
+  print(`
+${bold('Console')}: ${consoleUrl}/
+
+${GUIDED_CASES.map((one, index) => `  ${index + 1}. ${one}`).join('\n')}`);
+}
+
+/** The steps that also work when the demo has ended. */
+function stepsWithoutServer({ team, config }: RunningDemo, logFile: string): string {
+  return `  INSTEP_DATA=${shorten(config.database.dataFolder)} npx instep team show ${team.teamId}
+
+  Server log: ${shorten(logFile)}`;
+}
+
+function shorten(path: string): string {
+  return relative('', path) || '.';
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+const bold = (text: string) => paint('bold', text);
+const gray = (text: string) => paint('gray', text);

@@ -1,0 +1,106 @@
+import type { Command } from 'commander';
+import { readPlanSelection } from '../../config/config.ts';
+import type { SubscriptionChange } from '../../core/subscription-event.ts';
+import { NO_PLAN, type TeamPlan } from '../../core/transition.ts';
+import type { Reason } from '../../event-log/reason.ts';
+import type { EventRow } from '../../event-log/search-events.ts';
+import { type ExplainedEvent, explainEvent } from '../../operate/customer-history.ts';
+import { reasonText } from '../../operations/reason-text.ts';
+import { createCommand } from '../create-command.ts';
+import { type Data, paint, printable, printData } from '../output.ts';
+import { planHead, planRow } from '../plan-table.ts';
+import { withDatabase } from '../with-database.ts';
+import { findEvent } from './find.ts';
+import { eventJson, shownTime } from './format.ts';
+
+type ShowOptions = { body?: boolean; json?: boolean };
+
+export function eventsShowCommand(): Command {
+  return createCommand(
+    'show',
+    'show an event, its outcome with the reason, and the plan before and after',
+    'instep events show evt_123',
+  )
+    .argument('<event>', 'position in the log, or event id')
+    .option('--body', 'print only the body, byte for byte')
+    .option('--json', 'print JSON')
+    .action(async (id: string, { body, json }: ShowOptions) => {
+      const planSelection = readPlanSelection(process.env);
+      const { event, explained } = await withDatabase(async ({ query }) => {
+        const event = await findEvent(query, id);
+        return { event, explained: await explainEvent(query, event, planSelection) };
+      });
+      if (body) process.stdout.write(event.body);
+      else if (json) process.stdout.write(`${showJson(event, explained)}\n`);
+      else show(event, explained);
+    });
+}
+
+function showJson(event: EventRow, { reasons, plans, teams }: ExplainedEvent): string {
+  const why = reasons.map(whyText);
+  const now = teams.map(({ id, plan }) => ({ teamId: id, plan }));
+  return JSON.stringify({ ...JSON.parse(eventJson(event)), why, reasons, ...plans, now });
+}
+
+/** The reason, and the command that resolves it, if one does. */
+function whyText(reason: Reason): string {
+  const command = commandFor(reason);
+  return command === null ? reasonText(reason) : `${reasonText(reason)} Run \`${command}\`.`;
+}
+
+function commandFor(reason: Reason): string | null {
+  switch (reason.code) {
+    case 'no-team':
+      return `instep team link ID --customer ${reason.customerId}`;
+    case 'readable-now':
+      return `instep events replay ${reason.position}`;
+    default:
+      return null;
+  }
+}
+
+function show(event: EventRow, { reasons, change, plans, teams }: ExplainedEvent): void {
+  printData(described(event, change), {});
+  process.stdout.write(`\n${reasons.map(whyText).map(printable).join('\n')}\n`);
+  if (plans === null && teams.length === 0) return;
+
+  const before = plans?.before ?? NO_PLAN;
+  const after = plans?.after ?? NO_PLAN;
+  const rows: [string, TeamPlan, TeamPlan, string][] =
+    plans === null
+      ? []
+      : [
+          ['before', before, before, ''],
+          ['after', after, before, ''],
+        ];
+  for (const { id, plan } of teams) rows.push(['now', plan, plan, `team ${id}`]);
+  process.stdout.write(`\n        ${planHead()}`.trimEnd());
+  for (const [name, plan, than, note] of rows) {
+    const line = `${paint('gray', name.padEnd(8))}${planRow(plan, than)}${note}`;
+    process.stdout.write(`\n${line.trimEnd()}`);
+  }
+  process.stdout.write('\n');
+}
+
+function described(event: EventRow, change: SubscriptionChange | null): Data {
+  const data: Data = {
+    position: event.position,
+    event: event.eventId,
+    type: event.type,
+    customer: event.customerId,
+    subscription: event.subscriptionId,
+    status: change?.subscription.status ?? null,
+    product: change?.subscription.productId ?? null,
+    // Only the names: the values can hold personal data.
+    replaced: change?.previousAttributes ? Object.keys(change.previousAttributes).join(', ') : null,
+    created: event.createdAtMs === null ? null : shownTime(event.createdAtMs),
+    received: shownTime(event.receivedAtMs),
+    deliveries: event.deliveries,
+    outcome: event.outcome,
+  };
+  const shown = Object.entries(data).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? printable(value) : value,
+  ]);
+  return Object.fromEntries(shown);
+}

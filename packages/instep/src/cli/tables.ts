@@ -1,0 +1,75 @@
+import type { Command } from 'commander';
+import { quoteRole } from '../operations/doctor/privileges.ts';
+import { neededPrivileges } from '../postgres/tables/privileges.ts';
+import {
+  type Recognition,
+  type RecognizedColumn,
+  type RecognizedTable,
+  recognizeTables,
+} from '../postgres/tables/recognize-tables.ts';
+import { createCommand } from './create-command.ts';
+import { paint } from './output.ts';
+import { withAnyDatabase } from './with-database.ts';
+
+type Options = { role?: string; json?: boolean };
+
+export function tablesCommand(): Command {
+  return createCommand(
+    'tables',
+    "show which of your app's tables and columns Instep recognizes, and which grants it needs",
+    'instep tables --role instep',
+  )
+    .option(
+      '--role <name>',
+      'role to print the grants for (default: the one that Instep connects as)',
+    )
+    .option('--json', 'print JSON')
+    .action(tables);
+}
+
+/** Reads only PostgreSQL's catalog, so that any role can run it. */
+async function tables({ role, json = false }: Options): Promise<void> {
+  const { recognition, roleName } = await withAnyDatabase(async ({ query }, declared) => ({
+    recognition: await recognizeTables(query, declared),
+    roleName: await quoteRole(query, role ?? null),
+  }));
+  const found = [recognition.users, recognition.teams].filter((table) => table !== null);
+  const grants = [...new Set(found.flatMap(neededPrivileges))].map(
+    (privilege) => `grant ${privilege} to ${roleName};`,
+  );
+  process.stdout.write(json ? jsonOf(recognition, grants) : textOf(found, grants));
+  if (recognition.unfit !== null) throw recognition.unfit;
+}
+
+function jsonOf({ users, teams, unfit }: Recognition, grants: readonly string[]): string {
+  const columnsOf = (one: RecognizedTable | null) =>
+    one && {
+      table: one.table.sql,
+      columns: one.columns.map(({ field, name, column, problem }) => ({
+        field,
+        column: column && name,
+        type: column?.type ?? null,
+        problem,
+      })),
+    };
+  const problems = unfit?.problems ?? [];
+  return `${JSON.stringify({ users: columnsOf(users), teams: columnsOf(teams), problems, grants })}\n`;
+}
+
+function textOf(found: readonly RecognizedTable[], grants: readonly string[]): string {
+  const blocks = found.map(({ table, columns }) => {
+    const rows = [['field', 'column', 'type'], ...columns.map(rowOf)];
+    const widths = [0, 1].map((index) => Math.max(...rows.map((row) => row[index]?.length ?? 0)));
+    const lines = rows.map((row, index) => {
+      const line = row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
+      return `  ${index === 0 ? paint('gray', line) : line}`;
+    });
+    return `${paint('bold', table.sql)}${table.isView ? ' (a view)' : ''}\n${lines.join('\n')}\n`;
+  });
+  return [...blocks, grants.map((grant) => `${grant}\n`).join('')].join('\n');
+}
+
+function rowOf({ field, name, column, isOptional, problem }: RecognizedColumn): string[] {
+  if (column === null) return [field, '-', isOptional ? 'none (optional)' : `${name} is missing`];
+  return [field, name, problem === null ? column.type : `${column.type}: ${problem}`];
+}

@@ -1,0 +1,67 @@
+import { readDatabaseConfig } from '../config/config.ts';
+import { connectToServer, type DatabaseServer } from '../postgres/connect.ts';
+import type { Database } from '../postgres/database.ts';
+import { checkSchema } from '../postgres/migrate.ts';
+import { prepareDatabase } from '../postgres/prepare-database.ts';
+import type { DeclaredTables } from '../postgres/tables/application-tables.ts';
+import { printMessage } from './output.ts';
+
+const STATEMENT_TIMEOUT_MS = 10_000;
+
+const onConnectionError = (error: Error) =>
+  printMessage(`database connection lost: ${error.message}`);
+
+type Server = {
+  readonly server: DatabaseServer;
+  /** Migrates the database. Returns the migrations that it ran. */
+  readonly prepare: () => Promise<string[]>;
+};
+
+/** Runs work on the configured database server, and releases the server afterward. */
+export async function withServer<Result>(
+  work: (server: Server) => Promise<Result>,
+): Promise<Result> {
+  const server = await connectToServer({
+    ...readDatabaseConfig(process.env),
+    notice: printMessage,
+  });
+  try {
+    return await work({ server, prepare: () => prepareDatabase(server, onConnectionError) });
+  } finally {
+    await server.release();
+  }
+}
+
+/**
+ * Runs work on the database, whether it is migrated or not, with the names that are declared for the
+ * application's tables. An embedded database is migrated first.
+ */
+export function withAnyDatabase<Result>(
+  work: (database: Database, declared: DeclaredTables) => Promise<Result>,
+  maxConnections = 1,
+): Promise<Result> {
+  return withServer(async ({ server, prepare }) => {
+    if (server.isEmbedded) await prepare();
+    const statementTimeoutMs = STATEMENT_TIMEOUT_MS;
+    const database = server.open({ maxConnections, statementTimeoutMs, onConnectionError });
+    try {
+      return await work(database, server.tables);
+    } finally {
+      await database.close();
+    }
+  });
+}
+
+/**
+ * Runs work on the migrated database, with or without a running server. Only an embedded database is
+ * migrated first; any other one by `instep migrate` or by the server.
+ */
+export function withDatabase<Result>(
+  work: (database: Database) => Promise<Result>,
+  maxConnections = 1,
+): Promise<Result> {
+  return withAnyDatabase(async (database) => {
+    await checkSchema(database.query);
+    return await work(database);
+  }, maxConnections);
+}

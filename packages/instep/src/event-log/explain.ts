@@ -1,0 +1,155 @@
+import type { ApplicationId } from '../core/application-id.ts';
+import { followedEvent, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
+import { effectOf } from '../core/status.ts';
+import type { SubscriptionEvent } from '../core/subscription-event.ts';
+import type { TeamPlan } from '../core/transition.ts';
+import { SNAPSHOT_TYPE } from '../stripe/handled-event-type.ts';
+import { parseAgain } from '../stripe/parse-logged-event.ts';
+import { type RecomputedDecision, recomputeDecisions } from './decisions.ts';
+import type { ParsedEvent } from './parsed-event.ts';
+import type { EventReference, Reason } from './reason.ts';
+import type { EventRow } from './search-events.ts';
+
+/** What the tables say about a customer, besides its events. */
+export type LogContext = {
+  readonly planSelection: PlanSelection;
+  /** The teams that have the customer now. */
+  readonly teamIds: readonly ApplicationId[];
+  /** The names of products, by id. */
+  readonly names: ReadonlyMap<string, string>;
+  /** Events received before this time may have been pruned; `null`: none were. */
+  readonly prunedBeforeMs: number | null;
+};
+
+/** The decision on an event, and its reason. */
+export type Explanation = {
+  readonly reasons: readonly Reason[];
+  /** The plan of the customer's teams before and after it; `null` where it is unknown. */
+  readonly plans: { readonly before: TeamPlan | null; readonly after: TeamPlan | null } | null;
+};
+
+/** Returns an explanation of any event of a customer, recomputed from the customer's log. Pure. */
+export function explainLog(
+  log: readonly ParsedEvent<EventRow>[],
+  context: LogContext,
+): (event: EventRow) => Explanation {
+  const decided = log.filter(({ event }) => event.outcome !== 'parked');
+  const decisions = recomputeDecisions(decided, context.planSelection);
+  return (event) => {
+    if (event.outcome === 'unreadable') return { reasons: [whyUnreadable(event)], plans: null };
+    if (event.outcome === 'parked') return { reasons: [whyParked(event, context)], plans: null };
+    const decision = decisions.get(event.key);
+    if (decision === undefined) return { reasons: [{ code: 'no-longer-known' }], plans: null };
+    const { planSelection, names } = context;
+    return {
+      reasons: [why(decision, planSelection), ...remarks(decision, context)],
+      plans: {
+        before: teamPlan(decision.before, planSelection, names),
+        after: teamPlan(decision.step.customer, planSelection, names),
+      },
+    };
+  };
+}
+
+export function whyUnreadable(event: EventRow): Reason {
+  const again = parseAgain(event);
+  return again?.kind === 'readable'
+    ? { code: 'readable-now', position: event.position }
+    : { code: 'unreadable', problem: again?.reason ?? null };
+}
+
+function whyParked({ customerId }: EventRow, { teamIds }: LogContext): Reason {
+  return teamIds.length === 0
+    ? { code: 'no-team', customerId }
+    : { code: 'team-linked-since', teamIds };
+}
+
+function why(decision: RecomputedDecision, planSelection: PlanSelection): Reason {
+  const { outcome } = decision.step;
+  if (outcome === 'applied') return whyApplied(decision, planSelection);
+  return outcome === 'stale'
+    ? whyStale(decision, planSelection)
+    : whyUnchanged(decision, planSelection);
+}
+
+function whyApplied(
+  { change, step, rows }: RecomputedDecision,
+  planSelection: PlanSelection,
+): Reason {
+  const own = change.subscription;
+  const followed = followedEvent(step.customer, planSelection);
+  if (followed !== null && followed !== own) {
+    const reference = referenceTo(followed, rows);
+    return followed.subscriptionId === own.subscriptionId
+      ? { code: 'decided-order-of-second', last: reference }
+      : { code: 'no-longer-best', followed: reference };
+  }
+  const decisive = planSelection === 'newest' ? 'newest-event' : 'best-subscription';
+  return {
+    code: change.isSnapshot ? 'shown-by-stripe' : decisive,
+    status: own.status,
+    effect: effectOf(own.status) === 'grants' ? 'grants' : 'clears',
+  };
+}
+
+function whyStale(decision: RecomputedDecision, planSelection: PlanSelection): Reason {
+  const { change, before, step, last, eventCount, isOnArrival, rows } = decision;
+  const own = change.subscription;
+  const newerThanOwn = (newer: SubscriptionEvent): Reason => ({
+    code: 'newer-event',
+    newer: referenceTo(newer, rows),
+    isSameSubscription: newer.subscriptionId === own.subscriptionId,
+    secondsLater: newer.createdSeconds - own.createdSeconds,
+    isLaterArrival: !isOnArrival,
+  });
+  const known = before.get(own.subscriptionId)?.newest;
+  if (known !== undefined && known.createdSeconds > own.createdSeconds) return newerThanOwn(known);
+  if (last !== null && last !== own) {
+    return { code: 'earlier-in-second', last: referenceTo(last, rows), eventCount };
+  }
+  const followed = followedEvent(step.customer, planSelection);
+  return followed === null ? { code: 'no-longer-known' } : newerThanOwn(followed);
+}
+
+function whyUnchanged(
+  { change, step, rows }: RecomputedDecision,
+  planSelection: PlanSelection,
+): Reason {
+  const { status } = change.subscription;
+  const followed = followedEvent(step.customer, planSelection);
+  return effectOf(status) === 'none' || followed === null
+    ? { code: 'status-without-effect', status }
+    : { code: 'better-subscription', followed: referenceTo(followed, rows) };
+}
+
+function remarks(
+  decision: RecomputedDecision,
+  { planSelection, prunedBeforeMs }: LogContext,
+): Reason[] {
+  const { change, before, step, eventCount, isOnArrival, rows } = decision;
+  const { subscriptionId, createdSeconds } = change.subscription;
+  const reasons: Reason[] = [];
+  const state = step.customer.get(subscriptionId);
+  if (state?.order === 'ambiguous' && state.newest.createdSeconds === createdSeconds) {
+    reasons.push({ code: 'ambiguous-order', eventCount });
+  }
+  if (!isOnArrival) {
+    reasons.push({ code: 'decided-later', isMaybePruned: prunedBeforeMs !== null });
+  }
+  const followed = followedEvent(before, planSelection);
+  const row = followed === null ? undefined : rows.get(followed);
+  if (prunedBeforeMs !== null && (row === undefined || row.receivedAtMs < prunedBeforeMs)) {
+    reasons.push({ code: 'earlier-events-pruned', prunedBeforeMs });
+  }
+  return reasons;
+}
+
+function referenceTo(event: SubscriptionEvent, rows: RecomputedDecision['rows']): EventReference {
+  const row = rows.get(event);
+  return {
+    position: row?.position ?? null,
+    eventId: row?.eventId ?? null,
+    isSnapshot: row?.type === SNAPSHOT_TYPE,
+    subscriptionId: event.subscriptionId,
+  };
+}

@@ -1,0 +1,111 @@
+import type { ApplicationId } from '../core/application-id.ts';
+import { isSameState, NO_SUBSCRIPTIONS, type SubscriptionState } from '../core/customer.ts';
+import { followAll } from '../core/follow.ts';
+import { canBeFromInstep, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
+import { hasPlan, isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
+import type { Database, Query } from '../postgres/database.ts';
+import { readEventsOfCustomer } from '../postgres/statements/events.ts';
+import { readProductNames } from '../postgres/statements/products.ts';
+import { readCustomers, writeSubscriptions } from '../postgres/statements/subscriptions.ts';
+import {
+  type LinkedTeam,
+  lockTeams,
+  readLinkedTeams,
+  writePlans,
+} from '../postgres/statements/teams.ts';
+import { parseLog } from './parsed-event.ts';
+
+type RebuildOptions = {
+  readonly planSelection: PlanSelection;
+  /** Only this team. */
+  readonly teamId?: ApplicationId | undefined;
+  /** Yields the differences without repairing them. */
+  readonly isDryRun: boolean;
+  /** Also repairs rows with this plan, which the application wrote and Stripe contradicts. */
+  readonly wrongPlan?: TeamPlan;
+};
+
+/** What a team has and what its events yield, or stored states that differ from the events. */
+export type Difference = {
+  readonly teamId: ApplicationId;
+  readonly customerId: string;
+  readonly is: TeamPlan;
+  readonly shouldBe: TeamPlan;
+  /** Whether the row is kept, because the application wrote it and Stripe was not asked. */
+  readonly isKept: boolean;
+  /** The subscriptions whose stored state differs from the log. */
+  readonly subscriptionIds: readonly (string | null)[];
+};
+
+const PAGE = 500;
+
+/**
+ * Replays the whole event log, team by team, and yields and repairs every difference. Each team is
+ * locked meanwhile, so it can run at any time. Rows that differ from what Instep last wrote, such as a
+ * plan without any event, are reported and kept: only Stripe can tell whether they are right.
+ */
+export async function* rebuild(
+  database: Database,
+  options: RebuildOptions,
+): AsyncGenerator<Difference> {
+  let afterId: ApplicationId | null = null;
+  for (;;) {
+    const page = await readLinkedTeams(database.query, { afterId, limit: PAGE, ...options });
+    for (const { customerId } of page) {
+      yield* await database.transaction((query) => rebuildCustomer(query, customerId, options));
+    }
+    const last = page.at(-1);
+    if (last === undefined) return;
+    afterId = last.id;
+  }
+}
+
+async function rebuildCustomer(
+  query: Query,
+  customerId: string,
+  { planSelection, isDryRun, wrongPlan }: RebuildOptions,
+): Promise<Difference[]> {
+  const teams = await lockTeams(query, [customerId]);
+  const log = parseLog(await readEventsOfCustomer(query, customerId));
+  const customer = followAll(
+    log.map(({ change }) => change),
+    planSelection,
+  );
+  const { customers, names: knownNames } = await readCustomers(query, [customerId]);
+  const before = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
+  const productIds = [...customer.values()].flatMap(({ newest }) => newest.productId ?? []);
+  const names = new Map([...knownNames, ...(await readProductNames(query, productIds))]);
+  const plan = teamPlan(customer, planSelection, names);
+  if (plan === null) {
+    const unexplained = teams.filter((team) => customer.size === 0 && hasPlan(team.plan));
+    return unexplained.flatMap((team) => difference(team, NO_PLAN, [], true));
+  }
+
+  const states = [...customer.values()].filter(
+    (state) => !isSameState(state, before.get(state.newest.subscriptionId)),
+  );
+  const isKept = ({ plan }: LinkedTeam) =>
+    !(wrongPlan && isSamePlan(plan, wrongPlan)) && !canBeFromInstep(plan, before);
+  const differences = teams.flatMap((team) => difference(team, plan, states, isKept(team)));
+  if (!isDryRun && differences.length > 0) {
+    if (states.length > 0) await writeSubscriptions(query, states);
+    const repaired = teams.filter((team) => !isKept(team));
+    if (repaired.length > 0) {
+      await writePlans(query, new Map(repaired.map(({ id }) => [id, plan])));
+    }
+  }
+  return differences;
+}
+
+function difference(
+  team: LinkedTeam,
+  shouldBe: TeamPlan,
+  states: readonly SubscriptionState[],
+  isKept: boolean,
+): Difference[] {
+  const { id: teamId, customerId, plan: is } = team;
+  if (isSamePlan(is, shouldBe) && states.length === 0) return [];
+  const subscriptionIds = states.map(({ newest }) => newest.subscriptionId);
+  const isRowKept = isKept && !isSamePlan(is, shouldBe);
+  return [{ teamId, customerId, is, shouldBe, isKept: isRowKept, subscriptionIds }];
+}

@@ -1,0 +1,92 @@
+import type { ApplicationId } from '../core/application-id.ts';
+import { type Ingest, isOfOneEvent } from '../ingest/pipeline.ts';
+import type { IngestResult, ReceivedEvent } from '../ingest/received-event.ts';
+import type { Query } from '../postgres/database.ts';
+import { parseAgain, readableEventOf } from '../stripe/parse-logged-event.ts';
+import { readEventAt } from './search.ts';
+import type { EventRow } from './search-events.ts';
+
+/** The result of processing a logged event again. */
+export type Replayed = {
+  readonly event: EventRow;
+  /** `left out`: a snapshot, which describes the past; `failed`: see `error`. */
+  readonly outcome: IngestResult['outcome'] | 'left out' | 'failed';
+  readonly teamIds: readonly ApplicationId[];
+  readonly error: Error | null;
+};
+
+type ReplayOptions = { readonly ingest: Ingest; readonly query: Query };
+
+const BATCH = 200;
+
+/**
+ * Processes logged events again, in this order. It is idempotent: events that were decided do not
+ * change. A parked event is decided when a team is now linked to its customer, and an unreadable event when
+ * this version can read it.
+ *
+ * @throws the errors of the database, except those that one event causes
+ */
+export async function* replayEvents(
+  events: AsyncIterable<EventRow> | readonly EventRow[],
+  options: ReplayOptions,
+): AsyncGenerator<Replayed> {
+  let batch: EventRow[] = [];
+  for await (const event of events) {
+    batch.push(event);
+    if (batch.length < BATCH) continue;
+    yield* await replayBatch(batch, options);
+    batch = [];
+  }
+  yield* await replayBatch(batch, options);
+}
+
+async function replayBatch(
+  events: readonly EventRow[],
+  options: ReplayOptions,
+): Promise<Replayed[]> {
+  const batch = events.map((event) => ({ event, received: receivedAgain(event) }));
+  try {
+    const results = [...(await options.ingest(batch.flatMap(({ received }) => received ?? [])))];
+    return batch.map(({ event, received }) => ({
+      ...leftOut(event),
+      ...(received === null ? null : results.shift()),
+    }));
+  } catch (error) {
+    if (!isOfOneEvent(error)) throw error;
+    const alone: Replayed[] = [];
+    for (const { event, received } of batch) {
+      alone.push(received === null ? leftOut(event) : await replayAlone(event, received, options));
+    }
+    return alone;
+  }
+}
+
+/** Used after a batch with a refused event. The log has the outcomes of the other events. */
+async function replayAlone(
+  event: EventRow,
+  received: ReceivedEvent,
+  { ingest, query }: ReplayOptions,
+): Promise<Replayed> {
+  try {
+    const [result] = await ingest([received]);
+    const logged = (await readEventAt(query, event.position)) ?? event;
+    const isDecidedNow = logged.outcome !== event.outcome;
+    return { ...leftOut(event), ...result, ...(isDecidedNow && { outcome: logged.outcome }) };
+  } catch (error) {
+    if (!isOfOneEvent(error)) throw error;
+    return { ...leftOut(event), outcome: 'failed', error };
+  }
+}
+
+function leftOut(event: EventRow): Replayed {
+  const outcome = event.outcome === 'unreadable' ? 'unreadable' : 'left out';
+  return { event, outcome, teamIds: [], error: null };
+}
+
+/** The event for the ingest pipeline; `null` for a snapshot or an unreadable event. */
+function receivedAgain(event: EventRow): ReceivedEvent | null {
+  const again = event.outcome === 'unreadable' ? parseAgain(event) : readableEventOf(event);
+  if (again === null || again.kind === 'unreadable') return null;
+  const { body, receivedAtMs } = event;
+  return { ...again, body, receivedAtMs, source: 'log' };
+}

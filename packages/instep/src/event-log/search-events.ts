@@ -1,0 +1,245 @@
+import type { LoggedEvent, LoggedOutcome } from '../core/logged-event.ts';
+import { MAX_COUNTED_PARKED } from '../health/health.ts';
+import type { Query } from '../postgres/database.ts';
+import { LOGGED_EVENT } from '../postgres/statements/events.ts';
+
+/** A logged event with the columns that people see. */
+export type EventRow = LoggedEvent & {
+  readonly customerId: string | null;
+  readonly subscriptionId: string | null;
+  /** `null` for an unreadable event. */
+  readonly createdAtMs: number | null;
+  readonly deliveries: number;
+};
+
+const EVENT_ROW = `
+  ${LOGGED_EVENT},
+  customer_id as "customerId",
+  subscription_id as "subscriptionId",
+  (extract(epoch from created_at) * 1000)::bigint as "createdAtMs",
+  deliveries`;
+
+/** An event must match every given member. */
+export type EventFilter = {
+  readonly eventId?: string | undefined;
+  readonly customerId?: string | undefined;
+  readonly subscriptionId?: string | undefined;
+  /** An invoice that the event's body names. */
+  readonly invoiceId?: string | undefined;
+  readonly type?: string | undefined;
+  readonly outcome?: LoggedOutcome | undefined;
+  /** Received at this time or later, in milliseconds since 1970. */
+  readonly sinceMs?: number | undefined;
+  /** Received before this time. */
+  readonly untilMs?: number | undefined;
+};
+
+/** Positions after `after`, up to `upTo`. */
+export type PositionRange = { readonly after: number; readonly upTo: number };
+
+export type SortOrder = 'newest first' | 'oldest first';
+
+type Page = { readonly order: SortOrder; readonly limit: number };
+
+const DIRECTIONS = { 'newest first': 'desc', 'oldest first': 'asc' } as const;
+
+/**
+ * The first matching events of a position range, in this order of arrival. For a customer, the index
+ * `events_of_customer` finds them; otherwise the whole range is examined.
+ */
+export async function readEvents(
+  query: Query,
+  filter: EventFilter,
+  { after, upTo }: PositionRange,
+  { order, limit }: Page,
+): Promise<EventRow[]> {
+  const matching = conditionsOf(filter, 4);
+  return await query<EventRow>({
+    name: 'read_events',
+    text: `
+      select ${EVENT_ROW}
+        from instep.events
+       where position > $1
+         and position <= $2
+         ${matching.sql}
+       order by position ${DIRECTIONS[order]}
+       limit $3`,
+    values: [after, upTo, limit, ...matching.values],
+  });
+}
+
+/** The positions of the parked events, the newest first; `null` when there are too many. */
+export async function readParkedPositions(query: Query): Promise<number[] | null> {
+  const rows = await query<{ position: number }>({
+    name: 'read_parked_positions',
+    // The order makes the planner use the index of the parked events.
+    text: `
+      select position
+        from instep.events
+       where outcome = 'parked'
+       order by customer_id
+       limit $1`,
+    values: [MAX_COUNTED_PARKED + 1],
+  });
+  if (rows.length > MAX_COUNTED_PARKED) return null;
+  return rows.map(({ position }) => position).sort((one, other) => other - one);
+}
+
+/** The first matching events at these positions, in this order. */
+export async function readEventsAt(
+  query: Query,
+  filter: EventFilter,
+  positions: readonly number[],
+  { order, limit }: Page,
+): Promise<EventRow[]> {
+  const matching = conditionsOf(filter, 3);
+  return await query<EventRow>({
+    name: 'read_events_at',
+    text: `
+      select ${EVENT_ROW}
+        from unnest($1::bigint[]) as wanted (position)
+        join instep.events using (position)
+       where true
+         ${matching.sql}
+       order by position ${DIRECTIONS[order]}
+       limit $2`,
+    values: [positions, limit, ...matching.values],
+  });
+}
+
+/** The number of matching events after a position. Counting stops at the limit. */
+export async function countEvents(
+  query: Query,
+  filter: EventFilter,
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Promise<number> {
+  const matching = conditionsOf(filter, 3);
+  const [row] = await query<{ count: number }>({
+    name: 'count_events',
+    text: `
+      select count(*) as count
+        from (
+               select position
+                 from instep.events
+                where position > $1
+                  ${matching.sql}
+                limit $2
+             ) as found`,
+    values: [after, limit, ...matching.values],
+  });
+  return row?.count ?? 0;
+}
+
+/**
+ * The given conditions only, because a plan for any combination would use no index. Event and invoice ids have
+ * none, because it would cost every event a write to another random page, for a search that people make rarely.
+ */
+function conditionsOf(
+  filter: EventFilter,
+  firstParameter: number,
+): { sql: string; values: unknown[] } {
+  const { eventId, customerId, subscriptionId, invoiceId, type, outcome, sinceMs, untilMs } =
+    filter;
+  const conditions: readonly (readonly [condition: string, value: unknown])[] = [
+    ['event_id = ?', eventId],
+    ['customer_id = ?', customerId],
+    ['subscription_id = ?', subscriptionId],
+    ['type = ?', type],
+    ['outcome = ?', outcome],
+    ['received_at >= ?', sinceMs === undefined ? undefined : new Date(sinceMs)],
+    ['received_at < ?', untilMs === undefined ? undefined : new Date(untilMs)],
+    // Ids need no escaping in JSON. This condition is last because it is the most expensive.
+    [
+      'position(? in body) > 0',
+      invoiceId === undefined ? undefined : Buffer.from(`"${invoiceId}"`),
+    ],
+  ];
+  const given = conditions.filter(([, value]) => value !== undefined);
+  return {
+    sql: given
+      .map(([condition], index) => `and ${condition.replace('?', `$${index + firstParameter}`)}`)
+      .join(' '),
+    values: given.map(([, value]) => value),
+  };
+}
+
+/**
+ * The part of a range that holds its first events in this order, or those of a customer; `null` when there
+ * are none.
+ */
+export async function readPositionRange(
+  query: Query,
+  { after, upTo }: PositionRange,
+  { order, limit, customerId }: Page & Pick<EventFilter, 'customerId'>,
+): Promise<PositionRange | null> {
+  const ofCustomer = conditionsOf({ customerId }, 4);
+  const [row] = await query<PositionRange | { upTo: null }>({
+    name: 'read_position_range',
+    text: `
+      select min(position) - 1 as after, max(position) as "upTo"
+        from (
+               select position
+                 from instep.events
+                where position > $1
+                  and position <= $2
+                  ${ofCustomer.sql}
+                order by position ${DIRECTIONS[order]}
+                limit $3
+             ) as first`,
+    values: [after, upTo, limit, ...ofCustomer.values],
+  });
+  return row === undefined || row.upTo === null ? null : row;
+}
+
+/**
+ * The first position of an event that was received at this time or later; `null` when there is none. No index
+ * covers times, but positions follow the order of arrival, so this is a binary search.
+ */
+export async function readPositionSince(query: Query, sinceMs: number): Promise<number | null> {
+  const [row] = await query<{ position: number }>({
+    name: 'read_position_since',
+    text: `
+      with recursive search as (
+        select min(position) as low, max(position) + 1 as high
+          from instep.events
+         union all
+        select case when received_at < $1 then position + 1 else low end,
+               case when received_at < $1 then high else middle end
+          from search
+         cross join lateral (select (low + high) / 2 as middle) as halves
+         cross join lateral (
+                 select position, received_at
+                   from instep.events
+                  where position >= middle
+                  order by position
+                  limit 1
+               ) as event
+         where low < high
+      )
+      select position
+        from instep.events
+       where position >= (select low from search where low >= high)
+       order by position
+       limit 1`,
+    values: [new Date(sinceMs)],
+  });
+  return row?.position ?? null;
+}
+
+/** The positions in a range, the oldest first. */
+export async function readPositions(
+  query: Query,
+  { after, upTo }: PositionRange,
+): Promise<number[]> {
+  const rows = await query<{ position: number }>({
+    name: 'read_positions',
+    text: `
+      select position
+        from instep.events
+       where position > $1
+         and position <= $2
+       order by position`,
+    values: [after, upTo],
+  });
+  return rows.map(({ position }) => position);
+}

@@ -1,0 +1,124 @@
+import type { Query } from '../postgres/database.ts';
+import {
+  type EventFilter,
+  type EventRow,
+  type PositionRange,
+  readEvents,
+  readPositionRange,
+  readPositionSince,
+  type SortOrder,
+} from './search-events.ts';
+
+/** The number of events that one statement examines where no index helps. */
+const RANGE = 50_000;
+
+const PAGE = 200;
+
+/** Greater than any position. */
+export const END = Number.MAX_SAFE_INTEGER;
+
+const WHOLE_LOG: PositionRange = { after: 0, upTo: END };
+
+/** The position of the newest event; 0 when there is none. */
+export async function readNewestPosition(query: Query): Promise<number> {
+  const newest = { order: 'newest first', limit: 1 } as const;
+  return (await readPositionRange(query, WHOLE_LOG, newest))?.upTo ?? 0;
+}
+
+/** The matching events of the log up to a position, by default the newest one when the search begins. */
+export async function* searchLog(
+  query: Query,
+  filter: EventFilter,
+  order: SortOrder,
+  upTo?: number,
+): AsyncGenerator<EventRow> {
+  const within = { after: 0, upTo: upTo ?? (await readNewestPosition(query)) };
+  const bounds = await boundsOf(query, filter, within);
+  for await (const range of rangesOf(query, filter, bounds, { order, size: RANGE })) {
+    yield* eventsWithin(query, filter, range, order);
+  }
+}
+
+/**
+ * The events with this id, oldest first. No index covers ids, so the log is searched backward until a range
+ * has one.
+ */
+export async function findEvents(query: Query, eventId: string): Promise<EventRow[]> {
+  const filter = { eventId };
+  const backward = { order: 'newest first', size: RANGE } as const;
+  for await (const range of rangesOf(query, filter, WHOLE_LOG, backward)) {
+    const found = await readEvents(query, filter, range, { order: 'oldest first', limit: PAGE });
+    if (found.length > 0) return found;
+  }
+  return [];
+}
+
+export async function readEventAt(query: Query, position: number): Promise<EventRow | null> {
+  const range = { after: position - 1, upTo: position };
+  const [found] = await readEvents(query, {}, range, { order: 'oldest first', limit: 1 });
+  return found ?? null;
+}
+
+/** The matching events of a range, read page by page. */
+export async function* eventsWithin(
+  query: Query,
+  filter: EventFilter,
+  range: PositionRange,
+  order: SortOrder,
+): AsyncGenerator<EventRow> {
+  let rest = range;
+  for (;;) {
+    const page = await readEvents(query, filter, rest, { order, limit: PAGE });
+    yield* page;
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE) return;
+    rest =
+      order === 'newest first'
+        ? { ...rest, upTo: last.position - 1 }
+        : { ...rest, after: last.position };
+  }
+}
+
+type RangesOptions = {
+  readonly order: SortOrder;
+  /** The maximum number of events in a range; of the customer's events, if the filter has a customer. */
+  readonly size: number;
+};
+
+/** The parts of a range that can have matching events. Events of a customer have an index. */
+export async function* rangesOf(
+  query: Query,
+  { customerId }: EventFilter,
+  bounds: PositionRange,
+  { order, size }: RangesOptions,
+): AsyncGenerator<PositionRange> {
+  for (let rest = bounds; ; ) {
+    const range = await readPositionRange(query, rest, { order, limit: size, customerId });
+    if (range === null) return;
+    yield range;
+    rest =
+      order === 'newest first' ? { ...rest, upTo: range.after } : { ...rest, after: range.upTo };
+  }
+}
+
+/**
+ * How far times can deviate from the order of positions: clocks of instances differ, and an event gets its
+ * position when it is written.
+ */
+const DISORDER_MS = 60_000;
+
+/** The part of a range that can have events of the filter's time. */
+export async function boundsOf(
+  query: Query,
+  { sinceMs, untilMs }: EventFilter,
+  { after, upTo }: PositionRange,
+): Promise<PositionRange> {
+  const [first, end] = await Promise.all([
+    sinceMs === undefined ? 0 : readPositionSince(query, sinceMs - DISORDER_MS),
+    untilMs === undefined ? null : readPositionSince(query, untilMs + DISORDER_MS),
+  ]);
+  return {
+    after: Math.max(after, (first ?? END) - 1),
+    upTo: Math.min(upTo, (end ?? END) - 1),
+  };
+}

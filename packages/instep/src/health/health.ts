@@ -1,0 +1,133 @@
+import type { Query } from '../postgres/database.ts';
+import { isDismissed } from '../postgres/statements/events.ts';
+import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
+import { type EventOrigin, originOfBody } from '../stripe/event-origin.ts';
+import { SNAPSHOT_TYPE } from '../stripe/handled-event-type.ts';
+
+/** What is out of sync, and figures of the newest 1,000 events. Times are in milliseconds since 1970. */
+export type Health = {
+  /** Excludes dismissed events. Counted up to `MAX_COUNTED_PARKED`. */
+  readonly parkedEvents: number;
+  readonly parkedCustomers: number;
+  /** Those of customers that a team had before. Others possibly never get a team. */
+  readonly parkedOfKnownCustomers: number;
+  /** When the oldest parked event arrived. */
+  readonly parkedSinceMs: number | null;
+  /** Subscriptions whose order has been ambiguous for ten minutes. */
+  readonly ambiguousSubscriptions: number;
+  readonly namelessProducts: number;
+  /** Those whose name was looked up without a result. */
+  readonly unresolvedProducts: number;
+  readonly unreadableEvents: number;
+  readonly lastReceivedMs: number | null;
+  /** When Stripe last delivered an event. */
+  readonly lastDeliveredMs: number | null;
+  /**
+   * The time since which Stripe has listed events but delivered none; `null` if the newest one was delivered.
+   */
+  readonly undeliveredSinceMs: number | null;
+  /** The newest `created`, in seconds since 1970. */
+  readonly newestCreatedSeconds: number | null;
+};
+
+/** The maximum number of parked events that are counted or examined one by one. */
+export const MAX_COUNTED_PARKED = 10_000;
+
+const READ_HEALTH = ({ teams }: ApplicationTables) => `
+      with newest as materialized (
+        select position, outcome, created_at, received_at, deliveries
+          from (
+                 select *
+                   from instep.events
+                  order by position desc
+                  limit 1000
+               ) as event
+         where type <> $1
+      ), parked as (
+        select count(*)                    as "parkedEvents",
+               count(distinct customer_id) as "parkedCustomers",
+               count(*) filter (where is_known) as "parkedOfKnownCustomers",
+               min(received_at)            as since
+          from (
+                 select customer_id,
+                        received_at,
+                        exists (
+                          select
+                            from instep.subscriptions as state
+                           where state.customer_id = parked_event.customer_id
+                        ) as is_known
+                   from instep.events as parked_event
+                  where outcome = 'parked'
+                    and not ${isDismissed('parked_event')}
+                  -- The order keeps the planner on the index of the parked events.
+                  order by customer_id
+                  limit ${MAX_COUNTED_PARKED}
+               ) as event
+      ), ambiguous as (
+        select count(*) as "ambiguousSubscriptions"
+          from instep.subscriptions
+         where is_order_ambiguous
+           and created_at < now() - interval '10 minutes'
+           and exists (
+                 select from ${teams.rows} as teams where provider_customer_id = customer_id
+               )
+      ), nameless as (
+        select count(*)            as "namelessProducts",
+               count(looked_up_at) as "unresolvedProducts"
+          from instep.products
+         where name is null
+      ), arrival as (
+        select count(*) filter (where outcome = 'unreadable') as "unreadableEvents",
+               max(received_at)                               as last_received,
+               max(received_at) filter (where deliveries > 0) as last_delivered,
+               min(received_at) filter (
+                 where position > (
+                   select coalesce(max(position), 0) from newest where deliveries > 0
+                 )
+               )                                              as undelivered_since,
+               extract(epoch from max(created_at))::bigint    as "newestCreatedSeconds"
+          from newest
+      )
+      select "parkedEvents",
+             "parkedCustomers",
+             "parkedOfKnownCustomers",
+             (extract(epoch from since) * 1000)::bigint             as "parkedSinceMs",
+             "ambiguousSubscriptions",
+             "namelessProducts",
+             "unresolvedProducts",
+             "unreadableEvents",
+             (extract(epoch from last_received) * 1000)::bigint     as "lastReceivedMs",
+             (extract(epoch from last_delivered) * 1000)::bigint    as "lastDeliveredMs",
+             (extract(epoch from undelivered_since) * 1000)::bigint as "undeliveredSinceMs",
+             "newestCreatedSeconds"
+        from parked, ambiguous, nameless, arrival`;
+
+/** Cheap enough for every scrape: it reads indexes of few rows, and the end of the log. */
+export async function readHealth(query: Query): Promise<Health> {
+  const [row] = await query<Health>({
+    name: 'read_health',
+    text: READ_HEALTH,
+    values: [SNAPSHOT_TYPE],
+  });
+  if (row === undefined) throw new RangeError('counts have one row');
+  return row;
+}
+
+/** The origins of the last 20 events that Stripe delivered, the newest first. */
+export async function readLastOrigins(query: Query): Promise<EventOrigin[]> {
+  const rows = await query<{ body: Uint8Array }>({
+    name: 'read_last_origins',
+    text: `
+      select body
+        from (
+               select position, body, deliveries
+                 from instep.events
+                order by position desc
+                limit 1000
+             ) as newest
+       where deliveries > 0
+       order by position desc
+       limit 20`,
+  });
+  return rows.map(({ body }) => originOfBody(body));
+}

@@ -1,0 +1,232 @@
+import type { ApplicationId } from '../core/application-id.ts';
+import { rangesOfSeconds } from '../core/event-key-layout.ts';
+import type { LoggedEvent } from '../core/logged-event.ts';
+import type { PlanSelection } from '../core/plan-selection.ts';
+import type { TeamPlan } from '../core/transition.ts';
+import type { AtCommit, Query } from '../postgres/database.ts';
+import {
+  deleteRepeated,
+  type LogEntry,
+  logEvents,
+  readLog,
+  readNeighbors,
+} from '../postgres/statements/events.ts';
+import { noteNamelessProducts, readProductNames } from '../postgres/statements/products.ts';
+import { readCustomers, writeSubscriptions } from '../postgres/statements/subscriptions.ts';
+import { type LinkedTeam, lockAvailableTeams, writePlans } from '../postgres/statements/teams.ts';
+import { changeOf } from '../stripe/parse-logged-event.ts';
+import { type Decision, decide, type StoredEvent } from './decide.ts';
+import type { EventWithProductName, IngestResult } from './received-event.ts';
+import { findRepeated, recognize } from './recognize.ts';
+
+type Transaction = { readonly query: Query; readonly atCommit: AtCommit };
+
+type ApplyOptions = {
+  readonly planSelection: PlanSelection;
+  /** Writes no plan names, because the application's column refused one. */
+  readonly withoutNames: boolean;
+  /** Gets the changes of teams before they are written. */
+  readonly onChanges?: (changes: readonly PlanChange[]) => void;
+};
+
+/** A team as it is, and the plan that it should have. */
+export type PlanChange = { readonly team: LinkedTeam; readonly shouldBe: TeamPlan };
+
+type Stored = {
+  readonly log: readonly LoggedEvent[];
+  readonly customers: Awaited<ReturnType<typeof readCustomers>>;
+};
+
+/**
+ * Applies a batch of events within one transaction and two round trips, whatever its size: lock the teams and
+ * read what is stored; decide, write and commit. Neighboring seconds and missing product names take one more
+ * each. On an app's own pool that does not pipeline, each statement takes one. Returns the results in the order
+ * of the events; `null` for an event that was skipped because another transaction has locked its team.
+ *
+ * The lock comes first: the transaction that holds a customer's team decides alone on the customer's events, and
+ * reads what the previous holder wrote.
+ */
+export async function applyBatch(
+  transaction: Transaction,
+  events: readonly EventWithProductName[],
+  options: ApplyOptions,
+): Promise<readonly (IngestResult | null)[]> {
+  const { query } = transaction;
+  const customerIds = customerIdsOf(events);
+  const [{ teams, lockedCustomerIds }, stored] = await Promise.all([
+    lockAvailableTeams(query, customerIds),
+    readStored(query, events, customerIds),
+  ]);
+  const isSkipped = (event: EventWithProductName) =>
+    event.kind !== 'unreadable' && lockedCustomerIds.has(event.subscription.customerId);
+  const applied = events.filter((event) => !isSkipped(event));
+  const decision = await decideAndWrite(teams, stored, transaction, applied, options);
+  const results = decision.results.values();
+  return events.map((event) => (isSkipped(event) ? null : (results.next().value ?? null)));
+}
+
+/** Fills the empty plan columns of these customers' teams. Returns the ids of the changed teams. */
+export async function applyCustomers(
+  transaction: Transaction,
+  customerIds: readonly string[],
+  options: ApplyOptions,
+): Promise<ApplicationId[]> {
+  const { query } = transaction;
+  const { teams } = await lockAvailableTeams(query, customerIds);
+  const stored = { log: [], customers: await readCustomers(query, customerIds) };
+  const { plans } = await decideAndWrite(teams, stored, transaction, [], options);
+  return [...plans.keys()];
+}
+
+/** These statements are sent right behind the lock, and run once it is held. */
+async function readStored(
+  query: Query,
+  events: readonly EventWithProductName[],
+  customerIds: readonly string[],
+): Promise<Stored> {
+  const ranges = rangesOfSeconds(events.map(({ key }) => key));
+  const [log, customers] = await Promise.all([
+    readLog(query, ranges),
+    readCustomers(query, customerIds),
+  ]);
+  return { log, customers };
+}
+
+async function decideAndWrite(
+  teams: readonly LinkedTeam[],
+  { log, customers }: Stored,
+  { query, atCommit }: Transaction,
+  received: readonly EventWithProductName[],
+  { planSelection, withoutNames, onChanges }: ApplyOptions,
+): Promise<Decision> {
+  function decideWith(rows: readonly ParsedRow[]) {
+    const repeated = findRepeated(rows);
+    const events = recognize(received, rows);
+    const logged = rows.filter(({ key }) => !repeated.has(key));
+    return { repeated, events, ...decide(events, { ...customers, teams, logged }, planSelection) };
+  }
+
+  const rows = log.map(parse);
+  let decision = decideWith(rows);
+  if (decision.withUncertainOrder.length > 0) {
+    const neighbors = await readNeighbors(query, decision.withUncertainOrder);
+    decision = decideWith([...rows, ...neighbors.map(parse)].sort(byPosition));
+  }
+
+  const { events, repeated } = decision;
+  const entries = logEntries(events, decision.outcomes, rows);
+  const { subscriptions } = decision;
+  const named = await withStoredNames(query, decision.plans);
+  const plans = withoutNames ? stripNames(named) : named;
+  const nameless = productsWithoutName(named);
+  onChanges?.(changesOf(teams, named));
+  if (entries.length > 0) atCommit(logEvents(query, entries));
+  if (repeated.size > 0) {
+    const lockedCustomerIds = teams.map(({ customerId }) => customerId);
+    atCommit(deleteRepeated(query, repeated, lockedCustomerIds));
+  }
+  if (subscriptions.length > 0) atCommit(writeSubscriptions(query, subscriptions));
+  if (plans.size > 0) atCommit(writePlans(query, plans));
+  if (nameless.length > 0) atCommit(noteNamelessProducts(query, nameless));
+  return decision;
+}
+
+function byPosition(one: LoggedEvent, other: LoggedEvent): number {
+  return one.position - other.position;
+}
+
+type ParsedRow = LoggedEvent & StoredEvent;
+
+function parse(row: LoggedEvent): ParsedRow {
+  return { ...row, change: changeOf(row) };
+}
+
+type Plans = Decision['plans'];
+
+/**
+ * Adds stored names. A team can follow an event that is not in the batch, or one that the log has in another
+ * API version, and only the names that the batch's events need were looked up.
+ */
+async function withStoredNames(query: Query, plans: Plans): Promise<Plans> {
+  const nameless = productsWithoutName(plans);
+  if (nameless.length === 0) return plans;
+  const names = await readProductNames(query, nameless);
+  const nameOf = ({ planName, providerProductId }: TeamPlan) =>
+    planName ?? (providerProductId && names.get(providerProductId)) ?? null;
+  return new Map([...plans].map(([teamId, plan]) => [teamId, { ...plan, planName: nameOf(plan) }]));
+}
+
+function changesOf(teams: readonly LinkedTeam[], plans: Plans): PlanChange[] {
+  return teams.flatMap((team) => {
+    const shouldBe = plans.get(team.id);
+    return shouldBe === undefined ? [] : [{ team, shouldBe }];
+  });
+}
+
+function stripNames(plans: Plans): Plans {
+  return new Map([...plans].map(([teamId, plan]) => [teamId, { ...plan, planName: null }]));
+}
+
+function productsWithoutName(plans: Plans): string[] {
+  const productIds = new Set<string>();
+  for (const { providerProductId, planName } of plans.values()) {
+    if (providerProductId !== null && planName === null) productIds.add(providerProductId);
+  }
+  return [...productIds];
+}
+
+/** One entry for each event to log, with its first receipt, however often it occurs in the batch. */
+function logEntries(
+  events: readonly EventWithProductName[],
+  outcomes: ReadonlyMap<string, LogEntry['outcome']>,
+  rows: readonly ParsedRow[],
+): LogEntry[] {
+  const parked = new Map(
+    rows.filter(({ outcome }) => outcome === 'parked').map((event) => [event.key, event]),
+  );
+  const entries = new Map<string, LogEntry>();
+  for (const event of events) {
+    const outcome = outcomes.get(event.key);
+    if (outcome === undefined) continue;
+    const entry = logEntry(event, outcome, parked.get(event.key));
+    const former = entries.get(event.key);
+    entries.set(event.key, former === undefined ? entry : deliveredAgain(former, entry));
+  }
+  return [...entries.values()];
+}
+
+function deliveredAgain(entry: LogEntry, { deliveries }: LogEntry): LogEntry {
+  return { ...entry, deliveries: entry.deliveries + deliveries };
+}
+
+function logEntry(
+  event: EventWithProductName,
+  outcome: LogEntry['outcome'],
+  parked: ParsedRow | undefined,
+): LogEntry {
+  const { key, eventId, type, body } = event;
+  const { receivedAtMs } = parked ?? event;
+  const received = event.kind === 'unreadable' ? null : event.subscription;
+  const subscription = parked?.change?.subscription ?? received;
+  return {
+    position: parked?.position ?? null,
+    key,
+    eventId,
+    type,
+    customerId: subscription?.customerId ?? null,
+    subscriptionId: subscription?.subscriptionId ?? null,
+    createdSeconds: subscription?.createdSeconds ?? null,
+    receivedAtMs,
+    outcome,
+    body,
+    deliveries: event.source === 'delivery' ? 1 : 0,
+  };
+}
+
+function customerIdsOf(events: readonly EventWithProductName[]): string[] {
+  const customerIds = new Set<string>();
+  for (const event of events) {
+    if (event.kind !== 'unreadable') customerIds.add(event.subscription.customerId);
+  }
+  return [...customerIds];
+}

@@ -1,0 +1,214 @@
+import type { ApplicationId } from '../core/application-id.ts';
+import {
+  type Customer,
+  isSameState,
+  NO_SUBSCRIPTIONS,
+  type SubscriptionState,
+} from '../core/customer.ts';
+import { EventHistory } from '../core/event-history.ts';
+import { type FollowResult, follow } from '../core/follow.ts';
+import type { LoggedEvent, LoggedOutcome } from '../core/logged-event.ts';
+import { type PlanSelection, teamPlan } from '../core/plan-selection.ts';
+import {
+  haveSameFields,
+  type SubscriptionChange,
+  type SubscriptionEvent,
+} from '../core/subscription-event.ts';
+import { isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
+import type { LinkedTeam } from '../postgres/statements/teams.ts';
+import type { SnapshotEvent } from '../stripe/subscription-snapshot.ts';
+import type { EventWithProductName, IngestResult } from './received-event.ts';
+
+/** An event of the log. */
+export type StoredEvent = Pick<LoggedEvent, 'key' | 'outcome'> & {
+  /** `null` for an unreadable event. */
+  readonly change: SubscriptionChange | null;
+};
+
+/** The stored state around a batch of events, read while the teams are locked. */
+export type StoredState = {
+  readonly teams: readonly LinkedTeam[];
+  readonly customers: ReadonlyMap<string, Customer>;
+  /**
+   * The batch's events that are logged already, and others of their subscriptions and seconds, in the order
+   * of arrival; also those of the neighboring seconds, once they are needed.
+   */
+  readonly logged: readonly StoredEvent[];
+  /** The names of products, by id. */
+  readonly names: ReadonlyMap<string, string>;
+};
+
+/** The result of each event in a batch, and everything to write. */
+export type Decision = {
+  readonly results: readonly IngestResult[];
+  /** The outcomes to log, by key. A superseded snapshot has none. */
+  readonly outcomes: ReadonlyMap<string, LoggedOutcome>;
+  readonly subscriptions: readonly SubscriptionState[];
+  readonly plans: ReadonlyMap<ApplicationId, TeamPlan>;
+  /** The newest events of subscriptions whose order depends on the neighboring seconds. */
+  readonly withUncertainOrder: readonly SubscriptionEvent[];
+};
+
+/** Decides on events in the order of their arrival. Pure. */
+export function decide(
+  events: readonly EventWithProductName[],
+  stored: StoredState,
+  planSelection: PlanSelection,
+): Decision {
+  const teamIdsByCustomer = groupTeamIds(stored.teams);
+  const outcomes = new Map(stored.logged.map(({ key, outcome }) => [key, outcome]));
+  const changes = new Map(stored.logged.map(({ key, change }) => [key, change]));
+  const history = new EventHistory(stored.logged.flatMap(({ change }) => change ?? []));
+  const customers = new Map(stored.customers);
+  const appliedCustomerIds = new Set<string>();
+
+  function decideOn(change: SubscriptionChange): FollowResult['outcome'] {
+    const { customerId } = change.subscription;
+    const customer = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
+    const step = follow(customer, change, history, planSelection);
+    customers.set(customerId, step.customer);
+    if (step.outcome === 'applied') appliedCustomerIds.add(customerId);
+    return step.outcome;
+  }
+
+  /**
+   * Whether a snapshot no longer decides the order of its second: no team is linked, the order has become known, or
+   * another event of the second has arrived since the snapshot was requested.
+   */
+  function isSuperseded({ subscription, observedKeys }: SnapshotEvent) {
+    if (!teamIdsByCustomer.has(subscription.customerId)) return true;
+    if (observedKeys === null) return false;
+    const { customerId, subscriptionId, createdSeconds } = subscription;
+    const state = customers.get(customerId)?.get(subscriptionId);
+    const isStillAmbiguous =
+      state?.newest.createdSeconds === createdSeconds && state.order === 'ambiguous';
+    const { events } = history.secondOf(subscription);
+    return !isStillAmbiguous || events.some(({ key }) => !observedKeys.has(key));
+  }
+
+  const results = events.map((event): IngestResult => {
+    const earlier = outcomes.get(event.key);
+    if (event.kind === 'unreadable') {
+      outcomes.set(event.key, 'unreadable');
+      return { outcome: earlier === undefined ? 'unreadable' : 'duplicate', teamIds: [] };
+    }
+    const teamIds = teamIdsByCustomer.get(event.subscription.customerId) ?? [];
+    if (event.kind === 'snapshot' && isSuperseded(event)) return { outcome: 'stale', teamIds };
+    // A parked event has changed nothing yet, so it is decided now, in the API version of the log.
+    if (earlier !== undefined && earlier !== 'parked') return { outcome: 'duplicate', teamIds };
+    const change = changes.get(event.key) ?? event;
+    history.add(change);
+    const outcome = teamIds.length === 0 ? 'parked' : decideOn(change);
+    outcomes.set(event.key, outcome);
+    return { outcome, teamIds };
+  });
+
+  // A row with empty plan columns was linked or created after its customer's events.
+  const affectedTeams = stored.teams.filter(
+    ({ customerId, plan }) => appliedCustomerIds.has(customerId) || isSamePlan(plan, NO_PLAN),
+  );
+  const names = affectedTeams.length === 0 ? stored.names : withNamesOf(events, stored.names);
+  const { plans, keptTeams } = newPlans(affectedTeams, customers, planSelection, names);
+  const subscriptions = changedStates(customers, stored.customers);
+  const withUncertainOrder = uncertainOf(events, stored.customers, customers);
+  return {
+    results:
+      keptTeams.length === 0 ? results : results.map((result) => withKept(result, keptTeams)),
+    outcomes,
+    plans,
+    subscriptions,
+    withUncertainOrder,
+  };
+}
+
+/** The plans of these teams that differ from their rows, and the teams whose rows are kept. */
+function newPlans(
+  teams: readonly LinkedTeam[],
+  customers: StoredState['customers'],
+  planSelection: PlanSelection,
+  names: StoredState['names'],
+) {
+  const plans = new Map<ApplicationId, TeamPlan>();
+  const keptTeams: LinkedTeam[] = [];
+  for (const team of teams) {
+    const customer = customers.get(team.customerId) ?? NO_SUBSCRIPTIONS;
+    const plan = teamPlan(customer, planSelection, names);
+    if (plan === null || isSamePlan(plan, team.plan)) continue;
+    if (planSelection === 'best' && isKept(team, plan, customer)) keptTeams.push(team);
+    else plans.set(team.id, plan);
+  }
+  return { plans, keptTeams };
+}
+
+/** The end of another subscription says nothing about one that only the application knows. */
+function isKept(team: LinkedTeam, plan: TeamPlan, customer: Customer): boolean {
+  const { providerSubscriptionId: rowId } = team.plan;
+  const isEnd = plan.providerSubscriptionId === null;
+  return isEnd && rowId !== null && !customer.has(rowId);
+}
+
+function withKept(result: IngestResult, keptTeams: readonly LinkedTeam[]): IngestResult {
+  const keptTeamIds = keptTeams.map(({ id }) => id).filter((id) => result.teamIds.includes(id));
+  return keptTeamIds.length === 0 ? result : { ...result, keptTeamIds };
+}
+
+/**
+ * The newest events whose order is not known from their own second, before or after the batch; and those of a
+ * second that now ends with another event, because that event possibly has no `created`.
+ */
+function uncertainOf(
+  events: readonly EventWithProductName[],
+  before: StoredState['customers'],
+  after: StoredState['customers'],
+): SubscriptionEvent[] {
+  const uncertain = new Set<SubscriptionEvent>();
+  for (const event of events) {
+    if (event.kind === 'unreadable') continue;
+    const { customerId, subscriptionId } = event.subscription;
+    const [former, state] = [before, after].map((one) => one.get(customerId)?.get(subscriptionId));
+    const hasOtherEnd =
+      former?.newest.createdSeconds === state?.newest.createdSeconds &&
+      !haveSameFields(former?.newest ?? null, state?.newest ?? null);
+    for (const one of [former, state]) {
+      if (one !== undefined && (one.order !== 'known' || hasOtherEnd)) uncertain.add(one.newest);
+    }
+  }
+  return [...uncertain];
+}
+
+/** The stored names of products, and those that were looked up for the events. */
+function withNamesOf(
+  events: readonly EventWithProductName[],
+  stored: StoredState['names'],
+): StoredState['names'] {
+  const names = new Map(stored);
+  for (const event of events) {
+    if (event.kind === 'unreadable' || event.productName === null) continue;
+    const { productId } = event.subscription;
+    if (productId !== null) names.set(productId, event.productName);
+  }
+  return names;
+}
+
+function groupTeamIds(teams: readonly LinkedTeam[]): Map<string, ApplicationId[]> {
+  const teamIdsByCustomer = new Map<string, ApplicationId[]>();
+  for (const { id, customerId } of teams) {
+    teamIdsByCustomer.set(customerId, [...(teamIdsByCustomer.get(customerId) ?? []), id]);
+  }
+  return teamIdsByCustomer;
+}
+
+function changedStates(
+  customers: ReadonlyMap<string, Customer>,
+  before: StoredState['customers'],
+): SubscriptionState[] {
+  const states: SubscriptionState[] = [];
+  for (const [customerId, customer] of customers) {
+    const former = before.get(customerId) ?? NO_SUBSCRIPTIONS;
+    if (customer === former) continue;
+    for (const [subscriptionId, state] of customer) {
+      if (!isSameState(state, former.get(subscriptionId))) states.push(state);
+    }
+  }
+  return states;
+}

@@ -1,0 +1,229 @@
+import { randomUUID } from 'node:crypto';
+import { type Config, configWarnings, describeDatabase } from './config/config.ts';
+import { checkedTables } from './config/tables.ts';
+import { readHealth } from './health/health.ts';
+import { createIngestPipeline, type Ingest, type IngestPipeline } from './ingest/pipeline.ts';
+import { type MaintenanceMode, openMaintenance } from './maintenance/open-maintenance.ts';
+import { createRunsJob } from './maintenance/runs.ts';
+import type { Exposition } from './operations/metrics/exposition.ts';
+import { createMetrics, type Metrics } from './operations/metrics/metrics.ts';
+import { commitNothing } from './postgres/commit-nothing.ts';
+import { connectToServer, type DatabaseServer } from './postgres/connect.ts';
+import type { Database, Query } from './postgres/database.ts';
+import type { DatabasePool } from './postgres/database-pool.ts';
+import { checkSchema } from './postgres/migrate.ts';
+import { prepareDatabase } from './postgres/prepare-database.ts';
+import type { DeclaredTables } from './postgres/tables/application-tables.ts';
+import type { Logger } from './runtime/logging.ts';
+import { outsideSpans } from './runtime/tracing.ts';
+import { createFetchHandler } from './server/fetch-handler.ts';
+import { readinessHandler } from './server/health.ts';
+import type { Handler } from './server/http-message.ts';
+import { createIngestWebhook, type IngestWebhook } from './server/ingest-webhook.ts';
+import { createRouter } from './server/router.ts';
+import { userHandler } from './server/user.ts';
+import { createWebhookProcessor, webhookHandler } from './server/webhook.ts';
+import { createWriteCheck } from './server/write-check.ts';
+import { createSessionReader } from './sessions/session-reader.ts';
+import { secretKeys } from './sessions/token.ts';
+import { createUserLookup } from './sessions/user-lookup.ts';
+import { createStripeApi } from './stripe/api.ts';
+import { keyKindOf } from './stripe/key-kind.ts';
+import { createEventRetrieval } from './stripe/notified-event.ts';
+import { createSignatureVerifier } from './stripe/signature.ts';
+
+/** A running Instep. */
+export type Instep = {
+  /** Answers a request of the Fetch API: both endpoints, `/healthz` and `/readyz`. */
+  readonly fetch: (request: Request) => Promise<Response>;
+  /** The same without the Fetch API, for `listen`. */
+  readonly handle: Handler;
+  readonly ingest: IngestWebhook;
+  /**
+   * Runs the maintenance jobs that are due, and resolves when they are done or soon after `budgetMs`. For
+   * `maintenance: 'on-demand'`.
+   */
+  runMaintenance(budgetMs: number): Promise<void>;
+  /** Metrics of this process in the text format of Prometheus. */
+  readonly metrics: Exposition;
+  /** Runs a statement in Instep's database, for example in a test of your app. */
+  readonly query: (
+    statement: string,
+    values?: readonly unknown[],
+  ) => Promise<Record<string, unknown>[]>;
+  /** Stops maintenance and disconnects from the database. An answered event is already stored. */
+  close(): Promise<void>;
+};
+
+/** An `Instep` with what a server process needs in addition. */
+export type Service = Instep & {
+  readonly metrics: Metrics;
+  readonly query: Query;
+  readonly ingestEvents: Ingest;
+  readonly databaseServer: DatabaseServer;
+  /** Makes `/readyz` answer 503, so that load balancers send requests elsewhere. */
+  stopBeingReady(): void;
+};
+
+export type InstepOptions = {
+  readonly config: Config;
+  readonly logger: Logger;
+  /** Your names for tables and columns, as in `INSTEP_TABLES`, which they replace. */
+  readonly tables?: DeclaredTables;
+  /** The maximum number of connections to the database; 10 by default. */
+  readonly maxConnections?: number;
+  /**
+   * An existing `pg` pool of the app, used instead of connections of our own. It limits their number, and
+   * stays open on close. Each transaction sets our timeouts.
+   */
+  readonly pool?: DatabasePool;
+  /** `background` by default. */
+  readonly maintenance?: MaintenanceMode;
+  /** The current time in milliseconds since 1970; `Date.now` by default. */
+  readonly now?: () => number;
+};
+
+const MAX_CONNECTIONS = 10;
+
+/** Logs which database is used, and the warnings about the configuration. */
+export function logSettings({ config, logger, pool }: InstepOptions): void {
+  const database =
+    pool === undefined ? describeDatabase(config.database) : 'that of the given pool';
+  logger.info({ database }, 'using database');
+  for (const warning of configWarnings(config)) logger.warn(warning);
+}
+
+/** Opens a service from the bottom up: the database, the ingest pipeline, maintenance, the endpoints. */
+export async function openService(options: InstepOptions): Promise<Service> {
+  const { config, logger, maintenance: mode = 'background', now = Date.now } = options;
+  // Shorter than the deadline of the request, so that the error names the cause.
+  const timeoutMs = Math.ceil(config.requestDeadlineMs * 0.8);
+  const { server, database } = await openDatabase(options, timeoutMs);
+  const { query } = database;
+  const metrics = createMetrics({
+    queued: () => pipeline.queued(),
+    poolUse: database.poolUse,
+    readHealth: () => readHealth(query),
+    now,
+    clockMs: () => performance.now(),
+  });
+  const stripeApi = { ...config.stripeApi, instrumentation: metrics };
+  const api = createStripeApi(stripeApi);
+  const pipeline = createIngestPipeline({
+    database,
+    api,
+    logger,
+    planSelection: config.planSelection,
+    maxQueued: config.maxQueuedEvents,
+    timeoutMs,
+    instrumentation: metrics,
+  });
+  const { ingest } = pipeline;
+
+  const loadJobs = async () => {
+    const { createJobs } = await import('./maintenance/jobs.ts');
+    const jobs = createJobs({
+      database,
+      ingest,
+      api,
+      nameOf: pipeline.nameOf,
+      planSelection: config.planSelection,
+      logger,
+      now,
+      nonce: randomUUID,
+      catchUpIntervalMs: config.catchUpIntervalMs,
+      reconcileIntervalMs: config.reconcileIntervalMs,
+      retentionMs: config.eventRetentionMs,
+    });
+    // On demand, Instep does not run between requests.
+    return mode === 'background' ? [...jobs, createRunsJob(query)] : jobs;
+  };
+  const maintenance = openMaintenance(mode, loadJobs, { logger, instrumentation: metrics });
+
+  const processWebhook = createWebhookProcessor({
+    verifySignature: createSignatureVerifier(config.webhookSecrets, metrics),
+    ingest,
+    retrieveEvent: createEventRetrieval(stripeApi),
+    keyMode: keyKindOf(config.stripeApi.secretKey).mode,
+    hasRoom: pipeline.hasRoom,
+    instrumentation: metrics,
+    logger,
+    nonce: randomUUID,
+    maxBodyBytes: config.maxBodyBytes,
+    requestDeadlineMs: config.requestDeadlineMs,
+  });
+  let isShuttingDown = false;
+  const handle = createRouter({
+    user: userHandler({
+      readSession: createSessionReader(secretKeys(config.authSecrets), now),
+      findUser: createUserLookup(query, config.maxQueuedEvents),
+      includePasswordHash: config.includePasswordHash,
+      requestDeadlineMs: config.requestDeadlineMs,
+    }),
+    webhook: webhookHandler(processWebhook, now),
+    readiness: readinessHandler({
+      isShuttingDown: () => isShuttingDown,
+      checkDatabase: createDatabaseCheck(database, pipeline),
+      logger,
+    }),
+    instrumentation: metrics,
+    logger,
+  });
+
+  return {
+    handle,
+    fetch: createFetchHandler(handle),
+    ingest: createIngestWebhook(processWebhook, now),
+    runMaintenance: maintenance.runDue,
+    metrics,
+    query,
+    ingestEvents: ingest,
+    databaseServer: server,
+    stopBeingReady() {
+      isShuttingDown = true;
+      void maintenance.stop();
+    },
+    async close() {
+      await maintenance.stop();
+      await database.close();
+      await server.release();
+    },
+  };
+}
+
+/** Connects to the database, migrates it and checks the application's tables. */
+async function openDatabase(options: InstepOptions, statementTimeoutMs: number) {
+  const { config, logger, pool, maxConnections = MAX_CONNECTIONS } = options;
+  const onConnectionError = (err: Error) => logger.warn({ err }, 'database connection lost');
+  const server = await connectToServer({
+    ...config.database,
+    pool,
+    tables: checkedTables(options.tables ?? config.database.tables),
+    notice: (message) => logger.info(message),
+  });
+  try {
+    await prepareDatabase(server, onConnectionError);
+  } catch (error) {
+    await server.release();
+    throw error;
+  }
+  const database = server.open({ maxConnections, statementTimeoutMs, onConnectionError });
+  return { server, database };
+}
+
+/** Returns a check whether the schema fits and writes are committed. */
+function createDatabaseCheck(
+  database: Database,
+  { lastCommitMs }: IngestPipeline,
+): () => Promise<void> {
+  const checkWrites = createWriteCheck({
+    lastCommitMs,
+    // Requests share this commit, so it belongs to no request's span.
+    commit: () => outsideSpans(() => commitNothing(database)),
+    clockMs: () => performance.now(),
+  });
+  return async () => {
+    await checkSchema(database.query);
+    await checkWrites();
+  };
+}

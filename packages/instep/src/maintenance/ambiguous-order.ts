@@ -1,0 +1,109 @@
+import { type Ingest, isOfOneEvent } from '../ingest/pipeline.ts';
+import type { Query } from '../postgres/database.ts';
+import { DatabaseRefused } from '../postgres/errors.ts';
+import { readEventIds } from '../postgres/statements/events.ts';
+import {
+  type AmbiguousSubscription,
+  readAmbiguousSubscriptions,
+} from '../postgres/statements/subscriptions.ts';
+import type { Logger } from '../runtime/logging.ts';
+import type { StripeApi } from '../stripe/api.ts';
+import { isRefusedByStripe } from '../stripe/api-failure.ts';
+import { keysOfSecond } from '../stripe/event-key.ts';
+import { makeSnapshot } from '../stripe/subscription-snapshot.ts';
+import { lastShownSecond } from './last-shown-second.ts';
+import type { Job } from './worker.ts';
+
+type AmbiguousOrderOptions = {
+  readonly query: Query;
+  readonly ingest: Ingest;
+  readonly retrieveSubscription: StripeApi['retrieveSubscription'];
+  readonly now: () => number;
+  readonly nonce: () => string;
+};
+
+type AmbiguousOrderJobOptions = AmbiguousOrderOptions & { readonly logger: Logger };
+
+const BATCH = 50;
+
+/**
+ * A subscription rests after this many snapshots that did not decide its order, or at once if Stripe does not
+ * know it.
+ */
+const MAX_ATTEMPTS = 3;
+const REST_MS = 60 * 60 * 1_000;
+
+/** The result of a snapshot. `too early`: the second was not over yet by Stripe's clock. */
+type SnapshotResult = 'answered' | 'unknown' | 'too early';
+
+/**
+ * Fetches a snapshot of a subscription from Stripe's API and ingests it. It counts only if the second
+ * was over by Stripe's clock, and if no other event of it has arrived since the request.
+ */
+export async function takeSnapshot(
+  { subscriptionId, createdSeconds }: AmbiguousSubscription,
+  { query, ingest, retrieveSubscription, now, nonce }: AmbiguousOrderOptions,
+  signal: AbortSignal,
+): Promise<SnapshotResult> {
+  const observed = await readEventIds(query, [keysOfSecond(createdSeconds, subscriptionId)]);
+  const observedKeys = new Set(observed.map(({ key }) => key));
+  const takenAtMs = now();
+  const startedAtMs = performance.now();
+  const answer = await retrieveSubscription(subscriptionId, signal);
+  const tookMs = performance.now() - startedAtMs;
+  const isTooEarly =
+    answer !== null && lastShownSecond({ ...answer, tookMs }, now()) < createdSeconds;
+  if (isTooEarly) return 'too early';
+  const dated = { createdSeconds, observedKeys, takenAtMs, nonce };
+  const snapshot = answer === null ? null : makeSnapshot(answer.body, dated);
+  if (snapshot === null) return 'unknown';
+  const { event, body } = snapshot;
+  await ingest([{ ...event, body, receivedAtMs: takenAtMs, source: 'log' }]);
+  return 'answered';
+}
+
+/**
+ * Fetches a snapshot of each subscription whose order of events within one second is ambiguous. If Stripe
+ * does not answer, the subscription stays marked, and nothing waits for it.
+ */
+export function createAmbiguousOrderJob(options: AmbiguousOrderJobOptions): Job['run'] {
+  /** Subscriptions that were requested and are still ambiguous. */
+  const requested = new Map<string, { attempts: number; atMs: number }>();
+
+  /** A failure of one subscription keeps no other waiting. */
+  async function tryToTake(
+    subscription: AmbiguousSubscription,
+    signal: AbortSignal,
+  ): Promise<SnapshotResult> {
+    try {
+      return await takeSnapshot(subscription, options, signal);
+    } catch (err) {
+      const isUnknown = isRefusedByStripe(err);
+      if (!isUnknown && !isOfOneEvent(err)) throw err;
+      options.logger.warn({ ...subscription, err }, 'snapshot not applied');
+      if (isUnknown) return 'unknown';
+      // A locked team is free again later.
+      return err instanceof DatabaseRefused ? 'answered' : 'too early';
+    }
+  }
+
+  return async (signal) => {
+    const marked = await readAmbiguousSubscriptions(options.query, BATCH + requested.size);
+    const markedIds = new Set(marked.map(({ subscriptionId }) => subscriptionId));
+    for (const [id, { atMs }] of requested) {
+      if (!markedIds.has(id) || performance.now() - atMs > REST_MS) requested.delete(id);
+    }
+    for (const subscription of marked) {
+      if (signal.aborted) return;
+      const { subscriptionId } = subscription;
+      const attempts = requested.get(subscriptionId)?.attempts ?? 0;
+      if (attempts >= MAX_ATTEMPTS) continue;
+      const result = await tryToTake(subscription, signal);
+      if (result === 'too early') continue;
+      requested.set(subscriptionId, {
+        attempts: result === 'unknown' ? MAX_ATTEMPTS : attempts + 1,
+        atMs: performance.now(),
+      });
+    }
+  };
+}

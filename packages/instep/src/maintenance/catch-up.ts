@@ -1,0 +1,178 @@
+import * as v from 'valibot';
+import { rangesOfSeconds } from '../core/event-key-layout.ts';
+import type { Json } from '../core/json.ts';
+import { findPruned } from '../event-log/prune-events.ts';
+import { type Ingest, isOfOneEvent } from '../ingest/pipeline.ts';
+import type { ReceivedEvent } from '../ingest/received-event.ts';
+import { recognize } from '../ingest/recognize.ts';
+import type { Query } from '../postgres/database.ts';
+import { DatabaseRefused, DatabaseUnavailable } from '../postgres/errors.ts';
+import { readEventIds } from '../postgres/statements/events.ts';
+import type { Logger } from '../runtime/logging.ts';
+import type { StripeApi } from '../stripe/api.ts';
+import { isRefusedByStripe } from '../stripe/api-failure.ts';
+import { parseEvent } from '../stripe/parse-event.ts';
+import { type LeasedRun, withLease } from './lease.ts';
+import { restWithoutPermission } from './rest-without-permission.ts';
+import { readPages } from './stripe-pages.ts';
+import type { Job } from './worker.ts';
+
+type CatchUpOptions = {
+  readonly query: Query;
+  readonly ingest: Ingest;
+  readonly listEvents: StripeApi['listEvents'];
+  readonly logger: Logger;
+  /** In milliseconds since 1970. */
+  readonly now: () => number;
+  readonly nonce: () => string;
+};
+
+/** How far back Stripe lists events. */
+const LISTED_SECONDS = 30 * 24 * 60 * 60;
+
+/** An event may appear in the list some time after its creation. */
+const MARGIN_SECONDS = 60 * 60;
+
+const integer = v.pipe(v.number(), v.integer());
+
+/** All times are in seconds since 1970, by Stripe's clock. */
+const progressShape = v.object({
+  /** The start of the last completed run: everything that was listed then is in the log. */
+  seenSeconds: v.nullable(integer),
+  /** An incomplete run: it reads the list, newest first, after the cursor's event. */
+  unfinishedRun: v.nullable(
+    v.object({ sinceSeconds: integer, startedSeconds: integer, cursor: v.nullable(v.string()) }),
+  ),
+});
+
+type Progress = v.InferOutput<typeof progressShape>;
+
+const NOTHING_SEEN: Progress = { seenSeconds: null, unfinishedRun: null };
+
+/** Catches up at the start, after an outage of the database, and at an interval. */
+export function createCatchUpJob(
+  options: CatchUpOptions,
+  intervalMs: number,
+  clockMs = () => performance.now(),
+): Job['run'] {
+  const { query, logger, nonce } = options;
+  const lease = { name: 'catch-up', holder: nonce() };
+  /** The start of this process, or the end of the last outage of the database. */
+  let outageEndMs = clockMs();
+
+  async function run(signal: AbortSignal): Promise<void> {
+    const dueAfterMs = Math.min(intervalMs, clockMs() - outageEndMs);
+    try {
+      await withLease(query, { ...lease, dueAfterMs }, (run) => catchUp(run, options, signal));
+    } catch (error) {
+      if (error instanceof DatabaseUnavailable) outageEndMs = clockMs();
+      throw error;
+    }
+  }
+
+  return restWithoutPermission(run, { job: lease.name, logger, restMs: intervalMs, clockMs });
+}
+
+/**
+ * Ingests every event that Stripe has created since the last run and that is not in the log. A run is
+ * complete when all its events are stored, so an interrupted run is resumed. Events that can't be stored now
+ * delay no others.
+ */
+export async function catchUp(
+  run: LeasedRun,
+  options: CatchUpOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { listEvents, logger, now } = options;
+  const before = v.is(progressShape, run.progress) ? run.progress : NOTHING_SEEN;
+  const nowSeconds = Math.floor(now() / 1_000);
+  // Only Stripe's clock counts here: if ours were ahead, events would be missed for good.
+  const sinceSeconds =
+    before.unfinishedRun?.sinceSeconds ?? Math.max(0, (before.seenSeconds ?? 0) - MARGIN_SECONDS);
+  let { startedSeconds, cursor } = before.unfinishedRun ?? { startedSeconds: null, cursor: null };
+  let [listed, missed] = [0, 0];
+  const blocked: BlockedCustomers = new Map();
+
+  const list = (cursor: string | null, signal: AbortSignal) =>
+    listEvents({ createdSeconds: sinceSeconds, cursor }, signal);
+  try {
+    for await (const page of readPages({ list, cursor, signal })) {
+      startedSeconds ??= page.answeredSeconds ?? nowSeconds;
+      missed += await store(page.objects, blocked, options);
+      listed += page.objects.length;
+      // The next run begins with the first page whose events could not all be stored.
+      if (blocked.size === 0) cursor = page.cursor;
+      const unfinishedRun = { sinceSeconds, startedSeconds, cursor };
+      if (page.cursor !== null) await run.saveProgress({ ...before, unfinishedRun });
+    }
+  } catch (error) {
+    // Stripe no longer knows the cursor's event: the next run begins at the start of the list.
+    if (isRefusedByStripe(error)) {
+      await run.saveProgress({ ...before, unfinishedRun: null });
+    }
+    throw error;
+  }
+
+  const [error] = blocked.values();
+  if (error !== undefined) throw error;
+  await run.complete({ seenSeconds: startedSeconds, unfinishedRun: null });
+  logger[missed > 0 ? 'info' : 'debug']({ listed, missed }, 'caught up');
+  if ((startedSeconds ?? nowSeconds) - (before.seenSeconds ?? 0) > LISTED_SECONDS) {
+    logger.info('Stripe lists events of the last 30 days: only reconciliation finds older changes');
+  }
+}
+
+/** Customers whose events can't be stored now, for example because their team is locked. */
+type BlockedCustomers = Map<string | null, Error>;
+
+/** Ingests the events that are not in the log, except those of blocked customers, and returns their number. */
+async function store(
+  objects: readonly Json[],
+  blocked: BlockedCustomers,
+  { query, ingest, logger, now, nonce }: CatchUpOptions,
+): Promise<number> {
+  const receivedAtMs = now();
+  const events = objects.flatMap((object): ReceivedEvent[] => {
+    const text = JSON.stringify(object);
+    const event = parseEvent(text, { receivedAtMs, nonce });
+    if (event.kind !== 'readable' && event.kind !== 'unreadable') return [];
+    return [{ ...event, body: Buffer.from(text), receivedAtMs, source: 'list' }];
+  });
+  const known = await readEventIds(query, rangesOfSeconds(events.map(({ key }) => key)));
+  const keys = new Set(known.map(({ key }) => key));
+  const unknown = recognize(events, known).filter(({ key }) => !keys.has(key));
+  const missed = unknown.length === 0 ? [] : await withoutPruned(unknown, query);
+  await Promise.all(
+    missed.map(async (event) => {
+      const customerId = event.kind === 'unreadable' ? null : event.subscription.customerId;
+      if (blocked.has(customerId)) return;
+      try {
+        await ingest([event]);
+      } catch (err) {
+        if (!isOfOneEvent(err)) throw err;
+        if (err instanceof DatabaseRefused) {
+          // A constraint of the application refused it, and would refuse it again.
+          logger.error({ eventId: event.eventId, type: event.type, err }, 'event refused');
+        } else {
+          logger.warn({ customerId, err }, 'missed event not stored');
+          blocked.set(customerId, err);
+        }
+      }
+    }),
+  );
+  return missed.length;
+}
+
+/** Leaves out the events that may have been pruned: the ordering rule no longer needs them. */
+async function withoutPruned(
+  events: readonly ReceivedEvent[],
+  query: Query,
+): Promise<ReceivedEvent[]> {
+  const readable = events.filter((event) => event.kind !== 'unreadable');
+  const indexes = await findPruned(
+    query,
+    readable.map(({ subscription }) => subscription),
+  );
+  const pruned = new Set<ReceivedEvent | undefined>([...indexes].map((index) => readable[index]));
+  return events.filter((event) => !pruned.has(event));
+}

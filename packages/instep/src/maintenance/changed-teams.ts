@@ -1,0 +1,67 @@
+import * as v from 'valibot';
+import { canBeFromInstep, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
+import type { Query } from '../postgres/database.ts';
+import { type FoundProblem, storeFindings } from '../postgres/statements/findings.ts';
+import { readCustomers, type StoredCustomers } from '../postgres/statements/subscriptions.ts';
+import { type LinkedTeam, readLinkedTeams } from '../postgres/statements/teams.ts';
+import { withLease } from './lease.ts';
+import type { Job } from './worker.ts';
+
+type ChangedTeamsOptions = {
+  readonly query: Query;
+  readonly planSelection: PlanSelection;
+  readonly nonce: () => string;
+  /** A monotonic clock, in milliseconds. */
+  readonly clockMs: () => number;
+};
+
+const JOB = 'changed-teams';
+
+/** All instances together read teams for 100 ms, and then pause for 4 seconds. */
+const BUDGET_MS = 100;
+const DUE_AFTER_MS = 4_000;
+
+const PAGE = 500;
+
+const progressShape = v.object({ afterTeamId: v.nullable(v.union([v.number(), v.string()])) });
+
+/**
+ * Finds teams that were changed by hand: something other than Instep has changed their plan. It does not ask
+ * Stripe: reconciliation does, and repairs the plans that Stripe does not confirm.
+ */
+export function createChangedTeamsJob(options: ChangedTeamsOptions): Job['run'] {
+  const { query, planSelection, nonce, clockMs } = options;
+  const lease = { name: JOB, holder: nonce(), dueAfterMs: DUE_AFTER_MS };
+  return async (signal) => {
+    await withLease(query, lease, async (run) => {
+      const startedAtMs = clockMs();
+      const saved = v.safeParse(progressShape, run.progress);
+      let afterId = saved.success ? saved.output.afterTeamId : null;
+      do {
+        // Read the teams before their customers, so that a finding due to an event in between refers to a row
+        // that no longer exists.
+        const teams = await readLinkedTeams(query, { afterId, limit: PAGE });
+        const customerIds = teams.map(({ customerId }) => customerId);
+        const known = await readCustomers(query, customerIds);
+        const found = teams.flatMap((team) => findingOf(team, known, planSelection));
+        await storeFindings(query, customerIds, found, ['changed by hand']);
+        afterId = teams.length < PAGE ? null : (teams.at(-1)?.id ?? null);
+      } while (afterId !== null && !signal.aborted && clockMs() - startedAtMs < BUDGET_MS);
+      await run.complete({ afterTeamId: afterId });
+    });
+  };
+}
+
+/** A row with a subscription of which no event is known may be right, and so may a row without a plan. */
+function findingOf(
+  { id: teamId, customerId, plan }: LinkedTeam,
+  { customers, names }: StoredCustomers,
+  planSelection: PlanSelection,
+): FoundProblem[] {
+  const customer = customers.get(customerId);
+  const { providerSubscriptionId: rowId } = plan;
+  if (customer === undefined || canBeFromInstep(plan, customer)) return [];
+  if (rowId !== null && !customer.has(rowId)) return [];
+  const shouldBe = teamPlan(customer, planSelection, names);
+  return [{ problem: 'changed by hand', customerId, teamId, plan, shouldBe, beganSeconds: null }];
+}

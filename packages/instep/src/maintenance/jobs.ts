@@ -1,0 +1,117 @@
+import type { PlanSelection } from '../core/plan-selection.ts';
+import type { Ingest } from '../ingest/pipeline.ts';
+import type { Database } from '../postgres/database.ts';
+import { sumStatistics } from '../queries/sum-statistics.ts';
+import { countTeamsInTurn } from '../queries/team-counts.ts';
+import type { Logger } from '../runtime/logging.ts';
+import type { StripeApi } from '../stripe/api.ts';
+import type { NameOf } from '../stripe/product-names.ts';
+import { createAmbiguousOrderJob } from './ambiguous-order.ts';
+import { createCatchUpJob } from './catch-up.ts';
+import { createChangedTeamsJob } from './changed-teams.ts';
+import { createFillDueTeams } from './empty-teams.ts';
+import { createFirstSubscriptionsJob, FIRST_SUBSCRIPTIONS_JOB } from './first-subscriptions.ts';
+import { createParkedEventsJob } from './parked-events.ts';
+import { lookUpProductNames } from './product-names.ts';
+import { limitRate } from './rate-limiter.ts';
+import { createReconcileJob } from './reconcile/reconcile.ts';
+import { pruneExpiredEvents } from './retention.ts';
+import { inTurn } from './turns.ts';
+import type { Job } from './worker.ts';
+
+type JobsOptions = {
+  readonly database: Database;
+  readonly ingest: Ingest;
+  readonly api: StripeApi;
+  readonly nameOf: NameOf;
+  /** Which of several subscriptions a team follows. */
+  readonly planSelection: PlanSelection;
+  readonly logger: Logger;
+  /** In milliseconds since 1970. */
+  readonly now: () => number;
+  readonly nonce: () => string;
+  /** How often missed events are read from Stripe's list; `null`: never. */
+  readonly catchUpIntervalMs: number | null;
+  /** How often all teams are compared with Stripe; `null`: never, not even new ones. */
+  readonly reconcileIntervalMs: number | null;
+  /** How long events stay in the log; `null`: forever. */
+  readonly retentionMs: number | null;
+};
+
+/** Teams with empty plan columns, whose customer had events before the team was linked or created. */
+const EMPTY_TEAMS_JOB = 'empty-teams';
+
+/** The jobs that find and repair everything that can be out of sync. */
+export function createJobs(options: JobsOptions): Job[] {
+  const { database, ingest, nameOf, planSelection, logger, now, nonce } = options;
+  const { catchUpIntervalMs, reconcileIntervalMs, retentionMs } = options;
+  const { query } = database;
+  const api = limitRate(options.api, query);
+  const { retrieveSubscription, retrieveProductName, listEvents } = api;
+  const fillDueTeams = createFillDueTeams({
+    database,
+    planSelection,
+    logger,
+    inTurn: (read) => inTurn(query, EMPTY_TEAMS_JOB, read),
+  });
+  const jobs: Job[] = [
+    {
+      name: 'parked-events',
+      intervalMs: 1_000,
+      run: createParkedEventsJob({ query, ingest, logger }),
+    },
+    {
+      name: EMPTY_TEAMS_JOB,
+      intervalMs: 1_000,
+      run: async () => {
+        const teamIds = await fillDueTeams();
+        if (teamIds.length > 0) logger.info({ teamIds }, 'teams got the plans of their customers');
+      },
+    },
+    {
+      name: 'ambiguous-order',
+      intervalMs: 2_000,
+      run: createAmbiguousOrderJob({ query, ingest, retrieveSubscription, logger, now, nonce }),
+    },
+    {
+      name: 'product-names',
+      intervalMs: 5_000,
+      run: (signal) => lookUpProductNames({ query, retrieveProductName, logger }, signal),
+    },
+    {
+      name: 'statistics',
+      intervalMs: 5_000,
+      run: (signal) => sumStatistics({ database, now, clockMs: () => performance.now() }, signal),
+    },
+    { name: 'team-counts', intervalMs: 5_000, run: () => countTeamsInTurn(query) },
+    {
+      // Finds teams whose plans were changed by hand.
+      name: 'changed-teams',
+      intervalMs: 5_000,
+      run: createChangedTeamsJob({ query, planSelection, nonce, clockMs: () => performance.now() }),
+    },
+  ];
+  if (catchUpIntervalMs !== null) {
+    const catchUp = { query, ingest, listEvents, logger, now, nonce };
+    const run = createCatchUpJob(catchUp, catchUpIntervalMs);
+    jobs.push({ name: 'catch-up', intervalMs: 5_000, run });
+  }
+  if (reconcileIntervalMs !== null) {
+    const reconcile = { database, ingest, api, nameOf, planSelection, logger, now, nonce };
+    const run = createReconcileJob(reconcile, reconcileIntervalMs);
+    jobs.push({ name: 'reconcile', intervalMs: 5_000, run });
+    jobs.push({
+      name: FIRST_SUBSCRIPTIONS_JOB,
+      intervalMs: 1_000,
+      run: createFirstSubscriptionsJob(reconcile),
+    });
+  }
+  if (retentionMs !== null) {
+    jobs.push({
+      name: 'retention',
+      intervalMs: 60_000,
+      run: (signal) => pruneExpiredEvents({ query, retentionMs, now, logger }, signal),
+    });
+  }
+  return jobs;
+}

@@ -1,0 +1,156 @@
+import type { Customer } from '../../core/customer.ts';
+import type { ListedSubscription } from '../../core/listed-subscription.ts';
+import { followedEvent, type PlanSelection, teamPlan } from '../../core/plan-selection.ts';
+import { ENDED_STATUSES, effectOf } from '../../core/status.ts';
+import type { SubscriptionEvent } from '../../core/subscription-event.ts';
+import { hasPlan, isSamePlan, NO_PLAN, type TeamPlan } from '../../core/transition.ts';
+import type { Problem } from '../../postgres/statements/findings.ts';
+import type { LinkedTeam } from '../../postgres/statements/teams.ts';
+
+/** Why a team does not have the plan that it should have. */
+export type DriftCause = Extract<
+  Problem,
+  'missed event' | 'never seen' | 'changed by hand' | 'no subscription'
+>;
+
+/** A subscription, and the second since which it has been as Stripe lists it. */
+export type DatedSubscription = { readonly listed: ListedSubscription; readonly seconds: number };
+
+/** A team that does not have the plan that it should have. */
+export type Drift = {
+  readonly team: LinkedTeam;
+  readonly shouldBe: TeamPlan;
+  readonly cause: DriftCause;
+  /** The subscriptions that differ from what we know; none when the team was changed by hand. */
+  readonly subscriptionIds: readonly string[];
+  /** When the drift began at the earliest, in seconds since 1970; `null` when it is unknown. */
+  readonly sinceSeconds: number | null;
+  /** The states of subscriptions that make the team's plan right once they are ingested. */
+  readonly snapshots: readonly DatedSubscription[];
+};
+
+type DriftOptions = {
+  readonly planSelection: PlanSelection;
+  /** The known names of products. */
+  readonly names: ReadonlyMap<string | null, string>;
+};
+
+/**
+ * Compares a team with the plan that follows from what Stripe lists; `null` when they agree. Pure.
+ *
+ * Stripe says when a subscription ended, but not when a live one changed. So if a live subscription differs
+ * from what we know, it is dated to the listing, together with all other live subscriptions of the customer:
+ * the ordering rule then picks one that grants a plan.
+ */
+export function driftOf(
+  team: LinkedTeam,
+  known: Customer,
+  listed: readonly ListedSubscription[],
+  { planSelection, names }: DriftOptions,
+): Drift | null {
+  if (known.size === 0 && listed.length === 0) return driftWithoutSubscription(team);
+  const current = listed.filter((one) => effectOf(one.status) !== 'none' && !isOlder(one, known));
+  const news = current.filter((one) => !isKnown(one, known, names));
+  const others = news.some(isAlive)
+    ? current.filter((one) => isAlive(one) && !news.includes(one))
+    : [];
+  const snapshots = dated([...news, ...others], known);
+  const shown = new Map(known);
+  for (const snapshot of snapshots) {
+    shown.set(snapshot.listed.subscriptionId, {
+      newest: eventOf(snapshot),
+      order: 'known',
+    });
+  }
+  // A subscription that ended before we knew of it matters only if the team must follow it.
+  const followedId = followedEvent(shown, planSelection)?.subscriptionId;
+  const changed = news.filter(
+    ({ subscriptionId, status }) =>
+      known.has(subscriptionId) || effectOf(status) === 'grants' || subscriptionId === followedId,
+  );
+
+  const isByHand = changed.length === 0;
+  const plan = teamPlan(isByHand ? known : shown, planSelection, names);
+  if (plan === null) return null;
+  const shouldBe = { ...plan, planName: plan.planName ?? possibleName(team, plan) };
+  if (isByHand && isSamePlan(shouldBe, team.plan)) return null;
+  const main = changed.find(({ subscriptionId }) => subscriptionId === followedId) ?? changed[0];
+  return {
+    team,
+    shouldBe,
+    cause: causeOf(changed, known),
+    subscriptionIds: changed.map(({ subscriptionId }) => subscriptionId),
+    sinceSeconds: main === undefined ? null : sinceOf(main, known),
+    snapshots: isByHand
+      ? []
+      : snapshots.filter(({ listed }) => changed.includes(listed) || others.includes(listed)),
+  };
+}
+
+/** A plan without an event and without a subscription: only the application can have written it. */
+function driftWithoutSubscription(team: LinkedTeam): Drift | null {
+  if (!hasPlan(team.plan)) return null;
+  const unknown = { subscriptionIds: [], sinceSeconds: null, snapshots: [] };
+  return { team, shouldBe: NO_PLAN, cause: 'no subscription', ...unknown };
+}
+
+/** Whether something newer has arrived since the listing. */
+function isOlder({ subscriptionId, asOfSeconds }: ListedSubscription, known: Customer): boolean {
+  const state = known.get(subscriptionId);
+  return state !== undefined && state.newest.createdSeconds > asOfSeconds;
+}
+
+/** Whether we know the subscription as it is listed. Old API versions have a name and no product. */
+function isKnown(
+  { subscriptionId, status, productId, planName }: ListedSubscription,
+  known: Customer,
+  names: DriftOptions['names'],
+): boolean {
+  const newest = known.get(subscriptionId)?.newest;
+  if (newest?.status !== status) return false;
+  if (effectOf(status) !== 'grants') return true;
+  if (newest.productId !== null) return newest.productId === productId;
+  const name = planName ?? names.get(productId) ?? null;
+  return name === null || newest.planName === null || newest.planName === name;
+}
+
+function isAlive({ status, endedSeconds }: ListedSubscription): boolean {
+  return endedSeconds === null && !ENDED_STATUSES.includes(status);
+}
+
+/** All live subscriptions get the same second, because nothing shows which of them changed last. */
+function dated(listed: readonly ListedSubscription[], known: Customer): DatedSubscription[] {
+  const asOfSeconds = Math.min(...listed.map((one) => one.asOfSeconds));
+  return listed.map((one) => {
+    const seconds = isAlive(one) ? asOfSeconds : (one.endedSeconds ?? asOfSeconds);
+    const knownSeconds = known.get(one.subscriptionId)?.newest.createdSeconds ?? seconds;
+    return { listed: one, seconds: Math.max(seconds, knownSeconds) };
+  });
+}
+
+function eventOf({ listed, seconds }: DatedSubscription): SubscriptionEvent {
+  const { customerId, subscriptionId, status, productId, planName } = listed;
+  return { customerId, subscriptionId, status, productId, planName, createdSeconds: seconds };
+}
+
+/** When the name of a product is unknown, the team's own name for it may be right. */
+function possibleName(team: LinkedTeam, plan: TeamPlan): string | null {
+  const { planName, providerProductId } = team.plan;
+  const isSameProduct =
+    plan.providerProductId !== null && providerProductId === plan.providerProductId;
+  return isSameProduct ? planName : null;
+}
+
+function causeOf(changed: readonly ListedSubscription[], known: Customer): DriftCause {
+  if (changed.length === 0) return 'changed by hand';
+  return changed.some(({ subscriptionId }) => known.has(subscriptionId))
+    ? 'missed event'
+    : 'never seen';
+}
+
+function sinceOf(
+  { subscriptionId, endedSeconds, beganSeconds }: ListedSubscription,
+  known: Customer,
+): number | null {
+  return endedSeconds ?? known.get(subscriptionId)?.newest.createdSeconds ?? beganSeconds;
+}

@@ -1,0 +1,207 @@
+import type { ApplicationId } from '../../core/application-id.ts';
+import type { ListedSubscription } from '../../core/listed-subscription.ts';
+import { ENDED_STATUSES } from '../../core/status.ts';
+import { columnArrays } from '../../postgres/column-arrays.ts';
+import type { Query } from '../../postgres/database.ts';
+import type { PageAfter } from '../../postgres/statements/teams.ts';
+import type { ApplicationTables } from '../../postgres/tables/application-tables.ts';
+import { startAfter } from '../../postgres/tables/id-from-text.ts';
+
+/** Deletes everything that was listed. */
+export async function forgetListed(query: Query): Promise<void> {
+  await query({ name: 'forget_listed', text: 'truncate instep.listed_subscriptions' });
+}
+
+/** Stores listed subscriptions; a subscription that is listed again is replaced. Returns how many are new. */
+export async function rememberListed(
+  query: Query,
+  listed: readonly ListedSubscription[],
+): Promise<number> {
+  const rows = await query<{ isNew: boolean }>({
+    name: 'remember_listed',
+    text: `
+      insert into instep.listed_subscriptions
+             (customer_id, subscription_id, status, product_id, plan_name, began_at, ended_at,
+              details, as_of)
+      select customer_id, subscription_id, status, product_id, plan_name,
+             to_timestamp(began_seconds), to_timestamp(ended_seconds),
+             details, to_timestamp(as_of_seconds)
+        from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[],
+                    $7::bigint[], $8::json[], $9::bigint[])
+          as listed (customer_id, subscription_id, status, product_id, plan_name, began_seconds,
+                     ended_seconds, details, as_of_seconds)
+          on conflict (customer_id, subscription_id) do update
+         set status     = excluded.status,
+             product_id = excluded.product_id,
+             plan_name  = excluded.plan_name,
+             began_at   = excluded.began_at,
+             ended_at   = excluded.ended_at,
+             details    = excluded.details,
+             as_of      = excluded.as_of
+      returning xmax = 0 as "isNew"`,
+    values: columnArrays(
+      listed,
+      'customerId',
+      'subscriptionId',
+      'status',
+      'productId',
+      'planName',
+      'beganSeconds',
+      'endedSeconds',
+      'details',
+      'asOfSeconds',
+    ),
+  });
+  return rows.filter(({ isNew }) => isNew).length;
+}
+
+const REMEMBER_CUSTOMERS = ({ teams }: ApplicationTables) => `
+      insert into instep.listed_subscriptions (customer_id, subscription_id)
+      select customer.customer_id, ''
+        from unnest($1::text[]) as customer (customer_id)
+       where exists (
+               select
+                 from ${teams.rows} as teams
+                where provider_customer_id = customer.customer_id
+             )
+         and not exists (
+               select
+                 from instep.listed_subscriptions as listed
+                where listed.customer_id = customer.customer_id
+             )
+          on conflict do nothing
+      returning customer_id`;
+
+/**
+ * Stores those of these customers who have a team but no listed subscription, because Stripe knows them.
+ * Returns their number.
+ */
+export async function rememberCustomers(
+  query: Query,
+  customerIds: readonly string[],
+): Promise<number> {
+  const rows = await query({
+    name: 'remember_customers',
+    text: REMEMBER_CUSTOMERS,
+    values: [customerIds],
+  });
+  return rows.length;
+}
+
+/** The listed subscriptions of these customers. */
+export async function readListed(
+  query: Query,
+  customerIds: readonly string[],
+): Promise<ListedSubscription[]> {
+  return await query<ListedSubscription>({
+    name: 'read_listed',
+    text: `
+      select customer_id as "customerId",
+             subscription_id as "subscriptionId",
+             status,
+             product_id as "productId",
+             plan_name as "planName",
+             extract(epoch from began_at)::bigint as "beganSeconds",
+             extract(epoch from ended_at)::bigint as "endedSeconds",
+             details,
+             extract(epoch from as_of)::bigint as "asOfSeconds"
+        from instep.listed_subscriptions
+       where customer_id = any ($1::text[])
+         and subscription_id <> ''`,
+    values: [customerIds],
+  });
+}
+
+const IS_UNLISTED = `
+  provider_customer_id is not null
+  and not exists (
+        select
+          from instep.listed_subscriptions
+         where customer_id = provider_customer_id
+      )`;
+
+const READ_UNLISTED_TEAMS = ({ teams }: ApplicationTables) => `
+      select id, provider_customer_id as "customerId"
+        from ${teams.rows} as teams
+       where id > ${startAfter(teams.idType, '$1::text')}
+         and ${IS_UNLISTED}
+       order by id
+       limit $2`;
+
+/** Teams whose customer was not listed. */
+export async function readUnlistedTeams(
+  query: Query,
+  page: PageAfter,
+): Promise<{ id: ApplicationId; customerId: string }[]> {
+  return await query<{ id: ApplicationId; customerId: string }>({
+    name: 'read_unlisted_teams',
+    text: READ_UNLISTED_TEAMS,
+    values: [page.afterId, page.limit],
+  });
+}
+
+const COUNT_UNLISTED_CUSTOMERS = ({ teams }: ApplicationTables) => `
+      select count(distinct provider_customer_id) as count
+        from ${teams.rows} as teams
+       where ${IS_UNLISTED}`;
+
+/** The number of customers with a team who were not listed. */
+export async function countUnlistedCustomers(query: Query): Promise<number> {
+  const [row] = await query<{ count: number }>({
+    name: 'count_unlisted_customers',
+    text: COUNT_UNLISTED_CUSTOMERS,
+  });
+  return row?.count ?? 0;
+}
+
+/** A customer without a team, with the statuses of the subscriptions that have not ended. */
+type TeamlessCustomer = {
+  readonly customerId: string;
+  readonly statuses: readonly string[];
+};
+
+const READ_TEAMLESS_CUSTOMERS = ({ teams }: ApplicationTables) => `
+      select customer_id as "customerId",
+             array_agg(status order by subscription_id) as statuses
+        from instep.listed_subscriptions as listed
+       where customer_id > $1
+         and subscription_id <> ''
+         and status <> all ($3::text[])
+         and not exists (
+               select
+                 from ${teams.rows} as teams
+                where provider_customer_id = listed.customer_id
+             )
+       group by customer_id
+       order by customer_id
+       limit $2`;
+
+/** Customers without a team but with a subscription that has not ended, after this id. */
+export async function readTeamlessCustomers(
+  query: Query,
+  { afterId, limit }: { readonly afterId: string; readonly limit: number },
+): Promise<TeamlessCustomer[]> {
+  return await query<TeamlessCustomer>({
+    name: 'read_teamless_customers',
+    text: READ_TEAMLESS_CUSTOMERS,
+    values: [afterId, limit, ENDED_STATUSES],
+  });
+}
+
+const ESTIMATE_LISTED = ({ teams }: ApplicationTables) => `
+      select greatest(
+               (select (progress -> 'counts' ->> 'subscriptions')::bigint
+                  from instep.leased_jobs
+                 where name = 'reconcile'),
+               (select count(*) from instep.subscriptions),
+               (select count(*) from ${teams.rows} as teams where provider_customer_id is not null)
+             ) as count`;
+
+/** An estimate of how many subscriptions are to be listed, from the last run and the database. */
+export async function estimateListed(query: Query): Promise<number> {
+  const [row] = await query<{ count: number }>({
+    name: 'estimate_listed',
+    text: ESTIMATE_LISTED,
+  });
+  return row?.count ?? 0;
+}

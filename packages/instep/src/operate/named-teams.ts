@@ -1,0 +1,71 @@
+import type { ApplicationId } from '../core/application-id.ts';
+import type { Query } from '../postgres/database.ts';
+import { TEAM, type Team, type TeamRow } from '../postgres/statements/teams.ts';
+import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
+import { idFrom } from '../postgres/tables/id-from-text.ts';
+import { teamsWithLostPlans } from '../queries/team-filters.ts';
+
+/** A team with its name, for people. */
+export type NamedTeam = Team & {
+  /** `null` where the application's table has no names. */
+  readonly name: string | null;
+  /** The plan that the team had until its subscription ended. */
+  readonly lostPlan: LostPlan | null;
+};
+
+export type LostPlan = { readonly productId: string; readonly planName: string | null };
+
+export type NamedTeamRow = TeamRow & {
+  readonly name: string | null;
+  readonly lostProductId: string | null;
+  readonly lostPlanName: string | null;
+};
+
+/** The columns of a team of `teamsWithLostPlans`. */
+export const NAMED_TEAM = `
+  ${TEAM},
+  name,
+  lost_product_id as "lostProductId",
+  lost_plan_name as "lostPlanName"`;
+
+export function toNamedTeam(row: NamedTeamRow): NamedTeam {
+  const { id, name, customerId, lostProductId, lostPlanName, ...plan } = row;
+  const lostPlan =
+    lostProductId === null ? null : { productId: lostProductId, planName: lostPlanName };
+  return { id, name, customerId, plan, lostPlan };
+}
+
+const READ_NAMED_TEAM = (tables: ApplicationTables) => `
+      select ${NAMED_TEAM}
+        from ${teamsWithLostPlans(tables)}
+       where id = ${idFrom(tables.teams.idType, '$1::text')}`;
+
+/** The team with this id, or `null`. */
+export async function readNamedTeam(query: Query, id: ApplicationId): Promise<NamedTeam | null> {
+  const values = [id];
+  const name = 'read_named_team';
+  const [row] = await query<NamedTeamRow>({ name, text: READ_NAMED_TEAM, values });
+  return row === undefined ? null : toNamedTeam(row);
+}
+
+const READ_NAMED_TEAMS_OF = (tables: ApplicationTables) => `
+      select ${NAMED_TEAM}
+        from ${teamsWithLostPlans(tables)}
+       where provider_customer_id = any ($1::text[])
+       order by id
+       limit $2`;
+
+/** A customer has more than one team only by accident. */
+const MAX_TEAMS = 1_000;
+
+/** The first teams of these customers, in the order of their ids. */
+export async function readNamedTeamsOf(
+  query: Query,
+  customerIds: readonly string[],
+  limit = MAX_TEAMS,
+): Promise<NamedTeam[]> {
+  const values = [customerIds, limit];
+  const name = 'read_named_teams_of';
+  const rows = await query<NamedTeamRow>({ name, text: READ_NAMED_TEAMS_OF, values });
+  return rows.map(toNamedTeam);
+}

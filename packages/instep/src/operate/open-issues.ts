@@ -1,0 +1,158 @@
+import type { Query } from '../postgres/database.ts';
+import { isDismissed } from '../postgres/statements/events.ts';
+import { isNotDismissed } from '../postgres/statements/operator-actions.ts';
+import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
+
+/** A customer with parked events that were not dismissed. */
+export type ParkedCustomer = {
+  readonly customerId: string;
+  /** No more than `MAX_COUNTED_OF_CUSTOMER` are counted. */
+  readonly events: number;
+  readonly newestPosition: number;
+  /** When the oldest one arrived. */
+  readonly sinceMs: number;
+};
+
+export const MAX_COUNTED_OF_CUSTOMER = 100;
+
+type CustomerPage = { readonly afterCustomerId: string; readonly limit: number };
+
+const FIRST_PARKED_AFTER = (customerId: string) => `
+               select customer_id
+                 from instep.events as event
+                where outcome = 'parked'
+                  and customer_id > ${customerId}
+                  and not ${isDismissed('event')}
+                order by customer_id
+                limit 1`;
+
+/**
+ * The customers with parked events, in the order of their ids. The statement moves from one customer to the
+ * next in the index of the parked events, so it reads only those of its page.
+ */
+export async function readParkedCustomers(
+  query: Query,
+  { afterCustomerId, limit }: CustomerPage,
+): Promise<ParkedCustomer[]> {
+  return await query<ParkedCustomer>({
+    name: 'read_parked_customers',
+    text: `
+      with recursive customer as (
+        (${FIRST_PARKED_AFTER('$1')})
+         union all
+        select (${FIRST_PARKED_AFTER('customer.customer_id')})
+          from customer
+         where customer.customer_id is not null
+      ), page as materialized (
+        select customer_id
+          from customer
+         where customer_id is not null
+         limit $2
+      )
+      select page.customer_id as "customerId",
+             events,
+             "newestPosition",
+             (extract(epoch from since) * 1000)::bigint as "sinceMs"
+        from page
+       cross join lateral (
+               select count(*) as events,
+                      max(position) as "newestPosition",
+                      min(received_at) as since
+                 from (
+                        select position, received_at
+                          from instep.events as event
+                         where outcome = 'parked'
+                           and customer_id = page.customer_id
+                           and not ${isDismissed('event')}
+                         limit ${MAX_COUNTED_OF_CUSTOMER}
+                      ) as counted
+             ) as parked`,
+    values: [afterCustomerId, limit],
+  });
+}
+
+/** A subscription whose order has been ambiguous for ten minutes. */
+export type LastingAmbiguity = {
+  readonly customerId: string;
+  readonly subscriptionId: string;
+  readonly sinceMs: number;
+};
+
+const LASTING_AMBIGUITIES = ({ teams }: ApplicationTables) => `
+        from instep.subscriptions
+       where is_order_ambiguous
+         and subscription_id <> ''
+         and created_at < now() - interval '10 minutes'
+         and exists (select from ${teams.rows} as teams where provider_customer_id = customer_id)
+         and ${isNotDismissed("'subscription:' || subscription_id", 'created_at')}`;
+
+const READ_LASTING_AMBIGUITIES = (tables: ApplicationTables) => `
+      select customer_id as "customerId",
+             subscription_id as "subscriptionId",
+             (extract(epoch from created_at) * 1000)::bigint as "sinceMs"
+      ${LASTING_AMBIGUITIES(tables)}
+         and customer_id > $1
+       order by customer_id
+       fetch first $2 rows with ties`;
+
+/** Subscriptions of teams whose order Stripe has not decided, ordered by customer. */
+export async function readLastingAmbiguities(
+  query: Query,
+  { afterCustomerId, limit }: CustomerPage,
+): Promise<LastingAmbiguity[]> {
+  return await query<LastingAmbiguity>({
+    name: 'read_lasting_ambiguities',
+    text: READ_LASTING_AMBIGUITIES,
+    values: [afterCustomerId, limit],
+  });
+}
+
+// Only unreadable events have no customer, and the index \`events_of_customer\` has these first.
+const UNREADABLE_EVENTS = `
+        from instep.events
+       where customer_id is null
+         and outcome = 'unreadable'
+         and ${isNotDismissed("'event:' || position", 'received_at')}`;
+
+/** The positions of unreadable events before a position, the newest first. */
+export async function readUnreadablePositions(
+  query: Query,
+  { before, limit }: { readonly before: number; readonly limit: number },
+): Promise<number[]> {
+  const rows = await query<{ position: number }>({
+    name: 'read_unreadable_positions',
+    text: `
+      select position
+      ${UNREADABLE_EVENTS}
+         and position < $1
+       order by position desc
+       limit $2`,
+    values: [before, limit],
+  });
+  return rows.map(({ position }) => position);
+}
+
+/** Counting stops here. */
+export const MAX_COUNTED_ISSUES = 100;
+
+const COUNT_OTHER_ISSUES = (tables: ApplicationTables) => `
+      select (
+               select count(*)
+                 from (select ${LASTING_AMBIGUITIES(tables)} limit ${MAX_COUNTED_ISSUES}) as found
+             ) as ambiguities,
+             (
+               select count(*)
+                 from (select ${UNREADABLE_EVENTS} limit ${MAX_COUNTED_ISSUES}) as found
+             ) as unreadable`;
+
+/** How many ambiguous orders and unreadable events there are. */
+export async function countOtherIssues(
+  query: Query,
+): Promise<{ readonly ambiguities: number; readonly unreadable: number }> {
+  const [row] = await query<{ ambiguities: number; unreadable: number }>({
+    name: 'count_other_issues',
+    text: COUNT_OTHER_ISSUES,
+  });
+  if (row === undefined) throw new RangeError('counts have one row');
+  return row;
+}

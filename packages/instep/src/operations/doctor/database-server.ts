@@ -1,0 +1,97 @@
+import type { Query } from '../../postgres/database.ts';
+import { type Check, failure, ok, warning } from './check.ts';
+import { type ClockReading, checkDatabaseClock } from './clock.ts';
+import { readServerState, type ServerState, touchServer } from './server-state.ts';
+
+/** The oldest PostgreSQL that Instep runs on. */
+const OLDEST_VERSION = 140_000;
+
+const SAMPLES = 5;
+
+/** An event takes several round trips, a profile one. */
+const SLOW_MS = 50;
+
+const MINIMUM_FREE_BYTES = 256e6;
+const LOW_FREE_BYTES = 1e9;
+
+type DatabaseServerOptions = {
+  readonly query: Query;
+  /** In milliseconds since 1970. */
+  readonly now: () => number;
+  /** The free space on the disk of the embedded database; `null` for any other database. */
+  readonly freeBytes: number | null;
+  /** `null` when Stripe's API gave no answer. */
+  readonly stripeClock: ClockReading | null;
+};
+
+/** How fast the server answers, its version, its durability and its disk. */
+export async function checkDatabaseServer(options: DatabaseServerOptions): Promise<Check[]> {
+  const { query, now, freeBytes, stripeClock } = options;
+  // The first statement has to connect.
+  await touchServer(query);
+  const sentAtMs = now();
+  const state = await readServerState(query);
+  const clock = { sentAtMs, receivedAtMs: now(), answeredAtMs: state.clockMs };
+  return [
+    checkLatency(await fastestRoundTrip(query, now)),
+    checkVersion(state),
+    checkDurability(state),
+    checkDatabaseClock(clock, stripeClock),
+    checkSpace(state.databaseBytes, freeBytes),
+  ];
+}
+
+/** The fastest round trip shows the distance; anything more is momentary load. */
+async function fastestRoundTrip(query: Query, now: () => number): Promise<number> {
+  let fastestMs = Number.POSITIVE_INFINITY;
+  for (let count = 0; count < SAMPLES; count += 1) {
+    const sentAtMs = now();
+    await touchServer(query);
+    fastestMs = Math.min(fastestMs, now() - sentAtMs);
+  }
+  return fastestMs;
+}
+
+function checkLatency(roundTripMs: number): Check {
+  const finding = `answered in ${roundTripMs.toFixed(1)} ms`;
+  if (roundTripMs < SLOW_MS) return ok('database', finding);
+  const slow = `${finding}, and each event takes several round trips`;
+  return warning('database', slow, 'run Instep closer to it');
+}
+
+export function checkVersion({
+  versionNumber,
+  version,
+}: Pick<ServerState, 'versionNumber' | 'version'>): Check {
+  if (versionNumber >= OLDEST_VERSION) return ok('PostgreSQL', version);
+  return failure('PostgreSQL', `${version} is too old`, 'upgrade to version 14 or newer');
+}
+
+/** Response 200 promises that the event is stored permanently, which this setting can break. */
+export function checkDurability({ fsync }: Pick<ServerState, 'fsync'>): Check {
+  if (fsync === 'off') {
+    const finding = 'fsync is off: a crash of the machine can corrupt the database';
+    const advice = 'set it to on, unless your provider stores the write-ahead log elsewhere';
+    return warning('durability', finding, advice);
+  }
+  return ok('durability', 'a commit is on disk before it is confirmed');
+}
+
+export function checkSpace(databaseBytes: number, freeBytes: number | null): Check {
+  const used = `the database takes up ${sizeOf(databaseBytes)}`;
+  if (freeBytes === null) return ok('disk space', used);
+  const finding = `${used}; ${sizeOf(freeBytes)} is free`;
+  const advice = 'free some space: while the disk is full, events get a 503';
+  if (freeBytes < MINIMUM_FREE_BYTES) return failure('disk space', finding, advice);
+  if (freeBytes < LOW_FREE_BYTES) return warning('disk space', finding, advice);
+  return ok('disk space', finding);
+}
+
+const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'];
+
+/** `12 MB` */
+export function sizeOf(bytes: number): string {
+  const exponent = Math.min(Math.floor(Math.log10(Math.max(1, bytes)) / 3), UNITS.length - 1);
+  const count = bytes / 1_000 ** exponent;
+  return `${count.toFixed(count < 10 && exponent > 0 ? 1 : 0)} ${UNITS[exponent]}`;
+}

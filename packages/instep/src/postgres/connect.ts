@@ -1,0 +1,68 @@
+import { type Database, type DatabaseOptions, openDatabase } from './database.ts';
+import type { DatabasePool } from './database-pool.ts';
+import { openEmbeddedPostgres } from './embedded-postgres.ts';
+import { takeSearchPath } from './search-path.ts';
+import type { DeclaredTables } from './tables/application-tables.ts';
+
+/** The database server in use: yours, the embedded one, or that of an app's pool. */
+export type DatabaseServer = {
+  readonly isEmbedded: boolean;
+  /** The application's tables and columns whose names Instep can't recognize. */
+  readonly tables: DeclaredTables;
+  open(options: PoolOptions): Database;
+  /** Releases the server. An embedded one stops when no other process uses it. */
+  release(): Promise<void>;
+};
+
+export type PoolOptions = Pick<
+  DatabaseOptions,
+  'maxConnections' | 'statementTimeoutMs' | 'onConnectionError'
+>;
+
+type ConnectOptions = {
+  /** Used instead of the database of these URLs or in this folder. */
+  readonly pool?: DatabasePool | undefined;
+  /** One for each server that can be the primary; none for the embedded database. */
+  readonly databaseUrls: readonly URL[];
+  readonly dataFolder: string;
+  readonly tables?: DeclaredTables;
+  /** Shows a message to the user, such as the location of the files. */
+  readonly notice: (message: string) => void;
+};
+
+/** Finds the database: yours by its URL, or the embedded one, which starts when it isn't running. */
+export async function connectToServer(options: ConnectOptions): Promise<DatabaseServer> {
+  const { pool: existing, databaseUrls, dataFolder, tables = {}, notice } = options;
+  if (existing !== undefined) {
+    return {
+      isEmbedded: false,
+      tables,
+      open: (pool) => openDatabase({ ...pool, tables, connections: [], existing }),
+      release: async () => undefined,
+    };
+  }
+  if (databaseUrls.length > 0) {
+    const paths = databaseUrls.map(takeSearchPath);
+    const connections = paths.map(({ url }) => ({ connectionString: url.href }));
+    const searchPath = paths[0]?.schemas ?? null;
+    return {
+      isEmbedded: false,
+      tables,
+      open: (pool) => openDatabase({ ...pool, tables, searchPath, connections }),
+      release: async () => undefined,
+    };
+  }
+  const embedded = await openEmbeddedPostgres(dataFolder, notice);
+  return {
+    isEmbedded: true,
+    tables,
+    open: (pool) =>
+      openDatabase({
+        ...pool,
+        tables,
+        connections: [embedded.connection],
+        ensureRunning: () => embedded.ensureRunning(),
+      }),
+    release: () => embedded.release(),
+  };
+}

@@ -1,0 +1,85 @@
+import { InstepError } from '../runtime/errors.ts';
+import { importOptional } from '../runtime/optional-package.ts';
+import type { ServerConnection } from './database-pool.ts';
+
+const EMBEDDED_POSTGRES_CODES = [
+  'EMBEDDED_POSTGRES_FOLDER_UNFIT',
+  'EMBEDDED_POSTGRES_MISSING',
+  'EMBEDDED_POSTGRES_RELEASED',
+  'EMBEDDED_POSTGRES_START_FAILED',
+  'EMBEDDED_POSTGRES_UNREACHABLE',
+  'EMBEDDED_POSTGRES_VERSION_DIFFERS',
+] as const;
+
+type EmbeddedPostgresCode = (typeof EMBEDDED_POSTGRES_CODES)[number];
+
+/** The embedded PostgreSQL is not installed, or can't be used; the message says what to do. */
+export class EmbeddedPostgresFailed extends InstepError {
+  readonly code: EmbeddedPostgresCode;
+
+  constructor(code: EmbeddedPostgresCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** A PostgreSQL server that all processes with the same data folder share. */
+export type EmbeddedPostgres = {
+  readonly connection: ServerConnection;
+  /** Starts the server again if it has ended. */
+  ensureRunning(): Promise<void>;
+  /** Stops the server, unless another process uses it. */
+  release(): Promise<void>;
+};
+
+/** What the package `instep-embedded-postgres` exports. */
+export type EmbeddedPostgresPackage = {
+  openEmbeddedPostgres(options: {
+    readonly dataFolder: string;
+    readonly onNotice: (message: string) => void;
+  }): Promise<EmbeddedPostgres>;
+  /** Whether a database was ever created in this data folder. */
+  hasDataDirectory(dataFolder: string): Promise<boolean>;
+  /** The free space of a database's file system. */
+  freeBytesOf(dataFolder: string): Promise<number>;
+};
+
+/** @throws EmbeddedPostgresFailed when the package is not installed */
+export async function importEmbeddedPostgres(): Promise<EmbeddedPostgresPackage> {
+  const found = await importOptional<EmbeddedPostgresPackage>('instep-embedded-postgres');
+  if (found !== null) return found;
+  throw new EmbeddedPostgresFailed(
+    'EMBEDDED_POSTGRES_MISSING',
+    'the package instep-embedded-postgres is not installed: run `npm install instep-embedded-postgres`, ' +
+      'or set DATABASE_URL to use a PostgreSQL of your own',
+  );
+}
+
+/** Opens the embedded database. @throws EmbeddedPostgresFailed, also from `ensureRunning` */
+export async function openEmbeddedPostgres(
+  dataFolder: string,
+  onNotice: (message: string) => void,
+): Promise<EmbeddedPostgres> {
+  const { openEmbeddedPostgres: open } = await importEmbeddedPostgres();
+  const opened = await ours(open({ dataFolder, onNotice }));
+  return {
+    connection: opened.connection,
+    ensureRunning: () => ours(opened.ensureRunning()),
+    release: () => opened.release(),
+  };
+}
+
+/** Makes the package's errors our own. */
+async function ours<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (cause) {
+    const code = EMBEDDED_POSTGRES_CODES.find((one) => one === codeOf(cause));
+    if (code === undefined || !(cause instanceof Error)) throw cause;
+    throw new EmbeddedPostgresFailed(code, cause.message, { cause });
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}

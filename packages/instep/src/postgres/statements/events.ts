@@ -1,0 +1,245 @@
+import type { KeyRange } from '../../core/event-key-layout.ts';
+import type { LoggedEvent, LoggedOutcome } from '../../core/logged-event.ts';
+import type { SubscriptionEvent } from '../../core/subscription-event.ts';
+import { columnArrays } from '../column-arrays.ts';
+import type { Query } from '../database.ts';
+
+/** An event as it is written to the log. */
+export type LogEntry = {
+  /** The position of an event that was parked when it was decided; `null` assigns the next one. */
+  readonly position: number | null;
+  readonly key: string;
+  readonly eventId: string | null;
+  readonly type: string;
+  readonly customerId: string | null;
+  readonly subscriptionId: string | null;
+  readonly createdSeconds: number | null;
+  readonly receivedAtMs: number;
+  readonly outcome: LoggedOutcome;
+  readonly body: Uint8Array;
+  /** How often Stripe delivered it in this batch; 0 for a replayed event or a snapshot. */
+  readonly deliveries: number;
+};
+
+/** The maximum number of events that are read on each side of an ambiguous second. */
+const MAX_NEIGHBORS = 100;
+
+/** The columns of a `LoggedEvent`. */
+export const LOGGED_EVENT = `
+  position,
+  key,
+  event_id as "eventId",
+  type,
+  outcome,
+  (extract(epoch from received_at) * 1000)::bigint as "receivedAtMs",
+  body`;
+
+/**
+ * The events of these ranges, as `event`. A range yields up to 1,000 events, more than any customer has in a
+ * second. The order and the limit make the planner use the index: it expects any range to hold 0.5% of the
+ * table, and would otherwise read the whole table rather than look up the ranges of a large batch.
+ */
+const EVENTS_IN_RANGES = `
+  unnest($1::uuid[], $2::uuid[]) as range (low, high)
+  cross join lateral (
+    select *
+      from instep.events
+     where key between low and high
+     order by key
+     limit 1000
+  ) as event`;
+
+/** The logged events with keys in these ranges, in the order of arrival. Ranges must not overlap. */
+export async function readLog(query: Query, ranges: readonly KeyRange[]): Promise<LoggedEvent[]> {
+  return await query<LoggedEvent>({
+    name: 'read_log',
+    text: `
+      select ${LOGGED_EVENT}
+        from ${EVENTS_IN_RANGES}
+       order by position`,
+    values: columnArrays(ranges, 'low', 'high'),
+  });
+}
+
+/** The events of these subscriptions in and around the seconds of these events, in arrival order. */
+export async function readNeighbors(
+  query: Query,
+  events: readonly SubscriptionEvent[],
+): Promise<LoggedEvent[]> {
+  return await query<LoggedEvent>({
+    name: 'read_neighbors',
+    text: `
+      with around as (
+        select distinct neighbor.position
+          from unnest($1::text[], $2::text[], $3::bigint[])
+            as asked (customer_id, subscription_id, created_seconds)
+         cross join lateral (
+                 (select position
+                    from instep.events
+                   where customer_id = asked.customer_id
+                     and subscription_id is not distinct from asked.subscription_id
+                     and created_at < to_timestamp(asked.created_seconds)
+                   order by created_at desc, position
+                   limit ${MAX_NEIGHBORS})
+                  union all
+                 (select position
+                    from instep.events
+                   where customer_id = asked.customer_id
+                     and subscription_id is not distinct from asked.subscription_id
+                     and created_at >= to_timestamp(asked.created_seconds)
+                   order by created_at, position
+                   limit ${MAX_NEIGHBORS})
+               ) as neighbor
+      )
+      select ${LOGGED_EVENT}
+        from around
+        join instep.events using (position)
+       order by position`,
+    values: columnArrays(events, 'customerId', 'subscriptionId', 'createdSeconds'),
+  });
+}
+
+/** The keys and ids of the events with keys in these ranges that are in the log or were dismissed. */
+export async function readEventIds(
+  query: Query,
+  ranges: readonly KeyRange[],
+): Promise<{ key: string; eventId: string | null }[]> {
+  return await query<{ key: string; eventId: string | null }>({
+    name: 'read_event_ids',
+    text: `
+      select key, event_id as "eventId"
+        from ${EVENTS_IN_RANGES}
+       union all
+      select key, event_id
+        from unnest($1::uuid[], $2::uuid[]) as range (low, high)
+        join instep.dismissed_events on key between low and high`,
+    values: columnArrays(ranges, 'low', 'high'),
+  });
+}
+
+/** The events of a customer that were decided, in the order of arrival. */
+export async function readEventsOfCustomer(
+  query: Query,
+  customerId: string,
+): Promise<LoggedEvent[]> {
+  return await query<LoggedEvent>({
+    name: 'read_events_of_customer',
+    text: `
+      select ${LOGGED_EVENT}
+        from instep.events
+       where customer_id = $1
+         and outcome in ('applied', 'stale', 'unchanged')
+       order by position`,
+    values: [customerId],
+  });
+}
+
+/** The new value if the logged event was parked, because it is decided now. */
+const newIfParked = (column: string) =>
+  `case logged.outcome when 'parked' then excluded.${column} else logged.${column} end`;
+
+/**
+ * Writes events to the log, each once. If an event is already there, this counts its deliveries, and changes
+ * its outcome only if it was parked. It then also stores the position and the times that the decision was
+ * based on, because another transaction can have parked the event meanwhile.
+ */
+export async function logEvents(query: Query, entries: readonly LogEntry[]): Promise<void> {
+  await query({
+    name: 'log_events',
+    // Positions are assigned in the order of arrival, but rows are inserted in the order of keys, so that two
+    // transactions with the same events wait for each other and never deadlock. Bodies are sent as one binary
+    // value: in an array, each would be written in hex, quoted, and parsed, which took more than a quarter of
+    // PostgreSQL's time.
+    text: `
+      with arrived as materialized (
+        select coalesce(known_position, nextval('instep.events_position_seq')) as position, event.*
+          from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[],
+                      $7::bigint[], $8::integer[], $9::text[], $10::bigint[], $11::integer[],
+                      $12::integer[])
+            as event (key, event_id, type, customer_id, subscription_id, created_seconds,
+                      received_ms, deliveries, outcome, known_position, body_start, body_bytes)
+      )
+      insert into instep.events as logged
+             (position, key, event_id, type, customer_id, subscription_id, created_at,
+              received_at, deliveries, outcome, body)
+      select position, key, event_id, type, customer_id, subscription_id,
+             to_timestamp(created_seconds), to_timestamp(received_ms / 1000.0), deliveries,
+             outcome, substring($13::bytea from body_start for body_bytes)
+        from arrived
+       order by key
+          on conflict (key) do update
+         set deliveries  = logged.deliveries + excluded.deliveries,
+             outcome     = ${newIfParked('outcome')},
+             position    = ${newIfParked('position')},
+             created_at  = ${newIfParked('created_at')},
+             received_at = ${newIfParked('received_at')}`,
+    values: [
+      ...columnArrays(
+        entries,
+        'key',
+        'eventId',
+        'type',
+        'customerId',
+        'subscriptionId',
+        'createdSeconds',
+        'receivedAtMs',
+        'deliveries',
+        'outcome',
+        'position',
+      ),
+      ...columnArrays(placesOf(entries), 'start', 'bytes'),
+      Buffer.concat(entries.map(({ body }) => body)),
+    ],
+  });
+}
+
+/**
+ * Deletes parked events of these customers that repeat others, and counts their deliveries as those
+ * of the others.
+ */
+export async function deleteRepeated(
+  query: Query,
+  repeated: ReadonlyMap<string, string>,
+  customerIds: readonly string[],
+): Promise<void> {
+  await query({
+    name: 'delete_repeated',
+    text: `
+      with deleted as (
+        delete from instep.events as event
+         using unnest($1::uuid[], $2::uuid[]) as repeated (key, kept_key)
+         where event.key = repeated.key
+           and event.outcome = 'parked'
+           and event.customer_id = any ($3::text[])
+        returning kept_key, deliveries
+      ), sums as (
+        select kept_key, sum(deliveries)::integer as deliveries
+          from deleted
+         group by kept_key
+      )
+      update instep.events as event
+         set deliveries = event.deliveries + sums.deliveries
+        from sums
+       where event.key = sums.kept_key`,
+    values: [[...repeated.keys()], [...repeated.values()], customerIds],
+  });
+}
+
+/** SQL for whether an operator or the retention has dismissed this event. */
+export function isDismissed(event: string): string {
+  return `exists (
+                 select
+                   from instep.dismissed_events as dismissed
+                  where dismissed.key = ${event}.key
+               )`;
+}
+
+/** The place of each body in their concatenation. PostgreSQL counts from 1. */
+function placesOf(entries: readonly LogEntry[]): { start: number; bytes: number }[] {
+  let start = 1;
+  return entries.map(({ body }) => {
+    const place = { start, bytes: body.byteLength };
+    start += body.byteLength;
+    return place;
+  });
+}

@@ -1,0 +1,239 @@
+import type { ApplicationId } from '../../core/application-id.ts';
+import { PLAN_FIELDS, type TeamPlan } from '../../core/transition.ts';
+import { columnArrays } from '../column-arrays.ts';
+import type { Query } from '../database.ts';
+import type { ApplicationTables } from '../tables/application-tables.ts';
+import { contractColumn } from '../tables/fields.ts';
+import { isNotDismissed } from './operator-actions.ts';
+import type { Team } from './teams.ts';
+
+/** A problem of a team or a customer. */
+export const PROBLEMS = [
+  'missed event',
+  'never seen',
+  'changed by hand',
+  'another plan name',
+  'no subscription',
+  'plan refused',
+  'unknown customer',
+  'customer without a team',
+] as const;
+export type Problem = (typeof PROBLEMS)[number];
+
+/** The name of each problem for operators. A team whose plan has another name differs from Stripe. */
+export const KIND_OF_PROBLEM = {
+  'missed event': 'out of sync',
+  'never seen': 'out of sync',
+  'no subscription': 'out of sync',
+  'another plan name': 'out of sync',
+  'changed by hand': 'changed by hand',
+  'plan refused': 'plan refused',
+  'unknown customer': 'unknown customer',
+  'customer without a team': 'customer without a team',
+} as const satisfies Record<Problem, string>;
+
+/** The problems with this name. */
+export function problemsOf(kind: string): Problem[] {
+  return PROBLEMS.filter((problem) => KIND_OF_PROBLEM[problem] === kind);
+}
+
+/** A problem that a comparison found. */
+export type FoundProblem = {
+  readonly problem: Problem;
+  readonly customerId: string;
+  /** `null` for a customer without a team. */
+  readonly teamId: ApplicationId | null;
+  /** The plan at the comparison, and the plan that it should be; `null` when the customer is the problem. */
+  readonly plan: TeamPlan | null;
+  readonly shouldBe: TeamPlan | null;
+  /** When the problem began at the earliest, in seconds since 1970; `null`: unknown. */
+  readonly beganSeconds: number | null;
+};
+
+/** With more findings, the configuration is wrong rather than the teams. */
+const MAX_STORED = 10_000;
+
+/**
+ * Stores the findings of a comparison of these customers, in place of earlier findings of the same problems.
+ * A comparison without Stripe looks only for some problems, and keeps findings of other problems while the
+ * team has the same plan.
+ */
+export async function storeFindings(
+  query: Query,
+  customerIds: readonly string[],
+  found: readonly FoundProblem[],
+  problems: readonly Problem[] = PROBLEMS,
+): Promise<void> {
+  const rows = found.map(({ teamId, plan, shouldBe, ...others }) => ({
+    ...others,
+    teamId: teamId === null ? '' : String(teamId),
+    plan: plan && JSON.stringify(plan),
+    shouldBe: shouldBe && JSON.stringify(shouldBe),
+  }));
+  await query({
+    name: 'store_findings',
+    text: `
+      with found as (
+        select *
+          from unnest($3::text[], $4::text[], $5::text[], $6::jsonb[], $7::jsonb[], $8::bigint[])
+            as found (customer_id, team_id, problem, plan, should_be, began_seconds)
+      ), gone as (
+        delete from instep.findings as known
+         where customer_id = any ($1::text[])
+           and problem = any ($2::text[])
+           and not exists (
+                 select
+                   from found
+                  where found.customer_id = known.customer_id
+                    and found.team_id = known.team_id
+               )
+      )
+      insert into instep.findings as known
+             (customer_id, team_id, problem, plan, should_be, began_at)
+      select customer_id, team_id, problem, plan, should_be, to_timestamp(began_seconds)
+        from found
+       where (select count(*) from instep.findings) < ${MAX_STORED}
+          or exists (
+               select
+                 from instep.findings as former
+                where former.customer_id = found.customer_id
+                  and former.team_id = found.team_id
+             )
+          on conflict (customer_id, team_id) do update
+         set problem   = excluded.problem,
+             plan      = excluded.plan,
+             should_be = excluded.should_be,
+             began_at  = excluded.began_at,
+             found_at  = case
+                           when (known.problem, known.plan, known.should_be)
+                                is not distinct from
+                                (excluded.problem, excluded.plan, excluded.should_be)
+                             then known.found_at
+                           else now()
+                         end,
+             seen_at   = now()
+       where known.problem = any ($2::text[])
+          or known.plan is distinct from excluded.plan`,
+    values: [
+      customerIds,
+      problems,
+      ...columnArrays(rows, 'customerId', 'teamId', 'problem', 'plan', 'shouldBe', 'beganSeconds'),
+    ],
+  });
+}
+
+/** Deletes the findings that the reconciliation that is ending has not found again. */
+export async function forgetOldFindings(query: Query): Promise<void> {
+  await query({
+    name: 'forget_old_findings',
+    text: `
+      delete from instep.findings
+       where problem <> 'changed by hand'
+         and seen_at < (select started_at from instep.leased_jobs where name = 'reconcile')`,
+  });
+}
+
+/** A finding that still holds. */
+export type OpenFinding = FoundProblem & {
+  /** When the problem began, or was found. */
+  readonly sinceMs: number;
+};
+
+const planOf = (row: string) =>
+  `jsonb_build_object(${PLAN_FIELDS.map((field) => `'${field}', ${row}.${contractColumn(field)}::text`)})`;
+
+/** The team still has the compared plan, or the customer still has no team. */
+const OPEN = ({ teams }: ApplicationTables) => `
+        from instep.findings as finding
+        left join lateral (
+               select id, ${planOf('teams')} as plan
+                 from ${teams.rows} as teams
+                where provider_customer_id = finding.customer_id
+                  and (finding.team_id = '' or id::text = finding.team_id)
+                limit 1
+             ) as team on true
+       where ($1::text[] is null or problem = any ($1))
+         and case
+               when team_id = '' then team.id is null
+               else team.id is not null and team.plan = coalesce(finding.plan, team.plan)
+             end
+         and (team_id <> '' or not exists (
+               select
+                 from instep.events
+                where outcome = 'parked'
+                  and customer_id = finding.customer_id
+             ))
+         and ${isNotDismissed(
+           "case team_id when '' then 'customer:' || customer_id else 'team:' || team_id end",
+           'found_at',
+         )}`;
+
+const FINDING = `
+      select problem,
+             customer_id as "customerId",
+             team.id as "teamId",
+             finding.plan,
+             should_be as "shouldBe",
+             extract(epoch from began_at)::bigint as "beganSeconds",
+             (extract(epoch from coalesce(began_at, found_at)) * 1000)::bigint as "sinceMs"`;
+
+const READ_FINDINGS = (tables: ApplicationTables) => `
+      ${FINDING}
+      ${OPEN(tables)}
+         and customer_id > $2
+       order by customer_id
+       fetch first $3 rows with ties`;
+
+type FindingsPage = {
+  /** Only these problems; `null`: all. */
+  readonly problems: readonly Problem[] | null;
+  readonly afterCustomerId: string;
+  /** A page ends with the last team of a customer, so it can have more. */
+  readonly limit: number;
+};
+
+/** The findings that still hold, ordered by customer. A customer with a parked event has its own issue. */
+export async function readFindings(query: Query, page: FindingsPage): Promise<OpenFinding[]> {
+  return await query<OpenFinding>({
+    name: 'read_findings',
+    text: READ_FINDINGS,
+    values: [page.problems, page.afterCustomerId, page.limit],
+  });
+}
+
+const READ_FINDING_OF = (tables: ApplicationTables) => `
+      ${FINDING}
+      ${OPEN(tables)}
+         and customer_id = $2
+         and team_id = $3`;
+
+/** What is wrong with a team according to its last comparison, if that still holds. */
+export async function readFindingOf(
+  query: Query,
+  { id, customerId }: Pick<Team, 'id' | 'customerId'>,
+): Promise<OpenFinding | null> {
+  const [finding = null] = await query<OpenFinding>({
+    name: 'read_finding_of',
+    text: READ_FINDING_OF,
+    values: [null, customerId, String(id)],
+  });
+  return finding;
+}
+
+/** Counting stops here. */
+export const MAX_COUNTED_FINDINGS = 1_000;
+
+const COUNT_FINDINGS = (tables: ApplicationTables) => `
+      select problem, count(*) as count
+        from (select problem ${OPEN(tables)} limit ${MAX_COUNTED_FINDINGS}) as open
+       group by problem`;
+
+/** The number of findings that still hold, by problem. */
+export async function countFindings(query: Query): Promise<ReadonlyMap<Problem, number>> {
+  const rows = await query<{ problem: Problem; count: number }>({
+    name: 'count_findings',
+    text: COUNT_FINDINGS,
+    values: [null],
+  });
+  return new Map(rows.map(({ problem, count }) => [problem, count]));
+}

@@ -1,0 +1,175 @@
+import type { ApplicationId } from '../../core/application-id.ts';
+import type { Query } from '../database.ts';
+import type { ApplicationTables } from '../tables/application-tables.ts';
+
+/** The known names of these products. */
+export async function readProductNames(
+  query: Query,
+  productIds: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await query<{ product_id: string; name: string }>({
+    name: 'read_product_names',
+    text: `
+      select product_id, name
+        from instep.products
+       where product_id = any ($1::text[])
+         and name is not null`,
+    values: [productIds],
+  });
+  return new Map(rows.map((row) => [row.product_id, row.name]));
+}
+
+/** The name of a product, or `null` while it is unknown. */
+export async function readProductName(query: Query, productId: string): Promise<string | null> {
+  return (await readProductNames(query, [productId])).get(productId) ?? null;
+}
+
+/**
+ * Stores the name that Stripe's API returned for a product. If it is `null`, a known name stays. A new name
+ * is then due to be applied to the product's teams.
+ */
+export async function writeProductName(
+  query: Query,
+  productId: string,
+  name: string | null,
+): Promise<void> {
+  await query({
+    name: 'write_product_name',
+    text: `
+      insert into instep.products as product (product_id, name, looked_up_at)
+      values ($1, $2, now())
+          on conflict (product_id) do update
+         set name         = coalesce(excluded.name, product.name),
+             looked_up_at = excluded.looked_up_at,
+             former_names = case
+                              when product.name <> excluded.name
+                                then array_remove(product.former_names, excluded.name)
+                                  || product.name
+                              else product.former_names
+                            end,
+             is_applied   = product.is_applied
+                            and product.name = coalesce(excluded.name, product.name)`,
+    values: [productId, name],
+  });
+}
+
+/** Stores products without a name, for maintenance to look up. */
+export async function noteNamelessProducts(
+  query: Query,
+  productIds: readonly string[],
+): Promise<void> {
+  await query({
+    name: 'note_nameless_products',
+    text: 'insert into instep.products (product_id) select unnest($1::text[]) on conflict do nothing',
+    values: [[...productIds].sort()],
+  });
+}
+
+/**
+ * Products to look up in Stripe's API: first those without a name, once an hour, and then those
+ * whose name is nearly a day old and may have changed.
+ */
+export async function readProductsToLookUp(query: Query, limit: number): Promise<string[]> {
+  const rows = await query<{ product_id: string }>({
+    name: 'read_products_to_look_up',
+    text: `
+      (select product_id
+         from instep.products
+        where name is null
+          and coalesce(looked_up_at, '-infinity') < now() - interval '1 hour'
+        limit $1)
+       union all
+      (select product_id
+         from instep.products
+        where name is not null
+          and looked_up_at < now() - interval '20 hours'
+        order by looked_up_at
+        limit $1)
+       limit $1`,
+    values: [limit],
+  });
+  return rows.map((row) => row.product_id);
+}
+
+/** Products with a name that not all of their teams have. */
+export async function readUnappliedNames(
+  query: Query,
+): Promise<{ productId: string; name: string }[]> {
+  return await query<{ productId: string; name: string }>({
+    name: 'read_unapplied_names',
+    text: `
+      select product_id as "productId", name
+        from instep.products
+       where name is not null
+         and not is_applied`,
+  });
+}
+
+const APPLY_PRODUCT_NAME = ({ teams: { rows, name, column, setUpdatedAt } }: ApplicationTables) => `
+      with nameless as (
+        select teams.id, product.name
+          from instep.products as product
+          join ${rows} as teams on teams.provider_product_id = product.product_id
+         where product.product_id = $1
+           and (teams.plan_name is null or teams.plan_name = any (product.former_names))
+         order by teams.id
+         limit $2
+           for no key update of teams skip locked
+      )
+      update ${name} as team
+         set ${column('planName')} = nameless.name${setUpdatedAt}
+        from nameless
+       where team.${column('id')} = nameless.id
+      returning team.${column('id')} as id`;
+
+/**
+ * Writes a product's name to some of the teams that have no name or a former one, and returns their ids. It
+ * skips teams that another transaction has locked.
+ */
+export async function applyProductName(
+  query: Query,
+  productId: string,
+  limit: number,
+): Promise<ApplicationId[]> {
+  const rows = await query<{ id: ApplicationId }>({
+    name: 'apply_product_name',
+    text: APPLY_PRODUCT_NAME,
+    values: [productId, limit],
+  });
+  return rows.map(({ id }) => id);
+}
+
+const NOTE_APPLIED_NAME = ({ teams }: ApplicationTables) => `
+      update instep.products as product
+         set is_applied   = true,
+             former_names = '{}'
+       where product_id = $1
+         and looked_up_at < now() - interval '1 minute'
+         and not exists (
+               select
+                 from ${teams.rows} as teams
+                where teams.provider_product_id = product.product_id
+                  and (teams.plan_name is null or teams.plan_name = any (product.former_names))
+             )`;
+
+/**
+ * Marks a product's name as applied, unless one of its teams still lacks the name. It does so a minute after
+ * the lookup at the earliest, because until then an instance can remember the former name, or that there is
+ * none, and write it to a team.
+ */
+export async function noteAppliedName(query: Query, productId: string): Promise<void> {
+  await query({
+    name: 'note_applied_name',
+    text: NOTE_APPLIED_NAME,
+    values: [productId],
+  });
+}
+
+/** Leaves a product's teams as they are: their table refuses the name. */
+export async function giveUpName(query: Query, productId: string): Promise<void> {
+  await query({
+    name: 'give_up_name',
+    text: `update instep.products set is_applied = true, former_names = '{}' where product_id = $1`,
+    values: [productId],
+  });
+}

@@ -1,0 +1,144 @@
+import type { Customer, SubscriptionState } from '../../core/customer.ts';
+import type { Order } from '../../core/same-second-order.ts';
+import type { SubscriptionEvent } from '../../core/subscription-event.ts';
+import type { Query } from '../database.ts';
+import type { ApplicationTables } from '../tables/application-tables.ts';
+
+export type StoredCustomers = {
+  readonly customers: ReadonlyMap<string, Customer>;
+  /** The known names of their products. */
+  readonly names: ReadonlyMap<string, string>;
+};
+
+/** The stored subscriptions of these customers. The lock on a customer's team guards them. */
+export async function readCustomers(
+  query: Query,
+  customerIds: readonly string[],
+): Promise<StoredCustomers> {
+  type Row = SubscriptionEvent & { order: Order; productName: string | null };
+  const rows = await query<Row>({
+    name: 'read_customers',
+    // Read customer by customer, so that table statistics can't make the planner read the whole table.
+    text: `
+      select state.customer_id as "customerId",
+             nullif(subscription_id, '') as "subscriptionId",
+             status,
+             product_id as "productId",
+             plan_name as "planName",
+             extract(epoch from created_at)::bigint as "createdSeconds",
+             case
+               when is_order_ambiguous then 'ambiguous'
+               when is_order_inferred then 'inferred'
+               else 'known'
+             end as "order",
+             products.name as "productName"
+        from unnest($1::text[]) as asked (customer_id)
+       cross join lateral (
+               select *
+                 from instep.subscriptions
+                where customer_id = asked.customer_id
+               offset 0
+             ) as state
+        left join instep.products using (product_id)`,
+    values: [customerIds],
+  });
+  const customers = new Map<string, Map<string | null, SubscriptionState>>();
+  const names = new Map<string, string>();
+  for (const { order, productName, ...newest } of rows) {
+    const { customerId, subscriptionId, productId } = newest;
+    const customer = customers.get(customerId) ?? new Map<string | null, SubscriptionState>();
+    customers.set(customerId, customer.set(subscriptionId, { newest, order }));
+    if (productId !== null && productName !== null) names.set(productId, productName);
+  }
+  return { customers, names };
+}
+
+/** The customers with a subscription of this id: usually one, because ids are unique at Stripe. */
+export async function readCustomerIdsOf(
+  query: Query,
+  subscriptionId: string,
+  limit: number,
+): Promise<string[]> {
+  const rows = await query<{ customer_id: string }>({
+    name: 'read_customer_ids_of',
+    text: `
+      select customer_id
+        from instep.subscriptions
+       where subscription_id = $1
+         and subscription_id <> ''
+       order by customer_id
+       limit $2`,
+    values: [subscriptionId, limit],
+  });
+  return rows.map(({ customer_id }) => customer_id);
+}
+
+/** Stores the newest event of each of these subscriptions. */
+export async function writeSubscriptions(
+  query: Query,
+  states: readonly SubscriptionState[],
+): Promise<void> {
+  await query({
+    name: 'write_subscriptions',
+    text: `
+      insert into instep.subscriptions
+             (customer_id, subscription_id, status, product_id, plan_name, created_at,
+              is_order_ambiguous, is_order_inferred)
+      select customer_id, subscription_id, status, product_id, plan_name,
+             to_timestamp(created_seconds), is_order_ambiguous, is_order_inferred
+        from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[],
+                    $7::boolean[], $8::boolean[])
+          as state (customer_id, subscription_id, status, product_id, plan_name, created_seconds,
+                    is_order_ambiguous, is_order_inferred)
+          on conflict (customer_id, subscription_id) do update
+         set status             = excluded.status,
+             product_id         = excluded.product_id,
+             plan_name          = excluded.plan_name,
+             created_at         = excluded.created_at,
+             is_order_ambiguous = excluded.is_order_ambiguous,
+             is_order_inferred  = excluded.is_order_inferred`,
+    values: [
+      states.map(({ newest }) => newest.customerId),
+      states.map(({ newest }) => newest.subscriptionId ?? ''),
+      states.map(({ newest }) => newest.status),
+      states.map(({ newest }) => newest.productId),
+      states.map(({ newest }) => newest.planName),
+      states.map(({ newest }) => newest.createdSeconds),
+      states.map(({ order }) => order === 'ambiguous'),
+      states.map(({ order }) => order === 'inferred'),
+    ],
+  });
+}
+
+/** A subscription with several events in this second whose order is unknown. */
+export type AmbiguousSubscription = {
+  readonly subscriptionId: string;
+  readonly createdSeconds: number;
+};
+
+const READ_AMBIGUOUS_SUBSCRIPTIONS = ({ teams }: ApplicationTables) => `
+      select subscription_id as "subscriptionId",
+             extract(epoch from created_at)::bigint as "createdSeconds"
+        from instep.subscriptions
+       where is_order_ambiguous
+         and subscription_id <> ''
+         and created_at < now() - interval '3 seconds'
+         and exists (select from ${teams.rows} as teams where provider_customer_id = customer_id)
+       order by created_at
+       limit $1`;
+
+/**
+ * The subscriptions whose order is ambiguous and matters to a team, the oldest first, for a snapshot from
+ * Stripe's API. Leaves out those whose second is not over yet, with a margin for clocks, so that the snapshot
+ * includes all of it.
+ */
+export async function readAmbiguousSubscriptions(
+  query: Query,
+  limit: number,
+): Promise<AmbiguousSubscription[]> {
+  return await query<AmbiguousSubscription>({
+    name: 'read_ambiguous_subscriptions',
+    text: READ_AMBIGUOUS_SUBSCRIPTIONS,
+    values: [limit],
+  });
+}

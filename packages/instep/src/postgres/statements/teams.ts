@@ -1,0 +1,290 @@
+import type { ApplicationId } from '../../core/application-id.ts';
+import { PLAN_FIELDS, type TeamPlan } from '../../core/transition.ts';
+import type { Query } from '../database.ts';
+import type { ApplicationTables } from '../tables/application-tables.ts';
+import { contractColumn } from '../tables/fields.ts';
+import { idFrom, startAfter } from '../tables/id-from-text.ts';
+import { insertError } from './unfilled-columns.ts';
+
+/** A team as Instep sees it: its customer and its plan. */
+export type Team = {
+  readonly id: ApplicationId;
+  readonly customerId: string | null;
+  readonly plan: TeamPlan;
+};
+
+export type LinkedTeam = Team & { readonly customerId: string };
+
+/** A team's columns of `rows`, under the contract's names. */
+export const TEAM = `
+  id,
+  provider_customer_id as "customerId",
+  provider_subscription_id as "providerSubscriptionId",
+  provider_product_id as "providerProductId",
+  plan_name as "planName",
+  subscription_status as "subscriptionStatus"`;
+
+export type TeamRow<CustomerId = string | null> = TeamPlan & {
+  readonly id: ApplicationId;
+  readonly customerId: CustomerId;
+};
+
+// `no key update` rather than `update`: an application that inserts rows which reference a team takes a
+// key-share lock, and need not wait.
+const LOCK_TEAMS = ({ teams }: ApplicationTables) => `
+      select ${TEAM}
+        from ${teams.rows} as teams
+       where provider_customer_id = any ($1::text[])
+       order by id
+         for no key update`;
+
+/**
+ * The teams of these customers, locked until the transaction ends, in the order of their ids, so
+ * that two transactions that need the same teams wait for each other and never deadlock.
+ */
+export async function lockTeams(
+  query: Query,
+  customerIds: readonly string[],
+): Promise<LinkedTeam[]> {
+  const rows = await query<TeamRow<string>>({
+    name: 'lock_teams',
+    text: LOCK_TEAMS,
+    values: [customerIds],
+  });
+  return rows.map(toTeam);
+}
+
+/** The teams that could be locked without waiting. */
+type AvailableTeams = {
+  readonly teams: readonly LinkedTeam[];
+  /** The customers with a team that another transaction has locked. */
+  readonly lockedCustomerIds: ReadonlySet<string>;
+};
+
+// The columns of `available` are newer than those of `teams`: they were read under the lock.
+const LOCK_AVAILABLE_TEAMS = ({ teams }: ApplicationTables) => `
+      with available as (
+        select ${TEAM}
+          from ${teams.rows} as teams
+         where provider_customer_id = any ($1::text[])
+         order by id
+           for no key update skip locked
+      )
+      select available.*,
+             teams.provider_customer_id as "askedCustomerId"
+        from ${teams.rows} as teams
+        left join available on available.id = teams.id
+       where teams.provider_customer_id = any ($1::text[])
+       order by teams.id`;
+
+/** The teams of these customers that no other transaction holds, locked until this one ends. */
+export async function lockAvailableTeams(
+  query: Query,
+  customerIds: readonly string[],
+): Promise<AvailableTeams> {
+  const rows = await query<
+    ({ readonly id: null } | TeamRow<string>) & { readonly askedCustomerId: string }
+  >({
+    name: 'lock_available_teams',
+    text: LOCK_AVAILABLE_TEAMS,
+    values: [customerIds],
+  });
+  const lockedCustomerIds = new Set(
+    rows.flatMap(({ id, askedCustomerId }) => (id === null ? [askedCustomerId] : [])),
+  );
+  const teams = rows.flatMap(({ askedCustomerId: _, ...row }) =>
+    row.id === null || lockedCustomerIds.has(row.customerId) ? [] : [toTeam(row)],
+  );
+  return { teams, lockedCustomerIds };
+}
+
+const WRITE_PLANS = ({ teams: { name, column, idType, setUpdatedAt } }: ApplicationTables) => `
+      update ${name} as team
+         set ${PLAN_FIELDS.map((field) => `${column(field)} = plan.${contractColumn(field)}`).join(', ')}
+             ${setUpdatedAt}
+        from unnest($1::${idType}[], $2::text[], $3::text[], $4::text[], $5::text[])
+          as plan (team_id, ${PLAN_FIELDS.map(contractColumn).join(', ')})
+       where team.${column('id')} = plan.team_id`;
+
+/** Writes the plans of teams that are locked. Other columns are the application's. */
+export async function writePlans(
+  query: Query,
+  plans: ReadonlyMap<ApplicationId, TeamPlan>,
+): Promise<void> {
+  const rows = [...plans];
+  await query({
+    name: 'write_plans',
+    text: WRITE_PLANS,
+    values: [
+      rows.map(([teamId]) => teamId),
+      ...PLAN_FIELDS.map((field) => rows.map(([, plan]) => plan[field])),
+    ],
+  });
+}
+
+const READ_CUSTOMERS_OF_EMPTY_TEAMS = ({ teams }: ApplicationTables) => `
+      select distinct provider_customer_id as "customerId"
+        from ${teams.rows} as teams
+       where provider_customer_id is not null
+         and ${PLAN_FIELDS.map((field) => `${contractColumn(field)} is null`).join(' and ')}
+         and exists (
+               select
+                 from instep.subscriptions
+                where customer_id = teams.provider_customer_id
+             )
+         and provider_customer_id <> all ($2::text[])
+       limit $1`;
+
+/** Customers with a known plan, and with a team whose plan columns are all empty, except some. */
+export async function readCustomersOfEmptyTeams(
+  query: Query,
+  { limit, exceptIds }: { readonly limit: number; readonly exceptIds: readonly string[] },
+): Promise<string[]> {
+  const rows = await query<{ customerId: string }>({
+    name: 'read_customers_of_empty_teams',
+    text: READ_CUSTOMERS_OF_EMPTY_TEAMS,
+    values: [limit, exceptIds],
+  });
+  return rows.map(({ customerId }) => customerId);
+}
+
+/** A page of teams, in the order of their ids. */
+export type PageAfter = {
+  /** `null`: the first page. */
+  readonly afterId: ApplicationId | null;
+  readonly limit: number;
+};
+
+const READ_LINKED_TEAMS = ({ teams }: ApplicationTables) => `
+      select ${TEAM}
+        from ${teams.rows} as teams
+       where id > ${startAfter(teams.idType, '$1::text')}
+         and ($2::text is null or id = ${idFrom(teams.idType, '$2::text')})
+         and provider_customer_id is not null
+       order by id
+       limit $3`;
+
+/** Teams with a customer; only one, when its id is given. */
+export async function readLinkedTeams(
+  query: Query,
+  page: PageAfter & { readonly teamId?: ApplicationId | undefined },
+): Promise<LinkedTeam[]> {
+  const rows = await query<TeamRow<string>>({
+    name: 'read_linked_teams',
+    text: READ_LINKED_TEAMS,
+    values: [page.afterId, page.teamId ?? null, page.limit],
+  });
+  return rows.map(toTeam);
+}
+
+const COUNT_LINKED_TEAMS = ({ teams }: ApplicationTables) =>
+  `select count(*) as count from ${teams.rows} as teams where provider_customer_id is not null`;
+
+export async function countLinkedTeams(query: Query): Promise<number> {
+  const [row] = await query<{ count: number }>({
+    name: 'count_linked_teams',
+    text: COUNT_LINKED_TEAMS,
+  });
+  return row?.count ?? 0;
+}
+
+const READ_TEAMS_OF = ({ teams }: ApplicationTables) => `
+      select ${TEAM}
+        from ${teams.rows} as teams
+       where provider_customer_id = any ($1::text[])
+       order by id`;
+
+/** The teams of these customers, in the order of their ids. */
+export async function readTeamsOf(
+  query: Query,
+  customerIds: readonly string[],
+): Promise<LinkedTeam[]> {
+  const rows = await query<TeamRow<string>>({
+    name: 'read_teams_of',
+    text: READ_TEAMS_OF,
+    values: [customerIds],
+  });
+  return rows.map(toTeam);
+}
+
+const READ_TEAM = ({ teams }: ApplicationTables) => `
+      select ${TEAM}
+        from ${teams.rows} as teams
+       where id = ${idFrom(teams.idType, '$1::text')}`;
+
+/** The team with this id, or `null`. */
+export async function readTeam(query: Query, id: ApplicationId): Promise<Team | null> {
+  const [row] = await query<TeamRow>({ name: 'read_team', text: READ_TEAM, values: [id] });
+  return row === undefined ? null : toTeam(row);
+}
+
+/** Leaves out the name if the table has no column for it. */
+const NEW_TEAM = ({ teams: { name, column, hasNames } }: ApplicationTables) => ({
+  table: name,
+  filled: [...(hasNames ? [column('name')] : []), column('providerCustomerId')],
+});
+
+const ADD_TEAM = (tables: ApplicationTables) => {
+  const { table, filled } = NEW_TEAM(tables);
+  const { hasNames, column } = tables.teams;
+  return `
+      insert into ${table} (${filled.join(', ')})
+      select ${hasNames ? '$1, ' : ''}$2
+       where $1::text is not null
+      returning ${column('id')} as id`;
+};
+
+/**
+ * Adds a team, and returns its id.
+ *
+ * @throws DatabaseRefused when another team is linked to the customer, or the table has other required columns
+ */
+export async function addTeam(
+  query: Query,
+  team: { readonly name: string; readonly customerId: string | null },
+): Promise<ApplicationId> {
+  const [row] = await query<{ id: ApplicationId }>({
+    name: 'add_team',
+    text: ADD_TEAM,
+    values: [team.name, team.customerId],
+  }).catch(async (error) => {
+    throw await insertError(query, error, NEW_TEAM);
+  });
+  if (row === undefined) throw new RangeError('the inserted team was not returned');
+  return row.id;
+}
+
+/** Linking to another customer clears the plan of the former one. */
+const LINK_TEAM = ({ teams: { name, column, idType, setUpdatedAt } }: ApplicationTables) => {
+  const customer = column('providerCustomerId');
+  const plan = PLAN_FIELDS.map(column).map(
+    (one) => `${one} = case when coalesce(${customer}, $2) = $2 then ${one} end`,
+  );
+  return `
+      update ${name}
+         set ${customer} = $2, ${plan.join(', ')}${setUpdatedAt}
+       where ${column('id')} = ${idFrom(idType, '$1::text')}
+         and ($3 or coalesce(${customer}, $2) = $2)
+      returning ${column('id')} as id`;
+};
+
+/**
+ * Links a team to a customer, unless it has another customer that must not be replaced. Returns whether it
+ * was linked.
+ *
+ * @throws DatabaseRefused when another team is linked to the customer
+ */
+export async function linkTeam(
+  query: Query,
+  id: ApplicationId,
+  customerId: string,
+  { canReplace = true }: { readonly canReplace?: boolean } = {},
+): Promise<boolean> {
+  const values = [id, customerId, canReplace];
+  const rows = await query({ name: 'link_team', text: LINK_TEAM, values });
+  return rows.length > 0;
+}
+
+function toTeam<CustomerId>({ id, customerId, ...plan }: TeamRow<CustomerId>) {
+  return { id, customerId, plan };
+}

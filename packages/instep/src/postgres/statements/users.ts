@@ -1,0 +1,124 @@
+import type { ApplicationId } from '../../core/application-id.ts';
+import type { User } from '../../core/user.ts';
+import type { Query } from '../database.ts';
+import type { ApplicationTables } from '../tables/application-tables.ts';
+import { idFrom, idsFrom } from '../tables/id-from-text.ts';
+import { insertError } from './unfilled-columns.ts';
+
+type UserRow = Omit<User, 'createdAt' | 'updatedAt' | 'deletedAt'> & {
+  readonly createdAt: string | null;
+  readonly updatedAt: string | null;
+  readonly deletedAt: string | null;
+};
+
+/** The contract's types, even where the application's columns accept nulls (docs/contract.md). */
+const EXPRESSIONS: Readonly<Record<keyof User, string>> = {
+  id: 'id',
+  name: 'name',
+  email: "coalesce(email, '')",
+  passwordHash: "coalesce(password_hash, '')",
+  role: "coalesce(role::text, 'member')",
+  createdAt: 'created_at::text',
+  updatedAt: 'updated_at::text',
+  deletedAt: 'deleted_at::text',
+};
+
+const USER = Object.entries(EXPRESSIONS)
+  .map(([field, expression]) => `${expression} as "${field}"`)
+  .join(', ');
+
+const EPOCH = new Date(0).toISOString();
+
+function toUser({ id, name, email, passwordHash, role, ...times }: UserRow): User {
+  const createdAt = isoTime(times.createdAt);
+  const updatedAt = isoTime(times.updatedAt);
+  return {
+    id,
+    name,
+    email,
+    passwordHash,
+    role,
+    createdAt: createdAt ?? updatedAt ?? EPOCH,
+    updatedAt: updatedAt ?? createdAt ?? EPOCH,
+    deletedAt: isoTime(times.deletedAt) ?? times.deletedAt,
+  };
+}
+
+const TIME = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,3})\d*)?(?:\+00)?$/;
+
+/**
+ * PostgreSQL's text of a time in UTC, such as `2026-11-22 14:20:59.123456+00`, as ISO 8601 with
+ * milliseconds; `null` for one whose year needs more than four digits, such as `infinity`. This takes
+ * less time than a `Date`, and than `to_char` in PostgreSQL.
+ */
+function isoTime(text: string | null): string | null {
+  const parts = text === null ? null : TIME.exec(text);
+  if (parts === null) return null;
+  const [, date, time, milliseconds = ''] = parts;
+  return `${date}T${time}.${milliseconds.padEnd(3, '0')}Z`;
+}
+
+const READ_ACTIVE_USERS = ({ users }: ApplicationTables) => `
+      select ${USER}
+        from ${users.rows} as users
+       where id = any (${idsFrom(users.idType, '$1', '$2')})
+         and deleted_at is null`;
+
+/** The active users with these ids. */
+export async function readActiveUsers(
+  query: Query,
+  ids: readonly ApplicationId[],
+): Promise<Map<ApplicationId, User>> {
+  const numbers = ids.filter((id) => Number.isSafeInteger(id));
+  const others = ids.filter((id) => !Number.isSafeInteger(id));
+  const rows = await query<UserRow>({
+    name: 'read_active_users',
+    text: READ_ACTIVE_USERS,
+    values: [numbers, others],
+  });
+  return new Map(rows.map((row) => [row.id, toUser(row)]));
+}
+
+const READ_USER = ({ users }: ApplicationTables) => `
+      select ${USER}
+        from ${users.rows} as users
+       where id = ${idFrom(users.idType, '$1::text')}`;
+
+/** The user with this id, deleted or not, or `null`. */
+export async function readUser(query: Query, id: ApplicationId): Promise<User | null> {
+  const [row] = await query<UserRow>({ name: 'read_user', text: READ_USER, values: [id] });
+  return row === undefined ? null : toUser(row);
+}
+
+type NewUser = Pick<User, 'name' | 'email' | 'passwordHash' | 'role'>;
+
+const NEW_USER = ({ users: { name, column } }: ApplicationTables) => ({
+  table: name,
+  filled: [column('name'), column('email'), column('passwordHash'), column('role')],
+});
+
+const ADD_USER = (tables: ApplicationTables) => {
+  const { table, filled } = NEW_USER(tables);
+  return `
+      insert into ${table} (${filled.join(', ')})
+      values ($1, $2, $3, $4)
+      returning ${tables.users.column('id')} as id`;
+};
+
+/**
+ * Adds a user.
+ *
+ * @throws DatabaseRefused when the e-mail address is taken, or the table has other required columns
+ */
+export async function addUser(query: Query, user: NewUser): Promise<User> {
+  const [added] = await query<Pick<User, 'id'>>({
+    name: 'add_user',
+    text: ADD_USER,
+    values: [user.name, user.email, user.passwordHash, user.role],
+  }).catch(async (error) => {
+    throw await insertError(query, error, NEW_USER);
+  });
+  const stored = added === undefined ? null : await readUser(query, added.id);
+  if (stored === null) throw new RangeError('the inserted user was not returned');
+  return stored;
+}

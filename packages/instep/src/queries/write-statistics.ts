@@ -1,0 +1,183 @@
+import type { PositionRange } from '../event-log/search-events.ts';
+import type { Query } from '../postgres/database.ts';
+import { DELAY_BUCKET } from './delay-buckets.ts';
+
+/** The lengths of the time slots that the log is summed into. */
+export const SLOTS_SECONDS = [60, 900, 7_200] as const;
+
+export type SlotSeconds = (typeof SLOTS_SECONDS)[number];
+
+/** The number of slots that are kept of each length: 2 hours, 32 hours and 10 days. */
+const KEPT_SLOTS = 128;
+
+const LONGEST_KEPT_MS = Math.max(...SLOTS_SECONDS) * KEPT_SLOTS * 1_000;
+
+/** The part of the log that is in the sums; `null` until the first sum. */
+type StatisticsProgress = { readonly summed: PositionRange | null };
+
+/**
+ * Locks the sums until the transaction ends, and returns what is in them. `null` when another
+ * instance holds the lock, or when there was nothing to lock yet.
+ */
+export async function lockStatistics(
+  query: Query,
+  nowMs: number,
+): Promise<StatisticsProgress | null> {
+  type Row = { after: number | null; upTo: number | null; isLost: boolean };
+  const [row] = await query<Row>({
+    name: 'lock_statistics',
+    // Lost sums are computed again. Sums are also empty when no event has arrived for a long time.
+    text: `
+      select after_position as after,
+             up_to_position as "upTo",
+             not exists (select from instep.statistics)
+               and exists (
+                     select
+                       from (
+                              select received_at
+                                from instep.events
+                               order by position desc
+                               limit 1
+                            ) as newest
+                      where received_at >= $1
+                   ) as "isLost"
+        from instep.statistics_progress
+         for update skip locked`,
+    values: [new Date(nowMs - LONGEST_KEPT_MS)],
+  });
+  if (row === undefined) {
+    await query({
+      name: 'add_statistics_progress',
+      text: 'insert into instep.statistics_progress default values on conflict do nothing',
+    });
+    return null;
+  }
+  const { after, upTo, isLost } = row;
+  if (after !== null && upTo !== null && !isLost) return { summed: { after, upTo } };
+  await query({ name: 'forget_parked', text: 'delete from instep.statistics_parked' });
+  return { summed: null };
+}
+
+/**
+ * The transactions that are writing to the log. A position is assigned before its event is committed, and
+ * never without this lock. So once these transactions have ended, all events before the newest visible
+ * position are visible as well.
+ */
+export async function readLogWriters(query: Query): Promise<string[]> {
+  const rows = await query<{ transaction: string }>({
+    name: 'read_log_writers',
+    text: `
+      select virtualtransaction as transaction
+        from pg_locks
+       where relation = 'instep.events'::regclass
+         and database = (select oid from pg_database where datname = current_database())
+         and mode = 'RowExclusiveLock'
+         and granted`,
+  });
+  return rows.map(({ transaction }) => transaction);
+}
+
+export async function writeStatisticsProgress(
+  query: Query,
+  { after, upTo }: PositionRange,
+): Promise<void> {
+  await query({
+    name: 'write_statistics_progress',
+    text: 'update instep.statistics_progress set after_position = $1, up_to_position = $2',
+    values: [after, upTo],
+  });
+}
+
+/** Adds `changes` to the sums, except for slots that are too old to be shown. */
+const ADD_CHANGES = `
+  insert into instep.statistics as known (slot_seconds, starts_at, outcome, delay_bucket, count)
+  select slot_seconds,
+         date_bin(slot_seconds * interval '1 second', received_at, 'epoch') as slot_starts_at,
+         outcome,
+         delay_bucket,
+         sum(change)
+    from changes
+   cross join unnest($2::integer[]) as slot_seconds
+   where received_at >= $1::timestamptz - slot_seconds * ${KEPT_SLOTS} * interval '1 second'
+   group by slot_seconds, slot_starts_at, outcome, delay_bucket
+      on conflict (slot_seconds, starts_at, outcome, delay_bucket) do update
+     set count = known.count + excluded.count`;
+
+/**
+ * Adds a range of the log to the sums. All events of the range must be committed. Returns how many
+ * of them are new enough to be shown.
+ */
+export async function addToStatistics(
+  query: Query,
+  { after, upTo }: PositionRange,
+  nowMs: number,
+): Promise<number> {
+  const [row] = await query<{ count: number }>({
+    name: 'add_to_statistics',
+    text: `
+      with logged as materialized (
+        select position, received_at, outcome, ${DELAY_BUCKET} as delay_bucket
+          from instep.events
+         where position > $3
+           and position <= $4
+           and received_at >= $5
+      ), remembered as (
+        insert into instep.statistics_parked (position, received_at, delay_bucket)
+        select position, received_at, delay_bucket
+          from logged
+         where outcome = 'parked'
+      ), changes as (
+        select received_at, outcome, delay_bucket, 1 as change
+          from logged
+      ), added as (${ADD_CHANGES})
+      select count(*)
+        from logged`,
+    values: [new Date(nowMs), SLOTS_SECONDS, after, upTo, new Date(nowMs - LONGEST_KEPT_MS)],
+  });
+  return row?.count ?? 0;
+}
+
+/**
+ * Moves events that were parked when they were summed to their present outcome, or removes them
+ * when they have been deleted since.
+ */
+export async function moveDecided(query: Query, nowMs: number): Promise<void> {
+  await query({
+    name: 'move_decided',
+    text: `
+      with decided as (
+        delete from instep.statistics_parked as remembered
+         using instep.statistics_parked as same
+          left join instep.events as event using (position)
+         where remembered.position = same.position
+           and event.outcome is distinct from 'parked'
+        returning remembered.received_at, remembered.delay_bucket, event.outcome
+      ), changes as (
+        select received_at, 'parked' as outcome, delay_bucket, -1 as change
+          from decided
+         union all
+        select received_at, outcome, delay_bucket, 1
+          from decided
+         where outcome is not null
+      )
+      ${ADD_CHANGES}`,
+    values: [new Date(nowMs), SLOTS_SECONDS],
+  });
+}
+
+/** Deletes what is too old to be shown. */
+export async function deleteOldStatistics(query: Query, nowMs: number): Promise<void> {
+  await query({
+    name: 'delete_old_statistics',
+    text: `
+      with forgotten as (
+        delete from instep.statistics_parked
+         where received_at < $3
+      )
+      delete from instep.statistics
+       using unnest($2::integer[]) as slot (seconds)
+       where slot_seconds = slot.seconds
+         and starts_at < $1::timestamptz - slot.seconds * ${KEPT_SLOTS} * interval '1 second'`,
+    values: [new Date(nowMs), SLOTS_SECONDS, new Date(nowMs - LONGEST_KEPT_MS)],
+  });
+}
