@@ -1,5 +1,8 @@
-import { createHandler, type FetchHandler } from 'instep/src/adapters/handler.ts';
-import type { HandlerOptions } from 'instep/src/adapters/lazy-service.ts';
+import {
+  createHandler,
+  type FetchHandler,
+  type HandlerOptions,
+} from 'instep/src/adapters/handler.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { addUser } from 'instep/src/postgres/statements/users.ts';

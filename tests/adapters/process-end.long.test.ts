@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { startFakeStripeApi } from 'instep/src/testing/stripe-api/server.ts';
+import { startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
 import { expect, test } from 'vitest';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type FakeStripeApi, startFakeStripeApi } from 'instep/src/testing/stripe-api/server.ts';
+import { type FakeStripeApi, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { copyExamples, runNpm, startWithNpm } from '../support/process/example.ts';

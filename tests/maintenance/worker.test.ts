@@ -1,8 +1,8 @@
 import type { ApplicationId } from 'instep/src/core/application-id.ts';
 import { addTeam, linkTeam } from 'instep/src/postgres/statements/teams.ts';
 import { VERSION } from 'instep/src/runtime/version.ts';
-import { ApiCollection } from 'instep/src/testing/stripe-api/collection.ts';
-import { startFakeStripeApi } from 'instep/src/testing/stripe-api/server.ts';
+import { ApiCollection } from 'instep/src/testing/api-collection.ts';
+import { startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { startInstep } from '../support/process/instep-process.ts';
 import { useService } from '../support/service/contract-service.ts';

@@ -1,7 +1,6 @@
-import { createEventNotification } from 'instep/src/testing/event-notification.ts';
-import type { ApiFault } from 'instep/src/testing/stripe-api/account.ts';
-import { ApiCollection } from 'instep/src/testing/stripe-api/collection.ts';
-import { startFakeStripeApi } from 'instep/src/testing/stripe-api/server.ts';
+import { ApiCollection } from 'instep/src/testing/api-collection.ts';
+import { type ApiFault, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
+import { createEventNotification } from 'instep/src/testing/subscription-event.ts';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { undescribed } from '../contract/openapi-document.ts';
 import { useService } from '../support/service/contract-service.ts';

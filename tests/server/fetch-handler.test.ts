@@ -1,7 +1,5 @@
 import { createFetchHandler } from 'instep/src/server/fetch-handler.ts';
-import type { HttpRequest } from 'instep/src/server/http-message.ts';
-import { jsonResponse } from 'instep/src/server/http-message.ts';
-import { Problem } from 'instep/src/server/problems.ts';
+import { type HttpRequest, jsonResponse, Problem } from 'instep/src/server/http-message.ts';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 const LIMIT_BYTES = 10;

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { connectionsWithin, readOpenFilesLimit } from 'instep/src/server/open-files.ts';
+import { connectionsWithin, readOpenFilesLimit } from 'instep/src/server/listener.ts';
 import { expect, test } from 'vitest';
 
 test.skipIf(process.platform !== 'linux')('reads the limit of the process', () => {

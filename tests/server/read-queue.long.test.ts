@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { jsonResponse } from 'instep/src/server/http-message.ts';
+import { jsonResponse, unavailable } from 'instep/src/server/http-message.ts';
 import { createNodeListener } from 'instep/src/server/node-listener.ts';
-import { unavailable } from 'instep/src/server/problems.ts';
 import { afterEach, expect, test } from 'vitest';
 
 const CONNECTIONS = 60;

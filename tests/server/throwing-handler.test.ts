@@ -1,6 +1,6 @@
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import type { Handler } from 'instep/src/server/http-message.ts';
-import { listen } from 'instep/src/server/server.ts';
+import { listen } from 'instep/src/server/listener.ts';
 import { expect, onTestFinished, test } from 'vitest';
 
 const OK = { status: 200, headers: {}, body: 'ok' };

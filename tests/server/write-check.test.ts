@@ -1,5 +1,5 @@
 import { DatabaseUnusable } from 'instep/src/postgres/errors.ts';
-import { createWriteCheck } from 'instep/src/server/write-check.ts';
+import { createWriteCheck } from 'instep/src/server/health.ts';
 import { expect, test } from 'vitest';
 
 /** A database with its own clock. The test decides whether each commit is answered. */

@@ -1,6 +1,5 @@
-import type { FakeStripeAccount } from 'instep/src/testing/stripe-api/account.ts';
-import { ApiCollection, type ApiObject } from 'instep/src/testing/stripe-api/collection.ts';
-import { startFakeStripeApi } from 'instep/src/testing/stripe-api/server.ts';
+import { ApiCollection, type ApiObject } from 'instep/src/testing/api-collection.ts';
+import { type FakeStripeAccount, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
 import Stripe from 'stripe';
 import { afterAll, describe, expect, test } from 'vitest';
 import { API_KEY } from '../support/secrets/test-secrets.ts';

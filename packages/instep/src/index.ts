@@ -1,7 +1,7 @@
 import { type Instep, type InstepOptions, logSettings, openService } from './instep.ts';
 
+export type { HandlerMethods, HandlerOptions, HandlerPaths } from './adapters/handler.ts';
 export { createHandler, type FetchHandler } from './adapters/handler.ts';
-export type { HandlerMethods, HandlerOptions, HandlerPaths } from './adapters/lazy-service.ts';
 export { type ReadSessionOptions, readSession } from './adapters/session.ts';
 export {
   type Config,
@@ -46,10 +46,15 @@ export {
   type WriteLine,
 } from './runtime/logging.ts';
 export type { Handler, HttpRequest, HttpResponse } from './server/http-message.ts';
-export type { IngestWebhook, IngestWebhookOptions } from './server/ingest-webhook.ts';
-export { type ListenerOptions, ListenFailed, type RunningServer } from './server/listener.ts';
-export { type ListenOptions, listen } from './server/server.ts';
+export {
+  type ListenerOptions,
+  ListenFailed,
+  type ListenOptions,
+  listen,
+  type RunningServer,
+} from './server/listener.ts';
 export type { Profile } from './server/user.ts';
+export type { IngestWebhook, IngestWebhookOptions } from './server/webhook.ts';
 export type { Session } from './sessions/token.ts';
 export { BodyNotJson } from './stripe/parse-event.ts';
 export { SignatureInvalid } from './stripe/signature.ts';

@@ -17,13 +17,16 @@ import type { DeclaredTables } from './postgres/tables/application-tables.ts';
 import type { Logger } from './runtime/logging.ts';
 import { outsideSpans } from './runtime/tracing.ts';
 import { createFetchHandler } from './server/fetch-handler.ts';
-import { readinessHandler } from './server/health.ts';
+import { createWriteCheck, readinessHandler } from './server/health.ts';
 import type { Handler } from './server/http-message.ts';
-import { createIngestWebhook, type IngestWebhook } from './server/ingest-webhook.ts';
 import { createRouter } from './server/router.ts';
 import { userHandler } from './server/user.ts';
-import { createWebhookProcessor, webhookHandler } from './server/webhook.ts';
-import { createWriteCheck } from './server/write-check.ts';
+import {
+  createIngestWebhook,
+  createWebhookProcessor,
+  type IngestWebhook,
+  webhookHandler,
+} from './server/webhook.ts';
 import { createSessionReader } from './sessions/session-reader.ts';
 import { secretKeys } from './sessions/token.ts';
 import { createUserLookup } from './sessions/user-lookup.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import type { FakeStripeApi } from 'instep/src/testing/stripe-api/server.ts';
+import type { FakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { PHONE, useBrowser } from '../../support/browser/browser.ts';
 import { openConsole } from '../../support/browser/console-pages.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connectionsWithin, readOpenFilesLimit } from 'instep/src/server/open-files.ts';
+import { connectionsWithin, readOpenFilesLimit } from 'instep/src/server/listener.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { startInstep } from '../../support/process/instep-process.ts';
 import { createFlood, type Flood } from '../flood/flood.ts';

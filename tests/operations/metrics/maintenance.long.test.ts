@@ -1,5 +1,4 @@
-import type { FakeStripeAccount } from 'instep/src/testing/stripe-api/account.ts';
-import { startFakeStripeApi } from 'instep/src/testing/stripe-api/server.ts';
+import { type FakeStripeAccount, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
 import { afterAll, expect, test, vi } from 'vitest';
 import { useMetrics } from '../../support/service/metrics-service.ts';
 import { eventBody } from '../../support/stripe/events.ts';

@@ -1,8 +1,8 @@
 import type { Database } from 'instep/src/postgres/database.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { ApiCollection } from 'instep/src/testing/api-collection.ts';
+import { type FakeStripeApi, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
 import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
-import { ApiCollection } from 'instep/src/testing/stripe-api/collection.ts';
-import { type FakeStripeApi, startFakeStripeApi } from 'instep/src/testing/stripe-api/server.ts';
 import type { SubscriptionEventFields } from 'instep/src/testing/subscription-event.ts';
 import { afterAll, beforeAll } from 'vitest';
 import { createDatabase } from '../postgres/test-database.ts';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { type FakeStripeApi, startFakeStripeApi } from 'instep/src/testing/stripe-api/server.ts';
+import { type FakeStripeApi, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
 import { createSubscriptionEvent } from 'instep/src/testing/subscription-event.ts';
 
 export type CheckoutApi = Pick<FakeStripeApi, 'url' | 'subscriptions' | 'close'>;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createStripeApi } from 'instep/src/stripe/api.ts';
-import { startFakeStripeApi } from 'instep/src/testing/stripe-api/server.ts';
+import { startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
 import { afterAll } from 'vitest';
 import { API_KEY } from '../secrets/test-secrets.ts';
 

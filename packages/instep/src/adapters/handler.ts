@@ -1,5 +1,11 @@
+import { type Environment, readConfig } from '../config/config.ts';
+import { type InstepOptions, logSettings, openService, type Service } from '../instep.ts';
+import { withDeadline } from '../runtime/deadline.ts';
+import { limitLines } from '../runtime/line-limiter.ts';
+import { createLogger, type Logger } from '../runtime/logging.ts';
 import { createFetchHandler } from '../server/fetch-handler.ts';
-import { createLazyService, type HandlerMethods, type HandlerOptions } from './lazy-service.ts';
+import { type Handler, notFound, unavailable } from '../server/http-message.ts';
+import { type IngestWebhook, WEBHOOK_PATH } from '../server/webhook.ts';
 
 /** Answers requests of the Fetch API for both endpoints. */
 export type FetchHandler = HandlerMethods & ((request: Request) => Promise<Response>);
@@ -23,4 +29,148 @@ export type FetchHandler = HandlerMethods & ((request: Request) => Promise<Respo
 export function createHandler(options: HandlerOptions = {}): FetchHandler {
   const { handle, ingest, runMaintenance, close } = createLazyService(options);
   return Object.assign(createFetchHandler(handle), { ingest, runMaintenance, close });
+}
+
+export type HandlerOptions = Partial<Omit<InstepOptions, 'now'>> & {
+  /** The source of the configuration, unless `config` is given; `process.env` by default. */
+  readonly environment?: Environment;
+  /** Where the handler is mounted. */
+  readonly paths?: HandlerPaths;
+};
+
+/** The paths of incoming requests. Health checks have no path by default. */
+export type HandlerPaths = {
+  /** `/api/user` by default. */
+  readonly user?: string;
+  /** `/api/stripe/webhook` by default. */
+  readonly webhook?: string;
+  /** Reports whether the process is running. */
+  readonly health?: string;
+  /** Reports whether requests can be served. */
+  readonly readiness?: string;
+};
+
+/** The methods of every handler. */
+export type HandlerMethods = {
+  /** Processes a webhook that another program received, such as the consumer of a queue. */
+  readonly ingest: IngestWebhook;
+  /**
+   * Runs the maintenance jobs that are due, and resolves when they are done or soon after `budgetMs`. With
+   * `maintenance: 'on-demand'`, call it on a schedule.
+   */
+  runMaintenance(budgetMs: number): Promise<void>;
+  /**
+   * Stops maintenance and disconnects from the database, for all handlers of this process with the same
+   * configuration. The next request connects again.
+   */
+  close(): Promise<void>;
+};
+
+/** A service that opens on first use. */
+type LazyService = HandlerMethods & {
+  /** Answers 503 while the service can't be opened; the log has the reason. */
+  handle: Handler;
+  /** Whether the path is one of ours. */
+  serves(path: string): boolean;
+};
+
+export function createLazyService(options: HandlerOptions): LazyService {
+  const { paths = {} } = options;
+  const routes = new Map([
+    [paths.user ?? '/api/user', '/api/user'],
+    [paths.webhook ?? WEBHOOK_PATH, WEBHOOK_PATH],
+    ...(paths.health === undefined ? [] : [[paths.health, '/healthz'] as const]),
+    ...(paths.readiness === undefined ? [] : [[paths.readiness, '/readyz'] as const]),
+  ]);
+  let resolved: InstepOptions | undefined;
+
+  /** Reads the configuration on the first request, because a build imports the app without one. */
+  function resolve(): InstepOptions {
+    if (resolved !== undefined) return resolved;
+    const { environment = process.env, paths: _paths, ...given } = options;
+    // The configuration knows nothing of the app's pool, so a missing DATABASE_URL is not an error.
+    const read =
+      given.pool === undefined ? environment : { ...environment, DATABASE_URL: 'embedded' };
+    const config = given.config ?? readConfig(read);
+    resolved = { ...given, config, logger: given.logger ?? createLogger(config.logLevel) };
+    return resolved;
+  }
+
+  let fallbackLogger: Logger | undefined;
+  const writeFailure = limitLines((members) => {
+    fallbackLogger ??= createLogger('info');
+    const logger = options.logger ?? resolved?.logger ?? fallbackLogger;
+    logger.error(members, 'Instep could not start; the next request tries again');
+  });
+
+  return {
+    serves: (path) => routes.has(path),
+    async handle(request) {
+      const path = routes.get(request.path);
+      if (path === undefined) return notFound().toResponse();
+      let service: Service;
+      try {
+        const start = resolve();
+        service = await withDeadline(openShared(start), start.config.requestDeadlineMs);
+      } catch (err) {
+        writeFailure({ err });
+        return unavailable().toResponse();
+      }
+      return await service.handle({ ...request, path });
+    },
+    ingest: async (...received) => (await openShared(resolve())).ingest(...received),
+    runMaintenance: async (budgetMs) => (await openShared(resolve())).runMaintenance(budgetMs),
+    async close() {
+      if (resolved !== undefined) await closeShared(resolved);
+    },
+  };
+}
+
+declare global {
+  // A hot reload, and each bundle of an app, evaluates this module again, but a process has only one global
+  // object.
+  var instepServices: WeakMap<object, Map<string, Promise<Service>>> | undefined;
+}
+
+/** The services of an app's pool, or of the process. */
+function servicesOf({ pool }: InstepOptions): Map<string, Promise<Service>> {
+  globalThis.instepServices ??= new WeakMap();
+  const owner = pool ?? globalThis;
+  const services = globalThis.instepServices.get(owner) ?? new Map<string, Promise<Service>>();
+  globalThis.instepServices.set(owner, services);
+  return services;
+}
+
+/**
+ * Opens the service of these options, unless this process has it already. A failed start is forgotten, so the
+ * next call starts again. @throws the errors of `openService`
+ */
+export function openShared(options: InstepOptions): Promise<Service> {
+  const key = keyOf(options);
+  const services = servicesOf(options);
+  const known = services.get(key);
+  if (known !== undefined) return known;
+  logSettings(options);
+  const opened = openService(options);
+  services.set(key, opened);
+  opened.catch(() => {
+    if (services.get(key) === opened) services.delete(key);
+  });
+  return opened;
+}
+
+/** Closes the service of these options, if this process has it. The next call opens it again. */
+export async function closeShared(options: InstepOptions): Promise<void> {
+  const key = keyOf(options);
+  const services = servicesOf(options);
+  const opened = services.get(key);
+  services.delete(key);
+  // A failed start left nothing open, and its callers got the error.
+  const service = await opened?.catch(() => undefined);
+  await service?.close();
+}
+
+/** Ignores functions: if loggers differ, the first one is used. */
+function keyOf({ logger: _logger, now: _now, pool: _pool, ...identity }: InstepOptions): string {
+  return JSON.stringify(identity);
 }

@@ -1,9 +1,9 @@
 import { isSameSecret } from '../runtime/same-secret.ts';
 import { createFetchHandler } from '../server/fetch-handler.ts';
 import { WEBHOOK_PATH } from '../server/webhook.ts';
-import { createLazyService, type HandlerMethods, type HandlerOptions } from './lazy-service.ts';
+import { createLazyService, type HandlerMethods, type HandlerOptions } from './handler.ts';
 
-export type { HandlerMethods, HandlerOptions } from './lazy-service.ts';
+export type { HandlerMethods, HandlerOptions } from './handler.ts';
 
 /** The route files decide on the paths. `maintenance` is `on-demand` by default. */
 export type NextOptions = Omit<HandlerOptions, 'paths'>;

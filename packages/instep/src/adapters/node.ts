@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createNodeListener, requestPath } from '../server/node-listener.ts';
 import { WEBHOOK_PATH } from '../server/webhook.ts';
-import { createLazyService, type HandlerMethods, type HandlerOptions } from './lazy-service.ts';
+import { createLazyService, type HandlerMethods, type HandlerOptions } from './handler.ts';
 
-export type { HandlerMethods, HandlerOptions, HandlerPaths } from './lazy-service.ts';
+export type { HandlerMethods, HandlerOptions, HandlerPaths } from './handler.ts';
 
 /** Answers requests of `node:http`. With `next`, it is middleware for both endpoints, as in Express. */
 export type NodeHandler = HandlerMethods &

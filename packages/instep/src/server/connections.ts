@@ -2,9 +2,9 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 type ConnectionsOptions = {
-  readonly maxConnections: number;
+  maxConnections: number;
   /** Called whenever a connection is closed to make room for another. */
-  readonly onCrowded: () => void;
+  onCrowded: () => void;
 };
 
 type Connections = {

@@ -1,3 +1,4 @@
+import { DatabaseUnavailable, DatabaseUnusable } from '../postgres/errors.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { limitLines } from '../runtime/line-limiter.ts';
@@ -7,8 +8,8 @@ import {
   type HttpRequest,
   type HttpResponse,
   jsonResponse,
+  unavailable,
 } from './http-message.ts';
-import { unavailable } from './problems.ts';
 
 /** `GET /healthz`: reports that the process is alive, without asking any other system. */
 export async function healthHandler(): Promise<HttpResponse> {
@@ -24,10 +25,10 @@ export async function handleWhileStarting({ path }: HttpRequest): Promise<HttpRe
 }
 
 type ReadinessOptions = {
-  readonly isShuttingDown: () => boolean;
+  isShuttingDown: () => boolean;
   /** Rejects when requests can't be served. */
-  readonly checkDatabase: () => Promise<void>;
-  readonly logger: Logger;
+  checkDatabase: () => Promise<void>;
+  logger: Logger;
 };
 
 const DEADLINE_MS = 2_000;
@@ -66,5 +67,63 @@ export function readinessHandler(options: ReadinessOptions): Endpoint {
       throw unavailable();
     }
     return jsonResponse({ status: 'ready' });
+  };
+}
+
+type WriteCheckOptions = {
+  /** The time of the last commit of an event, by the same clock. */
+  lastCommitMs: () => number;
+  /** Commits something without an effect. It has a deadline of its own. */
+  commit: () => Promise<void>;
+  clockMs: () => number;
+};
+
+/** After this time without a commit, a test commit is made. */
+const IDLE_MS = 2_000;
+
+/** A slow second must not take an instance out of service. */
+const GRACE_MS = 5_000;
+
+/** Shorter than a load balancer's timeout. */
+const ANSWER_TIMEOUT_MS = 1_500;
+
+const NOT_COMMITTED =
+  'writes are not committed: check the disk, and that a standby of synchronous_standby_names is connected';
+
+/**
+ * Checks whether writes are committed: one was within the last few seconds, or a test commit succeeds now.
+ * For example, a missing synchronous standby blocks every commit, but no read.
+ *
+ * The returned function rejects with DatabaseUnavailable when no write is committed.
+ */
+export function createWriteCheck(options: WriteCheckOptions): () => Promise<void> {
+  const { lastCommitMs, commit, clockMs } = options;
+  let committedAtMs = Number.NEGATIVE_INFINITY;
+  let inFlight: Promise<void> | null = null;
+
+  async function tryCommit(): Promise<void> {
+    try {
+      await commit();
+    } catch (error) {
+      // The role lacks permission for this check, which says nothing about other writes.
+      if (!(error instanceof DatabaseUnusable)) throw error;
+    } finally {
+      inFlight = null;
+    }
+    committedAtMs = clockMs();
+  }
+
+  return async () => {
+    const idleMs = clockMs() - Math.max(committedAtMs, lastCommitMs());
+    if (idleMs < IDLE_MS) return;
+    inFlight ??= tryCommit();
+    // Its failure counts once the grace period is over.
+    inFlight.catch(() => undefined);
+    if (idleMs <= GRACE_MS) return;
+    try {
+      await withDeadline(inFlight, ANSWER_TIMEOUT_MS);
+    } catch (cause) {
+      throw new DatabaseUnavailable(NOT_COMMITTED, { cause });
+    }
   };
 }

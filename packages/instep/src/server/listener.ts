@@ -1,9 +1,12 @@
+import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, isIPv6 } from 'node:net';
 import { InstepError } from '../runtime/errors.ts';
 import { limitLines } from '../runtime/line-limiter.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { limitConnections } from './connections.ts';
+import type { Handler } from './http-message.ts';
+import { createNodeListener } from './node-listener.ts';
 import { REQUEST_TIMEOUT_MS } from './read-body.ts';
 
 /** The address can't be listened on: it is taken, or belongs to another machine. */
@@ -88,4 +91,67 @@ async function close(server: Server, deadlineMs: number): Promise<void> {
 /** The URL of an address, IPv6 included. */
 export function urlOf(host: string, port: number): string {
   return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+}
+
+export type ListenOptions = Pick<ListenerOptions, 'host' | 'port' | 'logger'> & {
+  readonly handle: Handler;
+  /** The number of files, sockets included, that another part of this process needs. */
+  readonly filesNeededElsewhere?: number;
+};
+
+/**
+ * Serves a handler at an address, with the limits of `instep serve` for connections, headers and time. Port 0
+ * picks a free port, which is in the result's `url`. A handler that throws is logged, and its request is
+ * answered with 500.
+ *
+ * @throws ListenFailed when the address is in use, or not one of this machine
+ * @example
+ * ```ts
+ * import { createLogger, listen } from 'instep';
+ *
+ * const server = await listen({
+ *   host: '127.0.0.1',
+ *   port: 0,
+ *   handle: async () => ({ status: 200, headers: {}, body: 'ok' }),
+ *   logger: createLogger('info'),
+ * });
+ * console.log(await (await fetch(server.url)).text()); // ok
+ * await server.close(1_000);
+ * ```
+ */
+export async function listen(options: ListenOptions): Promise<RunningServer> {
+  const { host, port, logger, handle, filesNeededElsewhere } = options;
+  const onFailure = limitLines((members) => logger.error(members, 'request failed'));
+  return await openListener({
+    host,
+    port,
+    portVariable: 'PORT',
+    logger,
+    maxConnections: connectionsWithin(readOpenFilesLimit(), filesNeededElsewhere),
+    onRequest: createNodeListener(handle, onFailure),
+  });
+}
+
+/**
+ * About 20 files of Node, 10 connections to PostgreSQL, a few to Stripe's API, and up to 80 modules: those of
+ * maintenance and the console are loaded while the port is open. Node opens them all at once, and never loads a
+ * module again that it could not open.
+ */
+const RESERVED = 120;
+const MIN_CONNECTIONS = 8;
+
+/** The number of files, sockets included, that the process can have open; only known on Linux. */
+export function readOpenFilesLimit(): number {
+  try {
+    const limits = readFileSync('/proc/self/limits', 'utf8');
+    const [, soft] = /^Max open files +(\d+) /m.exec(limits) ?? [];
+    return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft);
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
+
+/** The number of connections that can be open while every other part of the process has its files. */
+export function connectionsWithin(openFiles: number, neededElsewhere = 0): number {
+  return Math.max(MIN_CONNECTIONS, openFiles - RESERVED - neededElsewhere);
 }

@@ -1,5 +1,5 @@
 import { InstepError } from '../runtime/errors.ts';
-import { bodyCutOff, bodyTooLarge } from './problems.ts';
+import { bodyCutOff, bodyTooLarge } from './http-message.ts';
 
 /** The time for a request to arrive completely. */
 export const REQUEST_TIMEOUT_MS = 10_000;
@@ -19,14 +19,14 @@ export class BodyAlreadyRead extends InstepError {
 /** The limit for all unfinished bodies together. */
 const MAX_UNFINISHED_BYTES = 33_554_432;
 
-type UnfinishedBody = { sizeBytes: number; readonly abort: () => void };
+type UnfinishedBody = { sizeBytes: number; abort: () => void };
 
 /**
  * Limits the memory of bodies that are still arriving, and so can't be verified yet. The oldest one is
  * aborted to make room: an honest sender needs only milliseconds.
  */
 export class UnfinishedBodies {
-  readonly #bodies = new Set<UnfinishedBody>();
+  #bodies = new Set<UnfinishedBody>();
   #totalBytes = 0;
 
   begin(abort: () => void): UnfinishedBody {
@@ -53,8 +53,8 @@ export class UnfinishedBodies {
 
 type BodySource = {
   /** The value of the header `Content-Length`. */
-  readonly declaredLength: string | null;
-  readonly unfinished: UnfinishedBodies;
+  declaredLength: string | null;
+  unfinished: UnfinishedBodies;
   /**
    * Passes each chunk to `onChunk`, which returns whether it needs more. Rejects when the body is cut off.
    */

@@ -5,24 +5,32 @@ import { limitLines } from '../runtime/line-limiter.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { inSpanOfCaller, markFailed, type SpanDescription } from '../runtime/tracing.ts';
 import { healthHandler } from './health.ts';
-import type { Endpoint, Handler, HttpResponse } from './http-message.ts';
-import { internalProblem, methodNotAllowed, notFound, Problem, unavailable } from './problems.ts';
+import {
+  type Endpoint,
+  type Handler,
+  type HttpResponse,
+  internalProblem,
+  methodNotAllowed,
+  notFound,
+  Problem,
+  unavailable,
+} from './http-message.ts';
 import { BodyAlreadyRead } from './read-body.ts';
 import { WEBHOOK_PATH } from './webhook.ts';
 
 type RouterOptions = {
-  readonly user: Endpoint;
-  readonly webhook: Endpoint;
-  readonly readiness: Endpoint;
-  readonly instrumentation: Instrumentation;
-  readonly logger: Logger;
+  user: Endpoint;
+  webhook: Endpoint;
+  readiness: Endpoint;
+  instrumentation: Instrumentation;
+  logger: Logger;
 };
 
 type Route = {
-  readonly method: 'GET' | 'POST';
-  readonly path: string;
+  method: 'GET' | 'POST';
+  path: string;
   /** Never throws: every error becomes a response. */
-  readonly handle: Handler;
+  handle: Handler;
 };
 
 /**

@@ -6,11 +6,11 @@ import type { ReadSession } from '../sessions/session-reader.ts';
 import { type Endpoint, headersWith, jsonResponse } from './http-message.ts';
 
 type UserOptions = {
-  readonly readSession: ReadSession;
+  readSession: ReadSession;
   /** The active user of this id, or `null`. */
-  readonly findUser: (userId: ApplicationId) => Promise<User | null>;
-  readonly includePasswordHash: boolean;
-  readonly requestDeadlineMs: number;
+  findUser: (userId: ApplicationId) => Promise<User | null>;
+  includePasswordHash: boolean;
+  requestDeadlineMs: number;
 };
 
 /** Caches and other sites must not show a profile to anybody else. */

@@ -15,23 +15,28 @@ import {
   type UnreadableEvent,
 } from '../stripe/parse-event.ts';
 import { SignatureInvalid, type VerifySignature } from '../stripe/signature.ts';
-import { type Endpoint, type HttpRequest, jsonResponse } from './http-message.ts';
-import { signatureProblem } from './problems.ts';
+import {
+  type Endpoint,
+  type HttpRequest,
+  jsonResponse,
+  Problem,
+  signatureProblem,
+} from './http-message.ts';
 
 type WebhookOptions = {
-  readonly verifySignature: VerifySignature;
-  readonly ingest: Ingest;
-  readonly retrieveEvent: RetrieveNotifiedEvent;
+  verifySignature: VerifySignature;
+  ingest: Ingest;
+  retrieveEvent: RetrieveNotifiedEvent;
   /** The mode of the API key, live or test; `null` when its prefix does not show it. */
-  readonly keyMode: Mode | null;
+  keyMode: Mode | null;
   /** Whether an event arriving now can be stored in time. */
-  readonly hasRoom: () => boolean;
-  readonly instrumentation: Instrumentation;
-  readonly logger: Logger;
+  hasRoom: () => boolean;
+  instrumentation: Instrumentation;
+  logger: Logger;
   /** A unique text, which makes every event without an id unique. */
-  readonly nonce: () => string;
-  readonly maxBodyBytes: number;
-  readonly requestDeadlineMs: number;
+  nonce: () => string;
+  maxBodyBytes: number;
+  requestDeadlineMs: number;
 };
 
 type Delivered = ReadableEvent | UnreadableEvent | EventNotification;
@@ -42,10 +47,10 @@ const RECEIVED = jsonResponse({ received: true });
 
 /** A webhook as it was received. */
 type Webhook = {
-  readonly signature: string | null;
+  signature: string | null;
   /** In milliseconds since 1970. A signature is valid for 5 minutes from its creation. */
-  readonly receivedAtMs: number;
-  readonly body: HttpRequest['body'];
+  receivedAtMs: number;
+  body: HttpRequest['body'];
 };
 
 /** Verifies a webhook, and stores its event if it has one. `identify` names the event, for the log. */
@@ -147,6 +152,40 @@ export function createWebhookProcessor(options: WebhookOptions): ProcessWebhook 
         countIgnored(event.kind);
         logger.error({ eventId: event.eventId, reason: event.reason }, 'body is not an event');
         break;
+    }
+  };
+}
+
+export type IngestWebhookOptions = {
+  /** When it was received; now by default. A signature is valid for 5 minutes from its creation. */
+  readonly receivedAt?: Date;
+};
+
+/**
+ * Processes a webhook that another program received, such as the consumer of a queue: its exact body
+ * and the value of its header `stripe-signature`. Once it resolves, the event is stored.
+ *
+ * @throws InstepError: SIGNATURE_INVALID or BODY_NOT_JSON when the webhook can never be processed, and
+ * any other code when a later attempt can succeed
+ */
+export type IngestWebhook = (
+  rawBody: Uint8Array | string,
+  signature: string | null,
+  options?: IngestWebhookOptions,
+) => Promise<void>;
+
+export function createIngestWebhook(
+  processWebhook: ProcessWebhook,
+  now: () => number,
+): IngestWebhook {
+  return async (rawBody, signature, { receivedAt } = {}) => {
+    const bytes = typeof rawBody === 'string' ? Buffer.from(rawBody) : rawBody;
+    const receivedAtMs = receivedAt?.getTime() ?? now();
+    const identify = () => undefined;
+    try {
+      await processWebhook({ signature, receivedAtMs, body: async () => bytes }, identify);
+    } catch (error) {
+      throw error instanceof Problem && error.cause instanceof Error ? error.cause : error;
     }
   };
 }

@@ -3,17 +3,20 @@
  *
  * @module
  */
+
+export { ApiCollection, type ApiObject } from './api-collection.ts';
+export {
+  type ApiFault,
+  type FakeStripeAccount,
+  type FakeStripeApi,
+  startFakeStripeApi,
+} from './fake-stripe-api.ts';
+export { type SignedRequest, signedRequest, signWebhook } from './sign-webhook.ts';
 export {
   type AnnouncedEvent,
   createEventNotification,
-  type EventNotification,
-} from './event-notification.ts';
-export { type SignedRequest, signedRequest, signWebhook } from './sign-webhook.ts';
-export type { ApiFault, FakeStripeAccount } from './stripe-api/account.ts';
-export { ApiCollection, type ApiObject } from './stripe-api/collection.ts';
-export { type FakeStripeApi, startFakeStripeApi } from './stripe-api/server.ts';
-export {
   createSubscriptionEvent,
+  type EventNotification,
   type SubscriptionEvent,
   type SubscriptionEventFields,
 } from './subscription-event.ts';

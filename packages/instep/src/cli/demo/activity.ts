@@ -4,7 +4,7 @@ import type { Query } from '../../postgres/database.ts';
 import { addTeam } from '../../postgres/statements/teams.ts';
 import { pause } from '../../runtime/pause.ts';
 import { parseEvent } from '../../stripe/parse-event.ts';
-import type { ApiCollection } from '../../testing/stripe-api/collection.ts';
+import type { ApiCollection } from '../../testing/api-collection.ts';
 import {
   createSubscriptionEvent,
   type SubscriptionEvent,

@@ -10,10 +10,10 @@ import { OPERATIONS_DEADLINE_MS, openOperations } from '../../operations/open-op
 import type { Query } from '../../postgres/database.ts';
 import { readTeam } from '../../postgres/statements/teams.ts';
 import { createLogger } from '../../runtime/logging.ts';
-import { listen } from '../../server/server.ts';
+import { listen } from '../../server/listener.ts';
+import type { ApiCollection } from '../../testing/api-collection.ts';
+import { startFakeStripeApi } from '../../testing/fake-stripe-api.ts';
 import { signWebhook } from '../../testing/sign-webhook.ts';
-import type { ApiCollection } from '../../testing/stripe-api/collection.ts';
-import { startFakeStripeApi } from '../../testing/stripe-api/server.ts';
 import { createCommand } from '../create-command.ts';
 import { paint } from '../output.ts';
 import { planHead, planRow } from '../plan-table.ts';

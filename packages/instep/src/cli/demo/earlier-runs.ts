@@ -1,7 +1,7 @@
 import type { Query } from '../../postgres/database.ts';
 import { type LinkedTeam, readLinkedTeams } from '../../postgres/statements/teams.ts';
-import type { ApiObject } from '../../testing/stripe-api/collection.ts';
-import type { FakeStripeApi } from '../../testing/stripe-api/server.ts';
+import type { ApiObject } from '../../testing/api-collection.ts';
+import type { FakeStripeApi } from '../../testing/fake-stripe-api.ts';
 import { createSubscriptionEvent } from '../../testing/subscription-event.ts';
 
 const MAX_TEAMS = 10_000;

@@ -13,8 +13,7 @@ import type { Logger } from '../../runtime/logging.ts';
 import { retry } from '../../runtime/retry.ts';
 import { handleWhileStarting } from '../../server/health.ts';
 import type { Handler } from '../../server/http-message.ts';
-import type { RunningServer } from '../../server/listener.ts';
-import { listen } from '../../server/server.ts';
+import { listen, type RunningServer } from '../../server/listener.ts';
 
 export type ServerProcessOptions = {
   readonly config: Config;

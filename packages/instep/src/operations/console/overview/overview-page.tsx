@@ -7,7 +7,7 @@ import { readStatistics } from '../../../queries/read-statistics.ts';
 import { readRuns } from '../../../queries/runs.ts';
 import { readTeamCounts } from '../../../queries/team-counts.ts';
 import { outsideSpans } from '../../../runtime/tracing.ts';
-import { createWriteCheck } from '../../../server/write-check.ts';
+import { createWriteCheck } from '../../../server/health.ts';
 import { countIssues } from '../attention/issue-counts.ts';
 import { Live } from '../components/live.tsx';
 import { Panel } from '../components/panels.tsx';
