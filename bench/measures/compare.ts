@@ -100,7 +100,7 @@ export const EARLIER = 'earlier';
 
 function withEarlier(stripeApiBase: string, ref: string): System[] {
   const earlier = { name: EARLIER, program: buildEarlierProgram(ref) };
-  return [createInstep(stripeApiBase, 1), createInstep(stripeApiBase, 1, earlier)];
+  return [createInstep(stripeApiBase), createInstep(stripeApiBase, earlier)];
 }
 
 function chosen(all: readonly System[], only: Options['only']): readonly System[] {

@@ -47,7 +47,7 @@ async function measurePages(
   print: (text: string) => void,
 ): Promise<MeasuredPage[]> {
   const { url: databaseUrl, ask } = await postgres.open(database);
-  const instep = createInstep(stripeApiBase, 1);
+  const instep = createInstep(stripeApiBase);
   await instep.prepare(databaseUrl, ask, { teams: 0, users: 0 });
   await seedConsole(ask, size, (logged) =>
     print(`${logged.toLocaleString('en')} events in the log`),

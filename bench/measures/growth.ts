@@ -20,7 +20,7 @@ export async function measureGrowth(
   print: (text: string) => void,
 ): Promise<Sample[]> {
   const { events, teams } = options;
-  const instep = createInstep(stripeApiBase, 1);
+  const instep = createInstep(stripeApiBase);
   const prepare = (databaseName: string, count: number) =>
     prepareSystem(instep, postgres, { teams: count, users: count }, { databaseName });
   const systems: readonly (readonly [string, PreparedSystem])[] = [

@@ -22,7 +22,7 @@ export async function watchMemory(
   onMegabytes: (megabytes: number) => void,
 ): Promise<MemoryWatch> {
   if (!canMeasureUse()) throw new Error('this system does not report the memory of processes');
-  const prepared = await prepareSystem(createInstep(stripeApiBase, 1), postgres, SIZE);
+  const prepared = await prepareSystem(createInstep(stripeApiBase), postgres, SIZE);
   const run = await ServerRun.start(prepared, postgres);
   const resident: number[] = [];
   const timer = setInterval(() => {

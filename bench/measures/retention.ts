@@ -50,7 +50,7 @@ export async function measureRetention(
 ): Promise<RetentionMeasures> {
   const { teams, rounds } = options;
   const opsPort = String(await freePort());
-  const system = withLongLog(createInstep(stripeApiBase, 1), options.events, opsPort);
+  const system = withLongLog(createInstep(stripeApiBase), options.events, opsPort);
   const prepared = await prepareSystem(
     system,
     postgres,

@@ -7,7 +7,5 @@ import type { System } from './system.ts';
 
 /** All systems, in the order of measurement. */
 export function createSystems(stripeApiBase: string): System[] {
-  const alone = createInstep(stripeApiBase, 1);
-  const together = createInstep(stripeApiBase, 2);
-  return [alone, floor, together, plain, syncEngine, betterAuth];
+  return [createInstep(stripeApiBase), floor, plain, syncEngine, betterAuth];
 }

@@ -23,16 +23,15 @@ function instepEnvironment(stripeApiBase: string): Record<string, string> {
   };
 }
 
-/** The real command with one or several processes, or that of another build. */
+/** The real command, or that of another build. */
 export function createInstep(
   stripeApiBase: string,
-  workers: 1 | 2,
-  { name = workers === 1 ? 'instep' : `instep-${workers}`, program = PROGRAM } = {},
+  { name = 'instep', program = PROGRAM } = {},
 ): System {
   const environment = instepEnvironment(stripeApiBase);
   return {
     name,
-    title: workers === 1 ? 'Instep' : `Instep, INSTEP_WORKERS=${workers}`,
+    title: 'Instep',
     isPeer: false,
     keepsOrder: true,
     webhookPath: '/api/stripe/webhook',
@@ -47,7 +46,6 @@ export function createInstep(
       environment: {
         ...environment,
         DATABASE_URL: databaseUrl,
-        ...(workers > 1 && { INSTEP_WORKERS: String(workers) }),
       },
       readyPath: '/readyz',
     }),

@@ -21,11 +21,8 @@ async function operationsOf(process: InstepProcess): Promise<string> {
   return String((await process.logged({ msg: 'operations listening' })).url);
 }
 
-describe.each([
-  ['in one process', {}],
-  ['with two workers', { INSTEP_WORKERS: '2' }],
-])('the operations listener %s', (_, workers) => {
-  const service = useService({ OPS_PORT: '0', ...workers });
+describe('the operations listener', () => {
+  const service = useService({ OPS_PORT: '0' });
 
   test('has its own address on this machine', async () => {
     const url = await operationsOf(service.process);
@@ -74,7 +71,7 @@ test('an address that other machines reach exits with 2 without a token', async 
   expect(stderr).toContain('OPS_HOST is not a loopback address, so OPS_TOKEN is required');
 });
 
-describe.each([['1'], ['2']])('an OPS_PORT that is taken, with %s workers,', (workers) => {
+describe('an OPS_PORT that is taken', () => {
   test('exits with 1 and names OPS_PORT, and nothing is served', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void taken.close());
@@ -84,7 +81,6 @@ describe.each([['1'], ['2']])('an OPS_PORT that is taken, with %s workers,', (wo
     const { code, stderr, stdout } = await runInstep(['serve'], {
       ...SETTINGS,
       DATABASE_URL: (await createDatabase()).url.href,
-      INSTEP_WORKERS: workers,
       PORT: String(publicPort),
       OPS_PORT: String(port),
     });

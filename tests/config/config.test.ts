@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import {
   ConfigInvalid,
@@ -36,7 +35,6 @@ test('needs three secrets and has defaults for the rest', () => {
     port: 3_000,
     host: '127.0.0.1',
     logLevel: 'info',
-    workers: 1,
     planSelection: 'newest',
     eventRetentionMs: 90 * 24 * 60 * 60 * 1_000,
     catchUpIntervalMs: 3_600_000,
@@ -60,7 +58,6 @@ test('reads every variable', () => {
     PORT: '0',
     HOST: '0.0.0.0',
     LOG_LEVEL: 'trace',
-    INSTEP_WORKERS: '3',
     TEAM_PLAN: 'best',
     EVENT_RETENTION: '36h',
     CATCH_UP_INTERVAL: '90s',
@@ -80,7 +77,6 @@ test('reads every variable', () => {
     port: 0,
     host: '0.0.0.0',
     logLevel: 'trace',
-    workers: 3,
     planSelection: 'best',
     eventRetentionMs: 36 * 60 * 60 * 1_000,
     catchUpIntervalMs: 90_000,
@@ -245,11 +241,6 @@ describe('secrets', () => {
   });
 });
 
-test('INSTEP_WORKERS=auto leaves one core free', () => {
-  const { workers } = readConfig({ ...REQUIRED, INSTEP_WORKERS: 'auto' });
-  expect(workers).toBe(Math.max(1, availableParallelism() - 1));
-});
-
 test('an empty variable counts as unset, unless it is a secret', () => {
   const empty = { PORT: '', HOST: '', DATABASE_URL: '', LOG_LEVEL: '', INSTEP_DATA: '' };
   expect(readConfig({ ...REQUIRED, ...empty })).toEqual(readConfig(REQUIRED));
@@ -273,9 +264,6 @@ test.each([
   ['DATABASE_URL', 'postgres://a:1/app?target_session_attrs=standby'],
   ['STRIPE_API_BASE', 'ftp://stripe.com'],
   ['LOG_LEVEL', 'INFO'],
-  ['INSTEP_WORKERS', '0'],
-  ['INSTEP_WORKERS', '100'],
-  ['INSTEP_WORKERS', 'all'],
   ['TEAM_PLAN', 'Best'],
   ['EVENT_RETENTION', '90'],
   ['EVENT_RETENTION', '-1d'],

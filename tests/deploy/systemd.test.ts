@@ -1,10 +1,11 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createFolder } from '../support/process/instep-process.ts';
 
-const UNIT = join(import.meta.dirname, '../../docs/deploy/instep.service');
+const DEPLOY = join(import.meta.dirname, '../../docs/deploy');
+const UNIT = join(DEPLOY, 'instep.service');
 
 /** On a scale of 0 to 10: 9 and above is "unsafe", below 2 is "OK". */
 const MAX_EXPOSURE = 2;
@@ -16,8 +17,14 @@ test.skipIf(error !== undefined)('systemd-analyze accepts the unit (needs system
   const unit = readFileSync(UNIT, 'utf8').replace('/usr/bin/node', process.execPath);
   const path = join(folder, 'instep.service');
   writeFileSync(path, unit);
-  const verified = spawnSync('systemd-analyze', ['verify', '--man=no', path], { encoding: 'utf8' });
-  expect({ status: verified.status, stderr: verified.stderr }).toEqual({ status: 0, stderr: '' });
+  writeFileSync(join(folder, 'instep@.service'), unit);
+  mkdirSync(join(folder, 'instep@.service.d'));
+  cpSync(join(DEPLOY, 'instances.conf'), join(folder, 'instep@.service.d/instances.conf'));
+  for (const name of ['instep.service', 'instep@1.service']) {
+    const verify = ['verify', '--man=no', join(folder, name)];
+    const verified = spawnSync('systemd-analyze', verify, { encoding: 'utf8' });
+    expect({ status: verified.status, stderr: verified.stderr }).toEqual({ status: 0, stderr: '' });
+  }
 
   const security = ['security', '--offline=true', `--threshold=${MAX_EXPOSURE * 10}`, path];
   execFileSync('systemd-analyze', security, { stdio: 'pipe' });

@@ -40,8 +40,8 @@ const dashboard = v.parse(
 const charts = dashboard.panels.flatMap((panel) => ('targets' in panel ? [panel] : []));
 const queries = charts.flatMap(({ targets }) => targets.map(({ expr }) => expr));
 
-/** Labels that Prometheus and Grafana add themselves, and that only several workers have. */
-const LABELS_OF_OTHERS = ['instance', 'le', 'worker'];
+/** Labels that Prometheus and Grafana add themselves. */
+const LABELS_OF_OTHERS = ['instance', 'le'];
 
 const service = useMetrics();
 let names: Set<string>;

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { useService } from '../../support/service/contract-service.ts';
 import { valuesIn } from '../../support/service/metrics-service.ts';
 import { eventBody } from '../../support/stripe/events.ts';
@@ -38,44 +38,5 @@ describe('one process', () => {
 
   test('does not show them to the public', async () => {
     expect((await fetch(`${service.url}/metrics`)).status).toBe(404);
-  });
-});
-
-describe('two workers', () => {
-  const service = useService({ ...OPERATIONS, INSTEP_WORKERS: '2' });
-  const operations = useOperations(service);
-  const pidOf = async (worker: number) =>
-    Number((await service.process.logged({ worker, msg: 'worker listening' })).pid);
-
-  const applied = async () => {
-    const values = await operations.values();
-    return [1, 2, 3].map((worker) => values.get(`${EVENTS}{${APPLIED},worker="${worker}"}`));
-  };
-
-  test('one response has the metrics of each worker', async () => {
-    const { customerId } = await service.addTeam();
-    const count: Record<number, number> = { 1: 0, 2: 0 };
-    for (let nth = 1; count[1] === 0 || count[2] === 0; nth += 1) {
-      const eventId = `evt_metrics_${nth}`;
-      await service.postSigned(eventBody({ eventId, customerId, createdSeconds: nth }));
-      const { worker } = await service.process.logged({ eventId, outcome: 'applied' });
-      count[Number(worker)] = (count[Number(worker)] ?? 0) + 1;
-    }
-    expect(await applied()).toEqual([count[1], count[2], undefined]);
-  });
-
-  test('concurrent requests get the same metrics', async () => {
-    const [first, ...others] = await Promise.all(Array.from({ length: 5 }, applied));
-    for (const other of others) expect(other).toEqual(first);
-  });
-
-  test('leaves out a worker that does not answer, and includes its replacement', async () => {
-    const pid = await pidOf(1);
-    process.kill(pid, 'SIGSTOP');
-    const [stopped, other] = await applied();
-    expect(stopped).toBeUndefined();
-    expect(other).toBeGreaterThan(0);
-    process.kill(pid, 'SIGKILL');
-    await vi.waitFor(async () => expect((await applied())[2]).toBe(0), 20_000);
   });
 });

@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import * as v from 'valibot';
 import { parseDuration } from '../runtime/duration.ts';
 import { type DatabaseConfig, databaseVariables, toDatabaseConfig } from './database.ts';
@@ -48,18 +47,6 @@ const addressVariables = {
   HOST: v.optional(v.string(), '127.0.0.1'),
 };
 
-const workersVariable = v.optional(
-  v.pipe(
-    v.string(),
-    v.regex(/^(?:auto|[1-9]\d?)$/, 'must be auto, or a whole number from 1 to 99'),
-    // One core is left to the database and the system.
-    v.transform((text) =>
-      text === 'auto' ? Math.max(1, availableParallelism() - 1) : Number(text),
-    ),
-  ),
-  '1',
-);
-
 const planVariables = { TEAM_PLAN: oneOf('newest', 'best') };
 
 const retentionVariables = {
@@ -88,7 +75,6 @@ const serverVariables = {
   ...addressVariables,
   ...apiVariables,
   LOG_LEVEL: oneOf('info', 'fatal', 'error', 'warn', 'debug', 'trace', 'silent'),
-  INSTEP_WORKERS: workersVariable,
   ...planVariables,
   ...retentionVariables,
   CATCH_UP_INTERVAL: interval('1h'),
@@ -145,7 +131,6 @@ export function readConfig(environment: Environment) {
     port: value.PORT,
     host: value.HOST,
     logLevel: value.LOG_LEVEL,
-    workers: value.INSTEP_WORKERS,
     planSelection: value.TEAM_PLAN,
     eventRetentionMs: value.EVENT_RETENTION,
     catchUpIntervalMs: value.CATCH_UP_INTERVAL,

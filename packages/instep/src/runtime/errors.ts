@@ -37,7 +37,6 @@ export const INSTEP_ERROR_CODES = [
   'STRIPE_API_FAILED',
   'TEAM_NOT_LINKED',
   'TRIGGER_FAILED',
-  'WORKER_FAILED',
 ] as const;
 
 export type InstepErrorCode = (typeof INSTEP_ERROR_CODES)[number];

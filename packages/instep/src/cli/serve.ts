@@ -1,0 +1,100 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { type Config, readConfig } from '../config/config.ts';
+import { type InstepOptions, logSettings, openService, type Service } from '../instep.ts';
+import {
+  OPERATIONS_DEADLINE_MS,
+  OPERATIONS_FILES,
+  type Operations,
+  openOperations,
+} from '../operations/open-operations.ts';
+import { DatabaseUnavailable } from '../postgres/errors.ts';
+import { createLogger, type Logger, prettyLines } from '../runtime/logging.ts';
+import { retry } from '../runtime/retry.ts';
+import { handleWhileStarting } from '../server/health.ts';
+import type { Handler } from '../server/http-message.ts';
+import { listen, type RunningServer } from '../server/listener.ts';
+import { createCommand } from './create-command.ts';
+import { nextSignal } from './signals.ts';
+
+const START_DEADLINE_MS = 30_000;
+const RETRY_AFTER_MS = 1_000;
+
+export function serveCommand(): Command {
+  return createCommand('serve', 'run the server', 'PORT=8080 instep serve').action(serve);
+}
+
+async function serve(): Promise<void> {
+  const config = readConfig(process.env);
+  const pretty = process.stdout.isTTY
+    ? prettyLines((text) => process.stdout.write(text))
+    : undefined;
+  const logger = createLogger(config.logLevel, pretty);
+  exitOnDefect(logger);
+  logSettings({ config, logger });
+  // Handled from the start: an unhandled signal does not end the first process of a container.
+  await serveUntil(nextSignal(), config, logger);
+  logger.info('stopped');
+}
+
+/**
+ * After an uncaught error the process can't be trusted: it ends at once, and its supervisor starts
+ * another. As with kill -9, nothing is lost.
+ */
+function exitOnDefect(logger: Logger): void {
+  process.on('uncaughtException', (err) => {
+    logger.fatal({ err }, 'unexpected error');
+    process.exit(1);
+  });
+}
+
+/**
+ * Serves until `ending` resolves with a signal, and then stops cleanly. The ports come first: a start
+ * that fails because one is taken must not have migrated the database of other instances.
+ */
+async function serveUntil(ending: Promise<string>, config: Config, logger: Logger): Promise<void> {
+  let handle: Handler = handleWhileStarting;
+  let operations: Operations | null = null;
+  let server: RunningServer | undefined;
+  let instep: Service | undefined;
+  try {
+    operations = await openOperations({ config, logger, now: Date.now });
+    server = await listen({
+      host: config.host,
+      port: config.port,
+      handle: (request) => handle(request),
+      logger,
+      filesNeededElsewhere: operations === null ? 0 : OPERATIONS_FILES,
+    });
+    const opened = await Promise.race([openWithRetries({ config, logger }), ending]);
+    if (typeof opened === 'string') {
+      logger.info({ signal: opened }, 'stopped before it was ready');
+      // No event was accepted, and the start can take a long time to fail.
+      process.exit(0);
+    }
+    instep = opened;
+    handle = instep.handle;
+    logger.info({ url: server.url }, 'listening');
+    await operations?.show(instep.databaseServer, instep.metrics);
+
+    logger.info({ signal: await ending }, 'shutting down');
+    instep.stopBeingReady();
+    // Load balancers still send requests until their next readiness check.
+    await sleep(config.shutdownDelayMs);
+  } finally {
+    await server?.close(config.shutdownDeadlineMs);
+    await operations?.close(OPERATIONS_DEADLINE_MS);
+    await instep?.close();
+  }
+}
+
+/** A database that starts together with this process can need a moment longer. */
+async function openWithRetries(options: InstepOptions & { logger: Logger }): Promise<Service> {
+  const giveUpAtMs = performance.now() + START_DEADLINE_MS;
+  return await retry(() => openService(options), {
+    isRetryable: (error) => error instanceof DatabaseUnavailable && performance.now() < giveUpAtMs,
+    firstPauseMs: RETRY_AFTER_MS,
+    longestPauseMs: RETRY_AFTER_MS,
+    onRetry: (err) => options.logger.warn({ err }, 'waiting for the database'),
+  });
+}
