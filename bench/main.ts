@@ -3,7 +3,7 @@
 import { openBenchPostgres } from './database/bench-postgres.ts';
 import { readOptions, USAGE, UsageWrong } from './options.ts';
 import { describeMachine } from './report/machine.ts';
-import { writeChart, writeSection } from './report/page.ts';
+import { writeChart, writeReport } from './report/page.ts';
 import { STEPS } from './steps.ts';
 import { startStripeApi } from './systems/stripe-api.ts';
 
@@ -21,9 +21,9 @@ async function main(): Promise<void> {
     const machine = describeMachine(postgres.version, options.settings);
     const context = { options, postgres, stripeApiBase: stripeApi.url, machine, print };
     const { report, chart, isValid } = await STEPS[options.step](context);
-    print(`\n${report}`);
+    print(`\n${report.figures}\n\n${report.goals}`);
     if (options.hasDefaultOptions) {
-      writeSection(options.step, report);
+      writeReport(options.step, report);
       if (chart !== null) writeChart(chart);
     }
     if (!isValid) process.exitCode = 1;

@@ -49,7 +49,7 @@ export const USAGE = `usage: npm run bench -- [compare|growth|memory|console|ret
   memory     watch Instep's memory under full load
   console    measure the console's pages over a long log; DATABASE_URL keeps the log for the next run
   retention  measure a long log while its statistics are built, and while a quarter of it is deleted
-Results are written to docs/performance.md only without options.
+Without options, the figures are written to docs/performance.md, and the goals to bench/README.md.
   --only instep,floor      only these systems
   --against REF            compare: build this commit and run both in turn, with the ratio and its spread;
                            exit with 1 if this one is slower in every round

@@ -10,6 +10,7 @@ import { figure } from './report/format.ts';
 import { growthReport } from './report/growth-report.ts';
 import { problemLines } from './report/loads-table.ts';
 import { memoryReport } from './report/memory-report.ts';
+import type { Report } from './report/page.ts';
 import { isWorseInEveryRound, ratiosOf, ratiosTable } from './report/ratios.ts';
 import { retentionReport } from './report/retention-report.ts';
 import { sampleLine } from './report/sample-line.ts';
@@ -20,7 +21,7 @@ type StepOptions = Omit<CompareOptions, 'onSample'> & {
 };
 
 type StepResult = {
-  readonly report: string;
+  readonly report: Report;
   readonly chart: string | null;
   /**
    * Whether every response was correct, everything acknowledged was stored, and nothing is slower than in the
@@ -38,7 +39,7 @@ export const STEPS: Readonly<Record<Step, (context: StepOptions) => Promise<Step
     if (context.options.against !== null) {
       const ratios = ratiosOf(comparison.samples);
       const isValid = isSound && !ratios.some(isWorseInEveryRound);
-      return { report: ratiosTable(ratios), chart: null, isValid };
+      return { report: { figures: ratiosTable(ratios), goals: '' }, chart: null, isValid };
     }
     return {
       report: comparisonReport(comparison, { options: context.options, machine }),

@@ -7,7 +7,7 @@ const ROOT = resolve(import.meta.dirname, '..');
 
 const documents = [
   ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
-  ...['docs', 'examples'].flatMap((folder) =>
+  ...['docs', 'examples', 'bench'].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.md') && !name.includes('node_modules'))
       .map((name) => join(folder, name)),

@@ -278,7 +278,10 @@ const attentionPages = ({ newest, form }: Row): ConsolePage[] => [
 export async function sortedPages(_: Ask, teams: number): Promise<ConsolePage[]> {
   const orders = ['name', '-name', 'status', '-status', 'plan', '-plan', 'customer', '-id'];
   return [
-    ...orders.map((order) => ({ name: nameOfOrder(order), path: `/teams?sort=${order}` })),
+    ...orders.map((order, index) => ({
+      name: `${index === 0 ? 'sorted teams' : '…'} ${nameOfOrder(order)}`,
+      path: `/teams?sort=${order}`,
+    })),
     { name: '… by plan, in the middle', path: `/teams?sort=plan&after=${Math.floor(teams / 2)}` },
     {
       name: '… by plan, before the middle',
@@ -296,5 +299,5 @@ export async function sortedPages(_: Ask, teams: number): Promise<ConsolePage[]>
 }
 
 function nameOfOrder(order: string): string {
-  return order.startsWith('-') ? `teams by ${order.slice(1)}, descending` : `teams by ${order}`;
+  return order.startsWith('-') ? `by ${order.slice(1)}, descending` : `by ${order}`;
 }

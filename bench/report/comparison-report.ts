@@ -7,13 +7,13 @@ import { figure } from './format.ts';
 import { goalsOf, goalsTable } from './goals.ts';
 import { loadsTable, problemLines } from './loads-table.ts';
 import { median } from './median.ts';
+import type { Report } from './page.ts';
 import { summarize } from './summary.ts';
 
-/** The result of a comparison, for docs/performance.md. */
 export function comparisonReport(
   comparison: Comparison,
   { options, machine }: { readonly options: Options; readonly machine: string },
-): string {
+): Report {
   const { rounds, seconds, warmUpSeconds, connections } = options;
   const { commits, starts, install, bytes } = comparison;
   const problems = problemLines(comparison);
@@ -23,34 +23,19 @@ export function comparisonReport(
       ? `All ${samples} measurements were valid: every response was correct, and everything ` +
         'acknowledged was in the database afterward.'
       : `**Some measurements failed:**\n\n${problems.join('\n')}`;
-  return [
+  const figures = [
     `Measured with \`npm run bench\` on ${machine}, in ${rounds} rounds with ${connections} ` +
       `connections. Each measurement took ${seconds} s, after a warm-up of ${warmUpSeconds} s. ` +
       sound,
     '![Events and profile reads per second: Instep, the floor and the peers](img/performance.svg)',
-    '### Goals',
-    goalsTable(goalsOf(comparison)),
     `### Webhook events, ${connections} connections`,
     loadsTable(comparison, LOADS.events),
     `### Profile reads, ${connections} connections`,
     loadsTable(comparison, LOADS.profiles),
     `### Realistic events, ${connections} connections`,
     loadsTable(comparison, LOADS.renewals),
-    '### Events and profile reads at the same time',
-    'Events, with half of the connections:',
-    loadsTable(comparison, LOADS.eventsMixed),
-    'Profile reads, with the other half:',
-    loadsTable(comparison, LOADS.profilesMixed),
-    '### Events at 70% of the maximum rate',
-    loadsTable(comparison, LOADS.eventsInTime),
-    '### Profile reads at 70% of the maximum rate',
-    loadsTable(comparison, LOADS.profilesInTime),
     '### Events, one at a time',
     loadsTable(comparison, LOADS.oneEvent),
-    commits.length === 0
-      ? ''
-      : `A bare single-row commit through \`pg\`: p50 ${figure(median(commits.map(({ p50Ms }) => p50Ms)), ' ms')}, ` +
-        `p99 ${figure(median(commits.map(({ p99Ms }) => p99Ms)), ' ms')}.`,
     '### Start, storage, install',
     starts === null
       ? ''
@@ -63,10 +48,27 @@ export function comparisonReport(
       ? ''
       : `An install of the library adds ${install.packages} packages, including the library itself, ` +
         `and takes up ${figure(install.megabytes, ' MB')}.`,
-  ]
-    .filter((part) => part !== '')
-    .join('\n\n');
+  ];
+  const goals = [
+    goalsTable(goalsOf(comparison)),
+    commits.length === 0
+      ? ''
+      : `A bare single-row commit through \`pg\`: p50 ${figure(median(commits.map(({ p50Ms }) => p50Ms)), ' ms')}, ` +
+        `p99 ${figure(median(commits.map(({ p99Ms }) => p99Ms)), ' ms')}.`,
+    '### Events and profile reads at the same time',
+    'Events, with half of the connections:',
+    loadsTable(comparison, LOADS.eventsMixed),
+    'Profile reads, with the other half:',
+    loadsTable(comparison, LOADS.profilesMixed),
+    '### Events at 70% of the maximum rate',
+    loadsTable(comparison, LOADS.eventsInTime),
+    '### Profile reads at 70% of the maximum rate',
+    loadsTable(comparison, LOADS.profilesInTime),
+  ];
+  return { figures: joined(figures), goals: joined(goals) };
 }
+
+const joined = (parts: readonly string[]) => parts.filter((part) => part !== '').join('\n\n');
 
 /** The two rates of all systems. */
 export function comparisonChart({ systems, samples }: Comparison): string {

@@ -3,14 +3,14 @@ import type { Options } from '../options.ts';
 import { figure, table } from './format.ts';
 import { goalsTable } from './goals.ts';
 import { median } from './median.ts';
+import type { Report } from './page.ts';
 
 const BYTES_PER_KILOBYTE = 1_000;
 
-/** The load times of all pages, for docs/performance.md. */
 export function consoleReport(
   pages: readonly MeasuredPage[],
   { options, machine }: { readonly options: Options; readonly machine: string },
-): string {
+): Report {
   const { events, teams } = options;
   const count = (number: number) => number.toLocaleString('en');
   const problems = pages.flatMap(({ problem }) => problem ?? []);
@@ -24,21 +24,41 @@ export function consoleReport(
       measured: Math.max(...pages.flatMap(({ timesMs }) => timesMs)),
     },
   ];
-  return [
+  const figures = [
     `Measured with \`npm run bench -- console\` on ${machine}. The database had ` +
       `${count(teams)} teams (10,000 for sorted lists), and ${count(events)} events from one week in the log. Each page was ` +
       `requested ${pages[0]?.timesMs.length} times in sequence, and timed from the request to the ` +
       'last byte of the page, or to the first byte of a file. ' +
       (problems.length === 0 ? 'All pages were complete.' : `**Failed:** ${problems.join('; ')}`),
-    goalsTable(goals),
     table(
-      ['page', 'median', 'worst case', 'size'],
-      pages.map(({ name, timesMs, bytes }) => [
-        name,
-        figure(median(timesMs), ' ms'),
-        figure(Math.max(...timesMs), ' ms'),
-        figure(bytes / BYTES_PER_KILOBYTE, ' kB'),
+      ['page', 'variants', 'slowest median', 'worst case'],
+      groupsOf(pages).map((group) => [
+        group[0]?.name ?? '',
+        `${group.length}`,
+        figure(Math.max(...group.map(({ timesMs }) => median(timesMs))), ' ms'),
+        figure(Math.max(...group.flatMap(({ timesMs }) => timesMs)), ' ms'),
       ]),
     ),
   ].join('\n\n');
+  const perPage = table(
+    ['page', 'median', 'worst case', 'size'],
+    pages.map(({ name, timesMs, bytes }) => [
+      name,
+      figure(median(timesMs), ' ms'),
+      figure(Math.max(...timesMs), ' ms'),
+      figure(bytes / BYTES_PER_KILOBYTE, ' kB'),
+    ]),
+  );
+  return { figures, goals: `${goalsTable(goals)}\n\n${perPage}` };
+}
+
+/** Each page with its variants, whose names begin with `…`. */
+function groupsOf(pages: readonly MeasuredPage[]): MeasuredPage[][] {
+  const groups: MeasuredPage[][] = [];
+  for (const page of pages) {
+    const last = groups.at(-1);
+    if (page.name.startsWith('…') && last !== undefined) last.push(page);
+    else groups.push([page]);
+  }
+  return groups;
 }

@@ -2,13 +2,13 @@ import type { Sample } from '../measures/compare.ts';
 import { FEW_TEAMS, SIZES } from '../measures/growth.ts';
 import type { Options } from '../options.ts';
 import { goalsTable } from './goals.ts';
+import type { Report } from './page.ts';
 import { decreaseGoals, phasesTable } from './phases.ts';
 
-/** The decrease of the rates, for docs/performance.md. */
 export function growthReport(
   samples: readonly Sample[],
   { options, machine }: { readonly options: Options; readonly machine: string },
-): string {
+): Report {
   const { events, teams, rounds, seconds } = options;
   const count = (number: number) => number.toLocaleString('en');
   const problems = samples.flatMap(({ measured }) => measured.problems);
@@ -18,7 +18,7 @@ export function growthReport(
     title: 'from an empty log to a long one',
     most: 10,
   });
-  return [
+  const figures = [
     `Measured with \`npm run bench -- growth\` on ${machine}. Three databases were measured in turn: one with ` +
       `${count(FEW_TEAMS)} teams and users and an empty log; one with ${count(teams)} teams and users, one ` +
       `subscription per team, and an empty log; and one with the same teams and a log of ` +
@@ -26,7 +26,7 @@ export function growthReport(
       (problems.length === 0
         ? 'All measurements were valid.'
         : `**Failed:** ${problems.join('; ')}`),
-    goalsTable(goals),
     phasesTable(samples, Object.values(SIZES)),
   ].join('\n\n');
+  return { figures, goals: goalsTable(goals) };
 }

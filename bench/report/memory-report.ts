@@ -2,6 +2,7 @@ import type { MemoryWatch } from '../measures/memory.ts';
 import { figure, table } from './format.ts';
 import { goalsTable } from './goals.ts';
 import { median } from './median.ts';
+import type { Report } from './page.ts';
 
 const SECONDS_PER_MINUTE = 60;
 
@@ -13,20 +14,16 @@ export function growthPercent(resident: readonly number[]): number {
   return (late / early - 1) * 100;
 }
 
-/** The memory under load, for docs/performance.md. */
 export function memoryReport(
   { events, profiles, resident }: MemoryWatch,
   { minutes, machine }: { readonly minutes: number; readonly machine: string },
-): string {
+): Report {
   const problems = [...events.problems, ...profiles.problems];
-  const perMinute = Array.from(
+  const minutesOfValues = Array.from(
     { length: Math.ceil(resident.length / SECONDS_PER_MINUTE) },
-    (_, minute) => {
-      const first = minute * SECONDS_PER_MINUTE;
-      const values = resident.slice(first, first + SECONDS_PER_MINUTE);
-      return [`${minute + 1}`, figure(median(values), ' MB'), figure(Math.max(...values), ' MB')];
-    },
+    (_, minute) => resident.slice(minute * SECONDS_PER_MINUTE, (minute + 1) * SECONDS_PER_MINUTE),
   );
+  const medians = minutesOfValues.map(median);
   const goals = [
     {
       title: 'resident memory, maximum',
@@ -41,16 +38,24 @@ export function memoryReport(
       measured: growthPercent(resident),
     },
   ];
-  return [
+  const figures =
     `Measured with \`npm run bench -- memory\` on ${machine}: ${minutes} minutes of ` +
-      `${figure(events.perSecond)} events/s and ${figure(profiles.perSecond)} profile reads/s at ` +
-      'the same time. ' +
-      (problems.length === 0
-        ? 'All measurements were valid.'
-        : `**Failed:** ${problems.join('; ')}`),
-    goalsTable(goals),
-    table(['minute', 'median', 'maximum'], perMinute),
-  ].join('\n\n');
+    `${figure(events.perSecond)} events/s and ${figure(profiles.perSecond)} profile reads/s at ` +
+    'the same time. ' +
+    (problems.length === 0
+      ? 'All measurements were valid.'
+      : `**Failed:** ${problems.join('; ')}`) +
+    `\n\nThe server used at most ${figure(most(resident), ' MB')}. The median of each minute was between ` +
+    `${figure(Math.min(...medians))} and ${figure(most(medians), ' MB')}.`;
+  const minutely = table(
+    ['minute', 'median', 'maximum'],
+    minutesOfValues.map((values, index) => [
+      `${index + 1}`,
+      figure(median(values), ' MB'),
+      figure(most(values), ' MB'),
+    ]),
+  );
+  return { figures, goals: `${goalsTable(goals)}\n\n${minutely}` };
 }
 
 const most = (values: readonly number[]) => values.reduce((one, other) => Math.max(one, other), 0);

@@ -5,7 +5,16 @@ import type { Step } from '../options.ts';
 
 const ROOT = new URL('../../../../', import.meta.url);
 const PAGE = fileURLToPath(new URL('docs/performance.md', ROOT));
+const README = fileURLToPath(new URL('bench/README.md', ROOT));
 const CHART = fileURLToPath(new URL('docs/img/performance.svg', ROOT));
+
+/** The result of a step, in Markdown. */
+export type Report = {
+  /** What a user of Instep wants to know, for docs/performance.md. */
+  readonly figures: string;
+  /** The goals and what else the developers of Instep want to know, for bench/README.md. */
+  readonly goals: string;
+};
 
 const END = '<!-- end -->';
 const beginOf = (section: Step) => `<!-- Written by npm run bench -- ${section}: begin -->`;
@@ -23,8 +32,9 @@ export function withSection(page: string, section: Step, text: string): string {
   return `${page.slice(0, from)}\n\n${text.trim()}\n\n${page.slice(end)}`;
 }
 
-export function writeSection(section: Step, text: string): void {
-  writeFileSync(PAGE, withSection(readFileSync(PAGE, 'utf8'), section, text));
+export function writeReport(section: Step, { figures, goals }: Report): void {
+  writeFileSync(PAGE, withSection(readFileSync(PAGE, 'utf8'), section, figures));
+  writeFileSync(README, withSection(readFileSync(README, 'utf8'), section, goals));
 }
 
 export function writeChart(svg: string): void {

@@ -4,15 +4,15 @@ import type { Options } from '../options.ts';
 import { figure, table } from './format.ts';
 import { goalsTable } from './goals.ts';
 import { median } from './median.ts';
+import type { Report } from './page.ts';
 import { decreaseGoals, phasesTable } from './phases.ts';
 
 const MONTH_SECONDS = 30 * 86_400;
 
-/** What statistics and deletion cost, for docs/performance.md. */
 export function retentionReport(
   measures: RetentionMeasures,
   { options, machine }: { readonly options: Options; readonly machine: string },
-): string {
+): Report {
   const { samples, summedPerSecond, deletion, pages } = measures;
   const { events, teams, rounds, seconds } = options;
   const count = (number: number) => Math.round(number).toLocaleString('en');
@@ -44,7 +44,7 @@ export function retentionReport(
     },
     { ...pageGoal, title: '… and afterward', measured: slowest(pages.after) },
   ];
-  return [
+  const figures = [
     `Measured with \`npm run bench -- retention\` on ${machine}. The database had ${count(teams)} teams and ` +
       `users, and a log of ${count(events)} events with short bodies, received over two weeks. A ` +
       'quarter of them were older than the retention period. Each load was measured alternately with and ' +
@@ -52,8 +52,6 @@ export function retentionReport(
       (problems.length === 0
         ? 'All measurements were valid.'
         : `**Failed:** ${problems.join('; ')}`),
-    goalsTable(goals),
-    phasesTable(samples, Object.values(PHASES)),
     table(
       ['', 'measured'],
       [
@@ -70,6 +68,8 @@ export function retentionReport(
       ],
     ),
   ].join('\n\n');
+  const phases = phasesTable(samples, Object.values(PHASES));
+  return { figures, goals: `${goalsTable(goals)}\n\n${phases}` };
 }
 
 const medianOf = ({ timesMs }: MeasuredPage) => median(timesMs);
