@@ -11,6 +11,7 @@ const libraries = {
     index: 'index.ts',
     'adapters/next': 'adapters/next.ts',
     'adapters/node': 'adapters/node.ts',
+    'operate/index': 'operate/index.ts',
     'testing/index': 'testing/index.ts',
     'cli/instep': 'cli/instep.ts',
   },

@@ -17,7 +17,7 @@ import { SETTINGS } from './support/process/instep-process.ts';
 import { INSTEP, ROOT } from './support/repository.ts';
 
 const run = promisify(execFile);
-const ENTRY_POINTS = ['instep', 'instep/next', 'instep/node', 'instep/testing'];
+const ENTRY_POINTS = ['instep', 'instep/next', 'instep/node', 'instep/operate', 'instep/testing'];
 
 /** The names of all exported functions. Classes are left out. */
 const functions = (await Promise.all(ENTRY_POINTS.map((path) => import(path)))).flatMap((module) =>
@@ -32,9 +32,11 @@ const sources = readdirSync(join(INSTEP, 'src'), { recursive: true, encoding: 'u
 
 /** The code of the example in the function's doc comment. */
 function exampleOf(name: string): string | undefined {
-  const declaration = `export (?:async )?(?:function|const) ${name}\\b`;
+  const declaration = `export (?:async )?(?:function\\*?|const) ${name}\\b`;
   const pattern = new RegExp(`/\\*\\*((?:(?!\\*/)(?:.|\\n))*)\\*/\\s*${declaration}`);
-  const comment = sources.map((text) => pattern.exec(text)?.[1]).find((found) => found) ?? '';
+  const comment =
+    sources.map((text) => pattern.exec(text)?.[1]).find((found) => found?.includes('@example')) ??
+    '';
   return /@example\n \* ```ts\n((?:.|\n)*?) \* ```/.exec(comment)?.[1]?.replaceAll(/^ \* ?/gm, '');
 }
 

@@ -48,6 +48,7 @@ const ENTRY_POINTS = [
   'index.ts',
   'adapters/next.ts',
   'adapters/node.ts',
+  'operate/index.ts',
   'testing/index.ts',
 ];
 

@@ -5,6 +5,7 @@ import { readHealth } from './health/health.ts';
 import { createIngestPipeline, type Ingest, type IngestPipeline } from './ingest/pipeline.ts';
 import { type MaintenanceMode, openMaintenance } from './maintenance/open-maintenance.ts';
 import { createRunsJob } from './maintenance/runs.ts';
+import type { OperateContext } from './operate/context.ts';
 import type { Exposition } from './operations/metrics/exposition.ts';
 import { createMetrics, type Metrics } from './operations/metrics/metrics.ts';
 import { commitNothing } from './postgres/commit-nothing.ts';
@@ -54,6 +55,8 @@ export type Instep = {
     statement: string,
     values?: readonly unknown[],
   ) => Promise<Record<string, unknown>[]>;
+  /** A context for the functions of `instep/operate` that shares these connections. */
+  operateContext(): Promise<OperateContext>;
   /** Stops maintenance and disconnects from the database. An answered event is already stored. */
   close(): Promise<void>;
 };
@@ -112,6 +115,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
   });
   const stripeApi = { ...config.stripeApi, instrumentation: metrics };
   const api = createStripeApi(stripeApi);
+  const keyMode = keyKindOf(config.stripeApi.secretKey).mode;
   const pipeline = createIngestPipeline({
     database,
     api,
@@ -147,7 +151,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
     verifySignature: createSignatureVerifier(config.webhookSecrets, metrics),
     ingest,
     retrieveEvent: createEventRetrieval(stripeApi),
-    keyMode: keyKindOf(config.stripeApi.secretKey).mode,
+    keyMode,
     hasRoom: pipeline.hasRoom,
     instrumentation: metrics,
     logger,
@@ -182,6 +186,13 @@ export async function openService(options: InstepOptions): Promise<Service> {
     query,
     ingestEvents: ingest,
     databaseServer: server,
+    async operateContext() {
+      const { planSelection } = config;
+      const { nameOf } = pipeline;
+      const services = { database, api, ingest, nameOf, planSelection, keyMode, logger, now };
+      const clockMs = () => performance.now();
+      return { ...services, clockMs, nonce: randomUUID, close: async () => undefined };
+    },
     stopBeingReady() {
       isShuttingDown = true;
       void maintenance.stop();

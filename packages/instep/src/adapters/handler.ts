@@ -1,5 +1,6 @@
 import { type Environment, readConfig } from '../config/config.ts';
 import { type InstepOptions, logSettings, openService, type Service } from '../instep.ts';
+import type { OperateContext } from '../operate/context.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import { limitLines } from '../runtime/line-limiter.ts';
 import { createLogger, type Logger } from '../runtime/logging.ts';
@@ -27,8 +28,8 @@ export type FetchHandler = HandlerMethods & ((request: Request) => Promise<Respo
  * ```
  */
 export function createHandler(options: HandlerOptions = {}): FetchHandler {
-  const { handle, ingest, runMaintenance, close } = createLazyService(options);
-  return Object.assign(createFetchHandler(handle), { ingest, runMaintenance, close });
+  const { handle, serves: _, ...methods } = createLazyService(options);
+  return Object.assign(createFetchHandler(handle), methods);
 }
 
 export type HandlerOptions = Partial<Omit<InstepOptions, 'now'>> & {
@@ -59,6 +60,8 @@ export type HandlerMethods = {
    * `maintenance: 'on-demand'`, call it on a schedule.
    */
   runMaintenance(budgetMs: number): Promise<void>;
+  /** A context for the functions of `instep/operate` that shares the connections. */
+  operateContext(): Promise<OperateContext>;
   /**
    * Stops maintenance and disconnects from the database, for all handlers of this process with the same
    * configuration. The next request connects again.
@@ -120,6 +123,7 @@ export function createLazyService(options: HandlerOptions): LazyService {
     },
     ingest: async (...received) => (await openShared(resolve())).ingest(...received),
     runMaintenance: async (budgetMs) => (await openShared(resolve())).runMaintenance(budgetMs),
+    operateContext: async () => (await openShared(resolve())).operateContext(),
     async close() {
       if (resolved !== undefined) await closeShared(resolved);
     },

@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type Environment,
+  readApiConfig,
+  readDatabaseConfig,
+  readPlanSelection,
+} from '../config/config.ts';
+import type { PlanSelection } from '../core/plan-selection.ts';
+import { createIngestPipeline, type Ingest } from '../ingest/pipeline.ts';
+import { connectToServer, type DatabaseServer } from '../postgres/connect.ts';
+import type { Database } from '../postgres/database.ts';
+import { checkSchema } from '../postgres/migrate.ts';
+import { prepareDatabase } from '../postgres/prepare-database.ts';
+import { createLogger, type Logger } from '../runtime/logging.ts';
+import { createStripeApi, type StripeApi } from '../stripe/api.ts';
+import { keyKindOf, type Mode } from '../stripe/key-kind.ts';
+import type { NameOf } from '../stripe/product-names.ts';
+
+/** What the functions of `instep/operate` work with: get it from `openContext`, and pass it on. */
+export type OperateContext = {
+  /** @internal */
+  readonly database: Database;
+  /** Stripe's API, without a rate limit. @internal */
+  readonly api: StripeApi;
+  /** @internal */
+  readonly ingest: Ingest;
+  /** @internal */
+  readonly nameOf: NameOf;
+  /** @internal */
+  readonly planSelection: PlanSelection;
+  /** The mode of STRIPE_SECRET_KEY; `null` when its prefix does not show it. @internal */
+  readonly keyMode: Mode | null;
+  /** @internal */
+  readonly logger: Logger;
+  /** In milliseconds since 1970. @internal */
+  readonly now: () => number;
+  /** A monotonic clock, in milliseconds. @internal */
+  readonly clockMs: () => number;
+  /** @internal */
+  readonly nonce: () => string;
+  /** Disconnects from the database, unless the connections are those of a handler. */
+  close(): Promise<void>;
+};
+
+/** Who acts. The audit keeps it, so use an id rather than a name or an e-mail address. */
+export type Operator = {
+  readonly name: string;
+  readonly how: OperatorAccess;
+};
+
+/** Through which program an operator acts. */
+export type OperatorAccess = 'application' | 'command' | 'console';
+
+/** A handler or an Instep, whose connections a context can share. */
+export type Operated = { operateContext(): Promise<OperateContext> };
+
+export type OpenContextOptions = {
+  /** What `createHandler` or `openInstep` returned; without it, the environment says where to connect. */
+  readonly instep?: Operated | undefined;
+  /** `process.env` by default. */
+  readonly environment?: Environment;
+  /** Silent by default. */
+  readonly logger?: Logger;
+};
+
+/** Connections of its own, so that a slow page or command does not delay events. */
+const MAX_CONNECTIONS = 4;
+const STATEMENT_TIMEOUT_MS = 10_000;
+const MAX_QUEUED = 100_000;
+
+/**
+ * Opens a context for the other functions: with the connections of your handler, or with connections of its
+ * own to the database of the environment, whose schema must be up to date (`instep migrate`).
+ *
+ * @throws InstepError such as `CONFIG_INVALID`, `DATABASE_UNAVAILABLE` or `SCHEMA_OUTDATED`
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { findTeams, openContext } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * const { teams } = await findTeams(context, { filter: { status: 'past_due' } });
+ * console.log(teams.length); // 0
+ * await handler.close();
+ * ```
+ */
+export async function openContext(options: OpenContextOptions = {}): Promise<OperateContext> {
+  const { instep, environment = process.env, logger = createLogger('silent') } = options;
+  if (instep !== undefined) return await instep.operateContext();
+  const server = await connectToServer({
+    ...readDatabaseConfig(environment),
+    notice: (message) => logger.info(message),
+  });
+  try {
+    return await contextOn(server, environment, logger);
+  } catch (error) {
+    await server.release();
+    throw error;
+  }
+}
+
+async function contextOn(
+  server: DatabaseServer,
+  environment: Environment,
+  logger: Logger,
+): Promise<OperateContext> {
+  const planSelection = readPlanSelection(environment);
+  const stripeApi = readApiConfig(environment);
+  const onConnectionError = (err: Error) => logger.warn({ err }, 'database connection lost');
+  if (server.isEmbedded) await prepareDatabase(server, onConnectionError);
+  const database = server.open({
+    maxConnections: MAX_CONNECTIONS,
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    onConnectionError,
+  });
+  const close = async () => {
+    await database.close();
+    await server.release();
+  };
+  try {
+    await checkSchema(database.query);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+  return createContext({
+    database,
+    stripeApi,
+    planSelection,
+    maxQueued: MAX_QUEUED,
+    logger,
+    now: Date.now,
+    close,
+  });
+}
+
+type ContextOptions = Pick<
+  OperateContext,
+  'database' | 'planSelection' | 'logger' | 'now' | 'close'
+> & {
+  readonly stripeApi: Parameters<typeof createStripeApi>[0];
+  readonly maxQueued: number;
+};
+
+/** Makes a context of a database, with an ingest pipeline of its own. */
+export function createContext({
+  stripeApi,
+  maxQueued,
+  ...services
+}: ContextOptions): OperateContext {
+  const { database, logger, planSelection } = services;
+  const api = createStripeApi(stripeApi);
+  const pipeline = createIngestPipeline({ database, api, logger, planSelection, maxQueued });
+  const { ingest, nameOf } = pipeline;
+  const { mode: keyMode } = keyKindOf(stripeApi.secretKey);
+  const clockMs = () => performance.now();
+  return { ...services, api, ingest, nameOf, keyMode, clockMs, nonce: randomUUID };
+}

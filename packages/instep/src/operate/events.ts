@@ -1,0 +1,182 @@
+import type { ApplicationId } from '../core/application-id.ts';
+import { type PageOfEvents, readPageOfEvents } from '../event-log/event-page.ts';
+import * as log from '../event-log/search.ts';
+import type { EventFilter, EventRow, SortOrder } from '../event-log/search-events.ts';
+import { tailLog } from '../event-log/tail.ts';
+import type { OperateContext } from './context.ts';
+import {
+  type CustomerHistory,
+  type ExplainedEvent,
+  explainEvent as explain,
+  explainHistory,
+} from './customer-history.ts';
+import { readNamedTeam } from './named-teams.ts';
+
+export type FindEventsRequest = {
+  /** All events by default. */
+  readonly filter?: EventFilter;
+  /** Only events before this position; `null`: the newest events. */
+  readonly before?: number | null;
+  /** Instead of the newest events, those that follow this position. */
+  readonly after?: number | null;
+  /** 50 by default. */
+  readonly limit?: number;
+};
+
+/**
+ * A page of the event log, the newest event first. Where no index helps, a search takes several calls: it
+ * continues at `before`.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { findEvents, openContext } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * const { events } = await findEvents(context, { filter: { outcome: 'parked' } });
+ * console.log(events.length); // 0
+ * await handler.close();
+ * ```
+ */
+export async function findEvents(
+  { database: { query }, clockMs }: OperateContext,
+  { filter = {}, before = null, after = null, limit = 50 }: FindEventsRequest = {},
+): Promise<PageOfEvents> {
+  return await readPageOfEvents(query, { filter, before, after, limit, clockMs });
+}
+
+/**
+ * The events that this text identifies: the one at this position, or all with this id at Stripe, oldest first.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { eventsNamed, openContext } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * console.log(await eventsNamed(context, 'evt_123')); // []
+ * await handler.close();
+ * ```
+ */
+export async function eventsNamed(
+  { database: { query } }: OperateContext,
+  text: string,
+): Promise<EventRow[]> {
+  if (!/^\d+$/.test(text)) return await log.findEvents(query, text);
+  const position = Number(text);
+  const event = Number.isSafeInteger(position) ? await log.readEventAt(query, position) : null;
+  return event === null ? [] : [event];
+}
+
+/**
+ * Explains why an event has its outcome, from the log around it: the reasons as codes, and the plans before
+ * and after it.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { eventsNamed, explainEvent, openContext } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * for (const event of await eventsNamed(context, 'evt_123')) {
+ *   const { reasons } = await explainEvent(context, event);
+ *   console.log(event.outcome, reasons[0]?.code);
+ * }
+ * await handler.close();
+ * ```
+ */
+export async function explainEvent(
+  { database: { query }, planSelection }: OperateContext,
+  event: EventRow,
+): Promise<ExplainedEvent> {
+  return await explain(query, event, planSelection);
+}
+
+export type TimelineRequest = {
+  readonly teamId: ApplicationId;
+  /** Only events before this position; `null`: the newest ones. */
+  readonly before?: number | null;
+  /** 50 by default. */
+  readonly limit?: number;
+};
+
+const NO_HISTORY: CustomerHistory = { entries: [], before: null, prunedBeforeMs: null };
+
+/**
+ * The events of a team's customer in the order of arrival, each with its reasons and the plans before and
+ * after it. Empty for a team without a customer; `null` when there is no such team.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { openContext, readTimeline } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * const timeline = await readTimeline(context, { teamId: 7 });
+ * console.log(timeline); // null
+ * await handler.close();
+ * ```
+ */
+export async function readTimeline(
+  { database: { query }, planSelection }: OperateContext,
+  { teamId, before = null, limit = 50 }: TimelineRequest,
+): Promise<CustomerHistory | null> {
+  const team = await readNamedTeam(query, teamId);
+  if (team === null) return null;
+  const { id, customerId } = team;
+  if (customerId === null) return NO_HISTORY;
+  return await explainHistory(query, { customerId, planSelection, teamIds: [id], before, limit });
+}
+
+/**
+ * All matching events, for a file. Those that arrive meanwhile are left out.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { exportEvents, openContext } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * for await (const { eventId, outcome } of exportEvents(context, { customerId: 'cus_123' })) {
+ *   console.log(eventId, outcome);
+ * }
+ * await handler.close();
+ * ```
+ */
+export function exportEvents(
+  { database: { query } }: OperateContext,
+  filter: EventFilter = {},
+  order: SortOrder = 'newest first',
+): AsyncGenerator<EventRow> {
+  return log.searchLog(query, filter, order);
+}
+
+/**
+ * New events as they are committed, until the signal is aborted.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { followEvents, openContext } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * for await (const event of followEvents(context, {}, AbortSignal.timeout(100))) {
+ *   console.log(event.position, event.outcome);
+ * }
+ * await handler.close();
+ * ```
+ */
+export async function* followEvents(
+  { database: { query }, clockMs }: OperateContext,
+  filter: EventFilter,
+  signal: AbortSignal,
+): AsyncGenerator<EventRow> {
+  const after = await log.readNewestPosition(query);
+  yield* tailLog(query, filter, { after, clockMs }, signal);
+}

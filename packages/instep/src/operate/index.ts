@@ -1,0 +1,48 @@
+/**
+ * For operators: find out what a team's plan is and why, and act. The commands and the console call these
+ * functions, and your back office can do the same. They return data with codes; whoever shows it owns the words.
+ *
+ * @module operate
+ */
+export type { ApplicationId } from '../core/application-id.ts';
+export { LOGGED_OUTCOMES, type LoggedEvent, type LoggedOutcome } from '../core/logged-event.ts';
+export type { PlanSelection } from '../core/plan-selection.ts';
+export type { SubscriptionChange, SubscriptionEvent } from '../core/subscription-event.ts';
+export type { TeamPlan } from '../core/transition.ts';
+export type { PageOfEvents } from '../event-log/event-page.ts';
+export type { Explanation } from '../event-log/explain.ts';
+export type { EventReference, Reason } from '../event-log/reason.ts';
+export type { EventFilter, EventRow, SortOrder } from '../event-log/search-events.ts';
+export type { Team } from '../postgres/statements/teams.ts';
+export type { TeamProblem } from '../queries/team-filters.ts';
+export {
+  type OpenContextOptions,
+  type OperateContext,
+  type Operated,
+  type Operator,
+  type OperatorAccess,
+  openContext,
+} from './context.ts';
+export type { CustomerHistory, ExplainedEvent, HistoryEntry } from './customer-history.ts';
+export {
+  eventsNamed,
+  explainEvent,
+  exportEvents,
+  type FindEventsRequest,
+  findEvents,
+  followEvents,
+  readTimeline,
+  type TimelineRequest,
+} from './events.ts';
+export {
+  exportTeams,
+  type FindTeamsRequest,
+  type FoundCustomers,
+  findCustomers,
+  findTeams,
+  type PageOfTeams,
+  readTeam,
+  type TeamsStart,
+} from './find-teams.ts';
+export type { TeamFilter, TeamOrder, TeamSort } from './list-teams.ts';
+export type { LostPlan, NamedTeam } from './named-teams.ts';
