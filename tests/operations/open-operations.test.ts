@@ -1,4 +1,4 @@
-import { createExposition } from 'instep/src/operations/metrics/exposition.ts';
+import { createExposition } from 'instep/src/metrics/series.ts';
 import { openOperations } from 'instep/src/operations/open-operations.ts';
 import { connectToServer } from 'instep/src/postgres/connect.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';

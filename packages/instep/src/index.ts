@@ -17,7 +17,7 @@ export type { PlanSelection } from './core/plan-selection.ts';
 export type { User } from './core/user.ts';
 export type { Instep, InstepOptions } from './instep.ts';
 export type { MaintenanceMode } from './maintenance/open-maintenance.ts';
-export type { Exposition } from './operations/metrics/exposition.ts';
+export type { Exposition } from './metrics/series.ts';
 export type { DatabasePool } from './postgres/database-pool.ts';
 export {
   DatabaseBusy,

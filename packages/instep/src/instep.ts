@@ -5,9 +5,9 @@ import { readHealth } from './health/health.ts';
 import { createIngestPipeline, type Ingest, type IngestPipeline } from './ingest/pipeline.ts';
 import { type MaintenanceMode, openMaintenance } from './maintenance/open-maintenance.ts';
 import { createRunsJob } from './maintenance/runs.ts';
+import { createMetrics } from './metrics/metrics.ts';
+import type { Exposition } from './metrics/series.ts';
 import type { OperateContext } from './operate/context.ts';
-import type { Exposition } from './operations/metrics/exposition.ts';
-import { createMetrics, type Metrics } from './operations/metrics/metrics.ts';
 import { commitNothing } from './postgres/commit-nothing.ts';
 import { connectToServer, type DatabaseServer } from './postgres/connect.ts';
 import type { Database, Query } from './postgres/database.ts';
@@ -63,7 +63,7 @@ export type Instep = {
 
 /** An `Instep` with what a server process needs in addition. */
 export type Service = Instep & {
-  readonly metrics: Metrics;
+  readonly metrics: Exposition;
   readonly query: Query;
   readonly ingestEvents: Ingest;
   readonly databaseServer: DatabaseServer;

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createIngestPipeline } from 'instep/src/ingest/pipeline.ts';
+import { createExposition } from 'instep/src/metrics/series.ts';
 import { createConsole } from 'instep/src/operations/console/console.tsx';
 import type { ConsoleOptions } from 'instep/src/operations/console/options.ts';
 import { listenForOperators } from 'instep/src/operations/listen-for-operators.ts';
-import { createExposition } from 'instep/src/operations/metrics/exposition.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { Background } from 'instep/src/runtime/background.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';

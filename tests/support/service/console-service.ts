@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { createIngestPipeline } from 'instep/src/ingest/pipeline.ts';
+import { createExposition, type Exposition } from 'instep/src/metrics/series.ts';
 import { createConsole } from 'instep/src/operations/console/console.tsx';
 import { listenForOperators } from 'instep/src/operations/listen-for-operators.ts';
-import { createExposition, type Exposition } from 'instep/src/operations/metrics/exposition.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { Background } from 'instep/src/runtime/background.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';

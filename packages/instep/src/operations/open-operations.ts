@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Hono } from 'hono';
 import type { Config } from '../config/config.ts';
 import { createIngestPipeline } from '../ingest/pipeline.ts';
+import type { Exposition } from '../metrics/series.ts';
 import type { DatabaseServer } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
 import { Background } from '../runtime/background.ts';
@@ -11,7 +12,6 @@ import { createStripeApi } from '../stripe/api.ts';
 import { keyKindOf } from '../stripe/key-kind.ts';
 import type { ConsoleEnv } from './console/request-context.ts';
 import { listenForOperators, MAX_OPERATORS_CONNECTIONS } from './listen-for-operators.ts';
-import type { Exposition } from './metrics/exposition.ts';
 
 /** The operators' listener, in a process that serves the public or supervises those that do. */
 export type Operations = {

@@ -1,8 +1,8 @@
 import type { ReconcileServices } from '../../maintenance/reconcile/options.ts';
+import type { Exposition } from '../../metrics/series.ts';
 import type { Background } from '../../runtime/background.ts';
 import type { StripeApi } from '../../stripe/api.ts';
 import type { Mode } from '../../stripe/key-kind.ts';
-import type { Exposition } from '../metrics/exposition.ts';
 
 export type ConsoleOptions = ReconcileServices & {
   /** The API without a rate limit. */

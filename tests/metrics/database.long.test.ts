@@ -1,7 +1,7 @@
 import { afterAll, expect, test, vi } from 'vitest';
-import { startProxy, type TcpProxy } from '../../support/network/tcp-proxy.ts';
-import { useMetrics } from '../../support/service/metrics-service.ts';
-import { eventBody } from '../../support/stripe/events.ts';
+import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
+import { useMetrics } from '../support/service/metrics-service.ts';
+import { eventBody } from '../support/stripe/events.ts';
 
 let proxy: TcpProxy;
 const service = useMetrics({ REQUEST_DEADLINE_MS: '2000' }, async (databaseUrl) => {

@@ -1,5 +1,5 @@
 import type { Health } from 'instep/src/health/health.ts';
-import { createGauges } from 'instep/src/operations/metrics/gauges.ts';
+import { createGauges } from 'instep/src/metrics/gauges.ts';
 import { expect, test } from 'vitest';
 
 const HEALTH: Health = {

@@ -1,15 +1,11 @@
-import { LOGGED_OUTCOMES } from '../../core/logged-event.ts';
-import { InstepError } from '../../runtime/errors.ts';
-import type { Instrumentation } from '../../runtime/instrumentation.ts';
-import { WEBHOOK_PATH } from '../../server/webhook.ts';
-import { HANDLED_TYPES } from '../../stripe/handled-event-type.ts';
-import { createExposition, type Exposition, type Snapshot } from './exposition.ts';
+import { LOGGED_OUTCOMES } from '../core/logged-event.ts';
+import { InstepError } from '../runtime/errors.ts';
+import type { Instrumentation } from '../runtime/instrumentation.ts';
+import { WEBHOOK_PATH } from '../server/webhook.ts';
+import { HANDLED_TYPES } from '../stripe/handled-event-type.ts';
 import { createGauges, type GaugesOptions } from './gauges.ts';
 import { readProcessMetrics } from './process-metrics.ts';
-import { Counter, Histogram } from './series.ts';
-
-/** The counts and measurements of one process. */
-export type Metrics = Exposition & { snapshot(): Promise<Snapshot> };
+import { Counter, createExposition, type Exposition, Histogram } from './series.ts';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
@@ -78,7 +74,7 @@ function createSeries() {
 }
 
 /** Counts and measures the reports of all parts of this process. */
-export function createMetrics(options: GaugesOptions): Metrics & Instrumentation {
+export function createMetrics(options: GaugesOptions): Exposition & Instrumentation {
   const series = createSeries();
   const { requests, events, eventFailures, deliveryDelays, jobs } = series;
   for (const route of ['/api/user', WEBHOOK_PATH]) {
@@ -97,14 +93,11 @@ export function createMetrics(options: GaugesOptions): Metrics & Instrumentation
   let clockSkewSeconds: number | null = null;
   const readGauges = createGauges(options, () => clockSkewSeconds);
 
-  async function snapshot(): Promise<Snapshot> {
-    const read = await Promise.all([readGauges(), readProcessMetrics()]);
-    return [...Object.values(series).map((one) => one.read()), ...read.flat()];
-  }
-
   return {
-    ...createExposition(async () => [await snapshot()]),
-    snapshot,
+    ...createExposition(async () => {
+      const read = await Promise.all([readGauges(), readProcessMetrics()]);
+      return [...Object.values(series).map((one) => one.read()), ...read.flat()];
+    }),
     requestAnswered(route, status, durationMs) {
       requests.observe(durationMs / 1_000, { route, status: String(status) });
     },

@@ -1,7 +1,7 @@
 import { type FakeStripeAccount, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
 import { afterAll, expect, test, vi } from 'vitest';
-import { useMetrics } from '../../support/service/metrics-service.ts';
-import { eventBody } from '../../support/stripe/events.ts';
+import { useMetrics } from '../support/service/metrics-service.ts';
+import { eventBody } from '../support/stripe/events.ts';
 
 const account: { -readonly [Name in keyof FakeStripeAccount]: FakeStripeAccount[Name] } = {
   productNames: { prod_pro: 'Pro' },

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import * as v from 'valibot';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { useMetrics } from '../../support/service/metrics-service.ts';
-import { eventBody } from '../../support/stripe/events.ts';
+import { useMetrics } from '../support/service/metrics-service.ts';
+import { eventBody } from '../support/stripe/events.ts';
 
-const DOCS = resolve(import.meta.dirname, '../../../docs');
+const DOCS = resolve(import.meta.dirname, '../../docs');
 
 const integer = v.pipe(v.number(), v.integer());
 const width = v.pipe(integer, v.minValue(1), v.maxValue(24));

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { useService } from '../../support/service/contract-service.ts';
-import { valuesIn } from '../../support/service/metrics-service.ts';
-import { eventBody } from '../../support/stripe/events.ts';
+import { useService } from '../support/service/contract-service.ts';
+import { valuesIn } from '../support/service/metrics-service.ts';
+import { eventBody } from '../support/stripe/events.ts';
 
 const OPERATIONS = { OPS_PORT: '0' };
 

@@ -1,9 +1,9 @@
-import type { Health } from '../../health/health.ts';
-import type { Queued } from '../../ingest/pipeline.ts';
-import type { PoolUse } from '../../postgres/database-pool.ts';
-import { withDeadline } from '../../runtime/deadline.ts';
-import { InstepError } from '../../runtime/errors.ts';
-import { line, type Metric, metric, type Snapshot } from './exposition.ts';
+import type { Health } from '../health/health.ts';
+import type { Queued } from '../ingest/pipeline.ts';
+import type { PoolUse } from '../postgres/database-pool.ts';
+import { withDeadline } from '../runtime/deadline.ts';
+import { InstepError } from '../runtime/errors.ts';
+import { gauge, gaugeBy, type Metric } from './series.ts';
 
 export type GaugesOptions = {
   readonly queued: () => Queued;
@@ -22,7 +22,7 @@ const HEALTH_DEADLINE_MS = 1_000;
 export function createGauges(options: GaugesOptions, clockSkewSeconds: () => number | null) {
   const { queued, poolUse, now } = options;
   const readHealth = cachedHealth(options);
-  return async (): Promise<Snapshot> => {
+  return async (): Promise<Metric[]> => {
     const { ready, blocked, limit } = queued();
     const { total, idle, waiting } = poolUse();
     const health = await readHealth();
@@ -87,15 +87,6 @@ export function createGauges(options: GaugesOptions, clockSkewSeconds: () => num
       ),
     ];
   };
-}
-
-function gauge(name: string, help: string, value: number | null | undefined): Metric {
-  return metric(name, help, 'gauge', value == null ? [] : [line(name, {}, value)]);
-}
-
-function gaugeBy(label: string, name: string, help: string, values: Record<string, number>) {
-  const lines = Object.entries(values).map(([text, value]) => line(name, { [label]: text }, value));
-  return metric(name, help, 'gauge', lines);
 }
 
 /** Reads at most every three seconds, and never twice at the same time; `null` when it fails. */

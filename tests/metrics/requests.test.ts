@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { exchange } from '../../support/network/raw-connection.ts';
-import { HEADERS } from '../../support/secrets/test-secrets.ts';
-import { useMetrics } from '../../support/service/metrics-service.ts';
-import { sessionCookie } from '../../support/service/session-cookie.ts';
-import { eventBody } from '../../support/stripe/events.ts';
+import { exchange } from '../support/network/raw-connection.ts';
+import { HEADERS } from '../support/secrets/test-secrets.ts';
+import { useMetrics } from '../support/service/metrics-service.ts';
+import { sessionCookie } from '../support/service/session-cookie.ts';
+import { eventBody } from '../support/stripe/events.ts';
 
 const service = useMetrics();
 

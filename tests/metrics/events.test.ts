@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
-import { lockTeam, untilWaiting, whileHeld } from '../../support/postgres/locks.ts';
-import { useMetrics } from '../../support/service/metrics-service.ts';
-import { eventBody } from '../../support/stripe/events.ts';
+import { lockTeam, untilWaiting, whileHeld } from '../support/postgres/locks.ts';
+import { useMetrics } from '../support/service/metrics-service.ts';
+import { eventBody } from '../support/stripe/events.ts';
 
 const UPDATED = 'customer.subscription.updated';
 const MAX_QUEUED = 3;

@@ -1,0 +1,60 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readProcessMetrics } from 'instep/src/metrics/process-metrics.ts';
+import { createExposition } from 'instep/src/metrics/series.ts';
+import { expect, test, vi } from 'vitest';
+import { valuesIn } from '../support/service/metrics-service.ts';
+
+const { expose } = createExposition(readProcessMetrics);
+
+test('the metrics of the process have the values that the system gives', async () => {
+  const used = process.cpuUsage();
+  const values = valuesIn(await expose());
+  const value = (name: string) => values.get(name) ?? Number.NaN;
+  expect(value('process_cpu_seconds_total')).toBeGreaterThanOrEqual(
+    (used.user + used.system) / 1e6,
+  );
+  expect(value('process_cpu_seconds_total')).toBeCloseTo(
+    value('process_cpu_user_seconds_total') + value('process_cpu_system_seconds_total'),
+  );
+  const bootedAtSeconds = Date.now() / 1_000 - process.uptime();
+  expect(Math.abs(value('process_start_time_seconds') - bootedAtSeconds)).toBeLessThanOrEqual(1);
+  expect(value('process_resident_memory_bytes')).toBeGreaterThan(10e6);
+  expect(value('nodejs_heap_size_used_bytes')).toBeLessThan(value('nodejs_heap_size_total_bytes'));
+  expect(value('nodejs_heap_space_size_used_bytes{space="old"}')).toBeGreaterThan(0);
+  expect(value('nodejs_active_resources_total')).toBeGreaterThan(0);
+  const [major, minor, patch] = process.versions.node.split('.');
+  const labels = `version="${process.version}",major="${major}",minor="${minor}",patch="${patch}"`;
+  expect(value(`nodejs_version_info{${labels}}`)).toBe(1);
+});
+
+test.runIf(process.platform === 'linux')('on Linux, they include memory and files', async () => {
+  const values = valuesIn(await expose());
+  const value = (name: string) => values.get(name) ?? Number.NaN;
+  expect(value('process_virtual_memory_bytes')).toBeGreaterThan(
+    value('process_resident_memory_bytes'),
+  );
+  expect(value('process_heap_bytes')).toBeGreaterThan(0);
+  expect(value('process_open_fds')).toBeGreaterThan(2);
+  expect(value('process_open_fds')).toBeLessThan(value('process_max_fds'));
+});
+
+test('a blocked event loop and collected garbage are measured from the first scrape on', async () => {
+  await expose();
+  let longest = 0;
+  // The first delay is measured between two ticks.
+  await sleep(50);
+  const untilMs = performance.now() + 300;
+  let garbage: object[] = [];
+  while (performance.now() < untilMs) {
+    garbage.push({ garbage: new Array(100).fill(0) });
+    if (garbage.length > 10_000) garbage = [];
+  }
+  await vi.waitFor(async () => {
+    const values = valuesIn(await expose());
+    // Each scrape begins a new distribution.
+    longest = Math.max(longest, values.get('nodejs_eventloop_lag_max_seconds') ?? 0);
+    expect(longest).toBeGreaterThan(0.1);
+    const collections = values.get('nodejs_gc_duration_seconds_count{kind="minor"}') ?? 0;
+    expect(collections).toBeGreaterThan(0);
+  }, 5_000);
+});
