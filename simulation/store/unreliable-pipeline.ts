@@ -1,6 +1,6 @@
 import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
 import type { Ingest } from 'instep/src/ingest/pipeline.ts';
-import { createIngestPipeline } from 'instep/src/ingest/pipeline.ts';
+import { IngestPipeline } from 'instep/src/ingest/pipeline.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { DatabaseBusy, DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
 import type { Logger } from 'instep/src/runtime/logging.ts';
@@ -29,7 +29,7 @@ export function openUnreliablePipeline(
   options: UnreliablePipelineOptions,
 ): Ingest {
   const unreliable = unreliableDatabase(database, options.random);
-  return createIngestPipeline({ ...options, database: unreliable, maxQueued: MAX_QUEUED }).ingest;
+  return new IngestPipeline({ ...options, database: unreliable, maxQueued: MAX_QUEUED }).ingest;
 }
 
 function unreliableDatabase(database: Database, random: Random): Database {

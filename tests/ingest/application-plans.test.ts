@@ -1,7 +1,7 @@
 import type { ApplicationId } from 'instep/src/core/application-id.ts';
 import type { TeamPlan } from 'instep/src/core/transition.ts';
 import { rebuild } from 'instep/src/event-log/rebuild.ts';
-import { createIngestPipeline } from 'instep/src/ingest/pipeline.ts';
+import { IngestPipeline } from 'instep/src/ingest/pipeline.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { describe, expect, test } from 'vitest';
 import { embeddedServer } from '../support/postgres/test-database.ts';
@@ -19,7 +19,7 @@ const CHECKOUT = {
 };
 
 async function teamAfterCheckout(planSelection: 'newest' | 'best') {
-  const { ingest } = createIngestPipeline({
+  const { ingest } = new IngestPipeline({
     database: store.database,
     api: { retrieveProductName: async () => null },
     logger: createLogger('silent'),

@@ -1,5 +1,6 @@
-import { createIngestPipeline, type IngestPipelineOptions } from 'instep/src/ingest/pipeline.ts';
+import { IngestPipeline, type IngestPipelineOptions } from 'instep/src/ingest/pipeline.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
+import { DatabaseBusy } from 'instep/src/postgres/errors.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { expect, test, vi } from 'vitest';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
@@ -10,7 +11,7 @@ import { receivedEvent } from '../support/stripe/events.ts';
 const store = useDatabase(embeddedServer);
 
 function openPipeline(options: Partial<IngestPipelineOptions> = {}) {
-  return createIngestPipeline({
+  return new IngestPipeline({
     database: store.database,
     api: { retrieveProductName: async () => null },
     logger: createLogger('silent'),
@@ -21,7 +22,7 @@ function openPipeline(options: Partial<IngestPipelineOptions> = {}) {
 }
 
 test('an event of a team that is locked for a moment does not wait for other locked teams', async () => {
-  const { ingest, queued } = openPipeline();
+  const pipeline = openPipeline();
   const teams = await Promise.all(Array.from({ length: 21 }, () => store.addTeam()));
   const [brief, ...others] = teams.reverse();
   if (brief === undefined) throw new RangeError('no teams');
@@ -32,13 +33,13 @@ test('an event of a team that is locked for a moment does not wait for other loc
     let applied: Promise<unknown> | undefined;
     await whileHeld(store.openAnother(), lockTeam(brief.teamId), async () => {
       for (const { customerId } of others) {
-        const ingested = ingest([receivedEvent({ customerId })]).finally(() => {
+        const ingested = pipeline.ingest([receivedEvent({ customerId })]).finally(() => {
           settled += 1;
         });
         waiting.push(ingested);
       }
-      applied = ingest([receivedEvent({ customerId: brief.customerId })]);
-      await vi.waitUntil(() => queued().blocked === teams.length);
+      applied = pipeline.ingest([receivedEvent({ customerId: brief.customerId })]);
+      await vi.waitUntil(() => pipeline.queued().blocked === teams.length);
     });
     await applied;
     expect(settled).toBe(0);
@@ -47,6 +48,33 @@ test('an event of a team that is locked for a moment does not wait for other loc
   for (const { teamId } of teams) {
     expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
   }
+});
+
+test('a team whose trigger waits delays no other team, and again not when its event is sent again', async () => {
+  const { query } = store.database;
+  const slow = await store.addTeam();
+  await query(`
+    create function wait() returns trigger language plpgsql as
+    $$begin if new.provider_customer_id = '${slow.customerId}' then perform pg_sleep(30); end if;
+    return new; end$$;
+    create trigger wait before update on teams for each row execute function wait()`);
+  const pipeline = openPipeline({ timeoutMs: 4_000 });
+  const settleAll = async () => {
+    const others = await Promise.all(Array.from({ length: 9 }, () => store.addTeam()));
+    const slowEnd = pipeline.ingest([receivedEvent({ customerId: slow.customerId })]);
+    const ends = others.map(({ customerId }) => pipeline.ingest([receivedEvent({ customerId })]));
+    const isFirst = await Promise.race([
+      slowEnd.catch(() => false),
+      Promise.all(ends).then(() => true),
+    ]);
+    expect(isFirst).toBe(true);
+    await expect(slowEnd).rejects.toThrow(DatabaseBusy);
+  };
+  await settleAll();
+  await settleAll();
+  await query('drop trigger wait on teams');
+  const again = [receivedEvent({ customerId: slow.customerId })];
+  expect(await pipeline.ingest(again)).toMatchObject([{ outcome: 'applied' }]);
 });
 
 test('drops events whose requests have given up', async () => {
@@ -61,13 +89,15 @@ test('drops events whose requests have given up', async () => {
       });
     },
   };
-  const { ingest, queued } = openPipeline({ database, timeoutMs: 150 });
+  const pipeline = openPipeline({ database, timeoutMs: 150 });
   await whileHeld(store.openAnother(), 'lock table instep.events', async () => {
     const ends = await Promise.allSettled(
-      Array.from({ length: 30 }, () => ingest([receivedEvent({ customerId: 'cus_dropped' })])),
+      Array.from({ length: 30 }, () =>
+        pipeline.ingest([receivedEvent({ customerId: 'cus_dropped' })]),
+      ),
     );
     expect(new Set(ends.map(({ status }) => status))).toEqual(new Set(['rejected']));
   });
   expect(transactions).toBeLessThan(10);
-  expect(queued()).toMatchObject({ ready: 0, blocked: 0 });
+  expect(pipeline.queued()).toMatchObject({ ready: 0, blocked: 0 });
 });

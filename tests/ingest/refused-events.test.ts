@@ -1,7 +1,8 @@
 import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
-import { createRefusedPlans } from 'instep/src/ingest/refused-plans.ts';
+import { RefusedPlans } from 'instep/src/ingest/refused-plans.ts';
 import { DatabaseRefused } from 'instep/src/postgres/errors.ts';
 import { readFindings } from 'instep/src/postgres/statements/findings.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { describe, expect, test, vi } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
@@ -103,6 +104,79 @@ describe.each(postgresServers)('$name', (server) => {
     },
   );
 
+  /** A trigger that refuses the team of `cus_bad` with any SQLSTATE. */
+  const raising = (state: string) => [
+    `create or replace function object() returns trigger language plpgsql as
+     $$begin if new.provider_customer_id = 'cus_bad' then
+         raise exception 'no' using errcode = '${state}'; end if;
+     return new; end$$;
+     create trigger objection before update on teams for each row execute function object()`,
+    'drop trigger objection on teams',
+  ];
+
+  const refusals = [
+    ...['U0001', '55000', '42501', '42P01', '0A000', '26000', '57P01', 'XX000'].map((state) => [
+      `a trigger that raises ${state}`,
+      ...raising(state),
+    ]),
+    [
+      'a trigger that lacks a privilege',
+      `create table secrets ();
+       create function object_by_privilege() returns trigger language plpgsql as
+       $$begin if new.provider_customer_id = 'cus_bad' then perform from secrets; end if;
+       return new; end$$;
+       create trigger objection before update on teams for each row execute function object_by_privilege();
+       alter function object_by_privilege() security definer;
+       alter function object_by_privilege() owner to pg_monitor`,
+      'drop trigger objection on teams',
+    ],
+    [
+      'a view with row level security',
+      `alter table teams rename to all_teams;
+       create policy readable on all_teams for select using (true);
+       create policy writable on all_teams for update using (true)
+         with check (provider_customer_id <> 'cus_bad' or plan_name is null and provider_product_id is null);
+       alter table all_teams enable row level security;
+       grant select, update on all_teams to pg_monitor;
+       create view teams as select * from all_teams;
+       alter view teams owner to pg_monitor`,
+      'drop view teams; alter table all_teams rename to teams; alter table teams disable row level security',
+    ],
+  ] as [by: string, refusal: string, withdrawal: string][];
+
+  test.each(refusals)(
+    'what %s refuses is one team’s issue: 95 other teams get their plans',
+    async (_, refusal, withdrawal) => {
+      const { query } = store.database;
+      const others = await Promise.all(Array.from({ length: 95 }, () => store.addTeam()));
+      const teamId = await addTeam(query, { name: 'Bad', customerId: 'cus_bad' });
+      await query(refusal);
+      const ingest = openPipeline(store.database);
+      const ingestAll = (customerIds: readonly string[]) =>
+        Promise.allSettled(
+          customerIds.map((customerId) => ingest([receivedEvent({ customerId })])),
+        );
+      const customerIds = others.map(({ customerId }) => customerId);
+      const [bad, ...settled] = await ingestAll(['cus_bad', ...customerIds]);
+      expect(settled.filter(({ status }) => status === 'rejected')).toEqual([]);
+      expect(bad).toMatchObject({
+        status: 'rejected',
+        reason: { code: expect.stringMatching(/^DATABASE_(REFUSED|UNUSABLE)$/) },
+      });
+      const findings = { problems: null, afterCustomerId: '', limit: 10 };
+      await vi.waitFor(async () =>
+        expect(await readFindings(query, findings)).toMatchObject([
+          { problem: 'plan refused', teamId },
+        ]),
+      );
+      await query(withdrawal);
+      expect(await ingestAll(['cus_bad'])).toMatchObject([{ status: 'fulfilled' }]);
+      await query(`delete from teams where provider_customer_id = 'cus_bad';
+        delete from instep.events where customer_id = 'cus_bad';
+        delete from instep.subscriptions where customer_id = 'cus_bad'`);
+    },
+  );
+
   test('a refused plan is listed for the operators, until it is written', async () => {
     const { query } = store.database;
     const open = () => readFindings(query, { problems: null, afterCustomerId: '', limit: 10 });
@@ -135,7 +209,7 @@ describe.each(postgresServers)('$name', (server) => {
 
 test('many refused plans are stored by one statement at a time, and a failed statement has no effect', async () => {
   let statements = 0;
-  const refused = createRefusedPlans(async () => {
+  const refused = new RefusedPlans(async () => {
     statements += 1;
     throw new Error('the database has gone');
   });

@@ -1,7 +1,7 @@
 import type { ApplicationId } from 'instep/src/core/application-id.ts';
 import { dismissParkedEvents } from 'instep/src/event-log/dismiss.ts';
 import { pruneLog } from 'instep/src/event-log/prune.ts';
-import { createIngestPipeline, type Ingest } from 'instep/src/ingest/pipeline.ts';
+import { type Ingest, IngestPipeline } from 'instep/src/ingest/pipeline.ts';
 import { createCatchUpJob } from 'instep/src/maintenance/catch-up.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { DatabaseBusy, DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
@@ -334,7 +334,7 @@ test('an event whose team is locked delays no others, and is stored by the next 
   const setting = await setUp(bodies);
   const { database } = setting;
   const lockedId = await addTeam(database.query, { name: 'Locked', customerId: 'cus_locked' });
-  const { ingest } = createIngestPipeline({
+  const { ingest } = new IngestPipeline({
     database,
     api: { retrieveProductName: async () => null },
     logger: createLogger('silent'),

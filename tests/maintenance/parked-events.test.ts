@@ -1,6 +1,6 @@
 import { dismissParkedEvents } from 'instep/src/event-log/dismiss.ts';
 import { readHealth } from 'instep/src/health/health.ts';
-import { createIngestPipeline, type Ingest } from 'instep/src/ingest/pipeline.ts';
+import { type Ingest, IngestPipeline } from 'instep/src/ingest/pipeline.ts';
 import { createParkedEventsJob } from 'instep/src/maintenance/parked-events.ts';
 import { pruneExpiredEvents } from 'instep/src/maintenance/retention.ts';
 import type { Query } from 'instep/src/postgres/database.ts';
@@ -85,13 +85,13 @@ test('a customer whose event is refused or whose team is locked delays no other'
   const { query } = store.database;
   await query(`alter table teams add constraint objection
                check (provider_product_id <> 'prod_refused')`);
-  const { ingest } = createIngestPipeline({
+  const { ingest } = new IngestPipeline({
     database: store.database,
     api: { retrieveProductName: async () => null },
     logger,
     planSelection: 'newest',
     maxQueued: 100,
-    timeoutMs: 100,
+    timeoutMs: 500,
   });
   const tried: string[] = [];
   const noted: Ingest = async (events) => {

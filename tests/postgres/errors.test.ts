@@ -48,13 +48,16 @@ const REAL = [
   [DatabaseUnavailable, '25006', `set transaction read only; insert into notes values ('a')`],
 ] as const;
 
-/** Errors that only an accident causes, so the tests raise them. */
-const RAISED = [
-  [DatabaseRefused, ['09000', '27000', '38000', '39000']],
-  [DatabaseUnusable, ['28000', '28P01', '3D000']],
+/** Errors that only an accident causes, as PostgreSQL reports them. */
+const ACCIDENTS = [
+  [DatabaseRefused, ['09000', '27000', '38000', '39000', '55000', 'F0000', 'U0001']],
+  [DatabaseUnusable, ['28000', '28P01', '3D000', '42501']],
   [DatabaseConflict, ['40001', '40P01']],
   [DatabaseBusy, ['55P03']],
-  [DatabaseUnavailable, ['08006', '53100', '53200', '53300', '57P01', '57P03', '58030', 'XX000']],
+  [
+    DatabaseUnavailable,
+    ['08006', '25P03', '53100', '53200', '53300', '57P01', '57P03', '58030', 'XX000'],
+  ],
 ] as const;
 
 describe.each(postgresServers)('$name', (server) => {
@@ -85,16 +88,18 @@ describe.each(postgresServers)('$name', (server) => {
     }
   });
 
-  const raised = RAISED.flatMap(([kind, states]) =>
-    states.map((state) => [state, kind.name, kind] as const),
+  const states = ACCIDENTS.flatMap(([kind, all]) => all.map((state) => [state, kind] as const));
+  test.each(states)(
+    '%s is the application’s refusal if its code raised it',
+    async (state, kind) => {
+      const raise = `do $$begin raise exception 'no' using errcode = '${state}'; end$$`;
+      const isSame = kind === DatabaseConflict || kind === DatabaseBusy;
+      for (const error of await errorsOf(raise)) {
+        expect(error).toBeInstanceOf(isSame ? kind : DatabaseRefused);
+        expect(error).toMatchObject({ cause: { code: state }, message: 'no' });
+      }
+    },
   );
-  test.each(raised)('%s is %s', async (state, _, kind) => {
-    const raise = `do $$begin raise exception 'an accident' using errcode = '${state}'; end$$`;
-    for (const error of await errorsOf(raise)) {
-      expect(error).toBeInstanceOf(kind);
-      expect(error).toMatchObject({ cause: { code: state }, message: 'an accident' });
-    }
-  });
 
   test.each([
     ['database', '3D000', (there: URL) => Object.assign(there, { pathname: '/no_such' })],
@@ -149,6 +154,16 @@ test.each([
   expect(error).toBeInstanceOf(DatabaseUnavailable);
   await database.close();
   server.close();
+});
+
+const accidents = ACCIDENTS.flatMap(([kind, states]) =>
+  states.map((state) => [state, kind.name, kind] as const),
+);
+test.each(accidents)('%s is %s', (state, _, kind) => {
+  const cause = Object.assign(new Error('an accident'), { code: state, routine: 'ExecutorRun' });
+  const error = databaseError(cause);
+  expect(error).toBeInstanceOf(kind);
+  expect(error).toMatchObject({ cause, message: 'an accident' });
 });
 
 test('an error that is already converted stays the same', () => {

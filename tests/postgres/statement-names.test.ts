@@ -37,6 +37,7 @@ describe.each(postgresServers)('$name', (server) => {
     await read();
     await database.query(change);
     expect(await read()).toEqual([{ text: 'a' }]);
+    await database.query('deallocate all');
     expect(await database.transaction((query) => query(READ))).toEqual([{ text: 'a' }]);
     expect(await prepared()).toEqual([]);
   });

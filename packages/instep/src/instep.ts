@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Config, configWarnings, describeDatabase } from './config/config.ts';
 import { checkedTables } from './config/tables.ts';
 import { readHealth } from './health/health.ts';
-import { createIngestPipeline, type Ingest, type IngestPipeline } from './ingest/pipeline.ts';
+import { type Ingest, IngestPipeline } from './ingest/pipeline.ts';
 import { type MaintenanceMode, openMaintenance } from './maintenance/open-maintenance.ts';
 import { createRunsJob } from './maintenance/runs.ts';
 import { createMetrics } from './metrics/metrics.ts';
@@ -116,7 +116,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
   const stripeApi = { ...config.stripeApi, instrumentation: metrics };
   const api = createStripeApi(stripeApi);
   const keyMode = keyKindOf(config.stripeApi.secretKey).mode;
-  const pipeline = createIngestPipeline({
+  const pipeline = new IngestPipeline({
     database,
     api,
     logger,
@@ -152,7 +152,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
     ingest,
     retrieveEvent: createEventRetrieval(stripeApi),
     keyMode,
-    hasRoom: pipeline.hasRoom,
+    hasRoom: () => pipeline.hasRoom(),
     instrumentation: metrics,
     logger,
     nonce: randomUUID,
@@ -226,12 +226,9 @@ async function openDatabase(options: InstepOptions, statementTimeoutMs: number) 
 }
 
 /** Returns a check whether the schema fits and writes are committed. */
-function createDatabaseCheck(
-  database: Database,
-  { lastCommitMs }: IngestPipeline,
-): () => Promise<void> {
+function createDatabaseCheck(database: Database, pipeline: IngestPipeline): () => Promise<void> {
   const checkWrites = createWriteCheck({
-    lastCommitMs,
+    lastCommitMs: () => pipeline.lastCommitMs(),
     // Requests share this commit, so it belongs to no request's span.
     commit: () => outsideSpans(() => commitNothing(database)),
     clockMs: () => performance.now(),

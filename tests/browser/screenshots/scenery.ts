@@ -1,7 +1,7 @@
 import { createActivity } from 'instep/src/cli/demo/activity.ts';
 import { createCases } from 'instep/src/cli/demo/cases.ts';
 import { inTrueOrder, PRODUCT_NAMES, walkthrough } from 'instep/src/cli/demo/walkthrough.ts';
-import { createIngestPipeline } from 'instep/src/ingest/pipeline.ts';
+import { IngestPipeline } from 'instep/src/ingest/pipeline.ts';
 import { createJobs } from 'instep/src/maintenance/jobs.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
@@ -32,7 +32,7 @@ export async function setUp(database: Database): Promise<FakeStripeApi> {
   const stripe = await startFakeStripeApi({ productNames: PRODUCT_NAMES, subscriptions });
   const api = createStripeApi({ secretKey: API_KEY, baseUrl: new URL(stripe.url) });
   const planSelection = 'newest';
-  const { ingest, nameOf } = createIngestPipeline({
+  const { ingest, nameOf } = new IngestPipeline({
     database,
     api,
     logger,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createIngestPipeline } from 'instep/src/ingest/pipeline.ts';
+import { IngestPipeline } from 'instep/src/ingest/pipeline.ts';
 import { createExposition } from 'instep/src/metrics/series.ts';
 import { createConsole } from 'instep/src/operations/console/console.tsx';
 import type { ConsoleOptions } from 'instep/src/operations/console/options.ts';
@@ -48,7 +48,7 @@ export async function openConsole(
   const now = Date.now;
   const planSelection = 'newest';
   const pipeline = { database, api, logger, planSelection, maxQueued: 1_000 } as const;
-  const { ingest, nameOf } = createIngestPipeline(pipeline);
+  const { ingest, nameOf } = new IngestPipeline(pipeline);
   const wait = (delayMs: number) => sleep(delayMs);
   const background = new Background();
   const app = createConsole({

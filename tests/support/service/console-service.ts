@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createIngestPipeline } from 'instep/src/ingest/pipeline.ts';
+import { IngestPipeline } from 'instep/src/ingest/pipeline.ts';
 import { createExposition, type Exposition } from 'instep/src/metrics/series.ts';
 import { createConsole } from 'instep/src/operations/console/console.tsx';
 import { listenForOperators } from 'instep/src/operations/listen-for-operators.ts';
@@ -47,7 +47,7 @@ export function useConsole({
     const api = createStripeApi({ secretKey: API_KEY, baseUrl: new URL('http://127.0.0.1:1') });
     const planSelection = 'newest';
     const pipeline = { database, api, logger, planSelection, maxQueued: 1_000 } as const;
-    const { ingest, nameOf } = createIngestPipeline(pipeline);
+    const { ingest, nameOf } = new IngestPipeline(pipeline);
     const app = createConsole({
       ingest,
       nameOf,

@@ -1,4 +1,4 @@
-import { createIngestPipeline, type Ingest } from 'instep/src/ingest/pipeline.ts';
+import { type Ingest, IngestPipeline } from 'instep/src/ingest/pipeline.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 
@@ -6,7 +6,7 @@ type Retrieve = (productId: string) => Promise<string | null>;
 
 /** A pipeline like the server's, with its own cache of product names, and without names by default. */
 export function openPipeline(database: Database, retrieve: Retrieve = async () => null): Ingest {
-  return createIngestPipeline({
+  return new IngestPipeline({
     database,
     api: { retrieveProductName: retrieve },
     logger: createLogger('silent'),

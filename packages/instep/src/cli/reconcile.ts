@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import { readApiConfig, readPlanSelection } from '../config/config.ts';
-import { createIngestPipeline } from '../ingest/pipeline.ts';
+import { IngestPipeline } from '../ingest/pipeline.ts';
 import { limitRate } from '../maintenance/rate-limiter.ts';
 import { ReconciliationFailed } from '../maintenance/reconcile/failure.ts';
 import type { Finding } from '../maintenance/reconcile/finding.ts';
@@ -92,7 +92,7 @@ function openServices(database: Database): ReconcileServices {
   const api = createStripeApi(readApiConfig(process.env));
   const logger = createLogger('warn', { write: (line) => void process.stderr.write(line) });
   const options = { database, api, logger, planSelection, maxQueued: MAX_QUEUED };
-  const { ingest, nameOf } = createIngestPipeline(options);
+  const { ingest, nameOf } = new IngestPipeline(options);
   return {
     database,
     ingest,

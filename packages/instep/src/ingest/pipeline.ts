@@ -1,9 +1,11 @@
 import type { PlanSelection } from '../core/plan-selection.ts';
 import { effectOf } from '../core/status.ts';
 import type { Database } from '../postgres/database.ts';
-import { DatabaseBusy, DatabaseConflict, DatabaseRefused } from '../postgres/errors.ts';
+import { DatabaseBusy, DatabaseRefused, isOfOneEvent } from '../postgres/errors.ts';
 import { readProductName, writeProductName } from '../postgres/statements/products.ts';
 import { Batcher, QueueFull } from '../runtime/batcher.ts';
+import { BoundedCache } from '../runtime/bounded-cache.ts';
+import { DeadlineExceeded } from '../runtime/deadline.ts';
 import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { pause } from '../runtime/pause.ts';
@@ -12,7 +14,7 @@ import { createNameLookup, type NameOf } from '../stripe/product-names.ts';
 import { applyBatch, type PlanChange } from './apply-batch.ts';
 import { QueueLimit } from './queue-limit.ts';
 import type { EventWithProductName, IngestResult, ReceivedEvent } from './received-event.ts';
-import { createRefusedPlans } from './refused-plans.ts';
+import { RefusedPlans } from './refused-plans.ts';
 
 /**
  * Processes events: webhooks, replays and caught-up events all come through here. When the promise
@@ -22,22 +24,11 @@ import { createRefusedPlans } from './refused-plans.ts';
  */
 export type Ingest = (events: readonly ReceivedEvent[]) => Promise<readonly IngestResult[]>;
 
-export type IngestPipeline = {
-  readonly ingest: Ingest;
-  /** Looks up the names of products. */
-  readonly nameOf: NameOf;
-  /** Whether an event that arrives now would be stored in time. */
-  hasRoom(): boolean;
-  queued(): Queued;
-  /** When events were last committed, by `performance.now()`. */
-  lastCommitMs(): number;
-};
+/** Where events wait for a batch: `blocked` is for events that would delay the others. */
+type Queue = 'ready' | 'blocked';
 
-/** Where events wait for a batch: `blocked` is for teams that another transaction has locked. */
-type Lane = 'ready' | 'blocked';
-
-/** The number of events waiting in each lane, and the limit of the ready one. */
-export type Queued = Readonly<Record<Lane | 'limit', number>>;
+/** The number of events waiting in each queue, and the limit of the ready one. */
+export type Queued = Readonly<Record<Queue | 'limit', number>>;
 
 export type IngestPipelineOptions = {
   readonly database: Database;
@@ -50,10 +41,17 @@ export type IngestPipelineOptions = {
   readonly instrumentation?: Instrumentation;
 };
 
-const MAX_BATCH = 500;
-
 /** For callers without a deadline of their own. */
 const DEFAULT_TIMEOUT_MS = 60_000;
+
+const MAX_BATCH = 500;
+
+/**
+ * The shares of `timeoutMs` after which PostgreSQL ends a statement of a batch: in the ready queue, where all events
+ * wait for it, and in the blocked one, where the cause of a timeout is searched for by trying the batch in halves.
+ */
+const READY_SHARE = 1 / 4;
+const BLOCKED_SHARE = 1 / 32;
 
 /** The first and the longest pause between two attempts to lock a team. */
 const LOCK_PAUSE_MS = 5;
@@ -65,134 +63,219 @@ const LONGEST_LOCK_PAUSE_MS = 50;
  */
 const MAX_WAIT_MS = 300;
 
-/** Whether one event can have caused the error of its whole batch. */
-export function isOfOneEvent(error: unknown): error is Error {
-  return [DatabaseBusy, DatabaseConflict, DatabaseRefused].some((kind) => error instanceof kind);
-}
+const MAX_SLOW_CUSTOMERS = 1_000;
 
-/** Opens the pipeline into a database. Product names come from there and from Stripe's API. */
-export function createIngestPipeline(options: IngestPipelineOptions): IngestPipeline {
-  const { database, logger, planSelection, maxQueued } = options;
-  const { instrumentation = NO_INSTRUMENTATION, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
-  const nameOf = createNameLookup({
-    readStored: (productId) => readProductName(database.query, productId),
-    store: async (productId, name) => {
-      await writeProductName(database.query, productId, name);
-    },
-    retrieve: (productId) => options.api.retrieveProductName(productId),
-    onRetrieveError: (productId, err) =>
-      logger.warn({ productId, err }, 'product name lookup failed'),
-  });
-  const refusedPlans = createRefusedPlans(database.query);
-  const limit = new QueueLimit({ maxQueued, maxWaitMs: MAX_WAIT_MS });
-  const ready = openLane('ready', 'apply events');
-  // Retries events whose team was locked, so that they never delay the others.
-  const blocked = openLane('blocked', 'apply events of locked teams');
-  let blockedEvents = 0;
-  let lastCommitMs = Number.NEGATIVE_INFINITY;
+type Result = IngestResult | null;
+type EventQueue = Batcher<EventWithProductName, Result>;
 
-  function openLane(lane: Lane, name: string): Batcher<EventWithProductName, IngestResult | null> {
-    return new Batcher({
-      name,
-      maxBatch: MAX_BATCH,
-      maxQueued,
-      timeoutMs,
-      isWorthSplitting: isOfOneEvent,
-      startsNextFirst: true,
-      async run(events) {
-        const startedAtMs = performance.now();
-        try {
-          const results = await commit(events);
-          if (results.some((result) => result !== null)) lastCommitMs = performance.now();
-          return results;
-        } finally {
-          const tookMs = performance.now() - startedAtMs;
-          if (lane === 'ready') limit.learn(events.length, tookMs);
-          instrumentation.batchEnded(lane, events.length, tookMs);
-        }
+/** The pipeline into a database. Product names come from there and from Stripe's API. */
+export class IngestPipeline {
+  /** Looks up the names of products. */
+  readonly nameOf: NameOf;
+  #options: IngestPipelineOptions;
+  #instrumentation: Instrumentation;
+  #timeoutMs: number;
+  #refusedPlans: RefusedPlans;
+  #limit: QueueLimit;
+  #ready: EventQueue;
+  #blocked: EventQueue;
+  /** For events whose statements take long, because the application's triggers wait: one at a time, with all the time. */
+  #alone: EventQueue;
+  /** The customers whose events took long the last time. */
+  #slowCustomers = new BoundedCache<string, true>(MAX_SLOW_CUSTOMERS);
+  #blockedEvents = 0;
+  #lastCommitMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: IngestPipelineOptions) {
+    const { database, logger, maxQueued } = options;
+    this.#options = options;
+    this.#instrumentation = options.instrumentation ?? NO_INSTRUMENTATION;
+    this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    this.nameOf = createNameLookup({
+      readStored: (productId) => readProductName(database.query, productId),
+      store: async (productId, name) => {
+        await writeProductName(database.query, productId, name);
       },
+      retrieve: (productId) => options.api.retrieveProductName(productId),
+      onRetrieveError: (productId, err) =>
+        logger.warn({ productId, err }, 'product name lookup failed'),
     });
+    this.#refusedPlans = new RefusedPlans(database.query);
+    this.#limit = new QueueLimit({ maxQueued, maxWaitMs: MAX_WAIT_MS });
+    const batchOf = (share: number) => ({
+      maxBatch: MAX_BATCH,
+      timeoutMs: Math.ceil(this.#timeoutMs * share),
+    });
+    this.#ready = this.#openQueue('ready', 'apply events', batchOf(READY_SHARE));
+    this.#blocked = this.#openQueue('blocked', 'apply blocked events', batchOf(BLOCKED_SHARE));
+    this.#alone = this.#openQueue('blocked', 'apply slow events', { maxBatch: 1 });
   }
 
-  async function commit(
-    events: readonly EventWithProductName[],
-  ): Promise<readonly (IngestResult | null)[]> {
-    let results: readonly (IngestResult | null)[] = [];
-    let changes: readonly PlanChange[] = [];
-    const apply = (withoutNames: boolean) =>
-      database.transaction(async (query, atCommit) => {
-        const onChanges = (before: readonly PlanChange[]) => {
-          changes = before;
-        };
-        const options = { planSelection, withoutNames, ...(withoutNames && { onChanges }) };
-        results = await applyBatch({ query, atCommit }, events, options);
-        return results;
-      });
-    const [event] = events;
-    try {
-      return await apply(false);
-    } catch (error) {
-      if (!(error instanceof DatabaseRefused) || events.length > 1) throw error;
-      // The application's column may be too short for the name, and a plan must never wait for its name.
-      const stored = await apply(true).catch((again: unknown) => {
-        if (!(again instanceof DatabaseRefused)) throw again;
-        again.teamIds = results[0]?.teamIds ?? [];
-        if (event !== undefined && event.kind !== 'unreadable') {
-          refusedPlans.note(changes, event.subscription.createdSeconds);
-        }
-        throw again;
-      });
-      logger.warn({ eventId: event?.eventId, err: error }, 'stored without the plan name');
-      return stored;
-    }
+  readonly ingest: Ingest = async (events) => {
+    const startedAtMs = performance.now();
+    const named = await Promise.all(events.map((event) => this.#addProductName(event)));
+    return await Promise.all(named.map((event) => this.#ingestOne(event, startedAtMs)));
+  };
+
+  /** Whether an event that arrives now would be stored in time. */
+  hasRoom(): boolean {
+    return this.#ready.queued < this.#limit.count;
   }
 
-  async function addProductName(event: ReceivedEvent): Promise<EventWithProductName> {
+  queued(): Queued {
+    const { count: limit } = this.#limit;
+    return { ready: this.#ready.queued, blocked: this.#blockedEvents, limit };
+  }
+
+  /** When events were last committed, by `performance.now()`. */
+  lastCommitMs(): number {
+    return this.#lastCommitMs;
+  }
+
+  async #addProductName(event: ReceivedEvent): Promise<EventWithProductName> {
     if (event.kind === 'unreadable') return { productName: null, ...event };
     const { productId, planName, status } = event.subscription;
     const isNeeded = productId !== null && planName === null && effectOf(status) === 'grants';
-    return { productName: isNeeded ? await nameOf(productId) : null, ...event };
+    return { productName: isNeeded ? await this.nameOf(productId) : null, ...event };
   }
 
-  async function ingestOne(
-    event: EventWithProductName,
-    startedAtMs: number,
-  ): Promise<IngestResult> {
+  async #ingestOne(event: EventWithProductName, startedAtMs: number): Promise<IngestResult> {
     try {
-      const result = (await ready.add(event)) ?? (await whenUnlocked(event));
-      report(event, result, performance.now() - startedAtMs);
+      const first = this.#isSlow(event) ? null : await this.#ready.add(event);
+      const result = first ?? (await this.#whenUnblocked(event, startedAtMs));
+      this.#report(event, result, performance.now() - startedAtMs);
       return result;
     } catch (error) {
-      instrumentation.eventFailed(error);
+      this.#instrumentation.eventFailed(error);
       throw error;
     }
   }
 
-  async function whenUnlocked(event: EventWithProductName): Promise<IngestResult> {
-    if (blockedEvents >= maxQueued) {
-      throw new QueueFull(`${blockedEvents} events are already waiting for locked teams`);
+  /** Tries an event again that the ready queue did not apply, without delaying the events there. */
+  async #whenUnblocked(event: EventWithProductName, startedAtMs: number): Promise<IngestResult> {
+    const { maxQueued, logger } = this.#options;
+    if (this.#blockedEvents >= maxQueued) {
+      throw new QueueFull(`${this.#blockedEvents} events are already waiting for locked teams`);
     }
     logger.debug({ eventId: event.eventId }, 'waiting for a locked team');
-    const giveUpAtMs = performance.now() + timeoutMs;
-    blockedEvents += 1;
+    this.#blockedEvents += 1;
     try {
       for (let pauseMs = LOCK_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_LOCK_PAUSE_MS)) {
         await pause(pauseMs);
-        const result = await blocked.add(event);
+        const result = await this.#tryAgain(event, startedAtMs);
         if (result !== null) return result;
-        if (performance.now() > giveUpAtMs) {
-          throw new DatabaseBusy('another transaction has locked the team');
-        }
       }
+    } catch (error) {
+      if (!(error instanceof DeadlineExceeded)) throw error;
+      const reason = 'another transaction has locked the team, or a trigger takes too long';
+      throw new DatabaseBusy(reason, { cause: error });
     } finally {
-      blockedEvents -= 1;
+      this.#blockedEvents -= 1;
     }
   }
 
-  function report(event: ReceivedEvent, result: IngestResult, tookMs: number): void {
+  async #tryAgain(event: EventWithProductName, startedAtMs: number): Promise<Result> {
+    if (this.#isSlow(event)) return await this.#alone.add(event, startedAtMs);
+    return await this.#blocked.add(event, startedAtMs).catch((error: unknown) => {
+      if (!(error instanceof DatabaseBusy) || event.kind === 'unreadable') throw error;
+      this.#slowCustomers.set(event.subscription.customerId, true);
+      return null;
+    });
+  }
+
+  #isSlow(event: EventWithProductName): boolean {
+    return (
+      event.kind !== 'unreadable' &&
+      this.#slowCustomers.get(event.subscription.customerId) !== undefined
+    );
+  }
+
+  #openQueue(
+    queue: Queue,
+    name: string,
+    { maxBatch, timeoutMs }: { readonly maxBatch: number; readonly timeoutMs?: number },
+  ): EventQueue {
+    const run = async (events: readonly EventWithProductName[]): Promise<readonly Result[]> => {
+      const startedAtMs = performance.now();
+      try {
+        const results = await this.#commit(events, timeoutMs);
+        const endedAtMs = performance.now();
+        if (results.some((result) => result !== null)) this.#lastCommitMs = endedAtMs;
+        if (maxBatch === 1) this.#forgetIfFast(events, endedAtMs - startedAtMs);
+        return results;
+      } catch (error) {
+        // Which event takes so long is found out in the other queue.
+        if (queue === 'ready' && error instanceof DatabaseBusy) return events.map(() => null);
+        throw error;
+      } finally {
+        const tookMs = performance.now() - startedAtMs;
+        if (queue === 'ready') this.#limit.learn(events.length, tookMs);
+        this.#instrumentation.batchEnded(queue, events.length, tookMs);
+      }
+    };
+    return new Batcher({
+      name,
+      run,
+      maxBatch,
+      maxQueued: this.#options.maxQueued,
+      timeoutMs: this.#timeoutMs,
+      isWorthSplitting: isOfOneEvent,
+      startsNextFirst: true,
+    });
+  }
+
+  #forgetIfFast(events: readonly EventWithProductName[], tookMs: number): void {
+    if (tookMs > this.#timeoutMs * BLOCKED_SHARE) return;
+    for (const event of events) {
+      if (event.kind !== 'unreadable') this.#slowCustomers.delete(event.subscription.customerId);
+    }
+  }
+
+  async #commit(
+    events: readonly EventWithProductName[],
+    timeoutMs: number | undefined,
+  ): Promise<readonly Result[]> {
+    const { database, planSelection, logger } = this.#options;
+    const [event, ...others] = events;
+    let results: readonly Result[] = [];
+    let changes: readonly PlanChange[] = [];
+    const apply = (withoutNames: boolean) =>
+      database.transaction(
+        async (query, atCommit) => {
+          const onChanges = (before: readonly PlanChange[]) => {
+            changes = before;
+          };
+          const how = { planSelection, withoutNames, onChanges };
+          results = await applyBatch({ query, atCommit }, events, how);
+          return results;
+        },
+        { timeoutMs },
+      );
+    try {
+      return await apply(false).catch(async (error: unknown) => {
+        if (!(error instanceof DatabaseRefused) || others.length > 0) throw error;
+        // The application's column may be too short for the name, and a plan must never wait for its name.
+        const stored = await apply(true);
+        logger.warn({ eventId: event?.eventId, err: error }, 'stored without the plan name');
+        return stored;
+      });
+    } catch (error) {
+      if (others.length > 0 || event === undefined || event.kind === 'unreadable') throw error;
+      if (error instanceof DatabaseRefused) error.teamIds = results[0]?.teamIds ?? [];
+      // A timeout is final only for an event that had all the time.
+      if (isOfOneEvent(error) && !(error instanceof DatabaseBusy && timeoutMs !== undefined)) {
+        this.#refusedPlans.note(changes, event.subscription.createdSeconds);
+      }
+      throw error;
+    }
+  }
+
+  #report(event: ReceivedEvent, result: IngestResult, tookMs: number): void {
+    const { logger } = this.#options;
     const { outcome, teamIds, keptTeamIds } = result;
     const { eventId, type, source } = event;
-    instrumentation.eventProcessed({ type, outcome, source, delayMs: delayOf(event, outcome) });
+    const delayMs = delayOf(event, outcome);
+    this.#instrumentation.eventProcessed({ type, outcome, source, delayMs });
     const customerId = event.kind === 'unreadable' ? undefined : event.subscription.customerId;
     const durationMs = Math.round(tookMs);
     const line = { eventId, type, customerId, teamIds, outcome, durationMs };
@@ -204,18 +287,6 @@ export function createIngestPipeline(options: IngestPipelineOptions): IngestPipe
       logger.error({ ...line, reason: event.reason }, 'event unreadable');
     } else logger.info(line, 'event');
   }
-
-  return {
-    async ingest(events) {
-      const startedAtMs = performance.now();
-      const named = await Promise.all(events.map(addProductName));
-      return await Promise.all(named.map((event) => ingestOne(event, startedAtMs)));
-    },
-    nameOf,
-    hasRoom: () => ready.queued < limit.count,
-    lastCommitMs: () => lastCommitMs,
-    queued: () => ({ ready: ready.queued, blocked: blockedEvents, limit: limit.count }),
-  };
 }
 
 /** The time from an event's creation to its first delivery; `null` for anything but a first delivery. */

@@ -1,6 +1,6 @@
-import { type Ingest, isOfOneEvent } from '../ingest/pipeline.ts';
+import type { Ingest } from '../ingest/pipeline.ts';
 import type { Query } from '../postgres/database.ts';
-import { DatabaseRefused } from '../postgres/errors.ts';
+import { DatabaseRefused, isOfOneEvent } from '../postgres/errors.ts';
 import { readEventIds } from '../postgres/statements/events.ts';
 import {
   type AmbiguousSubscription,

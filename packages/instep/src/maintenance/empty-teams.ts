@@ -1,8 +1,8 @@
 import type { ApplicationId } from '../core/application-id.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import { fillEmptyTeams } from '../ingest/fill-empty-teams.ts';
-import { isOfOneEvent } from '../ingest/pipeline.ts';
 import type { Database } from '../postgres/database.ts';
+import { isOfOneEvent } from '../postgres/errors.ts';
 import { readCustomersOfEmptyTeams } from '../postgres/statements/teams.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { RestingCustomers } from './resting-customers.ts';

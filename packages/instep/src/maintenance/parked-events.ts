@@ -1,7 +1,8 @@
 import { readCustomersOfParkedEvents, readParkedEvents } from '../event-log/parked-events.ts';
-import { type Ingest, isOfOneEvent } from '../ingest/pipeline.ts';
+import type { Ingest } from '../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../ingest/received-event.ts';
 import type { Query } from '../postgres/database.ts';
+import { isOfOneEvent } from '../postgres/errors.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { readableEventOf } from '../stripe/parse-logged-event.ts';
 import { RestingCustomers } from './resting-customers.ts';

@@ -6,7 +6,7 @@ import {
   readPlanSelection,
 } from '../config/config.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
-import { createIngestPipeline, type Ingest } from '../ingest/pipeline.ts';
+import { type Ingest, IngestPipeline } from '../ingest/pipeline.ts';
 import { connectToServer, type DatabaseServer } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
 import { checkSchema } from '../postgres/migrate.ts';
@@ -151,7 +151,7 @@ export function createContext({
 }: ContextOptions): OperateContext {
   const { database, logger, planSelection } = services;
   const api = createStripeApi(stripeApi);
-  const pipeline = createIngestPipeline({ database, api, logger, planSelection, maxQueued });
+  const pipeline = new IngestPipeline({ database, api, logger, planSelection, maxQueued });
   const { ingest, nameOf } = pipeline;
   const { mode: keyMode } = keyKindOf(stripeApi.secretKey);
   const clockMs = () => performance.now();

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Hono } from 'hono';
 import type { Config } from '../config/config.ts';
-import { createIngestPipeline } from '../ingest/pipeline.ts';
+import { IngestPipeline } from '../ingest/pipeline.ts';
 import type { Exposition } from '../metrics/series.ts';
 import type { DatabaseServer } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
@@ -65,7 +65,7 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
       const api = createStripeApi(config.stripeApi);
       const { planSelection, maxQueuedEvents: maxQueued } = config;
       const pipeline = { database, api, logger, planSelection, maxQueued };
-      const { ingest, nameOf } = createIngestPipeline(pipeline);
+      const { ingest, nameOf } = new IngestPipeline(pipeline);
       const pages = createConsole({
         database,
         api,

@@ -1,23 +1,20 @@
 import type pg from 'pg';
 import { withDeadline } from '../runtime/deadline.ts';
-import { retry } from '../runtime/retry.ts';
 import { inSpan } from '../runtime/tracing.ts';
 import { columnValues } from './column-values.ts';
 import type { DatabasePool, PoolUse, ServerConnection } from './database-pool.ts';
 import {
-  DatabaseBusy,
-  DatabaseConflict,
-  DatabaseRefused,
   DatabaseUnavailable,
-  DatabaseUnusable,
   databaseError,
+  isOfOneEvent,
+  remedyFor,
+  TablesUnknown,
 } from './errors.ts';
 import { Pools } from './pools.ts';
 import { SESSION_SETTINGS, setStatements } from './session-settings.ts';
-import type { NamedStatement, Query } from './statement.ts';
-import { StatementNames } from './statement-names.ts';
-import { StatementTexts } from './statement-texts.ts';
+import { type NamedStatement, type Query, Statements } from './statement.ts';
 import type { DeclaredTables } from './tables/application-tables.ts';
+import { findApplicationTables } from './tables/find-tables.ts';
 
 export type { Query } from './statement.ts';
 
@@ -26,6 +23,11 @@ export type AtCommit = (...statements: Promise<unknown>[]) => void;
 
 export type Work<Result> = (query: Query, atCommit: AtCommit) => Promise<Result>;
 
+type TransactionOptions = {
+  /** After this time, PostgreSQL ends a statement, or its wait for a lock; that of all statements by default. */
+  readonly timeoutMs?: number | undefined;
+};
+
 export type Database = {
   /** One statement on a connection of its own. @throws the errors of `errors.ts` */
   readonly query: Query;
@@ -33,7 +35,7 @@ export type Database = {
    * Commits the statements of `work`, or rolls all of them back if it throws. Statements that `work` does not
    * await one by one are sent together. After a conflict with another transaction, `work` is repeated.
    */
-  transaction<Result>(work: Work<Result>): Promise<Result>;
+  transaction<Result>(work: Work<Result>, options?: TransactionOptions): Promise<Result>;
   poolUse(): PoolUse;
   close(): Promise<void>;
 };
@@ -64,8 +66,7 @@ const ANSWER_MARGIN_MS = 500;
 /** Opens a pool of connections. Nothing is connected before the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
   const { statementTimeoutMs } = options;
-  const names = new StatementNames();
-  const texts = new StatementTexts(options.tables ?? {});
+  const statements = new Statements(() => findApplicationTables(queryNow, options.tables ?? {}));
   const { searchPath } = options;
   const settings = { ...SESSION_SETTINGS, ...(searchPath && { search_path: searchPath }) };
   const timeouts = {
@@ -130,18 +131,11 @@ export function openDatabase(options: DatabaseOptions): Database {
       return result;
     } catch (cause) {
       const error = databaseError(cause);
-      if (staysUsableAfter(error)) client.release();
+      if (isOfOneEvent(error)) client.release();
       else void pools.discard(client);
       throw error;
     }
   }
-
-  const retryPolicy = {
-    maxCalls: MAX_CALLS,
-    firstPauseMs: 0,
-    longestPauseMs: 0,
-    isRetryable: (error: unknown) => error instanceof DatabaseConflict || names.disableAfter(error),
-  };
 
   function queryOn(client: pg.PoolClient): Query {
     return <Row extends object>(
@@ -158,8 +152,9 @@ export function openDatabase(options: DatabaseOptions): Database {
       }
       return send(statement.name, async () => {
         const { values = [] } = statement;
-        const text = texts.textOf(statement.text);
-        const name = names.nameOf(statement.name, text);
+        const text = statements.textOf(statement.text);
+        if (text === null) throw new TablesUnknown("the app's tables are not known yet");
+        const name = statements.preparedNameOf(statement.name, text);
         const prepared = { name, text, values: [...values], types: columnValues };
         const { rows } = await inOrder(client, () =>
           client.query<Row & pg.QueryResultRow>(prepared),
@@ -184,6 +179,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     client: pg.PoolClient,
     begin: string,
     work: Work<Result>,
+    timeoutMs?: number,
   ): Promise<Result> {
     const inFlight: Promise<unknown>[] = [];
     const atCommit: AtCommit = (...statements) => {
@@ -192,7 +188,14 @@ export function openDatabase(options: DatabaseOptions): Database {
       for (const statement of statements) statement.catch(() => undefined);
     };
     // Nothing waits for its response, so the first statement is sent together with it.
-    const start = pools.isOurs(client) ? begin : `${begin};\n${setLocally}`;
+    const limitMs = Math.min(timeoutMs ?? statementTimeoutMs, statementTimeoutMs);
+    const start = [
+      begin,
+      ...(pools.isOurs(client) ? [] : [setLocally]),
+      ...(timeoutMs === undefined
+        ? []
+        : [`set local statement_timeout = ${limitMs}`, `set local lock_timeout = ${limitMs}`]),
+    ].join(';\n');
     atCommit(send('begin', () => inOrder(client, () => client.query(start))));
     let result: Result;
     try {
@@ -200,7 +203,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     } catch (cause) {
       await Promise.allSettled(inFlight);
       const error = databaseError(cause);
-      if (staysUsableAfter(error)) {
+      if (isOfOneEvent(error)) {
         await send('rollback', () => inOrder(client, () => client.query('rollback')));
       }
       throw error;
@@ -230,21 +233,38 @@ export function openDatabase(options: DatabaseOptions): Database {
   const queryNow: Query = (statement, values) =>
     withConnection((client) => runAlone(client, statement, values));
 
-  function execute<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
-    return retry(async () => {
+  /** Runs work on a connection, again as long as the retry policy says so (`errors.ts`). */
+  async function run<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+    for (let calls = 1; ; calls += 1) {
+      const { tables } = statements;
       try {
         return await withConnection(work);
       } catch (error) {
-        if (!texts.forgetTablesAfter(error)) throw error;
-        await texts.findTables(queryNow);
-        return await withConnection(work);
+        if (calls === MAX_CALLS || !(await isWorthRepeating(error, tables))) throw error;
       }
-    }, retryPolicy);
+    }
+  }
+
+  async function isWorthRepeating(error: unknown, tables: Statements['tables']): Promise<boolean> {
+    switch (remedyFor(error)) {
+      case 'repeat':
+        return true;
+      case 'unprepare':
+        statements.stopPreparing();
+        return true;
+      case 'find tables':
+        if (tables === null && !(error instanceof TablesUnknown)) return false;
+        return await statements.findTables(tables);
+      case 'give up':
+      case 'blame the event':
+        return false;
+    }
   }
 
   return {
-    query: (statement, values) => execute((client) => runAlone(client, statement, values)),
-    transaction: (work) => execute((client) => transact(client, beginDeciding, work)),
+    query: (statement, values) => run((client) => runAlone(client, statement, values)),
+    transaction: (work, { timeoutMs } = {}) =>
+      run((client) => transact(client, beginDeciding, work, timeoutMs)),
     poolUse: () => pools.use(),
     close: () => pools.close(),
   };
@@ -276,9 +296,3 @@ async function commit(client: pg.PoolClient): Promise<void> {
 
 /** The routine of PostgreSQL that warns. The application's own triggers can also warn. */
 const STANDBY_WAIT = 'SyncRepWaitForLSN';
-
-function staysUsableAfter(error: Error): boolean {
-  return HARMLESS_ERRORS.some((kind) => error instanceof kind);
-}
-
-const HARMLESS_ERRORS = [DatabaseBusy, DatabaseConflict, DatabaseRefused, DatabaseUnusable];

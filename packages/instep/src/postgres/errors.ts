@@ -22,7 +22,10 @@ export class DatabaseUnusable extends InstepError {
   readonly code = 'DATABASE_UNUSABLE';
 }
 
-/** The database understood and refused the values: a constraint, a type, a length. */
+/** A statement needs the names of the application's tables, which have to be looked up first. */
+export class TablesUnknown extends DatabaseUnusable {}
+
+/** The database understood and refused the values: a constraint, a type, a length, a trigger, a policy. */
 export class DatabaseRefused extends InstepError {
   readonly code = 'DATABASE_REFUSED';
   /** The teams of the event that was refused, where they are known. */
@@ -30,38 +33,101 @@ export class DatabaseRefused extends InstepError {
 }
 
 /**
- * Cardinality, data exceptions, constraints, check options of views, program limits; and errors that the
- * application's own triggers and functions raise (09, 27, 38, 39, P0).
+ * What follows from an error:
+ *
+ * - `repeat`: the transaction runs again at once.
+ * - `unprepare`: it runs again, and statements are no longer prepared.
+ * - `find tables`: it runs again once the application's tables have been looked up.
+ * - `give up`: the server or our access to it is the cause, so nothing else would succeed there.
+ * - `blame the event`: one event can be the cause, so the others of its batch are tried without it.
+ *
+ * What a transaction can't solve by itself is left to its caller, for whom all but `give up` means that one event
+ * can be the cause.
  */
-const REFUSED_CLASSES = new Set(['21', '22', '23', '44', '54', '09', '27', '38', '39', 'P0']);
+export type Remedy = 'repeat' | 'unprepare' | 'find tables' | 'give up' | 'blame the event';
 
-/** Authorization, unknown database, unknown schema, syntax and access rules. */
-const UNUSABLE_CLASSES = new Set(['28', '3D', '3F', '42']);
+type ErrorClass = new (message: string, options: ErrorOptions) => InstepError;
 
-/** Serialization failures, deadlocks. */
-const CONFLICT_STATES = new Set(['40001', '40P01']);
+type Rule = {
+  /** SQLSTATEs, or the characters that they begin with. */
+  readonly states: readonly string[];
+  readonly kind: ErrorClass;
+  readonly remedy: Remedy;
+};
 
-/** Lock and statement timeouts. */
-const BUSY_STATES = new Set(['55P03', '57014']);
+/** The retry policy. The rule with the longest match counts; docs/ARCHITECTURE.md has it as a table. */
+const RULES: readonly Rule[] = [
+  // Serialization failures, deadlocks.
+  { states: ['40001', '40P01'], kind: DatabaseConflict, remedy: 'repeat' },
+  // A prepared statement that is unknown, that exists already, or whose columns have changed.
+  { states: ['26000', '42P05', '0A000'], kind: DatabaseUnusable, remedy: 'unprepare' },
+  // A table, column or schema that is gone: the application's migrations can rename them at any time.
+  { states: ['42P01', '42703', '3F000'], kind: DatabaseUnusable, remedy: 'find tables' },
+  // Lock and statement timeouts.
+  { states: ['55P03', '57014'], kind: DatabaseBusy, remedy: 'blame the event' },
+  // Connections, resources, shutdowns, files, internal errors; a read-only server; a session that was ended.
+  {
+    states: ['08', '53', '57P', '58', 'XX', '25006', '25P03', '25P04'],
+    kind: DatabaseUnavailable,
+    remedy: 'give up',
+  },
+  // The role can't log in, or the database does not exist.
+  { states: ['28', '3D'], kind: DatabaseUnusable, remedy: 'give up' },
+  // Syntax and privileges. Statements that one team's trigger runs can lack them too.
+  { states: ['42', '3F'], kind: DatabaseUnusable, remedy: 'blame the event' },
+];
+
+/** Anything else, such as constraints, data that does not fit, and what the application's triggers raise. */
+const REFUSED: Rule = { states: [], kind: DatabaseRefused, remedy: 'blame the event' };
+
+/** For errors that did not come from PostgreSQL: the connection has failed. */
+const UNANSWERED: Rule = { states: [], kind: DatabaseUnavailable, remedy: 'give up' };
 
 /**
- * Converts an error of `pg` into one of the errors above, by its SQLSTATE. An unknown error counts as
- * unavailable, so that the event gets a 503 and is sent again.
+ * The routines of PostgreSQL that throw what the application refuses: PL/pgSQL's `raise`, which can have any
+ * SQLSTATE, and the checks of views and of row level security.
  */
+const REFUSALS = new Set(['exec_stmt_raise', 'ExecWithCheckOptions']);
+
+/** What `raise` can throw like PostgreSQL itself, because the transaction then does the same. */
+const ALSO_RAISED = new Set<ErrorClass>([DatabaseConflict, DatabaseBusy]);
+
+function ruleFor(cause: unknown): Rule {
+  const state = sqlState(cause);
+  if (state === '') return UNANSWERED;
+  const found = [5, 3, 2]
+    .map((length) => RULES.find(({ states }) => states.includes(state.slice(0, length))))
+    .find((rule) => rule !== undefined);
+  if (found === undefined) return REFUSED;
+  return isRefusal(cause) && !ALSO_RAISED.has(found.kind) ? REFUSED : found;
+}
+
+function isRefusal(cause: unknown): boolean {
+  return cause instanceof Error && 'routine' in cause && REFUSALS.has(String(cause.routine));
+}
+
+/** Converts an error of `pg` into one of the errors above. */
 export function databaseError(cause: unknown): InstepError {
   if (cause instanceof DeadlineExceeded) {
     return new DatabaseUnavailable('the database did not answer in time', { cause });
   }
   if (cause instanceof InstepError) return cause;
-  const state = sqlState(cause);
-  const kind = state.slice(0, 2);
   const message = messageOf(cause);
-  if (REFUSED_CLASSES.has(kind)) return new DatabaseRefused(message, { cause });
-  if (UNUSABLE_CLASSES.has(kind)) return new DatabaseUnusable(message, { cause });
-  if (CONFLICT_STATES.has(state)) return new DatabaseConflict(message, { cause });
-  if (BUSY_STATES.has(state)) return new DatabaseBusy(message, { cause });
   if (isUnknownIssuer(cause)) return new DatabaseUnusable(`${message}: ${TRUST_IT}`, { cause });
-  return new DatabaseUnavailable(message, { cause });
+  return new (ruleFor(cause).kind)(message, { cause });
+}
+
+/** What follows from an error of the database, by its SQLSTATE or, for an error of ours, by its class. */
+export function remedyFor(error: unknown): Remedy {
+  if (error instanceof DatabaseConflict) return 'repeat';
+  if (error instanceof DatabaseBusy || error instanceof DatabaseRefused) return 'blame the event';
+  if (error instanceof TablesUnknown) return 'find tables';
+  return error instanceof DatabaseUnusable ? ruleFor(error.cause).remedy : 'give up';
+}
+
+/** Whether one event can have caused the error of a whole batch. */
+export function isOfOneEvent(error: unknown): error is InstepError {
+  return remedyFor(error) !== 'give up';
 }
 
 /** The error when no server accepts a connection. It is permanent only if each server's error is. */

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { ApplicationTables } from './tables/application-tables.ts';
 
 /** The text of a statement, or a function that builds it from the names of the application's tables. */
@@ -15,3 +16,75 @@ export type Query = <Row extends object>(
   statement: NamedStatement | string,
   values?: readonly unknown[],
 ) => Promise<Row[]>;
+
+/** The statements of one database: their texts, and the names under which connections prepare them. */
+export class Statements {
+  #lookUp: () => Promise<ApplicationTables>;
+  #tables: ApplicationTables | null = null;
+  #finding: Promise<void> | null = null;
+  #texts = new WeakMap<Exclude<StatementText, string>, string>();
+  #names: Map<string, string> | null = new Map();
+
+  /** `lookUp` finds the application's tables. */
+  constructor(lookUp: () => Promise<ApplicationTables>) {
+    this.#lookUp = lookUp;
+  }
+
+  /** The application's tables that the texts name; `null` before they have been looked up. */
+  get tables(): ApplicationTables | null {
+    return this.#tables;
+  }
+
+  /** The text of a statement; `null` when the application's tables have to be looked up first. */
+  textOf(text: StatementText): string | null {
+    if (typeof text === 'string') return text;
+    const known = this.#texts.get(text);
+    if (known !== undefined || this.#tables === null) return known ?? null;
+    const made = text(this.#tables);
+    this.#texts.set(text, made);
+    return made;
+  }
+
+  /**
+   * Looks up the application's tables, unless that has happened since a statement used `former`. Returns whether
+   * the statement would have another text now.
+   *
+   * @throws the errors of the look-up
+   */
+  async findTables(former: ApplicationTables | null): Promise<boolean> {
+    if (this.#tables === former) {
+      this.#finding ??= this.#find().finally(() => {
+        this.#finding = null;
+      });
+      await this.#finding;
+    }
+    return JSON.stringify(this.#tables) !== JSON.stringify(former);
+  }
+
+  async #find(): Promise<void> {
+    this.#tables = await this.#lookUp();
+    this.#texts = new WeakMap();
+  }
+
+  /**
+   * The name to prepare a statement under. It contains a hash of the text, so that a connection shared by
+   * several clients never runs another version's statement of the same name.
+   */
+  preparedNameOf(name: string, text: string): string | undefined {
+    if (this.#names === null) return undefined;
+    const known = this.#names.get(text);
+    if (known !== undefined) return known;
+    const prepared = `instep_${name}_${hash('sha256', text).slice(0, 16)}`;
+    this.#names.set(text, prepared);
+    return prepared;
+  }
+
+  /**
+   * Prepares no more statements. A pooler that does not support them (PgBouncer before 1.21, in transaction mode)
+   * gives every transaction another connection, where the name is unknown; and a prepared statement no longer fits
+   * a table that was altered.
+   */
+  stopPreparing(): void {
+    this.#names = null;
+  }
+}

@@ -21,13 +21,13 @@ type BatcherOptions<Item, Result> = {
    * the database works meanwhile. This makes batches smaller, so it only pays if they take long there.
    */
   readonly startsNextFirst?: boolean;
-  /** Whether some items of a failed batch could succeed one by one. */
+  /** Whether one item can have caused the error of its batch. The halves are then tried, down to single items. */
   readonly isWorthSplitting?: (error: unknown) => boolean;
 };
 
 type Waiting<Item, Result> = {
   readonly item: Item;
-  readonly addedAtMs: number;
+  readonly sinceMs: number;
   /** The span that waits for it. */
   readonly cause: Span | undefined;
   readonly resolve: (result: Result) => void;
@@ -39,7 +39,7 @@ type Waiting<Item, Result> = {
  * next one. There are no timers, so a single item never waits for others.
  */
 export class Batcher<Item, Result> {
-  readonly #options: BatcherOptions<Item, Result>;
+  #options: BatcherOptions<Item, Result>;
   #queue: Waiting<Item, Result>[] = [];
   #isDraining = false;
 
@@ -52,14 +52,17 @@ export class Batcher<Item, Result> {
     return this.#queue.length;
   }
 
-  /** The item's own result. @throws QueueFull at once when too many wait, or DeadlineExceeded */
-  add(item: Item): Promise<Result> {
+  /**
+   * The item's own result. Its caller waits since `sinceMs`, by `performance.now()`.
+   *
+   * @throws QueueFull at once when too many wait, or DeadlineExceeded
+   */
+  add(item: Item, sinceMs = performance.now()): Promise<Result> {
     if (this.#queue.length >= this.#options.maxQueued) {
       return Promise.reject(new QueueFull(`${this.#queue.length} are already waiting`));
     }
     return new Promise((resolve, reject) => {
-      const addedAtMs = performance.now();
-      this.#queue.push({ item, addedAtMs, cause: activeSpan(), resolve, reject });
+      this.#queue.push({ item, sinceMs, cause: activeSpan(), resolve, reject });
       if (!this.#isDraining) void this.#drain();
     });
   }
@@ -85,7 +88,9 @@ export class Batcher<Item, Result> {
       else resolveAll();
     } catch (error) {
       if (batch.length > 1 && this.#options.isWorthSplitting?.(error)) {
-        for (const one of batch) await this.#process([one]);
+        const middle = Math.ceil(batch.length / 2);
+        await this.#process(batch.slice(0, middle));
+        await this.#process(batch.slice(middle));
       } else {
         for (const { reject } of batch) reject(error);
       }
@@ -95,7 +100,7 @@ export class Batcher<Item, Result> {
   #dropLate(items: readonly Waiting<Item, Result>[]): readonly Waiting<Item, Result>[] {
     const { timeoutMs = Number.POSITIVE_INFINITY } = this.#options;
     const nowMs = performance.now();
-    const isLate = ({ addedAtMs }: Waiting<Item, Result>) => nowMs - addedAtMs > timeoutMs;
+    const isLate = ({ sinceMs }: Waiting<Item, Result>) => nowMs - sinceMs > timeoutMs;
     if (!items.some(isLate)) return items;
     for (const { reject } of items.filter(isLate)) {
       reject(new DeadlineExceeded(timeoutMs));

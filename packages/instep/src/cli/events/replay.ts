@@ -4,7 +4,7 @@ import type { LoggedOutcome } from '../../core/logged-event.ts';
 import type { PlanSelection } from '../../core/plan-selection.ts';
 import { type Replayed, replayEvents } from '../../event-log/replay.ts';
 import { readNewestPosition, searchLog } from '../../event-log/search.ts';
-import { createIngestPipeline, type Ingest } from '../../ingest/pipeline.ts';
+import { type Ingest, IngestPipeline } from '../../ingest/pipeline.ts';
 import { counted } from '../../operations/count-text.ts';
 import type { Database } from '../../postgres/database.ts';
 import { InstepError } from '../../runtime/errors.ts';
@@ -75,7 +75,7 @@ async function replay(
 
 /** The ingest pipeline without Stripe's API: a running server looks up missing product names. */
 function openPipeline(database: Database, planSelection: PlanSelection): Ingest {
-  const { ingest } = createIngestPipeline({
+  const { ingest } = new IngestPipeline({
     database,
     api: { retrieveProductName: async () => null },
     logger: createLogger('silent'),

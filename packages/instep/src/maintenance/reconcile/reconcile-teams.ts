@@ -1,8 +1,8 @@
 import type { ListedSubscription } from '../../core/listed-subscription.ts';
 import { isSamePlan } from '../../core/transition.ts';
 import { rebuild } from '../../event-log/rebuild.ts';
-import { isOfOneEvent } from '../../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../../ingest/received-event.ts';
+import { isOfOneEvent } from '../../postgres/errors.ts';
 import { PROBLEMS, storeFindings } from '../../postgres/statements/findings.ts';
 import { readCustomers } from '../../postgres/statements/subscriptions.ts';
 import {
