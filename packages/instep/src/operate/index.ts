@@ -12,9 +12,50 @@ export type { TeamPlan } from '../core/transition.ts';
 export type { PageOfEvents } from '../event-log/event-page.ts';
 export type { Explanation } from '../event-log/explain.ts';
 export type { EventReference, Reason } from '../event-log/reason.ts';
+export type { Difference } from '../event-log/rebuild.ts';
 export type { EventFilter, EventRow, SortOrder } from '../event-log/search-events.ts';
+export type { DriftFinding, Finding } from '../maintenance/reconcile/finding.ts';
+export type { StepProgress } from '../maintenance/reconcile/options.ts';
+export type { Counts, Resume } from '../maintenance/reconcile/progress.ts';
+export type { Problem } from '../postgres/statements/findings.ts';
 export type { Team } from '../postgres/statements/teams.ts';
 export type { TeamProblem } from '../queries/team-filters.ts';
+export {
+  ACTIONS,
+  type Acted,
+  type ActedOn,
+  type Action,
+  type ActionRequest,
+  type ActOptions,
+  act,
+} from './act.ts';
+export {
+  decideOrder,
+  dismiss,
+  type LinkRequest,
+  linkTeam,
+  repairTeam,
+  replay,
+  unlinkTeam,
+} from './actions.ts';
+export {
+  type ActionResult,
+  exportActions,
+  type FindActionsRequest,
+  findActions,
+  type RecordedAction,
+  type ReplayOutcomes,
+  readActed,
+  type Subject,
+} from './audit.ts';
+export {
+  type Comparison,
+  compareTeam,
+  type RebuildRequest,
+  type ReconcileRequest,
+  rebuildTeams,
+  reconcileTeams,
+} from './compare.ts';
 export {
   type OpenContextOptions,
   type OperateContext,

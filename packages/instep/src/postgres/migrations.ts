@@ -1,5 +1,6 @@
 import { sql as instep } from './migrations/0001-instep.ts';
 import { sql as teamSubscriptions } from './migrations/0002-team-subscriptions.ts';
+import { sql as operators } from './migrations/0003-operators.ts';
 
 export type Migration = {
   readonly version: number;
@@ -16,4 +17,5 @@ export type Migration = {
 export const MIGRATIONS: readonly Migration[] = [
   { version: 1, name: '0001_instep', sql: instep, compatibleFrom: 1 },
   { version: 2, name: '0002_team_subscriptions', sql: teamSubscriptions, compatibleFrom: 1 },
+  { version: 3, name: '0003_operators', sql: operators, compatibleFrom: 1 },
 ];

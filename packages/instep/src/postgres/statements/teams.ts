@@ -285,6 +285,27 @@ export async function linkTeam(
   return rows.length > 0;
 }
 
+const UNLINK_TEAM = ({ teams: { name, column, idType, setUpdatedAt } }: ApplicationTables) => {
+  const customer = column('providerCustomerId');
+  const emptied = [customer, ...PLAN_FIELDS.map(column)].map((one) => `${one} = null`);
+  return `
+      update ${name}
+         set ${emptied.join(', ')}${setUpdatedAt}
+       where ${column('id')} = ${idFrom(idType, '$1::text')}
+         and ${customer} = $2
+      returning ${column('id')} as id`;
+};
+
+/** Takes the customer away from a team, and with it the plan. Returns whether the team had this customer. */
+export async function unlinkTeam(
+  query: Query,
+  id: ApplicationId,
+  customerId: string,
+): Promise<boolean> {
+  const values = [id, customerId];
+  return (await query({ name: 'unlink_team', text: UNLINK_TEAM, values })).length > 0;
+}
+
 function toTeam<CustomerId>({ id, customerId, ...plan }: TeamRow<CustomerId>) {
   return { id, customerId, plan };
 }

@@ -1,0 +1,300 @@
+import { dismissParkedEvents } from '../event-log/dismiss.ts';
+import type { ParkedFilter } from '../event-log/parked-events.ts';
+import { type Replayed, replayEvents } from '../event-log/replay.ts';
+import { readEventAt } from '../event-log/search.ts';
+import { readEvents } from '../event-log/search-events.ts';
+import { fillEmptyTeams } from '../ingest/fill-empty-teams.ts';
+import { takeSnapshot } from '../maintenance/ambiguous-order.ts';
+import { DatabaseRefused } from '../postgres/errors.ts';
+import { readFindingOf } from '../postgres/statements/findings.ts';
+import { readCustomerIdsOf, readCustomers } from '../postgres/statements/subscriptions.ts';
+import { linkTeam, unlinkTeam } from '../postgres/statements/teams.ts';
+import { InstepError } from '../runtime/errors.ts';
+import {
+  type ActionResult,
+  type RecordedAction,
+  recordActions,
+  type Subject,
+  subjectText,
+} from './audit.ts';
+import { compareOrRepair } from './compare.ts';
+import type { OperateContext, Operator } from './context.ts';
+import { findTeams } from './find-teams.ts';
+import { type NamedTeam, readNamedTeam } from './named-teams.ts';
+
+/** What an operator can do about a team, a customer, a subscription or an event. */
+export const ACTIONS = [
+  'link',
+  'unlink',
+  'replay',
+  'compare',
+  'repair',
+  'dismiss',
+] as const satisfies readonly RecordedAction['action'][];
+export type Action = (typeof ACTIONS)[number];
+
+export type ActionRequest = {
+  readonly action: Action;
+  readonly subject: Subject;
+  /** To link: the id or the name of a customer's team, or the id of a team's customer. */
+  readonly linkTo?: string;
+  /** To link a team that has another customer. A customer that Stripe doesn't know is always replaced. */
+  readonly canReplace?: boolean;
+};
+
+export type ActOptions = {
+  /** Why, for whoever reads the audit. */
+  readonly note?: string | null;
+};
+
+/** What was done about one subject. */
+export type ActedOn = {
+  readonly subject: Subject;
+  readonly action: Action;
+  readonly isDone: boolean;
+  readonly result: ActionResult;
+};
+
+export type Acted = {
+  /** `readActionsOf` finds the results under this id. */
+  readonly formId: string;
+  readonly results: readonly ActedOn[];
+  /** The number of requests whose action does not apply to their subject. */
+  readonly skipped: number;
+};
+
+/** Shorter than the deadline of a request. */
+const DEADLINE_MS = 8_000;
+
+/**
+ * Performs actions one by one, and records them with their results in the audit. What fails becomes the result
+ * of its request, so that the others are still processed.
+ *
+ * @throws the errors of the database if the audit can't be written
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { act, openContext } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * const operator = { name: 'user:7', how: 'application' } as const;
+ * const subject = { kind: 'customer', id: 'cus_123' } as const;
+ * const { results } = await act(context, operator, [{ action: 'link', subject, linkTo: '9' }]);
+ * console.log(results[0]?.result.code); // no-such-team
+ * await handler.close();
+ * ```
+ */
+export async function act(
+  context: OperateContext,
+  operator: Operator,
+  requests: readonly ActionRequest[],
+  { note = null }: ActOptions = {},
+): Promise<Acted> {
+  const acted = await Promise.all(
+    requests.map(async (request): Promise<ActedOn[]> => {
+      const { subject, action } = request;
+      const outcome = await perform(request, context);
+      return outcome === null ? [] : [{ subject, action, ...outcome }];
+    }),
+  );
+  const results = acted.flat();
+  const formId = context.nonce();
+  await recordActions(
+    context.database.query,
+    { formId, operator, note },
+    results.map(({ subject, ...others }) => ({ subject: subjectText(subject), ...others })),
+  );
+  return { formId, results, skipped: requests.length - results.length };
+}
+
+type Outcome = Pick<ActedOn, 'isDone' | 'result'>;
+
+const done = (result: ActionResult): Outcome => ({ isDone: true, result });
+const failed = (result: ActionResult): Outcome => ({ isDone: false, result });
+
+/** `null` when the action does not apply to the subject. */
+async function perform(request: ActionRequest, context: OperateContext): Promise<Outcome | null> {
+  const { action, subject } = request;
+  try {
+    switch (action) {
+      case 'link':
+        return await link(request, context);
+      case 'unlink':
+        return subject.kind === 'team' ? await unlink(subject.id, context) : null;
+      case 'replay':
+        if (subject.kind === 'customer') return await replayParked(subject.id, context);
+        return subject.kind === 'event' ? await replayEvent(Number(subject.id), context) : null;
+      case 'compare':
+        if (subject.kind === 'subscription') return await askForOrder(subject.id, context);
+        return subject.kind === 'team' ? await compare(subject.id, context, true) : null;
+      case 'repair':
+        return subject.kind === 'team' ? await compare(subject.id, context, false) : null;
+      case 'dismiss':
+        return await dismiss(subject, context);
+    }
+  } catch (error) {
+    if (!(error instanceof InstepError)) throw error;
+    context.logger.warn({ err: error, action, subject: subjectText(subject) }, 'action failed');
+    return failed({ code: 'failed', error: error.code });
+  }
+}
+
+async function link(
+  { subject: { kind, id }, linkTo = '', canReplace = false }: ActionRequest,
+  context: OperateContext,
+): Promise<Outcome | null> {
+  const { query } = context.database;
+  if (kind === 'customer') {
+    const found = await teamNamed(linkTo, context);
+    return 'code' in found ? failed(found) : await linkAndReplay(found, id, canReplace, context);
+  }
+  if (kind !== 'team') return null;
+  if (!linkTo.startsWith('cus_')) return failed({ code: 'not-a-customer', text: linkTo });
+  const team = await readNamedTeam(query, id);
+  if (team === null) return failed({ code: 'no-such-team', text: id });
+  const finding = await readFindingOf(query, team);
+  const isUnknown = finding?.problem === 'unknown customer';
+  return await linkAndReplay(team, linkTo, canReplace || isUnknown, context);
+}
+
+async function linkAndReplay(
+  { id: teamId, customerId: former }: NamedTeam,
+  customerId: string,
+  canReplace: boolean,
+  context: OperateContext,
+): Promise<Outcome> {
+  const { database, planSelection } = context;
+  try {
+    if (!(await linkTeam(database.query, teamId, customerId, { canReplace }))) {
+      return failed({ code: 'has-another-customer', teamId, customerId: former });
+    }
+  } catch (error) {
+    if (!(error instanceof DatabaseRefused)) throw error;
+    return failed({ code: 'link-refused', teamId, customerId });
+  }
+  await fillEmptyTeams(database, planSelection, [customerId]);
+  const outcomes = await replayParkedEvents(customerId, context);
+  const isDone = !areUnresolved(outcomes);
+  return { isDone, result: { code: 'linked', teamId, customerId, former, outcomes } };
+}
+
+/** The largest number of teams among which the one with exactly this name is looked for. */
+const MAX_CANDIDATES = 100;
+
+/** The team with this id, the only one with exactly this name, or the only one whose name contains the text. */
+async function teamNamed(
+  text: string,
+  context: OperateContext,
+): Promise<NamedTeam | Extract<ActionResult, { code: 'no-such-team' | 'several-teams' }>> {
+  if (text === '') return { code: 'no-such-team', text };
+  const byId = await readNamedTeam(context.database.query, text);
+  if (byId !== null) return byId;
+  const request = { filter: { text }, limit: MAX_CANDIDATES };
+  const { teams, after, searchedTo } = await findTeams(context, request);
+  if (teams.length === 0 && searchedTo === null) return { code: 'no-such-team', text };
+  const exact = teams.filter(({ name }) => name === text);
+  const [only, other] = exact.length > 0 ? exact : teams;
+  const isOnly = only !== undefined && other === undefined && after === null;
+  return isOnly ? only : { code: 'several-teams', text };
+}
+
+async function unlink(id: string, { database: { query } }: OperateContext): Promise<Outcome> {
+  const team = await readNamedTeam(query, id);
+  if (team === null) return failed({ code: 'no-such-team', text: id });
+  const { id: teamId, customerId } = team;
+  if (customerId === null) return failed({ code: 'not-linked', teamId });
+  const isUnlinked = await unlinkTeam(query, teamId, customerId);
+  if (!isUnlinked) return failed({ code: 'has-another-customer', teamId, customerId });
+  return done({ code: 'unlinked', teamId, customerId });
+}
+
+/**
+ * The maximum number of a customer's parked events that are replayed at once. A running server replays the
+ * others.
+ */
+const MAX_REPLAYED = 200;
+
+/** A replay with this outcome has changed nothing that needs attention. */
+const UNRESOLVED = ['parked', 'unreadable', 'failed'] as const satisfies Replayed['outcome'][];
+
+type ReplayOutcomes = Extract<ActionResult, { code: 'replayed' }>['outcomes'];
+
+const areUnresolved = (outcomes: ReplayOutcomes) =>
+  UNRESOLVED.some((outcome) => outcomes[outcome] !== undefined);
+
+async function replayParked(customerId: string, context: OperateContext): Promise<Outcome> {
+  const outcomes = await replayParkedEvents(customerId, context);
+  return { isDone: !areUnresolved(outcomes), result: { code: 'replayed', outcomes } };
+}
+
+async function replayParkedEvents(
+  customerId: string,
+  { database: { query }, ingest }: OperateContext,
+): Promise<ReplayOutcomes> {
+  const filter = { customerId, outcome: 'parked' } as const;
+  const range = { after: 0, upTo: Number.MAX_SAFE_INTEGER };
+  const first = { order: 'oldest first', limit: MAX_REPLAYED } as const;
+  const events = await readEvents(query, filter, range, first);
+  const outcomes: Partial<Record<Replayed['outcome'], number>> = {};
+  for await (const { outcome } of replayEvents(events, { ingest, query })) {
+    outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+  }
+  return outcomes;
+}
+
+async function replayEvent(
+  position: number,
+  { database: { query }, ingest }: OperateContext,
+): Promise<Outcome> {
+  const event = Number.isSafeInteger(position) ? await readEventAt(query, position) : null;
+  if (event === null) return failed({ code: 'no-such-event', position });
+  const outcomes: Partial<Record<Replayed['outcome'], number>> = {};
+  for await (const { outcome } of replayEvents([event], { ingest, query })) outcomes[outcome] = 1;
+  return { isDone: !areUnresolved(outcomes), result: { code: 'replayed', outcomes } };
+}
+
+async function compare(id: string, context: OperateContext, isDryRun: boolean): Promise<Outcome> {
+  const comparison = await compareOrRepair(context, id, isDryRun);
+  switch (comparison.code) {
+    case 'in-sync':
+    case 'repaired':
+      return done(comparison);
+    case 'out-of-sync':
+      return isDryRun ? done(comparison) : failed(comparison);
+    default:
+      return failed(comparison);
+  }
+}
+
+async function askForOrder(subscriptionId: string, context: OperateContext): Promise<Outcome> {
+  const { query } = context.database;
+  const customerIds = await readCustomerIdsOf(query, subscriptionId, 1);
+  const { customers } = await readCustomers(query, customerIds);
+  const state = customers.get(customerIds[0] ?? '')?.get(subscriptionId);
+  if (state?.order !== 'ambiguous') return done({ code: 'order-known' });
+  const ambiguous = { subscriptionId, createdSeconds: state.newest.createdSeconds };
+  const { retrieveSubscription } = context.api;
+  const options = { ...context, query, retrieveSubscription };
+  switch (await takeSnapshot(ambiguous, options, AbortSignal.timeout(DEADLINE_MS))) {
+    case 'answered':
+      return done({ code: 'order-decided' });
+    case 'too early':
+      return failed({ code: 'too-early' });
+    case 'unknown':
+      return failed({ code: 'unknown-subscription' });
+  }
+}
+
+/** Dismisses parked events. Everything else is only hidden from the list of issues. */
+async function dismiss({ kind, id }: Subject, { database }: OperateContext): Promise<Outcome> {
+  const filter: Readonly<Partial<Record<Subject['kind'], ParkedFilter>>> = {
+    customer: { customerId: id },
+    event: { position: Number(id) },
+  };
+  const parked = filter[kind];
+  if (parked === undefined) return done({ code: 'dismissed', parkedEvents: 0 });
+  const signal = AbortSignal.timeout(DEADLINE_MS);
+  const parkedEvents = await dismissParkedEvents(database.query, parked, signal);
+  return done({ code: 'dismissed', parkedEvents });
+}

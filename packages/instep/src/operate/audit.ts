@@ -1,0 +1,279 @@
+import type { ApplicationId } from '../core/application-id.ts';
+import type { LoggedOutcome } from '../core/logged-event.ts';
+import type { TeamPlan } from '../core/transition.ts';
+import { columnArrays } from '../postgres/column-arrays.ts';
+import type { Query } from '../postgres/database.ts';
+import type { Problem } from '../postgres/statements/findings.ts';
+import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
+import { idFrom } from '../postgres/tables/id-from-text.ts';
+import type { InstepErrorCode } from '../runtime/errors.ts';
+import type { OperateContext, Operator, OperatorAccess } from './context.ts';
+
+/** What an action is about. */
+export type Subject = {
+  readonly kind: 'team' | 'customer' | 'subscription' | 'event';
+  readonly id: string;
+};
+
+/** The text under which a subject is stored, such as `team:1`. */
+export function subjectText({ kind, id }: Subject): string {
+  return `${kind}:${id}`;
+}
+
+/** What an action has changed, or why it has changed nothing. */
+export type ActionResult =
+  /** `former`: the customer that the team had. `outcomes`: those of the customer's parked events. */
+  | {
+      readonly code: 'linked';
+      readonly teamId: ApplicationId;
+      readonly customerId: string;
+      readonly former: string | null;
+      readonly outcomes: ReplayOutcomes;
+    }
+  | {
+      readonly code: 'unlinked';
+      readonly teamId: ApplicationId;
+      readonly customerId: string;
+    }
+  /** No team has this id or name, or several have it. */
+  | { readonly code: 'no-such-team'; readonly text: string }
+  | { readonly code: 'several-teams'; readonly text: string }
+  /** The id of a customer at Stripe begins with `cus_`. */
+  | { readonly code: 'not-a-customer'; readonly text: string }
+  /** `customerId`: the one that it has. */
+  | {
+      readonly code: 'has-another-customer';
+      readonly teamId: ApplicationId;
+      readonly customerId: string | null;
+    }
+  /** The database refused it, for example because another team has the customer. */
+  | {
+      readonly code: 'link-refused';
+      readonly teamId: ApplicationId;
+      readonly customerId: string;
+    }
+  | { readonly code: 'not-linked'; readonly teamId: ApplicationId }
+  | { readonly code: 'replayed'; readonly outcomes: ReplayOutcomes }
+  | { readonly code: 'no-such-event'; readonly position: number }
+  | { readonly code: 'in-sync' }
+  | {
+      readonly code: 'out-of-sync' | 'repaired';
+      readonly is: TeamPlan;
+      readonly shouldBe: TeamPlan;
+      readonly cause: Problem;
+    }
+  /** Stripe does not know it. */
+  | { readonly code: 'unknown-customer'; readonly customerId: string }
+  | { readonly code: 'unknown-subscription' }
+  | { readonly code: 'order-known' | 'order-decided' }
+  /** By Stripe's clock, the second of the events is not over yet. */
+  | { readonly code: 'too-early' }
+  /** Hidden until it changes. `parkedEvents`: how many were dismissed. */
+  | { readonly code: 'dismissed'; readonly parkedEvents: number }
+  | ({ readonly code: 'reconciled' } & Readonly<Record<'teams' | 'drifts' | 'repaired', number>>)
+  | { readonly code: 'failed'; readonly error: InstepErrorCode }
+  /** An earlier version recorded a sentence. */
+  | { readonly code: 'text'; readonly text: string };
+
+/** How many events had each outcome when they were replayed. */
+export type ReplayOutcomes = Readonly<
+  Partial<Record<LoggedOutcome | 'duplicate' | 'left out' | 'failed', number>>
+>;
+
+/** An operator's action on a team, a customer, a subscription or an event, and its result. */
+type OperatorAction = {
+  /** Such as `team:1`, `customer:cus_1`, `subscription:sub_1` or `event:1`; `teams:all`. */
+  readonly subject: string;
+  readonly action: 'link' | 'unlink' | 'replay' | 'compare' | 'repair' | 'dismiss' | 'reconcile';
+  readonly isDone: boolean;
+  readonly result: ActionResult;
+};
+
+/** What the actions of one form have in common. */
+type Form = {
+  readonly formId: string;
+  readonly operator: Operator;
+  readonly note: string | null;
+};
+
+/** Records the actions of one form, and deletes those older than a year. */
+export async function recordActions(
+  query: Query,
+  { formId, operator, note }: Form,
+  actions: readonly OperatorAction[],
+): Promise<void> {
+  const rows = actions.map(({ result, ...action }) => {
+    const { teamId, customerId } = result.code === 'linked' ? result : NOT_LINKED;
+    return {
+      ...action,
+      outcome: JSON.stringify(result),
+      teamId: teamId === null ? null : String(teamId),
+      customerId,
+    };
+  });
+  await query({
+    name: 'record_actions',
+    text: `
+      with forgotten as (
+        delete from instep.operator_actions
+         where acted_at < now() - interval '1 year'
+      )
+      insert into instep.operator_actions
+             (form_id, operator, operator_how, note, subject, action, is_done, outcome,
+              linked_team_id, linked_customer_id)
+      select $1, $2, $3, $4, acted.*
+        from unnest($5::text[], $6::text[], $7::boolean[], $8::jsonb[], $9::text[], $10::text[])
+          as acted
+          on conflict do nothing`,
+    values: [
+      ...[formId, operator.name, operator.how, note],
+      ...columnArrays(rows, 'subject', 'action', 'isDone', 'outcome', 'teamId', 'customerId'),
+    ],
+  });
+}
+
+const NOT_LINKED = { teamId: null, customerId: null };
+
+/** An action in the audit. */
+export type RecordedAction = OperatorAction & {
+  readonly note: string | null;
+  /** Who acted, and through which program; `null`: an earlier version did not record it. */
+  readonly operator: string | null;
+  readonly how: OperatorAccess | null;
+  readonly actedAtMicroseconds: number;
+  /** `null`: the subject is not a team, or the team is gone or has no name. */
+  readonly teamName: string | null;
+  /** `null`: the subject is not an event, or the event is gone or has no id. */
+  readonly eventId: string | null;
+};
+
+const ACTIONS = ({ teams }: ApplicationTables) => `
+      select subject, action, is_done as "isDone", note, operator, operator_how as how,
+             coalesce(acted.outcome, jsonb_build_object('code', 'text', 'text', result)) as result,
+             (extract(epoch from acted_at) * 1000000)::bigint as "actedAtMicroseconds",
+             name as "teamName", event_id as "eventId"
+        from instep.operator_actions as acted
+        left join ${teams.rows} as teams
+          on starts_with(subject, 'team:')
+         and teams.id = ${idFrom(teams.idType, "substr(subject, length('team:') + 1)")}
+        left join instep.events
+          on starts_with(subject, 'event:')
+         and position = ${idFrom('bigint', "substr(subject, length('event:') + 1)")}`;
+
+const READ_ACTIONS_OF = (tables: ApplicationTables) => `
+      ${ACTIONS(tables)}
+       where form_id = $1
+       order by subject`;
+
+const READ_ACTIONS = (tables: ApplicationTables) => `
+      ${ACTIONS(tables)}
+       where $1::bigint is null
+          or acted_at < timestamptz 'epoch' + $1::bigint * interval '1 microsecond'
+       order by acted_at desc
+       fetch first $2 rows with ties`;
+
+const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+/**
+ * The actions that one call of `act` recorded; none for anything but its `formId`.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { openContext, readActed } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * console.log(await readActed(context, 'an id from an address')); // []
+ * await handler.close();
+ * ```
+ */
+export async function readActed(
+  { database: { query } }: OperateContext,
+  formId: string,
+): Promise<RecordedAction[]> {
+  if (!UUID.test(formId)) return [];
+  return await query<RecordedAction>({
+    name: 'read_actions_of',
+    text: READ_ACTIONS_OF,
+    values: [formId],
+  });
+}
+
+/** When an operator last linked the team to the customer, in milliseconds since 1970; `null`: never. */
+export async function readLinkedMs(
+  query: Query,
+  teamId: ApplicationId,
+  customerId: string,
+): Promise<number | null> {
+  const [row] = await query<{ linkedMs: number | null }>({
+    name: 'read_linked_ms',
+    text: `
+      select (extract(epoch from max(acted_at)) * 1000)::bigint as "linkedMs"
+        from instep.operator_actions
+       where linked_team_id = $1
+         and linked_customer_id = $2`,
+    values: [String(teamId), customerId],
+  });
+  return row?.linkedMs ?? null;
+}
+
+export type FindActionsRequest = {
+  /** Only actions before this time, in microseconds since 1970; the newest ones by default. */
+  readonly before?: number | null;
+  /** 50 by default. Actions of the same moment stay together, so there can be more. */
+  readonly limit?: number;
+};
+
+/**
+ * What operators did within the last year, newest first.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { findActions, openContext } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * for (const { operator, action, subject, result } of await findActions(context)) {
+ *   console.log(operator, action, subject, result.code);
+ * }
+ * await handler.close();
+ * ```
+ */
+export async function findActions(
+  { database: { query } }: OperateContext,
+  { before = null, limit = 50 }: FindActionsRequest = {},
+): Promise<RecordedAction[]> {
+  return await query<RecordedAction>({
+    name: 'read_actions',
+    text: READ_ACTIONS,
+    values: [before, limit],
+  });
+}
+
+const EXPORT_PAGE = 500;
+
+/**
+ * All actions that the audit has, newest first, for a file.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { exportActions, openContext } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * for await (const { operator, action } of exportActions(context)) console.log(operator, action);
+ * await handler.close();
+ * ```
+ */
+export async function* exportActions(context: OperateContext): AsyncGenerator<RecordedAction> {
+  for (let before: number | null = null; ; ) {
+    const page: RecordedAction[] = await findActions(context, { before, limit: EXPORT_PAGE });
+    yield* page;
+    const last = page.at(-1);
+    if (last === undefined || page.length < EXPORT_PAGE) return;
+    before = last.actedAtMicroseconds;
+  }
+}

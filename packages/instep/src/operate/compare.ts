@@ -1,0 +1,173 @@
+import type { ApplicationId } from '../core/application-id.ts';
+import { type Difference, rebuild as rebuildLog } from '../event-log/rebuild.ts';
+import { limitRate } from '../maintenance/rate-limiter.ts';
+import { ReconciliationFailed } from '../maintenance/reconcile/failure.ts';
+import type { Finding } from '../maintenance/reconcile/finding.ts';
+import type { StepProgress } from '../maintenance/reconcile/options.ts';
+import type { Counts, Resume } from '../maintenance/reconcile/progress.ts';
+import { reconcile } from '../maintenance/reconcile/reconcile.ts';
+import { reconcileCustomer } from '../maintenance/reconcile/reconcile-customer.ts';
+import { type ActionResult, recordActions } from './audit.ts';
+import type { OperateContext, Operator } from './context.ts';
+import { readNamedTeam } from './named-teams.ts';
+
+/** The result of comparing one team with its customer's subscriptions at Stripe. */
+export type Comparison = Extract<
+  ActionResult,
+  {
+    code:
+      | 'in-sync'
+      | 'out-of-sync'
+      | 'repaired'
+      | 'unknown-customer'
+      | 'no-such-team'
+      | 'not-linked'
+      | 'failed';
+  }
+>;
+
+/** Shorter than the deadline of a request. */
+const DEADLINE_MS = 8_000;
+
+/**
+ * Compares a team with Stripe, and changes nothing.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { compareTeam, openContext } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * const comparison = await compareTeam(context, 1);
+ * console.log(comparison.code); // no-such-team
+ * await handler.close();
+ * ```
+ */
+export async function compareTeam(
+  context: OperateContext,
+  teamId: ApplicationId,
+): Promise<Comparison> {
+  return await compareOrRepair(context, teamId, true);
+}
+
+/** Compares a team with Stripe, and repairs it unless it is a dry run. */
+export async function compareOrRepair(
+  context: OperateContext,
+  teamId: ApplicationId,
+  isDryRun: boolean,
+): Promise<Comparison> {
+  const team = await readNamedTeam(context.database.query, teamId);
+  if (team === null) return { code: 'no-such-team', text: String(teamId) };
+  if (team.customerId === null) return { code: 'not-linked', teamId: team.id };
+  const findings: Finding[] = [];
+  const onFinding = (finding: Finding) => void findings.push(finding);
+  const signal = AbortSignal.timeout(DEADLINE_MS);
+  try {
+    await reconcileCustomer(team.customerId, { ...context, isDryRun, onFinding }, signal);
+  } catch (error) {
+    if (signal.aborted) return { code: 'failed', error: 'DEADLINE_EXCEEDED' };
+    if (!(error instanceof ReconciliationFailed)) throw error;
+    return { code: 'failed', error: error.code };
+  }
+  const finding = findings.find((one) => 'teamId' in one && one.teamId === team.id);
+  if (finding?.kind === 'unknown customer') {
+    return { code: 'unknown-customer', customerId: finding.customerId };
+  }
+  if (finding?.kind !== 'drift') return { code: 'in-sync' };
+  const { is, shouldBe, cause, isRepaired } = finding;
+  return { code: isRepaired ? 'repaired' : 'out-of-sync', is, shouldBe, cause };
+}
+
+export type ReconcileRequest = {
+  /** Only the teams of this customer; all by default. */
+  readonly customerId?: string | undefined;
+  /** Reports drift without repairing it. */
+  readonly isDryRun?: boolean;
+  /** Whether to continue an interrupted reconciliation of all teams; `no` by default. */
+  readonly resume?: Resume;
+  readonly onFinding?: (finding: Finding) => void;
+  readonly onProgress?: (progress: StepProgress) => void;
+  readonly signal?: AbortSignal;
+};
+
+/**
+ * Compares all teams with Stripe, or those of one customer, and repairs them. It can take hours; only one runs
+ * at a time.
+ *
+ * @throws InstepError: `RECONCILIATION_RUNNING`, `RECONCILIATION_FAILED` or `NOTHING_TO_RESUME`
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { openContext, reconcileTeams } from 'instep/operate';
+ * import { startFakeStripeApi } from 'instep/testing';
+ *
+ * const stripe = await startFakeStripeApi();
+ * const environment = { ...process.env, STRIPE_API_BASE: stripe.url };
+ * const handler = createHandler({ environment, maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * const operator = { name: 'user:7', how: 'application' } as const;
+ * const counts = await reconcileTeams(context, operator, { isDryRun: true });
+ * console.log(counts.teams, counts.drifts); // 0 0
+ * await handler.close();
+ * await stripe.close();
+ * ```
+ */
+export async function reconcileTeams(
+  context: OperateContext,
+  operator: Operator,
+  {
+    customerId,
+    resume = 'no',
+    isDryRun = false,
+    onFinding = () => undefined,
+    onProgress,
+    signal = new AbortController().signal,
+  }: ReconcileRequest = {},
+): Promise<Counts> {
+  const { database, nonce } = context;
+  const api = limitRate(context.api, database.query);
+  const services = { ...context, api, isDryRun, onFinding, ...(onProgress && { onProgress }) };
+  const counts =
+    customerId === undefined
+      ? await reconcile({ ...services, resume }, signal)
+      : await reconcileCustomer(customerId, services, signal);
+  if (!isDryRun) {
+    const isDone = counts.drifts === counts.repaired;
+    const result: ActionResult = { code: 'reconciled', ...counts };
+    const subject = customerId === undefined ? 'teams:all' : `customer:${customerId}`;
+    const form = { formId: nonce(), operator, note: null };
+    await recordActions(database.query, form, [{ subject, action: 'reconcile', isDone, result }]);
+  }
+  return counts;
+}
+
+export type RebuildRequest = {
+  /** Only this team; all by default. */
+  readonly teamId?: ApplicationId | undefined;
+  /** Yields the differences without repairing them. */
+  readonly isDryRun?: boolean;
+};
+
+/**
+ * Replays the whole event log, and yields and repairs every team that differs from the result.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { openContext, rebuildTeams } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * for await (const { teamId, is, shouldBe } of rebuildTeams(context, { isDryRun: true })) {
+ *   console.log(teamId, is.planName, shouldBe.planName);
+ * }
+ * await handler.close();
+ * ```
+ */
+export function rebuildTeams(
+  { database, planSelection }: OperateContext,
+  { teamId, isDryRun = false }: RebuildRequest = {},
+): AsyncGenerator<Difference> {
+  return rebuildLog(database, { planSelection, teamId, isDryRun });
+}

@@ -1,0 +1,223 @@
+import { randomUUID } from 'node:crypto';
+import {
+  act,
+  compareTeam,
+  decideOrder,
+  dismiss,
+  exportActions,
+  findActions,
+  linkTeam,
+  type Operator,
+  openContext,
+  readActed,
+  readTeam,
+  rebuildTeams,
+  reconcileTeams,
+  repairTeam,
+  replay,
+  unlinkTeam,
+} from 'instep/operate';
+import { readLinkedMs } from 'instep/src/operate/audit.ts';
+import { sql } from 'instep/src/postgres/migrations/0003-operators.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { collect } from '../support/collect.ts';
+import { eventBody, received } from '../support/stripe/events.ts';
+import { openAccount } from '../support/stripe/reconciled-account.ts';
+
+const account = await openAccount();
+const { query } = account.database;
+const context = await openContext({ environment: account.environment });
+const operator: Operator = { name: 'user:7', how: 'application' };
+afterAll(() => context.close());
+
+beforeEach(async () => {
+  await query(`truncate teams, instep.events, instep.subscriptions, instep.findings,
+                        instep.operator_actions, instep.dismissed_events`);
+  for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
+});
+
+const secondsAgo = (seconds: number) => Math.floor(Date.now() / 1_000) - seconds;
+const newTeam = (name: string, customerId: string | null = null) =>
+  addTeam(query, { name, customerId });
+const planOf = async (id: Awaited<ReturnType<typeof newTeam>>) =>
+  (await readTeam(context, id))?.plan;
+
+/** Parks the event of a payment. */
+async function park(customerId: string): Promise<void> {
+  const body = eventBody({ customerId, productId: 'prod_pro', createdSeconds: secondsAgo(3_600) });
+  await account.ingest([received(body, Date.now())]);
+}
+
+test('links a team to a customer whose events are parked, and records who did it', async () => {
+  const teamId = await newTeam('Acme');
+  await park('cus_1');
+  const { isDone, result } = await linkTeam(context, operator, {
+    teamId,
+    customerId: 'cus_1',
+    note: 'paid with another address',
+  });
+  expect(isDone).toBe(true);
+  expect(result).toMatchObject({ code: 'linked', teamId, customerId: 'cus_1', former: null });
+  expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+  expect(await findActions(context)).toMatchObject([
+    {
+      subject: `team:${teamId}`,
+      action: 'link',
+      operator: 'user:7',
+      how: 'application',
+      note: 'paid with another address',
+      teamName: 'Acme',
+      result,
+    },
+  ]);
+  expect(await readLinkedMs(query, teamId, 'cus_1')).toBeGreaterThan(Date.now() - 60_000);
+  expect(await readLinkedMs(query, teamId, 'cus_2')).toBeNull();
+});
+
+test('replaces a customer only if asked to', async () => {
+  const teamId = await newTeam('Acme', 'cus_1');
+  const request = { teamId, customerId: 'cus_2' };
+  const kept = await linkTeam(context, operator, request);
+  expect(kept).toMatchObject({
+    isDone: false,
+    result: { code: 'has-another-customer', customerId: 'cus_1' },
+  });
+  const replaced = await linkTeam(context, operator, { ...request, canReplace: true });
+  expect(replaced.result).toMatchObject({ code: 'linked', former: 'cus_1' });
+  expect(await readTeam(context, teamId)).toMatchObject({ customerId: 'cus_2' });
+});
+
+test('unlinks a team, which loses its plan until it is linked again', async () => {
+  const teamId = await newTeam('Acme', 'cus_1');
+  await park('cus_1');
+  expect((await unlinkTeam(context, operator, teamId)).result).toEqual({
+    code: 'unlinked',
+    teamId,
+    customerId: 'cus_1',
+  });
+  expect(await readTeam(context, teamId)).toMatchObject({
+    customerId: null,
+    plan: { subscriptionStatus: null, providerSubscriptionId: null },
+  });
+  const again = await unlinkTeam(context, operator, teamId);
+  expect(again).toMatchObject({ isDone: false, result: { code: 'not-linked' } });
+  await linkTeam(context, operator, { teamId, customerId: 'cus_1' });
+  expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+});
+
+test.each([
+  ['a name that no team has', 'Nobody', 'no-such-team'],
+  ['nothing', '', 'no-such-team'],
+  ['a name that two teams contain', 'Acm', 'several-teams'],
+  ['the name of one team, part of which another has too', 'Acme', 'linked'],
+])('a customer is linked to %s: %s', async (_, linkTo, code) => {
+  await newTeam('Acme');
+  await newTeam('Acme Two');
+  const subject = { kind: 'customer', id: 'cus_1' } as const;
+  const { results } = await act(context, operator, [{ action: 'link', subject, linkTo }]);
+  expect(results[0]?.result.code).toBe(code);
+});
+
+test("what fails doesn't stop the others, and what doesn't apply is counted", async () => {
+  const teamId = String(await newTeam('Acme', 'cus_1'));
+  const { formId, results, skipped } = await act(context, operator, [
+    { action: 'link', subject: { kind: 'team', id: teamId }, linkTo: 'acct_1' },
+    { action: 'link', subject: { kind: 'event', id: '1' } },
+    { action: 'dismiss', subject: { kind: 'team', id: teamId } },
+  ]);
+  expect(skipped).toBe(1);
+  expect(results.map(({ result }) => result.code)).toEqual(['not-a-customer', 'dismissed']);
+  // One row for each subject of a form.
+  expect(await readActed(context, formId)).toHaveLength(1);
+  expect(await readActed(context, randomUUID())).toEqual([]);
+  expect(await readActed(context, 'x')).toEqual([]);
+});
+
+test('replays the parked events of a customer, or one event', async () => {
+  await park('cus_1');
+  const waiting = await replay(context, operator, { customerId: 'cus_1' });
+  expect(waiting).toMatchObject({ isDone: false, result: { outcomes: { parked: 1 } } });
+  const teamId = await newTeam('Acme', 'cus_1');
+  const [{ position } = { position: 0 }] = await query<{ position: number }>(
+    'select position from instep.events',
+  );
+  const replayed = await replay(context, operator, { position });
+  expect(replayed).toMatchObject({ isDone: true, result: { outcomes: { applied: 1 } } });
+  expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+  const gone = await replay(context, operator, { position: position + 1_000 });
+  expect(gone).toMatchObject({ isDone: false, result: { code: 'no-such-event' } });
+});
+
+test('dismisses parked events', async () => {
+  await park('cus_1');
+  const { result } = await dismiss(context, operator, { kind: 'customer', id: 'cus_1' });
+  expect(result).toEqual({ code: 'dismissed', parkedEvents: 1 });
+});
+
+test('compares a team with Stripe and repairs it', async () => {
+  const teamId = await newTeam('Acme', 'cus_1');
+  const fields = { customerId: 'cus_1', subscriptionId: 'sub_1', productId: 'prod_pro' };
+  await account.happen({ ...fields, createdSeconds: secondsAgo(600) });
+  expect(await compareTeam(context, teamId)).toEqual({ code: 'in-sync' });
+  const canceled = { ...fields, status: 'canceled', createdSeconds: secondsAgo(60) };
+  await account.happen(canceled, 'missed');
+  expect(await compareTeam(context, teamId)).toMatchObject({
+    code: 'out-of-sync',
+    cause: 'missed event',
+    is: { subscriptionStatus: 'active' },
+    shouldBe: { subscriptionStatus: 'canceled' },
+  });
+  expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+  expect(await repairTeam(context, operator, teamId)).toMatchObject({
+    isDone: true,
+    result: { code: 'repaired' },
+  });
+  expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'canceled' });
+});
+
+test('reconciles all teams, and records repairs but no dry run', async () => {
+  const teamId = await newTeam('Acme', 'cus_1');
+  const fields = { customerId: 'cus_1', subscriptionId: 'sub_1', productId: 'prod_pro' };
+  await account.happen({ ...fields, createdSeconds: secondsAgo(600) }, 'missed');
+  const found = await reconcileTeams(context, operator, { isDryRun: true });
+  expect(found).toMatchObject({ teams: 1, drifts: 1, repaired: 0 });
+  expect(await findActions(context)).toEqual([]);
+  const counts = await reconcileTeams(context, operator);
+  expect(counts).toMatchObject({ drifts: 1, repaired: 1 });
+  expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+  const actions = await collect(exportActions(context));
+  expect(actions).toMatchObject([
+    { action: 'reconcile', subject: 'teams:all', isDone: true, result: { code: 'reconciled' } },
+  ]);
+});
+
+test('reports and repairs what differs from the event log', async () => {
+  const teamId = await newTeam('Acme', 'cus_1');
+  await park('cus_1');
+  await query("update instep.subscriptions set status = 'canceled'");
+  const found = await collect(rebuildTeams(context, { isDryRun: true }));
+  expect(found).toMatchObject([{ teamId }]);
+  expect(await collect(rebuildTeams(context, { teamId }))).toHaveLength(1);
+  expect(await collect(rebuildTeams(context))).toEqual([]);
+});
+
+test('a subscription without events of unknown order needs no decision', async () => {
+  const { isDone, result } = await decideOrder(context, operator, 'sub_1');
+  expect({ isDone, result }).toEqual({ isDone: true, result: { code: 'order-known' } });
+});
+
+test('an action of an earlier version keeps its sentence, and its link is known', async () => {
+  await query(
+    `insert into instep.operator_actions (form_id, subject, action, is_done, result)
+     values (gen_random_uuid(), 'team:7', 'link', true,
+             'Linked to cus_1. 2 events replayed: 2 applied.'),
+            (gen_random_uuid(), 'customer:cus_2', 'link', true,
+             'Linked to “Acme (new)” (team 8). No event was parked.')`,
+  );
+  await query(sql.slice(sql.indexOf('update instep.operator_actions')));
+  expect(await readLinkedMs(query, 7, 'cus_1')).not.toBeNull();
+  expect(await readLinkedMs(query, '8', 'cus_2')).not.toBeNull();
+  const [one] = await findActions(context);
+  expect(one).toMatchObject({ operator: null, result: { code: 'text' } });
+});

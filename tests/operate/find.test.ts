@@ -1,0 +1,117 @@
+import {
+  eventsNamed,
+  explainEvent,
+  exportEvents,
+  exportTeams,
+  findCustomers,
+  findEvents,
+  findTeams,
+  followEvents,
+  openContext,
+  readTeam,
+  readTimeline,
+} from 'instep/operate';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { collect } from '../support/collect.ts';
+import { eventBody, received } from '../support/stripe/events.ts';
+import { openAccount } from '../support/stripe/reconciled-account.ts';
+
+const account = await openAccount();
+const { query } = account.database;
+const context = await openContext({ environment: account.environment });
+afterAll(() => context.close());
+
+const fields = { customerId: 'cus_1', subscriptionId: 'sub_1', productId: 'prod_pro' };
+const [acme, other] = [
+  await addTeam(query, { name: 'Acme', customerId: 'cus_1' }),
+  await addTeam(query, { name: 'Other', customerId: null }),
+];
+
+beforeAll(async () => {
+  const second = Math.floor(Date.now() / 1_000) - 600;
+  await account.happen({ ...fields, eventId: 'evt_1', createdSeconds: second });
+  await account.happen({
+    ...fields,
+    eventId: 'evt_2',
+    status: 'canceled',
+    createdSeconds: second + 60,
+  });
+});
+
+test.each([
+  ['its name', 'acm'],
+  ['its id', String(acme)],
+  ['its customer', 'cus_1'],
+  ['a subscription of its customer', 'sub_1'],
+])('finds a team by %s', async (_, text) => {
+  const { teams } = await findTeams(context, { filter: { text } });
+  expect(teams).toMatchObject([{ id: acme, name: 'Acme', customerId: 'cus_1' }]);
+});
+
+test('finds teams page by page, and exports all of them', async () => {
+  const first = await findTeams(context, { limit: 1 });
+  expect(first).toMatchObject({ teams: [{ id: acme }], after: acme, before: null });
+  const second = await findTeams(context, { limit: 1, start: { side: 'after', id: acme } });
+  expect(second).toMatchObject({ teams: [{ id: other }], after: null });
+  expect((await collect(exportTeams(context))).map(({ id }) => id)).toEqual([acme, other]);
+});
+
+test('reads a team with the plan that it lost', async () => {
+  expect(await readTeam(context, acme)).toMatchObject({
+    plan: { subscriptionStatus: 'canceled' },
+    lostPlan: { productId: 'prod_pro', planName: 'Pro' },
+  });
+  expect(await readTeam(context, 'no such id')).toBeNull();
+});
+
+test('finds the customer of a subscription', async () => {
+  const { customerIds, teams } = await findCustomers(context, 'sub_1');
+  expect(customerIds).toContain('cus_1');
+  expect(teams).toMatchObject([{ id: acme }]);
+});
+
+test('finds events by id or position, and explains them', async () => {
+  const [event] = await eventsNamed(context, 'evt_2');
+  expect(event).toMatchObject({ eventId: 'evt_2', outcome: 'applied' });
+  expect(await eventsNamed(context, String(event?.position))).toMatchObject([{ eventId: 'evt_2' }]);
+  expect(await eventsNamed(context, 'evt_3')).toEqual([]);
+  expect(await eventsNamed(context, '9'.repeat(30))).toEqual([]);
+  if (event === undefined) throw new Error('not found');
+  expect(await explainEvent(context, event)).toMatchObject({
+    reasons: [{ code: 'newest-event', effect: 'clears' }],
+    teams: [{ id: acme }],
+  });
+});
+
+test('reads events newest first, and exports them in either order', async () => {
+  const { events, before } = await findEvents(context, { limit: 1 });
+  expect(events).toMatchObject([{ eventId: 'evt_2' }]);
+  expect(before).toBe(events[0]?.position);
+  const oldestFirst = await collect(exportEvents(context, {}, 'oldest first'));
+  expect(oldestFirst.map(({ eventId }) => eventId)).toEqual(['evt_1', 'evt_2']);
+});
+
+test("reads a team's timeline", async () => {
+  const timeline = await readTimeline(context, { teamId: acme });
+  expect(timeline?.entries.map(({ event }) => event.eventId)).toEqual(['evt_1', 'evt_2']);
+  expect(await readTimeline(context, { teamId: other })).toMatchObject({ entries: [] });
+  expect(await readTimeline(context, { teamId: 'nobody' })).toBeNull();
+});
+
+test('follows new events', async () => {
+  const stop = new AbortController();
+  const following = followEvents(context, {}, stop.signal);
+  const next = following.next();
+  const body = eventBody({ ...fields, eventId: 'evt_4', status: 'past_due' });
+  // The first event after the call counts, however long the call takes to begin.
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  await account.ingest([received(body, Date.now())]);
+  expect((await next).value).toMatchObject({ eventId: 'evt_4' });
+  stop.abort();
+  expect((await following.next()).done).toBe(true);
+});
+
+test('an environment without a usable configuration is refused', async () => {
+  await expect(openContext({ environment: {} })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+});
