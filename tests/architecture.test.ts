@@ -20,7 +20,7 @@ function readSources(directory: string): Source[] {
     .filter((path) => /(?<!\.d)\.tsx?$/.test(path) && !path.startsWith('dist/'))
     .map((path) => {
       const text = readFileSync(join(directory, path), 'utf8');
-      const imports = [...text.matchAll(/(?:from|import\() ?'([^']+)'/g)].map(
+      const imports = [...text.matchAll(/(?:from|import\() ?'([^'\n]+)'/g)].map(
         ([, name]) => name ?? '',
       );
       const isFile = (name: string) => name.startsWith('.') || name.startsWith('instep/src/');
@@ -41,6 +41,7 @@ function readSources(directory: string): Source[] {
 
 const sources = readSources(SRC);
 const simulation = readSources(join(ROOT, 'simulation'));
+const consoleSources = readSources(join(ROOT, 'packages/console/src'));
 
 /** The command, and the modules that `package.json` exports. */
 const ENTRY_POINTS = [
@@ -49,6 +50,7 @@ const ENTRY_POINTS = [
   'adapters/next.ts',
   'adapters/node.ts',
   'operate/index.ts',
+  'operate/inside.ts',
   'testing/index.ts',
 ];
 
@@ -106,9 +108,9 @@ const WITH_SQL = [
  */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   pg: ['postgres'],
-  hono: ['operations'],
-  '@hono/node-server': ['operations'],
-  'htmx.org': ['operations'],
+  // Loaded by name, where they are installed.
+  'instep-console': [],
+  'instep-embedded-postgres': [],
   stripe: ['stripe', 'testing'],
   jose: ['sessions'],
   commander: ['cli'],
@@ -116,6 +118,8 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   // One place decides what a span contains.
   '@opentelemetry/api': ['runtime'],
 };
+
+const IMPURE = /Date\.now\(\)|new Date\(\)|Math\.random\(|randomUUID\(|randomBytes\(/;
 
 /** The name of the package without a subpath: `@hono/node-server`, `jose` of `jose/jwt/verify`. */
 function packageOf(name: string): string {
@@ -138,12 +142,6 @@ describe.each(sources)('src/$path', ({ path, part, text, packages, files }) => {
     if (part === 'core') expect(packages).toEqual([]);
   });
 
-  test("loads none of the operators' pages at the start", () => {
-    const imports =
-      text.match(/^(?:import|export) (?!type)[^;]*from '[^']*\/console\/[^']*'/gm) ?? [];
-    if (!path.startsWith('operations/console/')) expect(imports).toEqual([]);
-  });
-
   test('has a name that says what it holds', () => {
     expect(path).not.toMatch(/\b(utils?|helpers?|types|common|misc|shared|lib)\b/);
     expect(path).toMatch(/^[a-z0-9/-]+\.tsx?$/);
@@ -157,8 +155,7 @@ describe.each(sources)('src/$path', ({ path, part, text, packages, files }) => {
   test('takes the clock and randomness as arguments', () => {
     const isComposer =
       ['cli', 'postgres', 'instep.ts'].includes(part) || path === 'operations/open-operations.ts';
-    const impure = /Date\.now\(\)|new Date\(\)|Math\.random\(|randomUUID\(|randomBytes\(/;
-    if (!isComposer) expect(text).not.toMatch(impure);
+    if (!isComposer) expect(text).not.toMatch(IMPURE);
   });
 
   test('measures durations with a monotonic clock', () => {
@@ -166,12 +163,26 @@ describe.each(sources)('src/$path', ({ path, part, text, packages, files }) => {
     expect(text.replaceAll('performance.now()', '')).not.toMatch(wallClock);
   });
 
-  test('silences no check', () => {
-    expect(text).not.toMatch(/biome-ignore|@ts-|\bas any\b|\bas unknown as\b|: any\b/);
-    expect(text).not.toMatch(/catch( \(\w+\))? \{\s*\}/);
-    expect(text).not.toMatch(/\b(TODO|FIXME|XXX)\b/);
-  });
+  test('silences no check', () => expectNothingSilenced(text));
 });
+
+describe.each(consoleSources)('console/src/$path', ({ text, packages }) => {
+  test("knows nothing of Instep but the operators' API", () => {
+    const known = /^(?:node:|hono\b|@hono\/node-server$|instep\/operate(?:\/inside)?$)/;
+    expect(packages.filter((name) => !known.test(name))).toEqual([]);
+    expect(text).not.toContain('instep/src');
+  });
+
+  test('takes the clock and randomness as arguments', () => expect(text).not.toMatch(IMPURE));
+
+  test('silences no check', () => expectNothingSilenced(text));
+});
+
+function expectNothingSilenced(text: string): void {
+  expect(text).not.toMatch(/biome-ignore|@ts-|\bas any\b|\bas unknown as\b|: any\b/);
+  expect(text).not.toMatch(/catch( \(\w+\))? \{\s*\}/);
+  expect(text).not.toMatch(/\b(TODO|FIXME|XXX)\b/);
+}
 
 test("statements use the recognized names of the application's tables", () => {
   const bare = /\b(?:from|join|into|update|table) (?:users|teams)\b/;
@@ -181,8 +192,11 @@ test("statements use the recognized names of the application's tables", () => {
   expect(strange.filter(({ text }) => bare.test(code(text))).map(({ path }) => path)).toEqual([]);
 });
 
-test('no file imports itself, directly or through others', () => {
-  const importsOf = new Map(sources.map(({ path, files }) => [path, files]));
+test.each([
+  ['instep', sources],
+  ['instep-console', consoleSources],
+])('in %s no file imports itself, directly or through others', (_, among) => {
+  const importsOf = new Map(among.map(({ path, files }) => [path, files]));
   const cycles: string[] = [];
   const done = new Set<string>();
   function visit(path: string, trail: readonly string[]): void {
@@ -191,7 +205,7 @@ test('no file imports itself, directly or through others', () => {
     for (const next of importsOf.get(path) ?? []) visit(next, [...trail, path]);
     done.add(path);
   }
-  for (const { path } of sources) visit(path, []);
+  for (const { path } of among) visit(path, []);
   expect(cycles).toEqual([]);
 });
 
@@ -221,4 +235,6 @@ test('every file is reachable from a command, the library or the simulation', ()
   }
   const reached = reachedFrom([...needed], sources);
   expect(sources.map(({ path }) => path).filter((path) => !reached.has(path))).toEqual([]);
+  const shown = reachedFrom(['index.ts'], consoleSources);
+  expect(consoleSources.map(({ path }) => path).filter((path) => !shown.has(path))).toEqual([]);
 });

@@ -33,7 +33,6 @@ test('the package has the program, its assets and its docs, and no development t
   expect(files).toContain('dist/cli/instep.js');
   expect(files).toContain('dist/index.js');
   expect(files).toContain('dist/index.d.ts');
-  expect(files).toContain('dist/chunks/assets/styles/base.css');
   expect(files).toContain('dist/testing/index.js');
   expect(files).toContain('LICENSE');
   const folders = new Set(files.map((path) => path.split('/').slice(0, -1)[0] ?? ''));

@@ -1,15 +1,11 @@
 import { jsx } from 'hono/jsx';
-import {
-  Badge,
-  OutcomeBadge,
-  StatusBadge,
-} from 'instep/src/operations/console/components/badges.tsx';
-import { Button, Field, Select } from 'instep/src/operations/console/components/form.tsx';
-import { Facts, Notice, Panel } from 'instep/src/operations/console/components/panels.tsx';
-import { Table } from 'instep/src/operations/console/components/table.tsx';
-import { Time, UntrustedText } from 'instep/src/operations/console/components/text.tsx';
-import type { createConsole } from 'instep/src/operations/console/console.tsx';
-import { Page } from 'instep/src/operations/console/page.tsx';
+import { Badge, OutcomeBadge, StatusBadge } from 'instep-console/src/components/badges.tsx';
+import { Button, Field, Select } from 'instep-console/src/components/form.tsx';
+import { Facts, Notice, Panel } from 'instep-console/src/components/panels.tsx';
+import { Table } from 'instep-console/src/components/table.tsx';
+import { Time, UntrustedText } from 'instep-console/src/components/text.tsx';
+import type { createPages } from 'instep-console/src/console.tsx';
+import { Page } from 'instep-console/src/page.tsx';
 import { describe, expect, test } from 'vitest';
 import {
   axeViolations,
@@ -91,7 +87,7 @@ function specimen() {
   );
 }
 
-const extend = (app: ReturnType<typeof createConsole>) => {
+const extend = (app: ReturnType<typeof createPages>) => {
   app.get('/specimen', (context) =>
     context.render(Page({ title: 'Specimen', area: 'Events', children: specimen() })),
   );

@@ -1,8 +1,9 @@
 import { createExposition } from 'instep/src/metrics/series.ts';
+import { listenForOperators } from 'instep/src/operations/listen-for-operators.ts';
 import { openOperations } from 'instep/src/operations/open-operations.ts';
 import { connectToServer } from 'instep/src/postgres/connect.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { API_KEY, OPERATIONS_TOKEN } from '../support/secrets/test-secrets.ts';
 
@@ -39,4 +40,40 @@ test.each([
   await operations?.close(1_000);
   expect(query).toHaveBeenCalled();
   expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['operations listening']);
+});
+
+test('without the console, the metrics are served, and the page at / says how to install it', async () => {
+  const checkToken = async (token: string) => (token === OPERATIONS_TOKEN ? 'right' : 'wrong');
+  const listener = await listenForOperators({
+    host: '127.0.0.1',
+    port: 0,
+    logger: createLogger('silent'),
+    checkToken,
+  });
+  onTestFinished(() => listener.close(1_000));
+  const ask = (path: string, init?: RequestInit) => fetch(new URL(path, listener.url), init);
+  expect((await ask('/')).status).toBe(503);
+
+  const metrics = { contentType: 'text/plain', expose: async () => 'up 1\n' };
+  listener.show({ metrics, pages: null });
+  const page = await ask('/');
+  expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+  expect(await page.text()).toContain('npm install instep-console');
+  expect((await ask('/metrics')).status).toBe(401);
+  const headers = { authorization: `Bearer ${OPERATIONS_TOKEN}` };
+  expect(await (await ask('/metrics', { headers })).text()).toBe('up 1\n');
+  expect((await ask('/metrics', { headers, method: 'POST' })).status).toBe(405);
+});
+
+test('metrics that cannot be read are an error, and the listener goes on', async () => {
+  const listener = await listenForOperators({
+    host: '127.0.0.1',
+    port: 0,
+    logger: createLogger('silent'),
+    checkToken: null,
+  });
+  onTestFinished(() => listener.close(1_000));
+  const expose = () => Promise.reject(new RangeError('a defect'));
+  listener.show({ metrics: { contentType: 'text/plain', expose }, pages: null });
+  for (const _ of [1, 2]) expect((await fetch(`${listener.url}/metrics`)).status).toBe(500);
 });

@@ -61,7 +61,10 @@ beforeAll(async () => {
   const options = { apiBase: stripe.url, now: () => NOW_MS };
   consoles = {
     demo: await openConsole(demo.database, options),
-    guarded: await openConsole(demo.database, { apiBase: stripe.url, token: OPERATIONS_TOKEN }),
+    guarded: await openConsole(demo.database, {
+      apiBase: stripe.url,
+      login: { secret: OPERATIONS_TOKEN, checkToken: async () => 'wrong' },
+    }),
     empty: await openConsole(empty.database, options),
     calm: await openConsole(calm.database, options),
     notCompared: await openConsole(notCompared.database, options),

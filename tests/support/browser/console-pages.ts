@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { ConsoleOptions } from 'instep/operate/inside';
 import { IngestPipeline } from 'instep/src/ingest/pipeline.ts';
 import { createExposition } from 'instep/src/metrics/series.ts';
-import { createConsole } from 'instep/src/operations/console/console.tsx';
-import type { ConsoleOptions } from 'instep/src/operations/console/options.ts';
 import { listenForOperators } from 'instep/src/operations/listen-for-operators.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { Background } from 'instep/src/runtime/background.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { createStripeApi } from 'instep/src/stripe/api.ts';
+import { toNodeListener } from 'instep-console';
+import { createPages } from 'instep-console/src/console.tsx';
 import { afterAll } from 'vitest';
 import { API_KEY } from '../secrets/test-secrets.ts';
 import { csrfIn } from '../service/console-service.ts';
@@ -49,9 +49,8 @@ export async function openConsole(
   const planSelection = 'newest';
   const pipeline = { database, api, logger, planSelection, maxQueued: 1_000 } as const;
   const { ingest, nameOf } = new IngestPipeline(pipeline);
-  const wait = (delayMs: number) => sleep(delayMs);
   const background = new Background();
-  const app = createConsole({
+  const app = createPages({
     ...{
       database,
       api,
@@ -59,18 +58,19 @@ export async function openConsole(
       now,
       clockMs: () => performance.now(),
       planSelection,
-      wait,
       nonce: randomUUID,
-      token: null,
+      login: null,
     },
-    ...{ keyMode: 'test' as const, background, metrics: createExposition(async () => []) },
+    ...{ keyMode: 'test' as const, background },
     ...{ ingest, nameOf },
     ...options,
   });
-  const fetchPage = (request: Request) => app.fetch(request);
   const host = '127.0.0.1';
-  const listener = await listenForOperators({ host, port: 0, logger });
-  await listener.show(fetchPage);
+  const listener = await listenForOperators({ host, port: 0, logger, checkToken: null });
+  listener.show({
+    metrics: createExposition(async () => []),
+    pages: toNodeListener(async (request) => await app.fetch(request)),
+  });
   closers.push(
     () => listener.close(1_000),
     () => background.stop(),

@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { IngestPipeline } from 'instep/src/ingest/pipeline.ts';
 import { createExposition, type Exposition } from 'instep/src/metrics/series.ts';
-import { createConsole } from 'instep/src/operations/console/console.tsx';
 import { listenForOperators } from 'instep/src/operations/listen-for-operators.ts';
+import { createTokenCheck } from 'instep/src/operations/token-check.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { Background } from 'instep/src/runtime/background.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import type { RunningServer } from 'instep/src/server/listener.ts';
 import { createStripeApi } from 'instep/src/stripe/api.ts';
+import { toNodeListener } from 'instep-console';
+import { createPages } from 'instep-console/src/console.tsx';
 import { afterAll, beforeAll } from 'vitest';
 import { connect, createDatabase } from '../postgres/test-database.ts';
 import { checkOutput } from '../secrets/leaks.ts';
@@ -17,7 +19,7 @@ type ConsoleServiceOptions = {
   readonly token?: string;
   readonly metrics?: Exposition;
   /** Adds routes for the test. */
-  readonly extend?: (app: ReturnType<typeof createConsole>) => void;
+  readonly extend?: (app: ReturnType<typeof createPages>) => void;
   /** A new database by default. */
   readonly databaseUrl?: URL;
 };
@@ -48,7 +50,11 @@ export function useConsole({
     const planSelection = 'newest';
     const pipeline = { database, api, logger, planSelection, maxQueued: 1_000 } as const;
     const { ingest, nameOf } = new IngestPipeline(pipeline);
-    const app = createConsole({
+    const clockMs = () => performance.now();
+    const wait = async (delayMs: number) => void waits.push(delayMs);
+    const checkToken =
+      token === undefined ? null : createTokenCheck({ token, logger, clockMs, wait });
+    const app = createPages({
       ingest,
       nameOf,
       database,
@@ -57,18 +63,14 @@ export function useConsole({
       keyMode: 'test',
       logger,
       now,
-      clockMs: () => performance.now(),
+      clockMs,
       nonce: randomUUID,
-      async wait(delayMs) {
-        waits.push(delayMs);
-      },
-      token: token ?? null,
-      metrics,
+      login: token === undefined || checkToken === null ? null : { secret: token, checkToken },
       background: new Background(),
     });
     extend?.(app);
-    const listener = await listenForOperators({ host: '127.0.0.1', port: 0, logger });
-    await listener.show(app.fetch);
+    const listener = await listenForOperators({ host: '127.0.0.1', port: 0, logger, checkToken });
+    listener.show({ metrics, pages: toNodeListener(async (request) => await app.fetch(request)) });
     server = listener;
   });
   afterAll(async () => {

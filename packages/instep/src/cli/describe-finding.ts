@@ -1,6 +1,6 @@
 import type { DriftFinding, Finding } from '../maintenance/reconcile/finding.ts';
 import type { Counts } from '../maintenance/reconcile/progress.ts';
-import { counted, countText } from '../operations/count-text.ts';
+import { counted, countText } from '../runtime/count-text.ts';
 import { shownTime } from './events/format.ts';
 import { planChanges } from './plan-table.ts';
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { counted } from '../operations/count-text.ts';
 import type { Check } from '../operations/doctor/check.ts';
 import { examine } from '../operations/doctor/examine.ts';
+import { counted } from '../runtime/count-text.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { webUrl } from './arguments.ts';
 import { createCommand } from './create-command.ts';

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { readPlanSelection } from '../config/config.ts';
 import type { ApplicationId } from '../core/application-id.ts';
 import { type Difference, rebuild } from '../event-log/rebuild.ts';
-import { counted } from '../operations/count-text.ts';
+import { counted } from '../runtime/count-text.ts';
 import { applicationId } from './arguments.ts';
 import { createCommand } from './create-command.ts';
 import { printMessage } from './output.ts';

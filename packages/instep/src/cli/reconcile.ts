@@ -9,8 +9,8 @@ import type { ReconcileServices, StepProgress } from '../maintenance/reconcile/o
 import { NothingToResume } from '../maintenance/reconcile/progress.ts';
 import { reconcile } from '../maintenance/reconcile/reconcile.ts';
 import { reconcileCustomer } from '../maintenance/reconcile/reconcile-customer.ts';
-import { counted } from '../operations/count-text.ts';
 import type { Database } from '../postgres/database.ts';
+import { counted } from '../runtime/count-text.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { createLogger } from '../runtime/logging.ts';
 import { createStripeApi } from '../stripe/api.ts';

@@ -1,45 +1,121 @@
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Exposition } from '../metrics/series.ts';
+import type { TokenVerdict } from '../operate/console-package.ts';
+import type { Logger } from '../runtime/logging.ts';
 import { type ListenerOptions, openListener, type RunningServer } from '../server/listener.ts';
+import { requestPath } from '../server/node-listener.ts';
 
-type ListenForOperatorsOptions = Pick<ListenerOptions, 'host' | 'port' | 'logger'>;
+type ListenForOperatorsOptions = Pick<ListenerOptions, 'host' | 'port'> & {
+  readonly logger: Logger;
+  /** `null`: everyone on this machine has access. */
+  readonly checkToken: ((token: string) => Promise<TokenVerdict>) | null;
+};
+
+/** What operators see. */
+type Shown = {
+  readonly metrics: Exposition;
+  /** The console, which has its own login; `null` when it is not installed. */
+  readonly pages: RequestListener | null;
+};
 
 type OperatorsListener = RunningServer & {
-  /** Serves these pages. Until then every request gets a 503. */
-  show(fetch: (request: Request) => Response | Promise<Response>): Promise<void>;
+  /** Serves these. Until then every request gets a 503. */
+  show(shown: Shown): void;
 };
 
 /** A browser opens up to six connections. */
 export const MAX_OPERATORS_CONNECTIONS = 48;
 
-const answerWhileStarting: RequestListener = (_request, response) => {
-  response.writeHead(503, { 'Content-Type': 'text/plain', 'Retry-After': '1' });
-  response.end('Instep is starting. Retry in a few seconds.');
-};
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
 
-/** Takes the operators' port. @throws ListenFailed */
+const CONSOLE_MISSING = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Instep</title>
+<h1>The console is not installed</h1>
+<p>Run <code>npm install instep-console</code>, and restart Instep.
+<p><a href="/metrics">Metrics</a> are available without it.
+`;
+
+/**
+ * Takes the operators' port, and serves `GET /metrics` and the console there. @throws ListenFailed
+ */
 export async function listenForOperators({
   host,
   port,
   logger,
+  checkToken,
 }: ListenForOperatorsOptions): Promise<OperatorsListener> {
-  let onRequest = answerWhileStarting;
-  const server = await openListener({
-    host,
-    port,
-    portVariable: 'OPS_PORT',
-    logger,
-    maxConnections: MAX_OPERATORS_CONNECTIONS,
-    onRequest: (request, response) => onRequest(request, response),
-  });
+  let shown: Shown | undefined;
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (shown === undefined) {
+      response.setHeader('Retry-After', '1');
+      return send(response, 503, 'Instep is starting. Retry in a few seconds.\n');
+    }
+    // Prevents DNS rebinding: another site can make its own name resolve to this machine, but it can't make a
+    // browser send our names as `Host`.
+    if (checkToken === null && !LOOPBACK.test(request.headers.host ?? '')) {
+      const remedy = 'Open it there, or set OPS_TOKEN.';
+      return send(response, 403, `Without OPS_TOKEN, only localhost is answered. ${remedy}\n`);
+    }
+    const { metrics, pages } = shown;
+    if (requestPath(request) === '/metrics') return await answerMetrics(request, response, metrics);
+    if (pages !== null) pages(request, response);
+    else send(response, 501, CONSOLE_MISSING, 'text/html; charset=utf-8');
+  }
+
+  async function answerMetrics(
+    request: IncomingMessage,
+    response: ServerResponse,
+    metrics: Exposition,
+  ): Promise<void> {
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.setHeader('Allow', 'GET, HEAD');
+      return send(response, 405, 'Metrics can only be read.\n');
+    }
+    // The scheme is case-insensitive (RFC 9110, 11.1).
+    const [, token] = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '') ?? [];
+    const verdict =
+      checkToken === null ? 'right' : token === undefined ? 'wrong' : await checkToken(token);
+    if (verdict === 'right')
+      return send(response, 200, await metrics.expose(), metrics.contentType);
+    response.setHeader('WWW-Authenticate', 'Bearer');
+    if (verdict === 'wrong') return send(response, 401, 'Send OPS_TOKEN as a bearer token.\n');
+    send(response, 429, 'Too many wrong tokens. Wait 1 minute, then try again.\n');
+  }
+
   return {
-    ...server,
-    async show(fetch) {
-      // Imported only now, because it loads Node's `fetch`, which the public port must not wait for.
-      const { getRequestListener } = await import('@hono/node-server');
-      onRequest = getRequestListener((request) => fetch(request), {
-        hostname: host,
-        overrideGlobalObjects: true,
-      });
+    ...(await openListener({
+      host,
+      port,
+      portVariable: 'OPS_PORT',
+      logger,
+      maxConnections: MAX_OPERATORS_CONNECTIONS,
+      onRequest(request, response) {
+        answer(request, response).catch((err: unknown) => {
+          logger.error({ err }, 'operations request failed');
+          if (response.headersSent) response.destroy();
+          else send(response, 500, 'The server log says what happened.\n');
+        });
+      },
+    })),
+    show(given) {
+      shown = given;
     },
   };
+}
+
+function send(
+  response: ServerResponse,
+  status: number,
+  body: string,
+  contentType = 'text/plain; charset=utf-8',
+): void {
+  response.writeHead(status, {
+    'Content-Type': contentType,
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+  });
+  response.end(body);
 }

@@ -1,17 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Hono } from 'hono';
 import type { Config } from '../config/config.ts';
 import { IngestPipeline } from '../ingest/pipeline.ts';
 import type { Exposition } from '../metrics/series.ts';
+import {
+  type ConsoleOptions,
+  type ConsolePackage,
+  importConsole,
+} from '../operate/console-package.ts';
 import type { DatabaseServer } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
 import { Background } from '../runtime/background.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { createStripeApi } from '../stripe/api.ts';
 import { keyKindOf } from '../stripe/key-kind.ts';
-import type { ConsoleEnv } from './console/request-context.ts';
 import { listenForOperators, MAX_OPERATORS_CONNECTIONS } from './listen-for-operators.ts';
+import { createTokenCheck } from './token-check.ts';
 
 /** The operators' listener, in a process that serves the public or supervises those that do. */
 export type Operations = {
@@ -47,44 +51,35 @@ export const OPERATIONS_FILES = MAX_OPERATORS_CONNECTIONS + MAX_CONNECTIONS;
  * @throws ListenFailed
  */
 export async function openOperations(options: OperationsOptions): Promise<Operations | null> {
-  const { config, logger, now } = options;
+  const { config, logger } = options;
   if (config.operations === null) return null;
   const { host, port, token } = config.operations;
+  const clockMs = () => performance.now();
+  const wait = (delayMs: number) => sleep(delayMs);
+  const checkToken = token === null ? null : createTokenCheck({ token, logger, clockMs, wait });
+  const login = token === null || checkToken === null ? null : { secret: token, checkToken };
   let database: Database | undefined;
   const background = new Background();
-  const listener = await listenForOperators({ host, port, logger });
+  const listener = await listenForOperators({ host, port, logger, checkToken });
+
+  function openPages(server: DatabaseServer, { createConsole, toNodeListener }: ConsolePackage) {
+    database = server.open({
+      maxConnections: MAX_CONNECTIONS,
+      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+      onConnectionError: (err) => logger.warn({ err }, 'database connection lost'),
+    });
+    const services = createServices(database, options);
+    const pages = createConsole({ ...services, clockMs, login, background });
+    background.start(() => preparePages(pages, token));
+    return toNodeListener(pages);
+  }
+
   return {
     url: listener.url,
     async show(server, metrics) {
-      const { createConsole } = await import('./console/console.tsx');
-      database = server.open({
-        maxConnections: MAX_CONNECTIONS,
-        statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-        onConnectionError: (err) => logger.warn({ err }, 'database connection lost'),
-      });
-      const api = createStripeApi(config.stripeApi);
-      const { planSelection, maxQueuedEvents: maxQueued } = config;
-      const pipeline = { database, api, logger, planSelection, maxQueued };
-      const { ingest, nameOf } = new IngestPipeline(pipeline);
-      const pages = createConsole({
-        database,
-        api,
-        ingest,
-        nameOf,
-        planSelection,
-        keyMode: keyKindOf(config.stripeApi.secretKey).mode,
-        logger,
-        now,
-        clockMs: () => performance.now(),
-        nonce: randomUUID,
-        wait: (delayMs) => sleep(delayMs),
-        token,
-        metrics,
-        background,
-      });
-      await listener.show(pages.fetch);
+      const console = await importConsole();
+      listener.show({ metrics, pages: console === null ? null : openPages(server, console) });
       logger.info({ url: listener.url }, 'operations listening');
-      background.start(() => preparePages(pages, token));
     },
     async close(deadlineMs) {
       await listener.close(deadlineMs);
@@ -94,11 +89,32 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
   };
 }
 
+function createServices(
+  database: Database,
+  { config, logger, now }: OperationsOptions,
+): Omit<ConsoleOptions, 'clockMs' | 'login' | 'background'> {
+  const { stripeApi, planSelection, maxQueuedEvents: maxQueued } = config;
+  const api = createStripeApi(stripeApi);
+  const { ingest, nameOf } = new IngestPipeline({
+    database,
+    api,
+    logger,
+    planSelection,
+    maxQueued,
+  });
+  const keyMode = keyKindOf(stripeApi.secretKey).mode;
+  return { database, api, ingest, nameOf, planSelection, keyMode, logger, now, nonce: randomUUID };
+}
+
 /**
  * Requests the overview, so that the code of a page is compiled and the connections are open before an operator
  * requests one. Otherwise the first page takes twice as long as later ones.
  */
-async function preparePages(pages: Hono<ConsoleEnv>, token: string | null): Promise<void> {
-  const headers = token === null ? { Host: 'localhost' } : { Authorization: `Bearer ${token}` };
-  await pages.request('/', { headers });
+async function preparePages(
+  pages: (request: Request) => Promise<Response>,
+  token: string | null,
+): Promise<void> {
+  const headers = token === null ? {} : { Authorization: `Bearer ${token}` };
+  const response = await pages(new Request('http://localhost/', { headers }));
+  await response.text();
 }

@@ -9,8 +9,8 @@ import {
   readOperationsConfig,
   readWebhookSecrets,
 } from '../../config/config.ts';
+import { counted } from '../../runtime/count-text.ts';
 import { keyKindOf } from '../../stripe/key-kind.ts';
-import { counted } from '../count-text.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 
 /** The parts of the configuration; `null` for an invalid one, and for what is off. */

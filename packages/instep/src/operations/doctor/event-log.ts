@@ -5,9 +5,9 @@ import {
   readLastOrigins,
 } from '../../health/health.ts';
 import type { Query } from '../../postgres/database.ts';
+import { counted } from '../../runtime/count-text.ts';
 import { durationOf } from '../../runtime/duration.ts';
 import type { Mode } from '../../stripe/key-kind.ts';
-import { counted } from '../count-text.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 
 export type EventLogOptions = {

@@ -1,0 +1,64 @@
+import type { Context, MiddlewareHandler } from 'hono';
+import { csrf } from 'hono/csrf';
+import { isSameSecret } from 'instep/operate/inside';
+import { CSRF_FIELD } from '../components/form.tsx';
+import { badRequest, formExpired, notAForm } from '../problems.tsx';
+import type { ConsoleEnv } from '../request-context.ts';
+import { type CookieSessions, deriveKey, sign } from './cookie-sessions.ts';
+import { KeptFormPage, readForm } from './kept-form.tsx';
+import { LOGIN_PATH } from './login.tsx';
+
+type FormProtectionOptions = {
+  readonly secret: string;
+  /** The sessions of viewers who have not logged in. */
+  readonly visits: CookieSessions;
+};
+
+/** Behind a proxy our own scheme is unknown, so only the host of the form's origin is compared. */
+const isFromSameHost = csrf({
+  origin: (origin, { req }) => URL.canParse(origin) && new URL(origin).host === req.header('Host'),
+});
+
+/** Accepts only forms that come from this site, according to the browser. */
+export const onlyOwnForms: MiddlewareHandler = async (context, next) => {
+  const type = context.req.header('Content-Type') ?? '';
+  const isForm = /^application\/x-www-form-urlencoded\b/i.test(type);
+  return await isFromSameHost(context, async () => {
+    if (!isForm) throw notAForm();
+    await next();
+  });
+};
+
+/**
+ * Accepts a change only from a form of ours: the browser confirms its origin, and the form holds a
+ * token that is bound to the session. No other site can send a bearer token.
+ */
+export function protectForms(options: FormProtectionOptions): MiddlewareHandler<ConsoleEnv> {
+  const { secret, visits } = options;
+  const key = deriveKey(secret, 'csrf');
+  return async (context, next) => {
+    const { viewer } = context.var;
+    if (viewer.kind === 'bearer') return await next();
+    const known = viewer.kind === 'session' ? viewer.id : await visits.find(context);
+    const token = sign(key, known ?? (await visits.begin(context)));
+    context.set('csrfToken', token);
+    if (['GET', 'HEAD'].includes(context.req.method)) return await next();
+    return await onlyOwnForms(context, async () => {
+      if (isSameSecret(await readToken(context), token)) return await next();
+      // A login's token must not appear in a page.
+      if (context.req.path === LOGIN_PATH) throw formExpired();
+      const page = <KeptFormPage title="This form has expired" form={await readForm(context)} />;
+      context.status(403);
+      context.res = await context.render(page);
+    });
+  };
+}
+
+async function readToken({ req }: Context): Promise<string> {
+  try {
+    const { [CSRF_FIELD]: token } = await req.parseBody();
+    return typeof token === 'string' ? token : '';
+  } catch (cause) {
+    throw badRequest('The form arrived incomplete. Send it again.', { cause });
+  }
+}

@@ -1,0 +1,216 @@
+import { Hono } from 'hono';
+import { readActionsOf } from 'instep/operate/inside';
+import { ExportLinks } from '../components/export-links.tsx';
+import { Button, PostForm } from '../components/form.tsx';
+import { Pager } from '../components/pager.tsx';
+import { Notice } from '../components/panels.tsx';
+import { exportFormatOf, exportList } from '../export.ts';
+import { Page } from '../page.tsx';
+import { badRequest } from '../problems.tsx';
+import { queryNumber, queryText } from '../query-parameters.ts';
+import { act } from './act.ts';
+import { ACTIONS, type ActionServices } from './action.ts';
+import { ActionSummary } from './action-summary.tsx';
+import { exportedIssues } from './export-issues.ts';
+import { type IssueCounts, issueCountText, readIssueCounts } from './issue-counts.ts';
+import {
+  ACTIONS_OF,
+  BUTTONS,
+  buttonKindOf,
+  IssueTable,
+  type IssueTableProps,
+} from './issue-table.tsx';
+import {
+  type Cursor,
+  ISSUE_KINDS,
+  type IssueKind,
+  issuesUrl,
+  type PageOfIssues,
+  readOpenIssues,
+} from './open-issues.ts';
+import { readSelection, readTexts, textParameters } from './selection.ts';
+
+const LIMIT = 50;
+
+/** `/attention`: everything that is wrong with single teams, customers and events, and its remedy. */
+export function attentionPages(services: ActionServices): Hono {
+  const { query } = services.database;
+  const app = new Hono();
+
+  app.get('/', async (context) => {
+    const { req, render } = context;
+    const kind = ISSUE_KINDS.find((one) => one === req.query('kind')) ?? null;
+    const format = exportFormatOf(context);
+    if (format !== null) {
+      return exportList(context, format, (query) => exportedIssues(query, kind), services);
+    }
+    const cursor = readCursor(req.query('source'), req.query('after'));
+    const [page, counts, acted] = await Promise.all([
+      readOpenIssues(query, { kind, cursor, limit: LIMIT }),
+      readIssueCounts(query),
+      readActionsOf(query, queryText(req.query('done'))),
+    ]);
+    const areSelected = req.query('select') === 'all';
+    const texts = readTexts(new URL(req.url).searchParams);
+    const failures = new Map(acted.flatMap((one) => (one.isDone ? [] : [[one.subject, one]])));
+    return render(
+      <Page title="Needs attention" area="Attention">
+        <ActionSummary actions={acted} skipped={queryNumber(req.query('skipped')) ?? 0} />
+        <Kinds counts={counts} current={kind} />
+        {page.issues.length === 0 ? (
+          <>
+            <NoIssues isFiltered={kind !== null || cursor !== null} />
+            <p>
+              <a href="/actions">What operators did</a>
+            </p>
+          </>
+        ) : (
+          <>
+            <ExportLinks
+              what={kind === null ? 'all issues' : 'all of these issues'}
+              url={issuesUrl(kind)}
+            />
+            <IssueForm {...{ page, kind, cursor, areSelected, texts, failures }} />
+          </>
+        )}
+      </Page>,
+    );
+  });
+
+  app.post('/', async ({ req, redirect }) => {
+    const form = await req.formData();
+    const selection = readSelection(form);
+    if (selection === null) {
+      throw badRequest(
+        'No row was selected. Go back, select rows or fill in their fields, and choose what to do.',
+      );
+    }
+    const { formId, skipped } = await act(selection.requests, selection.note, services);
+    const kind = ISSUE_KINDS.find((one) => one === form.get('kind')) ?? null;
+    const here = cursorParameters(readCursor(form.get('source'), form.get('after')));
+    const texts = readTexts(form);
+    for (const { subject, isDone } of await readActionsOf(query, formId)) {
+      if (isDone) texts.delete(subject);
+    }
+    const results = { done: formId, ...(skipped === 0 ? {} : { skipped: String(skipped) }) };
+    return redirect(issuesUrl(kind, { ...here, ...results, ...textParameters(texts) }), 303);
+  });
+
+  return app;
+}
+
+function readCursor(source: unknown, after: unknown): Cursor | null {
+  const number = queryNumber(source);
+  return number === null ? null : { source: number, after: queryText(after) };
+}
+
+const cursorParameters = (cursor: Cursor | null): Readonly<Record<string, string>> =>
+  cursor === null ? {} : { source: String(cursor.source), after: cursor.after };
+
+type KindsProps = { readonly counts: IssueCounts; readonly current: IssueKind | null };
+
+/** The kinds that occur, each with its count. */
+function Kinds({ counts, current }: KindsProps) {
+  const kinds = ISSUE_KINDS.filter((kind) => counts[kind] > 0 || kind === current);
+  if (kinds.length === 0) return null;
+  return (
+    <nav class="pager" aria-label="Problems">
+      <a href={issuesUrl(null)} aria-current={current === null ? 'true' : undefined}>
+        All
+      </a>
+      {kinds.map((kind) => (
+        <a href={issuesUrl(kind)} aria-current={kind === current ? 'true' : undefined}>
+          {NAMES[kind]} ({issueCountText(counts, kind)})
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+const NAMES: Readonly<Record<IssueKind, string>> = {
+  'out of sync': 'Out of sync',
+  'changed by hand': 'Changed by hand',
+  'plan refused': 'Plan refused',
+  'unknown customer': 'Unknown customer',
+  'customer without a team': 'Customer without a team',
+  parked: 'Parked',
+  'unknown order': 'Unknown order',
+  unreadable: 'Unreadable',
+};
+
+function NoIssues({ isFiltered }: { readonly isFiltered: boolean }) {
+  if (isFiltered) {
+    return (
+      <Notice kind="empty" title="No more issues of this kind">
+        <a href={issuesUrl(null)}>All issues</a>
+      </Notice>
+    );
+  }
+  return (
+    <Notice kind="empty" title="No team needs attention">
+      Teams are compared with their events continuously, and with Stripe by{' '}
+      <a href="/reconcile">reconciliation</a>.
+    </Notice>
+  );
+}
+
+const DISMISS_AND_DELETE = 'Dismiss and delete parked events';
+
+type IssueFormProps = {
+  readonly page: PageOfIssues;
+  readonly kind: IssueKind | null;
+  readonly cursor: Cursor | null;
+} & Omit<IssueTableProps, 'issues'>;
+
+function IssueForm({ page: { issues, next }, kind, cursor, ...rows }: IssueFormProps) {
+  const { areSelected } = rows;
+  const actions = ACTIONS.filter((action) =>
+    issues.some((issue) => ACTIONS_OF[issue.kind].includes(action)),
+  );
+  const here = cursorParameters(cursor);
+  const haveEvents = issues.some(({ kind }) => kind === 'parked');
+  return (
+    <PostForm action="/attention">
+      <input type="hidden" name="kind" value={kind ?? ''} />
+      {Object.entries(here).map(([name, value]) => (
+        <input type="hidden" name={name} value={value} />
+      ))}
+      {/* The Enter key presses a form's first button. In a row, a script presses the row's button. */}
+      <button type="submit" hidden disabled />
+      <IssueTable issues={issues} {...rows} />
+      <div class="toolbar">
+        <a href={issuesUrl(kind, { ...here, ...(areSelected ? {} : { select: 'all' }) })}>
+          {areSelected ? 'Deselect' : 'Select'} all rows
+        </a>
+        <span class="row-count" />
+        {actions.map((action) => (
+          <div>
+            {action === 'dismiss' && (
+              <input
+                type="text"
+                name="note"
+                maxlength={500}
+                placeholder="Note"
+                aria-label="Note for dismissing"
+              />
+            )}
+            <Button name="action" value={action} kind={buttonKindOf(action)}>
+              {action === 'dismiss' && haveEvents ? DISMISS_AND_DELETE : BUTTONS[action]}
+            </Button>
+          </div>
+        ))}
+      </div>
+      <p class="quiet">
+        Link and replay applies to every row whose field is filled in; the other buttons apply to
+        the selected rows. Dismiss hides a row until it changes.{' '}
+        {haveEvents &&
+          "It deletes a customer's parked events, which can't be undone, unless a team had the customer before. "}
+        The action and its note stay under <a href="/actions">What operators did</a> for a year.
+      </p>
+      <Pager
+        first={cursor !== null && { href: issuesUrl(kind), text: 'First' }}
+        next={next !== null && { href: issuesUrl(kind, cursorParameters(next)), text: 'More' }}
+      />
+    </PostForm>
+  );
+}

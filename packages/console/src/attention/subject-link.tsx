@@ -1,0 +1,28 @@
+import type { RecordedAction } from 'instep/operate/inside';
+import { UntrustedText } from '../components/text.tsx';
+import { filterUrl } from '../events/event-filter.ts';
+import { EventLink } from '../events/event-text.tsx';
+import { TeamLink } from '../teams/team-link.tsx';
+import { parseSubject } from './subject.ts';
+
+type SubjectLinkProps = Pick<RecordedAction, 'subject' | 'teamName' | 'eventId'>;
+
+/** A link to the subject of an action. */
+export function SubjectLink({ subject: text, teamName: name, eventId }: SubjectLinkProps) {
+  const subject = parseSubject(text);
+  if (subject === null) return <UntrustedText text={text} />;
+  const { kind, id } = subject;
+  switch (kind) {
+    case 'team':
+      return <TeamLink id={id} team={name === null ? undefined : { id, name }} />;
+    case 'event':
+      return <EventLink event={{ eventId, position: Number(id) }} />;
+    case 'customer':
+    case 'subscription':
+      return (
+        <a href={filterUrl('/events', { [kind]: id })}>
+          <UntrustedText text={id} />
+        </a>
+      );
+  }
+}

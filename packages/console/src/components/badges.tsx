@@ -1,0 +1,35 @@
+import type { PropsWithChildren } from 'hono/jsx';
+import { effectOf, type LoggedOutcome } from 'instep/operate/inside';
+import { UntrustedText } from './text.tsx';
+
+/** `good`: no action needed; `warning`: watch it; `bad`: needs action; `quiet`: had no effect. */
+export type Tone = 'good' | 'warning' | 'bad' | 'quiet' | 'accent';
+
+/** A word with a color. The word alone carries the meaning. */
+export function Badge({ tone, children }: PropsWithChildren<{ readonly tone: Tone }>) {
+  return <span class={`badge ${tone}`}>{children}</span>;
+}
+
+const OUTCOME_TONES = {
+  applied: 'good',
+  stale: 'quiet',
+  unchanged: 'quiet',
+  parked: 'warning',
+  unreadable: 'bad',
+} as const satisfies Record<LoggedOutcome, Tone>;
+
+export function OutcomeBadge({ outcome }: { readonly outcome: LoggedOutcome }) {
+  return <Badge tone={OUTCOME_TONES[outcome]}>{outcome}</Badge>;
+}
+
+const EFFECT_TONES = { grants: 'good', clears: 'quiet', none: 'warning' } as const;
+
+/** A subscription's status, also one that Stripe invents later; `null`: never had a subscription. */
+export function StatusBadge({ status }: { readonly status: string | null }) {
+  if (status === null) return <Badge tone="quiet">no subscription</Badge>;
+  return (
+    <Badge tone={EFFECT_TONES[effectOf(status)]}>
+      <UntrustedText text={status} maxLength={40} />
+    </Badge>
+  );
+}

@@ -1,0 +1,136 @@
+import {
+  type EventFilter,
+  LOGGED_OUTCOMES,
+  LOGGED_TYPES,
+  parseTimeSince,
+  type Query,
+  readCustomerIdsOf,
+  readTeam,
+} from 'instep/operate/inside';
+import { quoted } from '../components/text.tsx';
+import { queryText } from '../query-parameters.ts';
+
+const FIELDS = [
+  'event',
+  'customer',
+  'subscription',
+  'invoice',
+  'team',
+  'type',
+  'outcome',
+  'from',
+  'until',
+  'size',
+] as const;
+
+/** The numbers of events per page to choose from; the first is the default. */
+const SIZES = [50, 100, 200] as const;
+
+/** The page sizes to choose from, apart from the first. */
+export const OTHER_SIZES = SIZES.slice(1).map(String);
+
+/** The number of events per page. */
+export function pageSize({ size }: FilterFields): number {
+  return SIZES.find((one) => String(one) === size) ?? SIZES[0];
+}
+
+/** The values of the filter's fields, as they were entered; empty fields filter nothing. */
+export type FilterFields = Readonly<Record<(typeof FIELDS)[number], string>>;
+
+export type FieldErrors = Partial<FilterFields>;
+
+/** The filter, or the errors of its fields. */
+type ParsedFilter =
+  | { readonly filter: EventFilter; readonly errors: null }
+  | { readonly filter: null; readonly errors: FieldErrors };
+
+/** Reads the fields from the parameters of a request. */
+export function readFields(parameter: (name: keyof FilterFields) => unknown): FilterFields {
+  const read = (name: keyof FilterFields) => queryText(parameter(name));
+  return {
+    event: read('event'),
+    customer: read('customer'),
+    subscription: read('subscription'),
+    invoice: read('invoice'),
+    team: read('team'),
+    type: read('type'),
+    outcome: read('outcome'),
+    from: read('from'),
+    until: read('until'),
+    size: read('size'),
+  };
+}
+
+/** The address of a page with these fields. */
+export function filterUrl(
+  path: string,
+  fields: Partial<FilterFields>,
+  others: Readonly<Record<string, number>> = {},
+): string {
+  const parameters = new URLSearchParams();
+  for (const name of FIELDS) if (fields[name]) parameters.set(name, fields[name]);
+  for (const [name, value] of Object.entries(others)) parameters.set(name, String(value));
+  return parameters.size === 0 ? path : `${path}?${parameters}`;
+}
+
+/** Parses the fields. A team stands for its customer. */
+export async function parseFilter(
+  query: Query,
+  fields: FilterFields,
+  nowMs: number,
+): Promise<ParsedFilter> {
+  const errors: Partial<Record<keyof FilterFields, string>> = {};
+  const outcome = LOGGED_OUTCOMES.find((one) => one === fields.outcome);
+  if (fields.outcome !== '' && outcome === undefined) errors.outcome = 'Unknown outcome.';
+  const type = LOGGED_TYPES.find((one) => one === fields.type);
+  if (fields.type !== '' && type === undefined) errors.type = 'Unknown event type.';
+  const sinceMs = timeOf(fields.from, nowMs);
+  const untilMs = timeOf(fields.until, nowMs);
+  if (sinceMs === null) errors.from = noTime(fields.from);
+  if (untilMs === null) errors.until = noTime(fields.until);
+  const customer = await customerOf(query, fields);
+  if (customer.error !== undefined) errors.team = customer.error;
+  if (sinceMs === null || untilMs === null || Object.keys(errors).length > 0) {
+    return { filter: null, errors };
+  }
+  const eventId = fields.event || undefined;
+  const subscriptionId = fields.subscription || undefined;
+  const invoiceId = fields.invoice || undefined;
+  const ids = { eventId, customerId: customer.id, subscriptionId, invoiceId };
+  return { filter: { ...ids, type, outcome, sinceMs, untilMs }, errors: null };
+}
+
+/** A field for times can't show other texts. */
+const noTime = (text: string) => `${quoted(text)} is not a time. Enter a date and a time.`;
+
+/** The format of a browser's time field. */
+const WITHOUT_ZONE = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$/;
+
+/** A time in milliseconds since 1970; `undefined` when nothing was entered, `null` for any other text. */
+function timeOf(text: string, nowMs: number): number | undefined | null {
+  if (text === '') return undefined;
+  return parseTimeSince(WITHOUT_ZONE.test(text) ? `${text}Z` : text, nowMs);
+}
+
+async function customerOf(
+  query: Query,
+  { customer, team, subscription }: FilterFields,
+): Promise<{ id?: string | undefined; error?: string }> {
+  if (team === '') {
+    return { id: customer === '' ? await customerOfSubscription(query, subscription) : customer };
+  }
+  const found = await readTeam(query, team);
+  if (found === null) return { error: `There is no team ${team}.` };
+  if (found.customerId === null) return { error: `Team ${team} has no customer.` };
+  if (customer !== '' && customer !== found.customerId) {
+    return { error: `Team ${team} has another customer.` };
+  }
+  return { id: found.customerId };
+}
+
+/** The customer of a subscription, which never changes. An index finds the events of a customer. */
+async function customerOfSubscription(query: Query, id: string): Promise<string | undefined> {
+  if (id === '') return undefined;
+  const [only, ...others] = await readCustomerIdsOf(query, id, 2);
+  return others.length === 0 ? only : undefined;
+}

@@ -1,0 +1,231 @@
+import { type Context, Hono } from 'hono';
+import {
+  type ConsoleOptions,
+  countText,
+  durationText,
+  type EventRow,
+  type ExplainedEvent,
+  explainEvent,
+  type Mode,
+  NO_PLAN,
+  originOfBody,
+  type RecordedAction,
+  readActionsOf,
+  readEventAt,
+} from 'instep/operate/inside';
+import { act } from '../attention/act.ts';
+import { ActionSummary } from '../attention/action-summary.tsx';
+import { LinkCustomerForm } from '../attention/link-customer-form.tsx';
+import { issuesUrl } from '../attention/open-issues.ts';
+import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
+import { Button, PostForm } from '../components/form.tsx';
+import { type Fact, Facts, Panel } from '../components/panels.tsx';
+import { type PlanRow, PlanTable } from '../components/plan-table.tsx';
+import { StripeId } from '../components/stripe-id.tsx';
+import { Time, UntrustedText } from '../components/text.tsx';
+import { Page } from '../page.tsx';
+import { notFound } from '../problems.tsx';
+import { queryNumber, queryText } from '../query-parameters.ts';
+import type { ConsoleEnv } from '../request-context.ts';
+import { TeamLink } from '../teams/team-link.tsx';
+import { CustomerFact } from './event-table.tsx';
+import { eventUrl, ReasonText } from './event-text.tsx';
+import { Payload } from './payload.tsx';
+
+/** `/events/:position`: an event's outcome with the reason, its content, and a replay. */
+export function eventPage(options: ConsoleOptions): Hono<ConsoleEnv> {
+  const { database, planSelection } = options;
+  const { query } = database;
+  const app = new Hono<ConsoleEnv>();
+
+  async function readEvent(context: Context): Promise<EventRow> {
+    const position = queryNumber(context.req.param('position'));
+    const event = position === null ? null : await readEventAt(query, position);
+    if (event === null) {
+      throw notFound('There is no event with this number. It may have been pruned from the log.');
+    }
+    return event;
+  }
+
+  app.get('/:position', async (context) => {
+    const event = await readEvent(context);
+    context.set('mode', modeOf(event) ?? options.keyMode);
+    const explained = await explainEvent(query, event, planSelection);
+    const acted = await readActionsOf(query, queryText(context.req.query('done')));
+    return context.render(<EventPage {...{ event, explained, acted }} />);
+  });
+
+  // After a session has ended, a form that is sent again leads here.
+  app.on('GET', ['/:position/replay', '/:position/dismiss'], async (context) => {
+    const { position } = await readEvent(context);
+    return context.redirect(eventUrl(position), 303);
+  });
+
+  app.post('/:position/replay', async (context) => {
+    const { position } = await readEvent(context);
+    const subject = `event:${position}`;
+    const { formId } = await act([{ action: 'replay', subject }], null, options);
+    return context.redirect(`${eventUrl(position)}?done=${formId}`, 303);
+  });
+
+  app.post('/:position/dismiss', async (context) => {
+    const { position } = await readEvent(context);
+    const subject = `event:${position}`;
+    const { formId } = await act([{ action: 'dismiss', subject }], null, options);
+    return context.redirect(issuesUrl('parked', { done: formId }), 303);
+  });
+
+  app.get('/:position/body', async (context) => {
+    const { body, position } = await readEvent(context);
+    return context.body(new Uint8Array(body), 200, {
+      'Content-Type': 'application/octet-stream',
+      'Content-Disposition': `attachment; filename="event-${position}.json"`,
+    });
+  });
+
+  return app;
+}
+
+/** The mode in which the event happened, if it says so. */
+function modeOf({ body }: EventRow): Mode | null {
+  try {
+    return originOfBody(body).mode;
+  } catch {
+    // It was JSON on arrival, so something other than Instep has changed it.
+    return null;
+  }
+}
+
+type EventPageProps = {
+  readonly event: EventRow;
+  readonly explained: ExplainedEvent;
+  readonly acted: readonly RecordedAction[];
+};
+
+function EventPage({ event, explained, acted }: EventPageProps) {
+  const { position, eventId, customerId, outcome, body } = event;
+  const [first, ...remarks] = explained.reasons;
+  const plans = planRows(explained);
+  const isUndecided = outcome === 'parked' || outcome === 'unreadable';
+  const teamlessCustomer = first?.code === 'no-team' ? customerId : null;
+  return (
+    <Page
+      title={`Event ${eventId ?? position}`}
+      heading={<EventHeading event={event} />}
+      area="Events"
+    >
+      <ActionSummary actions={acted} />
+      <Panel title="Decision" id="decision">
+        <p class="lead">
+          <OutcomeBadge outcome={outcome} /> {first && <ReasonText reason={first} />}
+        </p>
+        {first?.code === 'unreadable' && (
+          <p>Upgrade Instep and replay the event. If that does not help, report the problem.</p>
+        )}
+        {remarks.map((remark) => (
+          <p>
+            <ReasonText reason={remark} />
+          </p>
+        ))}
+        {plans.length > 0 && (
+          <PlanTable label="The team's plan" namesAre="When" mark="changed" rows={plans} />
+        )}
+        {teamlessCustomer !== null && <LinkCustomerForm customerId={teamlessCustomer} />}
+        {isUndecided && teamlessCustomer === null && (
+          <PostForm action={`${eventUrl(position)}/replay`}>
+            <p class="quiet">Replay processes this event again.</p>
+            <Button>Replay</Button>
+          </PostForm>
+        )}
+        {outcome === 'parked' && (
+          <PostForm action={`${eventUrl(position)}/dismiss`}>
+            <p class="quiet">
+              Dismiss stops alerts about this event. Use it if the customer will never have a team.
+              If a team had the customer before, the event stays in the log, and counts once a team
+              has the customer again. Otherwise the event is deleted, which can't be undone.
+            </p>
+            <Button kind="danger">Dismiss</Button>
+          </PostForm>
+        )}
+      </Panel>
+      <Panel title="Facts" id="facts">
+        <Facts facts={factsOf(event, explained)} />
+      </Panel>
+      <Panel title="Payload" id="payload">
+        <details>
+          <summary>All {countText(body.byteLength)} bytes</summary>
+          <p class="quiet">
+            May contain personal data.{' '}
+            <a href={`${eventUrl(position)}/body`} download>
+              Download the original
+            </a>
+          </p>
+          <Payload body={body} />
+        </details>
+      </Panel>
+    </Page>
+  );
+}
+
+function EventHeading({ event: { eventId, position } }: { readonly event: EventRow }) {
+  if (eventId === null) return `Event ${position}`;
+  return (
+    <>
+      Event <UntrustedText text={eventId} maxLength={80} />
+    </>
+  );
+}
+
+function planRows({ plans, teams }: ExplainedEvent): readonly PlanRow[] {
+  const before = plans?.before ?? NO_PLAN;
+  const after = plans?.after ?? NO_PLAN;
+  const decided: readonly PlanRow[] =
+    plans === null
+      ? []
+      : [
+          { name: 'Before the event', plan: before },
+          { name: 'After the event', plan: after, comparedWith: before },
+        ];
+  const now = teams.map((team) => ({
+    name: (
+      <>
+        Now, <TeamLink id={team.id} team={team} />
+      </>
+    ),
+    plan: team.plan,
+  }));
+  return [...decided, ...now];
+}
+
+function factsOf(event: EventRow, { teams, change }: ExplainedEvent): readonly Fact[] {
+  const { eventId, type, customerId, subscriptionId, createdAtMs, receivedAtMs } = event;
+  const subscription = change?.subscription ?? null;
+  return [
+    ['Id', <StripeId text={eventId} />],
+    ['Type', type],
+    [
+      'Team',
+      teams.length === 0
+        ? 'none'
+        : teams.map((team) => (
+            <div>
+              <TeamLink id={team.id} team={team} />
+            </div>
+          )),
+    ],
+    ['Customer', <CustomerFact customerId={customerId} />],
+    ['Subscription', <StripeId text={subscriptionId} />],
+    ['Status', subscription ? <StatusBadge status={subscription.status} /> : 'unknown'],
+    ['Product', <StripeId text={subscription?.productId ?? null} />],
+    ['Created at Stripe', createdAtMs === null ? 'unknown' : <Time ms={createdAtMs} />],
+    ['Received', <Time ms={receivedAtMs} />],
+    ['Delay', createdAtMs === null ? 'unknown' : delayText(receivedAtMs - createdAtMs)],
+    ['Deliveries', countText(event.deliveries)],
+    ['Number in the log', `${event.position}, in the order of arrival`],
+  ];
+}
+
+/** Stripe's times are whole seconds, and clocks differ. */
+function delayText(delayMs: number): string {
+  return delayMs < 0 ? "none: Stripe's clock is ahead" : durationText(delayMs / 1_000);
+}

@@ -1,0 +1,188 @@
+import { Hono } from 'hono';
+import {
+  type ConsoleOptions,
+  type EventFilter,
+  LOGGED_OUTCOMES,
+  LOGGED_TYPES,
+  type PageOfEvents,
+  readNewestPosition,
+  readPageOfEvents,
+} from 'instep/operate/inside';
+import { ExportLinks } from '../components/export-links.tsx';
+import { Button, Field, Select, TimeField } from '../components/form.tsx';
+import { autoLoad, Pager } from '../components/pager.tsx';
+import { Notice } from '../components/panels.tsx';
+import { Time } from '../components/text.tsx';
+import { exportFormatOf, exportList } from '../export.ts';
+import { Page } from '../page.tsx';
+import { badRequest } from '../problems.tsx';
+import { queryNumber } from '../query-parameters.ts';
+import {
+  type FieldErrors,
+  type FilterFields,
+  filterUrl,
+  OTHER_SIZES,
+  pageSize,
+  parseFilter,
+  readFields,
+} from './event-filter.ts';
+import { eventPage } from './event-page.tsx';
+import { EventTable } from './event-table.tsx';
+import { exportedEvents } from './export-events.ts';
+import { countNewer, NewerEvents, readBaseline } from './newer-events.tsx';
+import { NoEvents } from './no-events.tsx';
+
+/** `/events`: the event log, newest first, with a filter; and each event's page. */
+export function eventPages(options: ConsoleOptions): Hono {
+  const { database, now, clockMs } = options;
+  const { query } = database;
+  const app = new Hono();
+
+  app.get('/', async (context) => {
+    const { req, render, status } = context;
+    const fields = readFields((name) => req.query(name));
+    const nowMs = now();
+    const { filter, errors } = await parseFilter(query, fields, nowMs);
+    const form = <FilterForm {...{ fields, filter, errors }} />;
+    if (filter === null) {
+      status(400);
+      return render(
+        <Page title="Events" area="Events">
+          {form}
+          <Notice kind="error" title="Check the highlighted fields">
+            {Object.values(errors).join(' ')}
+          </Notice>
+        </Page>,
+      );
+    }
+    const format = exportFormatOf(context);
+    if (format !== null) {
+      return exportList(context, format, (query) => exportedEvents(query, filter), options);
+    }
+    const before = queryNumber(req.query('before'));
+    const after = queryNumber(req.query('after'));
+    const newest = await readNewestPosition(query);
+    // Before the page is read: an event that arrives in between is reported twice, never lost.
+    const isFirst = before === null && after === null;
+    const baseline = isFirst ? await readBaseline(query, filter, newest) : null;
+    const isFiltered = Object.values(filter).some((value) => value !== undefined);
+    const limit = pageSize(fields);
+    const page = await readPageOfEvents(query, { filter, before, after, limit, clockMs });
+    return render(
+      <Page title="Events" area="Events">
+        {form}
+        {baseline && <NewerEvents {...{ fields, baseline, newer: 0, nowMs }} />}
+        <div id="results">
+          {page.events.length > 0 && (
+            <>
+              <ExportLinks
+                what={isFiltered ? 'all of these events' : 'all events'}
+                url={filterUrl('/events', fields)}
+              />
+              <EventTable events={page.events} />
+            </>
+          )}
+          <PageEnd
+            fields={fields}
+            page={page}
+            isLogEmpty={newest === 0}
+            isForward={after !== null}
+          />
+          <EventPager fields={fields} page={page} />
+        </div>
+      </Page>,
+    );
+  });
+
+  app.get('/newer', async ({ req, render }) => {
+    const fields = readFields((name) => req.query(name));
+    const after = queryNumber(req.query('after'));
+    const count = queryNumber(req.query('count'));
+    const nowMs = now();
+    const { filter } = await parseFilter(query, fields, nowMs);
+    if (filter === null || after === null || count === null) {
+      throw badRequest('Reload the page of events.');
+    }
+    const baseline = { after, count };
+    const newer = await countNewer(query, filter, baseline);
+    return render(<NewerEvents {...{ fields, baseline, newer, nowMs }} />);
+  });
+
+  return app.route('/', eventPage(options));
+}
+
+type FilterFormProps = {
+  readonly fields: FilterFields;
+  readonly filter: EventFilter | null;
+  readonly errors: FieldErrors | null;
+};
+
+function FilterForm({ fields, filter, errors }: FilterFormProps) {
+  const propsOf = (name: keyof FilterFields) => ({
+    name,
+    value: fields[name],
+    error: errors?.[name],
+  });
+  return (
+    <search aria-label="Events">
+      <form method="get" action="/events" class="filter">
+        <TimeField label="From" name="from" ms={filter?.sinceMs} error={errors?.from} />
+        <TimeField label="Until" name="until" ms={filter?.untilMs} error={errors?.until} />
+        <Select
+          label="Outcome"
+          any="any outcome"
+          options={LOGGED_OUTCOMES}
+          {...propsOf('outcome')}
+        />
+        <Select label="Type" any="any type" options={LOGGED_TYPES} {...propsOf('type')} />
+        <Field label="Customer" type="search" maxlength={300} {...propsOf('customer')} />
+        <Field label="Subscription" type="search" maxlength={300} {...propsOf('subscription')} />
+        <Field label="Event" type="search" maxlength={300} {...propsOf('event')} />
+        <Field label="Invoice" type="search" maxlength={300} {...propsOf('invoice')} />
+        <Field label="Team" type="search" maxlength={20} {...propsOf('team')} />
+        <Select label="Per page" any="50" options={OTHER_SIZES} {...propsOf('size')} />
+        <Button kind="main">Filter</Button>
+      </form>
+    </search>
+  );
+}
+
+type PageEndProps = { readonly fields: FilterFields; readonly page: PageOfEvents };
+
+type Whole = { readonly isLogEmpty: boolean; readonly isForward: boolean };
+
+/** The end of a page that is not full: whether there can be more events. */
+function PageEnd({ fields, page, isLogEmpty, isForward }: PageEndProps & Whole) {
+  if (isLogEmpty) return <NoEvents />;
+  const { events, before, after, searchedToMs } = page;
+  const isEmpty = events.length === 0;
+  if (searchedToMs !== null) {
+    const rest = isForward ? { after: after ?? 0 } : { before: before ?? 0 };
+    return (
+      <p class="quiet" {...(isEmpty && autoLoad(filterUrl('/events', fields, rest)))}>
+        Searched everything received {isForward ? 'until' : 'since'} <Time ms={searchedToMs} />.
+        There may be {isForward ? 'newer' : 'older'} events.
+      </p>
+    );
+  }
+  if (!isEmpty) return null;
+  return (
+    <Notice kind="empty" title="No event found">
+      Remove a filter, or choose another time. <a href="/events">Show all events</a>
+    </Notice>
+  );
+}
+
+function EventPager({ fields, page: { before, after } }: PageEndProps) {
+  const linkTo = (text: string, start: Readonly<Record<string, number>>) => ({
+    href: filterUrl('/events', fields, start),
+    text,
+  });
+  return (
+    <Pager
+      first={after !== null && linkTo('Newest', {})}
+      previous={after !== null && linkTo('Previous', { after })}
+      next={before !== null && linkTo('Next', { before })}
+    />
+  );
+}

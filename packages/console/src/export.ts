@@ -1,0 +1,137 @@
+import type { Context } from 'hono';
+import type { ConsoleOptions, Logger, Query } from 'instep/operate/inside';
+
+export const EXPORT_FORMATS = ['csv', 'json'] as const;
+
+type ExportFormat = (typeof EXPORT_FORMATS)[number];
+
+type Value = string | number | boolean | null;
+
+export type ExportedList<Column extends string> = {
+  /** The file's name without its extension. */
+  readonly name: string;
+  readonly columns: readonly Column[];
+  readonly rows: AsyncIterable<Readonly<Record<Column, Value>>>;
+};
+
+/** The requested format of a list; `null`: a page. */
+export function exportFormatOf(context: Context): ExportFormat | null {
+  return EXPORT_FORMATS.find((format) => format === context.req.query('format')) ?? null;
+}
+
+/** Sends a whole list as a file. Once the download is cancelled, its search sends no more statements. */
+export function exportList<Column extends string>(
+  context: Context,
+  format: ExportFormat,
+  listOf: (query: Query) => ExportedList<Column>,
+  { database, logger }: Pick<ConsoleOptions, 'database' | 'logger'>,
+): Response {
+  const { name, columns, rows } = listOf(async (statement, values) => {
+    context.req.raw.signal.throwIfAborted();
+    return await database.query(statement, values);
+  });
+  const isCsv = format === 'csv';
+  const parts = isCsv ? csvOf(columns, rows) : jsonListOf(columns, rows);
+  const contentType = isCsv ? 'text/csv; charset=utf-8' : 'application/json';
+  return sendFile(context, { name: `${name}.${format}`, contentType, parts }, logger);
+}
+
+type SentFile = {
+  readonly name: string;
+  readonly contentType: string;
+  readonly parts: AsyncIterable<string>;
+};
+
+/**
+ * Sends a file part by part, no faster than it is received, so that only one part is in memory. After
+ * an error the connection is cut, and the browser reports that the download failed.
+ */
+export function sendFile(
+  context: Context,
+  { name, contentType, parts }: SentFile,
+  logger: Logger,
+): Response {
+  const encoder = new TextEncoder();
+  const iterator = inChunks(parts)[Symbol.asyncIterator]();
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await iterator.next();
+          if (done) controller.close();
+          else controller.enqueue(encoder.encode(value));
+        } catch (error) {
+          const isCancelled = context.req.raw.signal.aborted;
+          if (!isCancelled) logger.error({ err: error, file: name }, 'operations request failed');
+          controller.error(error);
+        }
+      },
+      async cancel() {
+        await iterator.return(undefined);
+      },
+    },
+    { highWaterMark: 1 },
+  );
+  return context.body(stream, 200, {
+    'Content-Type': contentType,
+    'Content-Disposition': `attachment; filename="${name}"`,
+  });
+}
+
+const CHUNK_LENGTH = 32_768;
+
+async function* inChunks(parts: AsyncIterable<string>): AsyncGenerator<string, void, undefined> {
+  let chunk = '';
+  // The first chunk can have any length, so that the download begins before the first row is found.
+  let least = 0;
+  for await (const part of parts) {
+    chunk += part;
+    if (chunk.length < least) continue;
+    yield chunk;
+    chunk = '';
+    least = CHUNK_LENGTH;
+  }
+  if (chunk !== '') yield chunk;
+}
+
+async function* csvOf<Column extends string>(
+  columns: readonly Column[],
+  rows: AsyncIterable<Readonly<Record<Column, Value>>>,
+): AsyncGenerator<string> {
+  yield `${columns.join(',')}\r\n`;
+  for await (const row of rows) yield `${columns.map((one) => csvCell(row[one])).join(',')}\r\n`;
+}
+
+/** A text that a spreadsheet would take for a formula gets an apostrophe in front. */
+function csvCell(value: Value): string {
+  if (value === null) return '';
+  if (typeof value !== 'string') return String(value);
+  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+async function* jsonListOf<Column extends string>(
+  columns: readonly Column[],
+  rows: AsyncIterable<Readonly<Record<Column, Value>>>,
+): AsyncGenerator<string> {
+  async function* texts() {
+    for await (const row of rows) yield JSON.stringify(row, [...columns]);
+  }
+  yield* jsonArrayOf(texts());
+}
+
+/** The text of a JSON array, from the texts of its items. */
+export async function* jsonArrayOf(items: AsyncIterable<string>): AsyncGenerator<string> {
+  yield '[';
+  let separator = '\n';
+  for await (const item of items) {
+    yield separator + item;
+    separator = ',\n';
+  }
+  yield '\n]\n';
+}
+
+/** A time in the format of exported files. */
+export function exportedTime(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}

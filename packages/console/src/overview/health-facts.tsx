@@ -1,0 +1,130 @@
+import {
+  countBy,
+  counted,
+  countText,
+  type LeasedJobState,
+  MAX_COUNTED_PARKED,
+  type Progress,
+  type TeamCounts,
+} from 'instep/operate/inside';
+import { issuesUrl } from '../attention/open-issues.ts';
+import { Badge, StatusBadge } from '../components/badges.tsx';
+import { Ago } from '../components/live.tsx';
+import { Facts, Notice } from '../components/panels.tsx';
+import { Table } from '../components/table.tsx';
+import { teamsUrl } from '../teams/team-filter.ts';
+import type { SyncState } from './issues.tsx';
+
+type HealthFactsProps = { readonly state: SyncState; readonly nowMs: number };
+
+/** The figures behind the issues, shown even if there are no issues. */
+export function HealthFacts({ state, nowMs }: HealthFactsProps) {
+  const { health, counts, catchUp, reconciled } = state;
+  const { lastReceivedMs } = health;
+  return (
+    <Facts
+      facts={[
+        [
+          'Last event',
+          <a id="last-event" href="/events">
+            {lastReceivedMs === null ? 'never' : <Ago ms={lastReceivedMs} nowMs={nowMs} />}
+          </a>,
+        ],
+        [
+          'Parked events',
+          <a id="parked-events" href={issuesUrl('parked')}>
+            {countText(health.parkedEvents, MAX_COUNTED_PARKED)}
+          </a>,
+        ],
+        [
+          'Unknown order',
+          <a id="unknown-order" href={issuesUrl('unknown order')}>
+            {counted(counts['unknown order'], 'subscription')}
+          </a>,
+        ],
+        [
+          'Products without a name',
+          <a id="products-without-name" href={teamsUrl({ problem: 'plan without a name' })}>
+            {countText(health.namelessProducts)}
+          </a>,
+        ],
+        ['Last catch-up', <LastCatchUp job={catchUp} nowMs={nowMs} />],
+        [
+          'Last reconciliation',
+          <a id="reconciled" href="/reconcile">
+            <LastReconciliation progress={reconciled} nowMs={nowMs} />
+          </a>,
+        ],
+      ]}
+    />
+  );
+}
+
+type LastCatchUpProps = { readonly job: LeasedJobState | null; readonly nowMs: number };
+
+function LastCatchUp({ job, nowMs }: LastCatchUpProps) {
+  if (job === null || job.startedAtMs === null) return <>never</>;
+  if (job.endedAtMs !== null) return <Ago ms={job.endedAtMs} nowMs={nowMs} />;
+  return (
+    <>
+      running, started <Ago ms={job.startedAtMs} nowMs={nowMs} />
+    </>
+  );
+}
+
+type LastReconciliationProps = { readonly progress: Progress | null; readonly nowMs: number };
+
+function LastReconciliation({ progress, nowMs }: LastReconciliationProps) {
+  if (progress === null) return <>never</>;
+  const { startedAtMs, counts } = progress;
+  return (
+    <>
+      <Ago ms={startedAtMs} nowMs={nowMs} />: {counted(counts.drifts, 'team')} out of sync,{' '}
+      {countText(counts.repaired)} repaired
+    </>
+  );
+}
+
+type TeamStatusesProps = { readonly counts: TeamCounts | null; readonly nowMs: number };
+
+/** The number of teams per status, most frequent first. */
+export function TeamStatuses({ counts, nowMs }: TeamStatusesProps) {
+  if (counts === null) {
+    return (
+      <Notice kind="empty" title="Not counted yet">
+        Counting takes a few seconds.
+      </Notice>
+    );
+  }
+  const rows = countBy(counts.groups, ({ status }) => [status]);
+  if (rows.length === 0) {
+    return (
+      <Notice kind="empty" title="No teams yet">
+        Your app adds them to the table teams.
+      </Notice>
+    );
+  }
+  return (
+    <>
+      <Table
+        label="Number of teams"
+        columns={['Status', { name: 'Teams', class: 'end' }]}
+        rows={rows.map(([status, teams]) => [
+          <a id={`teams-${status}`} href={teamsUrl({ status })}>
+            <StatusOf status={status} />
+          </a>,
+          countText(teams),
+        ])}
+      />
+      <p class="quiet">
+        Counted <Ago ms={counts.countedAtMs} nowMs={nowMs} />.
+      </p>
+    </>
+  );
+}
+
+/** The counts group rare statuses as `other`, and `none` are the teams without a status. */
+function StatusOf({ status }: { readonly status: string }) {
+  if (status === 'other') return <Badge tone="warning">another status</Badge>;
+  return <StatusBadge status={status === 'none' ? null : status} />;
+}

@@ -1,0 +1,151 @@
+import { Hono } from 'hono';
+import {
+  type ConsoleOptions,
+  commitNothing,
+  createWriteCheck,
+  outsideSpans,
+  readHealth,
+  readLastOrigins,
+  readLeasedJob,
+  readProgress,
+  readRuns,
+  readStatistics,
+  readTeamCounts,
+} from 'instep/operate/inside';
+import { countIssues } from '../attention/issue-counts.ts';
+import { Live } from '../components/live.tsx';
+import { Panel } from '../components/panels.tsx';
+import { NoEvents } from '../events/no-events.tsx';
+import { Page } from '../page.tsx';
+import { DelayChart } from './delay-chart.tsx';
+import { EventsChart } from './events-chart.tsx';
+import { HealthFacts, TeamStatuses } from './health-facts.tsx';
+import { IssueList } from './issue-list.tsx';
+import { issuesOf, type SyncState } from './issues.tsx';
+import { Marks, marksOf } from './marks.tsx';
+import { delaysOf, firstSlotMs, RANGES, type Range, rangeOf, seriesOf } from './series.ts';
+
+/** `GET /`: what needs attention, and the events that arrive. */
+export function overviewPage({ database, keyMode, now, clockMs }: ConsoleOptions): Hono {
+  const checkWrites = createWriteCheck({
+    // Events are committed by other connections, and perhaps by other processes.
+    lastCommitMs: () => Number.NEGATIVE_INFINITY,
+    commit: () => outsideSpans(() => commitNothing(database)),
+    clockMs,
+  });
+  return new Hono().get('/', async (context) => {
+    const range = rangeOf(context.req.query('range'));
+    const isLive = context.req.query('live') !== 'off';
+    const overview = await readOverview({ database, keyMode, checkWrites }, range, now());
+    return context.render(
+      <Page title="Overview" area="Overview">
+        <Controls range={range} isLive={isLive} />
+        <Overview {...overview} range={range} isLive={isLive} />
+      </Page>,
+    );
+  });
+}
+
+type OverviewOptions = Pick<ConsoleOptions, 'database' | 'keyMode'> & {
+  /** Rejects when the database commits no write. */
+  readonly checkWrites: () => Promise<void>;
+};
+
+async function readOverview(options: OverviewOptions, range: Range, nowMs: number) {
+  const { database } = options;
+  const { query } = database;
+  const sinceMs = firstSlotMs(range, nowMs);
+  const request = { slotSeconds: range.slotSeconds, sinceMs };
+  const [{ rows, isComplete }, runs, counts, state] = await Promise.all([
+    // In a transaction, plans prefer indexes: the planner does not know how few rows are not summed yet.
+    database.transaction((inTransaction) => readStatistics(inTransaction, request)),
+    readRuns(query),
+    readTeamCounts(query),
+    readState(options),
+  ]);
+  const marks = marksOf(runs, nowMs).filter(({ untilMs }) => untilMs >= sinceMs);
+  const slots = seriesOf(rows, range, nowMs);
+  return { slots, delays: delaysOf(rows), marks, isComplete, counts, state, nowMs };
+}
+
+async function readState(options: OverviewOptions): Promise<SyncState> {
+  const { keyMode, checkWrites } = options;
+  const { query } = options.database;
+  const [health, catchUp, reconcile, origins, areWritesCommitted] = await Promise.all([
+    readHealth(query),
+    readLeasedJob(query, 'catch-up'),
+    readLeasedJob(query, 'reconcile'),
+    readLastOrigins(query),
+    checkWrites().then(
+      () => true,
+      () => false,
+    ),
+  ]);
+  const counts = await countIssues(query, health);
+  const reconciled = readProgress(reconcile?.progress);
+  return { health, counts, catchUp, reconciled, origins, keyMode, areWritesCommitted };
+}
+
+type ControlsProps = { readonly range: Range; readonly isLive: boolean };
+type OverviewProps = Awaited<ReturnType<typeof readOverview>> & ControlsProps;
+
+/** The part of the page that is refreshed. */
+function Overview({
+  slots,
+  delays,
+  marks,
+  isComplete,
+  counts,
+  state,
+  nowMs,
+  range,
+  isLive,
+}: OverviewProps) {
+  const issues = issuesOf(state, nowMs);
+  const hasEvents = state.health.lastReceivedMs !== null;
+  return (
+    <Live id="overview" url={isLive ? urlOf(range, isLive) : null} intervalSeconds={5} atMs={nowMs}>
+      {(issues.length > 0 || hasEvents) && <IssueList {...{ issues, state, nowMs }} />}
+      {hasEvents ? (
+        <div class="panels">
+          <Panel title={`Events per ${range.slot}`} id="panel-events">
+            {!isComplete && <p class="quiet">Older events are still being counted.</p>}
+            <EventsChart {...{ slots, range, marks }} />
+            <Marks marks={marks} />
+          </Panel>
+          <Panel title="Delivery delay" id="panel-delay">
+            <DelayChart {...{ slots, delays, range, marks }} />
+          </Panel>
+        </div>
+      ) : (
+        <NoEvents />
+      )}
+      <div class="panels">
+        <Panel title="Teams by status" id="panel-teams">
+          <TeamStatuses counts={counts} nowMs={nowMs} />
+        </Panel>
+        <Panel title="Sync" id="panel-sync">
+          <HealthFacts state={state} nowMs={nowMs} />
+        </Panel>
+      </div>
+    </Live>
+  );
+}
+
+/** Outside the refreshed part, so that it keeps the focus. */
+function Controls({ range, isLive }: ControlsProps) {
+  return (
+    <nav class="controls" aria-label="Time">
+      {RANGES.map((one) => (
+        <a href={urlOf(one, isLive)} aria-current={one === range ? 'true' : undefined}>
+          Last {one.name}
+        </a>
+      ))}
+      <a href={urlOf(range, !isLive)}>{isLive ? 'Stop updating' : 'Update every 5 s'}</a>
+    </nav>
+  );
+}
+
+function urlOf(range: Range, isLive: boolean): string {
+  return `/?range=${range.name}${isLive ? '' : '&live=off'}`;
+}

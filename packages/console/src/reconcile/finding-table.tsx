@@ -1,0 +1,96 @@
+import type { Child } from 'hono/jsx';
+import type { DriftFinding, Finding, TeamPlan } from 'instep/operate/inside';
+import { REASONS } from '../attention/reasons.ts';
+import { Badge } from '../components/badges.tsx';
+import { Table } from '../components/table.tsx';
+import { Time, UntrustedText } from '../components/text.tsx';
+import { CustomerLink } from '../events/event-table.tsx';
+import { TeamLink } from '../teams/team-link.tsx';
+import type { TeamsById } from './teams-of-findings.ts';
+
+/** Why a team is out of sync, as a sentence. */
+export function CauseText({
+  finding: { cause, subscriptionIds },
+}: {
+  readonly finding: Pick<DriftFinding, 'cause' | 'subscriptionIds'>;
+}) {
+  if (subscriptionIds.length === 0) return <>{REASONS[cause]}</>;
+  const ids = <UntrustedText text={subscriptionIds.join(', ')} />;
+  if (cause === 'never seen') return <>No event of {ids} has been received.</>;
+  return <>An event of {ids} was missed.</>;
+}
+
+const COLUMNS = [
+  'Team',
+  'Customer',
+  'Finding',
+  { name: 'Repair', class: 'wide' },
+  'Since',
+  'State',
+] as const;
+
+type FindingTableProps = {
+  readonly findings: readonly Finding[];
+  readonly teams: TeamsById;
+};
+
+/** The findings of a reconciliation. */
+export function FindingTable({ findings, teams }: FindingTableProps) {
+  const rows = findings.map((finding) => cellsOf(finding, teams));
+  const ids = findings.map(({ customerId }) => customerId);
+  return <Table label="Findings" columns={COLUMNS} rows={rows} ids={ids} />;
+}
+
+function cellsOf(finding: Finding, teams: TeamsById): Child[] {
+  const customer = <CustomerLink customerId={finding.customerId} />;
+  if (finding.kind === 'customer without a team') {
+    const statuses = <UntrustedText text={finding.statuses.join(', ')} />;
+    return [
+      '–',
+      customer,
+      <>No team is linked to this customer. Its subscriptions are {statuses}.</>,
+    ];
+  }
+  const { teamId } = finding;
+  const team = <TeamLink id={teamId} team={teams.get(teamId)} />;
+  if (finding.kind === 'unknown customer') {
+    return [team, customer, "Stripe does not know the team's customer."];
+  }
+  if (finding.kind === 'unrecorded') {
+    const ids = <UntrustedText text={finding.subscriptionIds.join(', ')} />;
+    return [team, customer, <>The plan is right, but an event of {ids} is missing.</>];
+  }
+  const { sinceSeconds, isRepaired } = finding;
+  return [
+    team,
+    customer,
+    <CauseText finding={finding} />,
+    <Changes {...finding} />,
+    sinceSeconds === null ? '–' : <Time ms={sinceSeconds * 1_000} />,
+    <Badge tone={isRepaired ? 'good' : 'bad'}>{isRepaired ? 'repaired' : 'out of sync'}</Badge>,
+  ];
+}
+
+const FIELDS = [
+  ['status', 'subscriptionStatus'],
+  ['plan', 'planName'],
+  ['product', 'providerProductId'],
+  ['subscription', 'providerSubscriptionId'],
+] as const satisfies readonly (readonly [string, keyof TeamPlan])[];
+
+/** What a repair changes in the team's row. */
+export function Changes({ is, shouldBe }: Pick<DriftFinding, 'is' | 'shouldBe'>) {
+  const changed = FIELDS.filter(([, field]) => is[field] !== shouldBe[field]);
+  // The missed event may belong to a subscription that the team does not follow.
+  if (changed.length === 0) return <>No change to the team.</>;
+  return (
+    <ul class="changes">
+      {changed.map(([name, field]) => (
+        <li>
+          {name} from <UntrustedText text={is[field] ?? 'none'} maxLength={40} /> to{' '}
+          <UntrustedText text={shouldBe[field] ?? 'none'} maxLength={40} />
+        </li>
+      ))}
+    </ul>
+  );
+}

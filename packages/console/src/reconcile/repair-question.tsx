@@ -1,0 +1,79 @@
+import type { Child } from 'hono/jsx';
+import { counted, type DriftFinding, type Query } from 'instep/operate/inside';
+import { Table } from '../components/table.tsx';
+import { CustomerLink } from '../events/event-table.tsx';
+import { Page } from '../page.tsx';
+import { TeamLink } from '../teams/team-link.tsx';
+import { CauseText, Changes } from './finding-table.tsx';
+import type { RunState } from './run.ts';
+import { StartForm } from './run-status.tsx';
+import { readTeamsOfFindings, type TeamsById } from './teams-of-findings.ts';
+
+/** The teams that a repair would change, according to the last dry run. */
+type ToRepair = {
+  /** The first ones. */
+  readonly first: readonly DriftFinding[];
+  readonly teams: TeamsById;
+  readonly count: number;
+};
+
+const MAX_LISTED = 50;
+
+/** Reads what a repair would change; `null` unless this process has finished a dry run. */
+export async function readToRepair(query: Query, state: RunState): Promise<ToRepair | null> {
+  if (state.kind !== 'done' || !state.isDryRun) return null;
+  const drifts = state.found.first.filter((finding) => finding.kind === 'drift');
+  const first = drifts.slice(0, MAX_LISTED);
+  return { first, teams: await readTeamsOfFindings(query, first), count: state.counts.drifts };
+}
+
+/** Asks before all teams are repaired, and shows what will change. */
+export function RepairQuestion({ toRepair }: { readonly toRepair: ToRepair | null }) {
+  return (
+    <Page title="Repair all teams that are out of sync?" area="Reconcile">
+      {toRepair === null ? (
+        <p>
+          To see which teams would change, <a href="/reconcile">start a dry run</a> first.
+        </p>
+      ) : (
+        <TeamsToRepair {...toRepair} />
+      )}
+      <p>
+        Compares all teams with Stripe again and repairs differences. Newer events win over Stripe's
+        list. A team that was changed by hand gets the plan from its events.
+      </p>
+      <div class="toolbar">
+        <StartForm mode="repair" isDisabled={false} />
+        <a href="/reconcile">Cancel</a>
+      </div>
+    </Page>
+  );
+}
+
+function TeamsToRepair({ first, teams, count }: ToRepair) {
+  if (first.length === 0) return <p>The last dry run found no team to repair.</p>;
+  return (
+    <>
+      <Table
+        label="Teams to repair"
+        columns={[
+          'Team',
+          'Customer',
+          { name: 'Change', class: 'wide' },
+          { name: 'Why', class: 'wide' },
+        ]}
+        rows={first.map((drift) => cellsOf(drift, teams))}
+      />
+      {count > first.length && <p>And {counted(count - first.length, 'more team')}.</p>}
+    </>
+  );
+}
+
+function cellsOf(drift: DriftFinding, teams: TeamsById): Child[] {
+  return [
+    <TeamLink id={drift.teamId} team={teams.get(drift.teamId)} />,
+    <CustomerLink customerId={drift.customerId} />,
+    <Changes {...drift} />,
+    <CauseText finding={drift} />,
+  ];
+}

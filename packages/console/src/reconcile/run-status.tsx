@@ -1,0 +1,229 @@
+import {
+  type Counts,
+  counted,
+  countText,
+  type Progress,
+  type StepProgress,
+} from 'instep/operate/inside';
+import { Badge } from '../components/badges.tsx';
+import { ExportLinks } from '../components/export-links.tsx';
+import { Button, PostForm } from '../components/form.tsx';
+import { Live } from '../components/live.tsx';
+import { Facts, Notice, Panel } from '../components/panels.tsx';
+import { capitalized, Time } from '../components/text.tsx';
+import { FindingTable } from './finding-table.tsx';
+import type { Found, RunState } from './run.ts';
+import type { TeamsById } from './teams-of-findings.ts';
+
+const BUTTONS = { 'dry run': 'Start a dry run', repair: 'Compare and repair' } as const;
+
+type StartFormProps = { readonly mode: keyof typeof BUTTONS; readonly isDisabled: boolean };
+
+/** Starts a reconciliation. */
+export function StartForm({ mode, isDisabled }: StartFormProps) {
+  return (
+    <PostForm action="/reconcile">
+      <p>
+        <Button
+          kind={mode === 'repair' ? 'danger' : 'main'}
+          name="mode"
+          value={mode}
+          disabled={isDisabled}
+        >
+          {BUTTONS[mode]}
+        </Button>
+      </p>
+    </PostForm>
+  );
+}
+
+/** The reconciliations that this process did not start. */
+export type OtherRuns = {
+  readonly isRunning: boolean;
+  /** The progress of the last one; `null` when there was none. */
+  readonly progress: Progress | null;
+  readonly endedAtMs: number | null;
+};
+
+type RunStatusProps = {
+  readonly state: RunState;
+  /** The teams of the findings on the page. */
+  readonly teams: TeamsById;
+  readonly others: OtherRuns;
+  readonly nowMs: number;
+};
+
+/** The state of the reconciliation. It refreshes itself every second while one is running. */
+export function RunStatus({ state, teams, others, nowMs }: RunStatusProps) {
+  const isLive = state.kind === 'running' || others.isRunning;
+  return (
+    <Live id="run" url={isLive ? '/reconcile/run' : null} intervalSeconds={1} atMs={nowMs}>
+      <StartForm mode="dry run" isDisabled={isLive} />
+      {others.isRunning && (
+        <Panel title="Running on another instance" id="other-run">
+          <p role="status">{progressText(others.progress)}</p>
+        </Panel>
+      )}
+      {state.kind !== 'none' && <OwnRun state={state} teams={teams} />}
+      {state.kind === 'none' && !others.isRunning && <LastRun {...others} />}
+      {isLive && (
+        <noscript>
+          <p>
+            <a href="/reconcile">Refresh</a>
+          </p>
+        </noscript>
+      )}
+    </Live>
+  );
+}
+
+type OwnRunProps = Pick<RunStatusProps, 'teams'> & {
+  readonly state: Exclude<RunState, { kind: 'none' }>;
+};
+
+function OwnRun({ state, teams }: OwnRunProps) {
+  const { isDryRun, startedAtMs, found } = state;
+  return (
+    <Panel title={isDryRun ? 'Dry run' : 'Repair'} id="own-run">
+      <p role="status">
+        Started <Time ms={startedAtMs} />.{' '}
+        {state.kind === 'running' ? (
+          'Running.'
+        ) : (
+          <>
+            {state.kind === 'done' ? 'Finished' : 'Failed'} <Time ms={state.endedAtMs} />.
+          </>
+        )}
+      </p>
+      {state.kind === 'running' && <ProgressBar progress={state.progress} />}
+      {state.kind === 'failed' && (
+        <Notice kind="error" title="Reconciliation failed">
+          {capitalized(state.reason)}. The findings so far are below.
+        </Notice>
+      )}
+      {state.kind === 'done' && <CountFacts counts={state.counts} isDryRun={isDryRun} />}
+      {state.kind === 'done' && isDryRun && state.counts.drifts > 0 && (
+        <p>
+          <a class="button danger" href="/reconcile/repair">
+            Repair {counted(state.counts.drifts, 'team')}…
+          </a>
+        </p>
+      )}
+      <Findings found={found} teams={teams} isOver={state.kind !== 'running'} />
+    </Panel>
+  );
+}
+
+function ProgressBar({ progress }: { readonly progress: StepProgress | null }) {
+  if (progress === null) return <p>Starting…</p>;
+  const { of, done, total } = progress;
+  if (total === null || total === 0 || done > total) return <p>{`${countText(done)} ${of}`}</p>;
+  return (
+    <p>
+      <progress max={total} value={done} aria-label={of} />{' '}
+      {`${countText(done)} of about ${countText(total)} ${of}`}
+    </p>
+  );
+}
+
+const MAX_SHOWN = 200;
+
+/** The findings that the page shows. */
+export const shownOf = ({ first }: Found) => first.slice(0, MAX_SHOWN);
+
+type FindingsProps = Pick<RunStatusProps, 'teams'> & {
+  readonly found: Found;
+  readonly isOver: boolean;
+};
+
+function Findings({ found, teams, isOver }: FindingsProps) {
+  const { first, count } = found;
+  if (count === 0) return isOver ? null : <p class="quiet">No findings yet.</p>;
+  return (
+    <>
+      {isOver && count === first.length && (
+        <ExportLinks what={counted(count, 'finding')} url="/reconcile/findings" />
+      )}
+      <FindingTable findings={shownOf(found)} teams={teams} />
+      {count > MAX_SHOWN && (
+        <p>
+          Showing the first {countText(MAX_SHOWN)} of {countText(count)}.
+        </p>
+      )}
+      {isOver && count > first.length && (
+        <p>
+          To get all of them, run <code>npx instep reconcile --dry-run --json</code>.
+        </p>
+      )}
+    </>
+  );
+}
+
+function progressText(progress: Progress | null): string {
+  if (progress === null) return 'Starting…';
+  const { phase, isDryRun, counts } = progress;
+  const { subscriptions, teams, drifts } = counts;
+  const mode = isDryRun ? 'Dry run' : 'Repair';
+  if (phase === 'listing') return `${mode}: ${counted(subscriptions, 'subscription')} listed.`;
+  return `${mode}: ${counted(teams, 'team')} compared, ${countText(drifts)} out of sync.`;
+}
+
+function LastRun({ progress, endedAtMs }: OtherRuns) {
+  if (progress === null) {
+    return (
+      <Notice kind="empty" title="No reconciliation yet">
+        A dry run shows whether every team has the plan that it has at Stripe. It changes nothing.
+      </Notice>
+    );
+  }
+  const isFinished = progress.phase === 'done' && endedAtMs !== null;
+  return (
+    <Panel title="Last reconciliation" id="last-run">
+      <p>
+        {progress.isDryRun ? 'Dry run' : 'Repair'}, started <Time ms={progress.startedAtMs} />
+        {isFinished ? (
+          <>
+            , finished <Time ms={endedAtMs} />. Its open findings are under{' '}
+            <a href="/attention">Attention</a>.
+          </>
+        ) : (
+          '. It did not finish.'
+        )}
+      </p>
+      <CountFacts counts={progress.counts} isDryRun={progress.isDryRun} />
+    </Panel>
+  );
+}
+
+type CountFactsProps = { readonly counts: Counts; readonly isDryRun: boolean };
+
+/** The counts of a reconciliation. */
+function CountFacts({ counts, isDryRun }: CountFactsProps) {
+  const { drifts, repaired } = counts;
+  const isRepaired = drifts === repaired;
+  return (
+    <Facts
+      facts={[
+        [
+          'Teams out of sync',
+          drifts === 0 ? (
+            <Badge tone="good">none</Badge>
+          ) : (
+            <>
+              {countText(drifts)}{' '}
+              <Badge tone={isRepaired ? 'good' : 'bad'}>
+                {isDryRun ? 'not repaired' : `${countText(repaired)} repaired`}
+              </Badge>
+            </>
+          ),
+        ],
+        ['Teams compared', countText(counts.teams)],
+        ['Teams with the right plan but missing events', countText(counts.unrecorded)],
+        ['Subscriptions listed', countText(counts.subscriptions)],
+        ['Customers with a subscription but no team', countText(counts.customersWithoutTeam)],
+        ['Teams with a customer unknown to Stripe', countText(counts.unknownCustomers)],
+        ['Unreadable subscriptions', countText(counts.unreadable)],
+      ]}
+    />
+  );
+}

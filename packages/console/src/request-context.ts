@@ -1,0 +1,34 @@
+import type { MiddlewareHandler } from 'hono';
+import { useRequestContext } from 'hono/jsx-renderer';
+import type { Mode } from 'instep/operate/inside';
+
+/** Who sent the request. A `visitor` has not logged in and sees nothing but the login. */
+type Viewer =
+  | { readonly kind: 'visitor' }
+  | { readonly kind: 'local' }
+  | { readonly kind: 'session'; readonly id: string }
+  | { readonly kind: 'bearer' };
+
+export type ConsoleEnv = {
+  Variables: {
+    viewer: Viewer;
+    csrfToken: string;
+    /** For links to Stripe's dashboard: the mode of the API key, or of the event that is shown. */
+    mode: Mode | null;
+  };
+};
+
+/** Every request starts as a visitor's. */
+export function asVisitor(mode: Mode | null): MiddlewareHandler<ConsoleEnv> {
+  return async (context, next) => {
+    context.set('viewer', { kind: 'visitor' });
+    context.set('csrfToken', '');
+    context.set('mode', mode);
+    await next();
+  };
+}
+
+/** The data of the current request, so that components need not pass it on. */
+export function currentRequest() {
+  return useRequestContext<ConsoleEnv>().var;
+}

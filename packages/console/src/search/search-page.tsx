@@ -1,0 +1,181 @@
+import { Hono } from 'hono';
+import {
+  type ConsoleOptions,
+  type EventRow,
+  type NamedTeam,
+  type Query,
+  readPageOfEvents,
+} from 'instep/operate/inside';
+import { LinkCustomerForm } from '../attention/link-customer-form.tsx';
+import { Notice, Panel } from '../components/panels.tsx';
+import { UntrustedText } from '../components/text.tsx';
+import { filterUrl } from '../events/event-filter.ts';
+import { EventTable } from '../events/event-table.tsx';
+import { eventUrl } from '../events/event-text.tsx';
+import { Page } from '../page.tsx';
+import { queryText } from '../query-parameters.ts';
+import { findByCustomer, findTeams, teamUrl } from '../teams/find-teams.ts';
+import { teamsUrl } from '../teams/team-filter.ts';
+import { TeamTable } from '../teams/team-table.tsx';
+
+const MAX_TEAMS = 50;
+const MAX_CUSTOMERS = 5;
+const MAX_EVENTS = 20;
+
+type TeamlessCustomer = { readonly customerId: string; readonly events: readonly EventRow[] };
+
+/** Either the address of the only result, or all possible results. */
+type Found =
+  | { readonly url: string }
+  | { readonly teams: readonly NamedTeam[]; readonly customers: readonly TeamlessCustomer[] };
+
+/**
+ * `GET /search`: finds events, customers, subscriptions, invoices, products and teams. An exact hit, or the
+ * only one, opens at once.
+ */
+export function searchPage({ database, clockMs }: ConsoleOptions): Hono {
+  return new Hono().get('/', async ({ req, render, redirect }) => {
+    const text = queryText(req.query('q'));
+    if (text === '') return redirect('/teams', 303);
+    const found = await search(database.query, text, clockMs);
+    if ('url' in found) return redirect(found.url, 303);
+    return render(<SearchPage text={text} {...found} />);
+  });
+}
+
+async function search(query: Query, text: string, clockMs: () => number): Promise<Found> {
+  if (text.startsWith('evt_')) return { url: await findEvent(query, text, clockMs) };
+  if (text.startsWith('prod_')) return { url: teamsUrl({ product: text }) };
+  if (text.startsWith('in_')) return await findInvoice(query, text, clockMs);
+  const { teams, customerIds } = await findByCustomer(query, text, MAX_TEAMS);
+  const isSubscription = text.startsWith('sub_');
+  const parkedIds = isSubscription ? await findParked(query, text, clockMs) : [];
+  const customers = await readTeamless(query, [...customerIds, ...parkedIds], teams, clockMs);
+  if (teams.length + customers.length > 0) return openOnly({ teams, customers }, teams);
+  // Its events may have had no effect so far, and no index covers them.
+  if (isSubscription) return { url: filterUrl('/events', { subscription: text }) };
+  const order = { sort: 'id', isDescending: false } as const;
+  const request = { filter: { text }, order, start: null, limit: MAX_TEAMS, clockMs };
+  const page = await findTeams(query, request);
+  const exact = page.teams.filter(
+    ({ id, name }) => String(id) === text || name?.toLowerCase() === text.toLowerCase(),
+  );
+  // The list of teams continues a search that ran out of time.
+  if (exact.length === 0 && page.searchedTo !== null) return { url: teamsUrl({ search: text }) };
+  return openOnly({ teams: page.teams, customers }, exact.length > 0 ? exact : page.teams);
+}
+
+/**
+ * The customers of a subscription's parked events. A subscription with only parked events is found only in
+ * the log.
+ */
+async function findParked(
+  query: Query,
+  subscriptionId: string,
+  clockMs: () => number,
+): Promise<string[]> {
+  const filter = { outcome: 'parked', subscriptionId } as const;
+  const request = { filter, before: null, limit: MAX_EVENTS, clockMs };
+  const { events } = await readPageOfEvents(query, request);
+  return events.flatMap(({ customerId }) => customerId ?? []);
+}
+
+/** The page of the only customer whose events name this invoice; otherwise the list of these events. */
+async function findInvoice(query: Query, invoiceId: string, clockMs: () => number): Promise<Found> {
+  const request = { filter: { invoiceId }, before: null, limit: MAX_EVENTS, clockMs };
+  const { events } = await readPageOfEvents(query, request);
+  const [customerId, ...others] = new Set(events.map((event) => event.customerId));
+  if (customerId == null || others.length > 0) {
+    return { url: filterUrl('/events', { invoice: invoiceId }) };
+  }
+  return await search(query, customerId, clockMs);
+}
+
+/** Opens the team if it is the only hit. */
+function openOnly(found: Exclude<Found, { url: string }>, hits: readonly NamedTeam[]): Found {
+  const [team, ...others] = hits;
+  const isOnly = team !== undefined && others.length === 0 && found.customers.length === 0;
+  return isOnly ? { url: teamUrl(team.id) } : found;
+}
+
+/** The only event with this id; otherwise the list of events, which continues a long search. */
+async function findEvent(query: Query, eventId: string, clockMs: () => number): Promise<string> {
+  const request = { filter: { eventId }, before: null, limit: 2, clockMs };
+  const { events } = await readPageOfEvents(query, request);
+  const [event, ...others] = events;
+  const isOnly = event !== undefined && others.length === 0;
+  return isOnly ? eventUrl(event.position) : filterUrl('/events', { event: eventId });
+}
+
+/** The customers that have events but no team. */
+async function readTeamless(
+  query: Query,
+  customerIds: readonly string[],
+  teams: readonly NamedTeam[],
+  clockMs: () => number,
+): Promise<TeamlessCustomer[]> {
+  const linked = new Set(teams.map(({ customerId }) => customerId));
+  const ids = [...new Set(customerIds)].filter((id) => !linked.has(id));
+  const teamless = ids.slice(0, MAX_CUSTOMERS);
+  const customers = await Promise.all(
+    teamless.map(async (customerId) => {
+      const request = { filter: { customerId }, before: null, limit: MAX_EVENTS, clockMs };
+      return { customerId, events: (await readPageOfEvents(query, request)).events };
+    }),
+  );
+  return customers.filter(({ events }) => events.length > 0);
+}
+
+type SearchPageProps = Exclude<Found, { url: string }> & { readonly text: string };
+
+function SearchPage({ text, teams, customers }: SearchPageProps) {
+  const isEmpty = teams.length + customers.length === 0;
+  return (
+    <Page
+      title={`Search: ${text}`}
+      heading={
+        <>
+          Search: <UntrustedText text={text} maxLength={80} />
+        </>
+      }
+      area={null}
+      search={text}
+    >
+      {teams.length > 0 && <TeamTable teams={teams} sorted={null} />}
+      {teams.length === MAX_TEAMS && (
+        <p>
+          <a href={`/teams?search=${encodeURIComponent(text)}`}>All teams with this name</a>
+        </p>
+      )}
+      {customers.map((customer, index) => (
+        <CustomerPanel {...customer} id={`customer-${index}`} />
+      ))}
+      {isEmpty && (
+        <Notice kind="empty" title="Nothing found">
+          Enter a whole event (evt_…), customer (cus_…), subscription (sub_…), invoice (in_…),
+          product (prod_…) or team id, or part of a team's name.{' '}
+          <a href={filterUrl('/events', { event: text })}>Search event ids</a>
+        </Notice>
+      )}
+    </Page>
+  );
+}
+
+function CustomerPanel({ customerId, events, id }: TeamlessCustomer & { readonly id: string }) {
+  const parked = events.filter(({ outcome }) => outcome === 'parked').length;
+  return (
+    <Panel title="Customer without a team" id={id}>
+      <p class="lead">
+        No team is linked to customer <UntrustedText text={customerId} maxLength={100} />.
+        {parked > 0 && ' Its parked events are applied once a team is linked.'}
+      </p>
+      <LinkCustomerForm customerId={customerId} />
+      <EventTable events={events} />
+      {events.length === MAX_EVENTS && (
+        <p>
+          <a href={filterUrl('/events', { customer: customerId })}>All events of this customer</a>
+        </p>
+      )}
+    </Panel>
+  );
+}

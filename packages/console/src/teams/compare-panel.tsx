@@ -1,0 +1,97 @@
+import type { NamedTeam, RecordedAction } from 'instep/operate/inside';
+import { ActionSummary } from '../attention/action-summary.tsx';
+import { Button, PostForm } from '../components/form.tsx';
+import { Notice, Panel } from '../components/panels.tsx';
+import { PlanTable } from '../components/plan-table.tsx';
+import { capitalized, Time, UntrustedText } from '../components/text.tsx';
+import { CauseText } from '../reconcile/finding-table.tsx';
+import type { Comparison } from './compare-team.ts';
+import { teamUrl } from './find-teams.ts';
+
+type ComparePanelProps = {
+  readonly team: NamedTeam;
+  readonly comparison: Comparison | null;
+  /** Whether the team needs another customer first. */
+  readonly isLinkable: boolean;
+  /** The results of a repair before this comparison. */
+  readonly acted: readonly RecordedAction[];
+};
+
+/** Compares the team with Stripe. A difference is shown first, and repaired on request. */
+export function ComparePanel({ team: { id }, comparison, isLinkable, acted }: ComparePanelProps) {
+  const isCompared = comparison !== null;
+  const canRepair = comparison?.kind === 'compared' && comparison.finding?.kind === 'drift';
+  return (
+    <Panel title="Comparison with Stripe" id="comparison">
+      {isCompared ? (
+        <>
+          <ActionSummary actions={acted} />
+          <div role="status">
+            <Result comparison={comparison} />
+          </div>
+        </>
+      ) : (
+        <p>Asks Stripe for the customer's subscriptions and shows differences. Changes nothing.</p>
+      )}
+      <div class="row">
+        <form method="get" action={`${teamUrl(id)}#comparison`}>
+          <Button kind={isCompared || isLinkable ? 'quiet' : 'main'} name="compare" value="yes">
+            {isCompared ? 'Compare again' : 'Compare with Stripe'}
+          </Button>
+        </form>
+        {canRepair && (
+          <PostForm action={`${teamUrl(id)}/repair`}>
+            <Button kind="danger">Repair this team</Button>
+          </PostForm>
+        )}
+      </div>
+    </Panel>
+  );
+}
+
+function Result({ comparison }: { readonly comparison: Comparison }) {
+  if (comparison.kind === 'failed') {
+    const reason = `${capitalized(comparison.reason)}.`;
+    return (
+      <Notice kind="error" title="Comparison failed">
+        {reason} Nothing was changed.
+      </Notice>
+    );
+  }
+  const { finding } = comparison;
+  if (finding === null || finding.kind === 'unrecorded') {
+    return <p>The team is in sync with Stripe. No action needed.</p>;
+  }
+  if (finding.kind !== 'drift') {
+    return (
+      <p>
+        Stripe does not know customer <UntrustedText text={finding.customerId} />.{' '}
+        <a href="#link">Link another customer</a>. If Stripe knows none of your customers, check the
+        account and the mode of STRIPE_SECRET_KEY.
+      </p>
+    );
+  }
+  const { sinceSeconds, is, shouldBe } = finding;
+  return (
+    <>
+      <p>
+        The team is out of sync with Stripe. <CauseText finding={finding} />
+        {sinceSeconds !== null && (
+          <>
+            {' '}
+            The difference began on <Time ms={sinceSeconds * 1_000} /> at the earliest.
+          </>
+        )}
+      </p>
+      <PlanTable
+        label="Differences"
+        namesAre="Source"
+        mark="differs"
+        rows={[
+          { name: 'Your database', plan: is },
+          { name: 'Stripe', plan: shouldBe, comparedWith: is },
+        ]}
+      />
+    </>
+  );
+}

@@ -1,0 +1,165 @@
+import { Hono } from 'hono';
+import {
+  type ConsoleOptions,
+  countAll,
+  counted,
+  countText,
+  readTeamCounts,
+  type TeamFilter,
+} from 'instep/operate/inside';
+import type { ActionServices } from '../attention/action.ts';
+import { ExportLinks } from '../components/export-links.tsx';
+import { Button, Field } from '../components/form.tsx';
+import { autoLoad, Pager } from '../components/pager.tsx';
+import { Notice } from '../components/panels.tsx';
+import { exportFormatOf, exportList } from '../export.ts';
+import { Page } from '../page.tsx';
+import { exportedTeams } from './export-teams.ts';
+import { FilterLinks } from './filter-links.tsx';
+import { findTeams, type PageOfTeams, type Start } from './find-teams.ts';
+import {
+  readStart,
+  readTeamFields,
+  type TeamFields,
+  teamFilterOf,
+  teamOrderOf,
+  teamsUrl,
+} from './team-filter.ts';
+import { teamPage } from './team-page.tsx';
+import { TeamTable } from './team-table.tsx';
+
+const LIMIT = 50;
+
+/** With more teams, ordering all of them would take too long. */
+const MAX_SORTED = 10_000;
+
+/** `/teams`: the list of teams, with filters and a search; and each team's page. */
+export function teamPages(options: ConsoleOptions, services: ActionServices): Hono {
+  const { database, clockMs, now } = options;
+  const { query } = database;
+  const app = new Hono();
+  app.get('/', async (context) => {
+    const { req, render } = context;
+    const parameter = (name: string) => req.query(name);
+    const start = readStart(parameter);
+    const counts = await readTeamCounts(query);
+    const canSort = counts !== null && countAll(counts.groups) <= MAX_SORTED;
+    const given = readTeamFields(parameter);
+    // Ids have an index.
+    const isById = teamOrderOf(given).sort === 'id';
+    const fields = canSort || isById ? given : { ...given, sort: '' };
+    const filter = teamFilterOf(fields);
+    const order = teamOrderOf(fields);
+    const format = exportFormatOf(context);
+    if (format !== null) {
+      return exportList(
+        context,
+        format,
+        (query) => exportedTeams(query, { filter, order }),
+        options,
+      );
+    }
+    const page = await findTeams(query, { filter, order, start, limit: LIMIT, clockMs });
+    return render(
+      <Page title="Teams" area="Teams">
+        <SearchForm fields={fields} />
+        <FilterLinks fields={fields} counts={counts} nowMs={now()} />
+        {counts !== null && !canSort && (
+          <p class="quiet">Sorted by id. Up to {countText(MAX_SORTED)} teams can be sorted.</p>
+        )}
+        <div id="results">
+          {page.teams.length > 0 && (
+            <>
+              <ExportLinks what={whatIsListed(page, filter)} url={teamsUrl(fields)} />
+              <TeamTable teams={page.teams} sorted={canSort ? { fields, order } : null} />
+            </>
+          )}
+          <PageEnd page={page} fields={fields} start={start} />
+        </div>
+      </Page>,
+    );
+  });
+  return app.route('/', teamPage(options, services));
+}
+
+/** The number of teams where the page has all of them: the counts of the filters can be older. */
+function whatIsListed({ teams, before, after }: PageOfTeams, filter: TeamFilter): string {
+  if (before === null && after === null) return counted(teams.length, 'team');
+  const isFiltered = Object.values(filter).some((value) => value !== undefined);
+  return isFiltered ? 'all of these teams' : 'all teams';
+}
+
+function SearchForm({ fields }: { readonly fields: TeamFields }) {
+  const { search, ...others } = fields;
+  return (
+    <search aria-label="Teams">
+      <form method="get" action="/teams" class="row">
+        <Field
+          label="Name, team id, customer or subscription"
+          name="search"
+          type="search"
+          value={search}
+          maxlength={300}
+        />
+        {Object.entries(others).map(
+          ([name, value]) => value !== '' && <input type="hidden" name={name} value={value} />,
+        )}
+        <Button kind="main">Search</Button>
+      </form>
+    </search>
+  );
+}
+
+type PageEndProps = {
+  readonly page: PageOfTeams;
+  readonly fields: TeamFields;
+  readonly start: Start | null;
+};
+
+/** The end of a page of teams: whether there are more, and links to them. */
+function PageEnd({ page, fields, start }: PageEndProps) {
+  const { teams, after, before, searchedTo } = page;
+  if (teams.length === 0 && searchedTo === null) return <NoTeams {...{ fields, start }} />;
+  const side = start?.side === 'before' ? 'before' : 'after';
+  const linkTo = (text: string, others: Readonly<Record<string, string | number>> = {}) => ({
+    href: teamsUrl(fields, others),
+    text,
+  });
+  return (
+    <>
+      {searchedTo !== null && (
+        <p
+          class="quiet"
+          {...(teams.length === 0 && autoLoad(teamsUrl(fields, { [side]: searchedTo })))}
+        >
+          Searched all teams up to id {searchedTo}. There may be more.
+        </p>
+      )}
+      <Pager
+        first={before !== null && linkTo('First')}
+        previous={before !== null && linkTo('Previous', { before })}
+        next={after !== null && linkTo('Next', { after })}
+      />
+    </>
+  );
+}
+
+function NoTeams({ fields, start }: Omit<PageEndProps, 'page'>) {
+  const { sort: _, ...filter } = fields;
+  if (Object.values(filter).every((value) => value === '') && start === null) {
+    return (
+      <Notice kind="empty" title="No teams yet">
+        Your app adds them to the table teams. To try it, run{' '}
+        <code>npx instep team add --name Acme</code>.
+      </Notice>
+    );
+  }
+  return (
+    <Notice kind="empty" title={start !== null ? 'No more teams found' : 'No team found'}>
+      {fields.search === ''
+        ? 'No team matches these filters.'
+        : 'Enter part of a name, or a whole team id, customer (cus_…) or subscription (sub_…). E-mail addresses are not searched.'}{' '}
+      <a href="/teams">Show all teams</a>
+    </Notice>
+  );
+}

@@ -1,0 +1,64 @@
+import type { LostPlan, NamedTeam, TeamOrder, TeamSort } from 'instep/operate/inside';
+import { StatusBadge } from '../components/badges.tsx';
+import { Id } from '../components/id.tsx';
+import { type Sort, Table } from '../components/table.tsx';
+import { OptionalText, UntrustedText } from '../components/text.tsx';
+import { teamName, teamUrl } from './find-teams.ts';
+import { sortText, type TeamFields, teamsUrl } from './team-filter.ts';
+
+const COLUMNS = [
+  { name: 'Team', sort: 'name' },
+  { name: 'Id', class: 'end', sort: 'id' },
+  { name: 'Status', sort: 'status' },
+  { name: 'Plan', sort: 'plan' },
+  { name: 'Customer', sort: 'customer' },
+] as const;
+
+type Sorted = { readonly fields: TeamFields; readonly order: TeamOrder };
+
+type TeamTableProps = {
+  readonly teams: readonly NamedTeam[];
+  /** The order of the list; `null` where it can't be chosen. */
+  readonly sorted: Sorted | null;
+};
+
+export function TeamTable({ teams, sorted }: TeamTableProps) {
+  const columns = COLUMNS.map(({ sort, ...column }) => ({
+    ...column,
+    sort: sorted === null ? undefined : sortBy(sort, sorted),
+  }));
+  const ids = teams.map(({ customerId }) => customerId);
+  return <Table label="Teams" columns={columns} rows={teams.map(cellsOf)} ids={ids} />;
+}
+
+function sortBy(sort: TeamSort, { fields, order }: Sorted): Sort {
+  const isCurrent = order.sort === sort;
+  const isDescending = isCurrent && !order.isDescending;
+  const direction = order.isDescending ? 'descending' : 'ascending';
+  return {
+    direction: isCurrent ? direction : 'none',
+    href: teamsUrl({ ...fields, sort: sortText({ sort, isDescending }) }),
+  };
+}
+
+function cellsOf(team: NamedTeam) {
+  const { id, customerId, plan, lostPlan } = team;
+  return [
+    <a href={teamUrl(id)}>
+      <UntrustedText text={teamName(team)} maxLength={80} />
+    </a>,
+    id,
+    <StatusBadge status={plan.subscriptionStatus} />,
+    lostPlan === null ? <OptionalText text={plan.planName} /> : <LostPlanText {...lostPlan} />,
+    customerId === null ? '–' : <Id text={customerId} />,
+  ];
+}
+
+/** The plan that a team had. */
+export function LostPlanText({ productId, planName }: LostPlan) {
+  return (
+    <span class="quiet">
+      was <UntrustedText text={planName ?? productId} maxLength={60} />
+    </span>
+  );
+}

@@ -1,0 +1,128 @@
+import { durationText } from '../runtime/count-text.ts';
+import type { EventReference, Reason } from './reason.ts';
+
+/** A part of the sentence that explains a reason: text or an event. */
+export type ReasonPart = string | { readonly event: EventReference };
+
+/** The same sentence as `reasonParts`, in plain text. */
+export function reasonText(reason: Reason): string {
+  return reasonParts(reason).map(partText).join('');
+}
+
+function partText(part: ReasonPart): string {
+  if (typeof part === 'string') return part;
+  const { event } = part;
+  return event.position === null ? nameOf(event) : `${nameOf(event)} (position ${event.position})`;
+}
+
+/** What an event is called in a sentence. */
+export function nameOf({ position, eventId, isSnapshot }: EventReference): string {
+  if (position === null) return 'an event that is no longer in the log';
+  return eventId ?? (isSnapshot ? "a snapshot from Stripe's API" : 'an event without an id');
+}
+
+/** Explains why an event has its outcome. Commands and pages add their own way to resolve it. */
+export function reasonParts(reason: Reason): readonly ReasonPart[] {
+  switch (reason.code) {
+    case 'unreadable':
+      return [`${reason.problem ?? 'The stored body is not a subscription event'}.`];
+    case 'readable-now':
+      return [
+        'This event could not be read when it arrived. Replay it: this version of Instep can read it.',
+      ];
+    case 'no-team':
+      return [
+        `No team is linked to customer ${reason.customerId}. The event is applied once a team is linked.`,
+      ];
+    case 'team-linked-since':
+      return [
+        `No team was linked to the customer when the event arrived. Team ${reason.teamIds.join(', ')} is ` +
+          'linked now, and a running server applies the event within seconds.',
+      ];
+    case 'no-longer-known':
+      return [
+        'The log no longer shows why: events around this one were pruned or were decided in ' +
+          'another order, or TEAM_PLAN was different.',
+      ];
+    case 'newest-event':
+      return [`It was the customer's newest event at that time, and ${effect(reason)}.`];
+    case 'best-subscription':
+      return [
+        `Its subscription was the customer's best one at that time (TEAM_PLAN=best), and ${effect(reason)}.`,
+      ];
+    case 'shown-by-stripe':
+      return [`Stripe's API returned the subscription in this state, and ${effect(reason)}.`];
+    case 'decided-order-of-second':
+      return [
+        'It showed in which order the events of one second happened: the team follows ',
+        { event: reason.last },
+        ', which came last.',
+      ];
+    case 'no-longer-best':
+      return [
+        "Its subscription is no longer the customer's best one: the team follows ",
+        ...withSubscription(reason.followed),
+        '.',
+      ];
+    case 'newer-event':
+      return newerEvent(reason);
+    case 'earlier-in-second':
+      return [
+        `Of the ${reason.eventCount} events in its second, `,
+        { event: reason.last },
+        ' came last.',
+      ];
+    case 'status-without-effect':
+      return [`The status ${reason.status} neither grants a plan nor clears it.`];
+    case 'better-subscription':
+      return [
+        'The team kept ',
+        ...withSubscription(reason.followed),
+        ", the customer's best subscription (TEAM_PLAN=best).",
+      ];
+    case 'ambiguous-order':
+      return [
+        `The order of the ${reason.eventCount} events in its second is ambiguous. The later arrival ` +
+          "counts until Stripe's API is asked.",
+      ];
+    case 'decided-later':
+      return [
+        reason.isMaybePruned
+          ? 'It was parked at first, or the events known when it arrived have been pruned.'
+          : 'It was parked at first, and was decided when a team was linked to its customer.',
+      ];
+    case 'earlier-events-pruned':
+      return [
+        `Events received before ${new Date(reason.prunedBeforeMs).toISOString()} may have been ` +
+          'pruned, so earlier events may be missing here.',
+      ];
+  }
+}
+
+type WithEffect = { readonly status: string; readonly effect: 'grants' | 'clears' };
+
+function effect({ status, effect }: WithEffect): string {
+  return `the status ${status} ${effect === 'grants' ? 'gives the team its plan' : 'takes the plan away'}`;
+}
+
+function newerEvent(reason: Extract<Reason, { code: 'newer-event' }>): readonly ReasonPart[] {
+  const { newer, isSameSubscription, secondsLater, isLaterArrival } = reason;
+  if (secondsLater === 0) {
+    return [
+      'In the same second ',
+      ...withSubscription(newer),
+      ' counts: of two subscriptions, the one that gives a plan, then the one with the larger id.',
+    ];
+  }
+  const subscription = isSameSubscription ? 'the same subscription' : newer.subscriptionId;
+  const known = isLaterArrival ? 'arrived before this one was decided' : 'had already arrived';
+  return [
+    `A newer event of ${subscription ?? 'no subscription'} ${known}: `,
+    { event: newer },
+    `, created ${durationText(secondsLater)} later.`,
+  ];
+}
+
+function withSubscription(event: EventReference): readonly ReasonPart[] {
+  return [{ event }, ` of ${event.subscriptionId ?? 'no subscription'}`];
+}

@@ -1,0 +1,120 @@
+// What the console still takes from the inside of the package, until the functions of this folder replace it.
+export type { ApplicationId } from '../core/application-id.ts';
+export { type Customer, NO_SUBSCRIPTIONS, type SubscriptionState } from '../core/customer.ts';
+export { LOGGED_OUTCOMES, type LoggedOutcome } from '../core/logged-event.ts';
+export { followedEvent, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
+export { effectOf, GRANTING_STATUSES, type StatusWith } from '../core/status.ts';
+export type { SubscriptionEvent } from '../core/subscription-event.ts';
+export { isSamePlan, NO_PLAN, PLAN_FIELDS, type TeamPlan } from '../core/transition.ts';
+export { dismissParkedEvents } from '../event-log/dismiss.ts';
+export { type PageOfEvents, readPageOfEvents } from '../event-log/event-page.ts';
+export { whyUnreadable } from '../event-log/explain.ts';
+export type { ParkedFilter } from '../event-log/parked-events.ts';
+export type { Reason } from '../event-log/reason.ts';
+export { nameOf, type ReasonPart, reasonParts, reasonText } from '../event-log/reason-text.ts';
+export { pseudonymsWith } from '../event-log/redact.ts';
+export { type Replayed, replayEvents } from '../event-log/replay.ts';
+export { readEventAt, readNewestPosition, searchLog } from '../event-log/search.ts';
+export {
+  countEvents,
+  type EventFilter,
+  type EventRow,
+  readEvents,
+  readEventsAt,
+} from '../event-log/search-events.ts';
+export { type Health, MAX_COUNTED_PARKED, readHealth, readLastOrigins } from '../health/health.ts';
+export { fillEmptyTeams } from '../ingest/fill-empty-teams.ts';
+export { takeSnapshot } from '../maintenance/ambiguous-order.ts';
+export { type LeasedJobState, readLeasedJob } from '../maintenance/leased-jobs.ts';
+export { limitRate } from '../maintenance/rate-limiter.ts';
+export { ReconciliationFailed } from '../maintenance/reconcile/failure.ts';
+export type { DriftFinding, Finding } from '../maintenance/reconcile/finding.ts';
+export type { ReconcileServices, StepProgress } from '../maintenance/reconcile/options.ts';
+export { type Counts, type Progress, readProgress } from '../maintenance/reconcile/progress.ts';
+export { reconcile } from '../maintenance/reconcile/reconcile.ts';
+export { reconcileCustomer } from '../maintenance/reconcile/reconcile-customer.ts';
+export { commitNothing } from '../postgres/commit-nothing.ts';
+export type { Query } from '../postgres/database.ts';
+export { DatabaseBusy, DatabaseRefused, DatabaseUnavailable } from '../postgres/errors.ts';
+export {
+  countFindings,
+  KIND_OF_PROBLEM,
+  MAX_COUNTED_FINDINGS,
+  type OpenFinding,
+  type Problem,
+  problemsOf,
+  readFindingOf,
+  readFindings,
+} from '../postgres/statements/findings.ts';
+export {
+  type RecordedAction,
+  type RecordedLink,
+  readActions,
+  readActionsOf,
+  readLinkedMs,
+  recordActions,
+} from '../postgres/statements/operator-actions.ts';
+export {
+  readCustomerIdsOf,
+  readCustomers,
+  type StoredCustomers,
+} from '../postgres/statements/subscriptions.ts';
+export { linkTeam, readTeam } from '../postgres/statements/teams.ts';
+export { DELAY_BOUNDS_SECONDS, NO_DELAY } from '../queries/delay-buckets.ts';
+export { readStatistics, type StatisticsRow } from '../queries/read-statistics.ts';
+export { MAX_UNSEEN_MS, type Run, readRuns } from '../queries/runs.ts';
+export {
+  countAll,
+  countBy,
+  readTeamCounts,
+  type TeamCounts,
+  type TeamGroup,
+} from '../queries/team-counts.ts';
+export { TEAM_PROBLEMS } from '../queries/team-filters.ts';
+export type { SlotSeconds } from '../queries/write-statistics.ts';
+export type { Background } from '../runtime/background.ts';
+export { counted, countText, durationText } from '../runtime/count-text.ts';
+export { DeadlineExceeded, withDeadline } from '../runtime/deadline.ts';
+export { durationOf } from '../runtime/duration.ts';
+export { InstepError } from '../runtime/errors.ts';
+export type { Logger } from '../runtime/logging.ts';
+export { isSameSecret } from '../runtime/same-secret.ts';
+export { parseTimeSince } from '../runtime/time-since.ts';
+export { outsideSpans } from '../runtime/tracing.ts';
+export { createWriteCheck } from '../server/health.ts';
+export type { StripeApi } from '../stripe/api.ts';
+export {
+  type EventOrigin,
+  type Mismatch,
+  mismatchOf,
+  originOfBody,
+} from '../stripe/event-origin.ts';
+export {
+  DELETED_TYPE,
+  HANDLED_TYPES,
+  LOGGED_TYPES,
+  SNAPSHOT_TYPE,
+} from '../stripe/handled-event-type.ts';
+export type { Mode } from '../stripe/key-kind.ts';
+export { changeOf } from '../stripe/parse-logged-event.ts';
+export { redactBody } from '../stripe/redact-body.ts';
+export type { ConsoleOptions, ConsolePackage, TokenVerdict } from './console-package.ts';
+export {
+  type CustomerHistory,
+  type ExplainedEvent,
+  explainEvent,
+  explainHistory,
+  type HistoryEntry,
+} from './customer-history.ts';
+export { listTeams, type TeamFilter, type TeamOrder, type TeamSort } from './list-teams.ts';
+export { type LostPlan, type NamedTeam, readNamedTeam, readNamedTeamsOf } from './named-teams.ts';
+export {
+  countOtherIssues,
+  type LastingAmbiguity,
+  MAX_COUNTED_ISSUES,
+  MAX_COUNTED_OF_CUSTOMER,
+  type ParkedCustomer,
+  readLastingAmbiguities,
+  readParkedCustomers,
+  readUnreadablePositions,
+} from './open-issues.ts';

@@ -1,0 +1,537 @@
+import { randomUUID } from 'node:crypto';
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import { createChangedTeamsJob } from 'instep/src/maintenance/changed-teams.ts';
+import { reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import { createStripeApi } from 'instep/src/stripe/api.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { openConsole, type Shown } from '../support/browser/console-pages.ts';
+import { API_KEY } from '../support/secrets/test-secrets.ts';
+import { eventBody, received } from '../support/stripe/events.ts';
+import { openAccount } from '../support/stripe/reconciled-account.ts';
+
+const account = await openAccount();
+const { database, ingest } = account;
+const { query } = database;
+const apiBase = account.environment.STRIPE_API_BASE ?? '';
+const pages = await openConsole(database, { apiBase });
+
+const MINUTE_MS = 60_000;
+const secondsAgo = (seconds: number) => Math.floor(Date.now() / 1_000) - seconds;
+
+beforeEach(async () => {
+  await query(`truncate teams, instep.events, instep.subscriptions, instep.findings,
+                        instep.operator_actions, instep.dismissed_events`);
+  account.fault = undefined;
+  for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
+});
+
+/** Parks the event of a payment. Returns its customer. */
+async function park(customerId: string): Promise<string> {
+  const fields = { customerId, subscriptionId: `sub_${customerId}`, productId: 'prod_pro' };
+  const createdSeconds = secondsAgo(3_600);
+  await ingest([received(eventBody({ ...fields, createdSeconds }), Date.now() - 60 * MINUTE_MS)]);
+  return customerId;
+}
+
+const newTeam = (name: string, customerId: string | null = null) =>
+  addTeam(query, { name, customerId });
+
+/** A team that follows a subscription, which has changed at Stripe if `isMissed`. */
+async function arrange(name: string, { isMissed = false } = {}): Promise<ApplicationId> {
+  const customerId = `cus_${name}`;
+  const teamId = await newTeam(name, customerId);
+  const fields = { customerId, subscriptionId: `sub_${name}`, productId: 'prod_pro' };
+  await account.happen({ ...fields, createdSeconds: secondsAgo(600) });
+  if (isMissed) {
+    await account.happen(
+      { ...fields, status: 'canceled', createdSeconds: secondsAgo(60) },
+      'missed',
+    );
+  }
+  return teamId;
+}
+
+async function changeByHand(teamId: ApplicationId): Promise<void> {
+  await query("update teams set subscription_status = 'trialing' where id = $1", [teamId]);
+  await query(`update instep.leased_jobs set started_at = null where name = 'changed-teams'`);
+  const [planSelection, clockMs] = ['newest' as const, () => 0];
+  const job = createChangedTeamsJob({ query, planSelection, nonce: () => 'test', clockMs });
+  await job(new AbortController().signal);
+}
+
+/** A dry run of a reconciliation. */
+async function compareAll(): Promise<void> {
+  const services = {
+    ...{ database, ingest, planSelection: 'newest' as const, now: Date.now, nonce: randomUUID },
+    api: createStripeApi({ secretKey: API_KEY, baseUrl: new URL(apiBase) }),
+    nameOf: async () => 'Pro',
+    logger: createLogger('silent'),
+  };
+  const options = { isDryRun: true, resume: 'no' as const, onFinding: () => undefined };
+  await reconcile({ ...services, ...options }, new AbortController().signal);
+}
+
+const planOf = async (teamId: ApplicationId) => (await account.planOf(teamId))?.plan;
+const list = async (path = '/attention') => (await pages.get(path)).text;
+
+/** Sends a form of the list, in which a field can occur more than once. */
+async function send(fields: readonly (readonly [string, string])[]): Promise<Shown> {
+  return await pages.post('/attention', fields);
+}
+
+const EMPTY = 'No team needs attention';
+
+describe('the list', () => {
+  test('is empty while nothing is wrong', async () => {
+    await arrange('Acme');
+    expect(await list()).toContain(EMPTY);
+  });
+
+  test('has a row for each kind of problem, with its time, reason and button', async () => {
+    await park('cus_parked');
+    await changeByHand(await arrange('ByHand'));
+    await arrange('Missed', { isMissed: true });
+    await newTeam('Unknown', 'cus_unknown');
+    await compareAll();
+    const odd = { id: 'evt_odd', type: 'customer.subscription.updated', data: { object: 7 } };
+    await ingest([received(JSON.stringify(odd), Date.now())]);
+    await query(`update instep.subscriptions
+                    set is_order_ambiguous = true, created_at = now() - interval '20 minutes'
+                  where customer_id = 'cus_ByHand'`);
+    const text = await list();
+    for (const row of [
+      /ByHand cus_ByHand changed by hand .* UTC The team was changed by hand, not by an event\. Repair would change: status from trialing to active Repair/,
+      /Missed cus_Missed out of sync .* UTC An event was missed\. Repair would change: status from active to canceled .*Repair/,
+      /Unknown cus_unknown unknown customer .* UTC Stripe does not know this customer\. .* Link and replay/,
+      /cus_parked parked .* UTC No team is linked to this customer\. 1 event waits\. The newest says active for prod_pro \. Link and replay/,
+      /sub_ByHand has same-second events whose order is unknown\. .* Compare/,
+      /evt_odd unreadable .* UTC data\.object: .* Replay/,
+    ]) {
+      expect(text).toMatch(row);
+    }
+    expect(text).toMatch(
+      /Out of sync \(1\) Changed by hand \(1\) Unknown customer \(1\) Parked \(1\)/,
+    );
+  });
+
+  test('has one row for a customer, however many events are parked', async () => {
+    for (let event = 0; event < 3; event += 1) await park('cus_1');
+    await query(`insert into instep.findings (customer_id, team_id, problem)
+                 values ('cus_1', '', 'customer without a team')`);
+    const { html, text } = await pages.get('/attention');
+    expect(html.match(/name="row"/g)).toHaveLength(1);
+    expect(text).toContain('3 events wait.');
+  });
+
+  test('can be filtered, and has pages', async () => {
+    await query(`insert into instep.events
+                        (key, type, customer_id, received_at, deliveries, outcome, body)
+                 select gen_random_uuid(), 'customer.subscription.updated', 'cus_' || number,
+                        now(), 1, 'parked', '{}'
+                   from generate_series(1, 120) as number`);
+    await changeByHand(await arrange('ByHand'));
+    const rows = new Set<string>();
+    const sizes: number[] = [];
+    for (let next: string | undefined = '/attention'; next !== undefined; ) {
+      const { html } = await pages.get(next);
+      const page = [...html.matchAll(/name="row" value="([^"]*)"/g)].map(([, row]) => row ?? '');
+      sizes.push(page.length);
+      for (const row of page) rows.add(row);
+      next = /href="([^"]*)" rel="next"/.exec(html)?.[1]?.replaceAll('&amp;', '&');
+    }
+    expect(sizes).toEqual([50, 50, 21]);
+    expect(rows.size).toBe(121);
+    expect(await list('/attention?kind=changed+by+hand')).not.toContain('cus_1 parked');
+    expect(await list('/attention?kind=parked')).not.toContain('ByHand');
+  });
+
+  test('escapes untrusted ids', async () => {
+    const customerId = await park(`cus_"><script>alert(1)</script>\u202e`);
+    const { html, text } = await pages.get('/attention');
+    expect(html).not.toContain('<script>alert');
+    expect(text).toContain(customerId);
+  });
+});
+
+describe('a parked customer', () => {
+  test('is linked to a team by its name, and its events are replayed', async () => {
+    const customerId = await park('cus_1');
+    const teamId = await newTeam('Driftwood Couriers');
+    const subject = `customer:${customerId}`;
+    const { text } = await send([
+      ['one', `link ${subject}`],
+      [`link ${subject}`, 'driftwood'],
+    ]);
+    expect(text).toContain(
+      `Done cus_1 : Linked to "Driftwood Couriers" (team ${teamId}). 1 event replayed: 1 applied.`,
+    );
+    expect(text).toContain(EMPTY);
+    expect(await planOf(teamId)).toMatchObject({ planName: 'Pro', subscriptionStatus: 'active' });
+  });
+
+  test('20 are linked and replayed at once, by their teams', async () => {
+    const fields: [string, string][] = [['action', 'link']];
+    const teamIds: ApplicationId[] = [];
+    for (let number = 1; number <= 20; number += 1) {
+      const teamId = await newTeam(`Team ${number}`);
+      teamIds.push(teamId);
+      fields.push([`link customer:${await park(`cus_${number}`)}`, String(teamId)]);
+    }
+    const { text } = await send(fields);
+    expect(text).toContain('20 done');
+    for (const teamId of teamIds) expect((await planOf(teamId))?.planName).toBe('Pro');
+  });
+
+  test.each([
+    ['no team', '', 'Enter the id or the name of the team to link.'],
+    ['a team that does not exist', 'Missing', 'There is no team "Missing".'],
+    ['a name that several teams have', 'Twin', `Several teams match "Twin". Enter the team's id.`],
+    [
+      'a team with another customer',
+      'Taken',
+      '"Taken" has another customer already. Nothing was changed.',
+    ],
+  ])('is not linked to %s', async (_, team, message) => {
+    await park('cus_1');
+    await newTeam('Twin One');
+    await newTeam('Twin Two');
+    const takenId = await newTeam('Taken', 'cus_other');
+    const { text } = await send([
+      ['one', 'link customer:cus_1'],
+      ['link customer:cus_1', team],
+    ]);
+    expect(text).toContain(`Failed cus_1 : ${message}`);
+    expect(text).toContain('1 event waits.');
+    expect((await account.planOf(takenId))?.customerId).toBe('cus_other');
+  });
+
+  test('is linked to the team with exactly this name, although others contain it', async () => {
+    await park('cus_1');
+    await newTeam('Twin One');
+    const teamId = await newTeam('Twin');
+    await newTeam('Twin Two');
+    const { text } = await send([
+      ['one', 'link customer:cus_1'],
+      ['link customer:cus_1', 'Twin'],
+    ]);
+    expect(text).toContain(`Linked to "Twin" (team ${teamId}).`);
+    expect((await planOf(teamId))?.planName).toBe('Pro');
+  });
+
+  test('keeps what was entered if it is not linked, with the error beside it', async () => {
+    for (const customerId of ['cus_1', 'cus_2']) await park(customerId);
+    const fieldOf = (html: string, customerId: string) =>
+      new RegExp(`<input[^>]*name="link customer:${customerId}"[^>]*>`).exec(html)?.[0];
+    const pressed = await send([
+      ['one', 'link customer:cus_1'],
+      ['link customer:cus_1', 'Missing'],
+      ['link customer:cus_2', 'Acme'],
+    ]);
+    expect(fieldOf(pressed.html, 'cus_1')).toMatch(/value="Missing".* aria-invalid="true"/);
+    expect(pressed.text).toMatch(/Failed cus_1 .* Link and replay There is no team "Missing"\./);
+    expect(fieldOf(pressed.html, 'cus_2')).toMatch(/value="Acme"/);
+    expect(fieldOf(pressed.html, 'cus_2')).not.toContain('aria-invalid');
+
+    await newTeam('Acme');
+    const { html, text, url } = await send([
+      ['action', 'link'],
+      ['link customer:cus_1', 'Missing'],
+      ['link customer:cus_2', 'Acme'],
+    ]);
+    expect(text).toContain('1 of 2 failed');
+    expect(fieldOf(html, 'cus_1')).toContain('value="Missing"');
+    expect(url).not.toContain('cus_2');
+  });
+
+  test('stays on its page of the list', async () => {
+    await park('cus_1');
+    await park('cus_2');
+    const { url, text } = await send([
+      ['source', '1'],
+      ['after', 'cus_1'],
+      ['one', 'replay customer:cus_2'],
+    ]);
+    expect(url).toMatch(/\?source=1&after=cus_1&done=/);
+    expect(text).not.toContain('cus_1 parked');
+  });
+
+  test('is replayed when a team has it', async () => {
+    await park('cus_1');
+    const teamId = await newTeam('Acme', 'cus_1');
+    expect(await list()).toMatch(
+      /1 event waits, although the team is now linked to the customer\. .* Replay/,
+    );
+    const { text } = await send([['one', 'replay customer:cus_1']]);
+    expect(text).toContain('1 event replayed: 1 applied.');
+    expect((await planOf(teamId))?.planName).toBe('Pro');
+  });
+
+  test('is dismissed with a note, which deletes its events', async () => {
+    await park('cus_1');
+    expect(await list()).toMatch(
+      /Dismiss and delete parked events .* It deletes a customer's parked events, which can't be undone, .* note stay under What operators did/,
+    );
+    const { text } = await send([
+      ['row', 'customer:cus_1'],
+      ['note', 'test account'],
+      ['action', 'dismiss'],
+    ]);
+    expect(text).toContain('1 parked event dismissed.');
+    expect(text).toContain(EMPTY);
+    expect(await list('/actions')).toMatch(/dismiss cus_1 1 parked event dismissed\. test account/);
+    await park('cus_1');
+    expect(await list()).toContain('1 event waits.');
+  });
+});
+
+describe('a team that is out of sync', () => {
+  test('is repaired, which clears the alarm of the overview', async () => {
+    const teamId = await arrange('Acme', { isMissed: true });
+    await compareAll();
+    expect((await pages.get('/')).text).toContain('1 team is out of sync with Stripe.');
+    const { text } = await send([['one', `repair team:${teamId}`]]);
+    expect(text).toContain(`Done Acme team ${teamId} : The team was repaired.`);
+    expect((await planOf(teamId))?.subscriptionStatus).toBe('canceled');
+    expect((await pages.get('/')).text).toContain('All teams are in sync.');
+  });
+
+  test('leaves the list when the missed event arrives', async () => {
+    await arrange('Acme', { isMissed: true });
+    await compareAll();
+    const ids = { customerId: 'cus_Acme', subscriptionId: 'sub_Acme' };
+    await account.happen({ ...ids, status: 'canceled', createdSeconds: secondsAgo(50) });
+    expect(await list()).toContain(EMPTY);
+  });
+
+  test('is compared, which changes nothing', async () => {
+    const teamId = await arrange('Acme', { isMissed: true });
+    await compareAll();
+    const { text } = await send([
+      ['row', `team:${teamId}`],
+      ['action', 'compare'],
+    ]);
+    expect(text).toContain('The team is out of sync with Stripe. Repair it.');
+    expect((await planOf(teamId))?.subscriptionStatus).toBe('active');
+  });
+
+  test('stays on the list when the database refuses the repair', async () => {
+    const teamId = await arrange('Acme', { isMissed: true });
+    await query(`alter table teams add constraint never_canceled
+                   check (subscription_status <> 'canceled')`);
+    try {
+      const { text } = await send([['one', `repair team:${teamId}`]]);
+      expect(text).toContain('Failed Acme team');
+      expect(text).toMatch(
+        /Acme cus_Acme plan refused .* The database refuses the plan of this team\./,
+      );
+    } finally {
+      await query('alter table teams drop constraint never_canceled');
+    }
+  });
+
+  test("stays when Stripe's API can't be used, and the reason is shown", async () => {
+    const teamId = await arrange('Acme', { isMissed: true });
+    await compareAll();
+    account.fault = () => ({ status: 403 });
+    const { text } = await send([['one', `repair team:${teamId}`]]);
+    expect(text).toContain('STRIPE_SECRET_KEY lacks permission');
+    expect(text).toContain('An event was missed.');
+  });
+
+  test('stays dismissed until it changes', async () => {
+    const teamId = await arrange('ByHand');
+    await changeByHand(teamId);
+    expect(await list()).not.toContain('delete');
+    await send([
+      ['row', `team:${teamId}`],
+      ['action', 'dismiss'],
+    ]);
+    await changeByHand(teamId);
+    expect(await list()).toContain(EMPTY);
+    expect((await pages.get('/')).text).not.toContain('changed by hand');
+    await query("update teams set provider_product_id = 'prod_gift' where id = $1", [teamId]);
+    await changeByHand(teamId);
+    expect(await list()).toContain('changed by hand');
+  });
+});
+
+describe('a team whose customer Stripe does not know', () => {
+  async function link(teamId: ApplicationId, customerId: string): Promise<string> {
+    const subject = `team:${teamId}`;
+    const { text } = await send([
+      ['one', `link ${subject}`],
+      [`link ${subject}`, customerId],
+    ]);
+    return text;
+  }
+
+  test('is linked to the right customer, whose events are replayed', async () => {
+    const teamId = await newTeam('Mistyped', 'cus_typo');
+    await park('cus_right');
+    await compareAll();
+    expect(await link(teamId, 'cus_right')).toContain(
+      `Done Mistyped team ${teamId} : Linked to cus_right. 1 event replayed: 1 applied.`,
+    );
+    expect(await list()).toContain(EMPTY);
+    expect(await account.planOf(teamId)).toMatchObject({
+      customerId: 'cus_right',
+      plan: { planName: 'Pro' },
+    });
+  });
+
+  test.each([
+    ['a text that is no id', 'Mistyped', "Enter the customer's id at Stripe."],
+    ['the customer of another team', 'cus_Acme', 'The database refused to link "Mistyped".'],
+  ])('is not linked to %s', async (_, customerId, message) => {
+    await arrange('Acme');
+    const teamId = await newTeam('Mistyped', 'cus_typo');
+    await compareAll();
+    expect(await link(teamId, customerId)).toContain(`Failed Mistyped team ${teamId} : ${message}`);
+    expect((await account.planOf(teamId))?.customerId).toBe('cus_typo');
+  });
+
+  test('is the only one that can be linked to another customer', async () => {
+    const teamId = await arrange('Acme');
+    expect(await link(teamId, 'cus_right')).toContain('"Acme" has another customer already.');
+    expect((await account.planOf(teamId))?.customerId).toBe('cus_Acme');
+  });
+});
+
+describe('several rows', () => {
+  test('are resolved at once, with a summary that begins with the failures', async () => {
+    const teamIds = [await arrange('One'), await arrange('Two')];
+    for (const teamId of teamIds) await changeByHand(teamId);
+    const { text } = await send([
+      ...teamIds.map((teamId) => ['row', `team:${teamId}`] as const),
+      ['row', 'team:999999'],
+      ['action', 'repair'],
+    ]);
+    expect(text).toContain(
+      '1 of 3 failed failed Team 999999 : The team no longer exists. done One team',
+    );
+    expect(text).toContain(EMPTY);
+  });
+
+  test('are all selected by a link, without a script', async () => {
+    await park('cus_1');
+    await park('cus_2');
+    const { html } = await pages.get('/attention?select=all');
+    expect(html.match(/name="row" [^>]*checked/g)).toHaveLength(2);
+  });
+
+  test('must be selected first', async () => {
+    const { status, text } = await send([['action', 'repair']]);
+    expect(status).toBe(400);
+    expect(text).toContain('No row was selected.');
+    await park('cus_1');
+    const unfilled = await send([
+      ['row', 'customer:cus_1'],
+      ['link customer:cus_1', ''],
+      ['action', 'link'],
+    ]);
+    expect(unfilled.status).toBe(400);
+  });
+
+  test('are skipped by an action that does not apply to them', async () => {
+    const teamId = await arrange('Acme');
+    await park('cus_1');
+    await park('cus_2');
+    const { text } = await send([
+      ['row', `team:${teamId}`],
+      ['row', 'customer:cus_1'],
+      ['row', 'customer:cus_2'],
+      ['action', 'repair'],
+    ]);
+    expect(text).toMatch(/1 done done Acme .* skipped 2 rows: the action does not apply\./);
+    const none = await send([['one', 'repair customer:cus_1']]);
+    expect(none.text).toContain('0 done skipped 1 row: the action does not apply.');
+    expect(await list('/actions')).not.toContain('cus_1');
+  });
+});
+
+test('an unknown order is decided by asking Stripe', async () => {
+  await arrange('Acme');
+  await query(`update instep.subscriptions
+                  set is_order_ambiguous = true, created_at = now() - interval '20 minutes'`);
+  const { text } = await send([['one', 'compare subscription:sub_Acme']]);
+  expect(text).toContain('Stripe has shown which event came last.');
+  expect(text).toContain(EMPTY);
+});
+
+test('an unknown order of a second that is not over by the clock of Stripe is asked again later', async () => {
+  await arrange('Acme');
+  await query(`update instep.subscriptions
+                  set is_order_ambiguous = true, created_at = now() + interval '20 minutes'`);
+  const { text } = await send([['one', 'compare subscription:sub_Acme']]);
+  expect(text).toContain('the second of these events is not over. Try again later.');
+});
+
+test('an unreadable event is replayed, and dismissed when that does not help', async () => {
+  const odd = { id: 'evt_odd', type: 'customer.subscription.updated', data: { object: 7 } };
+  await ingest([received(JSON.stringify(odd), Date.now())]);
+  const [row] = await query<{ position: number }>('select position from instep.events');
+  const subject = `event:${row?.position}`;
+  const replayed = await send([['one', `replay ${subject}`]]);
+  expect(replayed.text).toContain("This version of Instep can't read the event either.");
+  expect((await pages.get('/')).text).toContain('1 event could not be read.');
+  await send([
+    ['row', subject],
+    ['action', 'dismiss'],
+  ]);
+  expect(await list()).toContain(EMPTY);
+  expect((await pages.get('/')).text).not.toContain('could not be read');
+});
+
+test('a form redirects to its result, so that a reload does not send it again', async () => {
+  await park('cus_1');
+  const { url, status } = await send([
+    ['row', 'customer:cus_1'],
+    ['action', 'dismiss'],
+  ]);
+  expect(status).toBe(200);
+  expect(url).toMatch(/\/attention\?done=[\da-f-]{36}$/);
+});
+
+test('a forged form changes nothing', async () => {
+  await park('cus_1');
+  const { status } = await send([
+    ['csrf', 'forged'],
+    ['row', 'customer:cus_1'],
+    ['action', 'dismiss'],
+  ]);
+  expect(status).toBe(403);
+  expect(await list()).toContain('1 event waits.');
+});
+
+test('the list of actions has pages, the newest first', async () => {
+  expect(await list('/actions')).toContain('No actions yet');
+  await query(`insert into instep.operator_actions
+                      (form_id, subject, action, is_done, result, acted_at)
+               select gen_random_uuid(), 'team:' || number, 'repair', number <> 60, 'Result.',
+                      now() - number * interval '1 second'
+                 from generate_series(1, 60) as number`);
+  const { html, text } = await pages.get('/actions');
+  expect(text).toMatch(/repair Team 1 Result\. – .* repair Team 50 Result\./);
+  expect(text).not.toContain('Team 51');
+  const next = /href="([^"]*)" rel="next"/.exec(html)?.[1] ?? '';
+  expect(await list(next)).toMatch(/Team 51 Result\. .* repair Team 60 failed Result\./);
+});
+
+test('the list of actions names teams, and has the id of one that is gone', async () => {
+  const teamId = await newTeam('Acme');
+  await query(
+    `insert into instep.operator_actions (form_id, subject, action, is_done, result)
+     select gen_random_uuid(), subject, 'repair', true, 'Result.'
+       from unnest($1::text[]) as subject`,
+    [[`team:${teamId}`, 'team:999999', 'team:no-number', 'customer:cus_1', 'event:999999']],
+  );
+  const { html, text } = await pages.get('/actions');
+  expect(html).toContain(`<a href="/teams/${teamId}"><bdi>Acme</bdi></a>`);
+  expect(text).toContain(`repair Acme team ${teamId} Result.`);
+  expect(text).toContain('repair Team 999999 Result.');
+  expect(text).toContain('repair Team no-number Result.');
+  expect(text).toContain('repair cus_1 Result.');
+  expect(text).toContain('repair event 999999 Result.');
+});

@@ -1,0 +1,277 @@
+import { addTeam, linkTeam } from 'instep/src/postgres/statements/teams.ts';
+import { describe, expect, test } from 'vitest';
+import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
+import { eventBody, received } from '../support/stripe/events.ts';
+import { openAccount } from '../support/stripe/reconciled-account.ts';
+
+const account = await openAccount();
+const { database, ingest } = account;
+const pages: ConsoleService = await openConsole(database);
+
+let customers = 0;
+function newCustomer(): string {
+  customers += 1;
+  return `cus_${customers}`;
+}
+
+const addTeamOf = (customerId: string) => addTeam(database.query, { name: 'Acme', customerId });
+
+/** Ingests an event. Returns its position in the log. */
+async function deliver(fields: Parameters<typeof eventBody>[0]): Promise<number> {
+  return await deliverBody(eventBody(fields));
+}
+
+async function deliverBody(body: string): Promise<number> {
+  const event = received(body, Date.now());
+  await ingest([event]);
+  return await positionOf(event.key);
+}
+
+async function positionOf(key: string): Promise<number> {
+  const [row] = await database.query<{ position: number }>(
+    'select position from instep.events where key = $1',
+    [key],
+  );
+  return row?.position ?? 0;
+}
+
+describe('the decision', () => {
+  test('names the newer event that made a late one stale', async () => {
+    const customerId = newCustomer();
+    const teamId = await addTeamOf(customerId);
+    await deliver({ eventId: 'evt_end', customerId, createdSeconds: 2_000, status: 'canceled' });
+    const position = await deliver({ customerId, createdSeconds: 1_000, status: 'active' });
+    const { text, html } = await pages.get(`/events/${position}`);
+    expect(text).toContain(
+      'stale A newer event of the same subscription had already arrived: evt_end , created 16 minutes later.',
+    );
+    expect(html).toContain('<a href="/events/1"><bdi>evt_end</bdi></a>');
+    expect(text).toContain(`Number in the log ${position}, in the order of arrival`);
+    expect(html).toContain(`href="/teams/${teamId}"`);
+    expect(text.match(new RegExp(`Acme team ${teamId}`, 'g'))).toHaveLength(2);
+  });
+
+  test('shows the plan before and after, and marks what changed', async () => {
+    const customerId = newCustomer();
+    await addTeamOf(customerId);
+    await deliver({ customerId, createdSeconds: 1_000, status: 'trialing' });
+    const position = await deliver({ customerId, createdSeconds: 2_000, status: 'active' });
+    const { text } = await pages.get(`/events/${position}`);
+    expect(text).toMatch(
+      /When Status .* Before the event trialing – prod_1 sub_1 After the event active changed – prod_1 sub_1/,
+    );
+  });
+
+  test('shows the delay and the number of deliveries', async () => {
+    const customerId = newCustomer();
+    await addTeamOf(customerId);
+    const createdSeconds = Math.floor(Date.now() / 1_000) - 600;
+    const event = received(eventBody({ customerId, createdSeconds }), Date.now());
+    await ingest([event]);
+    await ingest([event]);
+    const position = await positionOf(event.key);
+    const { text } = await pages.get(`/events/${position}`);
+    expect(text).toMatch(/Delay 10 minutes Deliveries 2/);
+  });
+});
+
+test('a parked event is applied by linking a team to its customer on the page', async () => {
+  const customerId = newCustomer();
+  const position = await deliver({ customerId, createdSeconds: 1_000 });
+  const teamId = await addTeam(database.query, { name: 'Parked Inc', customerId: null });
+  const { html, text } = await pages.get(`/events/${position}`);
+  expect(text).toMatch(/Team id or name Link and replay Dismiss stops alerts/);
+  expect(html).not.toContain('<code>instep');
+  await pages.post('/attention', [
+    [`link customer:${customerId}`, 'Parked Inc'],
+    ['one', `link customer:${customerId}`],
+  ]);
+  expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('active');
+  expect((await pages.get(`/events/${position}`)).text).not.toMatch(/replay/i);
+});
+
+describe('Replay', () => {
+  test('applies a parked event once a team is linked to its customer', async () => {
+    const customerId = newCustomer();
+    const eventId = 'evt_replayed';
+    const position = await deliver({ eventId, customerId, createdSeconds: 1_000 });
+    expect((await pages.get(`/events/${position}`)).text).toContain('parked No team is linked');
+    const early = await pages.post(`/events/${position}/replay`);
+    expect(early.text).toContain('The event is still parked: no team is linked to its customer.');
+
+    const teamId = await addTeam(database.query, { name: 'Acme', customerId: null });
+    await linkTeam(database.query, teamId, customerId);
+    expect((await pages.get(`/events/${position}`)).text).toMatch(/Replay (?!.*Link and replay)/);
+    const { status, text } = await pages.post(`/events/${position}/replay`);
+    expect(status).toBe(200);
+    expect(text).toContain('Done evt_replayed : The event is now applied.');
+    expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('active');
+  });
+
+  test('does not change an event that was already decided', async () => {
+    const customerId = newCustomer();
+    const teamId = await addTeamOf(customerId);
+    const position = await deliver({ customerId, createdSeconds: 1_000 });
+    const before = await account.planOf(teamId);
+    const { text } = await pages.post(`/events/${position}/replay`);
+    expect(text).toContain('The event was already decided. Nothing was changed.');
+    expect(await account.planOf(teamId)).toEqual(before);
+  });
+
+  test('leaves an event that is still unreadable', async () => {
+    const body = { id: 'evt_odd', type: 'customer.subscription.updated', data: { object: 7 } };
+    const position = await deliverBody(JSON.stringify(body));
+    expect((await pages.get(`/events/${position}`)).text).toMatch(
+      /unreadable data\.object: .* Upgrade Instep and replay the event\./,
+    );
+    const { text } = await pages.post(`/events/${position}/replay`);
+    expect(text).toContain(
+      "This version of Instep can't read the event either. Nothing was changed.",
+    );
+  });
+
+  test('is refused with a forged form token', async () => {
+    const customerId = newCustomer();
+    const position = await deliver({ customerId, createdSeconds: 1_000 });
+    const teamId = await addTeamOf(customerId);
+    const forged = await pages.post(`/events/${position}/replay`, { csrf: 'forged' });
+    expect(forged.status).toBe(403);
+    expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe(null);
+  });
+});
+
+test('a parked event can be dismissed, and no other', async () => {
+  const customerId = newCustomer();
+  const position = await deliver({ customerId });
+  expect((await pages.get(`/events/${position}`)).text).toContain('Dismiss');
+  await pages.post(`/events/${position}/dismiss`);
+  expect((await pages.get(`/events/${position}`)).status).toBe(404);
+
+  await addTeamOf(customerId);
+  const applied = await deliver({ customerId });
+  expect((await pages.get(`/events/${applied}`)).text).not.toContain('Dismiss');
+  await pages.post(`/events/${applied}/dismiss`);
+  expect((await pages.get(`/events/${applied}`)).status).toBe(200);
+});
+
+test('a replay redirects, so that a reload does not repeat it', async () => {
+  const position = await deliver({ customerId: newCustomer(), createdSeconds: 1_000 });
+  const replay = await pages.fetch(`/events/${position}/replay`, { redirect: 'manual' });
+  expect(replay.status).toBe(303);
+  expect(replay.headers.get('location')).toBe(`/events/${position}`);
+  const { url } = await pages.post(`/events/${position}/replay`);
+  expect(url).toMatch(/^\/events\/\d+\?done=[\da-f-]{36}$/);
+  expect((await pages.get(`/events/${position}?done=unknown`)).text).not.toContain('Failed');
+});
+
+test('the title names the event', async () => {
+  const eventId = 'evt_\u202Etitle';
+  const position = await deliver({ eventId, customerId: newCustomer(), createdSeconds: 1_000 });
+  const { html } = await pages.get(`/events/${position}`);
+  expect(html).toContain('<title>Event evt_title · Instep</title>');
+  expect(html).toContain(`<h1>Event <bdi>${eventId}</bdi></h1>`);
+});
+
+test("Stripe's ids link to its dashboard in the mode of the key", async () => {
+  const customerId = newCustomer();
+  const fields = {
+    eventId: 'evt_1A',
+    customerId,
+    subscriptionId: 'sub_"/../x',
+    productId: 'prod_2',
+  };
+  const event = JSON.parse(eventBody({ ...fields, createdSeconds: 1_000 }));
+  const position = await deliverBody(JSON.stringify({ ...event, livemode: undefined }));
+  const hrefsOn = async (service: ConsoleService) => {
+    const { html } = await service.get(`/events/${position}`);
+    return [...html.matchAll(/href="(https:[^"]*)"/g)].map(([, href]) => href);
+  };
+  const at = (mode: string) => [
+    `https://dashboard.stripe.com${mode}/events/evt_1A`,
+    `https://dashboard.stripe.com${mode}/customers/${customerId}`,
+    `https://dashboard.stripe.com${mode}/products/prod_2`,
+  ];
+  expect(await hrefsOn(pages)).toEqual(at('/test'));
+  expect(await hrefsOn(await openConsole(database, { keyMode: 'live' }))).toEqual(at(''));
+});
+
+test('an event with a mode links to the dashboard in that mode', async () => {
+  const body = JSON.parse(eventBody({ customerId: newCustomer(), createdSeconds: 1_000 }));
+  const position = await deliverBody(JSON.stringify({ ...body, livemode: true }));
+  const { html } = await pages.get(`/events/${position}`);
+  expect(html).toContain(`href="https://dashboard.stripe.com/customers/cus_`);
+});
+
+test.each(['replay', 'dismiss'])(
+  'GET /events/:position/%s redirects to the event',
+  async (action) => {
+    const position = await deliver({ customerId: newCustomer(), createdSeconds: 1_000 });
+    const { url, status } = await pages.get(`/events/${position}/${action}`);
+    expect({ url, status }).toEqual({ url: `/events/${position}`, status: 200 });
+  },
+);
+
+describe('the payload', () => {
+  test('is shown as it was sent, and escaped', async () => {
+    const customerId = newCustomer();
+    const body = eventBody({ customerId, createdSeconds: 1_000 });
+    const odd =
+      '"odd":{"large":12345678901234567890,"small":1.0e-3,"html":"<script>alert(1)</script>"}';
+    const position = await deliverBody(body.replace('{', `{${odd},`));
+    const { html, text } = await pages.get(`/events/${position}`);
+    expect(text).toContain('large : 12345678901234567890');
+    expect(text).toContain('small : 1.0e-3');
+    expect(text).toContain('<script>alert(1)</script>');
+    expect(html).not.toContain('<script>alert');
+  });
+
+  test('can be downloaded byte for byte', async () => {
+    const body = eventBody({ customerId: newCustomer(), createdSeconds: 1_000 });
+    const position = await deliverBody(body);
+    const response = await pages.fetch(`/events/${position}/body`);
+    expect(await response.text()).toBe(body);
+    expect(response.headers.get('Content-Disposition')).toContain('attachment');
+  });
+
+  test('is shown when it is not JSON', async () => {
+    const position = await write(Buffer.from([0xff, 0x00, ...Buffer.from('<b>no JSON')]));
+    const { text } = await pages.get(`/events/${position}`);
+    expect(text).toContain('The body is not JSON.');
+    expect(text).toContain('<b>no JSON');
+    expect((await pages.post(`/events/${position}/replay`)).text).toContain(
+      "can't read the event either",
+    );
+  });
+
+  test.each([
+    [
+      'has a long list',
+      JSON.stringify({ list: Array.from({ length: 200_000 }, (_, index) => index) }),
+    ],
+    ['is nested very deeply', `{"deep":${'['.repeat(200_000)}${']'.repeat(200_000)}}`],
+  ])('is bounded when it %s', async (_, body) => {
+    const { status, html } = await pages.get(`/events/${await write(Buffer.from(body))}`);
+    expect(status).toBe(200);
+    expect(html.length).toBeLessThan(1_000_000);
+  });
+});
+
+/** Writes an event with any body directly into the log. */
+async function write(body: Uint8Array): Promise<number> {
+  const [row] = await database.query<{ position: number }>(
+    `insert into instep.events (key, type, received_at, deliveries, outcome, body)
+     values (gen_random_uuid(), 'customer.subscription.updated', now(), 1, 'unreadable', $1)
+     returning position`,
+    [body],
+  );
+  return row?.position ?? 0;
+}
+
+test.each(['/events/999999', '/events/0', '/events/x', '/events/99999999999999999999'])(
+  '%s is not found',
+  async (path) => {
+    const { status, text } = await pages.get(path);
+    expect(status).toBe(404);
+    expect(text).toContain('There is no event with this number');
+  },
+);

@@ -1,0 +1,237 @@
+import fc from 'fast-check';
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import type { SubscriptionEventFields } from 'instep/src/testing/subscription-event.ts';
+import { describe, expect, test } from 'vitest';
+import { openConsole } from '../support/browser/console-pages.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
+import { eventBody, received } from '../support/stripe/events.ts';
+
+const { database } = await createDatabase();
+const ingest = openPipeline(database);
+/** A clock that the tests advance, to let a search run out of time. */
+let passMs = 0;
+let nowMs = Date.now();
+const clockMs = () => {
+  nowMs += passMs;
+  return nowMs;
+};
+const pages = await openConsole(database, { clockMs });
+
+async function deliver(
+  fields: Partial<SubscriptionEventFields>,
+  receivedAtMs = Date.now(),
+): Promise<void> {
+  await ingest([received(eventBody(fields), receivedAtMs)]);
+}
+
+const positionsIn = (html: string) =>
+  [...html.matchAll(/href="\/events\/(\d+)"/g)].map(([, position]) => Number(position));
+
+/** The address of the link with this text. */
+const linkIn = (html: string, text: string) => {
+  const [, href] = new RegExp(`href="([^"]*)"[^>]*>${text}`).exec(html) ?? [];
+  return href?.replaceAll('&amp;', '&') ?? null;
+};
+
+/** Follows the pages to the last one. */
+async function readAll(path: string, between: () => Promise<void> = async () => undefined) {
+  const positions: number[] = [];
+  for (let next: string | null = path; next !== null; ) {
+    const { html } = await pages.get(next);
+    positions.push(...positionsIn(html));
+    next = linkIn(html, 'Next');
+    await between();
+  }
+  return positions;
+}
+
+test('an empty log says how to receive an event', async () => {
+  const advice = /No events yet At Stripe, register https:.* for customer\.subscription\.updated/;
+  for (const path of ['/events', '/']) expect((await pages.get(path)).text).toMatch(advice);
+});
+
+describe('the filter', () => {
+  test.each([
+    ['customer', 'customer=cus_a', ['evt_a1', 'evt_a2']],
+    ['type', 'type=customer.subscription.deleted', ['evt_a2']],
+    ['event', 'event=evt_a1', ['evt_a1']],
+    ['subscription', 'subscription=sub_1&outcome=applied', ['evt_a1', 'evt_a2']],
+    ['outcome', 'outcome=parked', ['evt_b1', 'evt_old']],
+    ['several', 'customer=cus_a&outcome=applied&from=2h', ['evt_a1', 'evt_a2']],
+    ['no match', 'customer=cus_a&outcome=stale', []],
+  ])('by %s', async (_, parameters, expected) => {
+    await arrange();
+    const { html } = await pages.get(`/events?${parameters}`);
+    expect(['evt_a1', 'evt_a2', 'evt_b1', 'evt_old'].filter((id) => html.includes(id))).toEqual(
+      expected,
+    );
+  });
+
+  test('finds the events of a team by its customer', async () => {
+    const teamId = await arrange();
+    const { html } = await pages.get(`/events?team=${teamId}`);
+    expect(html).toContain('evt_a1');
+    expect(html).not.toContain('evt_b1');
+  });
+
+  test.each([
+    ['team=7x', 'There is no team 7x.'],
+    ['team=999', 'There is no team 999.'],
+    ['outcome=lost', 'Unknown outcome.'],
+    ['type=invoice.paid', 'Unknown event type.'],
+    ['from=yesterday', '"yesterday" is not a time. Enter a date and a time.'],
+    ['until=2026-05-31T25:00', '"2026-05-31T25:00" is not a time.'],
+  ])('says what to enter instead of %s', async (parameters, message) => {
+    const { status, text } = await pages.get(`/events?${parameters}`);
+    expect(status).toBe(400);
+    expect(text).toContain(message);
+  });
+
+  test('escapes its values', async () => {
+    await arrange();
+    const hostile = `"><script>alert(1)</script>\0\u202e${'x'.repeat(10_000)}`;
+    const { status, html } = await pages.get(`/events?customer=${encodeURIComponent(hostile)}`);
+    expect(status).toBe(200);
+    expect(html).not.toContain('<script>alert');
+    expect(html).toContain('No event found');
+    expect(html).toContain('<a href="/events">Show all events</a>');
+  });
+
+  let arranged: Promise<ApplicationId> | undefined;
+  function arrange(): Promise<ApplicationId> {
+    arranged ??= (async () => {
+      const teamId = await addTeam(database.query, { name: 'A', customerId: 'cus_a' });
+      const old = Date.now() - 10 * 60 * 60 * 1_000;
+      await deliver({ eventId: 'evt_old', customerId: 'cus_old', createdSeconds: 900 }, old);
+      await deliver({ eventId: 'evt_a1', customerId: 'cus_a', createdSeconds: 1_000 });
+      const end = { type: 'customer.subscription.deleted', status: 'canceled' };
+      await deliver({ eventId: 'evt_a2', customerId: 'cus_a', createdSeconds: 2_000, ...end });
+      await deliver({ eventId: 'evt_b1', customerId: 'cus_b', createdSeconds: 1_000 });
+      return teamId;
+    })();
+    return arranged;
+  }
+});
+
+test('every event is on exactly one page while new ones arrive', async () => {
+  const property = fc.asyncProperty(
+    fc.integer({ min: 60, max: 130 }),
+    fc.integer({ min: 0, max: 70 }),
+    async (there, coming) => {
+      const customerId = `cus_${there}_${coming}`;
+      const come = (count: number) =>
+        ingest(
+          Array.from({ length: count }, () => received(eventBody({ customerId }), Date.now())),
+        );
+      await come(there);
+      const before = await positionsOf(customerId);
+      const read = await readAll(`/events?customer=${customerId}`, async () => {
+        await come(coming);
+      });
+      expect(read).toEqual(before.toReversed());
+      await database.query('delete from instep.events where customer_id = $1', [customerId]);
+    },
+  );
+  await fc.assert(property, { numRuns: 10 });
+});
+
+async function positionsOf(customerId: string): Promise<number[]> {
+  const rows = await database.query<{ position: number }>(
+    'select position from instep.events where customer_id = $1 order by position',
+    [customerId],
+  );
+  return rows.map(({ position }) => position);
+}
+
+describe('newer events', () => {
+  const noticeIn = (html: string) =>
+    /id="newer"[^>]*hx-get="([^"]*)"/.exec(html)?.[1]?.replaceAll('&amp;', '&') ?? '';
+
+  test('are counted as they arrive, limited to the filter', async () => {
+    const all = noticeIn((await pages.get('/events')).html);
+    const some = noticeIn((await pages.get('/events?customer=cus_new')).html);
+    expect((await pages.get(all)).text).not.toContain('newer');
+    await deliver({ customerId: 'cus_new' });
+    await deliver({ customerId: 'cus_other' });
+    expect((await pages.get(all)).text).toContain('2 newer events');
+    const counted = await pages.get(some);
+    expect(counted.text).toContain('1 newer event');
+    expect(counted.html).toContain('href="/events?customer=cus_new"');
+    // It keeps refreshing.
+    expect(noticeIn(counted.html)).toBe(some);
+  });
+
+  test('are counted when they are committed after others with larger positions', async () => {
+    const positions = await database.query<{ position: number }>(
+      "select nextval('instep.events_position_seq') as position",
+    );
+    await deliver({ customerId: 'cus_later' });
+    const notice = noticeIn((await pages.get('/events')).html);
+    await database.query(
+      `insert into instep.events (position, key, type, received_at, deliveries, outcome, body)
+       values ($1, gen_random_uuid(), 'customer.subscription.updated', now(), 1, 'unreadable', '')`,
+      [positions[0]?.position],
+    );
+    expect((await pages.get(notice)).text).toContain('1 newer event');
+  });
+
+  test('are counted only from a page of events', async () => {
+    expect((await pages.get('/events/newer')).status).toBe(400);
+  });
+});
+
+test('a slow search stops in time, says how far it got, and continues on the next page', async () => {
+  // At both ends of each range that one statement searches.
+  await database.query(
+    `insert into instep.events
+            (key, type, customer_id, received_at, deliveries, outcome, body)
+     select gen_random_uuid(), 'customer.subscription.updated', 'cus_many', now(), 1,
+            case when (20000 - number) % 5000 in (0, 1, 4999) then 'stale' else 'applied' end,
+            '{"data":{"object":{}}}'
+       from generate_series(1, 20000) as number`,
+  );
+  const stale = await database.query<{ position: number }>(
+    `select position
+       from instep.events
+      where outcome = 'stale'
+      order by position desc`,
+  );
+  passMs = 100;
+  try {
+    const first = await pages.get('/events?outcome=stale');
+    expect(first.text).toMatch(
+      /Searched everything received since .*\. There may be older events\./,
+    );
+    // A page with results waits for a click; an empty one continues by itself.
+    expect(first.html).not.toContain('hx-trigger="load');
+    const nothing = await pages.get('/events?type=instep.subscription_snapshot');
+    const next = linkIn(nothing.html, 'Next');
+    expect(next).toMatch(/before=\d+/);
+    expect(nothing.html.replaceAll('&amp;', '&')).toContain(`hx-get="${next}" hx-trigger="load`);
+    const found = await readAll('/events?outcome=stale');
+    expect(found).toEqual(stale.map(({ position }) => position));
+  } finally {
+    passMs = 0;
+  }
+});
+
+test('the events of a known subscription are found immediately, however old they are', async () => {
+  const known = { customerId: 'cus_known', subscriptionId: 'sub_known', eventId: 'evt_known' };
+  await addTeam(database.query, { name: 'Known', customerId: known.customerId });
+  await deliver(known);
+  await database.query(
+    `insert into instep.events (key, type, received_at, deliveries, outcome, body)
+     select gen_random_uuid(), 'customer.subscription.updated', now(), 1, 'unreadable', ''
+       from generate_series(1, 6000) as number`,
+  );
+  passMs = 100;
+  try {
+    const { text } = await pages.get('/events?subscription=sub_known');
+    expect(text).toContain('evt_known');
+    expect(text).not.toContain('Searched everything');
+  } finally {
+    passMs = 0;
+  }
+});

@@ -1,0 +1,395 @@
+import type { Ingest } from 'instep/src/ingest/pipeline.ts';
+import type { Database } from 'instep/src/postgres/database.ts';
+import { DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
+import { sumStatistics } from 'instep/src/queries/sum-statistics.ts';
+import { countTeamsInTurn } from 'instep/src/queries/team-counts.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { openConsole } from '../support/browser/console-pages.ts';
+import { recordComparison } from '../support/service/comparison.ts';
+import { useConsole } from '../support/service/console-service.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
+import { eventBody, received } from '../support/stripe/events.ts';
+
+const GREEN = 'No action needed.';
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+const service = useConsole();
+const run = (statement: string, values?: readonly unknown[]) =>
+  service.database.query(statement, values);
+
+/** The page without its drawings. */
+async function load(path = '/'): Promise<string> {
+  const response = await service.newOperator().get(path);
+  expect(response.status).toBe(200);
+  return (await response.text()).replace(/<path [^>]*>/g, '');
+}
+
+let ingest: Ingest;
+
+type EventFields = Parameters<typeof eventBody>[0] & {
+  receivedAgoMs?: number;
+  delaySeconds?: number;
+};
+
+/** Ingests an event that was received some time ago, with some delay. */
+async function deliver({
+  receivedAgoMs = 0,
+  delaySeconds = 2,
+  ...fields
+}: EventFields): Promise<void> {
+  const receivedAtMs = service.clock.nowMs - receivedAgoMs;
+  const createdSeconds = Math.floor(receivedAtMs / 1_000) - delaySeconds;
+  await ingest([received(eventBody({ createdSeconds, ...fields }), receivedAtMs)]);
+}
+
+beforeEach(async () => {
+  ingest = openPipeline(service.database);
+  service.clock.nowMs = Date.now();
+  await run('truncate instep.events, instep.subscriptions, instep.statistics, instep.runs, teams');
+  await run(
+    'truncate instep.statistics_progress, instep.statistics_parked, instep.products, instep.findings',
+  );
+  await run(`update instep.team_counts set counted_at = '-infinity', groups = null`);
+  await run('update instep.leased_jobs set started_at = null, ended_at = null, progress = null');
+  await recordComparison(service.database.query);
+  await run(`insert into teams (name, provider_customer_id) values ('Team', 'cus_1')`);
+});
+
+test('without events it says how to receive one', async () => {
+  const page = await load();
+  expect(page).toContain('No events yet');
+  expect(page).toContain('instep doctor');
+  expect(page).not.toContain(GREEN);
+});
+
+test('every figure leads to the list behind it', async () => {
+  await deliver({});
+  const page = await load();
+  for (const [id, href] of [
+    ['last-event', '/events'],
+    ['parked-events', '/attention?kind=parked'],
+    ['unknown-order', '/attention?kind=unknown+order'],
+    ['products-without-name', '/teams?problem=plan+without+a+name'],
+    ['reconciled', '/reconcile'],
+  ]) {
+    expect(page).toContain(`id="${id}" href="${href}"`);
+  }
+  expect(page).toMatch(/id="legend-applied" href="\/events\?outcome=applied&amp;from=\d{4}-/);
+});
+
+test('it is green when every team is in sync', async () => {
+  await deliver({});
+  expect(await load()).toContain(GREEN);
+});
+
+test.each([
+  ['null', 'Teams have not been compared with Stripe yet.'],
+  [`progress || '{"phase": "comparing"}'`, 'The last comparison of all teams with Stripe has not'],
+])('it is not green before a comparison has finished: %s', async (progress, sentence) => {
+  await deliver({});
+  await run(`update instep.leased_jobs set progress = ${progress} where name = 'reconcile'`);
+  const page = await load();
+  expect(page).toContain('No problem is known.');
+  expect(page).toContain(sentence);
+  expect(page).toContain('id="compare" href="/reconcile"');
+  expect(page).not.toContain('health good');
+  expect(page).not.toContain(GREEN);
+});
+
+describe('charts', () => {
+  test('count the events of their range, by outcome', async () => {
+    await deliver({ receivedAgoMs: 5 * MINUTE_MS });
+    await deliver({ receivedAgoMs: 5 * MINUTE_MS, createdSeconds: 1_000 });
+    await deliver({ receivedAgoMs: 5 * HOUR_MS, createdSeconds: 1_001 });
+    await deliver({ receivedAgoMs: 50 * HOUR_MS, createdSeconds: 1_002 });
+    expect(await load('/')).toContain('2 in total: 1 applied, 0 unchanged, 1 stale');
+    expect(await load('/?range=hour')).toContain('2 in total: 1 applied, 0 unchanged, 1 stale');
+    expect(await load('/?range=day')).toContain('3 in total: 1 applied, 0 unchanged, 2 stale');
+    expect(await load('/?range=week')).toContain('4 in total: 1 applied, 0 unchanged, 3 stale');
+  });
+
+  test('include events that maintenance has not summed yet', async () => {
+    const { database, clock } = service;
+    await deliver({});
+    for (let turn = 0; turn < 2; turn += 1) {
+      await sumStatistics(
+        { database, now: () => clock.nowMs, clockMs: () => 0 },
+        new AbortController().signal,
+      );
+    }
+    expect(await load()).toContain('1 in total: 1 applied');
+    await deliver({ delaySeconds: 1 });
+    expect(await load()).toContain('2 in total: 2 applied');
+  });
+
+  test('sum up the same range in every legend, description and table, and name it', async () => {
+    await deliver({ receivedAgoMs: 5 * MINUTE_MS, delaySeconds: 3 });
+    await deliver({ receivedAgoMs: 50 * MINUTE_MS, createdSeconds: 1_000 });
+    await deliver({ delaySeconds: 0 });
+    const page = await load();
+    const text = page.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
+    expect(text).toMatch(/Last hour: applied 2 unchanged 0 stale 1 parked 0 unreadable 0/);
+    expect(text).toMatch(/Last hour: p50 ≤ 4 s p99 ≤ \d+ days? late/);
+    expect(text).toMatch(/to its receipt\. Last hour: p50 ≤ 4 s, p99 ≤ \d+ days?\./);
+    expect(text).toContain(
+      'In figures, per minute From applied unchanged stale parked unreadable Last hour 2 0 1 0 0',
+    );
+    expect(text).toMatch(/In figures, per minute From p50 p99 Last hour ≤ 4 s ≤ \d+ days?/);
+    expect(page).toContain('The minute from <time');
+    expect(await load('/?range=week')).toContain('Last week:');
+  });
+
+  test('have tables with their figures', async () => {
+    await deliver({ delaySeconds: 3 });
+    const page = await load();
+    expect(page).toMatch(
+      /Delivery delay[\s\S]*<tr><th scope="row"><a id="delay-\d+" href="\/events\?from=[^"]+"><time[^>]*>[^<]+<\/time><\/a><\/th>/,
+    );
+    expect(page).toContain(
+      '<td class="end" data-label="p50">≤ 4 s</td><td class="end" data-label="p99">≤ 4 s</td>',
+    );
+    expect(page).toMatch(/role="img" aria-labelledby="events-title events-description"/);
+  });
+
+  test('name their units, the scale and the clock times of their axis', async () => {
+    service.clock.nowMs = Date.UTC(2026, 9, 14, 15, 30, 20);
+    await deliver({});
+    const page = await load();
+    expect(page).toContain('Events per minute; time in <span class="zone">UTC</span>');
+    expect(page).toContain(
+      'Delay of 50% (p50) and 99% (p99) of the events, log scale; late beyond 64 s',
+    );
+    const ticks = /<svg class="ticks"[^>]*>(.*?)<\/svg>/.exec(page)?.[1] ?? '';
+    expect(ticks.match(/>\d\d:\d\d</g)).toEqual(['>14:45<', '>15:00<', '>15:15<', '>15:30<']);
+    expect(ticks).toContain(
+      'x="0%" width="96.667%" height="100%"><span class="minute" data-at="2026-10-14T15:00:00.000Z"',
+    );
+  });
+
+  test('link each slot to its events', async () => {
+    service.clock.nowMs = Date.UTC(2026, 9, 14, 15, 30, 20);
+    await deliver({});
+    const link = '<a href="/events?from=2026-10-14T15%3A30&amp;until=2026-10-14T15%3A31"';
+    const page = await load();
+    expect(page).toContain(`${link} tabindex="-1"><title>1 applied</title>`);
+    expect(page).toContain(`id="events-${Date.UTC(2026, 9, 14, 15, 30)}"`);
+    expect(await load('/?range=week')).toContain(
+      '/events?from=2026-10-14T14%3A00&amp;until=2026-10-14T16%3A00',
+    );
+  });
+
+  test('say when nothing happened in their range', async () => {
+    await deliver({ receivedAgoMs: 5 * HOUR_MS });
+    const page = await load();
+    expect(page).toContain('No events in the last hour');
+    expect(page).toContain('No delays in the last hour');
+    expect(await load('/?range=day')).not.toContain('in the last');
+  });
+
+  test('call a p99 beyond 64 s late', async () => {
+    await deliver({ delaySeconds: 50 });
+    expect(await load()).not.toContain('>late</span>');
+    await deliver({ delaySeconds: 70 });
+    expect(await load()).toContain('<span class="badge warning">late</span>');
+  });
+
+  test('mark deploys and outages of their range', async () => {
+    await deliver({});
+    expect(await load()).not.toContain('class="marks"');
+    await run(
+      `insert into instep.runs (version, started_at, seen_at)
+       select version, $1::timestamptz - started * interval '1 min', $1::timestamptz - seen * interval '1 min'
+         from (values ('1.0.0', 900, 41), ('2.0.0', 40, 30), ('2.0.0', 20, 0)) as run (version, started, seen)`,
+      [new Date(service.clock.nowMs)],
+    );
+    const page = await load();
+    expect(page).toContain(': Version 2.0.0 started</li>');
+    expect(page).not.toContain('Version 1.0.0 started');
+    expect(page).toMatch(/<\/time>\u00A0to <time [^>]*>[^<]*<\/time>: Not running/);
+    expect(page).toMatch(
+      /<svg class="mark-labels"[^>]*><foreignObject [^>]*><span>2\.0\.0<\/span>/,
+    );
+    expect(page).toContain('<title>no events; Not running, or without its database</title>');
+  });
+
+  test('say when older events are not counted yet', async () => {
+    await deliver({});
+    await run(
+      'insert into instep.statistics_progress (after_position, up_to_position) values (7, 9)',
+    );
+    expect(await load()).toContain('still being counted');
+  });
+});
+
+test('it refreshes itself with the chosen range, unless updates are off', async () => {
+  const live = await load('/?range=week');
+  expect(live).toContain(
+    'hx-get="/?range=week" hx-trigger="every 5s, refresh" hx-select="#overview"',
+  );
+  expect(live).toContain('href="/?range=week&amp;live=off"');
+  const still = await load('/?range=week&live=off');
+  expect(still).not.toContain('hx-get');
+  expect(still).toContain('href="/?range=day&amp;live=off"');
+  expect(await load('/?range=%3Cscript%3E')).toContain('hx-get="/?range=hour"');
+});
+
+test('it shows the teams by status, and the age of the count', async () => {
+  expect(await load()).toContain('Not counted yet');
+  await run(
+    `insert into teams (name, subscription_status)
+     select 'x', (array['active', 'canceled', '<script>alert(1)</script>'])[1 + number % 3]
+       from generate_series(1, 4500) as number`,
+  );
+  await countTeamsInTurn(service.database.query);
+  service.clock.nowMs = Date.now() + 30_000;
+  const page = await load();
+  expect(page.match(/1,500/g)).toHaveLength(3);
+  expect(page).toContain('no subscription');
+  expect(page).toContain('another status');
+  expect(page).not.toContain('alert(1)');
+  expect(page).toMatch(/Counted <span class="when-current">3[01] s ago<\/span>/);
+});
+
+describe('an issue has a remedy', () => {
+  beforeEach(() => deliver({}));
+
+  async function expectIssue(problem: string | RegExp, remedy: string, count = 1): Promise<void> {
+    const page = await load();
+    expect(page).not.toContain(GREEN);
+    expect(page).toContain(`${count} ${count === 1 ? 'issue needs' : 'issues need'} attention.`);
+    expect(page).toMatch(problem);
+    expect(page).toContain(remedy);
+  }
+
+  const startCatchUp = () =>
+    run(`update instep.leased_jobs set started_at = $1 where name = 'catch-up'`, [
+      new Date(service.clock.nowMs),
+    ]);
+
+  test('parked events, after 10 minutes', async () => {
+    const attention = () => load('/attention?kind=parked');
+    await deliver({ customerId: 'cus_unknown' });
+    const young = await load();
+    expect(young).toContain(GREEN);
+    expect(young).toContain('1 customer has had parked events for less than 10 minutes.');
+    expect(young).toContain('id="just-parked" href="/attention?kind=parked"');
+    expect(await attention()).toContain('Parked (1)');
+    service.clock.nowMs += 11 * MINUTE_MS;
+    await deliver({ customerId: 'cus_unknown_too' });
+    await expectIssue('2 customers have parked events.', 'href="/attention?kind=parked"', 2);
+    expect(await load()).not.toContain('less than 10 minutes');
+    expect(await attention()).toContain('Parked (2)');
+  });
+
+  test.each([
+    [{ livemode: true }, '1 of the last 2 events are in live mode', 'of the same mode'],
+    [{ account: 'acct_2' }, '1 of the last 2 events belong to other accounts (acct_2)', 'Register'],
+  ])('events that do not match the API key: %j', async (members, problem, remedy) => {
+    const body = JSON.stringify({ ...JSON.parse(eventBody()), ...members });
+    await ingest([received(body, service.clock.nowMs)]);
+    await expectIssue(problem, remedy);
+  });
+
+  test('unreadable events', async () => {
+    const body = JSON.stringify({ ...JSON.parse(eventBody()), data: null });
+    await ingest([received(body, service.clock.nowMs)]);
+    await expectIssue('1 event could not be read.', 'Upgrade Instep');
+  });
+
+  test('ambiguous orders that Stripe does not decide', async () => {
+    await run(
+      `update instep.subscriptions
+          set is_order_ambiguous = true,
+              created_at = now() - interval '20 minutes'`,
+    );
+    await expectIssue(
+      '1 subscription has same-second events whose order is unknown.',
+      'instep doctor',
+    );
+  });
+
+  test('products whose name Stripe does not return', async () => {
+    await run(
+      `insert into instep.products (product_id) values ('prod_new') on conflict do nothing`,
+    );
+    expect(await load()).toContain(GREEN);
+    await run('update instep.products set looked_up_at = now()');
+    await expectIssue(/The name of \d+ products? is unknown/, 'STRIPE_SECRET_KEY');
+  });
+
+  test('events that Stripe lists but does not deliver', async () => {
+    await deliver({});
+    await run(
+      `update instep.events
+          set deliveries = 0
+        where position = (select max(position) from instep.events)`,
+    );
+    expect(await load()).toContain(GREEN);
+    service.clock.nowMs += 3 * HOUR_MS;
+    await expectIssue('Stripe has delivered no event for', 'instep doctor');
+    // A snapshot that Instep requested does not show whether events are delivered.
+    await run(
+      `update instep.events set type = 'instep.subscription_snapshot' where deliveries = 0`,
+    );
+    expect(await load()).toContain(GREEN);
+  });
+
+  test('writes that are not committed, although everything can be read', async () => {
+    const { database } = service;
+    const transaction: Database['transaction'] = (work) =>
+      database.transaction((query, atCommit) =>
+        work((statement, values) => {
+          const isCommit = typeof statement === 'object' && statement.name === 'commit_nothing';
+          if (isCommit) throw new DatabaseUnavailable('no standby is connected');
+          return query(statement, values);
+        }, atCommit),
+      );
+    const pages = await openConsole({ ...database, transaction });
+    const { text } = await pages.get('/');
+    expect(text).toContain('The database commits no writes.');
+    expect(text).toContain('Run npx instep doctor to check the disk');
+    expect(text).not.toContain(GREEN);
+  });
+
+  test('a catch-up that does not end', async () => {
+    await startCatchUp();
+    expect(await load()).toContain(GREEN);
+    service.clock.nowMs += 2 * HOUR_MS;
+    await expectIssue('Catch-up has been running for 2 h', 'instep doctor');
+  });
+
+  test.each([
+    ['missed event', '1 team is out of sync with Stripe.', 'out+of+sync'],
+    ['changed by hand', '1 team was changed by hand.', 'changed+by+hand'],
+    ['plan refused', '1 team has a plan that the database refuses.', 'plan+refused'],
+    ['unknown customer', '1 team has a customer that Stripe does not know.', 'unknown+customer'],
+  ])('a finding of a comparison: %s', async (problem, sentence, kind) => {
+    await run(
+      `insert into instep.findings (customer_id, team_id, problem)
+       select provider_customer_id, id::text, $1 from teams`,
+      [problem],
+    );
+    await expectIssue(sentence, `href="/attention?kind=${kind}"`);
+    await run('delete from teams');
+    expect(await load()).toContain(GREEN);
+  });
+
+  test('a customer without a team, until a team is linked', async () => {
+    await run(
+      `insert into instep.findings (customer_id, team_id, problem)
+       values ('cus_new', '', 'customer without a team')`,
+    );
+    await expectIssue('1 customer has a subscription but no team.', 'Link it to a team.');
+    await run(`update teams set provider_customer_id = 'cus_new'`);
+    expect(await load()).toContain(GREEN);
+  });
+
+  test('issues are counted like the rows of their list', async () => {
+    await deliver({ customerId: 'cus_unknown' });
+    await deliver({ customerId: 'cus_unknown_too' });
+    await startCatchUp();
+    service.clock.nowMs += 2 * HOUR_MS;
+    expect(await load()).toContain('3 issues need attention.');
+  });
+});

@@ -1,0 +1,195 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import { Background } from 'instep/src/runtime/background.ts';
+import { describe, expect, test } from 'vitest';
+import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
+import { openAccount } from '../support/stripe/reconciled-account.ts';
+
+const BEGIN_SECONDS = 1_790_000_000;
+
+/** An account at Stripe, and the console of a database that can get out of sync with it. */
+async function arrange(options: Parameters<typeof openConsole>[1] = {}) {
+  const account = await openAccount();
+  const apiBase = account.environment.STRIPE_API_BASE ?? '';
+  const openPages = () => openConsole(account.database, { apiBase, ...options });
+  return { account, openPages, pages: await openPages() };
+}
+
+type Account = Awaited<ReturnType<typeof openAccount>>;
+
+/** A team that keeps its plan because it missed the cancellation. */
+async function drift(account: Account, name: string): Promise<ApplicationId> {
+  const customerId = `cus_${name}`;
+  const fields = { customerId, subscriptionId: `sub_${name}`, productId: 'prod_pro' };
+  const teamId = await account.addTeam(customerId);
+  await account.happen({ ...fields, createdSeconds: BEGIN_SECONDS });
+  const end = { createdSeconds: BEGIN_SECONDS + 60, status: 'canceled' };
+  await account.happen({ ...fields, ...end }, 'missed');
+  return teamId;
+}
+
+const statusOf = async (account: Account, teamId: ApplicationId) =>
+  (await account.planOf(teamId))?.plan.subscriptionStatus;
+
+/** The status of the run once it has ended. */
+async function settled(pages: ConsoleService) {
+  for (;;) {
+    const part = await pages.get('/reconcile/run');
+    if (!part.html.includes('hx-trigger')) return part;
+    await sleep(50);
+  }
+}
+
+test('before the first reconciliation, the page explains its purpose', async () => {
+  const { pages } = await arrange();
+  const { text } = await pages.get('/reconcile');
+  expect(text).toContain('No reconciliation yet A dry run shows whether every team has');
+});
+
+test('a dry run finds drift and changes nothing; a repair asks for confirmation first', async () => {
+  const { account, pages } = await arrange();
+  const teamId = await drift(account, 'drifted');
+  await account.happen({ customerId: 'cus_teamless', createdSeconds: BEGIN_SECONDS }, 'missed');
+
+  const started = await pages.post('/reconcile', { mode: 'dry run' });
+  expect(started.status).toBe(200);
+  expect(started.text).toContain('Dry run');
+  const found = await settled(pages);
+  expect(found.text).toMatch(/Teams out of sync 1 not repaired Teams compared 1/);
+  expect(found.text).toMatch(/An event of sub_drifted was missed\. status from active to canceled/);
+  expect(found.text).toMatch(
+    /cus_teamless No team is linked to this customer\. Its subscriptions are active/,
+  );
+  expect(found.html).toContain(`href="/teams/${teamId}"`);
+  expect(found.text).toContain(
+    `Team team ${teamId} cus_drifted An event of sub_drifted was missed.`,
+  );
+  expect(await statusOf(account, teamId)).toBe('active');
+
+  const findings = await (await pages.fetch('/reconcile/findings?format=json')).json();
+  expect(findings).toMatchObject([
+    { finding: 'drift', team: teamId, cause: 'missed event', is_repaired: false },
+    { finding: 'customer without a team', team: null, customer: 'cus_teamless' },
+  ]);
+  const csv = await (await pages.fetch('/reconcile/findings?format=csv')).text();
+  expect(csv.split('\r\n')[2]).toBe('customer without a team,,cus_teamless,,,,,,');
+
+  const asked = await pages.get('/reconcile/repair');
+  expect(asked.text).toMatch(
+    /Repair all teams that are out of sync\? Team Customer Change Why Team team \d+ cus_drifted status from active to canceled .* An event of sub_drifted was missed\./,
+  );
+  expect(await statusOf(account, teamId)).toBe('active');
+  await pages.post('/reconcile', { mode: 'repair' });
+  expect((await settled(pages)).text).toMatch(/Repair Started .* Teams out of sync 1 1 repaired/);
+  expect(await statusOf(account, teamId)).toBe('canceled');
+
+  await pages.post('/reconcile', { mode: 'dry run' });
+  expect((await settled(pages)).text).toContain('Teams out of sync none');
+});
+
+test('the question before a repair lists the first teams of the last dry run', async () => {
+  const { account, pages } = await arrange();
+  expect((await pages.get('/reconcile/repair')).text).toContain(
+    'To see which teams would change, start a dry run first.',
+  );
+  for (let number = 0; number < 52; number += 1) await drift(account, `drifted_${number}`);
+  await pages.post('/reconcile', { mode: 'dry run' });
+  await settled(pages);
+  const { html, text } = await pages.get('/reconcile/repair');
+  expect(html.match(/href="\/teams\/\d+"/g)).toHaveLength(50);
+  expect(text).toContain('And 2 more teams.');
+});
+
+test('progress is shown, and only one run is active at a time', async () => {
+  const { account, pages } = await arrange();
+  const teamId = await drift(account, 'slow');
+  account.delayMs = 300;
+  const started = await pages.post('/reconcile', { mode: 'dry run' });
+  expect(started.text).toContain('Running.');
+  expect(started.html).toContain('hx-get="/reconcile/run"');
+  await pages.post('/reconcile', { mode: 'repair' });
+  expect((await settled(pages)).text).toContain('Dry run');
+  expect(await statusOf(account, teamId)).toBe('active');
+});
+
+test('a run on another instance is shown, and no second one starts', async () => {
+  const { account, pages } = await arrange();
+  await account.database.query(
+    `update instep.leased_jobs
+        set holder = 'another', held_until = now() + interval '1 minute', started_at = now()
+      where name = 'reconcile'`,
+  );
+  const shown = await pages.get('/reconcile');
+  expect(shown.text).toContain('Running on another instance Starting…');
+  expect(shown.html).toContain('hx-trigger');
+  await pages.post('/reconcile', { mode: 'dry run' });
+  await sleep(200);
+  expect((await pages.get('/reconcile')).text).toContain(
+    'Reconciliation failed Another reconciliation is running',
+  );
+});
+
+test('the counts of the last run survive a restart', async () => {
+  const { account, pages, openPages } = await arrange();
+  await drift(account, 'drifted');
+  await pages.post('/reconcile', { mode: 'dry run' });
+  await settled(pages);
+  const restarted = await openPages();
+  expect((await restarted.get('/reconcile')).text).toMatch(
+    /Last reconciliation Dry run, started .* Teams out of sync 1 not repaired/,
+  );
+});
+
+describe('an interruption is explained', () => {
+  test("when Stripe's API refuses the key", async () => {
+    const { account, pages } = await arrange();
+    account.fault = () => ({ status: 403 });
+    await pages.post('/reconcile', { mode: 'dry run' });
+    expect((await settled(pages)).text).toContain(
+      'Reconciliation failed STRIPE_SECRET_KEY lacks permission',
+    );
+  });
+
+  test('when the server stops, which waits for no more than one call', async () => {
+    const background = new Background();
+    const { account, pages } = await arrange({ background });
+    await drift(account, 'stopped');
+    account.delayMs = 5_000;
+    await pages.post('/reconcile', { mode: 'repair' });
+    await background.stop();
+    expect((await pages.get('/reconcile')).text).toContain('Stopped before it was done.');
+    const [walk] = await account.database.query<{ holder: string | null }>(
+      "select holder from instep.leased_jobs where name = 'reconcile'",
+    );
+    expect(walk?.holder).toBe(null);
+  });
+});
+
+test('a forged form token starts nothing', async () => {
+  const { account, pages } = await arrange();
+  const { status } = await pages.post('/reconcile', { csrf: 'forged', mode: 'repair' });
+  expect(status).toBe(403);
+  expect(account.calls).toEqual([]);
+});
+
+test('findings are escaped', async () => {
+  const { account, pages } = await arrange();
+  const customerId = '<script>alert(1)</script>\u202e';
+  await account.happen({ customerId, createdSeconds: BEGIN_SECONDS }, 'missed');
+  await pages.post('/reconcile', { mode: 'dry run' });
+  const { html, text } = await settled(pages);
+  expect(html).not.toContain('<script>alert');
+  expect(text).toContain(customerId);
+});
+
+test('more findings than are shown are exported', async () => {
+  const { account, pages } = await arrange();
+  for (let number = 0; number < 201; number += 1) {
+    const made = { customerId: `cus_${number}`, subscriptionId: `sub_${number}` };
+    await account.happen({ ...made, createdSeconds: BEGIN_SECONDS }, 'missed');
+  }
+  await pages.post('/reconcile', { mode: 'dry run' });
+  expect((await settled(pages)).text).toContain('Showing the first 200 of 201.');
+  const findings = await (await pages.fetch('/reconcile/findings?format=json')).json();
+  expect(findings).toHaveLength(201);
+});

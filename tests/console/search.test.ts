@@ -1,0 +1,167 @@
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { expect, test } from 'vitest';
+import { openConsole } from '../support/browser/console-pages.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
+import { eventBody, received, receivedEvent } from '../support/stripe/events.ts';
+
+const { database } = await createDatabase();
+const { query } = database;
+let stepMs = 0;
+let nowMs = Date.now();
+const clockMs = () => {
+  nowMs += stepMs;
+  return nowMs;
+};
+const pages = await openConsole(database, { clockMs });
+const ingest = openPipeline(database);
+
+const acme = await addTeam(query, { name: 'Acme Rockets', customerId: 'cus_acme' });
+await addTeam(query, { name: 'Acme Anvils', customerId: 'cus_anvils' });
+await ingest([
+  receivedEvent({ eventId: 'evt_acme', customerId: 'cus_acme', subscriptionId: 'sub_acme' }),
+]);
+const parked = { customerId: 'cus_teamless', subscriptionId: 'sub_teamless' };
+await ingest([receivedEvent({ eventId: 'evt_parked', ...parked })]);
+for (const createdSeconds of [1_000, 2_000]) {
+  await ingest([receivedEvent({ eventId: 'evt_twice', customerId: 'cus_acme', createdSeconds })]);
+}
+
+async function search(text: string) {
+  const path = `/search?q=${encodeURIComponent(text)}`;
+  const response = await pages.fetch(path, { redirect: 'manual' });
+  return { status: response.status, location: response.headers.get('location') };
+}
+
+test.each([
+  ['a customer', 'cus_acme'],
+  ['a subscription', 'sub_acme'],
+  ['a team id', String(acme)],
+  ['a whole name in any case', ' acme ROCKETS '],
+  ['a part of only one name', 'rock'],
+])('%s opens its team at once', async (_, text) => {
+  expect(await search(text)).toEqual({ status: 303, location: `/teams/${acme}` });
+});
+
+test('an event id opens its event at once', async () => {
+  const [row] = await query<{ position: number }>(
+    "select position from instep.events where event_id = 'evt_parked'",
+  );
+  expect(await search('evt_parked')).toEqual({ status: 303, location: `/events/${row?.position}` });
+});
+
+test('an event id that several events share opens a list of them', async () => {
+  expect((await search('evt_twice')).location).toBe('/events?event=evt_twice');
+  const { html } = await pages.get('/events?event=evt_twice');
+  expect(html.match(/aria-label="evt_twice"/g)).toHaveLength(2);
+});
+
+test('an event far back in the log is found by continued searching', async () => {
+  await query(
+    `insert into instep.events (key, event_id, type, received_at, deliveries, outcome, body)
+     select gen_random_uuid(), 'evt_recent_' || number, 'customer.subscription.updated', now(), 1,
+            'unreadable', ''
+       from generate_series(1, 6000) as number`,
+  );
+  stepMs = 100;
+  try {
+    const { location } = await search('evt_parked');
+    expect(location).toBe('/events?event=evt_parked');
+    const first = await pages.get(location ?? '');
+    const [, next = ''] = /hx-get="([^"]*)" hx-trigger="load/.exec(first.html) ?? [];
+    expect((await pages.get(next.replaceAll('&amp;', '&'))).text).toContain('evt_parked');
+  } finally {
+    stepMs = 0;
+  }
+});
+
+test('a search that runs out of time continues in the list of teams', async () => {
+  await query("insert into teams (name) select 'Crowd' from generate_series(1, 6000)");
+  await addTeam(query, { name: 'Far away', customerId: null });
+  stepMs = 100;
+  try {
+    const { location } = await search('far away');
+    expect(location).toBe('/teams?search=far+away');
+    const { html } = await pages.get(location ?? '');
+    const [, next = ''] = /hx-get="([^"]*)" hx-trigger="load/.exec(html) ?? [];
+    expect((await pages.get(next.replaceAll('&amp;', '&'))).text).toContain('Far away');
+  } finally {
+    stepMs = 0;
+  }
+});
+
+test.each(['cus_teamless', 'sub_teamless'])(
+  'a customer without a team is a result with its events: %s',
+  async (text) => {
+    const { status, text: shown } = await pages.get(`/search?q=${text}`);
+    expect(status).toBe(200);
+    expect(shown).toContain('No team is linked to customer cus_teamless .');
+    expect(shown).toContain('Its parked events are applied once a team is linked.');
+    expect(shown).toContain('Team id or name Link and replay');
+    expect(shown).toMatch(/parked evt_parked updated active/);
+  },
+);
+
+function invoiced(eventId: string, customerId: string, invoiceId: string) {
+  const event = JSON.parse(eventBody({ eventId, customerId }));
+  event.data.object.latest_invoice = invoiceId;
+  return received(JSON.stringify(event));
+}
+
+test('an invoice opens the team of its customer', async () => {
+  const [team] = await query<{ id: number }>(
+    "select id from teams where provider_customer_id = 'cus_anvils'",
+  );
+  await ingest([invoiced('evt_invoiced', 'cus_anvils', 'in_1Anvils')]);
+  expect(await search('in_1Anvils')).toEqual({ status: 303, location: `/teams/${team?.id}` });
+  const listed = await pages.get('/events?invoice=in_1Anvils');
+  expect(listed.html.match(/aria-label="evt_\w+"/g)).toEqual(['aria-label="evt_invoiced"']);
+  expect((await search('in_1Unknown')).location).toBe('/events?invoice=in_1Unknown');
+});
+
+test('an invoice of a customer without a team opens its parked events', async () => {
+  await ingest([invoiced('evt_paid', 'cus_paid', 'in_1Paid')]);
+  const { text } = await pages.get('/search?q=in_1Paid');
+  expect(text).toContain('No team is linked to customer cus_paid .');
+  expect(text).toContain('evt_paid');
+});
+
+test('a product opens the list of its teams', async () => {
+  expect((await search('prod_pro')).location).toBe('/teams?product=prod_pro');
+});
+
+test('a subscription whose events had no effect opens these events', async () => {
+  const event = { customerId: 'cus_acme', subscriptionId: 'sub_incomplete', status: 'incomplete' };
+  await ingest([receivedEvent({ eventId: 'evt_incomplete', ...event })]);
+  const { location } = await search('sub_incomplete');
+  expect(location).toBe('/events?subscription=sub_incomplete');
+  expect((await pages.get(location ?? '')).text).toContain('evt_incomplete');
+});
+
+test('part of a name lists the teams', async () => {
+  const { text } = await pages.get('/search?q=acme');
+  expect(text).toContain('Search: acme');
+  expect(text).toMatch(/Acme Rockets .* Acme Anvils/);
+});
+
+test('the search box keeps the text on the page of its results', async () => {
+  const { html } = await pages.get(`/search?q=${encodeURIComponent('"acme')}`);
+  expect(html).toMatch(/<input id="search"[^>]* value="&quot;acme"/);
+  expect((await pages.get('/teams')).html).not.toMatch(/<input id="search"[^>]* value=/);
+});
+
+test.each(['nobody', 'prod_x', '%', '\0', '\u202e<script>alert(1)</script>'])(
+  'a search without results says what to enter: %j',
+  async (text) => {
+    const { html, text: shown } = await pages.get(`/search?q=x${encodeURIComponent(text)}`);
+    expect(shown).toContain('Nothing found Enter a whole event (evt_…)');
+    expect(html).not.toContain('<script>alert');
+  },
+);
+
+test('every page has the search box', async () => {
+  for (const path of ['/', '/teams', '/events', '/reconcile', '/nothing', '/search?q=acme']) {
+    expect((await pages.get(path)).html).toContain('action="/search"');
+  }
+  expect((await search('')).location).toBe('/teams');
+});

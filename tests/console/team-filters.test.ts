@@ -1,0 +1,172 @@
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { countTeamsInTurn } from 'instep/src/queries/team-counts.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { openConsole } from '../support/browser/console-pages.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
+import { receivedEvent } from '../support/stripe/events.ts';
+
+const { database } = await createDatabase();
+const { query } = database;
+const pages = await openConsole(database);
+const ingest = openPipeline(database);
+
+const PRODUCTS = { Pro: 'prod_pro', Basic: 'prod_basic' } as const;
+
+/** A team that had this plan, with the status of its newest event. */
+async function addSubscribed(name: string, plan: keyof typeof PRODUCTS, status: string) {
+  const customerId = `cus_${name.toLowerCase()}`;
+  await addTeam(query, { name, customerId });
+  const event = { customerId, subscriptionId: `sub_${name}`, productId: PRODUCTS[plan] };
+  await ingest([receivedEvent({ ...event, status: 'active', createdSeconds: 1_000 })]);
+  if (status !== 'active') {
+    await ingest([receivedEvent({ ...event, status, createdSeconds: 2_000 })]);
+  }
+}
+
+beforeAll(async () => {
+  await query(
+    `insert into instep.products (product_id, name) values ('prod_pro', 'Pro'), ('prod_basic', 'Basic')`,
+  );
+  await addSubscribed('Delta', 'Pro', 'unpaid');
+  await addSubscribed('Alpha', 'Pro', 'active');
+  await addSubscribed('Charlie', 'Basic', 'unpaid');
+  await addSubscribed('Bravo', 'Pro', 'unpaid');
+  await addSubscribed('Echo', 'Basic', 'canceled');
+  await addTeam(query, { name: 'Foxtrot', customerId: null });
+  await query(
+    `update instep.subscriptions set is_order_ambiguous = true where customer_id = 'cus_echo'`,
+  );
+  await query(
+    `insert into instep.findings (customer_id, team_id, problem)
+     values ('cus_alpha', '2', 'missed event'), ('cus_delta', '1', 'changed by hand')`,
+  );
+  await countTeamsInTurn(query);
+});
+
+async function namesOn(path: string): Promise<string[]> {
+  const { html, status } = await pages.get(path);
+  expect(status).toBe(200);
+  return [...html.matchAll(/<a href="\/teams\/\d+"><bdi>(\w+)/g)].map(([, name = '']) => name);
+}
+
+/** The address of the link with this text. */
+async function follow(path: string, text: RegExp): Promise<string> {
+  const { html } = await pages.get(path);
+  const links = [...html.matchAll(/<a [^>]*href="([^"]*)"[^>]*>(.*?)<\/a>/gs)];
+  const [, href = ''] =
+    links.find(([, , inner = '']) => text.test(inner.replace(/<[^>]*>/g, '').trim())) ?? [];
+  return href.replaceAll('&amp;', '&');
+}
+
+test('all unpaid teams that were on Pro are 2 clicks from the overview', async () => {
+  const unpaid = await follow('/', /^unpaid$/);
+  expect(await namesOn(unpaid)).toEqual(['Delta', 'Charlie', 'Bravo']);
+  const onPro = await follow(unpaid, /^Pro 2$/);
+  expect(await namesOn(onPro)).toEqual(['Delta', 'Bravo']);
+});
+
+test.each([
+  ['status=active', ['Alpha']],
+  ['status=none', ['Foxtrot']],
+  ['plan=Basic', ['Charlie', 'Echo']],
+  ['product=prod_pro', ['Delta', 'Alpha', 'Bravo']],
+  ['problem=unknown+order', ['Echo']],
+  ['problem=out+of+sync', ['Alpha']],
+  ['problem=changed+by+hand', ['Delta']],
+  ['problem=parked+events', []],
+  ['status=unpaid&plan=Basic&search=CHAR', ['Charlie']],
+  ['status=%27%3B&plan=%00', []],
+])('filters by %s', async (parameters, names) => {
+  expect(await namesOn(`/teams?${parameters}`)).toEqual(names);
+});
+
+test('each filter shows how many teams match it and the others', async () => {
+  const { text } = await pages.get('/teams');
+  expect(text).toMatch(/Status unpaid 3 /);
+  expect(text).toMatch(/Plan or last plan Pro 3 Basic 2 Product prod_pro 3 prod_basic 2/);
+  for (const problem of ['out of sync', 'changed by hand', 'unknown order']) {
+    expect(text).toMatch(new RegExp(`Problem .*\\b${problem} 1 `));
+  }
+  expect(text).toMatch(/6 teams in all, counted \d+ seconds? ago\./);
+  expect((await pages.get('/teams?search=nobody')).text).not.toContain('counted');
+  const unpaid = await pages.get('/teams?status=unpaid');
+  expect(unpaid.text).toMatch(/Plan or last plan Pro 2 Basic 1 .* Export 3 teams as CSV or JSON/);
+  // The link of a chosen filter removes it.
+  expect(await follow('/teams?status=unpaid&plan=Pro', /^unpaid/)).toBe('/teams?plan=Pro');
+});
+
+test('a team without a plan shows which one it lost', async () => {
+  const { text } = await pages.get('/teams?status=canceled');
+  expect(text).toMatch(/Echo 5 canceled was Basic cus_echo/);
+  const team = await pages.get('/teams/5');
+  expect(team.text).toMatch(
+    /was canceled\. The customer has had no plan since .* ; before that, it had Basic/,
+  );
+});
+
+describe('sorted', () => {
+  test.each([
+    ['', ['Delta', 'Alpha', 'Charlie', 'Bravo', 'Echo', 'Foxtrot']],
+    ['-id', ['Foxtrot', 'Echo', 'Bravo', 'Charlie', 'Alpha', 'Delta']],
+    ['name', ['Alpha', 'Bravo', 'Charlie', 'Delta', 'Echo', 'Foxtrot']],
+    ['-name', ['Foxtrot', 'Echo', 'Delta', 'Charlie', 'Bravo', 'Alpha']],
+    ['plan', ['Foxtrot', 'Charlie', 'Echo', 'Delta', 'Alpha', 'Bravo']],
+    ['-status', ['Bravo', 'Charlie', 'Delta', 'Echo', 'Alpha', 'Foxtrot']],
+    ['customer', ['Foxtrot', 'Alpha', 'Bravo', 'Charlie', 'Delta', 'Echo']],
+    ['nonsense', ['Delta', 'Alpha', 'Charlie', 'Bravo', 'Echo', 'Foxtrot']],
+  ])('by %j', async (sort, names) => {
+    expect(await namesOn(`/teams?sort=${sort}`)).toEqual(names);
+  });
+
+  test('a click on a column sorts by it, and another click reverses the order', async () => {
+    const byName = await follow('/teams', /^Team$/);
+    expect(byName).toBe('/teams?sort=name');
+    const { html } = await pages.get(byName);
+    expect(html).toMatch(/<th scope="col" aria-sort="ascending"><a class="sort"/);
+    expect(await follow(byName, /^Team ↑$/)).toBe('/teams?sort=-name');
+  });
+
+  test.each(['id', '-id', 'name', '-name', 'plan', '-plan', 'status'])(
+    'every team is on exactly one page in both directions, by %s',
+    async (sort) => {
+      await query(
+        `insert into teams (name) select 'Many ' || number % 7 from generate_series(1, 130) as number
+          where not exists (select from teams where name like 'Many%')`,
+      );
+      const first = `/teams?sort=${sort}`;
+      const onwards: string[][] = [];
+      let last = first;
+      for (let next = first; next !== ''; next = await follow(next, /^Next$/)) {
+        onwards.push(await idsOn(next));
+        last = next;
+      }
+      expect(onwards.map(({ length }) => length)).toEqual([50, 50, 36]);
+      expect(new Set(onwards.flat()).size).toBe(136);
+      const back: string[][] = [];
+      for (let next = last; next !== ''; next = await follow(next, /^Previous$/)) {
+        back.push(await idsOn(next));
+      }
+      // The last step back shows the first page.
+      expect(back.at(-1)).toEqual(onwards[0]);
+      expect(new Set(back.flat()).size).toBe(136);
+    },
+  );
+});
+
+test('more teams than can be sorted in time are listed by id', async () => {
+  await query(
+    `update instep.team_counts
+        set groups = '[{"status":"active","plan":"Pro","product":null,"problems":[],"teams":10001}]'`,
+  );
+  const { html, text } = await pages.get('/teams?sort=name');
+  expect(text).toContain('Sorted by id. Up to 10,000 teams can be sorted.');
+  expect(html).not.toContain('aria-sort');
+  expect((await namesOn('/teams?sort=name')).slice(0, 3)).toEqual(['Delta', 'Alpha', 'Charlie']);
+  expect((await namesOn('/teams?sort=-id'))[0]).toBe('Many');
+});
+
+async function idsOn(path: string): Promise<string[]> {
+  const { html } = await pages.get(path);
+  return [...html.matchAll(/<a href="\/teams\/(\d+)"><bdi>/g)].map(([, id = '']) => id);
+}

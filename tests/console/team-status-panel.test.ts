@@ -1,0 +1,38 @@
+import type { SubscriptionEvent } from 'instep/src/core/subscription-event.ts';
+import { NO_PLAN } from 'instep/src/core/transition.ts';
+import { TeamStatusPanel } from 'instep-console/src/teams/team-status-panel.tsx';
+import { expect, test } from 'vitest';
+
+const followed: SubscriptionEvent = {
+  customerId: 'cus_1',
+  subscriptionId: 'sub_1',
+  status: 'canceled',
+  productId: null,
+  planName: null,
+  createdSeconds: 1_700_000_000,
+};
+
+test.each([
+  ['canceled', 'was canceled. The customer has had no plan since'],
+  [
+    'unpaid',
+    'is unpaid: Stripe has stopped retrying its payments. The customer has had no plan since',
+  ],
+])('a team whose subscription has the clearing status %s reads: %s', (status, text) => {
+  const html = String(
+    TeamStatusPanel({
+      team: { id: 1, name: 'Team', customerId: null, plan: NO_PLAN, lostPlan: null },
+      status: {
+        kind: 'lost plan',
+        followed: { ...followed, status },
+        since: { seconds: followed.createdSeconds, isExact: true, delay: null },
+      },
+      finding: null,
+      waiting: null,
+      isCompared: false,
+      notes: [],
+      planSelection: 'newest',
+    }),
+  );
+  expect(html.replace(/<[^>]*>/g, '').replace(/\s+/g, ' ')).toContain(text);
+});

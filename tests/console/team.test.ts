@@ -1,0 +1,403 @@
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { describe, expect, test } from 'vitest';
+import { openConsole } from '../support/browser/console-pages.ts';
+import { eventBody, received } from '../support/stripe/events.ts';
+import { openAccount } from '../support/stripe/reconciled-account.ts';
+
+const account = await openAccount();
+const { database, ingest } = account;
+const apiBase = account.environment.STRIPE_API_BASE ?? '';
+const pages = await openConsole(database, { apiBase });
+
+type EventFields = NonNullable<Parameters<typeof eventBody>[0]>;
+
+const BEGIN_SECONDS = 1_790_000_000;
+let count = 0;
+
+/** A team, its customer, and functions that deliver events to it. */
+async function arrange(name = 'Acme') {
+  count += 1;
+  const customerId = `cus_${count}`;
+  const subscriptionId = `sub_${count}`;
+  const teamId = await addTeam(database.query, { name, customerId });
+  const fieldsOf = (secondsLater: number, more: EventFields): EventFields => ({
+    ...{ customerId, subscriptionId, productId: 'prod_pro' },
+    createdSeconds: BEGIN_SECONDS + secondsLater,
+    ...more,
+  });
+  return {
+    teamId,
+    subscriptionId,
+    deliver: (secondsLater: number, more: EventFields = {}) =>
+      ingest([received(eventBody(fieldsOf(secondsLater, more)), Date.now())]),
+    happen: (secondsLater: number, more: EventFields, how?: 'delivered' | 'missed') =>
+      account.happen(fieldsOf(secondsLater, more), how),
+    read: async () => (await pages.get(`/teams/${teamId}`)).text,
+  };
+}
+
+describe('the reason for the plan', () => {
+  test('dates from the event that granted the plan, not from its renewals', async () => {
+    const { deliver, read, subscriptionId } = await arrange();
+    await deliver(0, { status: 'canceled' });
+    await deliver(86_400, { status: 'active' });
+    await deliver(2 * 86_400, { status: 'active' });
+    expect(await read()).toMatch(
+      new RegExp(
+        `has a plan The team has Pro \\. Its customer has had it since 2026-09-22 .* UTC , through subscription ${subscriptionId} \\.`,
+      ),
+    );
+  });
+
+  test.each([
+    ['team', (id: ApplicationId, customer: string) => [`/teams/${id}/link`, { customer }] as const],
+    [
+      'customer',
+      (id: ApplicationId, customer: string) =>
+        [
+          '/attention',
+          { one: `link customer:${customer}`, [`link customer:${customer}`]: String(id) },
+        ] as const,
+    ],
+  ])('says when an operator linked a %s that had the plan before', async (subject, linkOf) => {
+    const { deliver } = await arrange();
+    const customerId = `cus_of_late_${subject}`;
+    const teamId = await addTeam(database.query, { name: 'Late', customerId: null });
+    await deliver(0, { customerId });
+    const [path, form] = linkOf(teamId, customerId);
+    await pages.post(path, form);
+    expect((await pages.get(`/teams/${teamId}`)).text).toMatch(
+      /The team has Pro \. Its customer has had it since 2026-09-21 .* UTC , through subscription sub_\d+ \. An operator linked the customer to this team on 20/,
+    );
+    // Another team has the customer now.
+    await database.query('update teams set provider_customer_id = null where id = $1', [teamId]);
+    const other = await addTeam(database.query, { name: 'Other', customerId });
+    await deliver(60, { customerId });
+    const { text } = await pages.get(`/teams/${other}`);
+    expect(text).toContain('Its customer has had it since');
+    expect(text).not.toContain('An operator linked');
+  });
+
+  test('says when an event arrived that came late', async () => {
+    const { deliver, read } = await arrange();
+    await deliver(Math.floor(Date.now() / 1_000) - 3_600 - BEGIN_SECONDS);
+    expect(await read()).toMatch(/through subscription sub_\d+ \. Instep received the event on 20/);
+  });
+
+  test('says that the team has no customer, and which customers wait for a team', async () => {
+    const teamId = await addTeam(database.query, { name: 'New', customerId: null });
+    const path = `/teams/${teamId}`;
+    expect((await pages.get(path)).text).toContain(
+      'no plan This team has no Stripe customer yet, so it gets no plan. No customer waits for a team.',
+    );
+    const paid = { customerId: 'cus_paid', subscriptionId: 'sub_paid', productId: 'prod_pro' };
+    await ingest([received(eventBody(paid), Date.now())]);
+    const { html, text } = await pages.get(path);
+    expect(text).toContain('1 customer with parked events waits for a team.');
+    expect(text).toMatch(/cus_paid .* UTC No team is linked to this customer\. 1 event waits\./);
+    expect(html).toContain('href="/attention?kind=parked"');
+    expect(html).toContain('name="customer" value="cus_paid"');
+    expect(text).not.toMatch(/provider_|npx/);
+    const linked = await pages.post(`${path}/link`, { customer: 'cus_paid' });
+    expect(linked.text).toContain(
+      `Done New team ${teamId} : Linked to cus_paid. 1 event replayed: 1 applied.`,
+    );
+    expect(linked.text).toContain('The team has Pro');
+  });
+
+  test('keeps a customer that could not be linked, with the error', async () => {
+    const teamId = await addTeam(database.query, { name: 'New', customerId: null });
+    const { html } = await pages.post(`/teams/${teamId}/link`, { customer: 'Acme' });
+    expect(html).toMatch(/<input[^>]* value="Acme"[^>]*aria-invalid="true"/);
+    expect(html).toMatch(/<p class="error"[^>]*>Enter the customer&#39;s id at Stripe\./);
+  });
+
+  test('says that Stripe does not know the customer, and links another one', async () => {
+    const { deliver, read, teamId } = await arrange();
+    await deliver(0);
+    expect(await read()).toContain('has a plan The team has Pro');
+    await pages.get(`/teams/${teamId}?compare=yes`);
+    const text = await read();
+    expect(text).toMatch(
+      /Current plan unknown customer Stripe does not know this customer\. .* Link another customer The team has Pro/,
+    );
+    expect(text).not.toContain('has a plan');
+    const { html } = await pages.get(`/teams/${teamId}`);
+    expect(html).toMatch(/class="button main">Link and replay.*class="button quiet"[^>]*>Compare/s);
+    const linked = await pages.post(`/teams/${teamId}/link`, { customer: 'cus_other' });
+    expect(linked.text).toContain('Linked to cus_other.');
+    expect(await read()).not.toContain('unknown customer');
+  });
+
+  test('says that no event was received', async () => {
+    const { read, teamId } = await arrange();
+    const received = 'No event of this customer has been received.';
+    expect(await read()).toContain(`no events ${received} If Stripe shows a subscription,`);
+    // Stripe does not know the customer.
+    await pages.get(`/teams/${teamId}?compare=yes`);
+    expect(await read()).toContain(received);
+    expect(await read()).not.toContain('If Stripe shows a subscription');
+  });
+
+  test('says that no event had an effect', async () => {
+    const { deliver, read } = await arrange();
+    await deliver(0, { status: 'incomplete' });
+    expect(await read()).toMatch(
+      /no plan No event of this customer grants a plan\. The last one has the status incomplete : the first payment is pending\./,
+    );
+  });
+
+  test('says that the subscription was canceled, and when', async () => {
+    const { deliver, read, subscriptionId } = await arrange();
+    await deliver(0);
+    await deliver(86_400, { type: 'customer.subscription.deleted', status: 'canceled' });
+    expect(await read()).toMatch(
+      new RegExp(
+        `no plan Subscription ${subscriptionId} was canceled. The customer has had no plan since 2026-09-22`,
+      ),
+    );
+  });
+
+  test('says that the payments failed', async () => {
+    const { deliver, read } = await arrange();
+    await deliver(0);
+    await deliver(60, { status: 'unpaid' });
+    expect(await read()).toContain('is unpaid: Stripe has stopped retrying its payments');
+  });
+
+  test('names a live subscription that does not count', async () => {
+    const { deliver, read } = await arrange();
+    await deliver(0, { subscriptionId: 'sub_live' });
+    await deliver(60, { status: 'canceled' });
+    expect(await read()).toMatch(
+      /Subscription sub_live is active , but the team follows another one\. With TEAM_PLAN= ?newest/,
+    );
+  });
+
+  test('says that the newest event has no effect', async () => {
+    const { deliver, read } = await arrange();
+    await deliver(0);
+    await deliver(60, { status: 'past_due' });
+    expect(await read()).toContain(
+      'The newest event has the status past_due : a payment failed, and Stripe is retrying it. The plan stays as it was.',
+    );
+  });
+
+  test('says that the order of same-second events is unknown', async () => {
+    const { deliver, read } = await arrange();
+    await deliver(0, { status: 'active' });
+    await deliver(0, { status: 'canceled' });
+    expect(await read()).toContain('has same-second events whose order is unknown.');
+  });
+
+  test('says that the name of the product is unknown', async () => {
+    const { deliver, read } = await arrange();
+    await deliver(0, { productId: 'prod_nameless' });
+    expect(await read()).toContain('The name of product prod_nameless is unknown.');
+  });
+
+  test('says that the team was changed by hand', async () => {
+    const { deliver, read, teamId } = await arrange();
+    await deliver(0);
+    await database.query("update teams set subscription_status = 'canceled' where id = $1", [
+      teamId,
+    ]);
+    const text = await read();
+    expect(text).toContain(
+      'changed by hand The team has no plan (canceled) , but its events say Pro . Compare this team with Stripe',
+    );
+  });
+});
+
+describe('the history', () => {
+  test('shows the effect of each event, or why it had none', async () => {
+    const { deliver, read } = await arrange();
+    await deliver(0, { eventId: 'evt_first', status: 'trialing' });
+    await deliver(120, { eventId: 'evt_end', status: 'canceled' });
+    await deliver(60, { eventId: 'evt_late', status: 'active' });
+    const text = await read();
+    expect(text).toMatch(
+      /applied evt_end .* from Pro \(trialing\) to no plan \(canceled\) It was the customer's newest/,
+    );
+    expect(text).toMatch(
+      /stale evt_late .* A newer event of the same subscription had already arrived: evt_end , created/,
+    );
+  });
+
+  test('says that an event was applied and left the plan as it was', async () => {
+    const { deliver, read } = await arrange();
+    await deliver(0, { eventId: 'evt_paid' });
+    await deliver(60, { eventId: 'evt_renewed' });
+    expect(await read()).toMatch(/evt_renewed .* Pro , as before It was .* evt_paid .* to Pro It/);
+  });
+
+  test('has a chart with a description', async () => {
+    const { deliver, teamId } = await arrange();
+    await deliver(0, { status: 'trialing' });
+    await deliver(120, { subscriptionId: 'sub_second', status: 'active' });
+    await deliver(60, { status: 'unpaid' });
+    const { html } = await pages.get(`/teams/${teamId}`);
+    const chart = /<svg width="\d+" height="\d+" viewBox.*?<\/svg>/s.exec(html)?.[0] ?? '';
+    expect(chart).toContain(
+      '3 events: 2 applied, 1 stale. Plans: no plan yet, then Pro (trialing), then Pro.',
+    );
+    expect(chart.match(/class="lane"/g)).toHaveLength(2);
+    expect(chart.match(/class="mark applied"/g)).toHaveLength(2);
+    expect(chart.match(/class="mark stale"/g)).toHaveLength(1);
+  });
+
+  test('has a timeline that ends now, and whose marks link to the rows', async () => {
+    const { deliver, teamId } = await arrange();
+    await deliver(0, { status: 'trialing' });
+    await deliver(60, { status: 'active' });
+    const { html } = await pages.get(`/teams/${teamId}`);
+    expect(html).toMatch(/<text x="1184"[^>]*>now<\/text>/);
+    const marks = [...html.matchAll(/<a href="#(event-\d+)" aria-label="evt_[^"]*, applied"/g)];
+    expect(marks).toHaveLength(2);
+    for (const [, id] of marks) expect(html).toContain(`<div id="${id}"><a href="/events/`);
+  });
+
+  test('has ticks in chronological order, with space for each', async () => {
+    const { deliver, teamId } = await arrange();
+    for (const seconds of [0, 1, 2, 3_000, 3_001, 90_000]) await deliver(seconds);
+    const { html } = await pages.get(`/teams/${teamId}`);
+    const ticks = [...html.matchAll(/<foreignObject x="(\d+)"[^>]*><time datetime="([^"]+)"/g)];
+    const times = ticks.map(([, , time = '']) => time);
+    expect(times.length).toBeGreaterThan(1);
+    expect(times).toEqual(times.toSorted());
+    const ends = [...ticks.slice(1).map(([, x]) => Number(x)), 1_184 - 40];
+    for (const [index, [, x]] of ticks.entries()) {
+      expect((ends[index] ?? 0) - Number(x)).toBeGreaterThanOrEqual(190);
+    }
+  });
+
+  test('shows more events on request, even on older pages', async () => {
+    const { deliver, teamId } = await arrange();
+    const rowsOf = (html: string) => html.match(/<div id="event-\d+">/g)?.length;
+    for (let second = 0; second < 30; second += 1) await deliver(second);
+    expect((await pages.get(`/teams/${teamId}`)).html).not.toContain('100 events');
+    for (let second = 30; second < 110; second += 1) await deliver(second);
+    expect(rowsOf((await pages.get(`/teams/${teamId}`)).html)).toBe(30);
+    const { html, text } = await pages.get(`/teams/${teamId}?events=100`);
+    expect(rowsOf(html)).toBe(100);
+    expect(html).toContain(`<a href="/teams/${teamId}?events=100#history" aria-current="true">`);
+    expect(text).toContain('100 events: ');
+    const [, next = ''] = /href="([^"]*)" rel="next"/.exec(html) ?? [];
+    expect(next).toContain('events=100');
+    const older = await pages.get(next.replace('&amp;', '&'));
+    expect(rowsOf(older.html)).toBe(10);
+    expect(older.html).toMatch(/<text x="1184"[^>]*>newer<\/text>/);
+    expect(older.text).toContain(`Older events of Acme team ${teamId}`);
+    expect(older.html).toContain(`href="/teams/${teamId}?events=100#history">Newest events</a>`);
+    expect(rowsOf((await pages.get(`/teams/${teamId}?events=7`)).html)).toBe(30);
+  });
+
+  test('continues on further pages', async () => {
+    const { deliver, teamId } = await arrange();
+    for (let second = 0; second < 70; second += 1) await deliver(second);
+    const positions: number[] = [];
+    for (let next: string | undefined = `/teams/${teamId}`; next !== undefined; ) {
+      const { html } = await pages.get(next);
+      positions.push(...[...html.matchAll(/"\/events\/(\d+)"/g)].map(([, one]) => Number(one)));
+      next = /href="([^"#]*)[^"]*" rel="next"/.exec(html)?.[1];
+    }
+    expect(positions).toHaveLength(70);
+    expect(positions).toEqual(positions.toSorted((one, other) => other - one));
+  });
+});
+
+describe('the comparison with Stripe', () => {
+  test('shows a difference, and repairs it on request', async () => {
+    const { happen, subscriptionId, teamId } = await arrange();
+    await happen(0, { status: 'active' });
+    await happen(60, { status: 'canceled' }, 'missed');
+    const compared = await pages.get(`/teams/${teamId}?compare=yes`);
+    expect(compared.text).toContain(
+      `The team is out of sync with Stripe. An event of ${subscriptionId} was missed.`,
+    );
+    expect(compared.text).toContain('See the comparison below');
+    expect(compared.text).toMatch(
+      /Source Status .* Your database active Pro .* Stripe canceled differs – differs – differs/,
+    );
+    expect(compared.text).toContain('Repair this team');
+    expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('active');
+
+    const repaired = await pages.post(`/teams/${teamId}/repair`);
+    expect(repaired.text).toMatch(
+      /The team was repaired\. The team is in sync with Stripe\. No action needed\./,
+    );
+    expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('canceled');
+
+    const again = await pages.get(`/teams/${teamId}?compare=yes`);
+    expect(again.text).toContain('The team is in sync with Stripe. No action needed.');
+  });
+
+  test('says that Stripe does not know the customer', async () => {
+    const { teamId } = await arrange();
+    const { text } = await pages.get(`/teams/${teamId}?compare=yes`);
+    expect(text).toContain(`Stripe does not know customer cus_${count}`);
+  });
+
+  test("says why Stripe's API could not be used", async () => {
+    const { teamId } = await arrange();
+    account.fault = () => ({ status: 403 });
+    try {
+      const { text } = await pages.post(`/teams/${teamId}/repair`);
+      expect(text).toContain('Comparison failed STRIPE_SECRET_KEY lacks permission');
+    } finally {
+      account.fault = undefined;
+    }
+  });
+
+  test('is refused with a forged form token', async () => {
+    const { happen, teamId } = await arrange();
+    await happen(0, { status: 'active' }, 'missed');
+    const forged = await pages.post(`/teams/${teamId}/repair`, { csrf: 'forged' });
+    expect(forged.status).toBe(403);
+    expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe(null);
+  });
+});
+
+test.each(['repair', 'link'])('GET /teams/:id/%s redirects to the team', async (action) => {
+  const { teamId } = await arrange();
+  const { url, status } = await pages.get(`/teams/${teamId}/${action}`);
+  expect({ url, status }).toEqual({ url: `/teams/${teamId}`, status: 200 });
+});
+
+test.each([
+  ['blank', ' \u3164\u200B '],
+  ['reversed', '\u202Ereversed'],
+  ['of 10 kB', 'x'.repeat(10_000)],
+])('a name that is %s is clickable and harmless', async (_, name) => {
+  const { teamId } = await arrange(name);
+  const list = await pages.get(`/teams?search=${teamId}`);
+  const link = new RegExp(`<a href="/teams/${teamId}"><bdi[^>]*>([^<]+)</bdi></a>`).exec(list.html);
+  expect(link?.[1]).toMatch(/\w{4,100}/);
+  const { html } = await pages.get(`/teams/${teamId}`);
+  expect(/<title>(.*)<\/title>/.exec(html)?.[1]).toMatch(/^[\w ·…]{10,120}$/);
+  expect(html.length).toBeLessThan(20_000);
+});
+
+test('names and ids are escaped', async () => {
+  const hostile = '<script>alert(1)</script>\u202e';
+  const { deliver, teamId } = await arrange(hostile + 'x'.repeat(10_000));
+  await deliver(0, {
+    eventId: `evt_${hostile}`,
+    subscriptionId: `sub_${hostile}`,
+    productId: hostile,
+  });
+  const { html, text } = await pages.get(`/teams/${teamId}`);
+  expect(html).not.toContain('<script>alert');
+  expect(text).toContain(`sub_${hostile}`);
+  expect(html.length).toBeLessThan(100_000);
+});
+
+test.each(['/teams/999999', '/teams/0', '/teams/x', '/teams/99999999999'])(
+  '%s is not found',
+  async (path) => {
+    const { status, text } = await pages.get(path);
+    expect(status).toBe(404);
+    expect(text).toContain('There is no team with this id.');
+  },
+);

@@ -1,0 +1,159 @@
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import { readCustomerIdsOf } from 'instep/src/postgres/statements/subscriptions.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { describe, expect, test } from 'vitest';
+import { openConsole } from '../support/browser/console-pages.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
+import { receivedEvent } from '../support/stripe/events.ts';
+import { indexesUsed } from '../support/stripe/plans.ts';
+
+const HOSTILE = '<script>alert("x")</script>\u202eright to left';
+
+const { database } = await createDatabase();
+let passMs = 0;
+let nowMs = 0;
+const clockMs = () => {
+  nowMs += passMs;
+  return nowMs;
+};
+const pages = await openConsole(database, { clockMs });
+
+test('an empty table says where teams come from', async () => {
+  const { text } = await pages.get('/teams');
+  expect(text).toContain('No teams yet Your app adds them to the table teams.');
+});
+
+describe('the search', () => {
+  let arranged: Promise<{ acme: ApplicationId; odd: ApplicationId }> | undefined;
+  function arrange() {
+    arranged ??= (async () => {
+      const { query } = database;
+      const acme = await addTeam(query, { name: 'Acme Rockets', customerId: 'cus_acme' });
+      const odd = await addTeam(query, { name: HOSTILE, customerId: 'cus_odd' });
+      await addTeam(query, { name: 'x'.repeat(10_000), customerId: null });
+      const ingest = openPipeline(database);
+      const end = { status: 'canceled', subscriptionId: 'sub_acme' };
+      await ingest([receivedEvent({ customerId: 'cus_acme', createdSeconds: 2_000, ...end })]);
+      return { acme, odd };
+    })();
+    return arranged;
+  }
+  const find = async (text: string) => {
+    const { html, status } = await pages.get(`/teams?search=${encodeURIComponent(text)}`);
+    expect(status).toBe(200);
+    expect(html).not.toContain('<script>alert');
+    return [...new Set([...html.matchAll(/href="\/teams\/(\d+)"/g)].map(([, id]) => Number(id)))];
+  };
+
+  test.each(['acme', 'ROCKETS', 'me rock', 'cus_acme', ' cus_acme ', 'sub_acme'])(
+    'finds a team by %j',
+    async (text) => {
+      const { acme } = await arrange();
+      expect(await find(text)).toEqual([acme]);
+    },
+  );
+
+  test('finds a team by its id, and others with this name', async () => {
+    const { acme, odd } = await arrange();
+    const named = await addTeam(database.query, { name: `Number ${acme}`, customerId: null });
+    expect(await find(String(acme))).toEqual([acme, named]);
+    expect(await find(String(odd))).toEqual([odd]);
+  });
+
+  test.each([
+    '<script>',
+    '\u202e',
+    '%',
+    '_',
+    "'",
+    '\\',
+    '\0',
+    '99999999999999',
+    'nobody@example.com',
+  ])('accepts %j', async (text) => {
+    const { odd } = await arrange();
+    const isOfOdd = HOSTILE.includes(text);
+    const found = await find(text);
+    if (isOfOdd && text.length > 1) expect(found).toEqual([odd]);
+  });
+
+  test('says what to enter when it finds nothing', async () => {
+    await arrange();
+    const { text } = await pages.get('/teams?search=nobody');
+    expect(text).toMatch(/No team found Enter part of a name.* Show all teams/);
+  });
+
+  test('finds a subscription by an index', async () => {
+    const used = await indexesUsed(database, (query) => readCustomerIdsOf(query, 'sub_acme', 50));
+    expect([...used]).toEqual(['subscriptions_by_id']);
+  });
+});
+
+test('every team is on exactly one page', async () => {
+  await database.query("insert into teams (name) select 'Many' from generate_series(1, 120)");
+  const all = await database.query<{ id: number }>('select id from teams order by id');
+  expect(await readAll('/teams')).toEqual(all.map(({ id }) => id));
+  const many = await database.query<{ id: number }>(
+    "select id from teams where name = 'Many' order by id",
+  );
+  expect(await readAll('/teams?search=many')).toEqual(many.map(({ id }) => id));
+});
+
+test('a slow search stops in time, says how far it got, and continues on the next page', async () => {
+  const { query } = database;
+  await query("insert into teams (name) select 'Crowd' from generate_series(1, 20000)");
+  // At both ends of each range that one statement searches.
+  const seams = await query<{ id: number }>(
+    `update teams
+        set name = 'Seam'
+       from (select id, row_number() over (order by id) as number from teams) as numbered
+      where numbered.id = teams.id
+        and number % 5000 in (0, 1)
+        and number > 1
+     returning teams.id`,
+  );
+  passMs = 100;
+  try {
+    const { html, text } = await pages.get('/teams?search=seam');
+    // A page with results waits for a click; an empty one continues by itself.
+    expect(html).not.toContain('hx-trigger="load');
+    const nothing = await pages.get('/teams?search=nobody%20at%20all');
+    expect(nothing.html).toMatch(/hx-get="[^"]*after=5000" hx-trigger="load/);
+    expect(text).toMatch(/Searched all teams up to id \d+\. There may be more\./);
+    const ids = seams.map(({ id }) => id);
+    expect(await readAll('/teams?search=seam')).toEqual(ids.toSorted((one, other) => one - other));
+  } finally {
+    passMs = 0;
+  }
+});
+
+test('teams in a view without names are listed by their ids', async () => {
+  const other = await createDatabase();
+  await other.database.query(
+    `alter table teams rename to organizations;
+     create view teams as
+     select id, provider_customer_id, provider_subscription_id, provider_product_id, plan_name,
+            subscription_status
+       from organizations;
+     insert into organizations (name, provider_customer_id) values ('Hidden', 'cus_hidden')`,
+  );
+  const others = await openConsole(other.database);
+  for (const path of ['/teams', '/teams?search=cus_hidden', '/teams/1']) {
+    const { status, text } = await others.get(path);
+    expect(status).toBe(200);
+    expect(text).toContain('Team 1');
+    expect(text).not.toContain('Hidden');
+  }
+  expect((await others.get('/teams?search=hidden')).text).toContain('No team found');
+});
+
+async function readAll(path: string): Promise<number[]> {
+  const ids: number[] = [];
+  for (let next: string | undefined = path; next !== undefined; ) {
+    const { html } = await pages.get(next);
+    ids.push(...[...html.matchAll(/href="\/teams\/(\d+)"/g)].map(([, id]) => Number(id)));
+    next = /href="([^"]*)" rel="next"/.exec(html)?.[1]?.replaceAll('&amp;', '&');
+  }
+  return ids;
+}

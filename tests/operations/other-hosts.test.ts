@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest';
+import { exchange, statusesIn } from '../support/network/raw-connection.ts';
+import { OPERATIONS_TOKEN } from '../support/secrets/test-secrets.ts';
+import { useConsole } from '../support/service/console-service.ts';
+
+const local = useConsole();
+const guarded = useConsole({ token: OPERATIONS_TOKEN });
+
+async function statusFor(url: string, head: string): Promise<number | undefined> {
+  const received = await exchange(url, `GET / HTTP/1.1\r\n${head}Connection: close\r\n\r\n`);
+  return statusesIn(received)[0];
+}
+
+describe('without a token', () => {
+  test.each(['localhost', 'LOCALHOST:3001', '127.0.0.1:3001', '127.9.9.9', '[::1]:3001'])(
+    'the host %s is accepted',
+    async (host) => {
+      expect(await statusFor(local.url, `Host: ${host}\r\n`)).toBe(200);
+    },
+  );
+
+  test.each([
+    'evil.example',
+    'evil.example:3001',
+    'localhost.evil.example',
+    '127.0.0.1.evil.example',
+    'evil-localhost',
+    '10.0.0.1',
+    '[::2]',
+    'localhost,evil.example',
+  ])('the host %s is refused', async (host) => {
+    expect(await statusFor(local.url, `Host: ${host}\r\n`)).toBe(403);
+  });
+
+  test.each([
+    ['two Host headers', 'Host: localhost\r\nHost: evil.example\r\n', 403],
+    ['no Host header', '', 400],
+  ])('a request with %s is refused', async (_, head, status) => {
+    expect(await statusFor(local.url, head)).toBe(status);
+  });
+
+  test('the refusal says what to do', async () => {
+    const head = 'GET /teams HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n';
+    expect(await exchange(local.url, head)).toContain('set OPS_TOKEN');
+  });
+});
+
+test('with a token every host is accepted', async () => {
+  const head = `Host: ops.example\r\nAuthorization: Bearer ${OPERATIONS_TOKEN}\r\n`;
+  expect(await statusFor(guarded.url, head)).toBe(200);
+});

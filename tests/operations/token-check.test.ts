@@ -1,0 +1,82 @@
+import { createTokenCheck } from 'instep/src/operations/token-check.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import { expect, test } from 'vitest';
+
+const TOKEN = 'the token of 32 characters or more';
+
+/** A check whose clock and delays the test controls. */
+function check() {
+  const clock = { nowMs: 1_000_000 };
+  const waits: number[] = [];
+  const ends: (() => void)[] = [];
+  const lines: string[] = [];
+  const checkToken = createTokenCheck({
+    token: TOKEN,
+    clockMs: () => clock.nowMs,
+    wait: (delayMs) => {
+      waits.push(delayMs);
+      return new Promise((resolve) => ends.push(resolve));
+    },
+    logger: createLogger('info', { write: (line) => lines.push(line) }),
+  });
+  const endWaits = () => {
+    for (const end of ends.splice(0)) end();
+  };
+  return { checkToken, clock, waits, endWaits, lines };
+}
+
+test('the right token never waits, not even after wrong ones', async () => {
+  const { checkToken, waits } = check();
+  void checkToken('wrong');
+  void checkToken('wrong');
+  expect(await checkToken(TOKEN)).toBe('right');
+  expect(waits).toHaveLength(2);
+});
+
+test('each wrong token waits twice as long, up to 4 seconds', async () => {
+  const { checkToken, waits, endWaits } = check();
+  for (let time = 0; time < 8; time += 1) {
+    const answer = checkToken(`wrong ${time}`);
+    endWaits();
+    expect(await answer).toBe('wrong');
+  }
+  expect(waits).toEqual([250, 500, 1_000, 2_000, 4_000, 4_000, 4_000, 4_000]);
+});
+
+test('the delay starts over after a minute without a wrong token', () => {
+  const { checkToken, waits, clock } = check();
+  void checkToken('wrong');
+  clock.nowMs += 60_000;
+  void checkToken('wrong');
+  clock.nowMs += 60_001;
+  void checkToken('wrong');
+  expect(waits).toEqual([250, 500, 250]);
+});
+
+test('at most 20 wrong tokens wait; more are rejected, but never the right one', async () => {
+  const { checkToken, waits, endWaits } = check();
+  const answers = Array.from({ length: 20 }, () => checkToken('wrong'));
+  expect(await checkToken('wrong')).toBe('too many');
+  expect(await checkToken(TOKEN)).toBe('right');
+  endWaits();
+  expect(await Promise.all(answers)).toEqual(Array.from({ length: 20 }, () => 'wrong'));
+  void checkToken('wrong');
+  expect(waits).toHaveLength(21);
+});
+
+test.each(['', 'the token', `${TOKEN} `, TOKEN.toUpperCase(), '\0'.repeat(34), 'é'.repeat(10_000)])(
+  '%j is not the token',
+  async (text) => {
+    const { checkToken, endWaits } = check();
+    const answer = checkToken(text);
+    endWaits();
+    expect(await answer).toBe('wrong');
+  },
+);
+
+test('many wrong tokens make few log lines, which do not contain them', () => {
+  const { checkToken, lines } = check();
+  for (let time = 0; time < 20; time += 1) void checkToken('what was tried');
+  expect(lines).toHaveLength(10);
+  expect(lines.join()).not.toContain('what was tried');
+});
