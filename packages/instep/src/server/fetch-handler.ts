@@ -11,7 +11,7 @@ export function createFetchHandler(handle: Handler): (request: Request) => Promi
       path: decodePath(new URL(request.url).pathname),
       header,
       async body(limitBytes) {
-        if (request.bodyUsed) throw new BodyAlreadyRead();
+        if (request.bodyUsed || request.body?.locked) throw new BodyAlreadyRead();
         const declaredLength = header('content-length');
         const controller = new AbortController();
         const abort = () => controller.abort();

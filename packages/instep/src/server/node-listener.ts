@@ -1,5 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import {
   bodyTooLarge,
   decodePath,
@@ -13,40 +13,53 @@ import {
 import { BodyAlreadyRead, REQUEST_TIMEOUT_MS, readBody, UnfinishedBodies } from './read-body.ts';
 
 /**
- * Serves `handle` on a server of `node:http`. A handler that can throw needs `onFailure`; the request is then
- * answered with 500, instead of ending the process.
+ * Serves `handle` on a server of `node:http`, which can be an app's own. If `handle` throws, `onFailure` is called
+ * and the response is 500. Never throws or rejects, because that would end the process of the app, and leaves
+ * responses alone that the app has begun itself.
  */
 export function createNodeListener(
   handle: Handler,
-  onFailure?: (failure: object) => void,
+  onFailure: (failure: {
+    readonly err: unknown;
+    readonly [member: string]: unknown;
+  }) => void = warn,
 ): RequestListener {
   const readQueue = new ReadQueue();
   const unfinished = new UnfinishedBodies();
 
-  async function answer(request: IncomingMessage, response: ServerResponse, path: string) {
-    const { method, socket } = request;
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method } = request;
+    const path = requestPath(request);
+    if (!HOST.test(request.headers.host ?? '')) {
+      send(request, response, hostInvalid().toResponse());
+      return;
+    }
+    if (path === null) {
+      send(request, response, targetInvalid().toResponse());
+      return;
+    }
     try {
       const result = await handle(toHttpRequest(request, path, unfinished));
       const isOverloaded = result.status === 503 || !readQueue.isEmpty;
-      if (isOverloaded && method === 'POST') readQueue.addAfter(request, response, socket);
+      if (isOverloaded && method === 'POST') readQueue.addAfter(request, response);
       send(request, response, result);
     } catch (err) {
-      if (onFailure === undefined) throw err;
       onFailure({ err, method, path });
       send(request, response, internalProblem().toResponse());
     }
   }
 
   return (request, response) => {
-    const path = requestPath(request);
-    if (!HOST.test(request.headers.host ?? '')) {
-      send(request, response, hostInvalid().toResponse());
-    } else if (path === null) {
-      send(request, response, targetInvalid().toResponse());
-    } else {
-      void answer(request, response, path);
-    }
+    answer(request, response).catch((err: unknown) => {
+      // The app's own logger or response threw.
+      warn({ err });
+      if (!response.headersSent) response.destroy();
+    });
   };
+}
+
+function warn({ err }: { err: unknown }): void {
+  process.emitWarning(err instanceof Error ? err : String(err));
 }
 
 /**
@@ -122,6 +135,8 @@ async function readChunks(
 }
 
 function send(request: IncomingMessage, response: ServerResponse, result: HttpResponse): void {
+  // The app has answered the request itself, or the client has left.
+  if (response.headersSent || response.writableEnded || response.destroyed) return;
   const { status, headers, body } = result;
   response.writeHead(status, { 'Content-Length': Buffer.byteLength(body), ...headers });
   response.end(body);
@@ -148,7 +163,10 @@ class ReadQueue {
   }
 
   /** Adds the connection once this request is answered. */
-  addAfter(request: IncomingMessage, response: ServerResponse, connection: Socket): void {
+  addAfter(request: IncomingMessage, response: ServerResponse): void {
+    const connection: unknown = request.socket;
+    // Tests and serverless platforms pass on requests that never came through a socket.
+    if (!(connection instanceof Socket)) return;
     const onClose = () => {
       // Node resumes reading when both are closed.
       if (request.closed && response.closed) this.#add(connection);
