@@ -14,6 +14,7 @@ import { network } from './scenarios/network.ts';
 import { oneUserFlood } from './scenarios/one-user-flood.ts';
 import { overload } from './scenarios/overload.ts';
 import { overloadOfProcessor } from './scenarios/overload-of-processor.ts';
+import { pipelining } from './scenarios/pipelining.ts';
 import { reconcile } from './scenarios/reconcile.ts';
 import { rollingRestarts } from './scenarios/rolling-restarts.ts';
 import { rollingUpgrade } from './scenarios/rolling-upgrade.ts';
@@ -59,6 +60,7 @@ export const FLOODS: Scenarios = {
   'few-descriptors': fewDescriptors,
   'idle-connections': idleConnections,
   'unsigned-flood': unsignedFlood,
+  pipelining,
   'one-user-flood': oneUserFlood,
 };
 

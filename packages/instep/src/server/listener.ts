@@ -7,6 +7,7 @@ import type { Logger } from '../runtime/logging.ts';
 import { limitConnections } from './connections.ts';
 import type { Handler } from './http-message.ts';
 import { createNodeListener } from './node-listener.ts';
+import { CountedResponse, limitPipelining } from './pipelining.ts';
 import { REQUEST_TIMEOUT_MS } from './read-body.ts';
 
 /** The address can't be listened on: it is taken, or belongs to another machine. */
@@ -46,6 +47,7 @@ const SERVER_OPTIONS = {
   connectionsCheckingInterval: 500,
   // Otherwise a second Host header would go unnoticed.
   joinDuplicateHeaders: true,
+  ServerResponse: CountedResponse,
 };
 
 /** The number of connections that can wait to be accepted; the system can allow fewer. */
@@ -55,6 +57,7 @@ const BACKLOG = 4_096;
 export async function openListener(options: ListenerOptions): Promise<RunningServer> {
   const { host, port, portVariable, maxConnections, onRequest, logger } = options;
   const server = createServer(SERVER_OPTIONS, onRequest);
+  limitPipelining(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const isTaken = cause.code === 'EADDRINUSE';

@@ -1,0 +1,103 @@
+import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** The most that the parser gets while no body is expected. */
+const PIECE_BYTES = 256;
+
+const readers = new WeakMap<Socket, Reader>();
+
+/**
+ * Limits each connection of a server with `CountedResponse` to one unanswered request, or the few that fit into
+ * 256 bytes. Node alone parses all requests that have arrived together, up to 3,600 in 64 KiB, before it does anything
+ * else, so that a few hundred connections keep all others waiting for seconds. Here, whatever follows an unanswered
+ * request stays in the buffers of the connection and the system.
+ */
+export function limitPipelining(server: Server): void {
+  /** Connections whose next request has arrived. One of them is read in each iteration of the event loop. */
+  const waiting: Socket[] = [];
+
+  function readNext(): void {
+    waiting.shift()?.resume();
+    if (waiting.length > 0) setImmediate(readNext);
+  }
+
+  function readLater(connection: Socket): void {
+    waiting.push(connection);
+    if (waiting.length === 1) setImmediate(readNext);
+  }
+
+  server.on('connection', (connection: Socket) => {
+    const [parse, ...others] = connection.listeners('data');
+    if (parse === undefined || others.length > 0) throw new TypeError('no parser was found');
+    connection.removeListener('data', parse as () => void);
+    const reader = new Reader(connection, parse as (bytes: Uint8Array) => void, readLater);
+    readers.set(connection, reader);
+    connection.on('data', (bytes: Buffer) => reader.read(bytes));
+  });
+}
+
+/** Node creates one for each request that it has parsed, including those that it refuses itself. */
+export class CountedResponse extends ServerResponse {
+  constructor(...args: ConstructorParameters<typeof ServerResponse<IncomingMessage>>) {
+    super(...args);
+    const [request] = args;
+    readers.get(request.socket)?.begin(request, this);
+  }
+}
+
+/** Passes on a connection's bytes to its parser. */
+class Reader {
+  #connection: Socket;
+  #parse: (bytes: Uint8Array) => void;
+  #readLater: (connection: Socket) => void;
+  #unanswered = 0;
+  #latest: IncomingMessage | null = null;
+  /** The bytes of the latest request's body that the parser has not got yet; up to a piece less. */
+  #bodyBytes = 0;
+  #isHeld = false;
+
+  constructor(
+    connection: Socket,
+    parse: (bytes: Uint8Array) => void,
+    readLater: (connection: Socket) => void,
+  ) {
+    this.#connection = connection;
+    this.#parse = parse;
+    this.#readLater = readLater;
+  }
+
+  read(bytes: Buffer): void {
+    const connection = this.#connection;
+    let start = 0;
+    while (start < bytes.length && !connection.destroyed) {
+      // Node pauses a connection whose client does not read its responses.
+      if (this.#mustWait() || connection.isPaused()) {
+        this.#isHeld = this.#mustWait();
+        connection.pause();
+        connection.unshift(bytes.subarray(start));
+        return;
+      }
+      const piece = bytes.subarray(start, start + Math.max(this.#bodyBytes, PIECE_BYTES));
+      start += piece.length;
+      this.#bodyBytes -= piece.length;
+      this.#parse(piece);
+    }
+  }
+
+  begin(request: IncomingMessage, response: ServerResponse): void {
+    this.#unanswered += 1;
+    this.#latest = request;
+    this.#bodyBytes = Number(request.headers['content-length'] ?? 0);
+    response.once('close', () => {
+      this.#unanswered -= 1;
+      if (!this.#isHeld || this.#mustWait()) return;
+      this.#isHeld = false;
+      this.#readLater(this.#connection);
+    });
+  }
+
+  /** Only a request that is still arriving needs more bytes before it can be answered. */
+  #mustWait(): boolean {
+    return this.#unanswered > 1 || (this.#unanswered === 1 && this.#latest?.complete === true);
+  }
+}
