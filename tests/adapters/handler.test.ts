@@ -3,6 +3,7 @@ import {
   type FetchHandler,
   type HandlerOptions,
 } from 'instep/src/adapters/handler.ts';
+import { readConfig } from 'instep/src/config/config.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { addUser } from 'instep/src/postgres/statements/users.ts';
@@ -115,6 +116,22 @@ describe('the start', () => {
     for (const handler of handlers) await handler(userRequest(cookie));
     expect(lines.filter((line) => line.includes('using database'))).toHaveLength(1);
     await untilConnected(1);
+  });
+
+  test('reads the whole configuration only once, and keeps no secret for it', async () => {
+    const config = readConfig(environment);
+    let times = 0;
+    const toJSON = () => {
+      times += 1;
+      return { ...config };
+    };
+    const handler = create({ config: Object.assign({ ...config }, { toJSON }) });
+    for (let request = 0; request < 3; request += 1) {
+      expect((await handler(userRequest())).status).toBe(200);
+    }
+    expect(times).toBe(1);
+    const keys = [...(globalThis.instepServices?.get(globalThis)?.keys() ?? [])];
+    expect(keys.join()).not.toContain(WEBHOOK_SECRET);
   });
 
   test('is repeated after close', async () => {

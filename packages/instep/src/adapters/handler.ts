@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { type Environment, readConfig } from '../config/config.ts';
 import { type InstepOptions, logSettings, openService, type Service } from '../instep.ts';
 import type { OperateContext } from '../operate/context.ts';
@@ -174,7 +175,17 @@ export async function closeShared(options: InstepOptions): Promise<void> {
   await service?.close();
 }
 
-/** Ignores functions: if loggers differ, the first one is used. */
-function keyOf({ logger: _logger, now: _now, pool: _pool, ...identity }: InstepOptions): string {
-  return JSON.stringify(identity);
+const keys = new WeakMap<InstepOptions, string>();
+
+/**
+ * What identifies a service, computed once for each options. It is a hash, so that no secret is in it, and ignores
+ * functions: if loggers differ, the first one is used.
+ */
+function keyOf(options: InstepOptions): string {
+  const known = keys.get(options);
+  if (known !== undefined) return known;
+  const { logger: _logger, now: _now, pool: _pool, ...identity } = options;
+  const key = hash('sha256', JSON.stringify(identity));
+  keys.set(options, key);
+  return key;
 }
