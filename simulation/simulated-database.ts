@@ -2,8 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { printMessage } from 'instep/src/cli/output.ts';
-import { connectToServer, type DatabaseServer } from 'instep/src/postgres/connect.ts';
-import { prepareDatabase } from 'instep/src/postgres/prepare-database.ts';
+import {
+  connectToServer,
+  type DatabaseServer,
+  prepareDatabase,
+} from 'instep/src/postgres/connect.ts';
 
 type SimulatedDatabase = {
   readonly server: DatabaseServer;

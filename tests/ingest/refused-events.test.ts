@@ -1,5 +1,5 @@
+import { RefusedPlans } from 'instep/src/ingest/pipeline.ts';
 import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
-import { RefusedPlans } from 'instep/src/ingest/refused-plans.ts';
 import { DatabaseRefused } from 'instep/src/postgres/errors.ts';
 import { readFindings } from 'instep/src/postgres/statements/findings.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';

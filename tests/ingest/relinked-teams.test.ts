@@ -1,5 +1,5 @@
 import type { ApplicationId } from 'instep/src/core/application-id.ts';
-import { fillEmptyTeams } from 'instep/src/ingest/fill-empty-teams.ts';
+import { fillEmptyTeams } from 'instep/src/ingest/apply-batch.ts';
 import { createFillDueTeams } from 'instep/src/maintenance/empty-teams.ts';
 import { createJobs } from 'instep/src/maintenance/jobs.ts';
 import type { Database } from 'instep/src/postgres/database.ts';

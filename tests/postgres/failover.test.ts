@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { commitNothing } from 'instep/src/postgres/commit-nothing.ts';
-import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
+import { commitNothing, type Database, openDatabase } from 'instep/src/postgres/database.ts';
 import { DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';

@@ -1,6 +1,5 @@
 import type { Database } from 'instep/src/postgres/database.ts';
-import { checkSchema, migrate, SchemaNewer } from 'instep/src/postgres/migrate.ts';
-import { MIGRATIONS } from 'instep/src/postgres/migrations.ts';
+import { checkSchema, MIGRATIONS, migrate, SchemaNewer } from 'instep/src/postgres/migrate.ts';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import {
   connect,

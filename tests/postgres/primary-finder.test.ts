@@ -1,5 +1,5 @@
+import type { ReplicationState } from 'instep/src/postgres/one-server.ts';
 import { PrimaryFinder } from 'instep/src/postgres/primary-finder.ts';
-import type { ReplicationState } from 'instep/src/postgres/replication-state.ts';
 import { expect, test } from 'vitest';
 
 const primary = (timeline: number | null, systemId = 'one'): ReplicationState => ({

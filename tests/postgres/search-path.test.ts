@@ -1,4 +1,4 @@
-import { takeSearchPath } from 'instep/src/postgres/search-path.ts';
+import { takeSearchPath } from 'instep/src/postgres/database-url.ts';
 import { expect, test } from 'vitest';
 
 const URL_OF = 'postgres://app@localhost/app?sslmode=disable';

@@ -1,8 +1,8 @@
 import {
+  makeSnapshot,
   parseListedSubscription,
   toSubscriptionJson,
-} from 'instep/src/stripe/parse-listed-subscription.ts';
-import { makeSnapshot } from 'instep/src/stripe/subscription-snapshot.ts';
+} from 'instep/src/stripe/subscription-snapshot.ts';
 import { describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { sessionToken } from 'instep/src/sessions/cookie.ts';
+import { sessionToken } from 'instep/src/sessions/token.ts';
 import { expect, test } from 'vitest';
 
 const OTHERS = Array.from({ length: 300 }, (_, index) => `other_${index}=value`).join('; ');

@@ -1,6 +1,10 @@
 import { createHmac } from 'node:crypto';
-import { createSessionReader } from 'instep/src/sessions/session-reader.ts';
-import { issueSession, secretKeys, verifySession } from 'instep/src/sessions/token.ts';
+import {
+  createSessionReader,
+  issueSession,
+  secretKeys,
+  verifySession,
+} from 'instep/src/sessions/token.ts';
 import { SignJWT } from 'jose';
 import { expect, test, vi } from 'vitest';
 

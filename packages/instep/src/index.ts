@@ -37,7 +37,7 @@ export { ApplicationTablesUnfit } from './postgres/tables/recognize-tables.ts';
 export { QueueFull } from './runtime/batcher.ts';
 export { DeadlineExceeded } from './runtime/deadline.ts';
 export { InstepError, type InstepErrorCode } from './runtime/errors.ts';
-export type { LogDestination } from './runtime/log-output.ts';
+export type { LogDestination } from './runtime/logging.ts';
 export {
   createLogger,
   type Logger,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Config, configWarnings, describeDatabase } from './config/config.ts';
-import { checkedTables } from './config/tables.ts';
+import { checkedTables } from './config/database.ts';
 import { readHealth } from './health/health.ts';
 import { type Ingest, IngestPipeline } from './ingest/pipeline.ts';
 import { type MaintenanceMode, openMaintenance } from './maintenance/open-maintenance.ts';
@@ -8,12 +8,10 @@ import { createRunsJob } from './maintenance/runs.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import type { Exposition } from './metrics/series.ts';
 import type { OperateContext } from './operate/context.ts';
-import { commitNothing } from './postgres/commit-nothing.ts';
-import { connectToServer, type DatabaseServer } from './postgres/connect.ts';
-import type { Database, Query } from './postgres/database.ts';
+import { connectToServer, type DatabaseServer, prepareDatabase } from './postgres/connect.ts';
+import { commitNothing, type Database, type Query } from './postgres/database.ts';
 import type { DatabasePool } from './postgres/database-pool.ts';
 import { checkSchema } from './postgres/migrate.ts';
-import { prepareDatabase } from './postgres/prepare-database.ts';
 import type { DeclaredTables } from './postgres/tables/application-tables.ts';
 import type { Logger } from './runtime/logging.ts';
 import { outsideSpans } from './runtime/tracing.ts';
@@ -28,8 +26,7 @@ import {
   type IngestWebhook,
   webhookHandler,
 } from './server/webhook.ts';
-import { createSessionReader } from './sessions/session-reader.ts';
-import { secretKeys } from './sessions/token.ts';
+import { createSessionReader, secretKeys } from './sessions/token.ts';
 import { createUserLookup } from './sessions/user-lookup.ts';
 import { createStripeApi } from './stripe/api.ts';
 import { keyKindOf } from './stripe/key-kind.ts';

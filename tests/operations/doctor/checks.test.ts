@@ -6,7 +6,7 @@ import {
   sizeOf,
 } from 'instep/src/operations/doctor/database-server.ts';
 import { durationOf } from 'instep/src/runtime/duration.ts';
-import { isKnownVersion, NEWEST_KNOWN_VERSION } from 'instep/src/stripe/api-version.ts';
+import { isKnownVersion, NEWEST_KNOWN_VERSION } from 'instep/src/stripe/api-call.ts';
 import { keyKindOf } from 'instep/src/stripe/key-kind.ts';
 import { describe, expect, test } from 'vitest';
 

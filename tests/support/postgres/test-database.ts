@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
-import { migrate } from 'instep/src/postgres/migrate.ts';
-import { MIGRATIONS } from 'instep/src/postgres/migrations.ts';
+import { MIGRATIONS, migrate } from 'instep/src/postgres/migrate.ts';
 import pg from 'pg';
 import { inject } from 'vitest';
 import { DATABASE_PASSWORD } from '../secrets/test-secrets.ts';

@@ -1,6 +1,5 @@
 import { type Environment, readAuthSecrets } from '../config/config.ts';
-import { sessionToken } from '../sessions/cookie.ts';
-import { type Session, secretKeys, verifySession } from '../sessions/token.ts';
+import { type Session, secretKeys, sessionToken, verifySession } from '../sessions/token.ts';
 
 export type ReadSessionOptions = {
   /** Contains `AUTH_SECRET`; `process.env` by default. */

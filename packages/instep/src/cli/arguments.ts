@@ -1,7 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import type { ApplicationId } from '../core/application-id.ts';
-import { parseDuration } from '../runtime/duration.ts';
-import { parseTimeSince } from '../runtime/time-since.ts';
+import { parseDuration, parseTimeSince } from '../runtime/duration.ts';
 
 /**
  * Parses the id of a team or a user: a number, a UUID, or any other text.

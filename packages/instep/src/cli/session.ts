@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import { readAuthSecrets } from '../config/config.ts';
 import type { ApplicationId } from '../core/application-id.ts';
-import { SESSION_COOKIE } from '../sessions/cookie.ts';
-import { issueSession } from '../sessions/token.ts';
+import { issueSession, SESSION_COOKIE } from '../sessions/token.ts';
 import { applicationId, positiveInteger } from './arguments.ts';
 import { createCommand } from './create-command.ts';
 import { printData } from './output.ts';

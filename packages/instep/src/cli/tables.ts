@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { quoteRole } from '../operations/doctor/privileges.ts';
-import { neededPrivileges } from '../postgres/tables/privileges.ts';
 import {
+  neededPrivileges,
   type Recognition,
   type RecognizedColumn,
   type RecognizedTable,

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { readPlanSelection } from '../config/config.ts';
 import type { ApplicationId } from '../core/application-id.ts';
-import { fillEmptyTeams } from '../ingest/fill-empty-teams.ts';
+import { fillEmptyTeams } from '../ingest/apply-batch.ts';
 import type { Database } from '../postgres/database.ts';
 import { addTeam, linkTeam, readTeam } from '../postgres/statements/teams.ts';
 import { applicationId } from './arguments.ts';

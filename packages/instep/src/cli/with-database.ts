@@ -1,8 +1,7 @@
 import { readDatabaseConfig } from '../config/config.ts';
-import { connectToServer, type DatabaseServer } from '../postgres/connect.ts';
+import { connectToServer, type DatabaseServer, prepareDatabase } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
 import { checkSchema } from '../postgres/migrate.ts';
-import { prepareDatabase } from '../postgres/prepare-database.ts';
 import type { DeclaredTables } from '../postgres/tables/application-tables.ts';
 import { printMessage } from './output.ts';
 

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { parseDuration } from '../runtime/duration.ts';
 import { InstepError } from '../runtime/errors.ts';
 
 /** Environment variables are missing or invalid. `problems` lists all of them, each with its remedy. */
@@ -37,4 +38,72 @@ export function readVariables<Schema extends Variables>(
     if (!first.has(name)) first.set(name, `${name} ${message}`);
   }
   throw new ConfigInvalid([...first.values()]);
+}
+
+const PLACEHOLDER = /\.\.\.|…|\*{3}|^<.*>$|^(?:change_?me|your[-_ ].*|x{3,})$/i;
+
+/** A secret. Its error message never quotes the value. */
+export function secret(form: RegExp, advice: string) {
+  return v.pipe(
+    v.string(`is missing: ${advice}`),
+    v.trim(),
+    v.minLength(1, `is empty: ${advice}`),
+    v.check((text) => !PLACEHOLDER.test(text), `is a placeholder: ${advice}`),
+    v.regex(form, `is malformed: ${advice}`),
+  );
+}
+
+/** Secrets separated by commas: several while one is being replaced. */
+export function secrets(form: RegExp, advice: string) {
+  const one = secret(form, advice);
+  return v.pipe(
+    v.string(`is missing: ${advice}`),
+    v.transform((text) => text.split(',')),
+    v.tupleWithRest([one], one),
+  );
+}
+
+export function wholeNumber(fallback: number, min: number, max: number) {
+  const range = `must be a whole number from ${min} to ${max}`;
+  const number = v.pipe(
+    v.string(),
+    v.transform(Number),
+    v.integer(range),
+    v.minValue(min, range),
+    v.maxValue(max, range),
+  );
+  return v.optional(number, String(fallback));
+}
+
+const MAX_INTERVAL_MS = 30 * 86_400_000;
+
+/** In milliseconds; `null` for off. */
+export function interval(fallback: string) {
+  const text = v.pipe(
+    v.string(),
+    v.transform((text) => (text === 'off' ? null : (parseDuration(text) ?? 0))),
+    v.check(
+      (intervalMs) => intervalMs === null || (intervalMs > 0 && intervalMs <= MAX_INTERVAL_MS),
+      'must be off, or an interval such as 90s, 15m or 1h, up to 30d',
+    ),
+  );
+  return v.optional(text, fallback);
+}
+
+/** An absolute URL of one of these protocols, such as `https:`. */
+export function url(protocols: readonly string[], example: string) {
+  return v.pipe(
+    v.string(),
+    v.check(
+      (text) => URL.canParse(text) && protocols.includes(new URL(text).protocol),
+      `must be a URL such as ${example}`,
+    ),
+    v.transform((text) => new URL(text)),
+  );
+}
+
+/** One of these words. The first one is the default. */
+export function oneOf<const Words extends readonly [string, string, ...string[]]>(...words: Words) {
+  const problem = `must be ${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+  return v.optional(v.picklist(words, problem), words[0]);
 }

@@ -28,7 +28,7 @@ const MAX_EARLIER_SECONDS = 5;
 
 /** The known events of subscriptions, by second. */
 export class EventHistory {
-  readonly #subscriptions = new Map<string, Map<number, SubscriptionChange[]>>();
+  #subscriptions = new Map<string, Map<number, SubscriptionChange[]>>();
 
   constructor(changes: Iterable<SubscriptionChange> = []) {
     for (const change of changes) this.add(change);

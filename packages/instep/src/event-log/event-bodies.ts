@@ -1,5 +1,5 @@
-import { columnArrays } from '../postgres/column-arrays.ts';
 import type { Query } from '../postgres/database.ts';
+import { columnArrays } from '../postgres/statement.ts';
 
 type EventBody = { readonly position: number; readonly body: Uint8Array };
 

@@ -1,7 +1,7 @@
 import { FIRST_DATED_KEY } from '../core/event-key-layout.ts';
 import type { SubscriptionEvent } from '../core/subscription-event.ts';
-import { columnArrays } from '../postgres/column-arrays.ts';
 import type { Query } from '../postgres/database.ts';
+import { columnArrays } from '../postgres/statement.ts';
 
 export type PruneStep = {
   /** Examines the first events after this position. */

@@ -3,7 +3,8 @@ import { rangesOfSeconds } from '../core/event-key-layout.ts';
 import type { LoggedEvent } from '../core/logged-event.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import type { TeamPlan } from '../core/transition.ts';
-import type { AtCommit, Query } from '../postgres/database.ts';
+import type { AtCommit, Database, Query } from '../postgres/database.ts';
+import { DatabaseRefused } from '../postgres/errors.ts';
 import {
   deleteRepeated,
   type LogEntry,
@@ -66,7 +67,7 @@ export async function applyBatch(
 }
 
 /** Fills the empty plan columns of these customers' teams. Returns the ids of the changed teams. */
-export async function applyCustomers(
+async function applyCustomers(
   transaction: Transaction,
   customerIds: readonly string[],
   options: ApplyOptions,
@@ -229,4 +230,28 @@ function customerIdsOf(events: readonly EventWithProductName[]): string[] {
     if (event.kind !== 'unreadable') customerIds.add(event.subscription.customerId);
   }
   return [...customerIds];
+}
+
+/**
+ * Gives these customers' teams with empty plan columns the plans of their customers: a team can have been
+ * linked, recreated or added after the customer's events. Returns the ids of the changed teams.
+ *
+ * @throws DatabaseRefused when the application refuses one of the plans; then none is written
+ */
+export async function fillEmptyTeams(
+  database: Database,
+  planSelection: PlanSelection,
+  customerIds: readonly string[],
+): Promise<ApplicationId[]> {
+  const fill = (withoutNames: boolean) =>
+    database.transaction((query, atCommit) =>
+      applyCustomers({ query, atCommit }, customerIds, { planSelection, withoutNames }),
+    );
+  try {
+    return await fill(false);
+  } catch (error) {
+    if (!(error instanceof DatabaseRefused) || customerIds.length > 1) throw error;
+    // The application's column may be too short for the name.
+    return await fill(true);
+  }
 }

@@ -1,7 +1,8 @@
 import type { PlanSelection } from '../core/plan-selection.ts';
 import { effectOf } from '../core/status.ts';
-import type { Database } from '../postgres/database.ts';
+import type { Database, Query } from '../postgres/database.ts';
 import { DatabaseBusy, DatabaseRefused, isOfOneEvent } from '../postgres/errors.ts';
+import { type FoundProblem, storeFindings } from '../postgres/statements/findings.ts';
 import { readProductName, writeProductName } from '../postgres/statements/products.ts';
 import { Batcher, QueueFull } from '../runtime/batcher.ts';
 import { BoundedCache } from '../runtime/bounded-cache.ts';
@@ -14,7 +15,6 @@ import { createNameLookup, type NameOf } from '../stripe/product-names.ts';
 import { applyBatch, type PlanChange } from './apply-batch.ts';
 import { QueueLimit } from './queue-limit.ts';
 import type { EventWithProductName, IngestResult, ReceivedEvent } from './received-event.ts';
-import { RefusedPlans } from './refused-plans.ts';
 
 /**
  * Processes events: webhooks, replays and caught-up events all come through here. When the promise
@@ -294,4 +294,39 @@ function delayOf(event: ReceivedEvent, outcome: IngestResult['outcome']): number
   const isFirst = event.source === 'delivery' && outcome !== 'duplicate';
   if (!isFirst || event.kind === 'unreadable') return null;
   return event.receivedAtMs - event.subscription.createdSeconds * 1_000;
+}
+
+const MAX_REFUSED_PLANS = 1_000;
+const REFUSED_PLANS_PAUSE_MS = 1_000;
+
+/**
+ * Stores the plans that the database refused for the operators, with at most one statement per second, so
+ * that a constraint that refuses every plan does not slow down the events of other teams.
+ */
+export class RefusedPlans {
+  #batcher: Batcher<FoundProblem, undefined>;
+
+  constructor(query: Query) {
+    this.#batcher = new Batcher({
+      name: 'store refused plans',
+      maxBatch: MAX_BATCH,
+      maxQueued: MAX_REFUSED_PLANS,
+      async run(refused) {
+        const newest = new Map(refused.map((one) => [one.teamId, one]));
+        const customerIds = refused.map(({ customerId }) => customerId);
+        await storeFindings(query, customerIds, [...newest.values()], ['plan refused']);
+        await pause(REFUSED_PLANS_PAUSE_MS, { ref: false });
+        return refused.map(() => undefined);
+      },
+    });
+  }
+
+  /** Returns immediately. A plan that can't be stored is noted again when Stripe sends its event again. */
+  note(changes: readonly PlanChange[], createdSeconds: number): void {
+    for (const { team, shouldBe } of changes) {
+      const { id: teamId, customerId, plan } = team;
+      const refused = { problem: 'plan refused', teamId, customerId, plan, shouldBe } as const;
+      this.#batcher.add({ ...refused, beganSeconds: createdSeconds }).catch(() => undefined);
+    }
+  }
 }

@@ -19,7 +19,7 @@ const ASSUMED = { events: 1_000, tookMs: 500 };
 
 /** Learns from the batches how many events can wait and still be stored in time. */
 export class QueueLimit {
-  readonly #options: QueueLimitOptions;
+  #options: QueueLimitOptions;
   #events = ASSUMED.events;
   #tookMs = ASSUMED.tookMs;
 

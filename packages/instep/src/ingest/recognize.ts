@@ -1,6 +1,6 @@
+import * as v from 'valibot';
 import { keysOfSameSecond } from '../core/event-key-layout.ts';
 import type { LoggedEvent, LoggedOutcome } from '../core/logged-event.ts';
-import { type TypeAndVersion, typeAndVersionOf } from '../stripe/type-and-version.ts';
 import type { ReceivedEvent } from './received-event.ts';
 
 /** An event in the log or in the batch. Without a body it only matches listed events. */
@@ -90,4 +90,16 @@ function createKeyLookup(): (event: AnyEvent) => string {
 /** The subscription and second of an event, and its id. */
 function idInSecond({ key, eventId }: AnyEvent): string {
   return `${keysOfSameSecond(key).low} ${eventId}`;
+}
+
+const shape = v.object({ type: v.string(), api_version: v.nullish(v.string()) });
+
+/** An event's type, and the API version of its structure; each endpoint has its own version. */
+type TypeAndVersion = { readonly type: string | null; readonly apiVersion: string | null };
+
+/** Reads the type and API version of a signed event. The body must be JSON. */
+function typeAndVersionOf(body: Uint8Array): TypeAndVersion {
+  const { success, output } = v.safeParse(shape, JSON.parse(new TextDecoder().decode(body)));
+  if (!success) return { type: null, apiVersion: null };
+  return { type: output.type, apiVersion: output.api_version ?? null };
 }

@@ -1,6 +1,6 @@
 import type { ApplicationId } from '../core/application-id.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
-import { fillEmptyTeams } from '../ingest/fill-empty-teams.ts';
+import { fillEmptyTeams } from '../ingest/apply-batch.ts';
 import type { Database } from '../postgres/database.ts';
 import { isOfOneEvent } from '../postgres/errors.ts';
 import { readCustomersOfEmptyTeams } from '../postgres/statements/teams.ts';

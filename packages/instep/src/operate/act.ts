@@ -3,7 +3,7 @@ import type { ParkedFilter } from '../event-log/parked-events.ts';
 import { type Replayed, replayEvents } from '../event-log/replay.ts';
 import { readEventAt } from '../event-log/search.ts';
 import { readEvents } from '../event-log/search-events.ts';
-import { fillEmptyTeams } from '../ingest/fill-empty-teams.ts';
+import { fillEmptyTeams } from '../ingest/apply-batch.ts';
 import { takeSnapshot } from '../maintenance/ambiguous-order.ts';
 import { DatabaseRefused } from '../postgres/errors.ts';
 import { readFindingOf } from '../postgres/statements/findings.ts';

@@ -1,8 +1,8 @@
 import type { ApplicationId } from '../core/application-id.ts';
 import type { LoggedOutcome } from '../core/logged-event.ts';
 import type { TeamPlan } from '../core/transition.ts';
-import { columnArrays } from '../postgres/column-arrays.ts';
 import type { Query } from '../postgres/database.ts';
+import { columnArrays } from '../postgres/statement.ts';
 import type { Problem } from '../postgres/statements/findings.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';

@@ -7,10 +7,9 @@ import {
 } from '../config/config.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import { type Ingest, IngestPipeline } from '../ingest/pipeline.ts';
-import { connectToServer, type DatabaseServer } from '../postgres/connect.ts';
+import { connectToServer, type DatabaseServer, prepareDatabase } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
 import { checkSchema } from '../postgres/migrate.ts';
-import { prepareDatabase } from '../postgres/prepare-database.ts';
 import { createLogger, type Logger } from '../runtime/logging.ts';
 import { createStripeApi, type StripeApi } from '../stripe/api.ts';
 import { keyKindOf, type Mode } from '../stripe/key-kind.ts';

@@ -23,7 +23,7 @@ export {
   readEventsAt,
 } from '../event-log/search-events.ts';
 export { type Health, MAX_COUNTED_PARKED, readHealth, readLastOrigins } from '../health/health.ts';
-export { fillEmptyTeams } from '../ingest/fill-empty-teams.ts';
+export { fillEmptyTeams } from '../ingest/apply-batch.ts';
 export { takeSnapshot } from '../maintenance/ambiguous-order.ts';
 export { type LeasedJobState, readLeasedJob } from '../maintenance/leased-jobs.ts';
 export { limitRate } from '../maintenance/rate-limiter.ts';
@@ -33,8 +33,8 @@ export type { ReconcileServices, StepProgress } from '../maintenance/reconcile/o
 export { type Counts, type Progress, readProgress } from '../maintenance/reconcile/progress.ts';
 export { reconcile } from '../maintenance/reconcile/reconcile.ts';
 export { reconcileCustomer } from '../maintenance/reconcile/reconcile-customer.ts';
-export { commitNothing } from '../postgres/commit-nothing.ts';
 export type { Query } from '../postgres/database.ts';
+export { commitNothing } from '../postgres/database.ts';
 export { DatabaseBusy, DatabaseRefused, DatabaseUnavailable } from '../postgres/errors.ts';
 export {
   countFindings,
@@ -75,20 +75,13 @@ export type { SlotSeconds } from '../queries/write-statistics.ts';
 export type { Background } from '../runtime/background.ts';
 export { counted, countText, durationText } from '../runtime/count-text.ts';
 export { DeadlineExceeded, withDeadline } from '../runtime/deadline.ts';
-export { durationOf } from '../runtime/duration.ts';
+export { durationOf, parseTimeSince } from '../runtime/duration.ts';
 export { InstepError } from '../runtime/errors.ts';
 export type { Logger } from '../runtime/logging.ts';
 export { isSameSecret } from '../runtime/same-secret.ts';
-export { parseTimeSince } from '../runtime/time-since.ts';
 export { outsideSpans } from '../runtime/tracing.ts';
 export { createWriteCheck } from '../server/health.ts';
 export type { StripeApi } from '../stripe/api.ts';
-export {
-  type EventOrigin,
-  type Mismatch,
-  mismatchOf,
-  originOfBody,
-} from '../stripe/event-origin.ts';
 export {
   DELETED_TYPE,
   HANDLED_TYPES,
@@ -96,6 +89,12 @@ export {
   SNAPSHOT_TYPE,
 } from '../stripe/handled-event-type.ts';
 export type { Mode } from '../stripe/key-kind.ts';
+export {
+  type EventOrigin,
+  type Mismatch,
+  mismatchOf,
+  originOfBody,
+} from '../stripe/key-kind.ts';
 export { changeOf } from '../stripe/parse-logged-event.ts';
 export { redactBody } from '../stripe/redact-body.ts';
 export type { ConsoleOptions, ConsolePackage, TokenVerdict } from './console-package.ts';

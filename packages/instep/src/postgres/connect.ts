@@ -1,8 +1,10 @@
 import { type Database, type DatabaseOptions, openDatabase } from './database.ts';
 import type { DatabasePool } from './database-pool.ts';
+import { takeSearchPath } from './database-url.ts';
 import { openEmbeddedPostgres } from './embedded-postgres.ts';
-import { takeSearchPath } from './search-path.ts';
+import { migrate } from './migrate.ts';
 import type { DeclaredTables } from './tables/application-tables.ts';
+import { findApplicationTables } from './tables/find-tables.ts';
 
 /** The database server in use: yours, the embedded one, or that of an app's pool. */
 export type DatabaseServer = {
@@ -65,4 +67,28 @@ export async function connectToServer(options: ConnectOptions): Promise<Database
       }),
     release: () => embedded.release(),
   };
+}
+
+/** A migration can rebuild an index, and can wait for the migration of another instance. */
+const MIGRATION_TIMEOUT_MS = 60_000;
+
+/** Brings the schema up to date. If the application's tables don't fit, nothing changes. */
+export async function prepareDatabase(
+  server: DatabaseServer,
+  onConnectionError: (error: Error) => void,
+): Promise<string[]> {
+  const database = server.open({
+    maxConnections: 1,
+    statementTimeoutMs: MIGRATION_TIMEOUT_MS,
+    onConnectionError,
+  });
+  try {
+    return await migrate(database, {
+      // The application itself creates declared tables.
+      createsTables: server.tables.users === undefined && server.tables.teams === undefined,
+      verify: (query) => findApplicationTables(query, server.tables),
+    });
+  } finally {
+    await database.close();
+  }
 }

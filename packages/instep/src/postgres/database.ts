@@ -1,7 +1,6 @@
 import type pg from 'pg';
 import { withDeadline } from '../runtime/deadline.ts';
 import { inSpan } from '../runtime/tracing.ts';
-import { columnValues } from './column-values.ts';
 import type { DatabasePool, PoolUse, ServerConnection } from './database-pool.ts';
 import {
   DatabaseUnavailable,
@@ -11,7 +10,7 @@ import {
   TablesUnknown,
 } from './errors.ts';
 import { Pools } from './pools.ts';
-import { SESSION_SETTINGS, setStatements } from './session-settings.ts';
+import { columnValues, SESSION_SETTINGS, setStatements } from './session-settings.ts';
 import { type NamedStatement, type Query, Statements } from './statement.ts';
 import type { DeclaredTables } from './tables/application-tables.ts';
 import { findApplicationTables } from './tables/find-tables.ts';
@@ -296,3 +295,16 @@ async function commit(client: pg.PoolClient): Promise<void> {
 
 /** The routine of PostgreSQL that warns. The application's own triggers can also warn. */
 const STANDBY_WAIT = 'SyncRepWaitForLSN';
+
+/**
+ * Commits an empty record to the write-ahead log, which waits for the disk and for a synchronous standby like
+ * an event does. It takes no lock and leaves no row.
+ */
+export async function commitNothing(database: Database): Promise<void> {
+  await database.transaction((query) =>
+    query({
+      name: 'commit_nothing',
+      text: `select pg_logical_emit_message(true, 'instep', '')`,
+    }),
+  );
+}

@@ -1,14 +1,13 @@
-import { Socket } from 'node:net';
+import { connect, Socket } from 'node:net';
 import pg from 'pg';
 import { DeadlineExceeded, withDeadline } from '../runtime/deadline.ts';
 import { pause } from '../runtime/pause.ts';
 import { outsideSpans } from '../runtime/tracing.ts';
-import { requestCancel } from './cancel-request.ts';
 import type { DatabasePool, PoolUse, ServerConnection } from './database-pool.ts';
 import { hostOf } from './database-url.ts';
 import { DatabaseUnavailable, DatabaseUnusable, errorOfServers, sqlState } from './errors.ts';
+import { type ReplicationState, readReplicationState } from './one-server.ts';
 import { PrimaryFinder } from './primary-finder.ts';
-import { type ReplicationState, readReplicationState } from './replication-state.ts';
 import { type Settings, setStatements } from './session-settings.ts';
 
 /** Timeouts that the server itself applies to a session. */
@@ -49,18 +48,18 @@ const ASK_TIMEOUT_MS = 1_000;
  * is handed out only if its server was the primary when it was made, and is not known to be replaced.
  */
 export class Pools {
-  readonly #options: PoolsOptions;
+  #options: PoolsOptions;
   /** The time for each server to connect, and then to answer whether it is writable. */
-  readonly #timeoutMs: number;
-  readonly #pools: readonly pg.Pool[];
-  readonly #askers: readonly pg.Pool[];
-  readonly #primary: PrimaryFinder;
-  readonly #sockets = new Map<Socket, pg.Pool>();
-  readonly #checked = new WeakSet<pg.ClientBase>();
+  #timeoutMs: number;
+  #pools: readonly pg.Pool[];
+  #askers: readonly pg.Pool[];
+  #primary: PrimaryFinder;
+  #sockets = new Map<Socket, pg.Pool>();
+  #checked = new WeakSet<pg.ClientBase>();
   /** The writable connections. All of them lose this trust when one fails. */
   #trusted = new WeakSet<pg.ClientBase>();
   /** The connections whose session has our timeouts and settings. */
-  readonly #ours = new WeakSet<pg.ClientBase>();
+  #ours = new WeakSet<pg.ClientBase>();
 
   constructor(options: PoolsOptions) {
     const { length } = options.connections;
@@ -292,4 +291,35 @@ const WITHOUT_TIMEOUTS: { readonly [Name in keyof ServerTimeouts]: false } = {
 
 function nameOf(connection: ServerConnection): string {
   return 'host' in connection ? connection.host : hostOf(new URL(connection.connectionString));
+}
+
+/** PostgreSQL's number for a cancel request, in place of a protocol version. */
+const CANCEL_REQUEST_CODE = 80_877_102;
+
+/**
+ * Asks the server to cancel this client's current statement. The request has a connection of its own, and no
+ * response. Like libpq's `PQcancel`, it is not encrypted: the server accepts it before authentication, and
+ * its key can't be used for anything else.
+ */
+function requestCancel(client: pg.Client): void {
+  const key = backendKeyOf(client);
+  if (key === null) return;
+  const request = Buffer.alloc(16);
+  [request.length, CANCEL_REQUEST_CODE, key.processId, key.secret].forEach((part, index) => {
+    request.writeInt32BE(part, index * 4);
+  });
+  const { host, port } = client;
+  const socket = connect(
+    host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port },
+  );
+  socket.on('error', () => socket.destroy());
+  socket.setTimeout(1_000, () => socket.destroy());
+  socket.end(request).resume().unref();
+}
+
+/** The process id and key of the client's backend, which `pg` stores but does not declare. */
+function backendKeyOf(client: pg.Client): { processId: number; secret: number } | null {
+  if (!('processID' in client && 'secretKey' in client)) return null;
+  const { processID: processId, secretKey: secret } = client;
+  return typeof processId === 'number' && typeof secret === 'number' ? { processId, secret } : null;
 }

@@ -1,6 +1,6 @@
 import { withDeadline } from '../runtime/deadline.ts';
 import { DatabaseUnavailable } from './errors.ts';
-import type { ReplicationState } from './replication-state.ts';
+import type { ReplicationState } from './one-server.ts';
 
 type PrimaryFinderOptions = {
   /** One for each server: asks it for its state. */
@@ -25,11 +25,11 @@ const ANSWER_TIMEOUT_MS = 1_000;
  * Requests trigger the queries, at most once a second. There is no timer, so an idle process asks nothing.
  */
 export class PrimaryFinder {
-  readonly #options: PrimaryFinderOptions;
+  #options: PrimaryFinderOptions;
   /** The last answers; `silent` for a server that gave none in time. */
-  readonly #states: (ReplicationState | 'silent' | undefined)[];
+  #states: (ReplicationState | 'silent' | undefined)[];
   /** The newest timeline that any server has reported, of each system. */
-  readonly #newest = new Map<string | null, number>();
+  #newest = new Map<string | null, number>();
   #current = 0;
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #asking: Promise<void> | null = null;

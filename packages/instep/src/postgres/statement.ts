@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { ApplicationTables } from './tables/application-tables.ts';
 
 /** The text of a statement, or a function that builds it from the names of the application's tables. */
-export type StatementText = string | ((tables: ApplicationTables) => string);
+type StatementText = string | ((tables: ApplicationTables) => string);
 
 /** A statement that each connection prepares once, under a name that also names its span. */
 export type NamedStatement = {
@@ -87,4 +87,12 @@ export class Statements {
   stopPreparing(): void {
     this.#names = null;
   }
+}
+
+/** The values of these properties, one list for each, as `unnest` expects them. */
+export function columnArrays<Row>(
+  rows: readonly Row[],
+  ...names: readonly (keyof Row)[]
+): readonly unknown[][] {
+  return names.map((name) => rows.map((row) => row[name]));
 }

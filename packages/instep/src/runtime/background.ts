@@ -1,7 +1,7 @@
 /** Work that no request waits for. It continues until it is done or the process ends. */
 export class Background {
-  readonly #stopping = new AbortController();
-  readonly #inFlight = new Set<Promise<void>>();
+  #stopping = new AbortController();
+  #inFlight = new Set<Promise<void>>();
 
   /** Starts work, which must not throw and must end soon after the signal is aborted. */
   start(work: (signal: AbortSignal) => Promise<void>): void {

@@ -1,8 +1,8 @@
 /** A cache of limited size, which evicts the least recently used entry. */
 export class BoundedCache<Key, Value> {
-  readonly #maxEntries: number;
+  #maxEntries: number;
   /** A map iterates in the order of insertion, so its first entry is the least recently used one. */
-  readonly #entries = new Map<Key, Value>();
+  #entries = new Map<Key, Value>();
 
   constructor(maxEntries: number) {
     this.#maxEntries = maxEntries;

@@ -1,8 +1,7 @@
 import type { ApplicationId } from '../core/application-id.ts';
 import type { User } from '../core/user.ts';
 import { withDeadline } from '../runtime/deadline.ts';
-import { sessionToken } from '../sessions/cookie.ts';
-import type { ReadSession } from '../sessions/session-reader.ts';
+import { type ReadSession, sessionToken } from '../sessions/token.ts';
 import { type Endpoint, headersWith, jsonResponse } from './http-message.ts';
 
 type UserOptions = {

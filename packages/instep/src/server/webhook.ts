@@ -4,8 +4,7 @@ import { withDeadline } from '../runtime/deadline.ts';
 import type { Instrumentation } from '../runtime/instrumentation.ts';
 import { limitLines } from '../runtime/line-limiter.ts';
 import type { Logger } from '../runtime/logging.ts';
-import { mismatchOf } from '../stripe/event-origin.ts';
-import type { Mode } from '../stripe/key-kind.ts';
+import { type Mode, mismatchOf } from '../stripe/key-kind.ts';
 import type { RetrieveNotifiedEvent } from '../stripe/notified-event.ts';
 import {
   BodyNotJson,

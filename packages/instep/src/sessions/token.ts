@@ -1,11 +1,12 @@
-// Imports only the needed parts: the whole package takes four times as long to load.
-
 import type { JWTPayload } from 'jose';
 import * as errors from 'jose/errors';
 import { SignJWT } from 'jose/jwt/sign';
 import { jwtVerify } from 'jose/jwt/verify';
 import * as v from 'valibot';
 import type { ApplicationId } from '../core/application-id.ts';
+import { BoundedCache } from '../runtime/bounded-cache.ts';
+
+// Imports only the needed parts: the whole package takes four times as long to load.
 
 /** A verified session. */
 export type Session = {
@@ -42,7 +43,7 @@ const claims = v.object({
   expires: v.optional(timestamp),
 });
 
-export type SecretKeys = readonly Uint8Array[];
+type SecretKeys = readonly Uint8Array[];
 
 /** The keys of `AUTH_SECRET`: its UTF-8 bytes. */
 export function secretKeys(secrets: readonly string[]): SecretKeys {
@@ -105,4 +106,50 @@ export async function issueSession(
     .setIssuedAt(Math.floor(nowMs / 1_000))
     .setExpirationTime(Math.floor(expiresAtMs / 1_000))
     .sign(keyOf(secret));
+}
+
+/** The name of the cookie in the contract. */
+export const SESSION_COOKIE = 'session';
+
+/** Longer than any token that the application issues, but short enough to verify cheaply. */
+const MAX_TOKEN_LENGTH = 4_096;
+
+const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+
+/**
+ * The token in a `Cookie` header, or `null`. The first of several cookies with this name counts, because it
+ * has the most specific path (RFC 6265, section 5.4). Quotes and percent signs are never part of a token.
+ */
+export function sessionToken(header: string | null): string | null {
+  for (const pair of header?.split(';') ?? []) {
+    const separator = pair.indexOf('=');
+    if (separator === -1 || pair.slice(0, separator).trim() !== SESSION_COOKIE) continue;
+    const value = pair.slice(separator + 1).trim();
+    return value.length <= MAX_TOKEN_LENGTH && TOKEN.test(value) ? value : null;
+  }
+  return null;
+}
+
+/** Returns the id of the user whom a token identifies now, or `null`. */
+export type ReadSession = (token: string) => Promise<ApplicationId | null>;
+
+const MAX_CACHED = 10_000;
+
+/**
+ * Verifies tokens, and caches valid ones until they expire: the result for a token can't change before that.
+ * `now` is in milliseconds since 1970.
+ */
+export function createSessionReader(keys: SecretKeys, now: () => number): ReadSession {
+  const verified = new BoundedCache<string, Session>(MAX_CACHED);
+  return async (token) => {
+    const cached = verified.get(token);
+    const session = cached ?? (await verifySession(token, keys, now()));
+    if (session === null) return null;
+    if (now() >= session.expiresAtMs) {
+      verified.delete(token);
+      return null;
+    }
+    if (cached === undefined) verified.set(token, session);
+    return session.userId;
+  };
 }

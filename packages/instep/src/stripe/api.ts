@@ -8,7 +8,7 @@ import {
 } from './api-call.ts';
 import { StripeApiFailed } from './api-failure.ts';
 import { HANDLED_TYPES } from './handled-event-type.ts';
-import { isStorableName } from './subscription-shape.ts';
+import { isStorableName } from './parse-event.ts';
 
 /** The part of Stripe's API that keeps teams in sync. A call ends at its deadline or with its signal. */
 export type StripeApi = {

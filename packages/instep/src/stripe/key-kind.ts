@@ -1,3 +1,5 @@
+import { asObject, type Json } from '../core/json.ts';
+
 export type Mode = 'test' | 'live';
 
 type KeyKind = {
@@ -14,4 +16,41 @@ export function keyKindOf(secretKey: string): KeyKind {
     isRestricted: secretKey.startsWith('rk_'),
     mode: mode === 'test' || mode === 'live' ? mode : null,
   };
+}
+
+/** The mode and account of an event; `null` for what the event does not state. */
+export type EventOrigin = {
+  readonly mode: Mode | null;
+  /** Another account than the one of the endpoint (Stripe Connect, organizations). */
+  readonly account: string | null;
+};
+
+/**
+ * The way in which an event does not match the API key. It is still applied, because its signature is valid.
+ */
+export type Mismatch = 'mode' | 'account';
+
+/** Reads the origin of an event or of its notification. */
+export function originOf(event: Json): EventOrigin {
+  const { livemode, account, context } = asObject(event) ?? {};
+  return {
+    mode: typeof livemode === 'boolean' ? (livemode ? 'live' : 'test') : null,
+    account: accountIn(account) ?? accountIn(context),
+  };
+}
+
+/** The origin of a logged event. Only JSON is logged. */
+export function originOfBody(body: Uint8Array): EventOrigin {
+  return originOf(JSON.parse(new TextDecoder().decode(body)));
+}
+
+/** The mismatch of an event with a key of this mode; `null` when there is none, or when it is unknown. */
+export function mismatchOf({ mode, account }: EventOrigin, keyMode: Mode | null): Mismatch | null {
+  if (account !== null) return 'account';
+  return mode === null || keyMode === null || mode === keyMode ? null : 'mode';
+}
+
+/** An account's id, or a path of several ids. It is sent as the value of a header. */
+function accountIn(value: Json | undefined): string | null {
+  return typeof value === 'string' && /^[\w/]{1,255}$/.test(value) ? value : null;
 }

@@ -4,8 +4,7 @@ import type { ApplicationId } from '../../core/application-id.ts';
 import type { Query } from '../../postgres/database.ts';
 import { addTeam } from '../../postgres/statements/teams.ts';
 import { addUser } from '../../postgres/statements/users.ts';
-import { SESSION_COOKIE } from '../../sessions/cookie.ts';
-import { issueSession } from '../../sessions/token.ts';
+import { issueSession, SESSION_COOKIE } from '../../sessions/token.ts';
 
 /** The signed-in user and her team. */
 export type SignedInTeam = {

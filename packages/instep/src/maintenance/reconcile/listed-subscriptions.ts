@@ -1,8 +1,8 @@
 import type { ApplicationId } from '../../core/application-id.ts';
 import type { ListedSubscription } from '../../core/listed-subscription.ts';
 import { ENDED_STATUSES } from '../../core/status.ts';
-import { columnArrays } from '../../postgres/column-arrays.ts';
 import type { Query } from '../../postgres/database.ts';
+import { columnArrays } from '../../postgres/statement.ts';
 import type { PageAfter } from '../../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../../postgres/tables/application-tables.ts';
 import { startAfter } from '../../postgres/tables/id-from-text.ts';

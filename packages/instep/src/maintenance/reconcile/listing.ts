@@ -1,7 +1,7 @@
 import type { ListedSubscription } from '../../core/listed-subscription.ts';
 import type { StripeApi } from '../../stripe/api.ts';
 import { StripeApiFailed } from '../../stripe/api-failure.ts';
-import { parseListedSubscription } from '../../stripe/parse-listed-subscription.ts';
+import { parseListedSubscription } from '../../stripe/subscription-snapshot.ts';
 import { lastShownSecond } from '../last-shown-second.ts';
 import { type ListPage, readPages } from '../stripe-pages.ts';
 import type { ReconcileServices } from './options.ts';

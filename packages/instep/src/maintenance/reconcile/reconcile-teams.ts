@@ -12,8 +12,7 @@ import {
   writePlans,
 } from '../../postgres/statements/teams.ts';
 import { isRefusedByStripe } from '../../stripe/api-failure.ts';
-import { toSubscriptionJson } from '../../stripe/parse-listed-subscription.ts';
-import { makeSnapshot } from '../../stripe/subscription-snapshot.ts';
+import { makeSnapshot, toSubscriptionJson } from '../../stripe/subscription-snapshot.ts';
 import type { DatedSubscription, Drift } from './drift.ts';
 import { findDrifts } from './find-drifts.ts';
 import { findingOf, isRight, problemOf } from './finding.ts';

@@ -1,5 +1,8 @@
-import type { Ask } from '../../postgres/one-server.ts';
-import { type ReplicationState, readReplicationState } from '../../postgres/replication-state.ts';
+import {
+  type Ask,
+  type ReplicationState,
+  readReplicationState,
+} from '../../postgres/one-server.ts';
 
 /** The replication state of a server, whether primary or standby. */
 export type Replication = ReplicationState & {

@@ -1,7 +1,6 @@
 import type { Query } from '../../postgres/database.ts';
 import { checkSchema, SchemaNewer, SchemaOutdated } from '../../postgres/migrate.ts';
-import { lackingPrivileges } from '../../postgres/tables/privileges.ts';
-import type { Recognition } from '../../postgres/tables/recognize-tables.ts';
+import { lackingPrivileges, type Recognition } from '../../postgres/tables/recognize-tables.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 import { missingCustomerIndex } from './customer-index.ts';
 import { readLackingPrivileges } from './privileges.ts';

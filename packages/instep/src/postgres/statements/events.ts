@@ -1,8 +1,8 @@
 import type { KeyRange } from '../../core/event-key-layout.ts';
 import type { LoggedEvent, LoggedOutcome } from '../../core/logged-event.ts';
 import type { SubscriptionEvent } from '../../core/subscription-event.ts';
-import { columnArrays } from '../column-arrays.ts';
 import type { Query } from '../database.ts';
+import { columnArrays } from '../statement.ts';
 
 /** An event as it is written to the log. */
 export type LogEntry = {

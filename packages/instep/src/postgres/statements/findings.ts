@@ -1,7 +1,7 @@
 import type { ApplicationId } from '../../core/application-id.ts';
 import { PLAN_FIELDS, type TeamPlan } from '../../core/transition.ts';
-import { columnArrays } from '../column-arrays.ts';
 import type { Query } from '../database.ts';
+import { columnArrays } from '../statement.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { contractColumn } from '../tables/fields.ts';
 import { isNotDismissed } from './operator-actions.ts';

@@ -1,5 +1,5 @@
-import { columnArrays } from '../column-arrays.ts';
 import type { Query } from '../database.ts';
+import { columnArrays } from '../statement.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
 

@@ -6,8 +6,7 @@ import type {
   IdType,
 } from './application-tables.ts';
 import { contractColumn, type Role } from './fields.ts';
-import type { Column } from './read-tables.ts';
-import { type RecognizedTable, recognizeTables } from './recognize-tables.ts';
+import { type Column, type RecognizedTable, recognizeTables } from './recognize-tables.ts';
 
 /**
  * Finds the application's tables by the names that apps usually give them, or by the declared ones.

@@ -3,6 +3,7 @@ import { InstepError } from '../../runtime/errors.ts';
 import type { Query } from '../statement.ts';
 import type { DeclaredTable, DeclaredTables } from './application-tables.ts';
 import {
+  type Candidate,
   candidatesOf,
   columnNames,
   conventionOf,
@@ -13,7 +14,103 @@ import {
   TYPES,
   USER_FIELDS,
 } from './fields.ts';
-import { type Column, readTables, type Table } from './read-tables.ts';
+
+/** A column as PostgreSQL describes it. */
+export type Column = {
+  readonly name: string;
+  /** The name as used in statements: quoted if necessary. */
+  readonly sql: string;
+  readonly type: string;
+  /** PostgreSQL's category of the type: `S` for text, `N` for numbers. */
+  readonly category: string;
+  /** Whether this role has the privilege to read it. */
+  readonly canRead: boolean;
+  /** Whether this role has the privilege to update it. */
+  readonly canWrite: boolean;
+  /** Whether it can be updated at all: neither generated nor computed by a view. */
+  readonly isUpdatable: boolean;
+};
+
+/** A table or view as PostgreSQL describes it. */
+type Table = {
+  readonly schema: string;
+  readonly name: string;
+  /** Schema and name as used in statements: `public."Team"`. */
+  readonly sql: string;
+  readonly schemaSql: string;
+  readonly isSchemaUsable: boolean;
+  readonly isView: boolean;
+  readonly columns: ReadonlyMap<string, Column>;
+};
+
+/** Reads, for each table, the first of its candidates that exists. */
+async function readTables(
+  query: Query,
+  candidates: Readonly<Record<Role, readonly Candidate[]>>,
+): Promise<ReadonlyMap<Role, Table>> {
+  const asked = (['users', 'teams'] as const).flatMap((role) =>
+    candidates[role].map((candidate) => ({ role, ...candidate })),
+  );
+  type Row = Omit<Table, 'columns'> & { role: Role; columns: Column[] };
+  const rows = await query<Row>({
+    name: 'read_application_tables',
+    text: `
+      select distinct on (role) role,
+             nspname as schema,
+             relname as name,
+             format('%I.%I', nspname, relname) as sql,
+             quote_ident(nspname) as "schemaSql",
+             has_schema_privilege(pg_namespace.oid, 'usage') as "isSchemaUsable",
+             relkind not in ('r', 'p') as "isView",
+             (
+               select coalesce(json_agg(json_build_object(
+                        'name', attname,
+                        'sql', quote_ident(attname),
+                        'type', format_type(atttypid, null),
+                        'category', typcategory,
+                        'canRead', has_column_privilege(attrelid, attnum, 'select'),
+                        'canWrite', has_column_privilege(attrelid, attnum, 'update'),
+                        'isUpdatable', case
+                                         when relkind in ('r', 'p') then attgenerated = ''
+                                         -- It locks the relation, so a locked table is not asked.
+                                         else pg_column_is_updatable(attrelid, attnum, true)
+                                       end
+                      ) order by attnum), '[]')
+                 from pg_attribute
+                 join pg_type on pg_type.oid = atttypid
+                where attrelid = pg_class.oid
+                  and attnum > 0
+                  and not attisdropped
+             ) as columns
+        from unnest($1::text[], $2::text[], $3::text[]) with ordinality
+          as asked (role, schema, name, preference)
+       cross join lateral (
+               select to_regclass(quote_ident(asked.name))::oid
+                where asked.schema is null
+                union all
+               select pg_class.oid
+                 from pg_class
+                 join pg_namespace on pg_namespace.oid = relnamespace
+                where nspname = asked.schema
+                  and relname = asked.name
+             ) as found (oid)
+        join pg_class on pg_class.oid = found.oid
+        join pg_namespace on pg_namespace.oid = relnamespace
+       where relkind in ('r', 'p', 'v', 'm', 'f')
+       order by role, preference`,
+    values: [
+      asked.map(({ role }) => role),
+      asked.map(({ schema }) => schema),
+      asked.map(({ table }) => table),
+    ],
+  });
+  return new Map(
+    rows.map(({ role, columns, ...table }) => [
+      role,
+      { ...table, columns: new Map(columns.map((one) => [one.name, one])) },
+    ]),
+  );
+}
 
 /** A table of the application is missing, lacks a column, or has one with an unusable type. */
 export class ApplicationTablesUnfit extends InstepError {
@@ -135,4 +232,58 @@ function unfitness(
   const columns = [found.users, found.teams].flatMap((table) => table?.columns ?? []);
   const problems = columns.flatMap(({ problem }) => problem ?? []);
   return problems.length === 0 ? null : new ApplicationTablesUnfit(problems, ALTER_COLUMNS);
+}
+
+/** The privileges that Instep needs on a table, in the syntax of `grant`: `select on public.users`. */
+export function neededPrivileges({ role, table, columns }: RecognizedTable): string[] {
+  const written = role === 'teams' ? columns.filter(isWritten) : [];
+  return [
+    `usage on schema ${table.schemaSql}`,
+    ...onColumns('select', columns, table),
+    ...onColumns('update', written, table),
+  ];
+}
+
+/** The needed privileges that the role lacks, except on columns that Instep can do without. */
+export function lackingPrivileges({ role, table, columns }: RecognizedTable): string[] {
+  const needed = columns.filter(({ isOptional }) => !isOptional);
+  const unreadable = needed.filter(({ column }) => column?.canRead === false);
+  const unwritable = role === 'users' ? [] : needed.filter(isWritten).filter(isUnwritable);
+  return [
+    ...(table.isSchemaUsable ? [] : [`usage on schema ${table.schemaSql}`]),
+    ...selectOn(table, unreadable, needed),
+    ...onColumns('update', unwritable, table),
+  ];
+}
+
+/** Nothing when the table has none of the columns. */
+function onColumns(
+  privilege: 'select' | 'update',
+  columns: readonly RecognizedColumn[],
+  table: RecognizedTable['table'],
+): string[] {
+  const names = namesOf(columns);
+  return names === '' ? [] : [`${privilege} (${names}) on ${table.sql}`];
+}
+
+/** Names no columns where all of them are needed. */
+function selectOn(
+  table: RecognizedTable['table'],
+  unreadable: readonly RecognizedColumn[],
+  needed: readonly RecognizedColumn[],
+): string[] {
+  const isAll = unreadable.length === needed.length;
+  return isAll ? [`select on ${table.sql}`] : onColumns('select', unreadable, table);
+}
+
+const WRITTEN: readonly string[] = [...PLAN_FIELDS, 'updatedAt'];
+
+function isWritten({ field, column }: RecognizedColumn): boolean {
+  return WRITTEN.includes(field) && column?.isUpdatable === true;
+}
+
+const isUnwritable = ({ column }: RecognizedColumn) => column?.canWrite === false;
+
+function namesOf(columns: readonly RecognizedColumn[]): string {
+  return columns.flatMap(({ column }) => column?.sql ?? []).join(', ');
 }
