@@ -1,5 +1,8 @@
+import { withLease } from 'instep/src/maintenance/lease.ts';
 import { sumStatistics } from 'instep/src/queries/sum-statistics.ts';
 import { openInstepDatabase } from '../database/instep-database.ts';
+
+const LEASE = { name: 'statistics', holder: 'bench', dueAfterMs: 0 };
 
 /**
  * Sums the statistics of a whole log without pauses. A server that ran while the log grew would have summed
@@ -12,11 +15,13 @@ export async function completeStatistics(databaseUrl: string): Promise<void> {
   const signal = AbortSignal.abort();
   try {
     for (let isComplete = false; !isComplete; ) {
-      await sumStatistics(options, signal);
+      await withLease(database.query, LEASE, (run) => sumStatistics(run, options, signal));
       const [row] = await database.query<{ isComplete: boolean }>(
-        `select after_position = 0
-                  and up_to_position = (select max(position) from instep.events) as "isComplete"
-           from instep.statistics_progress`,
+        `select (progress ->> 'after')::bigint = 0
+                  and (progress ->> 'upTo')::bigint = (select max(position) from instep.events)
+                  as "isComplete"
+           from instep.leased_jobs
+          where name = 'statistics'`,
       );
       isComplete = row?.isComplete === true;
     }

@@ -71,11 +71,17 @@ async function measurePages(
   }
 }
 
+const COUNTED = `
+  select
+    from instep.leased_jobs
+   where name = 'team-counts'
+     and progress is not null`;
+
 /** The list of teams shows these counts, and can be sorted only if they are small enough. */
 async function untilTeamsCounted(ask: Ask): Promise<void> {
   const deadlineMs = performance.now() + 60_000;
   while (performance.now() < deadlineMs) {
-    const [counted] = await ask('select from instep.team_counts where groups is not null');
+    const [counted] = await ask(COUNTED);
     if (counted !== undefined) return;
     await sleep(200);
   }

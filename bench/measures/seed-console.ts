@@ -118,9 +118,12 @@ export async function seedConsole(
   );
   if (Number(newest?.events) >= events) return;
   await ask(`truncate users, teams, instep.events, instep.subscriptions, instep.products,
-                      instep.statistics, instep.statistics_progress, instep.statistics_parked,
+                      instep.statistics, instep.statistics_parked,
                       instep.findings, instep.operator_actions
              restart identity cascade`);
+  await ask(
+    `update instep.leased_jobs set progress = null where name in ('statistics', 'team-counts')`,
+  );
   await addUsersAndTeams(ask, { users: 1, teams });
   const seconds = DAYS * DAY_SECONDS;
   const firstSeconds = Math.floor(Date.now() / 1_000) - seconds;

@@ -5,15 +5,31 @@ const LOOK_AGAIN_MS = 100;
 const DEADLINE_MS = 60_000;
 const SECOND_MS = 1_000;
 
+const RENEW_MS = 30_000;
+
+const HOLD = `
+  update instep.leased_jobs
+     set holder     = 'bench',
+         held_until = now() + interval '2 minutes'
+   where name = 'statistics'
+  returning progress ->> 'after' as position`;
+
+const RELEASE = `
+  update instep.leased_jobs
+     set holder     = null,
+         held_until = null
+   where name = 'statistics'`;
+
 /**
  * Controls how a running server sums the statistics of a log, which it does backward from the newest event.
- * It rests while the database claims that it has reached the first event.
+ * It rests while the benchmark holds the lease of the job.
  */
 export class Summing {
   readonly #ask: Ask;
   /** The position at which summing continues after the rest. */
   #restsAt = 0;
   #resumedAtMs: number | null = null;
+  #holding: NodeJS.Timeout | undefined;
   #activeMs = 0;
   #summed = 0;
 
@@ -25,12 +41,8 @@ export class Summing {
   async rest(): Promise<void> {
     if (this.#resumedAtMs === null) await this.#until((position) => position !== null);
     else this.#activeMs += performance.now() - this.#resumedAtMs;
-    const [row] = await this.#ask<{ position: string }>(
-      `update instep.statistics_progress
-          set after_position = 0
-         from (select after_position as position from instep.statistics_progress for update) as before
-       returning position`,
-    );
+    const [row] = await this.#ask<{ position: string }>(HOLD);
+    this.#holding = setInterval(() => void this.#ask(HOLD), RENEW_MS).unref();
     const position = Number(row?.position);
     if (this.#resumedAtMs !== null) this.#summed += this.#restsAt - position;
     this.#restsAt = position;
@@ -39,7 +51,8 @@ export class Summing {
   /** Resolves when the server has noticed. */
   async resume(): Promise<void> {
     if (this.#restsAt === 0) throw new Error('the statistics are complete: use more --events');
-    await this.#ask('update instep.statistics_progress set after_position = $1', [this.#restsAt]);
+    clearInterval(this.#holding);
+    await this.#ask(RELEASE);
     await this.#until((position) => position !== this.#restsAt);
     this.#resumedAtMs = performance.now();
   }
@@ -53,7 +66,7 @@ export class Summing {
     const startedAtMs = performance.now();
     while (performance.now() - startedAtMs < DEADLINE_MS) {
       const [row] = await this.#ask<{ position: string | null }>(
-        'select max(after_position) as position from instep.statistics_progress',
+        `select progress ->> 'after' as position from instep.leased_jobs where name = 'statistics'`,
       );
       const position = row?.position ?? null;
       if (isReached(position === null ? null : Number(position))) return;

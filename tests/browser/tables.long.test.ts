@@ -1,9 +1,9 @@
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import { countTeamsInTurn } from 'instep/src/queries/team-counts.ts';
 import { beforeAll, expect, test } from 'vitest';
 import { overhang, PHONE, useBrowser } from '../support/browser/browser.ts';
 import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
+import { countTeamsNow } from '../support/service/leased-jobs.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 
@@ -29,7 +29,7 @@ beforeAll(async () => {
   );
   await openPipeline(database)(events);
   // Teams are sorted once it is known how many there are.
-  await countTeamsInTurn(database.query);
+  await countTeamsNow(database.query);
   pages = await openConsole(database);
 });
 

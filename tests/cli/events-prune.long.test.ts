@@ -10,9 +10,7 @@ const daysAgo = (days: number) => Date.now() - days * DAY_MS;
 
 afterEach(async () => {
   await log.database.query('truncate instep.events, instep.subscriptions');
-  await log.database.query(
-    `update instep.pruning set started_at = '-infinity', pruned_before = null`,
-  );
+  await log.database.query('update instep.pruning set pruned_before = null');
 });
 
 /** A team with its newest event and older ones, received this many days ago. */

@@ -5,13 +5,13 @@ import { Hono } from 'hono';
 import type { ApplicationId } from 'instep/src/core/application-id.ts';
 import type { Query } from 'instep/src/postgres/database.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import { countTeamsInTurn } from 'instep/src/queries/team-counts.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { exportList, sendFile } from 'instep-console/src/export.ts';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { MEMBERS } from '../support/secrets/test-secrets.ts';
+import { countTeamsNow } from '../support/service/leased-jobs.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { eventBody, received, receivedEvent } from '../support/stripe/events.ts';
 
@@ -39,7 +39,7 @@ beforeAll(async () => {
   );
   await ingest(events);
   await ingest([receivedEvent({ eventId: 'evt_parked', customerId: 'cus_nobody' })]);
-  await countTeamsInTurn(query);
+  await countTeamsNow(query);
 });
 
 async function download(path: string) {

@@ -1,12 +1,11 @@
 import type { Ingest } from 'instep/src/ingest/pipeline.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
-import { sumStatistics } from 'instep/src/queries/sum-statistics.ts';
-import { countTeamsInTurn } from 'instep/src/queries/team-counts.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
 import { recordComparison } from '../support/service/comparison.ts';
 import { useConsole } from '../support/service/console-service.ts';
+import { countTeamsNow, sumStatistics } from '../support/service/leased-jobs.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 
@@ -47,10 +46,7 @@ beforeEach(async () => {
   ingest = openPipeline(service.database);
   service.clock.nowMs = Date.now();
   await run('truncate instep.events, instep.subscriptions, instep.statistics, instep.runs, teams');
-  await run(
-    'truncate instep.statistics_progress, instep.statistics_parked, instep.products, instep.findings',
-  );
-  await run(`update instep.team_counts set counted_at = '-infinity', groups = null`);
+  await run('truncate instep.statistics_parked, instep.products, instep.findings');
   await run('update instep.leased_jobs set started_at = null, ended_at = null, progress = null');
   await recordComparison(service.database.query);
   await run(`insert into teams (name, provider_customer_id) values ('Team', 'cus_1')`);
@@ -216,7 +212,7 @@ describe('charts', () => {
   test('say when older events are not counted yet', async () => {
     await deliver({});
     await run(
-      'insert into instep.statistics_progress (after_position, up_to_position) values (7, 9)',
+      `update instep.leased_jobs set progress = '{"after":7,"upTo":9}' where name = 'statistics'`,
     );
     expect(await load()).toContain('still being counted');
   });
@@ -241,7 +237,7 @@ test('it shows the teams by status, and the age of the count', async () => {
      select 'x', (array['active', 'canceled', '<script>alert(1)</script>'])[1 + number % 3]
        from generate_series(1, 4500) as number`,
   );
-  await countTeamsInTurn(service.database.query);
+  await countTeamsNow(service.database.query);
   service.clock.nowMs = Date.now() + 30_000;
   const page = await load();
   expect(page.match(/1,500/g)).toHaveLength(3);

@@ -1,8 +1,8 @@
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import { countTeamsInTurn } from 'instep/src/queries/team-counts.ts';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
+import { countTeamsNow } from '../support/service/leased-jobs.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 
@@ -41,7 +41,7 @@ beforeAll(async () => {
     `insert into instep.findings (customer_id, team_id, problem)
      values ('cus_alpha', '2', 'missed event'), ('cus_delta', '1', 'changed by hand')`,
   );
-  await countTeamsInTurn(query);
+  await countTeamsNow(query);
 });
 
 async function namesOn(path: string): Promise<string[]> {
@@ -156,8 +156,10 @@ describe('sorted', () => {
 
 test('more teams than can be sorted in time are listed by id', async () => {
   await query(
-    `update instep.team_counts
-        set groups = '[{"status":"active","plan":"Pro","product":null,"problems":[],"teams":10001}]'`,
+    `update instep.leased_jobs
+        set progress = jsonb_set(progress, '{groups}',
+              '[{"status":"active","plan":"Pro","product":null,"problems":[],"teams":10001}]')
+      where name = 'team-counts'`,
   );
   const { html, text } = await pages.get('/teams?sort=name');
   expect(text).toContain('Sorted by id. Up to 10,000 teams can be sorted.');

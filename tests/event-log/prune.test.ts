@@ -1,5 +1,5 @@
 import { pruneLog } from 'instep/src/event-log/prune.ts';
-import { claimPruning, readPrunedBefore } from 'instep/src/event-log/prune-events.ts';
+import { readPrunedBefore } from 'instep/src/event-log/prune-events.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
@@ -114,17 +114,5 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await pruneLog({ query, cutoffMs: CUTOFF_MS, onProgress }, signal)).toBe(1_700);
     expect(progress.length).toBeGreaterThan(3);
     expect(await pruneLog({ query, cutoffMs: CUTOFF_MS }, AbortSignal.abort())).toBe(0);
-  });
-
-  test('runs once an hour in one of the instances', async () => {
-    const claims = await Promise.all(
-      Array.from({ length: 5 }, () => claimPruning(store.openAnother().query)),
-    );
-    expect(claims.filter((isMine) => isMine)).toHaveLength(1);
-    expect(await claimPruning(store.database.query)).toBe(false);
-    await store.database.query(
-      `update instep.pruning set started_at = now() - interval '61 minutes'`,
-    );
-    expect(await claimPruning(store.database.query)).toBe(true);
   });
 });

@@ -5,11 +5,12 @@ import type { Database, Work } from 'instep/src/postgres/database.ts';
 import { type LogEntry, logEvents } from 'instep/src/postgres/statements/events.ts';
 import { DELAY_BOUNDS_SECONDS, NO_DELAY } from 'instep/src/queries/delay-buckets.ts';
 import { readStatistics, type StatisticsRow } from 'instep/src/queries/read-statistics.ts';
-import { sumStatistics } from 'instep/src/queries/sum-statistics.ts';
 import { SLOTS_SECONDS, type SlotSeconds } from 'instep/src/queries/write-statistics.ts';
+import { Stopped } from 'instep/src/runtime/retry.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
+import { sumStatistics } from '../support/service/leased-jobs.ts';
 import { repetitions } from '../support/test-length.ts';
 
 const { signal } = new AbortController();
@@ -103,8 +104,8 @@ type LogRow = {
 const COLUMNS = 'position, received_at, created_at, deliveries, outcome';
 
 async function empty({ query }: Database): Promise<void> {
-  const tables = ['events', 'statistics', 'statistics_progress', 'statistics_parked'];
-  await query(`truncate ${tables.map((table) => `instep.${table}`).join(', ')}`);
+  await query('truncate instep.events, instep.statistics, instep.statistics_parked');
+  await query(`update instep.leased_jobs set progress = null where name = 'statistics'`);
 }
 
 const readRows = ({ query }: Database) => query<LogRow>(`select ${COLUMNS} from instep.events`);
@@ -113,9 +114,10 @@ const readRows = ({ query }: Database) => query<LogRow>(`select ${COLUMNS} from 
 async function pruneSummed({ query }: Database): Promise<LogRow[]> {
   return await query<LogRow>(
     `delete from instep.events
-      using instep.statistics_progress
-      where position > after_position
-        and position <= up_to_position
+      using instep.leased_jobs as job
+      where job.name = 'statistics'
+        and position > (job.progress ->> 'after')::bigint
+        and position <= (job.progress ->> 'upTo')::bigint
         and position % 2 = 0
         and outcome <> 'parked'
         and position not in (select position from instep.statistics_parked)
@@ -321,6 +323,23 @@ describe.each(postgresServers)('$name', (server) => {
     expect((await shown(7_200)).rows[0]?.startsAtMs).toBeGreaterThan(oldest.getTime());
     await sumLogTwice();
     expect(await totals(7_200)).toEqual({ applied: 25_000, parked: 0, isComplete: true });
+  });
+
+  test('a run whose lease another instance has taken over adds nothing', async () => {
+    const { database } = store;
+    await logMany(database, 3);
+    const takenOver: Database = {
+      ...database,
+      async transaction(work, ...rest) {
+        await database.query(`update instep.leased_jobs set holder = 'other'`);
+        return await database.transaction(work, ...rest);
+      },
+    };
+    await expect(sumLog(takenOver)).rejects.toThrow(Stopped);
+    expect(await database.query('select from instep.statistics')).toEqual([]);
+    await database.query('update instep.leased_jobs set holder = null, held_until = null');
+    await sumLogTwice();
+    expect(await totals(7_200)).toEqual({ applied: 3, parked: 0, isComplete: true });
   });
 
   test('a parked event that was decided and pruned at once no longer counts', async () => {

@@ -179,7 +179,12 @@ test('a turn ends before the plans are written, so that a slow write delays no o
   });
   await jobs.find(({ name }) => name === 'empty-teams')?.run(new AbortController().signal);
   expect(await store.planOf(emptyId)).toMatchObject(ACTIVE);
-  expect(steps).toEqual(['take_turn', 'read_customers_of_empty_teams', 'end_turn', 'write']);
+  expect(steps).toEqual([
+    'acquire_lease',
+    'read_customers_of_empty_teams',
+    'release_lease',
+    'write',
+  ]);
 });
 
 test('an empty team gets its plan without the name if the name does not fit', async () => {

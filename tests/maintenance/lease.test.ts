@@ -1,6 +1,6 @@
 import { withLease } from 'instep/src/maintenance/lease.ts';
 import { Stopped } from 'instep/src/runtime/retry.ts';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 
@@ -39,3 +39,40 @@ test.each(['saveProgress', 'complete'] as const)(
     await run(`update instep.leased_jobs set holder = null, held_until = null`);
   },
 );
+
+describe('a job with a share', () => {
+  const limits = { dueAfterMs: 1_000, share: 0.01 };
+  const runAs = (holder: string, work = async () => 'done') =>
+    withLease(store.database.query, { name: 'team-counts', holder, ...limits }, work);
+  const moveLastRun = (interval: string) =>
+    store.database.query(
+      `update instep.leased_jobs
+          set started_at = started_at - $1::interval, ended_at = ended_at - $1::interval
+        where name = 'team-counts'`,
+      [interval],
+    );
+
+  beforeEach(() => run('update instep.leased_jobs set started_at = null, ended_at = null'));
+
+  test('is run by one of several instances', async () => {
+    const results = await Promise.all(['one', 'two', 'three'].map((holder) => runAs(holder)));
+    expect(results.filter((result) => result === 'done')).toHaveLength(1);
+  });
+
+  test('pauses for 99 times as long as it took', async () => {
+    expect(await runAs('one')).toBe('done');
+    await run(`update instep.leased_jobs set started_at = ended_at - interval '1 second'`);
+    await moveLastRun('98 seconds');
+    expect(await runAs('two')).toBeNull();
+    await moveLastRun('2 seconds');
+    expect(await runAs('two')).toBe('done');
+  });
+
+  test('pauses as well after a run that failed', async () => {
+    const failed = new Error('too many teams');
+    await expect(runAs('one', () => Promise.reject(failed))).rejects.toBe(failed);
+    expect(await runAs('two')).toBeNull();
+    await moveLastRun('1 minute');
+    expect(await runAs('two')).toBe('done');
+  });
+});

@@ -186,19 +186,26 @@ test('dismissed events of a customer who had a team raise no alert, and count fo
 
 test('parked events have a retention', async () => {
   await store.database.query('truncate instep.events');
-  await store.database.query(`update instep.pruning set started_at = '-infinity'`);
+  await store.database.query(
+    `update instep.leased_jobs set started_at = null where name = 'retention'`,
+  );
   const ingest = openPipeline(store.database);
   const nowMs = Date.now();
   await ingest([received(eventBody({ customerId: 'cus_old' }), nowMs - 100_000)]);
   await ingest([received(eventBody({ customerId: 'cus_new' }), nowMs)]);
   const { query } = store.database;
-  await pruneExpiredEvents({ query, retentionMs: 50_000, now: () => nowMs, logger }, signal);
+  await pruneExpiredEvents(
+    { query, retentionMs: 50_000, now: () => nowMs, holder: 'one', logger },
+    signal,
+  );
   expect(await parkedCustomers()).toEqual(['cus_new']);
 });
 
 test('parked events of a customer who had a team stay until a team is linked to that customer again', async () => {
   await store.database.query('truncate instep.events');
-  await store.database.query(`update instep.pruning set started_at = '-infinity'`);
+  await store.database.query(
+    `update instep.leased_jobs set started_at = null where name = 'retention'`,
+  );
   const { query } = store.database;
   const ingest = openPipeline(store.database);
   const customerId = 'cus_returning';
@@ -208,7 +215,10 @@ test('parked events of a customer who had a team stay until a team is linked to 
   const end = eventBody({ customerId, status: 'canceled', createdSeconds: 2_000 });
   const nowMs = Date.now();
   await ingest([received(end, nowMs - 100_000)]);
-  await pruneExpiredEvents({ query, retentionMs: 50_000, now: () => nowMs, logger }, signal);
+  await pruneExpiredEvents(
+    { query, retentionMs: 50_000, now: () => nowMs, holder: 'one', logger },
+    signal,
+  );
   expect(await parkedCustomers()).toEqual([customerId]);
   const again = await addTeam(query, { name: 'Again', customerId });
   await createParkedEventsJob({ query, ingest, logger })(signal);

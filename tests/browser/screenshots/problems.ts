@@ -1,8 +1,8 @@
 import type { ApplicationId } from 'instep/src/core/application-id.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import { countTeamsInTurn } from 'instep/src/queries/team-counts.ts';
 import type { SubscriptionEventFields } from 'instep/src/testing/subscription-event.ts';
+import { countTeamsNow, setTeamsCountedAt } from '../../support/service/leased-jobs.ts';
 import { openPipeline } from '../../support/service/pipelines.ts';
 import { eventBody, received } from '../../support/stripe/events.ts';
 import { HOSTILE } from '../../support/stripe/hostile-texts.ts';
@@ -85,8 +85,7 @@ export async function addProblems(database: Database): Promise<Problems> {
             ) as row`,
     [withoutEvents, { ...plan, providerSubscriptionId: 'sub_1Silent' }],
   );
-  await query("update instep.team_counts set counted_at = '-infinity'");
-  await countTeamsInTurn(query);
-  await query('update instep.team_counts set counted_at = $1', [new Date(NOW_MS - 4_000)]);
+  await countTeamsNow(query);
+  await setTeamsCountedAt(query, NOW_MS - 4_000);
   return { twoSubscriptions, withoutCustomer, withoutEvents, unknownCustomer, hostile, busy };
 }

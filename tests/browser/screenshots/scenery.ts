@@ -11,6 +11,7 @@ import { ApiCollection } from 'instep/src/testing/api-collection.ts';
 import { type FakeStripeApi, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
 import { createRandom } from '../../../simulation/random.ts';
 import { API_KEY } from '../../support/secrets/test-secrets.ts';
+import { setTeamsCountedAt } from '../../support/service/leased-jobs.ts';
 import { received } from '../../support/stripe/events.ts';
 
 /** The time of the screenshots. */
@@ -77,6 +78,6 @@ export async function setUp(database: Database): Promise<FakeStripeApi> {
     [new Date(NOW_MS)],
   );
   await query('update instep.findings set found_at = $1', [new Date(NOW_MS - 60_000)]);
-  await query('update instep.team_counts set counted_at = $1', [new Date(NOW_MS - 4_000)]);
+  await setTeamsCountedAt(query, NOW_MS - 4_000);
   return stripe;
 }

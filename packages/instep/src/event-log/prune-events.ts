@@ -92,19 +92,6 @@ export async function pruneEvents(query: Query, step: PruneStep): Promise<Pruned
   return { count: row.count, lastPosition: row.isEnd ? null : row.lastPosition };
 }
 
-/** Whether this caller should prune now: one call an hour, among all instances. */
-export async function claimPruning(query: Query): Promise<boolean> {
-  const rows = await query({
-    name: 'claim_pruning',
-    text: `
-      update instep.pruning
-         set started_at = now()
-       where started_at < now() - interval '1 hour'
-      returning started_at`,
-  });
-  return rows.length > 0;
-}
-
 /** The indexes of those of these events that may have been pruned. */
 export async function findPruned(
   query: Query,

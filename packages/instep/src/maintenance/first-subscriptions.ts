@@ -1,12 +1,12 @@
 import { readTeamsOf } from '../postgres/statements/teams.ts';
 import { isRefusedByStripe } from '../stripe/api-failure.ts';
+import { READS_ALL_TEAMS, withLease } from './lease.ts';
 import { takeNewCustomers } from './new-customers.ts';
 import type { Finding } from './reconcile/finding.ts';
 import { listCustomer } from './reconcile/listing.ts';
 import type { ReconcileServices } from './reconcile/options.ts';
 import { reconcileTeams } from './reconcile/reconcile-teams.ts';
 import { restWithoutPermission } from './rest-without-permission.ts';
-import { inTurn } from './turns.ts';
 import type { Job } from './worker.ts';
 
 export const FIRST_SUBSCRIPTIONS_JOB = 'first-subscriptions';
@@ -21,8 +21,9 @@ const REST_MS = 60 * 60 * 1_000;
  * `customer.subscription.created` is not one of the two types, and a trial has no other event for two weeks.
  */
 export function createFirstSubscriptionsJob(services: ReconcileServices): Job['run'] {
-  const { database, logger } = services;
+  const { database, logger, nonce } = services;
   const { query } = database;
+  const lease = { name: FIRST_SUBSCRIPTIONS_JOB, holder: nonce(), ...READS_ALL_TEAMS };
   const onFinding = (finding: Finding) => logger.info(finding, 'first subscription of a team');
   const options = { ...services, isDryRun: false, onFinding };
 
@@ -36,7 +37,8 @@ export function createFirstSubscriptionsJob(services: ReconcileServices): Job['r
 
   async function run(signal: AbortSignal): Promise<void> {
     const take = () => takeNewCustomers(query, BATCH);
-    const customerIds = (await inTurn(query, FIRST_SUBSCRIPTIONS_JOB, take)) ?? [];
+    // The lease covers the read only: calls to Stripe that take long must not delay the next one.
+    const customerIds = (await withLease(query, lease, take)) ?? [];
     for (const customerId of customerIds) {
       if (signal.aborted) return;
       try {

@@ -2,7 +2,7 @@ import type { PlanSelection } from '../core/plan-selection.ts';
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { Database } from '../postgres/database.ts';
 import { sumStatistics } from '../queries/sum-statistics.ts';
-import { countTeamsInTurn } from '../queries/team-counts.ts';
+import { countTeams } from '../queries/team-counts.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import type { NameOf } from '../stripe/product-names.ts';
@@ -11,12 +11,12 @@ import { createCatchUpJob } from './catch-up.ts';
 import { createChangedTeamsJob } from './changed-teams.ts';
 import { createFillDueTeams } from './empty-teams.ts';
 import { createFirstSubscriptionsJob, FIRST_SUBSCRIPTIONS_JOB } from './first-subscriptions.ts';
+import { READS_ALL_TEAMS, withLease } from './lease.ts';
 import { createParkedEventsJob } from './parked-events.ts';
 import { lookUpProductNames } from './product-names.ts';
 import { limitRate } from './rate-limiter.ts';
 import { createReconcileJob } from './reconcile/reconcile.ts';
 import { pruneExpiredEvents } from './retention.ts';
-import { inTurn } from './turns.ts';
 import type { Job } from './worker.ts';
 
 type JobsOptions = {
@@ -46,13 +46,14 @@ export function createJobs(options: JobsOptions): Job[] {
   const { database, ingest, nameOf, planSelection, logger, now, nonce } = options;
   const { catchUpIntervalMs, reconcileIntervalMs, retentionMs } = options;
   const { query } = database;
+  const holder = nonce();
   const api = limitRate(options.api, query);
   const { retrieveSubscription, retrieveProductName, listEvents } = api;
   const fillDueTeams = createFillDueTeams({
     database,
     planSelection,
     logger,
-    inTurn: (read) => inTurn(query, EMPTY_TEAMS_JOB, read),
+    inTurn: (read) => withLease(query, { name: EMPTY_TEAMS_JOB, holder, ...READS_ALL_TEAMS }, read),
   });
   const jobs: Job[] = [
     {
@@ -81,9 +82,20 @@ export function createJobs(options: JobsOptions): Job[] {
     {
       name: 'statistics',
       intervalMs: 5_000,
-      run: (signal) => sumStatistics({ database, now, clockMs: () => performance.now() }, signal),
+      run: async (signal) => {
+        const lease = { name: 'statistics', holder, dueAfterMs: 0 };
+        const statistics = { database, now, clockMs: () => performance.now() };
+        await withLease(query, lease, (run) => sumStatistics(run, statistics, signal));
+      },
     },
-    { name: 'team-counts', intervalMs: 5_000, run: () => countTeamsInTurn(query) },
+    {
+      name: 'team-counts',
+      intervalMs: 5_000,
+      run: async () => {
+        const lease = { name: 'team-counts', holder, dueAfterMs: 10_000, share: 0.01 };
+        await withLease(query, lease, async (run) => run.complete(await countTeams(query)));
+      },
+    },
     {
       // Finds teams whose plans were changed by hand.
       name: 'changed-teams',
@@ -110,7 +122,7 @@ export function createJobs(options: JobsOptions): Job[] {
     jobs.push({
       name: 'retention',
       intervalMs: 60_000,
-      run: (signal) => pruneExpiredEvents({ query, retentionMs, now, logger }, signal),
+      run: (signal) => pruneExpiredEvents({ query, retentionMs, now, holder, logger }, signal),
     });
   }
   return jobs;

@@ -1,23 +1,33 @@
 import type { Query } from '../postgres/database.ts';
 import { Stopped } from '../runtime/retry.ts';
-import {
-  acquireLease,
-  completeJob,
-  type LeaseHolder,
-  releaseLease,
-  renewLease,
-  saveProgress,
-} from './leased-jobs.ts';
+
+/** A job, the instance that asks for its lease, and when it is due. */
+export type Lease = {
+  readonly name: string;
+  readonly holder: string;
+  /** The job is due when its last run started longer ago than this, or was not completed. */
+  readonly dueAfterMs: number;
+  /** All instances together spend at most this share of the time on it. A run that fails counts as completed. */
+  readonly share?: number;
+};
 
 /** A run of a job that no other instance runs at the same time. */
 export type LeasedRun = {
   /** The progress that was saved last; `null` the first time. */
   readonly progress: unknown;
-  /** Saves the progress, and renews the lease. @throws Stopped when another instance took it over */
-  saveProgress(progress: object): Promise<void>;
+  /**
+   * Saves the progress, and renews the lease. Within a transaction, give its `query`: the work is then
+   * committed only while the lease is held.
+   *
+   * @throws Stopped when another instance took it over
+   */
+  saveProgress(progress: object, query?: Query): Promise<void>;
   /** Saves the last progress: the job is done. @throws Stopped when another instance took it over */
   complete(progress: object): Promise<void>;
 };
+
+/** For a job that reads the application's table, which can be large and without an index. */
+export const READS_ALL_TEAMS = { dueAfterMs: 3_000, share: 0.02 };
 
 /** After this time without a renewal, another instance takes over: the process has ended or is frozen. */
 const LEASE_MS = 120_000;
@@ -25,32 +35,136 @@ const LEASE_MS = 120_000;
 const RENEWAL_INTERVAL_MS = 30_000;
 
 /**
- * Runs a job when it is due: when its last run started longer ago than `dueAfterMs`, or was not
- * completed. Returns `null` when it is not due, or another instance runs it.
+ * Runs a job that is due and that no other instance runs. Returns `null` when there is none.
+ *
+ * The lease is a row and not an advisory lock, because such a lock belongs to a connection, which
+ * PgBouncer shares in transaction mode.
+ *
+ * @example
+ * ```ts
+ * await withLease(query, { name: 'catch-up', holder, dueAfterMs: 60_000 }, async (run) => {
+ *   await run.complete({ seenSeconds: 1_800_000_000 });
+ * });
+ * ```
  */
 export async function withLease<Result>(
   query: Query,
-  { dueAfterMs, ...holder }: LeaseHolder & { readonly dueAfterMs: number },
+  lease: Lease,
   work: (run: LeasedRun) => Promise<Result>,
 ): Promise<Result | null> {
-  const lease = await acquireLease(query, holder, { dueAfterMs, leaseMs: LEASE_MS });
-  if (lease === null) return null;
+  const acquired = await acquire(query, lease);
+  if (acquired === null) return null;
   // A failed renewal is tried again, and a lost lease is noticed when progress is saved.
-  const renew = () => renewLease(query, holder, LEASE_MS).catch(() => undefined);
+  const renew = () => save(query, lease, {}).catch(() => undefined);
   const renewing = setInterval(renew, RENEWAL_INTERVAL_MS).unref();
+
+  async function saveOrStop(saved: Saved, within = query): Promise<void> {
+    if (!(await save(within, lease, saved))) throw new Stopped();
+  }
+
   try {
     return await work({
-      progress: lease.progress,
-      async saveProgress(progress) {
-        const isOurs = await saveProgress(query, holder, { progress, leaseMs: LEASE_MS });
-        if (!isOurs) throw new Stopped();
-      },
-      async complete(progress) {
-        if (!(await completeJob(query, holder, progress))) throw new Stopped();
-      },
+      progress: acquired.progress,
+      saveProgress: (progress, within) => saveOrStop({ progress }, within),
+      complete: (progress) => saveOrStop({ progress, isDone: true }),
     });
   } finally {
     clearInterval(renewing);
-    await releaseLease(query, holder);
+    await release(query, lease);
   }
+}
+
+/** Times that the server's clock can't have reached are ignored, because it has been set back since. */
+async function acquire(
+  query: Query,
+  { name, holder, dueAfterMs, share }: Lease,
+): Promise<{ progress: unknown } | null> {
+  const [row] = await query<{ progress: unknown }>({
+    name: 'acquire_lease',
+    text: `
+      update instep.leased_jobs
+         set holder     = $2,
+             held_until = now() + $3 * interval '1 millisecond',
+             started_at = case
+                            when ended_at is null then coalesce(started_at, now())
+                            else now()
+                          end,
+             ended_at   = null
+       where name = $1
+         and (held_until is null
+              or held_until < now()
+              or held_until > now() + $3 * interval '1 millisecond' + interval '1 minute'
+              or holder = $2)
+         and (started_at is null
+              or ended_at is null
+              or started_at > now() + interval '1 minute'
+              or started_at < now() - $4 * interval '1 millisecond'
+                 and ended_at < now() - (ended_at - started_at) * $5::float8)
+      returning progress`,
+    values: [name, holder, LEASE_MS, dueAfterMs, share === undefined ? 0 : 1 / share - 1],
+  });
+  return row ?? null;
+}
+
+/** What a run has to save besides its lease. */
+type Saved = { readonly progress?: object; readonly isDone?: boolean };
+
+/** Renews a lease. Returns whether it was still held. */
+async function save(
+  query: Query,
+  { name, holder }: Lease,
+  { progress, isDone = false }: Saved,
+): Promise<boolean> {
+  const rows = await query({
+    name: 'save_progress',
+    text: `
+      update instep.leased_jobs
+         set progress   = coalesce($3, progress),
+             held_until = now() + $4 * interval '1 millisecond',
+             ended_at   = case when $5 then now() else ended_at end
+       where name = $1
+         and holder = $2
+      returning name`,
+    values: [name, holder, progress && JSON.stringify(progress), LEASE_MS, isDone],
+  });
+  return rows.length > 0;
+}
+
+/** Releases the lease, whether the job is complete or not. */
+async function release(query: Query, { name, holder, share }: Lease): Promise<void> {
+  await query({
+    name: 'release_lease',
+    text: `
+      update instep.leased_jobs
+         set holder     = null,
+             held_until = null,
+             ended_at   = case when $3 then clock_timestamp() else ended_at end
+       where name = $1
+         and holder = $2`,
+    values: [name, holder, share !== undefined],
+  });
+}
+
+/** The state of a leased job. Times in milliseconds since 1970. */
+export type LeasedJobState = {
+  /** Whether an instance is running it. */
+  readonly isHeld: boolean;
+  readonly startedAtMs: number | null;
+  readonly endedAtMs: number | null;
+  readonly progress: unknown;
+};
+
+export async function readLeasedJob(query: Query, name: string): Promise<LeasedJobState | null> {
+  const [row] = await query<LeasedJobState>({
+    name: 'read_leased_job',
+    text: `
+      select holder is not null and held_until >= now() as "isHeld",
+             (extract(epoch from started_at) * 1000)::bigint as "startedAtMs",
+             (extract(epoch from ended_at) * 1000)::bigint as "endedAtMs",
+             progress
+        from instep.leased_jobs
+       where name = $1`,
+    values: [name],
+  });
+  return row ?? null;
 }

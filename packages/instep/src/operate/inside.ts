@@ -25,7 +25,7 @@ export {
 export { type Health, MAX_COUNTED_PARKED, readHealth, readLastOrigins } from '../health/health.ts';
 export { fillEmptyTeams } from '../ingest/apply-batch.ts';
 export { takeSnapshot } from '../maintenance/ambiguous-order.ts';
-export { type LeasedJobState, readLeasedJob } from '../maintenance/leased-jobs.ts';
+export { type LeasedJobState, readLeasedJob } from '../maintenance/lease.ts';
 export { limitRate } from '../maintenance/rate-limiter.ts';
 export { ReconciliationFailed } from '../maintenance/reconcile/failure.ts';
 export type { DriftFinding, Finding } from '../maintenance/reconcile/finding.ts';

@@ -32,9 +32,10 @@ export async function readStatistics(
     // One statement, so that both halves show the same moment.
     text: `
       with progress as materialized (
-        select coalesce(max(up_to_position), 0) as up_to,
-               coalesce(max(after_position), 0) as after
-          from instep.statistics_progress
+        select coalesce(max((progress ->> 'upTo')::bigint), 0) as up_to,
+               coalesce(max((progress ->> 'after')::bigint), 0) as after
+          from instep.leased_jobs
+         where name = 'statistics'
       ), newest as materialized (
         select date_bin($1 * interval '1 second', received_at, 'epoch') as starts_at,
                received_at,

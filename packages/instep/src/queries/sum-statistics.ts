@@ -1,14 +1,15 @@
+import * as v from 'valibot';
 import { readNewestPosition } from '../event-log/search.ts';
 import { type PositionRange, readPositionRange } from '../event-log/search-events.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import { pause, rest } from '../runtime/pause.ts';
 import {
   addToStatistics,
+  areStatisticsLost,
   deleteOldStatistics,
-  lockStatistics,
+  forgetParked,
   moveDecided,
   readLogWriters,
-  writeStatisticsProgress,
 } from './write-statistics.ts';
 
 type SumStatisticsOptions = {
@@ -17,6 +18,14 @@ type SumStatisticsOptions = {
   readonly now: () => number;
   /** A monotonic clock, in milliseconds. */
   readonly clockMs: () => number;
+};
+
+/** A run of the job, which no other instance runs at the same time. */
+type Run = {
+  /** The range of positions that the sums hold; `null` the first time. */
+  readonly progress: unknown;
+  /** Saves the progress in a transaction, which fails if another instance took the job over. */
+  saveProgress(progress: object, query: Query): Promise<void>;
 };
 
 /** The number of events per step, which takes tens of milliseconds. */
@@ -31,40 +40,54 @@ const WRITERS_INTERVAL_MS = 50;
 /** How long to wait for these transactions. After that, the next run of the job continues. */
 const WRITERS_DEADLINE_MS = 10_000;
 
+const integer = v.pipe(v.number(), v.integer());
+
+/** The part of the log that is in the sums. */
+const progressShape = v.object({ after: integer, upTo: integer });
+
 /**
  * Adds events to the statistics: those since the last run, and then older ones, backward from the first
- * counted event, as far as the statistics go. Each event is added once, because a step begins only when
- * every event in it has been committed.
+ * counted event, as far as the statistics go. Each event is added once: a step begins only when every event
+ * in it has been committed, and is committed together with the job's progress.
  */
 export async function sumStatistics(
+  run: Run,
   { database, now, clockMs }: SumStatisticsOptions,
   signal: AbortSignal,
 ): Promise<void> {
+  let summed = v.is(progressShape, run.progress) ? run.progress : null;
   for (;;) {
     const settled = await readSettledPosition(database.query, clockMs, signal);
     if (settled === null) return;
     const startedAtMs = performance.now();
-    const isDone = await database.transaction((query) => sumStep(query, settled, now()));
-    if (isDone || signal.aborted) return;
+    const range: PositionRange = await database.transaction(async (query) => {
+      const range = await sumStep(query, summed, settled, now());
+      await run.saveProgress(range, query);
+      return range;
+    });
+    if ((range.after === 0 && range.upTo >= settled) || signal.aborted) return;
+    summed = range;
     await rest({ startedAtMs, share: SHARE }, signal);
   }
 }
 
-/** One step in each direction. Returns whether everything is done. */
-async function sumStep(query: Query, settled: number, nowMs: number): Promise<boolean> {
-  const progress = await lockStatistics(query, nowMs);
-  if (progress === null) return true;
-  const { after, upTo } = progress.summed ?? { after: settled, upTo: settled };
+/** One step in each direction. Returns what is in the sums then. */
+async function sumStep(
+  query: Query,
+  summed: PositionRange | null,
+  settled: number,
+  nowMs: number,
+): Promise<PositionRange> {
+  const isNew = summed === null || (await areStatisticsLost(query, nowMs));
+  if (isNew) await forgetParked(query);
+  const { after, upTo } = isNew ? { after: settled, upTo: settled } : summed;
 
   await moveDecided(query, nowMs);
   const ahead = { after: upTo, upTo: Math.max(upTo, Math.min(settled, upTo + STEP)) };
   await addToStatistics(query, ahead, nowMs);
   const beginning = await sumBack(query, after, nowMs);
   await deleteOldStatistics(query, nowMs);
-
-  const summed: PositionRange = { after: beginning, upTo: ahead.upTo };
-  await writeStatisticsProgress(query, summed);
-  return summed.after === 0 && summed.upTo >= settled;
+  return { after: beginning, upTo: ahead.upTo };
 }
 
 /** Adds the last events up to a position. Returns the position after which all are added now. */

@@ -14,7 +14,6 @@ export type TeamCounts = {
 /** More groups than this are not counted separately. */
 const MAX_GROUPS = 500;
 
-/** The groups are joined, because PostgreSQL would read the clock before a subquery of the assignment. */
 const COUNT_TEAMS = (tables: ApplicationTables) => `
       with counted as (
         select ${FILTER_VALUES.status} as status,
@@ -36,44 +35,28 @@ const COUNT_TEAMS = (tables: ApplicationTables) => `
           from ranked
          group by 1, 2, 3, 4
       )
-      update instep.team_counts
-         set groups = finished.groups,
-             took   = clock_timestamp() - statement_timestamp()
-        from (select coalesce(jsonb_agg(to_jsonb(grouped)), '[]') as groups from grouped) as finished`;
+      select (extract(epoch from now()) * 1000)::bigint as "countedAtMs",
+             coalesce(jsonb_agg(to_jsonb(grouped)), '[]') as groups
+        from grouped`;
 
-/**
- * Counts the teams, unless an instance did so within the last 10 seconds. The application's table can be
- * large, without an index, or a view, so counting takes up to 1% of the time. A claim assumes twice the time
- * of the last count, up to 36 seconds, so that counts that fail become rarer, up to one an hour.
- */
-export async function countTeamsInTurn(query: Query): Promise<void> {
-  const claimed = await query({
-    name: 'claim_team_count',
-    text: `
-      update instep.team_counts
-         set counted_at = now(),
-             took       = least(greatest(took * 2, interval '100 milliseconds'), interval '36 seconds')
-       where counted_at < now() - greatest(took * 100, interval '10 seconds')
-      returning counted_at`,
-  });
-  if (claimed.length === 0) return;
-  await query({
-    name: 'count_teams',
-    text: COUNT_TEAMS,
-  });
+/** Counts the teams. The job `team-counts` saves the result as its progress. */
+export async function countTeams(query: Query): Promise<TeamCounts> {
+  const [counts] = await query<TeamCounts>({ name: 'count_teams', text: COUNT_TEAMS });
+  if (counts === undefined) throw new RangeError('an aggregate has one row');
+  return counts;
 }
 
 /** The last count; `null` before the first one. */
 export async function readTeamCounts(query: Query): Promise<TeamCounts | null> {
-  const [row] = await query<TeamCounts>({
+  const [row] = await query<{ counts: TeamCounts }>({
     name: 'read_team_counts',
     text: `
-      select (extract(epoch from counted_at) * 1000)::bigint as "countedAtMs",
-             groups
-        from instep.team_counts
-       where groups is not null`,
+      select progress as counts
+        from instep.leased_jobs
+       where name = 'team-counts'
+         and progress is not null`,
   });
-  return row ?? null;
+  return row?.counts ?? null;
 }
 
 /** The number of all teams. */

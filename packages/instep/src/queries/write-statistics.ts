@@ -12,25 +12,13 @@ const KEPT_SLOTS = 128;
 
 const LONGEST_KEPT_MS = Math.max(...SLOTS_SECONDS) * KEPT_SLOTS * 1_000;
 
-/** The part of the log that is in the sums; `null` until the first sum. */
-type StatisticsProgress = { readonly summed: PositionRange | null };
-
-/**
- * Locks the sums until the transaction ends, and returns what is in them. `null` when another
- * instance holds the lock, or when there was nothing to lock yet.
- */
-export async function lockStatistics(
-  query: Query,
-  nowMs: number,
-): Promise<StatisticsProgress | null> {
-  type Row = { after: number | null; upTo: number | null; isLost: boolean };
-  const [row] = await query<Row>({
-    name: 'lock_statistics',
-    // Lost sums are computed again. Sums are also empty when no event has arrived for a long time.
+/** Whether there are no sums although events arrived lately: they were lost, and are computed again. */
+export async function areStatisticsLost(query: Query, nowMs: number): Promise<boolean> {
+  const [row] = await query<{ areLost: boolean }>({
+    name: 'are_statistics_lost',
+    // Sums are also empty when no event has arrived for a long time.
     text: `
-      select after_position as after,
-             up_to_position as "upTo",
-             not exists (select from instep.statistics)
+      select not exists (select from instep.statistics)
                and exists (
                      select
                        from (
@@ -40,22 +28,15 @@ export async function lockStatistics(
                                limit 1
                             ) as newest
                       where received_at >= $1
-                   ) as "isLost"
-        from instep.statistics_progress
-         for update skip locked`,
+                   ) as "areLost"`,
     values: [new Date(nowMs - LONGEST_KEPT_MS)],
   });
-  if (row === undefined) {
-    await query({
-      name: 'add_statistics_progress',
-      text: 'insert into instep.statistics_progress default values on conflict do nothing',
-    });
-    return null;
-  }
-  const { after, upTo, isLost } = row;
-  if (after !== null && upTo !== null && !isLost) return { summed: { after, upTo } };
+  return row?.areLost === true;
+}
+
+/** Forgets which events the sums hold as parked, before the sums are computed again. */
+export async function forgetParked(query: Query): Promise<void> {
   await query({ name: 'forget_parked', text: 'delete from instep.statistics_parked' });
-  return { summed: null };
 }
 
 /**
@@ -75,17 +56,6 @@ export async function readLogWriters(query: Query): Promise<string[]> {
          and granted`,
   });
   return rows.map(({ transaction }) => transaction);
-}
-
-export async function writeStatisticsProgress(
-  query: Query,
-  { after, upTo }: PositionRange,
-): Promise<void> {
-  await query({
-    name: 'write_statistics_progress',
-    text: 'update instep.statistics_progress set after_position = $1, up_to_position = $2',
-    values: [after, upTo],
-  });
 }
 
 /** Adds `changes` to the sums, except for slots that are too old to be shown. */

@@ -1,0 +1,35 @@
+import { withLease } from 'instep/src/maintenance/lease.ts';
+import type { Database, Query } from 'instep/src/postgres/database.ts';
+import { sumStatistics as sum } from 'instep/src/queries/sum-statistics.ts';
+import { countTeams } from 'instep/src/queries/team-counts.ts';
+
+/** Counts the teams as the job does, whether or not it is due. */
+export async function countTeamsNow(query: Query): Promise<void> {
+  const lease = { name: 'team-counts', holder: 'test', dueAfterMs: 0 };
+  await withLease(query, lease, async (run) => run.complete(await countTeams(query)));
+}
+
+/** Makes the last count of the teams appear to be from this time, in milliseconds since 1970. */
+export async function setTeamsCountedAt(query: Query, atMs: number): Promise<void> {
+  await query(
+    `update instep.leased_jobs
+        set progress = jsonb_set(progress, '{countedAtMs}', to_jsonb($1::bigint))
+      where name = 'team-counts'`,
+    [atMs],
+  );
+}
+
+type SumOptions = {
+  readonly database: Database;
+  readonly now: () => number;
+  readonly clockMs: () => number;
+};
+
+let instances = 0;
+
+/** Adds events to the statistics as one of several instances does. */
+export async function sumStatistics(options: SumOptions, signal: AbortSignal): Promise<void> {
+  instances += 1;
+  const lease = { name: 'statistics', holder: `test ${instances}`, dueAfterMs: 0 };
+  await withLease(options.database.query, lease, (run) => sum(run, options, signal));
+}
