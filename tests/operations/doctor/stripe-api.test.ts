@@ -136,6 +136,11 @@ describe('webhook endpoints', () => {
       { enabled_events: [...ENDPOINT.enabled_events, 'invoice.paid'] },
       /^warning .* receives events of 1 other type,/,
     ],
+    [
+      'with a slash at the end',
+      { url: `${ENDPOINT.url}/` },
+      /^failure .*webhook\/ ends with a slash: .* 404$/,
+    ],
     ['with all types', { enabled_events: ['*'] }, /^warning .* receives events of all types,/],
     [
       'with a future API version',

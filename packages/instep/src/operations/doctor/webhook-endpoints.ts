@@ -7,8 +7,8 @@ import { type Check, failure, ok, warning } from './check.ts';
 
 const NAME = 'webhook endpoint';
 
-/** Where the server listens for events. */
-const PATH = /\/api\/stripe\/webhook\/?$/;
+/** Where the server listens for events. With a slash at the end, it answers 404. */
+const PATH = /\/api\/stripe\/webhook(?<slash>\/?)$/;
 
 const DASHBOARD = 'Stripe dashboard, Developers, Webhooks';
 const TYPES = HANDLED_TYPES.join(' and ');
@@ -62,6 +62,10 @@ function checkEndpoint(endpoint: WebhookEndpoint): Check[] {
     const finding = `${at} is disabled: Stripe sends no events to it`;
     const advice = `enable it (${DASHBOARD}); Instep then catches up on the missed events`;
     checks.push(failure(NAME, finding, advice));
+  }
+  if (PATH.exec(endpoint.url.pathname)?.groups?.slash) {
+    const finding = `${at} ends with a slash: the response to every event is 404`;
+    checks.push(failure(NAME, finding, `remove the slash (${DASHBOARD})`));
   }
   if (missingTypes.length > 0) {
     const finding = `${at} does not receive ${missingTypes.join(' and ')}`;
