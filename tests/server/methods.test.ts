@@ -76,3 +76,10 @@ async function expectError(response: Response, method: string): Promise<void> {
   if (method === 'HEAD') expect(text).toBe('');
   else expect(JSON.parse(text)).toEqual({ error: expect.stringMatching(/^\S.*\.$/) });
 }
+
+test('keeps idle connections longer than proxies do', async () => {
+  const response = await fetch(`${service.url}/healthz`);
+  const [, seconds] = /^timeout=(\d+)$/.exec(response.headers.get('keep-alive') ?? '') ?? [];
+  // Caddy's 2 minutes are the longest among those of docs/deploy/proxy.md.
+  expect(Number(seconds)).toBeGreaterThan(120);
+});

@@ -9,7 +9,7 @@ const { url, connections, durationMs, ratePerSecond } = options;
 const { hostname: host, port } = new URL(url);
 const TICK_MS = 1;
 const PREPARED = 2_000;
-/** The server announces this keep-alive time, and keeps idle connections a second longer. */
+/** Shorter than the keep-alive time of the server. */
 const KEPT_MS = 5_000;
 /** How long the server can take for the last answers. */
 const LAST_ANSWER_MS = 10_000;

@@ -42,7 +42,9 @@ const SERVER_OPTIONS = {
   maxHeaderSize: 16_384,
   headersTimeout: 5_000,
   requestTimeout: REQUEST_TIMEOUT_MS,
-  keepAliveTimeout: 5_000,
+  // A proxy that keeps an idle connection longer than its server sends a request on a closed one, and answers 502.
+  // Longer than Caddy (120 s), AWS and nginx (60 s). New clients replace idle connections when there are too many.
+  keepAliveTimeout: 150_000,
   // With Node's default of 30 s, late requests would live far beyond the limits above.
   connectionsCheckingInterval: 500,
   // Otherwise a second Host header would go unnoticed.
