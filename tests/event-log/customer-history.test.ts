@@ -7,6 +7,7 @@ import { NO_PLAN } from '../support/service/contract-service.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
+import { repetitions } from '../support/test-length.ts';
 
 const store = useDatabase(embeddedServer);
 
@@ -65,5 +66,5 @@ test('explains every event, with the plans that the team had before and after it
       }
     },
   );
-  await fc.assert(property, { numRuns: 20 });
+  await fc.assert(property, { numRuns: repetitions(6, 20) });
 });

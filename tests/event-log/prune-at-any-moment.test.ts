@@ -18,7 +18,7 @@ import { repetitions } from '../support/test-length.ts';
 const logger = createLogger('silent');
 
 const { signal } = new AbortController();
-const RUNS = repetitions(10, 25);
+const RUNS = repetitions(6, 25);
 const CREATED = 1_700_000_000;
 /** Everything in these tests was received before this time. */
 const CUTOFF_MS = (CREATED + 1_000_000) * 1_000;

@@ -4,10 +4,11 @@ export type Scenario = {
   readonly fault: string;
   /** The promise that must hold. */
   readonly promise: string;
-  /** The number of repetitions: in the short form of the tests, and in `npm run torture`. */
-  readonly times: { readonly short: number; readonly long: number };
-  /** Whether `npm test` runs the short form, or only `npm run test:all` does. */
-  readonly isQuick?: true;
+  /**
+   * The number of repetitions: in `npm test`, which leaves the scenario out if there is none, in
+   * `npm run test:all`, and in `npm run torture`.
+   */
+  readonly times: { readonly quick?: number; readonly short: number; readonly long: number };
   /** Whether this machine can run it. Default: any machine can. */
   readonly isPossible?: () => boolean;
   /** Runs the scenario. Throws if the promise is broken. */

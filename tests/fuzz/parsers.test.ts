@@ -11,7 +11,7 @@ const targets = Object.entries(TARGETS);
 
 /** Variables of `npm run test:fuzz`. For `npm test`, a few thousand inputs per target are enough. */
 const { FUZZ_SECONDS, FUZZ_SEED = '1' } = process.env;
-const INPUTS = repetitions(1_500, 4_000);
+const INPUTS = repetitions(500, 4_000);
 
 function limit(): (inputs: number) => boolean {
   if (FUZZ_SECONDS === undefined) return (inputs) => inputs >= INPUTS;

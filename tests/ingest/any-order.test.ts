@@ -12,6 +12,7 @@ import { NO_PLAN } from '../support/service/contract-service.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
+import { repetitions } from '../support/test-length.ts';
 
 const CUSTOMERS = 3;
 const PRODUCTS = ['prod_1', 'prod_2', 'prod_3'];
@@ -89,6 +90,6 @@ describe.each(postgresServers)('$name', (server) => {
         );
       }
     });
-    await fc.assert(property, { numRuns: 25 });
+    await fc.assert(property, { numRuns: repetitions(8, 25) });
   });
 });

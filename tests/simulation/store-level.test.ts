@@ -6,6 +6,9 @@ import { openPipelines } from '../../simulation/store/fleet.ts';
 import { DEFAULT_LOSSES } from '../../simulation/store/losses.ts';
 import { runStoreLevel } from '../../simulation/store/store-level.ts';
 import { connect, createDatabase } from '../support/postgres/test-database.ts';
+import { repetitions } from '../support/test-length.ts';
+
+const DELIVERIES = repetitions(1_000, 4_000);
 
 test('every team is correct with several ingest pipelines and maintenance on one database', {
   timeout: 400_000,
@@ -14,8 +17,8 @@ test('every team is correct with several ingest pipelines and maintenance on one
   await database.close();
   const { failure, deliveries, dropped, forgotten } = await runStoreLevel({
     firstSeed: 1,
-    seeds: 120,
-    deliveries: 4_000,
+    seeds: repetitions(30, 120),
+    deliveries: DELIVERIES,
     planSelection: null,
     faults: DEFAULT_FAULTS,
     open: () => connect(url),
@@ -25,6 +28,6 @@ test('every team is correct with several ingest pipelines and maintenance on one
     now: Date.now,
   });
   expect(failure && describeFailure(failure)).toBeNull();
-  expect(deliveries).toBeGreaterThanOrEqual(4_000);
+  expect(deliveries).toBeGreaterThanOrEqual(DELIVERIES);
   expect(Math.min(dropped, forgotten)).toBeGreaterThan(0);
 });

@@ -23,8 +23,7 @@ export const everyAwait: Scenario = {
     'the process crashes before or after each await in the ingest pipeline and in maintenance, ' +
     'once per run',
   promise: 'everything acknowledged is stored, nothing is done twice, and every team is correct',
-  isQuick: true,
-  times: { short: 1, long: 40 },
+  times: { quick: 1, short: 1, long: 40 },
   async run({ times, onProgress }) {
     const { database } = await createDatabase();
     const figures = { runs: 0, crashes: 0, acknowledged: 0, lost: 0 };

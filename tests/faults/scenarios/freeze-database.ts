@@ -15,8 +15,7 @@ export const freezeDatabase: Scenario = {
   promise:
     'every request is answered in time, nothing acknowledged is lost, and service resumes ' +
     'afterward',
-  times: { short: 3, long: 30 },
-  isQuick: true,
+  times: { quick: 3, short: 3, long: 30 },
   async run({ times: seconds, onProgress }) {
     const cluster = await PostgresCluster.create();
     await cluster.start();

@@ -33,8 +33,7 @@ export const killDatabase: Scenario = {
   promise:
     'requests get a 503 until the database is back; everything acknowledged is stored; every ' +
     'team is correct; Instep needs no restart',
-  times: { short: 6, long: 600 },
-  isQuick: true,
+  times: { quick: 3, short: 6, long: 600 },
   async run({ times, onProgress }) {
     const cluster = await PostgresCluster.create();
     await cluster.start();

@@ -13,8 +13,7 @@ const MAX_START_MS = 500;
 export const killServer: Scenario = {
   fault: 'the server is killed (kill -9) at random moments, under load and during startup',
   promise: 'everything acknowledged is stored, and every team is correct',
-  times: { short: 5, long: 500 },
-  isQuick: true,
+  times: { quick: 2, short: 5, long: 500 },
   async run({ times, onProgress }) {
     const { url, database } = await createDatabase();
     const random = createRandom(2);

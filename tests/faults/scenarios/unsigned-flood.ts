@@ -24,8 +24,7 @@ export const unsignedFlood: Scenario = {
   promise:
     'each of these requests gets a 400 without a database query, other requests are still ' +
     'served, and the log gets about one line per second',
-  times: { short: 3, long: 60 },
-  isQuick: true,
+  times: { quick: 3, short: 3, long: 60 },
   async run({ times: seconds, onProgress }) {
     const { url, database } = await createDatabase();
     const server = await startInstep({ DATABASE_URL: url.href });
